@@ -1,0 +1,122 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import { readBundledText } from '../base/text-file.ts'
+import { estimateTokens } from '../base/tokens.ts'
+import type { Ledger } from '../cost/ledger.ts'
+import type { Models } from '../models/models.ts'
+import { planCompaction, transcriptOf } from '../sessions/compaction-plan.ts'
+import type { OpenSessions } from '../sessions/open-sessions.ts'
+import { textOf } from '../sessions/projection.ts'
+import type { SessionLog } from '../sessions/session-log.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { callModel } from './call-model.ts'
+import type { OnStep } from './step.ts'
+
+const prompt = readBundledText(new URL('./prompts/compaction.md', import.meta.url))
+const shareToSummarise = 2 / 3
+const shareOfWindow = 0.75
+
+export interface CompactionSettings {
+  thresholdTokens: number
+  warnRatio: number
+}
+
+/**
+ * Keeps a conversation inside its model's window. The log keeps everything; only what the next request holds changes,
+ * and only once a whole summary is there: a failed one changes nothing.
+ */
+export interface Compaction {
+  threshold(source: string): number
+  /** After a turn: warns once, compacts past the threshold. */
+  afterTurn(session: Session, source: string, signal: AbortSignal): Promise<void>
+  /** True where a summary took the place of the oldest part. */
+  compact(session: Session, signal: AbortSignal): Promise<boolean>
+}
+
+export function createCompaction(dependencies: {
+  log: SessionLog
+  openSessions: OpenSessions
+  ledger: Ledger
+  models: Models
+  clock: Clock
+  random: () => number
+  logger: Logger
+  settings: () => CompactionSettings
+  onStep: OnStep
+}): Compaction {
+  const { log, openSessions, ledger, models, logger, settings, onStep } = dependencies
+
+  function threshold(source: string): number {
+    const window = models.route('primary', source)[0]?.info.maxContextTokens ?? Number.POSITIVE_INFINITY
+    return Math.min(settings().thresholdTokens, Math.floor(window * shareOfWindow))
+  }
+
+  async function compact(session: Session, signal: AbortSignal): Promise<boolean> {
+    const route = models.route('compaction')
+    if (route[0]?.info.offline) return false
+    const projection = await openSessions.projection(session.id)
+    const plan = planCompaction(projection, shareToSummarise)
+    if (!plan) return false
+    const beforeTokens = projection.counted.tokens
+    const transcript = transcriptOf(plan, projection)
+    const result = await callModel(dependencies, {
+      models: route,
+      request: {
+        system: [{ name: 'compaction', tier: 'stable', text: prompt }],
+        messages: [{ role: 'user', parts: [{ type: 'text', text: transcript }] }],
+        tools: [],
+        loadMedia: () => Promise.reject(new Error('A summary carries no media')),
+      },
+      inputTokens: estimateTokens(prompt) + estimateTokens(transcript),
+      userId: session.userId,
+      sessionId: session.id,
+      turnId: null,
+      purpose: 'compaction',
+      signal,
+    })
+    if (!result.ok) {
+      logger.warn('compaction failed; the conversation is as it was', { session: session.id, reason: result.message })
+      return false
+    }
+    onStep('summary_received')
+    const { response, model, reservationId } = result
+    const summary = textOf(response.parts).trim()
+    const isWhole = summary !== '' && response.stopReason === 'end'
+    const events = isWhole
+      ? [
+          {
+            type: 'compacted' as const,
+            throughSeq: plan.throughSeq,
+            summary,
+            messages: plan.entries.length,
+            beforeTokens,
+          },
+        ]
+      : []
+    const logged = await log.record({ sessionId: session.id, turnId: null }, events, (writer) =>
+      ledger.settle(writer, reservationId, response.usage, model.info.costPerMtok),
+    )
+    openSessions.follow(session.id, logged)
+    onStep('compaction_recorded')
+    if (!isWhole) {
+      const reason = summary === '' ? 'empty summary' : `summary ended with ${response.stopReason}`
+      logger.warn('compaction failed; the conversation is as it was', { session: session.id, reason })
+    }
+    return isWhole
+  }
+
+  return {
+    threshold,
+    compact,
+    async afterTurn(session, source, signal) {
+      const projection = await openSessions.projection(session.id)
+      const limit = threshold(source)
+      const { tokens } = projection.counted
+      if (tokens > limit) await compact(session, signal)
+      else if (tokens > limit * settings().warnRatio && !projection.warned) {
+        const warned = { type: 'context_warned' as const, inputTokens: tokens, thresholdTokens: limit }
+        openSessions.follow(session.id, await log.record({ sessionId: session.id, turnId: null }, [warned]))
+      }
+    },
+  }
+}

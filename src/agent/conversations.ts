@@ -1,0 +1,84 @@
+import type { StreamedEvent, ToolCallSummary, TurnOutcome } from '../protocol/event.ts'
+import type { Json } from '../protocol/json.ts'
+import type { MediaPart, Usage } from '../protocol/message.ts'
+import type { LoggedEvent } from '../sessions/session-event.ts'
+import type { Session } from '../sessions/sessions.ts'
+
+/** A message as a channel hands it in. */
+export interface InboundMessage {
+  userId: string
+  channel: string
+  contact: string
+  sender: string
+  source: string
+  /** Absent: the one that the config gives to the source. */
+  tier?: string
+  text: string
+  media: MediaPart[]
+  /** The sender's own id of this message. Absent: every call is a new message. */
+  key?: string
+  /** A turn of its own, at once. Otherwise quick messages of one sender are joined. */
+  immediate: boolean
+  metadata: Record<string, Json>
+}
+
+export interface Receipt {
+  messageId: string
+  sessionId: string
+  /** The key was seen before; nothing new was begun. */
+  duplicate: boolean
+}
+
+export interface TurnEnd {
+  turnId: string
+  sessionId: string
+  outcome: TurnOutcome
+  text: string
+  question: string | null
+  deliver: boolean
+  toolCalls: ToolCallSummary[]
+  model: string
+  rounds: number
+  usage: Usage
+  /** Null where a model without a price took part. */
+  costUsd: number | null
+}
+
+export interface ContextReport {
+  tokenizer: string
+  /** What the provider counted for the newest request; null before the first. */
+  lastRequestTokens: number | null
+  thresholdTokens: number
+  blocks: { name: string; tier: string; tokens: number; cached: boolean }[]
+}
+
+/**
+ * What every way in calls: HTTP, command line, Telegram, the page. A message is durable when `submit` resolves. Control
+ * operations never wait behind a turn. Whatever belongs to another user does not exist: `not_found`.
+ */
+export interface Conversations {
+  /** Takes up what an earlier run left: interrupted turns first, then what waits. */
+  recover(): Promise<{ resumedTurns: number; queuedMessages: number }>
+  submit(inbound: InboundMessage): Promise<Receipt>
+  /** Resolves with the end of the message's turn, however long that takes. Aborting the wait does not stop the turn. */
+  waitForTurn(messageId: string, signal?: AbortSignal): Promise<TurnEnd>
+  /** True where a turn was running. */
+  stop(userId: string, sessionId: string): Promise<boolean>
+  /** Archives; nothing is deleted. Returns the archived sessions. */
+  reset(userId: string, target: { all: true } | { sessionId: string } | { contact: string }): Promise<Session[]>
+  mark(userId: string, sessionId: string, name: string): Promise<void>
+  rewind(userId: string, sessionId: string, to: { mark: string } | { turns: number }): Promise<void>
+  fork(userId: string, sessionId: string, contact: string): Promise<Session>
+  /** Summarises the oldest part now. False where there was too little to summarise or the summary failed. */
+  compact(userId: string, sessionId: string): Promise<boolean>
+  sessions(userId: string, options?: { includeArchived?: boolean }): Promise<Session[]>
+  /** By id, or the newest active one with this contact. */
+  findSession(userId: string, idOrContact: string): Promise<Session | undefined>
+  history(userId: string, sessionId: string, range?: { after?: number; limit?: number }): Promise<LoggedEvent[]>
+  events(userId: string, sessionId: string, cursor: string, signal: AbortSignal): Promise<AsyncGenerator<StreamedEvent>>
+  contextReport(userId: string, sessionId: string): Promise<ContextReport>
+  /** Turns under way and messages that wait. */
+  load(): { running: number; waiting: number }
+  /** Ends the running steps (cut off after `graceMs`) and begins no further one. */
+  close(graceMs: number): Promise<void>
+}

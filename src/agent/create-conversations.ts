@@ -1,0 +1,286 @@
+import type { Clock } from '../base/clock.ts'
+import type { Ids } from '../base/ids.ts'
+import type { Logger } from '../base/logger.ts'
+import { toStorableText } from '../base/text.ts'
+import type { Context } from '../context/context.ts'
+import type { Ledger } from '../cost/ledger.ts'
+import { FamiliarError } from '../protocol/error.ts'
+import type { Inbox } from '../sessions/inbox.ts'
+import { exchangeStarts } from '../sessions/messages.ts'
+import type { OpenSessions } from '../sessions/open-sessions.ts'
+import type { SessionEvent } from '../sessions/session-event.ts'
+import type { SessionLog } from '../sessions/session-log.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { ToolRegistry } from '../tools/registry.ts'
+import type { Compaction } from './compaction.ts'
+import { reportContext } from './context-report.ts'
+import type { Conversations, InboundMessage } from './conversations.ts'
+import { streamEvents } from './event-stream.ts'
+import type { LiveResponses } from './live-responses.ts'
+import type { OnStep } from './step.ts'
+import { createTurnQueue, type JobResult, type TurnJob } from './turn-queue.ts'
+import { createTurnWaiters } from './turn-waiters.ts'
+import type { TurnRun, Turns } from './turns.ts'
+import { TurnSuspended } from './turns.ts'
+
+const storageRetryMs = 2_000
+const maxContactLength = 200
+
+export interface ConversationSettings {
+  debounceMs: number
+  maxConcurrentTurns: number
+  maxMessageCharacters: number
+  tierOf(source: string): string
+}
+
+export function createConversations(dependencies: {
+  log: SessionLog
+  openSessions: OpenSessions
+  sessions: Sessions
+  inbox: Inbox
+  turns: Turns
+  compaction: Compaction
+  ledger: Ledger
+  context: Context
+  tools: ToolRegistry
+  live: LiveResponses
+  clock: Clock
+  ids: Ids
+  logger: Logger
+  settings: ConversationSettings
+  onStep: OnStep
+}): Conversations {
+  const { log, openSessions, sessions, inbox, turns, compaction, ids, logger, settings, onStep } = dependencies
+  const running = new Map<string, { turnId: string; controller: AbortController }>()
+  const waiters = createTurnWaiters({ log, inbox })
+  let closing = false
+
+  const queue = createTurnQueue({
+    clock: dependencies.clock,
+    debounceMs: settings.debounceMs,
+    maxConcurrent: settings.maxConcurrentTurns,
+    run: runJob,
+  })
+
+  async function runJob(sessionId: string, job: TurnJob): Promise<JobResult> {
+    const session = await sessions.get(job.userId, sessionId)
+    if (!session) throw new FamiliarError('internal', `Session ${sessionId} of a waiting message is gone`)
+    const turnId = job.kind === 'resume' ? job.turnId : ids.next()
+    const controller = new AbortController()
+    const run: TurnRun = { session, turnId, signal: controller.signal, suspended: () => closing }
+    running.set(sessionId, { turnId, controller })
+    try {
+      if (job.kind === 'resume') await turns.resume(run)
+      else await turns.start(run, job.messages)
+    } catch (cause) {
+      running.delete(sessionId)
+      return afterFailure(run, job, cause)
+    }
+    running.delete(sessionId)
+    await waiters.settle(sessionId, turnId)
+    await afterTurn(session)
+    return 'done'
+  }
+
+  async function afterFailure(run: TurnRun, job: TurnJob, cause: unknown): Promise<JobResult> {
+    if (cause instanceof TurnSuspended) return 'suspended'
+    openSessions.forget(run.session.id)
+    const begun = await hasBegun(run)
+    const retry = { retryAfterMs: storageRetryMs, job: begun ? resumeOf(run) : job }
+    if (cause instanceof FamiliarError && cause.code === 'storage_full') return retry
+    logger.error('a turn failed', { turn: run.turnId, session: run.session.id, error: describe(cause) })
+    if (!begun) return retry
+    try {
+      await turns.fail(run, `Something went wrong inside Familiar: ${describe(cause)}`)
+      await waiters.settle(run.session.id, run.turnId)
+      return 'done'
+    } catch (second) {
+      logger.error('a failed turn could not be ended', { turn: run.turnId, error: describe(second) })
+      return retry
+    }
+  }
+
+  async function hasBegun(run: TurnRun): Promise<boolean> {
+    return (await log.readTurn(run.session.id, run.turnId)).length > 0
+  }
+
+  function resumeOf(run: TurnRun): TurnJob {
+    return { kind: 'resume', userId: run.session.userId, turnId: run.turnId }
+  }
+
+  /** What the session still holds its place for; none of it may undo the turn that has ended. */
+  async function afterTurn(session: Session): Promise<void> {
+    const controller = new AbortController()
+    running.set(session.id, { turnId: '', controller })
+    try {
+      if (!closing) await compaction.afterTurn(session, session.channel, controller.signal)
+      await openSessions.settle(session.id)
+      onStep('snapshot_saved')
+    } catch (cause) {
+      openSessions.forget(session.id)
+      logger.error('work after a turn failed', { session: session.id, error: describe(cause) })
+    } finally {
+      running.delete(session.id)
+    }
+  }
+
+  async function own(userId: string, sessionId: string): Promise<Session> {
+    const session = await sessions.get(userId, sessionId)
+    if (!session) throw new FamiliarError('not_found', `There is no session ${sessionId}`)
+    return session
+  }
+
+  async function ownAndQuiet(userId: string, sessionId: string): Promise<Session> {
+    const session = await own(userId, sessionId)
+    if (running.has(sessionId)) throw new FamiliarError('conflict', 'A turn is running in this session; stop it first')
+    return session
+  }
+
+  async function append(sessionId: string, event: SessionEvent, turnId: string | null = null): Promise<void> {
+    openSessions.follow(sessionId, await log.record({ sessionId, turnId }, [event]))
+  }
+
+  async function stop(userId: string, sessionId: string): Promise<boolean> {
+    await own(userId, sessionId)
+    const turn = running.get(sessionId)
+    if (!turn?.turnId) return false
+    await append(sessionId, { type: 'stop_requested' }, turn.turnId)
+    turn.controller.abort(new Error('Stopped by the user'))
+    return true
+  }
+
+  async function targets(userId: string, target: Parameters<Conversations['reset']>[1]): Promise<Session[]> {
+    if ('sessionId' in target) return [await own(userId, target.sessionId)]
+    const active = await sessions.list(userId)
+    const chosen = 'all' in target ? active : active.filter((session) => session.contact === target.contact)
+    if (chosen.length === 0 && 'contact' in target) {
+      throw new FamiliarError('not_found', `There is no active session named ${target.contact}`)
+    }
+    return chosen
+  }
+
+  return {
+    async recover() {
+      await dependencies.ledger.closeInterrupted()
+      const interrupted = await inbox.interruptedTurns()
+      const queued = await inbox.queued()
+      for (const turn of interrupted) queue.addResume(turn)
+      for (const message of queued) queue.add(message)
+      return { resumedTurns: interrupted.length, queuedMessages: queued.length }
+    },
+    async submit(inbound) {
+      if (closing) throw new FamiliarError('unavailable', 'Familiar is stopping; send this again in a moment')
+      const { userId, channel, contact, key, ...rest } = checked(inbound, settings)
+      const tier = rest.tier ?? settings.tierOf(rest.source)
+      dependencies.context.system(tier)
+      const admission = await inbox.admit({ userId, channel, contact }, { ...rest, tier, key: key ?? ids.next() })
+      onStep('inbox_committed')
+      const { message } = admission
+      if (admission.admitted) queue.add(message)
+      return { messageId: message.id, sessionId: message.sessionId, duplicate: !admission.admitted }
+    },
+    waitForTurn: (messageId, signal) => waiters.wait(messageId, signal),
+    stop,
+    async reset(userId, target) {
+      const chosen = await targets(userId, target)
+      for (const session of chosen) {
+        if (session.state === 'archived') continue
+        await stop(userId, session.id)
+        const next = await sessions.archive(session)
+        openSessions.forget(session.id)
+        log.wake(session.id)
+        if (next) queue.move(session.id, next.id)
+      }
+      return chosen
+    },
+    async mark(userId, sessionId, name) {
+      await ownAndQuiet(userId, sessionId)
+      await append(sessionId, { type: 'marked', name })
+    },
+    async rewind(userId, sessionId, to) {
+      await ownAndQuiet(userId, sessionId)
+      const projection = await openSessions.projection(sessionId)
+      if ('mark' in to) {
+        const toSeq = projection.marks[to.mark]
+        if (toSeq === undefined) throw new FamiliarError('not_found', `There is no mark named ${to.mark}`)
+        return append(sessionId, { type: 'rewound', toSeq })
+      }
+      const starts = exchangeStarts(projection.entries)
+      const index = to.turns > 0 ? starts[starts.length - to.turns] : undefined
+      const first = index === undefined ? undefined : projection.entries[index]
+      if (!first) throw new FamiliarError('bad_request', `Cannot go back ${to.turns} turns; there are ${starts.length}`)
+      await append(sessionId, { type: 'rewound', toSeq: first.seq - 1 })
+    },
+    async fork(userId, sessionId, contact) {
+      const session = await own(userId, sessionId)
+      const { turn, seq } = await openSessions.projection(sessionId)
+      return sessions.fork(session, { contact, throughSeq: turn ? turn.beforeSeq : seq })
+    },
+    async compact(userId, sessionId) {
+      const session = await ownAndQuiet(userId, sessionId)
+      const controller = new AbortController()
+      running.set(sessionId, { turnId: '', controller })
+      try {
+        return await compaction.compact(session, controller.signal)
+      } finally {
+        running.delete(sessionId)
+      }
+    },
+    sessions: (userId, options) => sessions.list(userId, options),
+    async findSession(userId, idOrContact) {
+      const byId = await sessions.get(userId, idOrContact)
+      return byId ?? (await sessions.list(userId)).find((session) => session.contact === idOrContact)
+    },
+    async history(userId, sessionId, range) {
+      await own(userId, sessionId)
+      return (await log.read(sessionId, range)).events
+    },
+    async events(userId, sessionId, cursor, signal) {
+      await own(userId, sessionId)
+      return streamEvents(dependencies, { sessionId, cursor, signal })
+    },
+    async contextReport(userId, sessionId) {
+      const session = await own(userId, sessionId)
+      const tier = settings.tierOf(session.channel)
+      const projection = await openSessions.projection(sessionId)
+      return reportContext({
+        projection,
+        system: dependencies.context.system(tier),
+        tools: dependencies.tools,
+        thresholdTokens: compaction.threshold(session.channel),
+      })
+    },
+    load: () => queue.load(),
+    async close(graceMs) {
+      closing = true
+      const cancel = dependencies.clock.after(graceMs, () => {
+        for (const { controller } of running.values()) controller.abort(new Error('Familiar is stopping'))
+      })
+      await queue.drain()
+      cancel()
+      waiters.close()
+    },
+  }
+}
+
+/** What may come in: storable text of a bearable size, and names that can be keys. */
+function checked(inbound: InboundMessage, settings: ConversationSettings): InboundMessage {
+  const text = toStorableText(inbound.text)
+  if (text.trim() === '' && inbound.media.length === 0) throw new FamiliarError('bad_request', 'The message is empty')
+  if (text.length > settings.maxMessageCharacters) {
+    const limit = settings.maxMessageCharacters.toLocaleString('en')
+    throw new FamiliarError(
+      'payload_too_large',
+      `The message has ${text.length.toLocaleString('en')} characters; at most ${limit} are taken. Attach it as a file instead.`,
+    )
+  }
+  const contact = toStorableText(inbound.contact).trim()
+  if (contact === '' || contact.length > maxContactLength) {
+    throw new FamiliarError('bad_request', `A session's name has 1 to ${maxContactLength} characters`)
+  }
+  return { ...inbound, text, contact, sender: toStorableText(inbound.sender) }
+}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}

@@ -1,0 +1,173 @@
+import type { Clock } from '../base/clock.ts'
+import type { InboxMessage } from '../sessions/inbox.ts'
+
+/** One thing for a session to do: a turn that was interrupted, or messages that make a new one. */
+export type TurnJob =
+  | { kind: 'resume'; userId: string; turnId: string }
+  | { kind: 'messages'; userId: string; messages: InboxMessage[] }
+
+/** What became of a job: `retry` puts it back at the head of its session after a while (storage was full). */
+export type JobResult = 'done' | 'suspended' | { retryAfterMs: number; job: TurnJob }
+
+/**
+ * Who runs when. The jobs of one session run one after another in order of arrival; sessions run side by side up to
+ * the limit, first come first served. Quick messages of one sender are joined; one marked immediate never is.
+ */
+export interface TurnQueue {
+  add(message: InboxMessage): void
+  addResume(turn: { sessionId: string; userId: string; turnId: string }): void
+  /** Moves what waits in one session to another. */
+  move(fromSessionId: string, toSessionId: string): void
+  load(): { running: number; waiting: number }
+  /** Begins nothing further; resolves when nothing runs. */
+  drain(): Promise<void>
+}
+
+interface SessionQueue {
+  resumes: { userId: string; turnId: string }[]
+  messages: InboxMessage[]
+  running: boolean
+  ready: boolean
+  cancelTimer: (() => void) | undefined
+}
+
+export function createTurnQueue(dependencies: {
+  clock: Clock
+  debounceMs: number
+  maxConcurrent: number
+  run(sessionId: string, job: TurnJob): Promise<JobResult>
+}): TurnQueue {
+  const { clock, debounceMs, maxConcurrent, run } = dependencies
+  const sessions = new Map<string, SessionQueue>()
+  const ready: string[] = []
+  let running = 0
+  let draining = false
+  let drained: (() => void) | undefined
+
+  function queueOf(sessionId: string): SessionQueue {
+    const known = sessions.get(sessionId)
+    if (known) return known
+    const queue: SessionQueue = { resumes: [], messages: [], running: false, ready: false, cancelTimer: undefined }
+    sessions.set(sessionId, queue)
+    return queue
+  }
+
+  /** Lets the session run as soon as its head may: at once, or when its sender has been quiet long enough. */
+  function consider(sessionId: string): void {
+    const queue = queueOf(sessionId)
+    if (queue.running || queue.ready || draining) return
+    queue.cancelTimer?.()
+    queue.cancelTimer = undefined
+    const wait = queue.resumes.length > 0 ? 0 : quietTime(queue)
+    if (wait === undefined) {
+      sessions.delete(sessionId)
+    } else if (wait > 0) {
+      queue.cancelTimer = clock.after(wait, () => consider(sessionId))
+    } else {
+      queue.ready = true
+      ready.push(sessionId)
+      launch()
+    }
+  }
+
+  function quietTime(queue: SessionQueue): number | undefined {
+    const head = queue.messages[0]
+    if (!head) return undefined
+    if (head.immediate || debounceMs === 0) return 0
+    const batch = joinable(queue.messages)
+    const newest = batch.at(-1) ?? head
+    // Something else waits behind the batch: no further message can join it.
+    if (batch.length < queue.messages.length) return 0
+    // Bounded above too: after a clock was set back the newest message may seem to come from the future.
+    return Math.min(debounceMs, Math.max(0, newest.receivedAt + debounceMs - clock.now()))
+  }
+
+  function launch(): void {
+    while (running < maxConcurrent && !draining) {
+      const sessionId = ready.shift()
+      if (sessionId === undefined) return
+      const queue = queueOf(sessionId)
+      queue.ready = false
+      const job = takeJob(queue)
+      if (!job) continue
+      queue.running = true
+      running += 1
+      void run(sessionId, job).then((result) => finished(sessionId, queue, result))
+    }
+  }
+
+  function finished(sessionId: string, queue: SessionQueue, result: JobResult): void {
+    running -= 1
+    if (typeof result === 'object') {
+      putBack(queue, result.job)
+      // The session stays closed while it waits, so that nothing overtakes.
+      queue.cancelTimer = clock.after(result.retryAfterMs, () => {
+        queue.running = false
+        consider(sessionId)
+      })
+    } else {
+      queue.running = false
+      consider(sessionId)
+    }
+    launch()
+    if (draining && running === 0) drained?.()
+  }
+
+  return {
+    add(message) {
+      queueOf(message.sessionId).messages.push(message)
+      consider(message.sessionId)
+    },
+    addResume({ sessionId, userId, turnId }) {
+      queueOf(sessionId).resumes.push({ userId, turnId })
+      consider(sessionId)
+    },
+    move(fromSessionId, toSessionId) {
+      const from = sessions.get(fromSessionId)
+      if (!from) return
+      const moved = from.messages.splice(0).map((message) => ({ ...message, sessionId: toSessionId }))
+      queueOf(toSessionId).messages.push(...moved)
+      consider(toSessionId)
+    },
+    load() {
+      const waiting = [...sessions.values()].reduce(
+        (sum, queue) => sum + queue.messages.length + queue.resumes.length,
+        0,
+      )
+      return { running, waiting }
+    },
+    drain() {
+      draining = true
+      for (const queue of sessions.values()) queue.cancelTimer?.()
+      return running === 0 ? Promise.resolve() : new Promise((resolve) => (drained = resolve))
+    },
+  }
+}
+
+function takeJob(queue: SessionQueue): TurnJob | undefined {
+  const interrupted = queue.resumes.shift()
+  if (interrupted) return { kind: 'resume', ...interrupted }
+  const head = queue.messages[0]
+  if (!head) return undefined
+  return { kind: 'messages', userId: head.userId, messages: queue.messages.splice(0, joinable(queue.messages).length) }
+}
+
+function putBack(queue: SessionQueue, job: TurnJob): void {
+  if (job.kind === 'resume') queue.resumes.unshift(job)
+  else queue.messages.unshift(...job.messages)
+}
+
+/** The messages at the head that make one turn. */
+function joinable(messages: readonly InboxMessage[]): InboxMessage[] {
+  const head = messages[0]
+  if (!head) return []
+  if (head.immediate) return [head]
+  const other = messages.findIndex(
+    (message) =>
+      message.immediate ||
+      message.sender !== head.sender ||
+      message.source !== head.source ||
+      message.tier !== head.tier,
+  )
+  return other === -1 ? [...messages] : messages.slice(0, other)
+}

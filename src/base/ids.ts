@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from './clock.ts'
+
+/** Makes ids that sort by time of making (UUID version 7, with a counter inside one millisecond). */
+export interface Ids {
+  next(): string
+}
+
+export function createIds(clock: Clock, random: (size: number) => Uint8Array = randomBytes): Ids {
+  let lastTime = 0
+  let counter = 0
+  return {
+    next() {
+      const time = clock.now()
+      if (time === lastTime) counter += 1
+      else {
+        lastTime = time
+        counter = 0
+      }
+      // 12 bits of counter; past 4,095 ids in one millisecond the order inside it is not kept.
+      const bytes = random(8)
+      const timeHex = time.toString(16).padStart(12, '0')
+      const counterHex = (counter & 0xfff).toString(16).padStart(3, '0')
+      const tail = Buffer.from(bytes)
+      tail[0] = ((tail[0] ?? 0) & 0x3f) | 0x80
+      const tailHex = tail.toString('hex')
+      return `${timeHex.slice(0, 8)}-${timeHex.slice(8)}-7${counterHex}-${tailHex.slice(0, 4)}-${tailHex.slice(4)}`
+    },
+  }
+}

@@ -1,0 +1,202 @@
+import type { Clock } from '../base/clock.ts'
+import type { Ids } from '../base/ids.ts'
+import type { Usage } from '../protocol/message.ts'
+import type { Database, Writer } from '../storage/database.ts'
+import { type CostRates, costNanousd, formatUsd, worstCaseNanousd } from './money.ts'
+import { dayOf, monthOf } from './periods.ts'
+
+export interface Caps {
+  perMessageNanousd: number | null
+  perDayNanousd: number | null
+  perMonthNanousd: number | null
+}
+
+export interface PlannedCall {
+  userId: string
+  sessionId: string | null
+  turnId: string | null
+  purpose: string
+  model: string
+  rates: CostRates | null
+  inputTokens: number
+  maxOutputTokens: number
+}
+
+export type Reservation = { ok: true; id: string } | { ok: false; message: string }
+
+/**
+ * What was spent. Every call to a model goes through here, whoever makes it: set aside at its worst case before the
+ * call, settled at what the provider counted after it. A call that does not fit under every cap is not made.
+ */
+export interface Ledger {
+  reserve(call: PlannedCall): Promise<Reservation>
+  /** Writes what the call really took, inside the unit that records its response. */
+  settle(writer: Writer, reservationId: string, usage: Usage, rates: CostRates | null): Promise<void>
+  /** The call brought nothing: what was set aside is free again. */
+  release(reservationId: string): Promise<void>
+  /** The call broke off after it had begun to answer: it counts at what is known of it, for the provider charges. */
+  interrupt(reservationId: string, outputTokens: number, rates: CostRates | null): Promise<void>
+  /** At start: calls that were under way when the daemon died count at their worst case, for the provider may charge. */
+  closeInterrupted(): Promise<number>
+}
+
+export function createLedger(dependencies: { database: Database; clock: Clock; ids: Ids; caps: () => Caps }): Ledger {
+  const { database, clock, ids, caps } = dependencies
+
+  return {
+    async reserve(call) {
+      const amount = worstCaseNanousd(call.inputTokens, call.maxOutputTokens, call.rates)
+      const at = clock.now()
+      return database.write(async (writer): Promise<Reservation> => {
+        const refusal = amount > 0 ? await firstCapPassed(writer, call, amount, at, caps()) : undefined
+        if (refusal) return { ok: false, message: refusal }
+        const id = ids.next()
+        await writer
+          .insertInto('cost_ledger')
+          .values({
+            id,
+            user_id: call.userId,
+            session_id: call.sessionId,
+            turn_id: call.turnId,
+            purpose: call.purpose,
+            model: call.model,
+            state: 'reserved',
+            at,
+            input_tokens: call.inputTokens,
+            output_tokens: 0,
+            cache_read_tokens: 0,
+            cache_write_tokens: 0,
+            reserved_nanousd: amount,
+            cost_nanousd: null,
+          })
+          .execute()
+        if (amount > 0) await addToTotals(writer, call, at, { spent: 0, reserved: amount })
+        return { ok: true, id }
+      })
+    },
+    async settle(writer, reservationId, usage, rates) {
+      const row = await findRow(writer, reservationId)
+      if (row?.state !== 'reserved') return
+      const cost = costNanousd(usage, rates)
+      await writer
+        .updateTable('cost_ledger')
+        .set({
+          state: 'settled',
+          input_tokens: usage.inputTokens,
+          output_tokens: usage.outputTokens,
+          cache_read_tokens: usage.cacheReadTokens,
+          cache_write_tokens: usage.cacheWriteTokens,
+          cost_nanousd: cost,
+        })
+        .where('id', '=', reservationId)
+        .execute()
+      const change = { spent: cost ?? 0, reserved: -Number(row.reserved_nanousd) }
+      if (change.spent !== 0 || change.reserved !== 0) await addToTotals(writer, ownerOf(row), Number(row.at), change)
+    },
+    async release(reservationId) {
+      await database.write((writer) => close(writer, reservationId, 'failed', () => 0))
+    },
+    async interrupt(reservationId, outputTokens, rates) {
+      await database.write((writer) =>
+        close(writer, reservationId, 'interrupted', (row) => {
+          const usage = { inputTokens: row.input_tokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 }
+          return costNanousd(usage, rates) ?? 0
+        }),
+      )
+    },
+    async closeInterrupted() {
+      const open = await database.read.selectFrom('cost_ledger').select('id').where('state', '=', 'reserved').execute()
+      for (const { id } of open) {
+        await database.write((writer) => close(writer, id, 'interrupted', (row) => Number(row.reserved_nanousd)))
+      }
+      return open.length
+    },
+  }
+}
+
+type LedgerRow = NonNullable<Awaited<ReturnType<typeof findRow>>>
+
+function findRow(writer: Writer, id: string) {
+  return writer.selectFrom('cost_ledger').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+async function close(
+  writer: Writer,
+  id: string,
+  state: 'failed' | 'interrupted',
+  costOf: (row: LedgerRow) => number,
+): Promise<void> {
+  const row = await findRow(writer, id)
+  if (row?.state !== 'reserved') return
+  const cost = costOf(row)
+  await writer.updateTable('cost_ledger').set({ state, cost_nanousd: cost }).where('id', '=', id).execute()
+  const change = { spent: cost, reserved: -Number(row.reserved_nanousd) }
+  if (change.reserved !== 0) await addToTotals(writer, ownerOf(row), Number(row.at), change)
+}
+
+function ownerOf(row: LedgerRow): { userId: string; turnId: string | null } {
+  return { userId: row.user_id, turnId: row.turn_id }
+}
+
+function periodsOf(owner: { turnId: string | null }, at: number): string[] {
+  const periods = [`day:${dayOf(at)}`, `month:${monthOf(at)}`]
+  if (owner.turnId) periods.push(`turn:${owner.turnId}`)
+  return periods
+}
+
+async function addToTotals(
+  writer: Writer,
+  owner: { userId: string; turnId: string | null },
+  at: number,
+  change: { spent: number; reserved: number },
+): Promise<void> {
+  await writer
+    .insertInto('cost_totals')
+    .values(
+      periodsOf(owner, at).map((period) => ({
+        user_id: owner.userId,
+        period,
+        spent_nanousd: change.spent,
+        reserved_nanousd: change.reserved,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'period']).doUpdateSet((expression) => ({
+        spent_nanousd: expression('cost_totals.spent_nanousd', '+', expression.ref('excluded.spent_nanousd')),
+        reserved_nanousd: expression('cost_totals.reserved_nanousd', '+', expression.ref('excluded.reserved_nanousd')),
+      })),
+    )
+    .execute()
+}
+
+async function firstCapPassed(
+  writer: Writer,
+  call: PlannedCall,
+  amount: number,
+  at: number,
+  caps: Caps,
+): Promise<string | undefined> {
+  const limits = [
+    { period: `turn:${call.turnId}`, limit: caps.perMessageNanousd, name: 'this message', key: 'per_message_usd' },
+    { period: `day:${dayOf(at)}`, limit: caps.perDayNanousd, name: 'today', key: 'per_day_usd' },
+    { period: `month:${monthOf(at)}`, limit: caps.perMonthNanousd, name: 'this month', key: 'per_month_usd' },
+  ]
+  const totals = await writer
+    .selectFrom('cost_totals')
+    .selectAll()
+    .where('user_id', '=', call.userId)
+    .where(
+      'period',
+      'in',
+      limits.map(({ period }) => period),
+    )
+    .execute()
+  for (const { period, limit, name, key } of limits) {
+    if (limit === null) continue
+    const total = totals.find((row) => row.period === period)
+    const spent = Number(total?.spent_nanousd ?? 0)
+    if (spent + Number(total?.reserved_nanousd ?? 0) + amount <= limit) continue
+    return `The next call could cost up to ${formatUsd(amount)}, and ${formatUsd(spent)} of ${formatUsd(limit)} is spent for ${name} (budget.${key}).`
+  }
+  return undefined
+}

@@ -1,0 +1,53 @@
+import type { Json } from './json.ts'
+import type { Usage } from './message.ts'
+
+export type TurnOutcome =
+  | 'completed'
+  | 'question'
+  | 'stopped'
+  | 'round_limit'
+  | 'repeated_failure'
+  | 'budget'
+  | 'failed'
+
+export interface ToolCallSummary {
+  name: string
+  input: Json
+  isError: boolean
+}
+
+/**
+ * What a client that watches a session is told. `tool_start`, `tool_progress`, `tool_result` and `response` keep the
+ * names and fields that existing clients know.
+ */
+export type TurnEvent =
+  | { type: 'message'; messageId: string; text: string; sender: string; source: string }
+  | { type: 'turn_start'; turnId: string; model: string }
+  | { type: 'memory_recalled'; turnId: string; memories: { id: string; text: string }[] }
+  | { type: 'text_delta'; turnId: string; text: string }
+  | { type: 'thinking_delta'; turnId: string; text: string }
+  | { type: 'retry'; turnId: string; attempt: number; reason: string; waitMs: number }
+  | { type: 'tool_start'; turnId: string; callId: string; name: string; input: Json }
+  | { type: 'tool_progress'; turnId: string; callId: string; name: string; data: Json }
+  | { type: 'tool_result'; turnId: string; callId: string; name: string; result: string; isError: boolean }
+  | { type: 'cost'; turnId: string; model: string; usage: Usage; costUsd: number | null }
+  | {
+      type: 'response'
+      turnId: string
+      text: string
+      buildId: string | null
+      pendingQuestion: string | null
+      toolCalls: ToolCallSummary[]
+      /** False where the text is a silent token: stored, not shown. */
+      deliver: boolean
+    }
+  | { type: 'turn_end'; turnId: string; outcome: TurnOutcome }
+  | { type: 'context_warning'; inputTokens: number; thresholdTokens: number }
+  | { type: 'compaction'; beforeTokens: number; messages: number }
+  | { type: 'session_changed'; change: 'marked' | 'rewound' | 'forked' | 'reset'; detail: string }
+
+/** An event with its place in the session's stream, the value of `Last-Event-ID`. */
+export interface StreamedEvent {
+  cursor: string
+  event: TurnEvent
+}

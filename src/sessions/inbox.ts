@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import type { Clock } from '../base/clock.ts'
+import { sha256 } from '../base/hash.ts'
+import type { Ids } from '../base/ids.ts'
+import { canonicalJson, parseJson } from '../base/json.ts'
+import { FamiliarError } from '../protocol/error.ts'
+import { mediaPartSchema } from '../protocol/message.ts'
+import type { Database, Writer } from '../storage/database.ts'
+import type { SessionKey, Sessions } from './sessions.ts'
+
+const payloadSchema = z.object({
+  text: z.string(),
+  media: z.array(mediaPartSchema),
+  sender: z.string(),
+  source: z.string(),
+  tier: z.string(),
+  /** Runs as a turn of its own, at once: not joined with its neighbours. */
+  immediate: z.boolean(),
+  metadata: z.record(z.string(), z.json()),
+})
+
+export type InboundPayload = z.infer<typeof payloadSchema>
+
+export interface InboxMessage extends InboundPayload {
+  id: string
+  userId: string
+  sessionId: string
+  receivedAt: number
+}
+
+export type Admission =
+  | { admitted: true; message: InboxMessage }
+  /** The same key came before: `turnId` is set once its turn has begun. */
+  | { admitted: false; message: InboxMessage; turnId: string | null; done: boolean }
+
+/** Messages that were accepted and whose turn has not ended. Committed before the sender is told that they arrived. */
+export interface Inbox {
+  admit(session: SessionKey, inbound: InboundPayload & { key: string }): Promise<Admission>
+  /** What waits, oldest first, for the start of the daemon. */
+  queued(): Promise<InboxMessage[]>
+  claim(writer: Writer, messageIds: readonly string[], turnId: string): Promise<void>
+  finish(writer: Writer, turnId: string): Promise<void>
+  find(messageId: string): Promise<{ sessionId: string; turnId: string | null; done: boolean } | undefined>
+  /** Turns that had begun when the daemon stopped. */
+  interruptedTurns(): Promise<{ turnId: string; sessionId: string; userId: string }[]>
+}
+
+export function createInbox(dependencies: {
+  database: Database
+  sessions: Sessions
+  clock: Clock
+  ids: Ids
+  maxQueued: number
+  maxQueuedPerSession: number
+}): Inbox {
+  const { database, sessions, clock, ids } = dependencies
+
+  return {
+    async admit(key, inbound) {
+      const { key: messageKey, ...payload } = inbound
+      const data = JSON.stringify(payload)
+      const bodyHash = sha256(canonicalJson({ ...payload, channel: key.channel, contact: key.contact }))
+      return database.write(async (writer): Promise<Admission> => {
+        const known = await writer
+          .selectFrom('inbox')
+          .selectAll()
+          .where('user_id', '=', key.userId)
+          .where('key', '=', messageKey)
+          .executeTakeFirst()
+        if (known) {
+          if (known.body_hash !== bodyHash) {
+            throw new FamiliarError('conflict', `Message key ${messageKey} was used before for another message`)
+          }
+          return { admitted: false, message: fromRow(known), turnId: known.turn_id, done: known.state === 'done' }
+        }
+        const session = await sessions.ensure(writer, key)
+        await refuseOverload(writer, session.id)
+        const row = {
+          id: ids.next(),
+          user_id: key.userId,
+          session_id: session.id,
+          key: messageKey,
+          body_hash: bodyHash,
+          state: 'queued',
+          turn_id: null,
+          received_at: clock.now(),
+          data,
+        } as const
+        await writer.insertInto('inbox').values(row).execute()
+        return { admitted: true, message: fromRow(row) }
+      })
+    },
+    async queued() {
+      const rows = await database.read
+        .selectFrom('inbox')
+        .selectAll()
+        .where('state', '=', 'queued')
+        .orderBy('received_at')
+        .orderBy('id')
+        .execute()
+      return rows.map(fromRow)
+    },
+    async claim(writer, messageIds, turnId) {
+      const claimed = await writer
+        .updateTable('inbox')
+        .set({ state: 'running', turn_id: turnId })
+        .where('id', 'in', messageIds)
+        .where('state', '=', 'queued')
+        .executeTakeFirst()
+      if (Number(claimed.numUpdatedRows) !== messageIds.length) {
+        throw new FamiliarError('conflict', `A message of turn ${turnId} was taken already`)
+      }
+    },
+    async finish(writer, turnId) {
+      await writer.updateTable('inbox').set({ state: 'done' }).where('turn_id', '=', turnId).execute()
+    },
+    async find(messageId) {
+      const row = await database.read
+        .selectFrom('inbox')
+        .select(['session_id', 'turn_id', 'state'])
+        .where('id', '=', messageId)
+        .executeTakeFirst()
+      return row && { sessionId: row.session_id, turnId: row.turn_id, done: row.state === 'done' }
+    },
+    async interruptedTurns() {
+      const rows = await database.read
+        .selectFrom('inbox')
+        .select(['turn_id', 'session_id', 'user_id'])
+        .distinct()
+        .where('state', '=', 'running')
+        .execute()
+      return rows.map((row) => ({ turnId: row.turn_id ?? '', sessionId: row.session_id, userId: row.user_id }))
+    },
+  }
+
+  async function refuseOverload(writer: Writer, sessionId: string): Promise<void> {
+    const waiting = writer.selectFrom('inbox').select((select) => select.fn.countAll().as('count'))
+    const inSession = await waiting.where('session_id', '=', sessionId).where('state', '=', 'queued').executeTakeFirst()
+    if (Number(inSession?.count) >= dependencies.maxQueuedPerSession) {
+      throw new FamiliarError('rate_limited', 'Too many messages wait in this session', { retryAfterSeconds: 5 })
+    }
+    const inAll = await waiting.where('state', '=', 'queued').executeTakeFirst()
+    if (Number(inAll?.count) >= dependencies.maxQueued) {
+      throw new FamiliarError('rate_limited', 'Too many messages wait', { retryAfterSeconds: 5 })
+    }
+  }
+}
+
+interface StoredMessage {
+  id: string
+  user_id: string
+  session_id: string
+  received_at: number
+  data: string
+}
+
+function fromRow(row: StoredMessage): InboxMessage {
+  const payload = parseJson(row.data, payloadSchema)
+  if (!payload.ok) throw new FamiliarError('internal', `Inbox row ${row.id} is damaged: ${payload.message}`)
+  return {
+    ...payload.value,
+    id: row.id,
+    userId: row.user_id,
+    sessionId: row.session_id,
+    receivedAt: Number(row.received_at),
+  }
+}

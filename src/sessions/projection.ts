@@ -1,0 +1,279 @@
+import { canonicalJson } from '../base/json.ts'
+import type { AssistantPart, MediaPart, StopReason, TextPart, ToolCallPart, Usage } from '../protocol/message.ts'
+import type { ToolEffect } from '../protocol/tool.ts'
+import type { LoggedEvent } from './session-event.ts'
+
+export interface UserEntry {
+  role: 'user'
+  seq: number
+  turnId: string | null
+  context: string
+  texts: string[]
+  media: MediaPart[]
+}
+
+export interface AssistantEntry {
+  role: 'assistant'
+  seq: number
+  turnId: string | null
+  parts: AssistantPart[]
+}
+
+export type Entry = UserEntry | AssistantEntry
+
+export interface TurnState {
+  id: string
+  /** The event before the turn's first message. */
+  beforeSeq: number
+  source: string
+  tier: string
+  model: string
+  messageIds: string[]
+  /** How many responses the model has given in this turn. */
+  rounds: number
+  /** The calls of the newest response, in its order. */
+  calls: ToolCallPart[]
+  started: Record<string, ToolEffect>
+  stopReason: StopReason | null
+  text: string
+  question: string | null
+  /** How often a call failed with the same arguments and the same words. */
+  failures: Record<string, number>
+  notified: string[]
+  stopRequested: boolean
+  toolCalls: { name: string; input: ToolCallPart['input']; isError: boolean }[]
+  usage: Usage
+  /** Null as soon as one call of the turn had no price. */
+  costNanousd: number | null
+}
+
+/**
+ * What the log amounts to: the conversation a model is sent next, and where the running turn stands. Built by folding
+ * events one by one, so that a snapshot and the events after it give the same as the whole log.
+ */
+export interface Projection {
+  seq: number
+  entries: Entry[]
+  results: Record<string, { name: string; text: string; isError: boolean }>
+  turn: TurnState | null
+  pendingQuestion: string | null
+  warned: boolean
+  marks: Record<string, number>
+  /** Tools found in this session, in the order of finding: their schemas ride along from then on. */
+  foundTools: string[]
+  /** What the provider counted for the first so many entries; only what came later is estimated. */
+  counted: { entries: number; tokens: number }
+}
+
+export function emptyProjection(): Projection {
+  return {
+    seq: 0,
+    entries: [],
+    results: {},
+    turn: null,
+    pendingQuestion: null,
+    warned: false,
+    marks: {},
+    foundTools: [],
+    counted: { entries: 0, tokens: 0 },
+  }
+}
+
+/** The projection of a whole log. Rewinds are honoured here; folding alone cannot unsay what it has folded. */
+export function project(events: readonly LoggedEvent[]): Projection {
+  const projection = emptyProjection()
+  for (const event of visibleEvents(events)) fold(projection, event)
+  const last = events.at(-1)
+  if (last) projection.seq = last.seq
+  return projection
+}
+
+/** The events that still count after every rewind. */
+function visibleEvents(events: readonly LoggedEvent[]): LoggedEvent[] {
+  const visible: LoggedEvent[] = []
+  for (const event of events) {
+    if (event.type !== 'rewound') {
+      visible.push(event)
+      continue
+    }
+    while (visible.length > 0 && (visible.at(-1)?.seq ?? 0) > event.toSeq) visible.pop()
+  }
+  return visible
+}
+
+/** Takes one more event in. `rewound` is the exception: after it the log must be projected anew. */
+export function fold(projection: Projection, event: LoggedEvent): void {
+  projection.seq = event.seq
+  switch (event.type) {
+    case 'message_received':
+      foldMessage(projection, event)
+      break
+    case 'turn_started': {
+      const entry = userEntryOf(projection, event.turnId, event.seq)
+      if (event.context) entry.context = entry.context ? `${entry.context}\n${event.context}` : event.context
+      projection.turn = startTurn(event)
+      projection.pendingQuestion = null
+      break
+    }
+    case 'model_responded':
+      foldResponse(projection, event)
+      break
+    case 'tool_started':
+      if (projection.turn?.id === event.turnId) projection.turn.started[event.callId] = event.effect
+      break
+    case 'tool_finished':
+      foldToolResult(projection, event)
+      break
+    case 'model_notified': {
+      projection.entries.push(newUserEntry(event.seq, event.turnId, [event.text]))
+      projection.turn?.notified.push(event.about)
+      break
+    }
+    case 'stop_requested':
+      if (projection.turn?.id === event.turnId) projection.turn.stopRequested = true
+      break
+    case 'turn_ended':
+      foldTurnEnd(projection, event)
+      break
+    case 'compacted': {
+      const kept = projection.entries.filter((entry) => entry.seq > event.throughSeq)
+      const summary = newUserEntry(event.throughSeq, null, [`[Summary of the conversation so far]\n${event.summary}`])
+      projection.entries = [summary, ...kept]
+      projection.results = resultsOf(projection)
+      projection.warned = false
+      projection.counted = { entries: 0, tokens: 0 }
+      break
+    }
+    case 'context_warned':
+      projection.warned = true
+      break
+    case 'marked':
+      projection.marks[event.name] = event.seq
+      break
+    case 'model_failed':
+    case 'rewound':
+    case 'forked':
+    case 'reset':
+      break
+    default:
+      event satisfies never
+  }
+}
+
+function foldMessage(projection: Projection, event: Extract<LoggedEvent, { type: 'message_received' }>): void {
+  const entry = userEntryOf(projection, event.turnId, event.seq)
+  if (event.text) entry.texts.push(event.text)
+  entry.media.push(...event.media)
+}
+
+function foldResponse(projection: Projection, event: Extract<LoggedEvent, { type: 'model_responded' }>): void {
+  // A response that says it is at its end has ended: calls beside it are stray and are neither run nor replayed.
+  const parts = event.parts.filter((part) => part.type !== 'tool_call' || event.stopReason !== 'end')
+  projection.entries.push({ role: 'assistant', seq: event.seq, turnId: event.turnId, parts })
+  projection.counted = {
+    entries: projection.entries.length,
+    tokens: event.usage.inputTokens + event.usage.outputTokens,
+  }
+  const turn = projection.turn
+  if (!turn) return
+  turn.rounds += 1
+  turn.usage = addUsage(turn.usage, event.usage)
+  turn.costNanousd = addCost(turn.costNanousd, event.costNanousd)
+  turn.calls = parts.filter((part) => part.type === 'tool_call')
+  turn.stopReason = event.stopReason
+  turn.text = textOf(parts)
+}
+
+function foldToolResult(projection: Projection, event: Extract<LoggedEvent, { type: 'tool_finished' }>): void {
+  projection.results[event.callId] ??= { name: event.name, text: event.text, isError: event.isError }
+  for (const name of event.foundTools ?? []) {
+    if (!projection.foundTools.includes(name)) projection.foundTools.push(name)
+  }
+  const turn = projection.turn
+  if (!turn) return
+  if (event.question) turn.question = event.question
+  const call = turn.calls.find((candidate) => candidate.id === event.callId)
+  if (!call) return
+  turn.toolCalls.push({ name: event.name, input: call.input, isError: event.isError })
+  if (!event.isError) return
+  const signature = canonicalJson([call.name, call.input, event.text])
+  turn.failures[signature] = (turn.failures[signature] ?? 0) + 1
+}
+
+function foldTurnEnd(projection: Projection, event: Extract<LoggedEvent, { type: 'turn_ended' }>): void {
+  const saidByModel = event.outcome === 'completed' || event.outcome === 'question'
+  if (!saidByModel && event.text) {
+    const parts: TextPart[] = [{ type: 'text', text: event.text }]
+    projection.entries.push({ role: 'assistant', seq: event.seq, turnId: event.turnId, parts })
+  }
+  projection.turn = null
+  projection.pendingQuestion = event.question
+}
+
+function startTurn(event: Extract<LoggedEvent, { type: 'turn_started' }>): TurnState {
+  return {
+    id: event.turnId ?? '',
+    beforeSeq: event.seq - event.messageIds.length - 1,
+    source: event.source,
+    tier: event.tier,
+    model: event.model,
+    messageIds: event.messageIds,
+    rounds: 0,
+    calls: [],
+    started: {},
+    stopReason: null,
+    text: '',
+    question: null,
+    failures: {},
+    notified: [],
+    stopRequested: false,
+    toolCalls: [],
+    usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+    costNanousd: 0,
+  }
+}
+
+/** The user entry that the turn's messages gather in: the newest one if it is of this turn, otherwise a new one. */
+function userEntryOf(projection: Projection, turnId: string | null, seq: number): UserEntry {
+  const last = projection.entries.at(-1)
+  if (last?.role === 'user' && last.turnId === turnId && turnId !== null) return last
+  const entry = newUserEntry(seq, turnId, [])
+  projection.entries.push(entry)
+  return entry
+}
+
+function newUserEntry(seq: number, turnId: string | null, texts: string[]): UserEntry {
+  return { role: 'user', seq, turnId, context: '', texts, media: [] }
+}
+
+function resultsOf(projection: Projection): Projection['results'] {
+  const kept: Projection['results'] = {}
+  for (const entry of projection.entries) {
+    if (entry.role !== 'assistant') continue
+    for (const part of entry.parts) {
+      const result = part.type === 'tool_call' ? projection.results[part.id] : undefined
+      if (part.type === 'tool_call' && result) kept[part.id] = result
+    }
+  }
+  return kept
+}
+
+function addUsage(total: Usage, more: Usage): Usage {
+  return {
+    inputTokens: total.inputTokens + more.inputTokens,
+    outputTokens: total.outputTokens + more.outputTokens,
+    cacheReadTokens: total.cacheReadTokens + more.cacheReadTokens,
+    cacheWriteTokens: total.cacheWriteTokens + more.cacheWriteTokens,
+  }
+}
+
+function addCost(total: number | null, more: number | null): number | null {
+  return total === null || more === null ? null : total + more
+}
+
+export function textOf(parts: readonly AssistantPart[]): string {
+  return parts
+    .filter((part) => part.type === 'text')
+    .map((part) => part.text)
+    .join('')
+}

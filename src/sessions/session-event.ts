@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { parseAnyJson } from '../base/json.ts'
+import { assistantPartSchema, mediaPartSchema, stopReasonSchema, usageSchema } from '../protocol/message.ts'
+
+export const turnOutcomeSchema = z.enum([
+  'completed',
+  'question',
+  'stopped',
+  'round_limit',
+  'repeated_failure',
+  'budget',
+  'failed',
+])
+
+/**
+ * What is written down of a session, in order, once and for good. Everything a model was sent or said can be rebuilt
+ * from these; nothing else is the truth.
+ */
+export const sessionEventSchema = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('message_received'),
+    messageId: z.string(),
+    text: z.string(),
+    media: z.array(mediaPartSchema),
+    sender: z.string(),
+    source: z.string(),
+    tier: z.string(),
+    metadata: z.record(z.string(), z.json()),
+  }),
+  z.object({
+    type: z.literal('turn_started'),
+    messageIds: z.array(z.string()),
+    source: z.string(),
+    tier: z.string(),
+    model: z.string(),
+    /** The dynamic part of the prompt; it stays with its message, so that the prefix never changes. */
+    context: z.string(),
+    recalled: z.array(z.object({ id: z.string(), text: z.string() })),
+  }),
+  z.object({
+    type: z.literal('model_responded'),
+    model: z.string(),
+    parts: z.array(assistantPartSchema),
+    stopReason: stopReasonSchema,
+    usage: usageSchema,
+    costNanousd: z.number().int().nullable(),
+  }),
+  z.object({
+    type: z.literal('model_failed'),
+    model: z.string(),
+    attempt: z.number().int(),
+    reason: z.string(),
+    waitMs: z.number(),
+  }),
+  z.object({
+    type: z.literal('tool_started'),
+    callId: z.string(),
+    name: z.string(),
+    input: z.json(),
+    effect: z.enum(['idempotent', 'at-most-once', 'at-least-once']),
+  }),
+  z.object({
+    type: z.literal('tool_finished'),
+    callId: z.string(),
+    name: z.string(),
+    text: z.string(),
+    isError: z.boolean(),
+    question: z.string().optional(),
+    foundTools: z.array(z.string()).optional(),
+  }),
+  z.object({ type: z.literal('model_notified'), about: z.enum(['rounds', 'failures']), text: z.string() }),
+  z.object({ type: z.literal('stop_requested') }),
+  z.object({
+    type: z.literal('turn_ended'),
+    outcome: turnOutcomeSchema,
+    /** What the user is told. */
+    text: z.string(),
+    question: z.string().nullable(),
+    toolCalls: z.array(z.object({ name: z.string(), input: z.json(), isError: z.boolean() })),
+    deliver: z.boolean(),
+  }),
+  z.object({ type: z.literal('context_warned'), inputTokens: z.number(), thresholdTokens: z.number() }),
+  z.object({
+    type: z.literal('compacted'),
+    /** Everything up to this event is now told by the summary. */
+    throughSeq: z.number().int(),
+    summary: z.string(),
+    messages: z.number().int(),
+    beforeTokens: z.number(),
+  }),
+  z.object({ type: z.literal('marked'), name: z.string() }),
+  z.object({ type: z.literal('rewound'), toSeq: z.number().int() }),
+  z.object({ type: z.literal('forked'), fromSessionId: z.string(), fromSeq: z.number().int() }),
+  z.object({ type: z.literal('reset') }),
+])
+
+export type SessionEvent = z.infer<typeof sessionEventSchema>
+
+/** An event in its place. */
+export type LoggedEvent = SessionEvent & { seq: number; turnId: string | null; at: number }
+
+interface EventRow {
+  seq: number
+  turn_id: string | null
+  at: number
+  type: string
+  data: string
+}
+
+/** A row back to its event; undefined for one that is damaged or of a kind this version does not know. */
+export function eventFromRow(row: EventRow): LoggedEvent | undefined {
+  const data = parseAnyJson(row.data)
+  if (!data.ok || typeof data.value !== 'object' || data.value === null || Array.isArray(data.value)) return undefined
+  const event = sessionEventSchema.safeParse({ ...data.value, type: row.type })
+  if (!event.success) return undefined
+  return { ...event.data, seq: Number(row.seq), turnId: row.turn_id, at: Number(row.at) }
+}

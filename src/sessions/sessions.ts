@@ -1,0 +1,160 @@
+import type { Clock } from '../base/clock.ts'
+import type { Ids } from '../base/ids.ts'
+import { FamiliarError } from '../protocol/error.ts'
+import type { Database, Reader, Writer } from '../storage/database.ts'
+import type { SessionRow } from '../storage/tables.ts'
+import { appendEvents } from './session-log.ts'
+
+export interface Session {
+  id: string
+  userId: string
+  channel: string
+  contact: string
+  state: 'active' | 'archived'
+  lastSeq: number
+  lastInputTokens: number
+  createdAt: number
+  updatedAt: number
+}
+
+/** Who speaks with whom, and over what: the key of a session. */
+export interface SessionKey {
+  userId: string
+  channel: string
+  contact: string
+}
+
+/** The sessions themselves. Every look-up carries the user: another user's session does not exist. */
+export interface Sessions {
+  /** The active session of the key, made where there is none. */
+  ensure(writer: Writer, key: SessionKey): Promise<Session>
+  get(userId: string, sessionId: string): Promise<Session | undefined>
+  list(userId: string, options?: { includeArchived?: boolean; limit?: number }): Promise<Session[]>
+  /**
+   * Ends the session for good and keeps all of it; the next message of the same key begins a new one. Messages that
+   * still waited move to the new one, which is then returned.
+   */
+  archive(session: Session): Promise<Session | undefined>
+  /** A new active session under `contact` that holds the same events up to `throughSeq`. */
+  fork(session: Session, options: { contact: string; throughSeq: number }): Promise<Session>
+}
+
+export function createSessions(dependencies: { database: Database; clock: Clock; ids: Ids }): Sessions {
+  const { database, clock, ids } = dependencies
+
+  async function insert(writer: Writer, key: SessionKey): Promise<Session> {
+    const now = clock.now()
+    const row: SessionRow = {
+      id: ids.next(),
+      user_id: key.userId,
+      channel: key.channel,
+      contact: key.contact,
+      state: 'active',
+      last_seq: 0,
+      last_input_tokens: 0,
+      created_at: now,
+      updated_at: now,
+    }
+    await writer.insertInto('sessions').values(row).execute()
+    return fromRow(row)
+  }
+
+  return {
+    async ensure(writer, key) {
+      return (await findActive(writer, key)) ?? insert(writer, key)
+    },
+    async get(userId, sessionId) {
+      const row = await database.read
+        .selectFrom('sessions')
+        .selectAll()
+        .where('id', '=', sessionId)
+        .where('user_id', '=', userId)
+        .executeTakeFirst()
+      return row ? fromRow(row) : undefined
+    },
+    async list(userId, options = {}) {
+      let query = database.read.selectFrom('sessions').selectAll().where('user_id', '=', userId)
+      if (!options.includeArchived) query = query.where('state', '=', 'active')
+      const rows = await query
+        .orderBy('updated_at', 'desc')
+        .limit(options.limit ?? 200)
+        .execute()
+      return rows.map(fromRow)
+    },
+    async archive(session) {
+      const at = clock.now()
+      return database.write(async (writer) => {
+        await appendEvents(writer, { sessionId: session.id, turnId: null, events: [{ type: 'reset' }], at })
+        await writer.updateTable('sessions').set({ state: 'archived' }).where('id', '=', session.id).execute()
+        const waiting = await writer
+          .selectFrom('inbox')
+          .select('id')
+          .where('session_id', '=', session.id)
+          .where('state', '=', 'queued')
+          .execute()
+        if (waiting.length === 0) return undefined
+        const next = await insert(writer, session)
+        await writer
+          .updateTable('inbox')
+          .set({ session_id: next.id })
+          .where(
+            'id',
+            'in',
+            waiting.map(({ id }) => id),
+          )
+          .execute()
+        return next
+      })
+    },
+    async fork(session, options) {
+      return database.write(async (writer) => {
+        const key = { userId: session.userId, channel: session.channel, contact: options.contact }
+        if (await findActive(writer, key)) {
+          throw new FamiliarError('conflict', `There is already a session named ${options.contact}`)
+        }
+        const fork = await insert(writer, key)
+        await writer
+          .insertInto('session_events')
+          .columns(['session_id', 'seq', 'type', 'turn_id', 'at', 'data'])
+          .expression((expression) =>
+            expression
+              .selectFrom('session_events')
+              .select((column) => [column.val(fork.id).as('session_id'), 'seq', 'type', 'turn_id', 'at', 'data'])
+              .where('session_id', '=', session.id)
+              .where('seq', '<=', options.throughSeq),
+          )
+          .execute()
+        await writer.updateTable('sessions').set({ last_seq: options.throughSeq }).where('id', '=', fork.id).execute()
+        const forked = { type: 'forked', fromSessionId: session.id, fromSeq: options.throughSeq } as const
+        await appendEvents(writer, { sessionId: fork.id, turnId: null, events: [forked], at: clock.now() })
+        return { ...fork, lastSeq: options.throughSeq + 1 }
+      })
+    },
+  }
+}
+
+async function findActive(reader: Reader | Writer, key: SessionKey): Promise<Session | undefined> {
+  const row = await reader
+    .selectFrom('sessions')
+    .selectAll()
+    .where('user_id', '=', key.userId)
+    .where('channel', '=', key.channel)
+    .where('contact', '=', key.contact)
+    .where('state', '=', 'active')
+    .executeTakeFirst()
+  return row ? fromRow(row) : undefined
+}
+
+function fromRow(row: SessionRow): Session {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    channel: row.channel,
+    contact: row.contact,
+    state: row.state,
+    lastSeq: Number(row.last_seq),
+    lastInputTokens: Number(row.last_input_tokens),
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+  }
+}

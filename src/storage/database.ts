@@ -1,0 +1,28 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { Tables } from './tables.ts'
+import type { TextSearch } from './text-search.ts'
+
+export type Reader = Kysely<Tables>
+export type Writer = Transaction<Tables>
+
+/**
+ * The one way to the data, the same for every engine.
+ *
+ * Reads see only what is committed. A unit of writing is all or nothing and durable when its promise resolves; several
+ * units that wait at the same moment may share one commit, and a unit that fails takes none of the others with it.
+ *
+ * A unit must not wait for anything but its own statements: no model, no tool, no timer, no other unit.
+ * A full disk rejects with code `storage_full` and leaves the database as it was; the next unit is tried afresh.
+ */
+export interface Database {
+  readonly engine: 'sqlite' | 'postgres'
+  readonly read: Reader
+  readonly textSearch: TextSearch
+  write<T>(unit: (writer: Writer) => Promise<T>): Promise<T>
+  /** A consistent copy at `path` (which must not exist) while the database stays in use. Reports pages as it goes. */
+  backup(path: string, onProgress?: (done: number, total: number) => void): Promise<void>
+  /** An empty list is a sound database. */
+  checkIntegrity(): Promise<string[]>
+  /** Marks the stop as clean and lets go of the files. */
+  close(): Promise<void>
+}

@@ -1,0 +1,17 @@
+import type { Writer } from './database.ts'
+
+export interface TextMatch {
+  id: string
+  /** Larger is better; comparable only inside one answer. */
+  score: number
+}
+
+/**
+ * Full text by BM25, words OR-ed, stemmed. No query text can break it: it is taken as plain words, never as syntax.
+ * `collection` names what is searched (`notes`, …); ids are unique inside it.
+ */
+export interface TextSearch {
+  index(writer: Writer, entry: { collection: string; userId: string; id: string; text: string }): Promise<void>
+  remove(writer: Writer, entry: { collection: string; id: string }): Promise<void>
+  search(query: { collection: string; userId: string; words: string; limit: number }): Promise<TextMatch[]>
+}
