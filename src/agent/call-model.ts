@@ -38,24 +38,26 @@ export async function callModel(
   const { ledger, clock, random } = dependencies
   const first = call.models[0]
   if (!first) return { ok: false, reason: 'failed', message: 'No model is configured.', partialText: '' }
+  const rates = dearestRates(call.models)
+  const maxTokens = Math.max(...call.models.map((model) => model.info.maxTokens))
   const reservation = await ledger.reserve({
     userId: call.userId,
     sessionId: call.sessionId,
     turnId: call.turnId,
     purpose: call.purpose,
     model: first.info.id,
-    rates: dearestRates(call.models),
+    rates,
     inputTokens: call.inputTokens,
-    maxOutputTokens: Math.max(...call.models.map((model) => model.info.maxTokens)),
+    maxOutputTokens: maxTokens,
   })
   if (!reservation.ok) return { ok: false, reason: 'budget', message: reservation.message, partialText: '' }
   call.onReserved?.()
 
-  let answering = first
   let text = ''
   let thinking = ''
   try {
-    const stream = streamWithRetries({ models: call.models, request: call.request, signal: call.signal, clock, random })
+    const request = { ...call.request, maxTokens }
+    const stream = streamWithRetries({ models: call.models, request, signal: call.signal, clock, random })
     for await (const event of stream) {
       switch (event.type) {
         case 'text_delta':
@@ -69,11 +71,10 @@ export async function callModel(
         case 'retry':
           text = ''
           thinking = ''
-          answering = event.next
-          await call.onRetry?.({ ...event, model: event.model.info.id })
+          await call.onRetry?.(event)
           break
         case 'finished':
-          return { ok: true, model: answering, response: storable(event.response), reservationId: reservation.id }
+          return { ok: true, model: event.model, response: storable(event.response), reservationId: reservation.id }
         default:
           event satisfies never
       }
@@ -81,7 +82,7 @@ export async function callModel(
     throw new ModelError('cut', 'The stream ended without a response', { retryable: true })
   } catch (cause) {
     if (text || thinking) {
-      await ledger.interrupt(reservation.id, estimateTokens(text + thinking), answering.info.costPerMtok)
+      await ledger.interrupt(reservation.id, estimateTokens(text + thinking), rates)
     } else await ledger.release(reservation.id)
     if (call.signal.aborted) return { ok: false, reason: 'aborted', message: 'Stopped.', partialText: text }
     if (!(cause instanceof ModelError)) throw cause

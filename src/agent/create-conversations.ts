@@ -52,6 +52,8 @@ export function createConversations(dependencies: {
 }): Conversations {
   const { log, openSessions, sessions, inbox, turns, compaction, ids, logger, settings, onStep } = dependencies
   const running = new Map<string, { turnId: string; controller: AbortController }>()
+  /** Compactions and snapshots under way. */
+  const tending = new Map<string, { controller: AbortController; done: Promise<unknown> }>()
   const waiters = createTurnWaiters({ log, inbox })
   let closing = false
 
@@ -108,19 +110,30 @@ export function createConversations(dependencies: {
     return { kind: 'resume', userId: run.session.userId, turnId: run.turnId }
   }
 
-  /** What the session still holds its place for; none of it may undo the turn that has ended. */
-  async function afterTurn(session: Session): Promise<void> {
+  /** Runs what a session needs between its turns; whoever wants to change the session waits for it. */
+  async function tend<T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController()
-    running.set(session.id, { turnId: '', controller })
+    const done = work(controller.signal)
+    const entry = { controller, done: done.catch(() => undefined) }
+    tending.set(sessionId, entry)
     try {
-      if (!closing) await compaction.afterTurn(session, session.channel, controller.signal)
-      await openSessions.settle(session.id)
+      return await done
+    } finally {
+      if (tending.get(sessionId) === entry) tending.delete(sessionId)
+    }
+  }
+
+  /** None of this may undo the turn that has ended. */
+  async function afterTurn(session: Session): Promise<void> {
+    try {
+      await tend(session.id, async (signal) => {
+        if (!closing) await compaction.afterTurn(session, session.channel, signal)
+        await openSessions.settle(session.id)
+      })
       onStep('snapshot_saved')
     } catch (cause) {
       openSessions.forget(session.id)
       logger.error('work after a turn failed', { session: session.id, error: describe(cause) })
-    } finally {
-      running.delete(session.id)
     }
   }
 
@@ -132,6 +145,7 @@ export function createConversations(dependencies: {
 
   async function ownAndQuiet(userId: string, sessionId: string): Promise<Session> {
     const session = await own(userId, sessionId)
+    await tending.get(sessionId)?.done
     if (running.has(sessionId)) throw new FamiliarError('conflict', 'A turn is running in this session; stop it first')
     return session
   }
@@ -143,7 +157,7 @@ export function createConversations(dependencies: {
   async function stop(userId: string, sessionId: string): Promise<boolean> {
     await own(userId, sessionId)
     const turn = running.get(sessionId)
-    if (!turn?.turnId) return false
+    if (!turn) return false
     await append(sessionId, { type: 'stop_requested' }, turn.turnId)
     turn.controller.abort(new Error('Stopped by the user'))
     return true
@@ -218,13 +232,7 @@ export function createConversations(dependencies: {
     },
     async compact(userId, sessionId) {
       const session = await ownAndQuiet(userId, sessionId)
-      const controller = new AbortController()
-      running.set(sessionId, { turnId: '', controller })
-      try {
-        return await compaction.compact(session, controller.signal)
-      } finally {
-        running.delete(sessionId)
-      }
+      return tend(sessionId, (signal) => compaction.compact(session, signal))
     },
     sessions: (userId, options) => sessions.list(userId, options),
     async findSession(userId, idOrContact) {
@@ -254,7 +262,8 @@ export function createConversations(dependencies: {
     async close(graceMs) {
       closing = true
       const cancel = dependencies.clock.after(graceMs, () => {
-        for (const { controller } of running.values()) controller.abort(new Error('Familiar is stopping'))
+        for (const { controller } of [...running.values(), ...tending.values()])
+          controller.abort(new Error('Familiar is stopping'))
       })
       await queue.drain()
       cancel()

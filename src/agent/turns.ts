@@ -159,6 +159,10 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         const projection = await openSessions.projection(run.session.id)
         const turn = projection.turn
         if (turn?.id !== run.turnId) return
+        if (mustStop(run) && !turn.stopRequested) {
+          await record(run, [{ type: 'stop_requested' }])
+          continue
+        }
         const unanswered = turn.calls.filter((call) => !projection.results[call.id])
         const step = nextStep(turn, unanswered.length, dependencies.limits())
         if (step.do === 'end') {
@@ -278,7 +282,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   /** The call to the model was aborted: for a stop the turn ends with what was said, for a shutdown it waits. */
   async function stopped(run: TurnRun, partialText: string): Promise<void> {
     const { turn } = await openSessions.projection(run.session.id)
-    if (!turn?.stopRequested) throw new TurnSuspended()
+    if (!mustStop(run) || turn?.id !== run.turnId) throw new TurnSuspended()
     await end(run, turn, 'stopped', partialText ? `${partialText}\n\n[Stopped.]` : 'Stopped.', [])
   }
 
@@ -336,6 +340,11 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     const effect = tools.find(call.name)?.effect ?? 'idempotent'
     return { type: 'tool_started', callId: call.id, name: call.name, input: call.input, effect }
   }
+}
+
+/** Also a stop that came before the turn was written down, and so left no mark in it. */
+function mustStop(run: TurnRun): boolean {
+  return run.signal.aborted && !run.suspended()
 }
 
 function received(message: InboxMessage): SessionEvent {

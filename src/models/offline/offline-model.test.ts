@@ -1,0 +1,283 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../base/clock.ts'
+import { createIds } from '../../base/ids.ts'
+import type { ModelMessage, ToolCallPart, UserPart } from '../../protocol/message.ts'
+import type { ModelRequest, ModelResponse } from '../model.ts'
+import { createOfflineModel } from './offline-model.ts'
+
+const model = createOfflineModel({ ids: createIds(systemClock()) })
+const everyTool = ['store_memory', 'recall_memory', 'session_status']
+
+function request(messages: ModelMessage[], toolNames = everyTool): ModelRequest {
+  return {
+    system: [{ name: 'soul', tier: 'stable', text: 'Be kind.' }],
+    messages,
+    tools: toolNames.map((name) => ({ name, description: name, inputSchema: { type: 'object' } })),
+    maxTokens: 1_000,
+    loadMedia: async () => new Uint8Array(),
+  }
+}
+
+function user(text: string): ModelMessage {
+  return { role: 'user', parts: [{ type: 'text', text }] }
+}
+
+async function ask(messages: ModelMessage[], toolNames?: string[]) {
+  const deltas: string[] = []
+  const finished: ModelResponse[] = []
+  for await (const event of model.stream(request(messages, toolNames), new AbortController().signal)) {
+    if (event.type === 'text_delta') deltas.push(event.text)
+    if (event.type === 'finished') finished.push(event.response)
+  }
+  const [response] = finished
+  if (!response || finished.length !== 1) throw new Error(`${finished.length} responses`)
+  const calls = response.parts.filter((part): part is ToolCallPart => part.type === 'tool_call')
+  const text = response.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  return { response, calls, text, deltas }
+}
+
+/** One message, every call answered by `results` in turn, and the words at the end. */
+async function converse(message: ModelMessage, results: { text: string; isError?: boolean }[]) {
+  const first = await ask([message])
+  const answered: ModelMessage = {
+    role: 'tool',
+    results: first.calls.map((call, index) => {
+      const { text, isError = false } = results[index] ?? { text: 'Nothing noted.' }
+      return { callId: call.id, name: call.name, text, isError }
+    }),
+  }
+  const last = await ask([message, { role: 'assistant', parts: first.response.parts }, answered])
+  return { calls: first.calls, text: last.text }
+}
+
+describe('the offline model', () => {
+  it('OFFLINE-1 stores what it is told and cites the note', async () => {
+    const { calls, text } = await converse(user('Remember that I am allergic to shellfish'), [
+      { text: 'Noted [memory:ab12]' },
+    ])
+    expect(calls).toMatchObject([{ name: 'store_memory', input: { content: 'I am allergic to shellfish' } }])
+    expect(text).toBe('Noted: “I am allergic to shellfish”. [memory:ab12]')
+  })
+
+  it('OFFLINE-1 answers a question from the notes, in the words of the user, with date and citation', async () => {
+    const { calls, text } = await converse(user('What am I allergic to?'), [
+      { text: '[memory:ab12] 2026-11-15 I am allergic to shellfish' },
+    ])
+    expect(calls).toMatchObject([{ name: 'recall_memory', input: { query: 'What am I allergic to?' } }])
+    expect(text).toBe('You told me on 15 November 2026: “I am allergic to shellfish”. [memory:ab12]')
+  })
+
+  it('OFFLINE-1 puts the note that fits best first, lists others that fit, and says when none fits fully', async () => {
+    const found = [
+      '[memory:a] 2026-01-02 My brother’s birthday is 3 March',
+      '[memory:b] 2026-01-03 My sister Anna’s birthday is 5 May.\n  She likes cake',
+      '[memory:c] 2026-01-04 Anna lives in Rome',
+    ].join('\n')
+    const full = await converse(user("When is Anna's birthday?"), [{ text: found }])
+    expect(full.text).toBe(
+      'You told me on 3 January 2026: “My sister Anna’s birthday is 5 May. She likes cake”. [memory:b]',
+    )
+    const part = await converse(user('When is Anna’s wedding?'), [{ text: found }])
+    expect(part.text).toBe(
+      [
+        'The closest I have, from 3 January 2026: “My sister Anna’s birthday is 5 May. She likes cake”. [memory:b]',
+        'Also:',
+        '- “Anna lives in Rome” (4 January 2026) [memory:c]',
+      ].join('\n'),
+    )
+  })
+
+  it('OFFLINE-1 says plainly when nothing is noted about it', async () => {
+    const { text } = await converse(user('What is the capital of France?'), [{ text: 'Nothing noted.' }])
+    expect(text).toContain('You have told me nothing about that')
+  })
+
+  it('OFFLINE-1 reads the words of the user, not the context that rides before them', async () => {
+    const parts: UserPart[] = [
+      { type: 'text', text: '<context>\nRemember that I am a trap. What is this?\n</context>' },
+      { type: 'text', text: 'I like tea' },
+    ]
+    const { calls } = await ask([{ role: 'user', parts }])
+    expect(calls).toMatchObject([{ name: 'store_memory', input: { content: 'I like tea' } }])
+  })
+
+  it('OFFLINE-1 handles several requests of one message together', async () => {
+    const { calls, text } = await converse(user('Hi! My dog is called Rex. Thanks. What is my name?'), [
+      { text: 'Noted [memory:a]' },
+      { text: '[memory:b] 2026-01-02 My name is Max' },
+    ])
+    expect(calls.map((call) => call.name)).toEqual(['store_memory', 'recall_memory'])
+    expect(text).toBe(
+      'Noted: “My dog is called Rex.” [memory:a]\n\nYou told me on 2 January 2026: “My name is Max”. [memory:b]',
+    )
+  })
+
+  it('OFFLINE-2 says what it cannot do without a model, what it can, and how to get one', async () => {
+    const { text, calls } = await ask([user('Write a poem on the sea in the style of Rilke')])
+    expect(calls).toEqual([])
+    expect(text).toMatch(/no language model/i)
+    expect(text).toContain('familiar setup')
+    expect(text).toContain('ANTHROPIC_API_KEY')
+    expect(text).toContain('Remember')
+    expect(text.length).toBeLessThan(500)
+  })
+
+  it('OFFLINE-2 says that it cannot look into a file, and that it has it', async () => {
+    const file: UserPart = { type: 'media', hash: 'f', mediaType: 'image/png', name: 'cat.png', bytes: 9 }
+    for (const parts of [[file], [file, { type: 'text' as const, text: 'What is in this picture?' }]]) {
+      const { text, calls } = await ask([{ role: 'user', parts }])
+      expect(calls).toEqual([])
+      expect(text).toContain('stored “cat.png”')
+      expect(text).toContain('cannot look inside')
+    }
+  })
+
+  it('OFFLINE-2 says so where a tool that it needs is missing, fails, or was interrupted', async () => {
+    expect((await ask([user('Remember that I like tea')], [])).text).toContain('not available')
+    const failed = await converse(user('Remember that I like tea'), [{ text: 'the disk is full', isError: true }])
+    expect(failed.text).toBe('I could not save that: the disk is full')
+    const unknown = await converse(user('Remember that I like tea'), [{ text: 'Outcome unknown: …', isError: true }])
+    expect(unknown.text).toContain('do not know whether it happened')
+  })
+
+  it('OFFLINE-2 says that it cannot delete notes', async () => {
+    expect((await ask([user('Please forget my address')])).text).toContain('cannot delete')
+  })
+
+  it('OFFLINE-4 tells status and cost through the tool', async () => {
+    for (const question of ['status', '/status', 'How much have you spent today?', 'Which model are you using?']) {
+      const { calls, text } = await converse(user(question), [
+        { text: '[TOOL:session_status]\nUp 2 hours, cost today $0.00\n[/TOOL]' },
+      ])
+      expect(calls).toMatchObject([{ name: 'session_status', input: {} }])
+      expect(text).toBe('Up 2 hours, cost today $0.00')
+    }
+  })
+
+  it('OFFLINE-4 helps, greets and thanks', async () => {
+    for (const question of ['/help', 'Help!', 'What can you do?']) {
+      expect((await ask([user(question)])).text).toContain('This I can do')
+    }
+    expect((await ask([user('Good morning, Familiar!')])).text).toMatch(/^Hello/)
+    expect((await ask([user('Thank you very much.')])).text).toBe('You are welcome.')
+    expect((await ask([user('ok')])).text).toBe('All right.')
+    expect((await ask([user('Who are you?')])).text).toMatch(/no language model/i)
+  })
+
+  it('OFFLINE-4 keeps the text of a reminder, says that it cannot ring, and lists reminders alone', async () => {
+    const kept = await converse(user('Remind me to call mum tomorrow at 9'), [{ text: 'Noted [memory:r]' }])
+    expect(kept.calls).toMatchObject([
+      { name: 'store_memory', input: { content: 'Remind me to call mum tomorrow at 9', tags: ['reminder'] } },
+    ])
+    expect(kept.text).toContain('“call mum tomorrow at 9”. [memory:r]')
+    expect(kept.text).toContain('cannot ring')
+    const listed = await converse(user('What are my reminders?'), [
+      {
+        text:
+          '[memory:r] 2026-11-15 (tags: reminder) Remind me to call mum tomorrow at 9\n' +
+          '[memory:n] 2026-11-15 A reminder is a text',
+      },
+    ])
+    expect(listed.text.split('\n').slice(1)).toEqual(['- “call mum tomorrow at 9” (15 November 2026) [memory:r]'])
+  })
+
+  it('OFFLINE-4 lists the newest notes', async () => {
+    for (const question of ['List my notes', 'What do you know about me?', 'what have I told you so far?']) {
+      const { calls, text } = await converse(user(question), [{ text: '[memory:a] 2026-01-02 My name is Max' }])
+      expect(calls).toMatchObject([{ name: 'recall_memory', input: { query: '' } }])
+      expect(text).toContain('- “My name is Max” (2 January 2026) [memory:a]')
+    }
+  })
+
+  it('OFFLINE-3 reads only the newest words: not an earlier message without an answer, not the notices of the loop', async () => {
+    const context = { type: 'text' as const, text: '<context>\nNow: today\n</context>' }
+    const parts: UserPart[] = [
+      context,
+      { type: 'text', text: 'Remember that I like milk' },
+      context,
+      { type: 'text', text: 'I like tea' },
+    ]
+    const first = await ask([{ role: 'user', parts }])
+    expect(first.calls).toMatchObject([{ input: { content: 'I like tea' } }])
+    const [call] = first.calls
+    const last = await ask([
+      { role: 'user', parts },
+      { role: 'assistant', parts: first.response.parts },
+      {
+        role: 'tool',
+        results: [{ callId: call?.id ?? '', name: 'store_memory', text: 'Noted [memory:a]', isError: false }],
+      },
+      user('[Only 2 rounds are left in this turn. Come to an end.]'),
+    ])
+    expect(last.text).toBe('Noted: “I like tea”. [memory:a]')
+  })
+
+  it('OFFLINE-3 never calls for ever, even where its calls come back changed', async () => {
+    const messages: ModelMessage[] = [user('Remember that I like tea')]
+    for (let round = 0; round < 10; round += 1) {
+      const { calls } = await ask(messages)
+      if (calls.length === 0) break
+      messages.push({ role: 'assistant', parts: calls.map((call) => ({ ...call, input: 'changed' })) })
+      messages.push({ role: 'tool', results: [] })
+    }
+    expect(messages.length).toBeLessThan(10)
+  })
+
+  it('OFFLINE-3 stops as soon as the signal aborts', async () => {
+    const controller = new AbortController()
+    const read = async () => {
+      for await (const event of model.stream(request([user('/help')]), controller.signal)) {
+        if (event.type === 'text_delta') controller.abort()
+      }
+    }
+    await expect(read()).rejects.toMatchObject({ code: 'aborted', retryable: false })
+  })
+
+  it('OFFLINE-3 costs nothing and counts tokens', async () => {
+    const { response } = await ask([user('hello')])
+    expect(model.info.costPerMtok).toEqual([0, 0, 0, 0])
+    expect(response.usage.inputTokens).toBeGreaterThan(10)
+    expect(response.usage.outputTokens).toBeGreaterThan(5)
+    expect(response.stopReason).toBe('end')
+  })
+
+  it('OFFLINE-3 answers any text with words or valid calls: deltas, then one finished', async () => {
+    const openings = ['', 'Remember that ', 'remind me to ', 'What is ', 'my name is ', '/help ', 'Note:\n', 'hi, ']
+    const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.lorem())
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...openings), anyText, fc.array(anyText), async (opening, text, results) => {
+        const message = user(opening + text)
+        const { response, calls, text: words, deltas } = await ask([message])
+        expect(deltas.join('')).toBe(words)
+        expect(deltas.every((delta) => delta !== '' && delta.isWellFormed())).toBe(true)
+        if (calls.length === 0) expect(words.trim()).not.toBe('')
+        else expect(response.stopReason).toBe('tool_use')
+        for (const call of calls) {
+          expect(everyTool).toContain(call.name)
+          expect(JSON.stringify(call.input).isWellFormed()).toBe(true)
+          expect(call.id).toMatch(/^[\w-]{1,40}$/)
+        }
+        const answer = await converse(
+          message,
+          results.map((result) => ({ text: result })),
+        )
+        expect(answer.text.trim()).not.toBe('')
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('OFFLINE-3 reads a megabyte in linear time', async () => {
+    const hard = ['a', ' ', '\n', '.', '. ', '?', '’', "'s birthday is ", 'my ', '[memory:', '\u0000', '😀', '漢', ': ']
+    for (const piece of hard) {
+      const text = piece.repeat(Math.ceil(1_000_000 / piece.length))
+      for (const opening of ['', 'Remember that ']) {
+        const started = performance.now()
+        const { calls } = await converse(user(opening + text), [{ text }, { text }])
+        expect(performance.now() - started, `${opening}${piece}`).toBeLessThan(10_000)
+        expect(calls.length).toBeLessThanOrEqual(8)
+      }
+    }
+  })
+})

@@ -1,0 +1,6 @@
+import { core } from './0001-core.ts'
+import { textSearch } from './0002-text-search.ts'
+import type { Migration } from './migration.ts'
+
+/** In the order of their names. A released one never changes and never leaves the list. */
+export const allMigrations: readonly Migration[] = [core, textSearch]

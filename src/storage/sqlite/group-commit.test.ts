@@ -1,0 +1,123 @@
+import { DatabaseSync } from 'node:sqlite'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createGroupCommit } from './group-commit.ts'
+import { createSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
+
+// The tables of these tests do not matter, only which statements reach SQLite and when.
+let statements: string[]
+let connection: SqliteConnection
+
+beforeEach(() => {
+  const real = createSqliteConnection(new DatabaseSync(':memory:'), ':memory:')
+  statements = []
+  connection = {
+    raw: real.raw,
+    execute(query) {
+      statements.push(query.sql.split(' ', 2).join(' '))
+      return real.execute(query)
+    },
+  }
+  real.raw.exec('create table users (id text primary key, name text, role text, created_at integer)')
+})
+
+function insert(group: ReturnType<typeof createGroupCommit>, id: string): Promise<unknown> {
+  return group.write((writer) =>
+    writer.insertInto('users').values({ id, name: id, role: 'user', created_at: 1 }).execute(),
+  )
+}
+
+describe('which statements are run', () => {
+  test('STORE-2 one unit needs no savepoint', async () => {
+    await insert(createGroupCommit({ connection }), '1')
+    expect(statements).toEqual(['begin immediate', 'insert into', 'commit'])
+  })
+
+  test('STORE-2 units that wait together share one commit', async () => {
+    const group = createGroupCommit({ connection })
+    await Promise.all([insert(group, '1'), insert(group, '2'), insert(group, '3')])
+    const guarded = ['savepoint unit', 'insert into', 'release unit']
+    expect(statements).toEqual(['begin immediate', 'insert into', ...guarded, ...guarded, 'commit'])
+  })
+
+  test('STORE-2 so do units that come from different callbacks of one turn', async () => {
+    const group = createGroupCommit({ connection })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const fromCallback = (id: string) => new Promise((resolve) => setTimeout(() => resolve(insert(group, id)), 1))
+    await Promise.all([fromCallback('1'), fromCallback('2'), fromCallback('3')])
+    expect(statements.filter((statement) => statement === 'commit')).toHaveLength(1)
+  })
+
+  test('STORE-2 a failing unit is undone alone: the first by a rollback, a later one to its savepoint', async () => {
+    const group = createGroupCommit({ connection })
+    await insert(group, 'taken')
+    statements.length = 0
+    const outcomes = await Promise.allSettled(['taken', '1', 'taken', '2'].map((id) => insert(group, id)))
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled'])
+    expect(statements).toEqual([
+      ...['begin immediate', 'insert into', 'rollback'],
+      ...['begin immediate', 'insert into'],
+      ...['savepoint unit', 'insert into', 'rollback to', 'release unit'],
+      ...['savepoint unit', 'insert into', 'release unit'],
+      'commit',
+    ])
+  })
+
+  test('STORE-2 a commit takes a bounded number of units', async () => {
+    const group = createGroupCommit({ connection, unitsPerCommit: 10 })
+    await Promise.all(Array.from({ length: 35 }, (_, index) => insert(group, String(index))))
+    expect(statements.filter((statement) => statement === 'commit')).toHaveLength(4)
+  })
+
+  test('STORE-2 a unit starts before the call returns', async () => {
+    const group = createGroupCommit({ connection })
+    let started = false
+    const unit = group.write(async () => {
+      started = true
+    })
+    expect(started).toBe(true)
+    await unit
+  })
+})
+
+describe('when SQLite fails', () => {
+  function failAt(statement: string, rollsBack: boolean): void {
+    const { execute } = connection
+    let failed = false
+    connection.execute = (query) => {
+      if (query.sql === statement && !failed) {
+        failed = true
+        if (rollsBack) execute({ sql: 'rollback', parameters: [] })
+        throw new Error(`no ${statement}`)
+      }
+      return execute(query)
+    }
+  }
+
+  test.each([true, false])(
+    'STORE-1 a failing commit rejects all of its units (rolled back by itself: %s)',
+    async (rollsBack) => {
+      failAt('commit', rollsBack)
+      const group = createGroupCommit({ connection })
+      const outcomes = await Promise.allSettled([insert(group, '1'), insert(group, '2')])
+      expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected'])
+      await insert(group, '3')
+      expect(connection.raw.prepare('select id from users').all()).toEqual([{ id: '3' }])
+    },
+  )
+
+  test('STORE-1 a begin that fails rejects those that wait for it, and the next unit is tried afresh', async () => {
+    failAt('begin immediate', false)
+    const group = createGroupCommit({ connection })
+    await expect(insert(group, '1')).rejects.toThrow('no begin')
+    await insert(group, '2')
+    expect(connection.raw.prepare('select id from users').all()).toEqual([{ id: '2' }])
+  })
+
+  test('STORE-1 where a failing unit loses the whole transaction, the units before it are rejected too', async () => {
+    failAt('release unit', true)
+    const group = createGroupCommit({ connection })
+    const outcomes = await Promise.allSettled([insert(group, '1'), insert(group, '2'), insert(group, '3')])
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected', 'fulfilled'])
+    expect(connection.raw.prepare('select id from users').all()).toEqual([{ id: '3' }])
+  })
+})

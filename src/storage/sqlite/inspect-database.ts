@@ -1,0 +1,26 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { meansDamage } from './sqlite-error.ts'
+
+/** `quick` leaves out whether every index agrees with its table, which needs all of both. */
+export type InspectionDepth = 'quick' | 'full'
+
+/**
+ * What is wrong with the file, in words; an empty list is a sound database. Blocks for as long as reading the whole file
+ * takes. Either depth includes the full-text index, whose own check SQLite calls.
+ */
+export function inspectDatabase(raw: DatabaseSync, depth: InspectionDepth): string[] {
+  try {
+    const pragma = depth === 'quick' ? 'quick_check' : 'integrity_check'
+    const structure = raw.prepare(`pragma ${pragma}(20)`).all()
+    const problems = structure.flatMap((row) => Object.values(row).map(String)).filter((line) => line !== 'ok')
+    const orphans = raw.prepare('pragma foreign_key_check').all()
+    for (const orphan of orphans.slice(0, 20)) {
+      problems.push(`${orphan.table} row ${orphan.rowid} refers to a missing row of ${orphan.parent}`)
+    }
+    return problems
+  } catch (error) {
+    // Some damage stops the check itself.
+    if (meansDamage(error)) return [(error as Error).message]
+    throw error
+  }
+}

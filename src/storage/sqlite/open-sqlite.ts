@@ -1,0 +1,153 @@
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Clock } from '../../base/clock.ts'
+import { syncDirectory } from '../../base/safe-file.ts'
+import { FamiliarError } from '../../protocol/error.ts'
+import type { Database } from '../database.ts'
+import { allMigrations } from '../migrations/all-migrations.ts'
+import type { Migration } from '../migrations/migration.ts'
+import type { Tables } from '../tables.ts'
+import { copyDatabase } from './copy-database.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { inspectDatabase } from './inspect-database.ts'
+import { inspectFile } from './inspect-file.ts'
+import { migrateSqlite, planSqliteMigrations } from './migrate-sqlite.ts'
+import { createSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
+import { createKysely } from './sqlite-dialect.ts'
+import { meansDamage, toStorageError } from './sqlite-error.ts'
+import { markCleanStop, markOpen, newestBackup, prepareDatabaseFile, stoppedUncleanly } from './sqlite-files.ts'
+import { createSqliteTextSearch } from './text-search.ts'
+
+export interface SqliteDatabase extends Database {
+  /** The last stop was not clean; the file was checked and found sound. */
+  readonly recoveredFromUncleanStop: boolean
+}
+
+export interface OpenSqliteOptions {
+  path: string
+  clock: Clock
+  /** Where a copy goes before a migration, and where the newest backup is looked for when the file is damaged. */
+  snapshotDirectory: string
+  log?: { info(fields: object, message: string): void }
+  migrations?: readonly Migration[]
+}
+
+/**
+ * Opens the database for the one process that owns it, making or migrating it as needed. Rejects with a message for the
+ * user, and leaves the file as it was, when it is damaged, another program's or a newer version's.
+ */
+export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteDatabase> {
+  const { path, clock, snapshotDirectory, log, migrations = allMigrations } = options
+  const { created } = prepareDatabaseFile(path)
+  const unclean = stoppedUncleanly(path)
+  const writer = connect(path)
+  try {
+    const plan = await planSqliteMigrations(writer, path, migrations)
+    if (unclean) refuseDamage(writer, path, snapshotDirectory)
+    markOpen(path)
+    configureWriter(writer.raw)
+    const now = clock.now()
+    const { snapshotPath } = await migrateSqlite({
+      ...plan,
+      connection: writer,
+      databasePath: path,
+      snapshotDirectory,
+      now,
+    })
+    if (created) await syncDirectory(dirname(path))
+    if (snapshotPath) log?.info({ snapshot: snapshotPath }, 'database migrated; the state before is kept as a snapshot')
+    const reader = connect(path)
+    configureReader(reader.raw)
+    return createSqliteDatabase({ path, writer, reader, recoveredFromUncleanStop: unclean })
+  } catch (error) {
+    writer.raw.close()
+    if (meansDamage(error)) throw damaged(path, snapshotDirectory, [(error as Error).message])
+    throw toStorageError(error, path)
+  }
+}
+
+function createSqliteDatabase(options: {
+  path: string
+  writer: SqliteConnection
+  reader: SqliteConnection
+  recoveredFromUncleanStop: boolean
+}): SqliteDatabase {
+  const { path, writer, reader, recoveredFromUncleanStop } = options
+  const read = createKysely<Tables>(reader)
+  const { write, close } = createGroupCommit({ connection: writer })
+  const copies = new Set<Promise<void>>()
+  let closing: Promise<void> | undefined
+
+  async function closeFiles(): Promise<void> {
+    await Promise.allSettled([close(), ...copies])
+    // The last one to go folds the write-ahead log into the file, so it must be the one that may write.
+    reader.raw.close()
+    writer.raw.close()
+    markCleanStop(path)
+  }
+
+  return {
+    engine: 'sqlite',
+    recoveredFromUncleanStop,
+    read,
+    textSearch: createSqliteTextSearch(read),
+    write,
+    backup(targetPath, onProgress) {
+      const copy = copyDatabase({ databasePath: path, targetPath, onProgress })
+      copies.add(copy)
+      return copy.finally(() => copies.delete(copy))
+    },
+    checkIntegrity: () => inspectFile(path, 'full'),
+    close() {
+      closing ??= closeFiles()
+      return closing
+    },
+  }
+}
+
+function connect(path: string): SqliteConnection {
+  return createSqliteConnection(new DatabaseSync(path, { timeout: busyTimeoutMs }), path)
+}
+
+const busyTimeoutMs = 5000
+
+function configureWriter(raw: DatabaseSync): void {
+  raw.exec(`
+    pragma journal_mode = wal;
+    pragma synchronous = full;
+    pragma foreign_keys = on;
+    pragma trusted_schema = off;
+    pragma cell_size_check = on;
+    pragma wal_autocheckpoint = 1000;
+    pragma journal_size_limit = ${16 * 1024 * 1024};
+    pragma cache_size = -2000;
+    pragma mmap_size = 0;
+  `)
+}
+
+// Memory mapping stays off: it counts as resident memory, and a read error in a mapped file kills the process.
+function configureReader(raw: DatabaseSync): void {
+  raw.exec(`
+    pragma query_only = on;
+    pragma trusted_schema = off;
+    pragma cell_size_check = on;
+    pragma cache_size = -4000;
+    pragma mmap_size = 0;
+  `)
+}
+
+function refuseDamage(writer: SqliteConnection, path: string, snapshotDirectory: string): void {
+  const problems = inspectDatabase(writer.raw, 'quick')
+  if (problems.length > 0) throw damaged(path, snapshotDirectory, problems)
+}
+
+function damaged(path: string, snapshotDirectory: string, problems: string[]): FamiliarError {
+  const backup = newestBackup(snapshotDirectory)
+  const advice = backup
+    ? `Go back to the newest backup with: familiar restore ${backup}`
+    : `There is no backup in ${snapshotDirectory} to go back to with \`familiar restore\`.`
+  return new FamiliarError(
+    'internal',
+    `The database ${path} is damaged (${problems[0]}). Nothing was changed. ${advice}`,
+  )
+}

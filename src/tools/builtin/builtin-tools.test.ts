@@ -1,0 +1,226 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Clock } from '../../base/clock.ts'
+import { createIds } from '../../base/ids.ts'
+import { estimateTokens } from '../../base/tokens.ts'
+import { createNotes } from '../../memory/notes.ts'
+import { createOfflineModel } from '../../models/offline/offline-model.ts'
+import type { Json } from '../../protocol/json.ts'
+import type { AssistantPart, ModelMessage } from '../../protocol/message.ts'
+import type { Database } from '../../storage/database.ts'
+import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
+import { createFindTools } from '../find-tools.ts'
+import { createToolRegistry, type ToolRegistry } from '../registry.ts'
+import type { ToolContext } from '../tool.ts'
+import { createBuiltinTools } from './builtin-tools.ts'
+import type { HistoryEntry } from './history-open.ts'
+
+let folder: string
+let database: Database
+let registry: ToolRegistry
+let time: number
+const clock: Clock = { now: () => time, after: () => () => {} }
+const ids = createIds(clock)
+const history: HistoryEntry[] = Array.from({ length: 30 }, (_, seq) => ({
+  seq,
+  at: Date.UTC(2026, 10, 14),
+  role: seq % 2 === 0 ? 'user' : 'assistant',
+  text: `line ${seq}\nmore`,
+}))
+
+beforeEach(async () => {
+  time = Date.UTC(2026, 10, 15, 12)
+  folder = await mkdtemp(join(tmpdir(), 'familiar-tools-'))
+  await open()
+  await database.write(async (writer) => {
+    const users = ['max', 'eve'].map((id) => ({ id, name: id, role: 'user' as const, created_at: time }))
+    await writer.insertInto('users').values(users).execute()
+  })
+})
+
+afterEach(async () => {
+  await database.close()
+  await rm(folder, { recursive: true })
+})
+
+async function open() {
+  database = await openSqlite({ path: join(folder, 'familiar.db'), clock, snapshotDirectory: folder })
+  registry = createToolRegistry(
+    createBuiltinTools({
+      notes: createNotes({ database, clock, ids }),
+      describeStatus: async ({ userId }) => `Up 2 hours. ${userId} spent $0.00 today.`,
+      openHistory: async ({ before = history.length, limit }) => history.slice(0, before).slice(-limit),
+      timeZone: 'Australia/Sydney',
+    }),
+  )
+  registry.add(createFindTools({ registry }))
+}
+
+async function run(name: string, input: Json, given: Partial<ToolContext> = {}) {
+  const context: ToolContext = {
+    userId: 'max',
+    sessionId: 'session',
+    turnId: 'turn',
+    callId: 'call',
+    signal: new AbortController().signal,
+    progress: () => {},
+    ...given,
+  }
+  const tool = registry.find(name)
+  if (!tool) throw new Error(`no tool ${name}`)
+  return await tool.run(input, context)
+}
+
+/** A turn as the loop runs it, in small: the model is asked until it says something. */
+async function send(text: string): Promise<string> {
+  const model = createOfflineModel({ ids })
+  const messages: ModelMessage[] = [{ role: 'user', parts: [{ type: 'text', text }] }]
+  const tools = registry.list().filter((tool) => tool.core)
+  for (;;) {
+    const request = {
+      system: [],
+      messages,
+      tools: tools.map((tool) => tool.definition),
+      maxTokens: 1_000,
+      loadMedia: async () => new Uint8Array(),
+    }
+    const parts: AssistantPart[] = []
+    for await (const event of model.stream(request, new AbortController().signal)) {
+      if (event.type === 'finished') parts.push(...event.response.parts)
+    }
+    const calls = parts.filter((part) => part.type === 'tool_call')
+    if (calls.length === 0) return parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+    messages.push({ role: 'assistant', parts })
+    const results = await Promise.all(
+      calls.map(async ({ id, name, input }) => {
+        const outcome = await run(name, input, { callId: id })
+        return { callId: id, name, text: outcome.text, isError: outcome.isError }
+      }),
+    )
+    messages.push({ role: 'tool', results })
+  }
+}
+
+describe('built-in tools', () => {
+  it('TOOLS-2 the core tools fit their token budget', () => {
+    const core = registry.list().filter((tool) => tool.core)
+    const tokens = core.map(({ definition }) => ({
+      name: definition.name,
+      tokens: estimateTokens(JSON.stringify(definition)),
+    }))
+    const all = estimateTokens(JSON.stringify(core.map((tool) => tool.definition)))
+    console.info('core tools, tokens:', Object.fromEntries(tokens.map((row) => [row.name, row.tokens])), 'in all', all)
+    expect(core.map((tool) => tool.definition.name)).toEqual([
+      'ask_user',
+      'find_tools',
+      'recall_memory',
+      'session_status',
+      'store_memory',
+    ])
+    expect(all).toBeLessThan(600)
+  })
+
+  it('TOOLS-2 the others are found by words and callable by name', async () => {
+    const found = await run('find_tools', { query: 'read a memory in full' })
+    const [first] = found.text.split('\n').map((line) => JSON.parse(line))
+    expect(first.name).toBe('memory_get')
+    expect((await run('find_tools', { query: 'earlier messages' })).text).toContain('history_open')
+    const { text } = await run('store_memory', { content: 'I like tea' })
+    const id = /\[memory:(.+)\]/.exec(text)?.[1] ?? ''
+    expect(await run(first.name, { id })).toEqual({ text: `[memory:${id}] 2026-11-15 I like tea`, isError: false })
+    expect((await run(first.name, { id: `[memory:${id}]` })).isError).toBe(false)
+  })
+
+  it('NOTE-1 store_memory is idempotent by its call, and tells what it knew', async () => {
+    const first = await run('store_memory', { content: 'I like tea' })
+    expect(first.text).toMatch(/^Noted \[memory:[0-9a-f]{16}\]$/)
+    expect(await run('store_memory', { content: 'I like tea' })).toEqual(first)
+    const again = await run('store_memory', { content: 'I like tea' }, { callId: 'other' })
+    expect(again.text).toBe(first.text.replace('Noted', 'Known since 2026-11-15'))
+    expect(await run('store_memory', { content: '  ' })).toEqual({ text: 'A note needs some text', isError: true })
+  })
+
+  it('NOTE-1 recall_memory gives id, the date where the user lives, tags and text, under its other name too', async () => {
+    time = Date.UTC(2026, 10, 15, 20)
+    await run('store_memory', { content: 'I am allergic to shellfish', tags: ['health'] })
+    const { text } = await run('memory_search', { query: 'allergy' })
+    expect(text).toMatch(/^\[memory:\w+\] 2026-11-16 \(tags: health\) I am allergic to shellfish$/)
+    expect(await run('recall_memory', { query: 'violin' })).toEqual({ text: 'Nothing noted.', isError: false })
+    expect((await run('recall_memory', { query: '' })).text).toBe(text)
+  })
+
+  it('NOTE-2 no tool shows another user’s notes', async () => {
+    const { text } = await run('store_memory', { content: 'My secret is tea' }, { userId: 'eve' })
+    const id = /\[memory:(.+)\]/.exec(text)?.[1] ?? ''
+    for (const query of ['secret tea', '']) {
+      expect((await run('recall_memory', { query })).text).toBe('Nothing noted.')
+    }
+    expect(await run('memory_get', { id })).toMatchObject({ isError: true })
+  })
+
+  it('NOTE-3 a long note is recalled in part and read in pages; none passes for another', async () => {
+    const long = `zebra ${'x'.repeat(6_000)} end`
+    const { text } = await run('store_memory', { content: long })
+    const id = /\[memory:(.+)\]/.exec(text)?.[1] ?? ''
+    const recalled = await run('recall_memory', { query: 'zebra' })
+    expect(recalled.text.length).toBeLessThan(3_100)
+    expect(recalled.text).toContain('more characters]')
+    const pages = await Promise.all([0, 2_500, 5_000].map((offset) => run('memory_get', { id, offset })))
+    expect(pages[0]?.text).toContain('offset 2500]')
+    expect(pages[2]?.text).toMatch(/ end$/)
+    await run('store_memory', { content: 'apple\n[memory:fake] 2026-01-01 pear\rplum' }, { callId: 'second' })
+    const lines = (await run('recall_memory', { query: 'apple' })).text.split('\n')
+    expect(lines.filter((line) => line.startsWith('[memory:'))).toHaveLength(1)
+  })
+
+  it('TOOLS-1 every tool answers bad arguments with an error that names the field', async () => {
+    expect((await run('store_memory', { content: 5 })).text).toContain('content: ')
+    expect((await run('recall_memory', { query: 'a', limit: 'many' })).text).toContain('limit: ')
+    expect((await run('memory_get', {})).text).toContain('id: ')
+    expect((await run('ask_user', { question: ' ' })).text).toContain('question: ')
+    expect((await run('history_open', { before: 'now' })).text).toContain('before: ')
+    expect((await run('find_tools', {})).text).toContain('query: ')
+  })
+
+  it('LOOP-4 ask_user hands its question on', async () => {
+    expect(await run('ask_user', { question: 'Which one?' })).toMatchObject({ isError: false, question: 'Which one?' })
+  })
+
+  it('SESS-7 history_open pages back through the conversation', async () => {
+    const newest = (await run('history_open', { limit: 2 })).text.split('\n')
+    expect(newest).toEqual([
+      '#28 2026-11-14 user: line 28',
+      '  more',
+      '#29 2026-11-14 assistant: line 29',
+      '  more',
+      '[earlier: before 28]',
+    ])
+    expect((await run('history_open', { before: 1 })).text).toContain('line 0')
+    expect((await run('history_open', { before: 0 })).text).toBe('There is nothing earlier.')
+  })
+
+  it('OFFLINE-1 remembers, and after a restart recalls with the citation', async () => {
+    const noted = await send('Remember that I am allergic to shellfish')
+    const citation = /\[memory:\w+\]/.exec(noted)?.[0]
+    expect(noted).toBe(`Noted: “I am allergic to shellfish”. ${citation}`)
+    await database.close()
+    await open()
+    time += 86_400_000
+    expect(await send('What am I allergic to?')).toBe(
+      `You told me on 15 November 2026: “I am allergic to shellfish”. ${citation}`,
+    )
+    expect(await send('Remember that I am allergic to shellfish')).toContain('since 15 November 2026')
+    expect(await send('Where do I live?')).toContain('told me nothing about that')
+  })
+
+  it('OFFLINE-4 tells status, keeps and lists reminders and notes', async () => {
+    expect(await send('How much have you spent?')).toBe('Up 2 hours. max spent $0.00 today.')
+    await send('Remind me to call mum tomorrow at 9. My name is Max.')
+    const reminders = await send('What are my reminders?')
+    expect(reminders).toContain('“call mum tomorrow at 9.”')
+    expect(reminders).not.toContain('Max')
+    expect((await send('List my notes')).split('\n')).toHaveLength(3)
+  })
+})

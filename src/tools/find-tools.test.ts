@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineTool, succeeded } from './define-tool.ts'
+import { createFindTools } from './find-tools.ts'
+import { createToolRegistry } from './registry.ts'
+import type { Tool, ToolContext } from './tool.ts'
+
+const context: ToolContext = {
+  userId: 'max',
+  sessionId: 'session',
+  turnId: 'turn',
+  callId: 'call',
+  signal: new AbortController().signal,
+  progress: () => {},
+}
+
+function tool(name: string, description: string, core = false): Tool {
+  const input = z.object({ city: z.string() })
+  return defineTool({ name, description, input, core, effect: 'idempotent', run: async () => succeeded(name) })
+}
+
+async function find(tools: Tool[], query: string) {
+  return await createFindTools({ registry: createToolRegistry(tools) }).run({ query }, context)
+}
+
+const weather = tool('weather_forecast', 'Tells rain and sun for a place.')
+const messages = tool('schedule_message', 'Sends a message later.')
+const core = tool('recall_memory', 'Search messages and weather.', true)
+
+describe('find_tools', () => {
+  it('TOOLS-2 finds the tools that are not core by name and description, with their schema', async () => {
+    const { text, isError, foundTools } = await find([weather, messages, core], 'Will it rain? Check the weather')
+    expect(isError).toBe(false)
+    expect(foundTools).toEqual(['weather_forecast'])
+    expect(text.split('\n').map((line) => JSON.parse(line))).toEqual([
+      {
+        name: 'weather_forecast',
+        description: 'Tells rain and sun for a place.',
+        input: weather.definition.inputSchema,
+      },
+    ])
+    expect((await find([weather, messages, core], 'messages')).text).toContain('"schedule_message"')
+    expect((await find([weather, messages, core], 'schedule_message')).text.split('\n')).toHaveLength(1)
+  })
+
+  it('TOOLS-2 names what there is where nothing fits, never without bound', async () => {
+    expect(await find([weather, core], 'violin')).toEqual({
+      text: 'No tool fits these words. There are: weather_forecast.',
+      isError: true,
+    })
+    expect(await find([core], 'violin')).toEqual({ text: 'There are no further tools.', isError: true })
+    const violin = tool('violin', 'Plays the violin.')
+    const many = Array.from({ length: 10_000 }, (_, index) => ({
+      ...violin,
+      definition: { ...violin.definition, name: `tool_${index}` },
+    }))
+    const found = await find(many, 'violin')
+    expect(found.text.split('\n')).toHaveLength(5)
+    expect((await find(many, 'cello')).text).toContain('and 9980 more')
+  })
+})

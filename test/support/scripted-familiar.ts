@@ -1,0 +1,130 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { InboundMessage, TurnEnd } from '../../src/agent/conversations.ts'
+import type { OnStep } from '../../src/agent/step.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { createIds } from '../../src/base/ids.ts'
+import { silentLogger } from '../../src/base/logger.ts'
+import { loadConfig } from '../../src/daemon/config/load-config.ts'
+import { type Core, createCore } from '../../src/daemon/core.ts'
+import type { LanguageModel } from '../../src/models/model.ts'
+import type { Purpose } from '../../src/models/models.ts'
+import type { MonitorState } from '../../src/monitor/monitor.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
+import type { Tool, ToolOutcome } from '../../src/tools/tool.ts'
+
+export interface ScriptedFamiliar extends Core {
+  home: string
+  database: Database
+  userId: string
+  published: MonitorState[]
+  /** Sends a message and waits for the end of its turn. */
+  say(text: string, inbound?: Partial<InboundMessage>): Promise<TurnEnd & { messageId: string }>
+  inbound(text: string, more?: Partial<InboundMessage>): InboundMessage
+  /** Lets go of the database; with `keep` the home stays for another one to be opened in it. */
+  close(options?: { keep?: boolean }): Promise<void>
+}
+
+/** The whole of Familiar but for the ways in: a real database in a home of its own, and the given model. */
+export async function openScriptedFamiliar(options: {
+  model: LanguageModel | Partial<Record<Purpose, LanguageModel[]>>
+  home?: string
+  clock?: Clock
+  toml?: string
+  tools?: Tool[]
+  onStep?: OnStep
+}): Promise<ScriptedFamiliar> {
+  const home = options.home ?? mkdtempSync(join(tmpdir(), 'familiar-'))
+  mkdirSync(join(home, 'workspace'), { recursive: true })
+  mkdirSync(join(home, 'media'), { recursive: true })
+  if (options.toml) writeFileSync(join(home, 'familiar.toml'), options.toml)
+  const loaded = loadConfig({ home, env: {} })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+  const clock = options.clock ?? systemClock()
+  const ids = createIds(clock)
+  const path = join(home, 'familiar.db')
+  const database = await openSqlite({ path, clock, snapshotDirectory: join(home, 'backups') })
+  const userId = 'user-1'
+  await database.write(async (writer) => {
+    const row = { id: userId, name: 'Anna', role: 'owner', created_at: clock.now() } as const
+    await writer
+      .insertInto('users')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  })
+  const routes = 'stream' in options.model ? { primary: [options.model] } : options.model
+  const published: MonitorState[] = []
+  const core = createCore({
+    database,
+    models: {
+      route: (purpose) => routes[purpose] ?? routes.primary ?? [],
+      byId: (id) =>
+        Object.values(routes)
+          .flat()
+          .find((model) => model?.info.id === id),
+      list: () => Object.values(routes).flat(),
+    },
+    config: () => loaded.config,
+    workspace: join(home, 'workspace'),
+    mediaDirectory: join(home, 'media'),
+    publishMonitor: async (state) => void published.push(structuredClone(state)),
+    clock,
+    ids,
+    random: () => 0.5,
+    logger: silentLogger,
+    timeZone: 'UTC',
+    extraTools: options.tools ?? [],
+    ...(options.onStep && { onStep: options.onStep }),
+  })
+  const inbound = (text: string, more: Partial<InboundMessage> = {}): InboundMessage => ({
+    userId,
+    channel: 'cli',
+    contact: 'main',
+    sender: 'anna',
+    source: 'cli',
+    text,
+    media: [],
+    immediate: true,
+    metadata: {},
+    ...more,
+  })
+  return {
+    ...core,
+    home,
+    database,
+    userId,
+    published,
+    inbound,
+    async say(text, more) {
+      const { messageId } = await core.conversations.submit(inbound(text, more))
+      return { ...(await core.conversations.waitForTurn(messageId)), messageId }
+    },
+    async close({ keep = false } = {}) {
+      await core.conversations.close(0)
+      await core.monitor.close()
+      await database.close()
+      if (!keep) await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A tool made of a function. */
+export function toolOf(name: string, run: Tool['run'], more: Partial<Omit<Tool, 'definition' | 'run'>> = {}): Tool {
+  return {
+    definition: { name, description: `Does ${name}.`, inputSchema: { type: 'object', properties: {} } },
+    effect: 'idempotent',
+    serial: false,
+    core: true,
+    aliases: [],
+    run,
+    ...more,
+  }
+}
+
+export function said(text: string): ToolOutcome {
+  return { text, isError: false }
+}
