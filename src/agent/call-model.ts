@@ -1,23 +1,28 @@
 import type { Clock } from '../base/clock.ts'
 import { toStorableText } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
-import type { Ledger } from '../cost/ledger.ts'
+import type { Ledger, Reservation } from '../cost/ledger.ts'
 import type { LanguageModel, ModelRequest, ModelResponse } from '../models/model.ts'
 import { ModelError } from '../models/model-error.ts'
 import { streamWithRetries } from '../models/retry.ts'
 import type { AssistantPart } from '../protocol/message.ts'
+import type { Writer } from '../storage/database.ts'
 
-export interface ModelCall {
+export interface CallPlan {
   /** The model to ask and its fallbacks. */
   models: readonly LanguageModel[]
-  request: Omit<ModelRequest, 'maxTokens'>
   inputTokens: number
   userId: string
   sessionId: string | null
   turnId: string | null
   purpose: string
+}
+
+export interface ModelCall extends CallPlan {
+  /** From `reserveCall`: nothing is asked that is not paid for. */
+  reservation: Reservation
+  request: Omit<ModelRequest, 'maxTokens'>
   signal: AbortSignal
-  onReserved?(): void
   onDelta?(kind: 'text' | 'thinking', text: string): void
   /** The attempt failed and is made again; what it had streamed is void. */
   onRetry?(retry: { attempt: number; reason: string; waitMs: number; model: string }): Promise<void>
@@ -26,6 +31,20 @@ export interface ModelCall {
 export type ModelCallResult =
   | { ok: true; model: LanguageModel; response: ModelResponse; reservationId: string }
   | { ok: false; reason: 'budget' | 'aborted' | 'failed'; message: string; partialText: string }
+
+/** Sets aside what the call may cost at most, with whichever of its models answers. */
+export function reserveCall(ledger: Ledger, writer: Writer, plan: CallPlan): Promise<Reservation> {
+  return ledger.reserve(writer, {
+    userId: plan.userId,
+    sessionId: plan.sessionId,
+    turnId: plan.turnId,
+    purpose: plan.purpose,
+    model: plan.models[0]?.info.id ?? 'none',
+    rates: dearestRates(plan.models),
+    inputTokens: plan.inputTokens,
+    maxOutputTokens: mostTokens(plan.models),
+  })
+}
 
 /**
  * The one way to a language model: under the caps, retried, with every outcome in the ledger. A response that came
@@ -36,27 +55,13 @@ export async function callModel(
   call: ModelCall,
 ): Promise<ModelCallResult> {
   const { ledger, clock, random } = dependencies
-  const first = call.models[0]
-  if (!first) return { ok: false, reason: 'failed', message: 'No model is configured.', partialText: '' }
-  const rates = dearestRates(call.models)
-  const maxTokens = Math.max(...call.models.map((model) => model.info.maxTokens))
-  const reservation = await ledger.reserve({
-    userId: call.userId,
-    sessionId: call.sessionId,
-    turnId: call.turnId,
-    purpose: call.purpose,
-    model: first.info.id,
-    rates,
-    inputTokens: call.inputTokens,
-    maxOutputTokens: maxTokens,
-  })
+  const { reservation } = call
   if (!reservation.ok) return { ok: false, reason: 'budget', message: reservation.message, partialText: '' }
-  call.onReserved?.()
 
   let text = ''
   let thinking = ''
   try {
-    const request = { ...call.request, maxTokens }
+    const request = { ...call.request, maxTokens: mostTokens(call.models) }
     const stream = streamWithRetries({ models: call.models, request, signal: call.signal, clock, random })
     for await (const event of stream) {
       switch (event.type) {
@@ -82,12 +87,16 @@ export async function callModel(
     throw new ModelError('cut', 'The stream ended without a response', { retryable: true })
   } catch (cause) {
     if (text || thinking) {
-      await ledger.interrupt(reservation.id, estimateTokens(text + thinking), rates)
+      await ledger.interrupt(reservation.id, estimateTokens(text + thinking), dearestRates(call.models))
     } else await ledger.release(reservation.id)
     if (call.signal.aborted) return { ok: false, reason: 'aborted', message: 'Stopped.', partialText: text }
     if (!(cause instanceof ModelError)) throw cause
     return { ok: false, reason: 'failed', message: cause.message, partialText: text }
   }
+}
+
+function mostTokens(models: readonly LanguageModel[]): number {
+  return Math.max(0, ...models.map((model) => model.info.maxTokens))
 }
 
 function dearestRates(models: readonly LanguageModel[]) {

@@ -9,7 +9,8 @@ import type { OpenSessions } from '../sessions/open-sessions.ts'
 import { textOf } from '../sessions/projection.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { callModel } from './call-model.ts'
+import type { Database } from '../storage/database.ts'
+import { type CallPlan, callModel, reserveCall } from './call-model.ts'
 import type { OnStep } from './step.ts'
 
 const prompt = readBundledText(new URL('./prompts/compaction.md', import.meta.url))
@@ -34,6 +35,7 @@ export interface Compaction {
 }
 
 export function createCompaction(dependencies: {
+  database: Database
   log: SessionLog
   openSessions: OpenSessions
   ledger: Ledger
@@ -44,7 +46,7 @@ export function createCompaction(dependencies: {
   settings: () => CompactionSettings
   onStep: OnStep
 }): Compaction {
-  const { log, openSessions, ledger, models, logger, settings, onStep } = dependencies
+  const { database, log, openSessions, ledger, models, logger, settings, onStep } = dependencies
 
   function threshold(source: string): number {
     const window = models.route('primary', source)[0]?.info.maxContextTokens ?? Number.POSITIVE_INFINITY
@@ -55,23 +57,27 @@ export function createCompaction(dependencies: {
     const route = models.route('compaction')
     if (route[0]?.info.offline) return false
     const projection = await openSessions.projection(session.id)
-    const plan = planCompaction(projection, shareToSummarise)
-    if (!plan) return false
+    const part = planCompaction(projection, shareToSummarise)
+    if (!part) return false
     const beforeTokens = projection.counted.tokens
-    const transcript = transcriptOf(plan, projection)
-    const result = await callModel(dependencies, {
+    const transcript = transcriptOf(part, projection)
+    const plan: CallPlan = {
       models: route,
+      inputTokens: estimateTokens(prompt) + estimateTokens(transcript),
+      userId: session.userId,
+      sessionId: session.id,
+      turnId: null,
+      purpose: 'compaction',
+    }
+    const result = await callModel(dependencies, {
+      ...plan,
+      reservation: await database.write((writer) => reserveCall(ledger, writer, plan)),
       request: {
         system: [{ name: 'compaction', tier: 'stable', text: prompt }],
         messages: [{ role: 'user', parts: [{ type: 'text', text: transcript }] }],
         tools: [],
         loadMedia: () => Promise.reject(new Error('A summary carries no media')),
       },
-      inputTokens: estimateTokens(prompt) + estimateTokens(transcript),
-      userId: session.userId,
-      sessionId: session.id,
-      turnId: null,
-      purpose: 'compaction',
       signal,
     })
     if (!result.ok) {
@@ -86,9 +92,9 @@ export function createCompaction(dependencies: {
       ? [
           {
             type: 'compacted' as const,
-            throughSeq: plan.throughSeq,
+            throughSeq: part.throughSeq,
             summary,
-            messages: plan.entries.length,
+            messages: part.entries.length,
             beforeTokens,
           },
         ]

@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
+import { estimateTokens } from '../base/tokens.ts'
 import type { Context, RecalledMemory } from '../context/context.ts'
-import type { Ledger } from '../cost/ledger.ts'
+import type { Ledger, Reservation } from '../cost/ledger.ts'
 import { costNanousd } from '../cost/money.ts'
 import type { LanguageModel } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
@@ -17,9 +18,9 @@ import type { SessionEvent } from '../sessions/session-event.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { isSilentReply } from '../sessions/silent-reply.ts'
-import type { Writer } from '../storage/database.ts'
+import type { Database, Writer } from '../storage/database.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
-import { callModel } from './call-model.ts'
+import { type CallPlan, callModel, reserveCall } from './call-model.ts'
 import { type LiveResponses, toolProgress } from './live-responses.ts'
 import { type Limits, nextStep } from './next-step.ts'
 import { offeredTools } from './offered-tools.ts'
@@ -28,6 +29,7 @@ import { nextBatch, runTool } from './run-tool.ts'
 import type { OnStep } from './step.ts'
 
 export interface TurnsDependencies {
+  database: Database
   log: SessionLog
   openSessions: OpenSessions
   inbox: Inbox
@@ -55,6 +57,12 @@ export interface TurnRun {
   suspended: () => boolean
 }
 
+/** What this process has done for the turn and not yet used up. */
+interface Progress {
+  startedHere: Set<string>
+  reservation: Reservation | undefined
+}
+
 /** The daemon is stopping: the turn stays as it is written and goes on at the next start. */
 export class TurnSuspended extends Error {}
 
@@ -70,7 +78,7 @@ export interface Turns {
 }
 
 export function createTurns(dependencies: TurnsDependencies): Turns {
-  const { log, openSessions, inbox, ledger, monitor, tools, live, clock, ids, onStep } = dependencies
+  const { database, log, openSessions, inbox, ledger, monitor, tools, live, clock, ids, onStep } = dependencies
 
   async function record(run: TurnRun, events: SessionEvent[], also?: (writer: Writer) => Promise<void>): Promise<void> {
     const logged = await log.record({ sessionId: run.session.id, turnId: run.turnId }, events, also)
@@ -90,6 +98,10 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         recalled,
         pendingQuestion: projection.pendingQuestion,
       })
+      const models = modelsFor(source, messages)
+      const tokens = requestTokens(projection, tier) + estimateTokens(text) + estimateTokens(dynamic.text)
+      const plan = planCall(run, models, tokens)
+      const progress: Progress = { startedHere: new Set(), reservation: undefined }
       onStep('turn_starting')
       await record(
         run,
@@ -100,20 +112,18 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
             messageIds: messages.map((message) => message.id),
             source,
             tier,
-            model: modelsFor(source, messages)[0]?.info.id ?? '',
+            model: models[0]?.info.id ?? '',
             context: dynamic.text,
             recalled: dynamic.included.map(({ id, text: remembered }) => ({ id, text: remembered })),
           },
         ],
-        (writer) =>
-          inbox.claim(
-            writer,
-            messages.map((message) => message.id),
-            run.turnId,
-          ),
+        async (writer) => {
+          await inbox.claim(writer, { messageIds: messages.map((message) => message.id), turnId: run.turnId })
+          progress.reservation = await reserveCall(ledger, writer, plan)
+        },
       )
       onStep('turn_started')
-      await drive(run, new Set())
+      await drive(run, progress)
     },
     async resume(run) {
       const { turn, results } = await openSessions.projection(run.session.id)
@@ -126,19 +136,14 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       if (waiting && !turn.stopRequested) {
         await record(run, [{ type: 'model_failed', model: turn.model, attempt: 0, reason: 'restarted', waitMs: 0 }])
       }
-      await drive(run, new Set())
+      await drive(run, { startedHere: new Set(), reservation: undefined })
     },
     async fail(run, text) {
       const projection = await openSessions.projection(run.session.id)
       const turn = projection.turn
       if (turn?.id !== run.turnId) return
-      await end(
-        run,
-        turn,
-        'failed',
-        text,
-        turn.calls.filter((call) => !projection.results[call.id]),
-      )
+      const unanswered = turn.calls.filter((call) => !projection.results[call.id])
+      await end(run, turn, 'failed', text, unanswered)
     },
   }
 
@@ -153,7 +158,12 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     return vision[0]?.info.supportsVision ? vision : primary
   }
 
-  async function drive(run: TurnRun, startedHere: Set<string>): Promise<void> {
+  function requestTokens(projection: Projection, tier: string): number {
+    const system = dependencies.context.system(tier)
+    return estimateRequestTokens(projection, system, offeredTools(tools, projection.foundTools))
+  }
+
+  async function drive(run: TurnRun, progress: Progress): Promise<void> {
     try {
       for (;;) {
         const projection = await openSessions.projection(run.session.id)
@@ -170,49 +180,42 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
           return
         }
         if (run.suspended()) throw new TurnSuspended()
-        if (step.do === 'run_tools') await runTools(run, turn, unanswered, startedHere)
-        else {
-          for (const notice of step.notices) await record(run, [{ type: 'model_notified', ...notice }])
-          await askModel(run, turn, projection, startedHere)
-        }
+        if (step.do === 'run_tools') await runTools(run, turn, unanswered, progress)
+        else if (step.notices.length > 0) await record(run, step.notices.map(notified))
+        else await askModel(run, turn, projection, progress)
       }
     } finally {
       live.end(run.session.id)
       monitor.end(run.turnId)
+      if (progress.reservation?.ok) await ledger.release(progress.reservation.id)
     }
   }
 
-  async function askModel(
-    run: TurnRun,
-    turn: TurnState,
-    projection: Projection,
-    startedHere: Set<string>,
-  ): Promise<void> {
+  async function askModel(run: TurnRun, turn: TurnState, projection: Projection, progress: Progress): Promise<void> {
     const userEntries = projection.entries.flatMap((entry) =>
       entry.role === 'user' && entry.turnId === turn.id ? [entry] : [],
     )
     const system = dependencies.context.system(turn.tier)
     const offered = offeredTools(tools, projection.foundTools)
     const inputTokens = estimateRequestTokens(projection, system, offered)
+    const plan = planCall(run, modelsFor(turn.source, userEntries), inputTokens)
+    const reservation = progress.reservation ?? (await database.write((writer) => reserveCall(ledger, writer, plan)))
+    progress.reservation = undefined
+    onStep('call_reserved')
     const activity = { sessionId: run.session.id, contact: run.session.contact, model: turn.model, inputTokens }
     monitor.update(turn.id, { ...activity, state: 'thinking', round: turn.rounds + 1, tools: [] })
     live.begin(run.session.id, turn.id, projection.seq)
     let streaming = false
     const result = await callModel(dependencies, {
-      models: modelsFor(turn.source, userEntries),
+      ...plan,
+      reservation,
       request: {
         system,
         messages: toMessages(projection, { mediaOfTurn: turn.id }),
         tools: offered,
         loadMedia: dependencies.loadMedia,
       },
-      inputTokens,
-      userId: run.session.userId,
-      sessionId: run.session.id,
-      turnId: turn.id,
-      purpose: 'primary',
       signal: run.signal,
-      onReserved: () => onStep('call_reserved'),
       onDelta(kind, text) {
         live.add(run.session.id, kind, text)
         if (!streaming) onStep('response_streaming')
@@ -274,7 +277,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       if (isLast) await inbox.finish(writer, run.turnId)
     })
     live.end(run.session.id)
-    for (const call of runnable) startedHere.add(call.id)
+    for (const call of runnable) progress.startedHere.add(call.id)
     onStep('response_recorded')
     if (isLast) onStep('turn_ended')
   }
@@ -290,7 +293,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     run: TurnRun,
     turn: TurnState,
     unanswered: readonly ToolCallPart[],
-    startedHere: Set<string>,
+    { startedHere }: Progress,
   ): Promise<void> {
     const batch = nextBatch(tools, unanswered)
     const interrupted = batch.filter((call) => turn.started[call.id] === 'at-most-once' && !startedHere.has(call.id))
@@ -345,6 +348,15 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
 /** Also a stop that came before the turn was written down, and so left no mark in it. */
 function mustStop(run: TurnRun): boolean {
   return run.signal.aborted && !run.suspended()
+}
+
+function planCall(run: TurnRun, models: readonly LanguageModel[], inputTokens: number): CallPlan {
+  const { id: sessionId, userId } = run.session
+  return { models, inputTokens, userId, sessionId, turnId: run.turnId, purpose: 'primary' }
+}
+
+function notified(notice: { about: 'rounds' | 'failures'; text: string }): SessionEvent {
+  return { type: 'model_notified', ...notice }
 }
 
 function received(message: InboxMessage): SessionEvent {

@@ -4,7 +4,7 @@ import { toDisplayText } from './text.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof logLevels)[number]
-export type LogFields = Readonly<Record<string, unknown>>
+type LogFields = Readonly<Record<string, unknown>>
 
 /** Never throws and never waits. Strings may come from anywhere: they are made harmless on the way. */
 export interface Logger {

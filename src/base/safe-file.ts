@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
-import { access, chmod, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
+import { chmod, lstat, mkdir, mkdtemp, open, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { FamiliarError } from '../protocol/error.ts'
 
@@ -64,10 +63,13 @@ export async function ensurePrivateDirectory(path: string): Promise<void> {
   if (found.mode & stickyBit) {
     throw new FamiliarError('forbidden', `${directory} is shared with other users. Use a directory of your own.`)
   }
-  if (found.mode & 0o077) await chmod(directory, 0o700)
-  await access(directory, constants.R_OK | constants.W_OK | constants.X_OK).catch((cause) => {
+  if (found.mode & 0o077) await chmod(directory, found.mode & 0o700)
+  try {
+    // Trying is the only check that also knows of read-only file systems and access lists.
+    await rmdir(await mkdtemp(join(directory, '.probe-')))
+  } catch (cause) {
     throw notWritable(directory, cause)
-  })
+  }
 }
 
 const stickyBit = 0o1000

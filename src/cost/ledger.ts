@@ -29,7 +29,8 @@ export type Reservation = { ok: true; id: string } | { ok: false; message: strin
  * call, settled at what the provider counted after it. A call that does not fit under every cap is not made.
  */
 export interface Ledger {
-  reserve(call: PlannedCall): Promise<Reservation>
+  /** Inside a unit of the caller's, so that a step and the money for the next one are one commit. */
+  reserve(writer: Writer, call: PlannedCall): Promise<Reservation>
   /** Writes what the call really took, inside the unit that records its response. */
   settle(writer: Writer, reservationId: string, usage: Usage, rates: CostRates | null): Promise<void>
   /** The call brought nothing: what was set aside is free again. */
@@ -44,35 +45,33 @@ export function createLedger(dependencies: { database: Database; clock: Clock; i
   const { database, clock, ids, caps } = dependencies
 
   return {
-    async reserve(call) {
+    async reserve(writer, call) {
       const amount = worstCaseNanousd(call.inputTokens, call.maxOutputTokens, call.rates)
       const at = clock.now()
-      return database.write(async (writer): Promise<Reservation> => {
-        const refusal = amount > 0 ? await firstCapPassed(writer, call, amount, at, caps()) : undefined
-        if (refusal) return { ok: false, message: refusal }
-        const id = ids.next()
-        await writer
-          .insertInto('cost_ledger')
-          .values({
-            id,
-            user_id: call.userId,
-            session_id: call.sessionId,
-            turn_id: call.turnId,
-            purpose: call.purpose,
-            model: call.model,
-            state: 'reserved',
-            at,
-            input_tokens: call.inputTokens,
-            output_tokens: 0,
-            cache_read_tokens: 0,
-            cache_write_tokens: 0,
-            reserved_nanousd: amount,
-            cost_nanousd: null,
-          })
-          .execute()
-        if (amount > 0) await addToTotals(writer, call, at, { spent: 0, reserved: amount })
-        return { ok: true, id }
-      })
+      const refusal = amount > 0 ? await firstCapPassed(writer, call, amount, at, caps()) : undefined
+      if (refusal) return { ok: false, message: refusal }
+      const id = ids.next()
+      await writer
+        .insertInto('cost_ledger')
+        .values({
+          id,
+          user_id: call.userId,
+          session_id: call.sessionId,
+          turn_id: call.turnId,
+          purpose: call.purpose,
+          model: call.model,
+          state: 'reserved',
+          at,
+          input_tokens: call.inputTokens,
+          output_tokens: 0,
+          cache_read_tokens: 0,
+          cache_write_tokens: 0,
+          reserved_nanousd: amount,
+          cost_nanousd: null,
+        })
+        .execute()
+      if (amount > 0) await addToTotals(writer, call, at, { spent: 0, reserved: amount })
+      return { ok: true, id }
     },
     async settle(writer, reservationId, usage, rates) {
       const row = await findRow(writer, reservationId)

@@ -91,6 +91,7 @@ export function createCore(dependencies: {
   tools.add(createFindTools({ registry: tools }))
 
   const turns = createTurns({
+    database,
     log,
     openSessions,
     inbox,
@@ -113,6 +114,7 @@ export function createCore(dependencies: {
     onStep,
   })
   const compaction = createCompaction({
+    database,
     log,
     openSessions,
     ledger,

@@ -8,6 +8,9 @@ import type { Json } from './json.ts'
 
 const maxMetadataDepth = 16
 
+/** Unchecked on purpose: whatever JSON.parse gave is JSON already. */
+const json = z.custom<Json>()
+
 const slug = z
   .string()
   .max(64)
@@ -95,7 +98,7 @@ export const chatReplySchema = z.object({
   pending_question: z.string().nullable(),
   /** False where the reply is a silent token: stored, not to be shown. */
   deliver: z.boolean(),
-  tool_calls: z.array(z.object({ name: z.string(), input: z.json(), is_error: z.boolean() })),
+  tool_calls: z.array(z.object({ name: z.string(), input: json, is_error: z.boolean() })),
   model: z.string(),
   rounds: z.number().int(),
   usage: usageReplySchema,
@@ -186,7 +189,7 @@ export const historyEventSchema = z.object({
   role: z.enum(['user', 'assistant']).nullable(),
   text: z.string().nullable(),
   /** The event as it is written in the log; only with `full`. */
-  data: z.record(z.string(), z.json()).optional(),
+  data: z.record(z.string(), json).optional(),
 })
 export type HistoryEvent = z.infer<typeof historyEventSchema>
 

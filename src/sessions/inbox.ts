@@ -38,7 +38,7 @@ export interface Inbox {
   admit(session: SessionKey, inbound: InboundPayload & { key: string }): Promise<Admission>
   /** What waits, oldest first, for the start of the daemon. */
   queued(): Promise<InboxMessage[]>
-  claim(writer: Writer, messageIds: readonly string[], turnId: string): Promise<void>
+  claim(writer: Writer, turn: { turnId: string; messageIds: readonly string[] }): Promise<void>
   finish(writer: Writer, turnId: string): Promise<void>
   find(messageId: string): Promise<{ sessionId: string; turnId: string | null; done: boolean } | undefined>
   /** Turns that had begun when the daemon stopped. */
@@ -100,7 +100,7 @@ export function createInbox(dependencies: {
         .execute()
       return rows.map(fromRow)
     },
-    async claim(writer, messageIds, turnId) {
+    async claim(writer, { turnId, messageIds }) {
       const claimed = await writer
         .updateTable('inbox')
         .set({ state: 'running', turn_id: turnId })

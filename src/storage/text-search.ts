@@ -1,4 +1,5 @@
-import type { Writer } from './database.ts'
+import type { Transaction } from 'kysely'
+import type { Tables } from './tables.ts'
 
 export interface TextMatch {
   id: string
@@ -11,7 +12,10 @@ export interface TextMatch {
  * `collection` names what is searched (`notes`, …); ids are unique inside it.
  */
 export interface TextSearch {
-  index(writer: Writer, entry: { collection: string; userId: string; id: string; text: string }): Promise<void>
-  remove(writer: Writer, entry: { collection: string; id: string }): Promise<void>
+  index(
+    writer: Transaction<Tables>,
+    entry: { collection: string; userId: string; id: string; text: string },
+  ): Promise<void>
+  remove(writer: Transaction<Tables>, entry: { collection: string; id: string }): Promise<void>
   search(query: { collection: string; userId: string; words: string; limit: number }): Promise<TextMatch[]>
 }

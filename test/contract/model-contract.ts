@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
 import type { ModelStreamEvent } from '../../src/models/model.ts'
 import type { AssistantPart, ModelMessage } from '../../src/protocol/message.ts'
 import type { JsonObject } from '../support/fake-model/json.ts'
@@ -296,6 +297,16 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       const error = await hearFailure(makeModel(gone, {}, { url }), makeRequest())
       expect(error).toMatchObject({ code: 'unreachable', retryable: true })
       await gone.fetch.close()
+    })
+
+    it('SEC-8 is refused by the guard where nobody listed its host', async () => {
+      const sent = bench.fake.stats().requests
+      const fetch = createGuardedFetch({ streaming: true })
+      const error = await hearFailure(makeModel({ ...bench, fetch }), makeRequest())
+      expect(error).toMatchObject({ code: 'rejected', retryable: false })
+      expect(error.message).toContain('127.0.0.1 is not a public address')
+      expect(bench.fake.stats().requests).toBe(sent)
+      await fetch.close()
     })
 
     it('SEC-13 never repeats the key, even where the provider does', async () => {

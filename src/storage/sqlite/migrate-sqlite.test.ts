@@ -98,7 +98,7 @@ describe('migrations', () => {
     const messages: string[] = []
     const database = await openIn(directory.path, {
       migrations: [...allMigrations, addColor],
-      log: { info: (_fields, message) => messages.push(message) },
+      log: { info: (message) => messages.push(message) },
     })
     expect(await eventNumbers(database)).toEqual([1])
     await database.close()

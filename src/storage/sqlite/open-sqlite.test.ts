@@ -1,4 +1,14 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
@@ -74,6 +84,15 @@ describe('settings', () => {
       process.umask(umask)
     }
   })
+})
+
+test('SEC-21 a database that others could read is closed to them', async () => {
+  using directory = temporaryDirectory()
+  await (await openIn(directory.path)).close()
+  const path = join(directory.path, 'familiar.db')
+  chmodSync(path, 0o644)
+  await (await openIn(directory.path)).close()
+  expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
 describe('the stop before', () => {

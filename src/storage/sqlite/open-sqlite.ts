@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/logger.ts'
 import { syncDirectory } from '../../base/safe-file.ts'
 import { FamiliarError } from '../../protocol/error.ts'
 import type { Database } from '../database.ts'
@@ -28,7 +29,7 @@ export interface OpenSqliteOptions {
   clock: Clock
   /** Where a copy goes before a migration, and where the newest backup is looked for when the file is damaged. */
   snapshotDirectory: string
-  log?: { info(fields: object, message: string): void }
+  log?: Pick<Logger, 'info'>
   migrations?: readonly Migration[]
 }
 
@@ -55,7 +56,7 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteData
       now,
     })
     if (created) await syncDirectory(dirname(path))
-    if (snapshotPath) log?.info({ snapshot: snapshotPath }, 'database migrated; the state before is kept as a snapshot')
+    if (snapshotPath) log?.info('database migrated; the state before is kept as a snapshot', { snapshot: snapshotPath })
     const reader = connect(path)
     configureReader(reader.raw)
     return createSqliteDatabase({ path, writer, reader, recoveredFromUncleanStop: unclean })

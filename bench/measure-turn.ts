@@ -1,0 +1,198 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ProcessUnderTest, startProcess } from './process-under-test.ts'
+import { median, percentile, rounded } from './statistics.ts'
+
+const root = join(import.meta.dirname, '..')
+const token = 'bench-token-of-at-least-two-hundred-and-fifty-six-bits-0123456789'
+
+interface Contestant {
+  name: string
+  start(): Promise<ProcessUnderTest>
+  chat(target: ProcessUnderTest, session: string, message: string): Promise<void>
+}
+
+export interface TurnFigures {
+  name: string
+  readyMs: number
+  idleMegabytes: number
+  megabytesAfterTurns: number
+  /** Message in to reply out, less what the model itself takes. */
+  overheadP50Ms: number
+  overheadP95Ms: number
+  overheadFirstTurnsMs: number
+  overheadLastTurnsMs: number
+  turnsPerSecond: number
+}
+
+export interface TurnReport {
+  turns: number
+  sessions: number
+  modelP50Ms: number
+  contestants: TurnFigures[]
+}
+
+/** Every contestant takes each turn right after the others, so that the machine's noise falls on all of them alike. */
+export async function measureTurn(options: {
+  turns: number
+  sessions: number
+  say(line: string): void
+}): Promise<TurnReport> {
+  const { turns, sessions, say } = options
+  const model = await startProcess({
+    args: [join(root, 'test/support/fake-model/main.ts'), '--default', 'echo'],
+    healthPath: '/v1/models',
+  })
+  const home = mkdtempSync(join(tmpdir(), 'familiar-bench-'))
+  await prepareHome(home, model.url)
+  const contestants = [
+    loop('bare loop', 'bare-loop.ts', model.url),
+    loop('AI SDK', 'ai-sdk-loop.ts', model.url),
+    familiar(home),
+  ]
+  try {
+    say('start-up, five times each')
+    const readyTimes = await measureReady(contestants)
+    const running = await Promise.all(contestants.map((contestant) => contestant.start()))
+    await new Promise((resolve) => setTimeout(resolve, 3_000))
+    const idle = running.map((target) => target.residentMegabytes())
+
+    say(`${turns} turns of one session`)
+    const times: number[][] = contestants.map(() => [])
+    const modelTimes: number[] = []
+    for (let turn = 1; turn <= turns; turn += 1) {
+      modelTimes.push(await timed(() => askModel(model.url)))
+      for (const [index, contestant] of contestants.entries()) {
+        const target = running[index] as ProcessUnderTest
+        times[index]?.push(await timed(() => contestant.chat(target, 'main', `message number ${turn}`)))
+      }
+    }
+    const afterTurns = running.map((target) => target.residentMegabytes())
+
+    say(`${sessions} sessions at once`)
+    const rates: number[] = []
+    for (const [index, contestant] of contestants.entries()) {
+      const target = running[index] as ProcessUnderTest
+      await throughput(contestant, target, sessions, 2)
+      rates.push(await throughput(contestant, target, sessions, 20))
+    }
+    await Promise.all(running.map((target) => target.stop()))
+
+    const modelP50Ms = median(modelTimes)
+    return {
+      turns,
+      sessions,
+      modelP50Ms: rounded(modelP50Ms),
+      contestants: contestants.map(({ name }, index) => {
+        const overheads = (times[index] ?? []).map((time) => time - modelP50Ms)
+        return {
+          name,
+          readyMs: rounded(readyTimes[index] ?? 0, 0),
+          idleMegabytes: rounded(idle[index] ?? 0, 0),
+          megabytesAfterTurns: rounded(afterTurns[index] ?? 0, 0),
+          overheadP50Ms: rounded(median(overheads)),
+          overheadP95Ms: rounded(percentile(overheads, 0.95)),
+          overheadFirstTurnsMs: rounded(median(overheads.slice(10, 60))),
+          overheadLastTurnsMs: rounded(median(overheads.slice(-50))),
+          turnsPerSecond: rounded(rates[index] ?? 0, 0),
+        }
+      }),
+    }
+  } finally {
+    await model.stop()
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+async function measureReady(contestants: readonly Contestant[]): Promise<number[]> {
+  const times: number[][] = contestants.map(() => [])
+  for (let run = 0; run < 5; run += 1) {
+    for (const [index, contestant] of contestants.entries()) {
+      const target = await contestant.start()
+      times[index]?.push(target.readyMs)
+      await target.stop()
+    }
+  }
+  return times.map(median)
+}
+
+async function throughput(
+  contestant: Contestant,
+  target: ProcessUnderTest,
+  sessions: number,
+  turns: number,
+): Promise<number> {
+  const start = performance.now()
+  await Promise.all(
+    Array.from({ length: sessions }, async (_, session) => {
+      for (let turn = 0; turn < turns; turn += 1) await contestant.chat(target, `s${session}`, `message ${turn}`)
+    }),
+  )
+  return (sessions * turns) / ((performance.now() - start) / 1_000)
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+async function askModel(url: string): Promise<void> {
+  const messages = [{ role: 'user', content: 'hello' }]
+  await post(`${url}/v1/chat/completions`, { model: 'fake-model', stream: true, messages })
+}
+
+async function post(url: string, body: object, headers: Record<string, string> = {}): Promise<void> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer none', ...headers },
+    body: JSON.stringify(body),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${text}`)
+}
+
+function loop(name: string, file: string, modelUrl: string): Contestant {
+  return {
+    name,
+    start: () => startProcess({ args: [join(import.meta.dirname, 'contestants', file), modelUrl, '0'] }),
+    chat: (target, session, message) => post(target.url, { message, session }),
+  }
+}
+
+function familiar(home: string): Contestant {
+  const env = {
+    FAMILIAR_HOME: home,
+    FAMILIAR_TOKEN: token,
+    FAKE_KEY: 'none',
+    NODE_COMPILE_CACHE: join(root, '.runtime', 'compile-cache'),
+  }
+  const args = [join(root, 'src/cli/main.ts'), 'serve', '--port', '0']
+  return {
+    name: 'Familiar',
+    start: () => startProcess({ args, env, healthPath: '/api/v1/status' }),
+    chat: (target, session, message) =>
+      post(`${target.url}/api/v1/chat`, { message, session }, { authorization: `Bearer ${token}` }),
+  }
+}
+
+async function prepareHome(home: string, modelUrl: string): Promise<void> {
+  await mkdir(join(home, 'providers.d'), { recursive: true, mode: 0o700 })
+  const provider = [
+    'type = "openai-compatible"',
+    `base_url = "${modelUrl}/v1"`,
+    'api_key_env = "FAKE_KEY"',
+    '[models.main]',
+    'model = "fake-model"',
+    'cost_per_mtok = [0.003, 0.015, 0.0003, 0.00375]',
+  ]
+  writeFileSync(join(home, 'providers.d', 'fake.toml'), provider.join('\n'))
+  const settings = [
+    '[routes]\nprimary = "fake/main"',
+    '[http]\nrate_limit_per_minute = 10000000',
+    '[sessions]\nmax_concurrent_turns = 50',
+  ]
+  writeFileSync(join(home, 'familiar.toml'), settings.join('\n'))
+}

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import { checkSizes } from './check-sizes.ts'
+
+const lines = (count: number): string => 'x\n'.repeat(count)
+
+it('fails on a behaviour file over 500 lines and tells the spread', () => {
+  const files = new Map([
+    ['src/a/small.ts', lines(10)],
+    ['src/a/limit.ts', lines(500)],
+    ['src/a/large.ts', lines(501)],
+    ['src/a/large.test.ts', lines(900)],
+    ['scripts/large.ts', lines(900)],
+  ])
+  expect(checkSizes(files)).toEqual({
+    findings: ['src/a/large.ts: 501 lines, the limit is 500'],
+    note: '3 files, median 500 lines, p90 501',
+  })
+})
+
+it('has nothing to say about an empty repository', () => {
+  expect(checkSizes(new Map())).toEqual({ findings: [], note: '0 files, median 0 lines, p90 0' })
+})

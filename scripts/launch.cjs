@@ -1,0 +1,89 @@
+'use strict'
+
+// Starts a TypeScript file of this repository with a new enough Node and the locked dependencies, fetching both first
+// when they are missing. No dependencies and old syntax on purpose, here and in launcher/: an old Node must be able to
+// read these files, if only to say that it is too old.
+//
+// Everything that is fetched passes through `.runtime/` under one lock, and counts as done only when the last step is
+// written: a start that is interrupted anywhere is repaired by the next one.
+
+const fs = require('fs')
+const path = require('path')
+const url = require('url')
+const dependencies = require('./launcher/dependencies.cjs')
+const messages = require('./launcher/messages.cjs')
+const node = require('./launcher/node-runtime.cjs')
+const places = require('./launcher/places.cjs')
+const runChild = require('./launcher/run-child.cjs').runChild
+const withLock = require('./launcher/start-lock.cjs').withLock
+
+/**
+ * Runs `options.file` with `options.args`, in this process when its Node is new enough, otherwise in a child whose exit
+ * code or signal becomes ours. `options.dependencies` is 'production' or 'full'; a full set also serves production.
+ * The working directory stays the caller's.
+ */
+function launch(options) {
+  prepare(options.dependencies).then(
+    (binary) => {
+      if (binary === process.execPath) runHere(options.file, options.args)
+      else runWith(binary, options.file, options.args)
+    },
+    (error) => {
+      if (error.signal) return messages.dieOf(error.signal)
+      messages.printError(error)
+      process.exitCode = 1
+    }
+  )
+}
+
+function prepare(wanted) {
+  const binary = node.ready()
+  if (binary && dependencies.areReady(wanted)) return Promise.resolve(binary)
+  if (!node.canInstall()) return Promise.reject(node.tooOld())
+  return withLock(() =>
+    // Whoever held the lock before us may have done the work.
+    Promise.resolve(node.ready() || node.install()).then(() => {
+      if (!dependencies.areReady(wanted)) return dependencies.install(wanted)
+    })
+  ).then(node.ready)
+}
+
+function runHere(file, args) {
+  process.argv = [process.execPath, file].concat(args)
+  require('module').enableCompileCache(places.compileCache)
+  require('./launcher/import-module.cjs')(url.pathToFileURL(file).href)
+}
+
+function runWith(binary, file, args) {
+  const env = Object.assign({ NODE_COMPILE_CACHE: places.compileCache }, process.env)
+  const name = Object.keys(env).filter(isPathName)[0] || 'PATH'
+  env[name] = path.dirname(binary) + (env[name] ? path.delimiter + env[name] : '')
+  runChild(binary, [file].concat(args), { stdio: 'inherit', env: env }).then(
+    (result) => {
+      if (result.signal) messages.dieOf(result.signal)
+      else process.exitCode = result.code
+    },
+    (error) => {
+      messages.printError(node.doesNotStart(binary, error))
+      process.exitCode = 1
+    }
+  )
+}
+
+function isPathName(name) {
+  return process.platform === 'win32' ? /^path$/i.test(name) : name === 'PATH'
+}
+
+function main() {
+  const file = process.argv[2]
+  if (file && fs.existsSync(file)) {
+    launch({ file: path.resolve(file), args: process.argv.slice(3), dependencies: 'full' })
+    return
+  }
+  messages.printError(messages.expected(file ? `there is no file ${file}` : 'usage: launch.cjs FILE.ts [arguments]'))
+  process.exitCode = 2
+}
+
+exports.launch = launch
+
+if (require.main === module) main()

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+
+const reportSchema = z.object({
+  testResults: z.array(
+    z.object({
+      name: z.string(),
+      status: z.string(),
+      assertionResults: z.array(z.object({ status: z.string() })),
+    }),
+  ),
+})
+
+/** The last line of `npm test`, from the text of vitest's JSON report. */
+export function summarise(report: string): string {
+  const files = reportSchema.parse(JSON.parse(report)).testResults
+  const tests = files.flatMap((file) => file.assertionResults)
+  const count = (...statuses: string[]): number => tests.filter(({ status }) => statuses.includes(status)).length
+  // A file that cannot even be loaded has no tests to count, yet must not pass for nothing.
+  const broken = files.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some(({ status }) => status === 'failed'),
+  ).length
+  const skipped = tests.length - count('passed', 'failed')
+  return `${count('passed')} passed, ${count('failed') + broken} failed, ${skipped} skipped`
+}

@@ -1,0 +1,35 @@
+import type { TurnEnd } from '../../agent/conversations.ts'
+import type { ChatReply } from '../../protocol/api.ts'
+import type { Usage } from '../../protocol/message.ts'
+import { errorReply } from './error-reply.ts'
+import { jsonReply } from './json-reply.ts'
+
+/** A turn that the provider failed is an error of the gateway; every other end is an answer. */
+export function chatReply(end: TurnEnd): Response {
+  if (end.outcome === 'failed') {
+    return errorReply('provider_error', end.text, { details: { session_id: end.sessionId, turn_id: end.turnId } })
+  }
+  const reply: ChatReply = {
+    reply: end.text,
+    session_id: end.sessionId,
+    turn_id: end.turnId,
+    outcome: end.outcome,
+    pending_question: end.question,
+    deliver: end.deliver,
+    tool_calls: end.toolCalls.map(({ name, input, isError }) => ({ name, input, is_error: isError })),
+    model: end.model,
+    rounds: end.rounds,
+    usage: usageReply(end.usage),
+    cost_usd: end.costUsd,
+  }
+  return jsonReply(reply)
+}
+
+export function usageReply(usage: Usage): ChatReply['usage'] {
+  return {
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+  }
+}

@@ -1,0 +1,77 @@
+import { Hono } from 'hono'
+import { errorReply, errorReplyFor } from './error-reply.ts'
+import { type GuardName, guardNames } from './guards/guard-names.ts'
+import { addGuards, routeGuards } from './guards/guards.ts'
+import type { HttpDependencies, HttpEnv } from './http-dependencies.ts'
+import { createOpenStreams } from './open-streams.ts'
+import { answer, type Route } from './route.ts'
+import { createChatRoutes } from './routes/chat-routes.ts'
+import { createDocumentRoutes } from './routes/document-routes.ts'
+import { createEventRoutes } from './routes/event-routes.ts'
+import { createSessionControlRoutes } from './routes/session-control-routes.ts'
+import { createSessionRoutes } from './routes/session-routes.ts'
+import { createStatusRoutes } from './routes/status-routes.ts'
+import { createStreamReply } from './stream-reply.ts'
+
+export interface HttpApp {
+  app: Hono<HttpEnv>
+  routes: readonly Route[]
+  /** Ends every event stream, so that a server that stops need not wait for them. */
+  endStreams(): void
+}
+
+const defaultMaxStreams = 256
+
+/** The whole API as one function from request to response; `serveHttp` puts it behind a socket. */
+export function createHttpApp(
+  dependencies: HttpDependencies & {
+    /** Only a test leaves one out, to see that it was this one that refused. */
+    guards?: readonly GuardName[]
+  },
+): HttpApp {
+  const { clock, logger, settings } = dependencies
+  const guards = new Set(dependencies.guards ?? guardNames)
+  const streams = createOpenStreams(settings.maxStreams ?? defaultMaxStreams)
+  const streamReply = createStreamReply({ streams, clock, logger })
+  const routes: Route[] = [
+    ...createChatRoutes(dependencies, streamReply),
+    ...createStatusRoutes(dependencies),
+    ...createSessionRoutes(dependencies),
+    ...createSessionControlRoutes(dependencies),
+    ...createEventRoutes(dependencies, streamReply),
+    ...createDocumentRoutes(dependencies, () => routes),
+  ]
+
+  const app = new Hono<HttpEnv>()
+  addGuards(app, dependencies, { guards, routes })
+  for (const route of routes) {
+    const maxBodyBytes = guards.has('body_size') ? bodyLimit(route, dependencies) : Number.POSITIVE_INFINITY
+    const handlers = routeGuards(route, { guards, maxBodyBytes })
+    app.on(route.method, [route.path], ...handlers, (context) => answer(route, context, maxBodyBytes))
+  }
+  if (guards.has('method')) refuseOtherMethods(app, routes)
+  app.notFound(() => errorReply('not_found', 'There is nothing at this path.'))
+  app.onError((cause, context) => {
+    // The client has gone: nobody reads this, and it is no failure of ours.
+    if (context.req.raw.signal.aborted) return new Response(null, { status: 499 })
+    return errorReplyFor(cause, logger)
+  })
+  return { app, routes, endStreams: streams.endAll }
+}
+
+/** Base64 makes three bytes four. */
+function bodyLimit(route: Route, { settings }: HttpDependencies): number {
+  return settings.maxBodyBytes + (route.attachments ? Math.ceil(settings.maxAttachmentBytes / 3) * 4 : 0)
+}
+
+function refuseOtherMethods(app: Hono<HttpEnv>, routes: readonly Route[]): void {
+  const byPath = Map.groupBy(routes, (route) => route.path)
+  for (const [path, known] of byPath) {
+    const allow = known.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
+    app.all(path, (context) =>
+      errorReply('method_not_allowed', `${context.req.method} is not possible here; ${allow} is.`, {
+        headers: { allow },
+      }),
+    )
+  }
+}

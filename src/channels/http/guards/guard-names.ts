@@ -1,0 +1,14 @@
+/** Everything that stands before a handler, in the order in which it is asked. */
+export const guardNames = [
+  'host',
+  'origin',
+  'rate_limit',
+  'token',
+  'failed_logins',
+  'method',
+  'scope',
+  'content_type',
+  'body_size',
+] as const
+
+export type GuardName = (typeof guardNames)[number]

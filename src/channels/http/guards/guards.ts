@@ -1,0 +1,37 @@
+import type { Hono, MiddlewareHandler } from 'hono'
+import type { HttpDependencies, HttpEnv } from '../http-dependencies.ts'
+import type { Route } from '../route.ts'
+import { bodySizeGuard } from './body-size-guard.ts'
+import { contentTypeGuard } from './content-type-guard.ts'
+import type { GuardName } from './guard-names.ts'
+import { hostGuard } from './host-guard.ts'
+import { originGuard } from './origin-guard.ts'
+import { rateLimitGuard } from './rate-limit-guard.ts'
+import { scopeGuard } from './scope-guard.ts'
+import { tokenGuard } from './token-guard.ts'
+
+/** What every request passes, also one to a path that does not exist. The order is the order of asking. */
+export function addGuards(
+  app: Hono<HttpEnv>,
+  { settings, limiter, tokens, logger }: HttpDependencies,
+  { guards, routes }: { guards: ReadonlySet<GuardName>; routes: readonly Route[] },
+): void {
+  const openPaths = new Set(routes.filter((route) => route.auth === 'optional').map((route) => route.path))
+  const failures = guards.has('failed_logins') ? limiter : undefined
+  if (guards.has('host')) app.use(hostGuard(settings.allowedHosts))
+  if (guards.has('origin')) app.use(originGuard(settings.allowedOrigins))
+  if (guards.has('rate_limit')) app.use(rateLimitGuard(limiter))
+  if (guards.has('token')) app.use(tokenGuard({ tokens, failures, logger, openPaths }))
+}
+
+/** What a request to one route passes after that, still before any of its handler runs. */
+export function routeGuards(
+  route: Route,
+  { guards, maxBodyBytes }: { guards: ReadonlySet<GuardName>; maxBodyBytes: number },
+): MiddlewareHandler<HttpEnv>[] {
+  return [
+    ...(guards.has('scope') ? [scopeGuard(route.scope)] : []),
+    ...(guards.has('content_type') ? [contentTypeGuard()] : []),
+    ...(guards.has('body_size') ? [bodySizeGuard(maxBodyBytes)] : []),
+  ]
+}

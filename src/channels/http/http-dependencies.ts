@@ -1,0 +1,51 @@
+import type { HttpBindings } from '@hono/node-server'
+import type { Context } from 'hono'
+import type { Conversations } from '../../agent/conversations.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { CostPeriod, CostReport } from '../../cost/report.ts'
+import type { MonitorState } from '../../monitor/monitor.ts'
+import type { AccessTokens, Bearer } from '../../policy/access-tokens.ts'
+import type { RateLimiter } from '../../policy/rate-limiter.ts'
+import type { MediaStore } from '../../sessions/media-store.ts'
+
+export interface DaemonStatus {
+  name: string
+  version: string
+  uptimeSeconds: number
+  /** The model that answers now. */
+  model: string
+}
+
+export interface HttpSettings {
+  /** Names that this server answers to, beside localhost, 127.0.0.1 and [::1]; each with any port, or with one. */
+  allowedHosts: readonly string[]
+  /** Origins of web pages that may call, beside the server's own. */
+  allowedOrigins: readonly string[]
+  maxBodyBytes: number
+  /** All files of one message together; they come on top of `maxBodyBytes`. */
+  maxAttachmentBytes: number
+  /** Event streams open at once. */
+  maxStreams?: number
+}
+
+export interface HttpDependencies {
+  conversations: Conversations
+  tokens: Pick<AccessTokens, 'verify'>
+  limiter: RateLimiter
+  media: Pick<MediaStore, 'put'>
+  costReport(userId: string, period: CostPeriod): Promise<CostReport>
+  monitor(): MonitorState
+  status(): DaemonStatus
+  clock: Clock
+  logger: Logger
+  settings: HttpSettings
+}
+
+export interface HttpEnv {
+  /** Absent where the application is called without a socket. */
+  Bindings: Partial<HttpBindings>
+  Variables: { caller?: Bearer }
+}
+
+export type HttpContext = Context<HttpEnv>

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import * as api from '../../protocol/api.ts'
+import type { Route } from './route.ts'
+
+type Schema = z.ZodType
+
+/** The description of the API, out of the same schemas that check it. Costly, so it is made when someone asks. */
+export function openApiDocument(routes: readonly Route[], info: { title: string; version: string }): object {
+  const names = z.registry<{ id: string }>()
+  for (const [name, value] of Object.entries(api)) {
+    if (value instanceof z.ZodType && !name.endsWith('QuerySchema')) names.add(value, { id: componentName(name) })
+  }
+  const requests = schemasOf(names, 'input')
+  const replies = schemasOf(names, 'output')
+  const isRequest = (id: string) => id.endsWith('Request')
+  const components = Object.keys(replies).map((id) => [id, isRequest(id) ? requests[id] : replies[id]])
+
+  const reference = (schema: Schema) => ({ $ref: pointer(names.get(schema)?.id ?? '') })
+  const paths: Record<string, Record<string, object>> = {}
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, reference) }
+  }
+  return {
+    openapi: '3.1.0',
+    info,
+    paths,
+    components: {
+      schemas: Object.fromEntries(components),
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
+
+function operation(route: Route, reference: (schema: Schema) => object): object {
+  const { status, schema, events } = route.reply
+  const content = {
+    ...(schema && { 'application/json': { schema: reference(schema) } }),
+    ...(events && { 'text/event-stream': { schema: { type: 'string' } } }),
+  }
+  const error = {
+    description: 'What went wrong',
+    content: { 'application/json': { schema: reference(api.errorReplySchema) } },
+  }
+  return {
+    summary: route.summary,
+    security: route.auth === 'optional' ? [{}, { token: [] }] : [{ token: [] }],
+    parameters: [...pathParameters(route.path), ...queryParameters(route.query)],
+    ...(route.body && {
+      requestBody: { required: true, content: { 'application/json': { schema: reference(route.body) } } },
+    }),
+    responses: { [status]: { description: 'Done', content }, default: error },
+  }
+}
+
+function pathParameters(path: string): object[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => {
+    return { name, in: 'path', required: true, schema: { type: 'string' } }
+  })
+}
+
+function queryParameters(query: Schema | undefined): object[] {
+  if (!query) return []
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input', unrepresentable: 'any' })
+  return Object.entries(properties).map(([name, schema]) => {
+    return { name, in: 'query', required: required.includes(name), schema }
+  })
+}
+
+function schemasOf(names: z.core.$ZodRegistry<{ id: string }>, io: 'input' | 'output'): Record<string, object> {
+  return z.toJSONSchema(names, { io, uri: pointer, unrepresentable: 'any' }).schemas
+}
+
+function componentName(schemaName: string): string {
+  const name = schemaName.replace(/Schema$/, '')
+  return name.charAt(0).toUpperCase() + name.slice(1)
+}
+
+function pointer(id: string): string {
+  return `#/components/schemas/${id}`
+}

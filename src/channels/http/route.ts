@@ -1,0 +1,61 @@
+import type { z } from 'zod'
+import { parseAnyJson } from '../../base/json.ts'
+import type { TokenScope } from '../../policy/access-tokens.ts'
+import { emptyRequestSchema } from '../../protocol/api.ts'
+import { FamiliarError } from '../../protocol/error.ts'
+import { describeIssues } from './describe-issues.ts'
+import { readLimitedText } from './guards/body-size-guard.ts'
+import { hasBody } from './guards/content-type-guard.ts'
+import type { HttpContext } from './http-dependencies.ts'
+
+/** What a handler is given: checked, and nothing else of the request is to be read by it but headers. */
+export interface RouteRequest<Body = unknown, Query = unknown> {
+  context: HttpContext
+  body: Body
+  query: Query
+}
+
+/** One line of the API: enough to answer it, to describe it and to test it. */
+export interface Route<Body = unknown, Query = unknown> {
+  method: 'GET' | 'POST'
+  path: string
+  summary: string
+  /** `optional`: answers without a token too, with less. */
+  auth: 'token' | 'optional'
+  /** What a token must allow. */
+  scope: TokenScope
+  /** The schema of the body; a route without one takes none. */
+  body?: z.ZodType<Body>
+  query?: z.ZodType<Query>
+  /** Files may come in the body, which may be larger for it. */
+  attachments?: boolean
+  /** What comes back when all is well; `events` is a stream. */
+  reply: { status: 200 | 201 | 202; schema?: z.ZodType; events?: boolean }
+  handle(request: RouteRequest<Body, Query>): Promise<Response> | Response
+}
+
+/** Gives a route's handler the types of its schemas. */
+export function defineRoute<Body, Query>(route: Route<Body, Query>): Route {
+  return route
+}
+
+/** Reads and checks what the route takes, and answers. The body is parsed once, here. */
+export async function answer(route: Route, context: HttpContext, maxBodyBytes: number): Promise<Response> {
+  const query = checked(route.query ?? emptyRequestSchema, context.req.query(), 'query')
+  const body = await readBody(route, context, maxBodyBytes)
+  return route.handle({ context, body, query })
+}
+
+async function readBody(route: Route, context: HttpContext, maxBodyBytes: number): Promise<unknown> {
+  if (!hasBody(context)) return route.body && checked(route.body, {}, 'body')
+  if (!route.body) throw new FamiliarError('bad_request', 'This route takes no body')
+  const parsed = parseAnyJson(await readLimitedText(context, maxBodyBytes))
+  if (!parsed.ok) throw new FamiliarError('bad_request', `The body is not JSON: ${parsed.message}`)
+  return checked(route.body, parsed.value, 'body')
+}
+
+function checked<T>(schema: z.ZodType<T>, value: unknown, where: 'body' | 'query'): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw new FamiliarError('bad_request', describeIssues(result.error, where))
+}

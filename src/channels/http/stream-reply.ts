@@ -1,0 +1,29 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/logger.ts'
+import { describeError } from './error-reply.ts'
+import { eventStreamReply, type SentEvent } from './event-stream-reply.ts'
+import type { OpenStreams } from './open-streams.ts'
+
+/** Opens a stream and answers with it. What fails before the first byte is an ordinary error, with its own status. */
+export type StreamReply = (
+  begin: (signal: AbortSignal) => Promise<{ events: AsyncIterator<SentEvent>; headers?: Record<string, string> }>,
+) => Promise<Response>
+
+export function createStreamReply(dependencies: { streams: OpenStreams; clock: Clock; logger: Logger }): StreamReply {
+  const { streams, clock, logger } = dependencies
+
+  function toErrorEvent(cause: unknown): SentEvent {
+    const { code, message, requestId } = describeError(cause, logger)
+    return { name: 'error', data: { error: message, code, ...(requestId && { request_id: requestId }) } }
+  }
+
+  return async (begin) => {
+    const { signal, release } = streams.open()
+    try {
+      return eventStreamReply({ ...(await begin(signal)), release, clock, toErrorEvent })
+    } catch (cause) {
+      release()
+      throw cause
+    }
+  }
+}

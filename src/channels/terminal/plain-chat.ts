@@ -1,0 +1,140 @@
+import { createInterface, type Interface } from 'node:readline'
+import { styleText } from 'node:util'
+import type { Clock } from '../../base/clock.ts'
+import { toDisplayText } from '../../base/text.ts'
+import type { ChatCommand, ChatPartner } from './chat-partner.ts'
+import { createStatusLine, type TerminalStream } from './status-line.ts'
+import { createTurnText } from './turn-text.ts'
+
+const promptText = '› '
+
+export interface PlainChatOptions {
+  input: NodeJS.ReadableStream
+  output: TerminalStream & NodeJS.WritableStream
+  partner: ChatPartner
+  commands: Readonly<Record<string, ChatCommand>>
+  colours: boolean
+  clock: Clock
+  /** Ends the chat from outside. */
+  signal: AbortSignal
+}
+
+/**
+ * A chat line by line: type, watch the reply come, type again. Ctrl-C stops the running turn, and leaves where none is
+ * running or when pressed again. Resolves when the user leaves; a turn that is still running goes on without.
+ */
+export async function runPlainChat(options: PlainChatOptions): Promise<void> {
+  const { input, output, partner, commands, colours, clock, signal } = options
+  const lines = createInterface({ input, output, prompt: promptText, historySize: 500, terminal: output.isTTY === true })
+  const status = createStatusLine({ stream: output, clock, afterMs: 700 })
+  const waiting: string[] = []
+  const left = Promise.withResolvers<void>()
+  let isRunning = false
+  let hasLeft = false
+  let pressed = 0
+
+  const dim = (text: string) => (colours ? styleText('dim', text, { validateStream: false }) : text)
+
+  function write(text: string): void {
+    if (hasLeft) return
+    status.clear()
+    output.write(text)
+  }
+  const say = (text: string) => write(`${toDisplayText(text)}\n`)
+  const prompt = () => hasLeft || isRunning || lines.prompt()
+
+  async function converse(text: string): Promise<void> {
+    const turn = createTurnText({ now: clock.now, colours })
+    const showActivity = () => {
+      const activity = turn.activity()
+      // What the user is typing ahead stands on that line.
+      if (activity && lines.line === '') status.show(activity)
+    }
+    showActivity()
+    for await (const { event } of partner.say(text)) {
+      const shown = turn.add(event)
+      if (shown !== '') write(shown)
+      if (hasLeft) return
+      showActivity()
+    }
+  }
+
+  async function command(line: string): Promise<void> {
+    const [, name = '', argument = ''] = /^\/(\S*)\s*(.*)$/s.exec(line) ?? []
+    if (name === 'exit' || name === 'quit') return left.resolve()
+    if (name === 'help') return say(helpText(commands))
+    if (name === 'stop') return say((await partner.stop()) ? 'Stopping.' : 'Nothing is running.')
+    const known = Object.hasOwn(commands, name) ? commands[name] : undefined
+    if (!known) return say(`There is no /${name}. /help lists what there is; // begins a message with a slash.`)
+    for (const shown of await known.run(argument.trim())) say(shown)
+  }
+
+  /** One message after another; commands do not wait for them. */
+  async function work(): Promise<void> {
+    if (isRunning) return
+    isRunning = true
+    for (let text = waiting.shift(); text !== undefined; text = waiting.shift()) {
+      pressed = 0
+      await converse(text).catch((error: unknown) => say(describe(error)))
+      status.clear()
+    }
+    isRunning = false
+    prompt()
+  }
+
+  lines.on('line', (line) => {
+    const text = line.trim()
+    pressed = 0
+    if (text === '') return prompt()
+    if (text.startsWith('/') && !text.startsWith('//')) {
+      command(text)
+        .catch((error: unknown) => say(describe(error)))
+        .finally(prompt)
+      return
+    }
+    waiting.push(text.startsWith('//') ? text.slice(1) : line)
+    void work()
+  })
+  lines.on('SIGINT', () => {
+    pressed += 1
+    if (pressed > 1) return left.resolve()
+    if (isRunning) {
+      waiting.length = 0
+      partner.stop().catch((error: unknown) => say(describe(error)))
+      return write(dim('  · stopping; Ctrl-C again leaves\n'))
+    }
+    clearLine(lines)
+    write(dim('\n  · Ctrl-C again, or /exit, leaves\n'))
+    prompt()
+  })
+  lines.on('close', left.resolve)
+  signal.addEventListener('abort', () => left.resolve(), { once: true })
+  if (signal.aborted) left.resolve()
+
+  lines.prompt()
+  await left.promise
+  status.clear()
+  hasLeft = true
+  lines.close()
+  output.write('\n')
+}
+
+function helpText(commands: PlainChatOptions['commands']): string {
+  const entries = [
+    ...Object.entries(commands).map(([name, { takes, help }]) => [[`/${name}`, takes].filter(Boolean).join(' '), help]),
+    ['/stop', 'stop the running turn (or Ctrl-C)'],
+    ['/help', 'this list'],
+    ['/exit', 'leave (or Ctrl-D)'],
+  ]
+  return entries.map(([name = '', help]) => `  ${name.padEnd(21)} ${help}`).join('\n')
+}
+
+/** Throws away what was typed so far, as shells do. */
+function clearLine(lines: Interface): void {
+  lines.write(null, { ctrl: true, name: 'e' })
+  lines.write(null, { ctrl: true, name: 'u' })
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

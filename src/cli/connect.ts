@@ -1,0 +1,115 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { formatProblems } from '../daemon/config/config-problem.ts'
+import type { Daemon, StartResult } from '../daemon/daemon.ts'
+import { readDaemonInfo } from '../daemon/daemon-info.ts'
+import { type ApiClient, createApiClient } from './api-client.ts'
+import type { CommandContext } from './command.ts'
+import { CommandError, exitCodes } from './command-error.ts'
+
+/** A Familiar that answers, and how to let go of it. */
+export interface Connection {
+  client: ApiClient
+  /** The daemon of this home; undefined where Familiar runs inside this process for as long as the command does. */
+  daemon: { pid: number; url: string } | undefined
+  close(): Promise<void>
+}
+
+export interface ConnectOptions {
+  /** A model will be asked: wait until those on this machine were looked for. */
+  asksModel?: boolean
+}
+
+// Another short command may hold the home: it is gone in a moment.
+const patienceMs = 5_000
+const pauseMs = 100
+
+/** The running daemon of this home or, where there is none, one inside this process. The same API either way. */
+export async function connect(context: CommandContext, options: ConnectOptions = {}): Promise<Connection> {
+  const { homePath: home, env, signal } = context
+  for (let waited = 0; ; waited += pauseMs) {
+    const info = readDaemonInfo(home)
+    if (info) return { client: createApiClient(info), daemon: info, close: async () => undefined }
+    const { startDaemon } = await import('../daemon/daemon.ts')
+    const started = await startDaemon({ home, env, port: 0, host: '127.0.0.1' })
+    if (started.ok) return ownConnection(started.daemon, context, options)
+    if (started.reason !== 'locked') throw startFailure(started, home)
+    if (waited >= patienceMs) throw heldBy(started, home)
+    await wait(pauseMs, undefined, { signal })
+  }
+}
+
+/**
+ * Connects, works and lets go. Where the Familiar that answered ends meanwhile (it may live in another command that is
+ * done now), the work begins again on another one: it must bear that.
+ */
+export async function withFamiliar<T>(
+  context: CommandContext,
+  work: (client: ApiClient, connection: Connection) => Promise<T>,
+  options: ConnectOptions = {},
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const connection = await connect(context, options)
+    try {
+      return await work(connection.client, connection)
+    } catch (error) {
+      if (!connection.daemon || attempt === 3 || context.signal.aborted || !isGone(error)) throw error
+      await wait(pauseMs * attempt)
+    } finally {
+      await connection.close()
+    }
+  }
+}
+
+/** What stands in the way of a start, as the command's end. */
+export function startFailure(failure: Extract<StartResult, { ok: false }>, home: string): CommandError {
+  switch (failure.reason) {
+    case 'config': {
+      const lines = formatProblems(failure.problems, home).map((line) => `  ${line}`)
+      const title = `The configuration in ${home} has ${lines.length === 1 ? 'a problem' : `${lines.length} problems`}:`
+      return new CommandError([title, ...lines].join('\n'), { code: 'config', hint: 'Mend it and try again.' })
+    }
+    case 'locked':
+      return heldBy(failure, home)
+    default:
+      return new CommandError(failure.message, { code: failure.reason, hint: failure.hint })
+  }
+}
+
+async function ownConnection(daemon: Daemon, context: CommandContext, options: ConnectOptions): Promise<Connection> {
+  await withdrawUnseenToken(daemon)
+  if (options.asksModel) await daemon.settled
+  return {
+    client: createApiClient(daemon),
+    daemon: undefined,
+    // Whatever is cut off goes on from its last step when Familiar runs again.
+    close: () => daemon.close(context.signal.aborted ? 1_000 : 5_000),
+  }
+}
+
+/** The first start makes a token and shows it once. A passing command shows none, so the next `serve` must make it. */
+async function withdrawUnseenToken(daemon: Daemon): Promise<void> {
+  if (!daemon.newToken) return
+  const [{ createAccessTokens }, { systemClock }, { createIds }] = await Promise.all([
+    import('../policy/access-tokens.ts'),
+    import('../base/clock.ts'),
+    import('../base/ids.ts'),
+  ])
+  const clock = systemClock()
+  const tokens = createAccessTokens({ database: daemon.database, clock, ids: createIds(clock) })
+  const made = await tokens.verify(daemon.newToken)
+  if (made) await tokens.revoke(made.tokenId)
+}
+
+function heldBy(holder: { pid: number | null }, home: string): CommandError {
+  const who = holder.pid === null ? 'Another process' : `Process ${holder.pid}`
+  return new CommandError(`${who} holds ${home} and does not answer yet.`, {
+    exitCode: exitCodes.unreachable,
+    code: 'locked',
+    hint: holder.pid === null ? 'Try again in a moment.' : `Try again in a moment, or end it: kill ${holder.pid}`,
+  })
+}
+
+/** Nobody answers any more, or says that it is about to stop. */
+export function isGone(error: unknown): boolean {
+  return error instanceof CommandError && (error.code === 'unreachable' || error.code === 'unavailable')
+}

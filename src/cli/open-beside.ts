@@ -1,0 +1,33 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { Database } from '../storage/database.ts'
+import { copyDatabase } from '../storage/sqlite/copy-database.ts'
+import { createGroupCommit } from '../storage/sqlite/group-commit.ts'
+import { inspectFile } from '../storage/sqlite/inspect-file.ts'
+import { createSqliteConnection } from '../storage/sqlite/sqlite-connection.ts'
+import { createKysely } from '../storage/sqlite/sqlite-dialect.ts'
+import { createSqliteTextSearch } from '../storage/sqlite/text-search.ts'
+import type { Tables } from '../storage/tables.ts'
+
+/**
+ * A second way into a database that a daemon may have open, for a row or two. Unlike `openSqlite` it neither migrates
+ * nor touches the marker of a clean stop, which is the daemon's.
+ */
+export function openBeside(path: string): Database {
+  const raw = new DatabaseSync(path, { timeout: 5_000 })
+  raw.exec('pragma synchronous = full; pragma foreign_keys = on; pragma trusted_schema = off')
+  const connection = createSqliteConnection(raw, path)
+  const read = createKysely<Tables>(connection)
+  const { write, close } = createGroupCommit({ connection })
+  return {
+    engine: 'sqlite',
+    read,
+    textSearch: createSqliteTextSearch(read),
+    write,
+    backup: (targetPath, onProgress) => copyDatabase({ databasePath: path, targetPath, onProgress }),
+    checkIntegrity: () => inspectFile(path, 'full'),
+    async close() {
+      await close()
+      raw.close()
+    },
+  }
+}

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { systemClock } from '../base/clock.ts'
+import { createStatusLine } from '../channels/terminal/status-line.ts'
+import type { ChatReply, MessageRequestInput } from '../protocol/api.ts'
+import type { ApiClient } from './api-client.ts'
+import { readAttachments } from './attachments.ts'
+import type { CommandContext, CommandHandler } from './command.ts'
+import { exitCodes, interrupted, usageError } from './command-error.ts'
+import { type Connection, withFamiliar } from './connect.ts'
+import { cliChannel, findSession } from './find-session.ts'
+
+export interface SendInput {
+  message?: string
+  session: string
+  from?: string
+  source: string
+  tier?: 'full' | 'operational'
+  attach?: string[]
+  key?: string
+  wait: boolean
+}
+
+export const send: CommandHandler<SendInput> = async (context, input) => {
+  const request = await toRequest(context, input)
+  if (!input.wait)
+    return withFamiliar(context, (client, connection) => leave(context, client, connection, request, input.json))
+  const reply = await withFamiliar(context, (client) => ask(context, client, request), { asksModel: true })
+  if (input.json) context.output.printJson(reply)
+  else printReply(context, reply)
+  if (context.signal.aborted) throw interrupted()
+  return reply.outcome === 'completed' || reply.outcome === 'question' ? exitCodes.fine : exitCodes.failed
+}
+
+async function toRequest(context: CommandContext, input: SendInput): Promise<MessageRequestInput> {
+  if (input.message === undefined)
+    throw usageError('There is no message.', 'Give one with -m "TEXT", or -m - to read it.')
+  const message = input.message === '-' ? await readAll(context.stdin) : input.message
+  if (message.trim() === '' && !input.attach) throw usageError('The message is empty.', 'Give one with -m "TEXT".')
+  return {
+    message,
+    session: input.session,
+    channel: cliChannel,
+    source: input.source,
+    // One of our own where the caller has none: sent again after a broken line, it is still the same message.
+    key: input.key ?? randomUUID(),
+    ...(input.from !== undefined && { sender: input.from }),
+    ...(input.tier && { tier: input.tier }),
+    ...(input.attach && { attachments: await readAttachments(input.attach, await attachmentLimit(context)) }),
+  }
+}
+
+/** Sends and waits for the end of the turn, however long that takes. Ctrl-C stops the turn, not only the waiting. */
+async function ask(context: CommandContext, client: ApiClient, request: MessageRequestInput): Promise<ChatReply> {
+  const { signal, stderr } = context
+  if (signal.aborted) throw interrupted()
+  const session = request.session ?? 'main'
+  const done = new AbortController()
+  const cut = new AbortController()
+  const stop = async () => {
+    const found = await findSession(client, session)
+    await client.stop(found.id)
+    // Stopping a turn takes a moment; what has not ended by then is left to itself.
+    await wait(3_000, undefined, { signal: done.signal })
+  }
+  const onAbort = () =>
+    void stop().then(
+      () => cut.abort(),
+      () => cut.abort(),
+    )
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (stderr.isTTY) showProgress(context, client, session, done.signal).catch(() => undefined)
+  try {
+    return await client.chat(request, cut.signal)
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    done.abort()
+  }
+}
+
+/** A line on the terminal that says what the turn is doing, once it takes longer than a second. */
+async function showProgress(
+  context: CommandContext,
+  client: ApiClient,
+  session: string,
+  done: AbortSignal,
+): Promise<void> {
+  const status = createStatusLine({ stream: context.stderr, clock: systemClock(), afterMs: 1_000 })
+  status.show('thinking')
+  done.addEventListener('abort', () => status.clear(), { once: true })
+  while (!done.aborted) {
+    await wait(1_000, undefined, { signal: done })
+    const turn = (await client.monitor()).turns.find(({ contact, session_id }) =>
+      [contact, session_id].includes(session),
+    )
+    const words = {
+      thinking: 'thinking',
+      tools: turn?.tools.join(', ') || 'running tools',
+      retry_wait: 'waiting to try again',
+    }
+    if (!done.aborted) status.show(turn ? words[turn.state] : 'waiting')
+  }
+}
+
+function printReply({ output, stderr }: CommandContext, reply: ChatReply): void {
+  if (reply.deliver && reply.reply) output.print(reply.reply)
+  if (reply.pending_question && !reply.reply.includes(reply.pending_question)) output.print(reply.pending_question)
+  if (stderr.isTTY && !['completed', 'question'].includes(reply.outcome))
+    output.note(`(${reply.outcome.replace('_', ' ')})`)
+}
+
+async function leave(
+  { output }: CommandContext,
+  client: ApiClient,
+  { daemon }: Connection,
+  request: MessageRequestInput,
+  json: boolean | undefined,
+): Promise<undefined> {
+  const reply = await client.notify(request)
+  if (json) output.printJson(reply)
+  else output.print(`${reply.duplicate ? 'Known already' : 'Accepted'}: ${reply.message_id}`)
+  if (!daemon) output.note('No daemon is running: it is answered when Familiar runs next (familiar serve).')
+}
+
+async function attachmentLimit({ homePath, env }: CommandContext): Promise<number> {
+  const { loadConfig } = await import('../daemon/config/load-config.ts')
+  const loaded = loadConfig({ home: homePath, env })
+  return loaded.ok ? loaded.config.http.maxAttachmentBytes : 20_000_000
+}
+
+async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString()
+}

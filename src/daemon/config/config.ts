@@ -1,0 +1,36 @@
+import type { AllowedHost } from '../../egress/destination.ts'
+import type { ProviderSettings } from '../../models/model-settings.ts'
+import type { Purpose } from '../../models/models.ts'
+import type { CamelKeys } from './camel-keys.ts'
+import type { ContextTier, Settings } from './settings-schema.ts'
+
+/** Each list holds `provider/model` ids that exist: the first is tried first, the rest are its fallbacks. */
+type RoutesConfig = Partial<Record<Purpose, string[]>> & {
+  /** For messages of one source (`telegram`, `http`, …), in place of `primary`. */
+  sources: Record<string, string[]>
+}
+
+interface ContextConfig {
+  /** Names of files in the workspace. */
+  tiers: Record<ContextTier, string[]>
+  /** The tier for messages of a source; `full` for those that are not named. */
+  sources: Record<string, ContextTier>
+}
+
+/** Everything that is configured, checked and with its defaults. Made by `loadConfig` alone. */
+export interface Config {
+  /** Their keys are resolved: hand those to the redactor before anything is logged. */
+  providers: ProviderSettings[]
+  routes: RoutesConfig
+  budget: CamelKeys<Settings['budget']>
+  agent: { name: string; maxRounds: number; context: ContextConfig }
+  sessions: CamelKeys<Settings['sessions']>
+  compaction: CamelKeys<Settings['compaction']>
+  http: CamelKeys<Settings['http']>
+  /** Hosts of the owner's own network that may be called. */
+  egress: { allowedHosts: AllowedHost[] }
+  log: Settings['log']
+  tools: Settings['tools']
+  /** The owner's bearer token where the environment sets one; otherwise Familiar makes its own. */
+  token: string | null
+}

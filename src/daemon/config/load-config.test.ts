@@ -1,0 +1,392 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { formatProblems } from './config-problem.ts'
+import { loadConfig } from './load-config.ts'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'familiar-config-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+const local = `type = "openai-compatible"
+base_url = "http://127.0.0.1:9/v1"
+api_key_env = "LOCAL_KEY"
+[models.main]
+model = "some-model"
+max_tokens = 4096
+max_context_tokens = 200000
+cost_per_mtok = [3.0, 15.0, 0.3, 3.75]
+supports_vision = true
+`
+
+function write(name: string, text: string) {
+  const path = join(home, name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text, { mode: 0o600 })
+}
+
+function load(env: Record<string, string> = {}) {
+  const loaded = loadConfig({ home, env })
+  if (!loaded.ok) throw new Error(formatProblems(loaded.problems, home).join('\n'))
+  return loaded
+}
+
+function problems(env: Record<string, string> = {}): string[] {
+  const loaded = loadConfig({ home, env })
+  return loaded.ok ? [] : formatProblems(loaded.problems, home)
+}
+
+describe('sources and their order', () => {
+  it('CONF-1 needs nothing: an empty home has every default', () => {
+    expect(load().config).toMatchInlineSnapshot(`
+      {
+        "agent": {
+          "context": {
+            "sources": {
+              "system": "operational",
+            },
+            "tiers": {
+              "full": [
+                "SOUL.md",
+                "AGENTS.md",
+                "USER.md",
+                "IDENTITY.md",
+                "TOOLS.md",
+                "MEMORY.md",
+              ],
+              "operational": [
+                "SOUL.md",
+                "AGENTS.md",
+                "HEARTBEAT.md",
+              ],
+            },
+          },
+          "maxRounds": 50,
+          "name": "Familiar",
+        },
+        "budget": {
+          "perDayUsd": 20,
+          "perMessageUsd": 5,
+          "perMonthUsd": null,
+        },
+        "compaction": {
+          "keepRatio": 0.3333333333333333,
+          "thresholdTokens": 150000,
+          "warnRatio": 0.8,
+        },
+        "egress": {
+          "allowedHosts": [],
+        },
+        "http": {
+          "allowRemote": false,
+          "allowedHosts": [],
+          "allowedOrigins": [],
+          "failedLoginsPerMinute": 10,
+          "host": "127.0.0.1",
+          "maxAttachmentBytes": 20000000,
+          "maxBodyBytes": 2097152,
+          "port": 8100,
+          "rateLimitPerMinute": 600,
+        },
+        "log": {
+          "level": "info",
+        },
+        "providers": [],
+        "routes": {
+          "sources": {},
+        },
+        "sessions": {
+          "debounceMs": 500,
+          "maxConcurrentTurns": 8,
+          "maxQueued": 10000,
+          "maxQueuedPerSession": 100,
+        },
+        "token": null,
+        "tools": {
+          "enabled": true,
+        },
+      }
+    `)
+  })
+
+  it('CONF-1 reads the files of the documentation', () => {
+    write('providers.d/local.toml', local)
+    write(
+      'familiar.toml',
+      '[providers]\nload = ["local"]\n[routes]\nprimary = "local/main"\n[budget]\nper_day_usd = 2.5\n',
+    )
+    const { config, warnings } = load({ LOCAL_KEY: 'from-environment' })
+    expect(warnings).toEqual([])
+    expect(config.routes).toEqual({ primary: ['local/main'], sources: {} })
+    expect(config.budget).toEqual({ perMessageUsd: 5, perDayUsd: 2.5, perMonthUsd: null })
+    expect(config.providers).toEqual([
+      {
+        name: 'local',
+        type: 'openai-compatible',
+        baseUrl: 'http://127.0.0.1:9/v1',
+        apiKey: 'from-environment',
+        models: {
+          main: {
+            model: 'some-model',
+            maxTokens: 4096,
+            maxContextTokens: 200000,
+            costPerMtok: [3, 15, 0.3, 3.75],
+            supportsVision: true,
+          },
+        },
+      },
+    ])
+  })
+
+  it('CONF-1 lays .env over the files and the environment over both', () => {
+    write('familiar.toml', '[http]\nport = 1111\n')
+    expect(load().config.http.port).toBe(1111)
+    write('.env', 'FAMILIAR_PORT=2222\nFAMILIAR_LOG=debug\nLOCAL_KEY=from-file\n')
+    expect(load().config.http.port).toBe(2222)
+    const { config, environment } = load({ FAMILIAR_PORT: '3333', FAMILIAR_LOG: '', FAMILIAR_TOKEN: 'mine' })
+    expect(config.http.port).toBe(3333)
+    expect(config.log.level).toBe('debug')
+    expect(config.token).toBe('mine')
+    expect(environment.LOCAL_KEY).toBe('from-file')
+  })
+
+  it('CONF-1 loads every provider file unless some are named, and reads no others', () => {
+    write('providers.d/local.toml', local)
+    write('providers.d/other.toml', 'type = "ollama"\n[models.small]\nmodel = "tiny"\n')
+    write('providers.d/notes.txt', 'not a provider')
+    expect(load().config.providers.map((provider) => provider.name)).toEqual(['local', 'other'])
+    write('providers.d/other.toml', 'broken')
+    write('familiar.toml', '[providers]\nload = ["local"]\n')
+    expect(load().config.providers.map((provider) => provider.name)).toEqual(['local'])
+    write('familiar.toml', '[providers]\nload = []\n')
+    expect(load().config.providers).toEqual([])
+  })
+
+  it('CONF-1 lets a route name fallbacks, and a source its own route', () => {
+    write('providers.d/local.toml', `${local}[models.small]\nmodel = "s"\n`)
+    write(
+      'familiar.toml',
+      '[routes]\nprimary = ["local/main", "local/small"]\nfast = "local/small"\n[routes.sources]\ntelegram = "local/small"\n',
+    )
+    expect(load().config.routes).toEqual({
+      primary: ['local/main', 'local/small'],
+      fast: ['local/small'],
+      sources: { telegram: ['local/small'] },
+    })
+  })
+
+  it('CONF-1 takes the model from FAMILIAR_MODEL, with no file for a provider that is known by its name', () => {
+    write('providers.d/local.toml', local)
+    expect(load({ FAMILIAR_MODEL: 'local/main' }).config.routes.primary).toEqual(['local/main'])
+    const { config } = load({ FAMILIAR_MODEL: 'anthropic/some-claude', ANTHROPIC_API_KEY: 'key' })
+    expect(config.routes.primary).toEqual(['anthropic/some-claude'])
+    expect(config.providers.at(-1)).toEqual({
+      name: 'anthropic',
+      type: 'anthropic',
+      apiKey: 'key',
+      models: { 'some-claude': { model: 'some-claude' }, main: expect.anything(), fast: expect.anything() },
+    })
+    expect(load({ FAMILIAR_MODEL: 'openai/main' }).config.providers.at(-1)?.models.main).toHaveProperty('costPerMtok')
+    expect(problems({ FAMILIAR_MODEL: 'local/man' })).toEqual([
+      'environment: FAMILIAR_MODEL: "local/man" is not a configured model; did you mean local/main? (known: local/main, offline/offline)',
+    ])
+  })
+
+  it('CONF-1 reads hosts of the owner’s network with and without a port', () => {
+    write('familiar.toml', '[egress]\nallowed_hosts = ["nas.local", "192.168.1.5:8080", "[fd00::1]", "[fd00::1]:81"]\n')
+    expect(load().config.egress.allowedHosts).toEqual([
+      { host: 'nas.local' },
+      { host: '192.168.1.5', port: 8080 },
+      { host: '[fd00::1]' },
+      { host: '[fd00::1]', port: 81 },
+    ])
+    write('familiar.toml', '[egress]\nallowed_hosts = ["http://nas.local"]\n')
+    expect(problems()[0]).toContain('familiar.toml:2: egress.allowed_hosts[0]: must be a host')
+  })
+
+  it('CONF-1 warns of a key that is not set, of a readable .env and of a variable that nothing reads', () => {
+    write('providers.d/local.toml', local)
+    write('.env', 'OTHER=1\n')
+    chmodSync(join(home, '.env'), 0o644)
+    const { warnings } = load({ FAMILIAR_TOKN: 'x', FAMILIAR_UNRELATED_THING: 'y' })
+    expect(warnings).toEqual([
+      expect.stringContaining('.env can be read by other users'),
+      'FAMILIAR_TOKN is not known; did you mean FAMILIAR_TOKEN?',
+      expect.stringContaining('LOCAL_KEY is not set'),
+    ])
+  })
+})
+
+describe('problems', () => {
+  it('CONF-2 tells all of them at once, each with file, line and key', () => {
+    write(
+      'familiar.toml',
+      `# comment
+[budget]
+per_day_usd = "lots"
+per_mesage_usd = 1
+
+[agent]
+max_rounds = 0
+[agent.context.sources]
+system = "operatonal"
+[http]
+port = 70000
+allowed_origins = ["https://fine.example", "nonsense"]
+[routes]
+primary = ["local/main",
+  "local/man"]
+fast = "nowhere/x"
+vision = 3
+`,
+    )
+    write(
+      'providers.d/local.toml',
+      `${local.replace('cost_per_mtok = [3.0, 15.0, 0.3, 3.75]', 'cost_per_mtok = [3.0, -1]')}temprature = 1\n`,
+    )
+    write('providers.d/second.toml', 'type = "mistral"\napi_key = "sk-very-secret"\n[models.x]\nmax_tokens = 1.5\n')
+    write('.env', 'fine=1\nwhat is this\n')
+    const found = problems({ FAMILIAR_PORT: 'eighty' })
+    expect(found).toMatchInlineSnapshot(`
+      [
+        ".env:2: must be NAME=VALUE",
+        "familiar.toml:3: budget.per_day_usd: must be a number (found "lots")",
+        "familiar.toml:4: budget.per_mesage_usd: is not a known key; did you mean per_message_usd?",
+        "familiar.toml:7: agent.max_rounds: must be more than 0 (found 0)",
+        "familiar.toml:9: agent.context.sources.system: must be one of full, operational (found "operatonal")",
+        "familiar.toml:11: http.port: must be at most 65535 (found 70000)",
+        "familiar.toml:12: http.allowed_origins[1]: must be an origin such as "https://example.org"",
+        "familiar.toml:16: routes.fast: "nowhere/x" is not a configured model (known: offline/offline)",
+        "familiar.toml:17: routes.vision: must be a model such as "local/main", or a list of them (found 3)",
+        "providers.d/local.toml:8: models.main.cost_per_mtok[1]: must be at least 0 (found -1)",
+        "providers.d/local.toml:10: models.main.temprature: is not a known key; did you mean temperature?",
+        "providers.d/second.toml:1: type: must be one of anthropic, openai, openai-compatible, google, ollama, offline (found "mistral")",
+        "providers.d/second.toml:2: api_key: is refused: keys do not belong into this file. Put it into .env (NAME=value) and name it here: api_key_env = "NAME"",
+        "providers.d/second.toml:3: models.x.model: is missing",
+        "providers.d/second.toml:4: models.x.max_tokens: must be a whole number (found 1.5)",
+        "environment: FAMILIAR_PORT: must be a port from 0 to 65535 (found "eighty")",
+      ]
+    `)
+    expect(found.join()).not.toContain('very-secret')
+  })
+
+  it('CONF-2 keeps line and column of a mistake in the syntax, and no text around it', () => {
+    write('familiar.toml', '[budget]\nper_day_usd = = "sk-very-secret"\n')
+    expect(problems()).toEqual(['familiar.toml:2:15: not TOML: invalid value'])
+    write('familiar.toml', '[budget]\nper_day_usd = 1\n[budget]\n')
+    expect(problems()[0]).toMatch(/^familiar\.toml:3:\d+: not TOML: trying to redefine/)
+  })
+
+  it('CONF-2 says what a provider needs', () => {
+    write('providers.d/local.toml', 'type = "openai-compatible"\nextra = 1\n')
+    expect(problems()).toEqual([
+      'providers.d/local.toml:1: base_url: is needed for type "openai-compatible"',
+      expect.stringContaining('providers.d/local.toml:2: extra: is not a known key; known here: type, base_url'),
+    ])
+    write('providers.d/local.toml', 'type = "openai"\nbase_url = "http://me:hunter2@host/v1"\napi_key_env = "sk-123"\n')
+    expect(problems()).toEqual([
+      'providers.d/local.toml:2: base_url: must not hold a user name or password',
+      'providers.d/local.toml:3: api_key_env: must be the name of an environment variable, such as LOCAL_KEY',
+    ])
+  })
+
+  it('CONF-2 names a provider file that is missing or misnamed', () => {
+    write('providers.d/local.toml', local)
+    write('familiar.toml', '[providers]\nload = [\n  "local",\n  "locale",\n]\n[routes]\nprimary = "locale/main"\n')
+    expect(problems()).toEqual([
+      'familiar.toml:4: providers.load: providers.d/locale.toml does not exist; did you mean local?',
+    ])
+    write('familiar.toml', '[providers]\nload = ["../local"]\n')
+    expect(problems()).toEqual([
+      expect.stringContaining('familiar.toml:2: providers.load[0]: must be a name of small letters'),
+    ])
+    write('familiar.toml', '')
+    write('providers.d/My Model.toml', local)
+    expect(problems()).toEqual([
+      expect.stringContaining('providers.d/My Model.toml:1: must have a name of small letters'),
+    ])
+  })
+
+  it('CONF-2 says where a key belongs that stands in the wrong table', () => {
+    write('familiar.toml', 'per_day_usd = 3\n[budgets]\n[__proto__]\nx = 1\n')
+    expect(problems()).toEqual([
+      'familiar.toml:1: per_day_usd: is not a known key here; it belongs into [budget]',
+      'familiar.toml:2: budgets: is not a known key; did you mean budget?',
+      expect.stringContaining('familiar.toml:3: __proto__: is not a known key'),
+    ])
+  })
+
+  it('CONF-2 names a file that cannot be read', () => {
+    mkdirSync(join(home, 'familiar.toml'))
+    expect(problems()).toEqual(['familiar.toml: cannot be read (EISDIR)'])
+  })
+
+  it('CONF-2 puts no escape sequence of the file on the terminal', () => {
+    write('familiar.toml', '[agent]\nmax_rounds = "\\u001b[2J\\u202e"\n"\\u001b]0;x\\u0007" = 1\n')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that there is none is what is tested.
+    for (const line of problems()) expect(line).not.toMatch(/[\u001b\u202e\u0007]/)
+  })
+
+  it('CTX-2 knows no context tier but those that there are', () => {
+    write('familiar.toml', '[agent.context.sources]\nhttp = "tiny"\n')
+    expect(problems()).toEqual([
+      'familiar.toml:2: agent.context.sources.http: must be one of full, operational (found "tiny")',
+    ])
+    write('familiar.toml', '[agent.context.tiers]\nfull = ["../../etc/passwd"]\noperationl = []\n')
+    expect(problems()).toEqual([
+      expect.stringContaining('familiar.toml:2: agent.context.tiers.full[0]: must be the name of a .md file'),
+      'familiar.toml:3: agent.context.tiers.operationl: is not a known key; did you mean operational?',
+    ])
+  })
+})
+
+describe('remote access', () => {
+  const token = 'b8Qx2mWv7TzJ4nLk9RfYc1HsDgPaEu6oXi3BtN5jMw0'
+
+  it('SEC-1 listens to other machines only with the flag and a token of 256 bits', () => {
+    write('familiar.toml', '[http]\nhost = "0.0.0.0"\n')
+    expect(problems()).toEqual([
+      expect.stringContaining(
+        'familiar.toml:2: http.host: 0.0.0.0 is reachable from other machines; that needs allow_remote',
+      ),
+      expect.stringContaining('a token of 256 bits, and FAMILIAR_TOKEN is not set'),
+    ])
+    expect(problems({ FAMILIAR_TOKEN: token })).toHaveLength(1)
+    write('familiar.toml', '[http]\nhost = "0.0.0.0"\nallow_remote = true\n')
+    expect(problems({ FAMILIAR_TOKEN: token.slice(1) })).toEqual([expect.stringContaining('FAMILIAR_TOKEN is weaker')])
+    expect(problems({ FAMILIAR_TOKEN: 'a'.repeat(64) })).toHaveLength(1)
+    expect(problems({ FAMILIAR_TOKEN: token })).toEqual([])
+    expect(load({ FAMILIAR_TOKEN: token }).config.http.host).toBe('0.0.0.0')
+  })
+
+  it('SEC-1 asks the same of FAMILIAR_HOST, and nothing of loopback', () => {
+    expect(problems({ FAMILIAR_HOST: '192.168.0.7' })[0]).toMatch(
+      /^environment: FAMILIAR_HOST: 192\.168\.0\.7 is reach/,
+    )
+    for (const host of ['localhost', '127.0.0.1', '127.8.8.8', '::1'])
+      expect(problems({ FAMILIAR_HOST: host })).toEqual([])
+    for (const host of ['::', '128.0.0.1', '127.evil.example'])
+      expect(problems({ FAMILIAR_HOST: host })).toHaveLength(2)
+  })
+
+  it('SEC-1 asks the same of the command line, which comes before all else', () => {
+    write('familiar.toml', '[http]\nport = 1111\n')
+    const env = { FAMILIAR_PORT: '2222', FAMILIAR_HOST: '0.0.0.0' }
+    expect(loadConfig({ home, env, flags: { port: 3333, host: 'localhost' } })).toMatchObject({
+      config: { http: { port: 3333, host: 'localhost' } },
+    })
+    const refused = loadConfig({ home, env: {}, flags: { host: '0.0.0.0', port: undefined } })
+    expect(refused.ok || formatProblems(refused.problems, home)[0]).toMatch(
+      /^command line: --host: 0\.0\.0\.0 is reach/,
+    )
+  })
+
+  it('SEC-1 takes no token that a header cannot carry', () => {
+    expect(problems({ FAMILIAR_TOKEN: 'two words' })).toEqual([
+      'environment: FAMILIAR_TOKEN: must be one word of at most 512 plain characters',
+    ])
+  })
+})

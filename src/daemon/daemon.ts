@@ -1,0 +1,240 @@
+import { randomBytes } from 'node:crypto'
+import { createRequire } from 'node:module'
+import type { Conversations } from '../agent/conversations.ts'
+import type { OnStep } from '../agent/step.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { sha256 } from '../base/hash.ts'
+import { createIds } from '../base/ids.ts'
+import { openLogger } from '../base/logger.ts'
+import { writeFileAtomically } from '../base/safe-file.ts'
+import { createHttpApp } from '../channels/http/create-http-app.ts'
+import { serveHttp } from '../channels/http/serve-http.ts'
+import { reportCost } from '../cost/report.ts'
+import { createAccessTokens } from '../policy/access-tokens.ts'
+import { createRateLimiter } from '../policy/rate-limiter.ts'
+import { FamiliarError } from '../protocol/error.ts'
+import { createRedactor } from '../secrets/redactor.ts'
+import type { Database } from '../storage/database.ts'
+import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { ConfigProblem } from './config/config-problem.ts'
+import { loadConfig } from './config/load-config.ts'
+import { createCore } from './core.ts'
+import { writeDaemonInfo } from './daemon-info.ts'
+import { acquireDaemonLock } from './daemon-lock.ts'
+import { openHome } from './home.ts'
+import type { HomePaths } from './home-paths.ts'
+import { createModelSet } from './model-set.ts'
+
+const packageInfo = createRequire(import.meta.url)('../../package.json') as { version: string }
+export const version = packageInfo.version
+
+export interface StartOptions {
+  home: string
+  env: Readonly<Record<string, string | undefined>>
+  /** Over what the config says. */
+  port?: number
+  host?: string
+  /** Lines for a person, beside the log file. */
+  writeLine?: (line: string) => void
+  clock?: Clock
+  extraTools?: readonly Tool[]
+  onStep?: OnStep
+}
+
+export interface Daemon {
+  url: string
+  paths: HomePaths
+  database: Database
+  conversations: Conversations
+  ownerId: string
+  /** Who answers now. */
+  model(): string
+  /** Made at the first start, and readable only now. */
+  newToken: string | undefined
+  /** For this machine's own command line, as long as the daemon runs. */
+  credential: string
+  warnings: readonly string[]
+  recovered: { resumedTurns: number; queuedMessages: number; uncleanStop: boolean }
+  /** Reads the config again. A broken one changes nothing and is told. */
+  reload(): Promise<ConfigProblem[]>
+  /** Settles once local model servers were looked for. */
+  settled: Promise<void>
+  /** Finishes the running step (cut off after `graceMs`) and lets go of everything. Safe to call twice. */
+  close(graceMs?: number): Promise<void>
+}
+
+export type StartResult =
+  | { ok: true; daemon: Daemon }
+  | { ok: false; reason: 'home' | 'database' | 'port'; message: string; hint: string }
+  | { ok: false; reason: 'config'; problems: ConfigProblem[] }
+  | { ok: false; reason: 'locked'; pid: number | null; url: string | null }
+
+/** Starts Familiar in a home: the one place where everything is put together. What it opened, `close` closes. */
+export async function startDaemon(options: StartOptions): Promise<StartResult> {
+  const { home, env, clock = systemClock() } = options
+  const opened = await openHome(home)
+  if (!opened.ok) return { ok: false, reason: 'home', message: opened.message, hint: opened.hint }
+  const { paths } = opened
+  const loaded = loadConfig({ home, env, flags: flagsOf(options) })
+  if (!loaded.ok) return { ok: false, reason: 'config', problems: loaded.problems }
+  const lock = await acquireDaemonLock(home)
+  if (!lock.ok) return { ok: false, reason: 'locked', pid: lock.pid, url: lock.url }
+
+  const closers: (() => unknown)[] = [lock.release]
+  const closeAll = async () => {
+    for (const close of closers.splice(0).reverse()) await close()
+  }
+  try {
+    return { ok: true, daemon: await assemble({ ...options, clock }, paths, loaded, closers, closeAll) }
+  } catch (cause) {
+    await closeAll()
+    if (!(cause instanceof FamiliarError)) throw cause
+    if (cause.code === 'conflict' && cause.message.includes('port')) {
+      return {
+        ok: false,
+        reason: 'port',
+        message: cause.message,
+        hint: 'Choose another one with --port or FAMILIAR_PORT.',
+      }
+    }
+    return { ok: false, reason: 'database', message: cause.message, hint: 'familiar doctor tells more.' }
+  }
+}
+
+function flagsOf({ port, host }: StartOptions): { port?: number; host?: string } {
+  return { ...(port !== undefined && { port }), ...(host !== undefined && { host }) }
+}
+
+async function assemble(
+  options: StartOptions & { clock: Clock },
+  paths: HomePaths,
+  loaded: Extract<ReturnType<typeof loadConfig>, { ok: true }>,
+  closers: (() => unknown)[],
+  closeAll: () => Promise<void>,
+): Promise<Daemon> {
+  const { home, env, clock, writeLine, onStep } = options
+  let { config } = loaded
+  const redactor = createRedactor()
+  if (config.token) redactor.add(config.token)
+  const logger = await openLogger({
+    level: config.log.level,
+    clock,
+    redact: redactor.redact,
+    directory: paths.log,
+    ...(writeLine && { writeLine }),
+  })
+  closers.push(logger.close)
+
+  const database = await openSqlite({ path: paths.database, clock, snapshotDirectory: paths.backups, log: logger })
+  closers.push(database.close)
+  const ids = createIds(clock)
+  const models = createModelSet({ ids, addSecret: redactor.add })
+  closers.push(models.close)
+  models.use(config)
+
+  const tokens = createAccessTokens({ database, clock, ids })
+  const owner = await tokens.ensureOwner('owner')
+  await tokens.setEnvironmentToken(owner.id, config.token)
+  const isFirst = (await tokens.list(owner.id)).length === 0
+  const newToken = isFirst ? (await tokens.createToken(owner.id, 'owner')).token : undefined
+  const credential = randomBytes(32).toString('base64url')
+  const credentialHash = sha256(credential)
+  for (const secret of [credential, newToken]) if (secret) redactor.add(secret)
+
+  const core = createCore({
+    database,
+    models,
+    config: () => config,
+    workspace: paths.workspace,
+    mediaDirectory: paths.media,
+    publishMonitor: (state) => writeFileAtomically(paths.monitor, `${JSON.stringify(state)}\n`).catch(reportMonitor),
+    clock,
+    ids,
+    random: Math.random,
+    logger,
+    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    ...(options.extraTools && { extraTools: options.extraTools }),
+    ...(onStep && { onStep }),
+  })
+  const { conversations } = core
+  closers.push(core.monitor.close)
+
+  function reportMonitor(cause: unknown): void {
+    logger.warn('monitor.json was not written', { error: cause instanceof Error ? cause.message : String(cause) })
+  }
+
+  const startedAt = clock.now()
+  const { app } = createHttpApp({
+    conversations,
+    tokens: {
+      verify: async (token) =>
+        // Hashes are compared, so that the time it takes tells nothing of the credential.
+        sha256(token) === credentialHash
+          ? { userId: owner.id, scope: 'owner', tokenId: 'local' }
+          : tokens.verify(token),
+    },
+    limiter: createRateLimiter({
+      clock,
+      requestsPerMinute: config.http.rateLimitPerMinute,
+      failuresPerMinute: config.http.failedLoginsPerMinute,
+    }),
+    media: core.media,
+    costReport: (userId, period) => reportCost(database, { userId, period, now: clock.now() }),
+    monitor: core.monitor.current,
+    status: () => ({
+      name: config.agent.name,
+      version,
+      uptimeSeconds: (clock.now() - startedAt) / 1_000,
+      model: models.route('primary')[0]?.info.id ?? 'none',
+    }),
+    clock,
+    logger,
+    settings: config.http,
+  })
+  const server = await serveHttp({
+    app,
+    host: config.http.host,
+    port: config.http.port,
+  })
+  closers.push(() => server.close(1_000))
+  await writeDaemonInfo(home, { url: server.url, credential })
+  const recovered = await conversations.recover()
+  const settled = models.discover(config, loaded.environment).then((found) => {
+    if (found) logger.info('a model was found', { model: models.route('primary')[0]?.info.id })
+  })
+  logger.info('ready', { url: server.url, ...recovered })
+
+  let closing: Promise<void> | undefined
+  return {
+    url: server.url,
+    paths,
+    database,
+    conversations,
+    ownerId: owner.id,
+    model: () => models.route('primary')[0]?.info.id ?? 'none',
+    newToken,
+    credential,
+    warnings: loaded.warnings,
+    recovered: { ...recovered, uncleanStop: database.recoveredFromUncleanStop },
+    settled,
+    async reload() {
+      const again = loadConfig({ home, env, flags: flagsOf(options) })
+      if (!again.ok) return again.problems
+      config = again.config
+      models.use(config)
+      logger.setLevel(config.log.level)
+      await models.discover(config, again.environment)
+      logger.info('the config was read again')
+      return []
+    },
+    close(graceMs = 10_000) {
+      closing ??= (async () => {
+        await settled
+        await conversations.close(graceMs)
+        await closeAll()
+      })()
+      return closing
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { FamiliarError } from '../protocol/error.ts'
+import { createAiSdkModel } from './ai-sdk-model.ts'
+import type { LanguageModel } from './model.ts'
+import { type ModelSettings, modelInfo, type ProviderType } from './model-settings.ts'
+import { createOllamaModel } from './ollama/ollama-model.ts'
+import { anthropicWire } from './providers/anthropic.ts'
+import { googleWire } from './providers/google.ts'
+import { openaiWire } from './providers/openai.ts'
+import { openaiCompatibleWire } from './providers/openai-compatible.ts'
+import type { ProviderConnection } from './providers/provider-connection.ts'
+
+const defaultBaseUrls: Partial<Record<ProviderType, string>> = {
+  anthropic: 'https://api.anthropic.com/v1',
+  openai: 'https://api.openai.com/v1',
+  google: 'https://generativelanguage.googleapis.com/v1beta',
+  ollama: 'http://127.0.0.1:11434',
+}
+
+const wires = {
+  anthropic: anthropicWire,
+  openai: openaiWire,
+  'openai-compatible': openaiCompatibleWire,
+  google: googleWire,
+}
+
+export interface CreateModelOptions {
+  type: Exclude<ProviderType, 'offline'>
+  providerName: string
+  /** The model's own name in the configuration, the second half of its id. */
+  name: string
+  baseUrl?: string | undefined
+  apiKey?: string | undefined
+  settings: ModelSettings
+  /** The guarded fetch. Every request goes through it. */
+  fetch: typeof globalThis.fetch
+  now?: () => number
+}
+
+/** A model of a provider. Nothing is loaded and nothing is sent before its first use. */
+export function createModel(options: CreateModelOptions): LanguageModel {
+  const { type, providerName, name, apiKey, settings, fetch, now = Date.now } = options
+  const info = modelInfo(`${providerName}/${name}`, settings)
+  const connection: ProviderConnection = { baseUrl: baseUrlOf(options), apiKey, settings, fetch }
+  if (type === 'ollama') return createOllamaModel({ ...connection, info, providerName, now })
+  return createAiSdkModel({ info, providerName, settings, wire: wires[type](connection), apiKey, now })
+}
+
+/** Where a provider is reached: what its file says, else its own public address. */
+export function baseUrlOf({
+  type,
+  providerName,
+  baseUrl,
+}: Pick<CreateModelOptions, 'type' | 'providerName' | 'baseUrl'>): string {
+  const url = baseUrl ?? defaultBaseUrls[type]
+  if (url !== undefined && URL.canParse(url)) return url.replace(/\/+$/, '')
+  const problem = url === undefined ? `type "${type}" needs one` : `"${url}" is not a URL`
+  throw new FamiliarError('bad_request', `providers.d/${providerName}.toml: base_url: ${problem}`)
+}

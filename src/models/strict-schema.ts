@@ -1,0 +1,109 @@
+import type { Json } from '../protocol/json.ts'
+
+export type JsonSchema = { [key: string]: Json }
+
+/**
+ * How a provider wants a schema that it shall enforce. `closed` objects take no further properties. `complete` ones, in
+ * addition, require every property, so that one that may be missing becomes one that may be null.
+ */
+export type StrictForm = 'closed' | 'complete'
+
+const notEnforceable = ['oneOf', 'allOf', 'not', 'if', 'patternProperties', 'propertyNames', 'unevaluatedProperties']
+
+/** The schema in strict form, or undefined where it says something that strict form cannot say. */
+export function toStrictSchema(schema: JsonSchema, form: StrictForm): JsonSchema | undefined {
+  try {
+    return closeSchema(schema, form)
+  } catch (error) {
+    if (error === openSchema) return undefined
+    throw error
+  }
+}
+
+/** Takes out of a call's arguments the nulls that stand for a property that `complete` made required. */
+export function dropAddedNulls(schema: JsonSchema, input: Json): Json {
+  if (Array.isArray(input)) {
+    const { items } = schema
+    return isSchema(items) ? input.map((entry) => dropAddedNulls(items, entry)) : input
+  }
+  if (!isSchema(input)) return input
+  const { properties, required } = schema
+  if (!isSchema(properties)) return input
+  const wasRequired = new Set(Array.isArray(required) ? required : [])
+  return Object.fromEntries(
+    Object.entries(input)
+      .filter(([name, value]) => value !== null || wasRequired.has(name) || acceptsNull(properties[name]))
+      .map(([name, value]) => {
+        const property = properties[name]
+        return [name, isSchema(property) ? dropAddedNulls(property, value) : value]
+      }),
+  )
+}
+
+const openSchema = new Error('This schema cannot be closed')
+
+function closeSchema(schema: JsonSchema, form: StrictForm): JsonSchema {
+  if (notEnforceable.some((keyword) => keyword in schema)) throw openSchema
+  const closed: JsonSchema = { ...schema }
+  if (isSchema(schema.items)) closed.items = closeSchema(schema.items, form)
+  if (Array.isArray(schema.anyOf)) closed.anyOf = schema.anyOf.map((branch) => closeBranch(branch, form))
+  for (const key of ['$defs', 'definitions']) {
+    const definitions = schema[key]
+    if (isSchema(definitions)) closed[key] = mapSchemas(definitions, (definition) => closeSchema(definition, form))
+  }
+  return isObjectSchema(schema) ? closeObject(schema, closed, form) : closed
+}
+
+function closeBranch(branch: Json, form: StrictForm): Json {
+  return isSchema(branch) ? closeSchema(branch, form) : branch
+}
+
+function closeObject(schema: JsonSchema, closed: JsonSchema, form: StrictForm): JsonSchema {
+  const { additionalProperties, properties } = schema
+  // A map from any name to a value: closing it would leave only the empty object.
+  if (isSchema(additionalProperties) || additionalProperties === true) throw openSchema
+  if (!isSchema(properties)) {
+    if (additionalProperties !== false) throw openSchema
+    return closed
+  }
+  const required = new Set(Array.isArray(schema.required) ? schema.required : [])
+  closed.additionalProperties = false
+  closed.properties = mapSchemas(properties, (property, name) => {
+    const inner = closeSchema(property, form)
+    return form === 'closed' || required.has(name) ? inner : allowNull(inner)
+  })
+  if (form === 'complete') closed.required = Object.keys(properties)
+  return closed
+}
+
+function allowNull(schema: JsonSchema): JsonSchema {
+  if (acceptsNull(schema)) return schema
+  const { type } = schema
+  if (typeof type !== 'string' || 'enum' in schema || 'const' in schema) return { anyOf: [schema, { type: 'null' }] }
+  return { ...schema, type: [type, 'null'] }
+}
+
+function acceptsNull(schema: Json | undefined): boolean {
+  if (!isSchema(schema)) return false
+  const { type, anyOf } = schema
+  if (type === 'null' || (Array.isArray(type) && type.includes('null'))) return true
+  return Array.isArray(anyOf) && anyOf.some(acceptsNull)
+}
+
+function isObjectSchema({ type, properties }: JsonSchema): boolean {
+  return (
+    type === 'object' ||
+    (Array.isArray(type) && type.includes('object')) ||
+    (type === undefined && isSchema(properties))
+  )
+}
+
+function mapSchemas(schemas: JsonSchema, change: (schema: JsonSchema, name: string) => JsonSchema): JsonSchema {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, isSchema(schema) ? change(schema, name) : schema]),
+  )
+}
+
+function isSchema(value: Json | undefined): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

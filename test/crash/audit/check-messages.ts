@@ -1,0 +1,87 @@
+import { toMessages } from '../../../src/sessions/messages.ts'
+import { project } from '../../../src/sessions/projection.ts'
+import type { LoggedEvent } from '../../../src/sessions/session-event.ts'
+import type { InboxRow } from '../../../src/storage/tables.ts'
+import { textOfHistory } from '../../support/valid-history.ts'
+import type { Evidence, SentMessage } from './evidence.ts'
+import { ofType, type Recorded } from './recorded.ts'
+
+/** What was acknowledged is there: once in the inbox, once in the log, once in what a model is told. */
+export function checkMessages(evidence: Evidence, recorded: Recorded): string[] {
+  const known = new Set(evidence.messages.map((message) => message.key))
+  const invented = recorded.inbox.filter((row) => !known.has(row.key)).map((row) => `invented message: ${row.key}`)
+  const histories = readHistories(recorded)
+  return [
+    ...invented,
+    ...evidence.messages.flatMap((message) => checkMessage(evidence, recorded, histories, message)),
+    ...checkOrder(evidence, recorded),
+  ]
+}
+
+function checkMessage(evidence: Evidence, recorded: Recorded, histories: Histories, message: SentMessage): string[] {
+  const rows = recorded.inbox.filter((row) => row.key === message.key)
+  if (rows.length > 1) return [`doubled message: ${message.key} is in the inbox ${rows.length} times`]
+  const row = rows[0]
+  if (!row) return message.acknowledgedAt === undefined ? [] : [`lost message: ${message.key} is not in the inbox`]
+  const violations: string[] = []
+  if (evidence.settled && row.state !== 'done') violations.push(`lost message: ${message.key} is still ${row.state}`)
+  violations.push(...checkPresence(histories, row, message))
+  if (message.reply !== undefined && !repliesOf(recorded, row).includes(message.reply)) {
+    violations.push(`false reply: ${message.key} was told ${JSON.stringify(message.reply)}, which its turn did not say`)
+  }
+  return violations
+}
+
+function checkPresence(histories: Histories, row: InboxRow, message: SentMessage): string[] {
+  const expected = row.turn_id === null ? 0 : 1
+  const history = histories.get(row.session_id)
+  const inLog = occurrences(history?.whole ?? '', message.text)
+  const inPrompt = occurrences(history?.told ?? '', message.token)
+  const violations: string[] = []
+  if (inLog !== expected) violations.push(`${verdict(inLog)} message: the log tells ${message.key} ${inLog} times`)
+  if (inPrompt !== expected)
+    violations.push(`${verdict(inPrompt)} message: a model is told ${message.key} ${inPrompt} times`)
+  return violations
+}
+
+function verdict(count: number): string {
+  return count === 0 ? 'lost' : 'doubled'
+}
+
+type Histories = ReadonlyMap<string, { whole: string; told: string }>
+
+/** `whole` is the conversation as if it had never been summarised, `told` what the next request holds. */
+function readHistories({ events }: Recorded): Histories {
+  const text = (own: LoggedEvent[]) => textOfHistory(toMessages(project(own), { mediaOfTurn: null }))
+  return new Map(
+    [...events].map(([sessionId, own]) => {
+      const whole = text(own.filter((event) => event.type !== 'compacted'))
+      return [sessionId, { whole, told: text(own) }]
+    }),
+  )
+}
+
+function repliesOf({ events }: Recorded, row: InboxRow): string[] {
+  const own = (events.get(row.session_id) ?? []).filter((event) => event.turnId === row.turn_id)
+  return ofType(own, 'turn_ended').map((event) => event.text)
+}
+
+/** A message that was sent after another had been acknowledged comes after it. */
+function checkOrder(evidence: Evidence, recorded: Recorded): string[] {
+  const byId = new Map(recorded.inbox.map((row) => [row.id, evidence.messages.find(({ key }) => key === row.key)]))
+  return [...recorded.events.values()].flatMap((own) => {
+    let newest: SentMessage | undefined
+    return ofType(own, 'message_received').flatMap((event) => {
+      const message = byId.get(event.messageId)
+      if (!message) return []
+      const overtaken = newest && message.acknowledgedAt !== undefined && newest.sentAt > message.acknowledgedAt
+      const violations = overtaken ? [`reordered messages: ${newest?.key} comes before ${message.key}`] : []
+      if (!newest || message.sentAt > newest.sentAt) newest = message
+      return violations
+    })
+  })
+}
+
+function occurrences(text: string, part: string): number {
+  return text.split(part).length - 1
+}

@@ -1,0 +1,51 @@
+import type { ToolEffect } from '../../../src/protocol/tool.ts'
+
+/** What the client said and what it was told. Ordinals count every sending and every acknowledgement of one client. */
+export interface SentMessage {
+  key: string
+  /** A word that stands in no other message, in the text and in whatever answers or summarises it. */
+  token: string
+  text: string
+  sentAt: number
+  /** Undefined until the daemon has said that it has the message. */
+  acknowledgedAt: number | undefined
+  /** What a chat request was answered. */
+  reply?: string
+}
+
+/** One line of the side-effect ledger: something that happened outside, whatever the daemon wrote of it. */
+export interface SideEffect {
+  tool: string
+  effect: ToolEffect
+  callId: string
+  turnId: string
+  /** What the model wanted done, whichever call did it. */
+  operation: string
+}
+
+/** Everything that was seen from outside of the daemon. */
+export interface Evidence {
+  databasePath: string
+  messages: readonly SentMessage[]
+  sideEffects: readonly SideEffect[]
+  /** The tools that write such lines; those of the program itself leave none. */
+  ledgerTools: readonly string[]
+  /** Requests that the provider refused, in its words. */
+  rejections: readonly string[]
+  /** Model calls that reached the provider. */
+  requests: number
+  /** When the daemon was killed, in milliseconds since the epoch. */
+  crashes: readonly number[]
+  /** False for the file of a daemon that was killed and has not come back yet: then what waits is no loss. */
+  settled: boolean
+}
+
+export interface Span {
+  from: number
+  to: number
+}
+
+/** How often the daemon was killed inside the span. */
+export function crashesWithin(evidence: Evidence, span: Span): number {
+  return evidence.crashes.filter((at) => at >= span.from && at <= span.to).length
+}

@@ -1,0 +1,106 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { ChatReply, ErrorReply, StatusReply } from '../../src/protocol/api.ts'
+import type { SentMessage } from './audit/evidence.ts'
+import { type Errand, textOfErrand } from './errand.ts'
+
+export interface Delivery {
+  errand: Errand
+  session: string
+  source?: string
+  sender?: string
+}
+
+/** Someone who wants to be heard: sends a message again, under the same key, until it is acknowledged. */
+export interface Client {
+  /** All that was ever sent, with what is known of its arrival. */
+  messages: SentMessage[]
+  /** Leaves the message; resolves when it is acknowledged. */
+  notify(delivery: Delivery): Promise<void>
+  /** Resolves with the reply, or the question, that ends the message's turn. */
+  chat(delivery: Delivery): Promise<string>
+  /** Sends what was acknowledged once more, as a network that repeats itself would. */
+  repeat(delivery: Delivery): Promise<void>
+  /** One attempt, whatever comes of it. */
+  attempt(path: string, delivery: Delivery): Promise<Attempt>
+  /** Turns under way and messages that wait; undefined where nobody answers. */
+  load(): Promise<number | undefined>
+}
+
+export type Attempt = { status: number; body: unknown } | { status: 0; body: null }
+
+const patienceMs = 3
+
+export function createClient(options: {
+  url: string
+  token: string
+  earlier?: readonly SentMessage[]
+  signal?: AbortSignal
+}): Client {
+  const { url, signal } = options
+  const headers = { authorization: `Bearer ${options.token}`, 'content-type': 'application/json' }
+  const messages = (options.earlier ?? []).map((message) => ({ ...message }))
+  let ordinal = Math.max(0, ...messages.map((message) => message.acknowledgedAt ?? message.sentAt))
+
+  function remember({ errand }: Delivery): SentMessage {
+    const key = `key of ${errand.token}`
+    const known = messages.find((message) => message.key === key)
+    if (known) return known
+    ordinal += 1
+    const text = textOfErrand(errand)
+    const message: SentMessage = { key, token: errand.token, text, sentAt: ordinal, acknowledgedAt: undefined }
+    messages.push(message)
+    return message
+  }
+
+  async function attempt(path: string, delivery: Delivery): Promise<Attempt> {
+    const { session, source = 'http', sender = 'ada' } = delivery
+    const { key, text } = remember(delivery)
+    const body = JSON.stringify({ message: text, session, source, sender, key })
+    try {
+      const response = await fetch(`${url}${path}`, { method: 'POST', headers, body })
+      return { status: response.status, body: await response.json() }
+    } catch {
+      // Nobody there, or gone in the middle of its answer.
+      return { status: 0, body: null }
+    }
+  }
+
+  async function insist(path: string, delivery: Delivery): Promise<unknown> {
+    for (;;) {
+      signal?.throwIfAborted()
+      const { status, body } = await attempt(path, delivery)
+      if (status >= 200 && status < 300) {
+        const message = remember(delivery)
+        ordinal += 1
+        message.acknowledgedAt ??= ordinal
+        return body
+      }
+      if (status !== 0 && status < 500 && status !== 429) throw new Error((body as ErrorReply).error)
+      await wait(patienceMs)
+    }
+  }
+
+  return {
+    messages,
+    attempt,
+    async notify(delivery) {
+      await insist('/api/v1/notify', delivery)
+    },
+    async chat(delivery) {
+      const { reply } = (await insist('/api/v1/chat', delivery)) as ChatReply
+      remember(delivery).reply = reply
+      return reply
+    },
+    async repeat(delivery) {
+      await insist('/api/v1/notify', delivery)
+    },
+    async load() {
+      try {
+        const status = (await (await fetch(`${url}/api/v1/status`, { headers })).json()) as StatusReply
+        return status.stats && status.stats.turns_running + status.stats.messages_waiting
+      } catch {
+        return undefined
+      }
+    },
+  }
+}

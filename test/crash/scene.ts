@@ -1,0 +1,128 @@
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Evidence } from './audit/evidence.ts'
+import { audit } from './auditor.ts'
+import { type Client, createClient } from './client.ts'
+import { writeCrashHome } from './crash-home.ts'
+import { crashToolNames } from './crash-tools.ts'
+import type { Provider } from './provider.ts'
+import { readSideEffects } from './side-effect-ledger.ts'
+import { type Child, type CrashPoint, type End, startChild } from './start-child.ts'
+
+const token = 'fam_xJ3kQ9vLr2Tz8WbYd5HsNc7MgPf4AeUi6Ko1BqXjRw'
+
+/** One home with everything around it: its daemons, one after another, its client, and what happened outside. */
+export interface Scene {
+  folder: string
+  client: Client
+  evidence(): Evidence
+  start(crashAt?: CrashPoint): Child
+  /** Waits for a daemon that kills itself or was killed, and remembers when. Any other end of it is a violation. */
+  fallen(child: Child): Promise<string[]>
+  /** Resolves when nothing runs and nothing waits. */
+  settle(): Promise<void>
+  /** What the auditor finds once all has settled. */
+  audit(): string[]
+  /** What it finds in a copy of the files as the dead daemon left them. */
+  auditRemains(): string[]
+  remove(): void
+}
+
+/** A scene that goes on from another one, which must have ended, or one with an empty home. */
+export async function createScene(options: {
+  folder: string
+  provider: Provider
+  from?: Scene
+  signal?: AbortSignal
+}): Promise<Scene> {
+  const { folder, provider, from } = options
+  const home = join(folder, 'home')
+  const ledger = join(folder, 'side-effects.jsonl')
+  const key = `key of ${folder}`
+  if (from) cpSync(from.folder, folder, { recursive: true })
+  else {
+    mkdirSync(folder, { recursive: true })
+    writeCrashHome(home, provider.url)
+  }
+  const earlier = from?.evidence()
+  const port = await findFreePort()
+  const client = createClient({
+    url: `http://127.0.0.1:${port}`,
+    token,
+    ...(earlier && { earlier: earlier.messages }),
+    ...(options.signal && { signal: options.signal }),
+  })
+  const crashes: number[] = []
+  const env = {
+    CRASH_HOME: home,
+    CRASH_LEDGER: ledger,
+    CRASH_PORT: String(port),
+    CRASH_KEY: key,
+    FAMILIAR_TOKEN: token,
+  }
+
+  function evidence(): Evidence {
+    const { requests, rejections } = provider.callsOf(key)
+    return {
+      databasePath: join(home, 'familiar.db'),
+      messages: client.messages,
+      sideEffects: readSideEffects(ledger),
+      ledgerTools: crashToolNames,
+      rejections,
+      requests: requests + (earlier?.requests ?? 0),
+      crashes,
+      settled: true,
+    }
+  }
+
+  return {
+    folder,
+    client,
+    evidence,
+    start: (crashAt) => startChild({ env, crashAt }),
+    async fallen(child) {
+      const end = await child.ended
+      crashes.push(Date.now())
+      return end.signal === 'SIGKILL' ? [] : [`fallen daemon: it ended by itself, ${describeEnd(end)}`]
+    },
+    async settle() {
+      while ((await client.load()) !== 0) {
+        options.signal?.throwIfAborted()
+        await wait(5)
+      }
+    },
+    audit: () => audit(evidence()),
+    auditRemains() {
+      const copy = join(folder, 'remains')
+      mkdirSync(copy)
+      for (const name of ['familiar.db', 'familiar.db-wal']) {
+        if (existsSync(join(home, name))) cpSync(join(home, name), join(copy, name))
+      }
+      const violations = audit({ ...evidence(), databasePath: join(copy, 'familiar.db'), settled: false })
+      rmSync(copy, { recursive: true })
+      return violations
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+function describeEnd({ code, signal, errors }: End): string {
+  return `code ${code}, signal ${signal}: ${errors.slice(-2_000)}`
+}
+
+/** Below the range that the system gives to connections, so that none of those takes it while the daemon is down. */
+async function findFreePort(): Promise<number> {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 18_000)
+    const server = createServer()
+    const free = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!free) continue
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
+}

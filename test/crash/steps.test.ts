@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type StepName, stepNames } from '../../src/agent/step.ts'
+import { readRecorded } from './audit/recorded.ts'
+import type { Client } from './client.ts'
+import { thinkingSource } from './crash-home.ts'
+import { errand } from './errand.ts'
+import { type Provider, startProvider } from './provider.ts'
+import { createScene, type Scene } from './scene.ts'
+import type { CrashPoint } from './start-child.ts'
+import { inTwoLanes } from './two-lanes.ts'
+
+const minutes = 60_000
+
+let folder: string
+let provider: Provider
+let prepared: Scene
+let passings: Record<StepName, number>
+const covered: { point: string; violations: string[] }[] = []
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'familiar-crash-'))
+  provider = await startProvider({ folder })
+  prepared = await prepareScene()
+  passings = await countPassings()
+}, 5 * minutes)
+
+afterAll(async () => {
+  const violations = covered.flatMap((point) => point.violations).length
+  console.log(`crash suite: ${stepNames.length} steps, ${covered.length} points, ${violations} violations`)
+  await provider.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** A home with a past: one session is just short of the length at which a snapshot of it is written. */
+async function prepareScene(): Promise<Scene> {
+  const scene = await createScene({ folder: join(folder, 'prepared'), provider })
+  const child = scene.start()
+  for (let number = 1; number <= 12; number += 1) {
+    const plan = { rounds: 'charge,fetch_page,put_value|print_page,charge' }
+    await scene.client.chat({ errand: errand(number, plan), session: 'long' })
+  }
+  await scene.client.chat({ errand: errand(13, { rounds: 'charge' }), session: 'short', source: thinkingSource })
+  await scene.settle()
+  await child.stop()
+  expect(scene.audit()).toEqual([])
+  expect(readRecorded(scene.evidence().databasePath).snapshots).toEqual([])
+  return scene
+}
+
+/** Two sessions side by side: parallel and serial tools, a compaction, a snapshot; thinking, a question, its answer. */
+async function play({ notify, chat }: Client): Promise<void> {
+  const plan = { rounds: 'charge,fetch_page,put_value|print_page,charge', fills: true }
+  const long = notify({ errand: errand(21, plan), session: 'long' })
+  const short = { session: 'short', source: thinkingSource }
+  await chat({ errand: errand(22, { rounds: 'charge,put_value', asks: true }), ...short })
+  await chat({ errand: errand(23, { rounds: 'charge' }), ...short })
+  await long
+}
+
+async function countPassings(): Promise<Record<StepName, number>> {
+  const scene = await createScene({ folder: join(folder, 'counted'), provider, from: prepared })
+  const child = scene.start()
+  await play(scene.client)
+  await scene.settle()
+  const counted = await child.stop()
+  expect(scene.audit()).toEqual([])
+  expect(readRecorded(scene.evidence().databasePath).snapshots).toHaveLength(1)
+  return counted
+}
+
+/** Kills the daemon at the point, looks at what it left, starts it again and looks at what came of it. */
+async function crashAt(point: CrashPoint): Promise<string[]> {
+  const given = new AbortController()
+  const name = `${point.step}-${point.passing}`
+  const scene = await createScene({ folder: join(folder, name), provider, from: prepared, signal: given.signal })
+  const doomed = scene.start(point)
+  const played = play(scene.client)
+  // Aborted only where the daemon does not come back; then that is what is told.
+  played.catch(() => undefined)
+  const quiet = played.then(scene.settle).catch(() => undefined)
+  const fell = await Promise.race([doomed.ended.then(() => true), quiet.then(() => false)])
+  if (!fell) await doomed.kill()
+  const violations = fell ? await scene.fallen(doomed) : ['unreached point: all was done without passing it']
+  violations.push(...scene.auditRemains())
+  const heir = scene.start()
+  if (await heir.ready) {
+    await played
+    await scene.settle()
+    violations.push(...scene.audit())
+    await heir.kill()
+  } else {
+    given.abort()
+    violations.push(`fallen daemon: it did not start again, ${(await heir.ended).errors}`)
+  }
+  if (violations.length === 0) scene.remove()
+  return violations
+}
+
+describe('SESS-3 SESS-5 killed at a durable step', () => {
+  test.each(stepNames)(
+    'SESS-5 at every passing of %s: nothing lost, nothing twice, nothing that a provider refuses',
+    async (step) => {
+      expect(passings[step], `the script never reaches ${step}`).toBeGreaterThan(0)
+      const points = Array.from({ length: passings[step] }, (_, index) => ({ step, passing: index + 1 }))
+      const results = await inTwoLanes(points, async (point) => {
+        const result = { point: `${point.step} ${point.passing}`, violations: await crashAt(point) }
+        covered.push(result)
+        return result
+      })
+      expect(results.filter(({ violations }) => violations.length > 0)).toEqual([])
+    },
+    10 * minutes,
+  )
+})

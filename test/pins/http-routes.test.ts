@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { errorStatus } from '../../src/protocol/error.ts'
+import { type ServedFamiliar, serveFamiliar } from '../security/http-support.ts'
+
+describe('what clients rely on', () => {
+  let served: ServedFamiliar
+  beforeAll(async () => {
+    served = await serveFamiliar()
+  })
+  afterAll(() => served.close())
+
+  it('HTTP-1 the routes, who may call them, and the status of success', () => {
+    const lines = served.routes.map(({ method, path, auth, scope, body, reply }) =>
+      [method, path, auth === 'optional' ? 'open' : scope, body ? 'body' : '-', reply.status].join(' '),
+    )
+    expect(lines.sort()).toEqual([
+      'GET /api/v1/cost read - 200',
+      'GET /api/v1/monitor read - 200',
+      'GET /api/v1/openapi.json read - 200',
+      'GET /api/v1/sessions read - 200',
+      'GET /api/v1/sessions/:id/context read - 200',
+      'GET /api/v1/sessions/:id/events read - 200',
+      'GET /api/v1/sessions/:id/history read - 200',
+      'GET /api/v1/status open - 200',
+      'POST /api/chat chat body 200',
+      'POST /api/v1/chat chat body 200',
+      'POST /api/v1/notify chat body 202',
+      'POST /api/v1/sessions/:id/compact owner body 200',
+      'POST /api/v1/sessions/:id/fork owner body 201',
+      'POST /api/v1/sessions/:id/mark owner body 200',
+      'POST /api/v1/sessions/:id/rewind owner body 200',
+      'POST /api/v1/sessions/:id/stop chat body 200',
+      'POST /api/v1/sessions/reset owner body 200',
+    ])
+  })
+
+  it('HTTP-2 the status of every error code', () => {
+    expect(errorStatus).toEqual({
+      bad_request: 400,
+      unauthorized: 401,
+      forbidden: 403,
+      not_found: 404,
+      method_not_allowed: 405,
+      timeout: 408,
+      conflict: 409,
+      payload_too_large: 413,
+      unsupported_media_type: 415,
+      rate_limited: 429,
+      internal: 500,
+      provider_error: 502,
+      unavailable: 503,
+      storage_full: 503,
+      provider_timeout: 504,
+    })
+  })
+
+  it('HTTP-1 the keys of an answer to /chat and to /notify', async () => {
+    const body = { message: 'Hello' }
+    const chat = await served.call({ path: '/api/v1/chat', body })
+    expect(Object.keys(chat.json)).toEqual([
+      'reply',
+      'session_id',
+      'turn_id',
+      'outcome',
+      'pending_question',
+      'deliver',
+      'tool_calls',
+      'model',
+      'rounds',
+      'usage',
+      'cost_usd',
+    ])
+    const notify = await served.call({ path: '/api/v1/notify', body })
+    expect(Object.keys(notify.json)).toEqual(['message_id', 'session_id', 'duplicate'])
+  })
+})

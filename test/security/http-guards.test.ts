@@ -1,0 +1,322 @@
+import { connect } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type GuardName, guardNames } from '../../src/channels/http/guards/guard-names.ts'
+import { FamiliarError } from '../../src/protocol/error.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { pathOf, type ServedFamiliar, serveFamiliar } from './http-support.ts'
+
+const opened: ServedFamiliar[] = []
+async function serve(options: Parameters<typeof serveFamiliar>[0] = {}): Promise<ServedFamiliar> {
+  const served = await serveFamiliar(options)
+  opened.push(served)
+  return served
+}
+afterEach(async () => {
+  for (const served of opened.splice(0)) await served.close()
+})
+
+const monitor = { path: '/api/v1/monitor' }
+const without = (guard: GuardName) => ({ without: guard })
+
+describe('Host', () => {
+  it('SEC-2 answers to its own names with any port, and to those that are configured', async () => {
+    const served = await serve({ settings: { allowedHosts: ['familiar.example', 'other.example:8443'] } })
+    const allowed = ['localhost', 'LOCALHOST:1', '127.0.0.1', '127.0.0.1:9', '[::1]', '[::1]:8100']
+    const configured = ['familiar.example', 'familiar.example:443', 'other.example:8443']
+    const refused = ['localhost.', 'localhost.attacker.example', '127.0.0.1.attacker.example', 'attacker.example']
+    const disguised = ['127.0.0.2', '0.0.0.0', '[::]', '2130706433', 'other.example', 'other.example:1']
+    for (const host of [...allowed, ...configured]) {
+      expect((await served.call({ ...monitor, headers: { host } })).status, host).toBe(200)
+    }
+    for (const host of [...refused, ...disguised]) {
+      expect((await served.call({ ...monitor, headers: { host } })).status, host).toBe(403)
+    }
+    for (const host of ['[::ffff:127.0.0.1]', 'a@127.0.0.1', 'localhost:port', 'local host', 'localhost/api']) {
+      expect([400, 403], host).toContain((await served.call({ ...monitor, headers: { host } })).status)
+    }
+  })
+
+  it('SEC-2 a request to a whole URL is judged by that URL as well', async () => {
+    const served = await serve()
+    expect((await served.call({ path: 'http://attacker.example/api/v1/monitor' })).status).toBe(403)
+    expect((await served.call({ path: 'http://localhost/api/v1/monitor' })).status).toBe(200)
+  })
+})
+
+describe('Origin', () => {
+  it('SEC-2 takes its own page and those that are configured, and no neighbour on another port', async () => {
+    const served = await serve({ settings: { allowedOrigins: ['https://page.example/'] } })
+    const own = `http://127.0.0.1:${served.server.port}`
+    const status = async (origin: string) => (await served.call({ ...monitor, headers: { origin } })).status
+    expect(await status(own)).toBe(200)
+    expect(await status('https://page.example')).toBe(200)
+    const foreign = [
+      `http://localhost:${served.server.port}`,
+      'http://127.0.0.1:1',
+      'https://page.example.org',
+      'null',
+      '',
+    ]
+    for (const origin of foreign) expect(await status(origin), origin).toBe(403)
+  })
+
+  it('SEC-2 an upgrade to a WebSocket passes the same guards', async () => {
+    const served = await serve()
+    const upgrade = {
+      connection: 'upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-key': 'x',
+      'sec-websocket-version': '13',
+    }
+    const answer = await served.call({ ...monitor, headers: { ...upgrade, origin: 'https://attacker.example' } })
+    expect(answer.status).toBe(403)
+  })
+
+  it('SEC-2 no answer carries a CORS header, whatever is asked for', async () => {
+    const served = await serve()
+    const headers = { origin: `http://127.0.0.1:${served.server.port}`, 'access-control-request-method': 'POST' }
+    for (const method of ['OPTIONS', 'GET']) {
+      const answer = await served.call({ ...monitor, method, headers })
+      expect(Object.keys(answer.headers).join(' ')).not.toContain('access-control')
+      expect(answer.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' })
+    }
+  })
+})
+
+describe('rate limit', () => {
+  it('SEC-3 counts every request from an address, loopback too, and says when to come back', async () => {
+    const clock = createManualClock()
+    const served = await serve({ clock, requestsPerMinute: 3 })
+    const forwarded = { 'x-forwarded-for': '203.0.113.9', 'x-real-ip': '203.0.113.9', forwarded: 'for=203.0.113.9' }
+    for (let i = 0; i < 3; i++) expect((await served.call(monitor)).status).toBe(200)
+    const refused = await served.call({ ...monitor, headers: forwarded })
+    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limited' }, headers: { 'retry-after': '20' } })
+    expect((await served.call({ path: '/api/v1/status', token: null })).status).toBe(429)
+    await clock.advance(20_000)
+    expect((await served.call(monitor)).status).toBe(200)
+  })
+
+  it('SEC-3 without the guard "rate_limit" nothing is counted', async () => {
+    const served = await serve({ requestsPerMinute: 3, ...without('rate_limit') })
+    for (let i = 0; i < 6; i++) expect((await served.call(monitor)).status).toBe(200)
+  })
+})
+
+describe('tokens', () => {
+  it('SEC-3 wrong tokens are counted more strictly, and then even the right one has to wait if it could be guessed', async () => {
+    const clock = createManualClock()
+    const served = await serve({ clock, failuresPerMinute: 3 })
+    await served.tokens.setEnvironmentToken(served.familiar.userId, 'letmein')
+    for (let i = 0; i < 3; i++) expect((await served.call({ ...monitor, token: `guess${i}` })).status).toBe(401)
+    expect(await served.call({ ...monitor, token: 'guess4' })).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '20' },
+    })
+    expect((await served.call({ ...monitor, token: 'letmein' })).status).toBe(429)
+    expect((await served.call({ ...monitor, token: null })).status).toBe(401)
+    await clock.advance(20_000)
+    expect((await served.call({ ...monitor, token: 'letmein' })).status).toBe(200)
+  })
+
+  it('SEC-3 whoever holds a token that nobody can guess is not locked out by another’s wrong ones', async () => {
+    const served = await serve({ clock: createManualClock(), failuresPerMinute: 1 })
+    for (let i = 0; i < 3; i++) await served.call({ ...monitor, token: 'guess' })
+    expect((await served.call(monitor)).status).toBe(200)
+  })
+
+  it('SEC-3 without the guard "failed_logins" guessing goes on', async () => {
+    const served = await serve({ failuresPerMinute: 1, ...without('failed_logins') })
+    for (let i = 0; i < 5; i++) expect((await served.call({ ...monitor, token: 'guess' })).status).toBe(401)
+  })
+
+  it('SEC-3 rotation and revocation work on the next request', async () => {
+    const served = await serve()
+    const next = await served.tokens.rotate(served.owner.tokenId)
+    expect((await served.call(monitor)).status).toBe(401)
+    expect((await served.call({ ...monitor, token: next?.token ?? '' })).status).toBe(200)
+    await served.tokens.revoke(next?.tokenId ?? '')
+    expect((await served.call({ ...monitor, token: next?.token ?? '' })).status).toBe(401)
+  })
+
+  it('SEC-3 only a bearer token in its header counts', async () => {
+    const served = await serve()
+    const { token } = served.owner
+    const basic = `Basic ${Buffer.from(`user:${token}`).toString('base64')}`
+    for (const authorization of [
+      basic,
+      token,
+      'Bearer',
+      'Bearer ',
+      `Bearer ${token} x`,
+      `Bearer ${'x'.repeat(2000)}`,
+    ]) {
+      expect((await served.call({ ...monitor, token: null, headers: { authorization } })).status).toBe(401)
+    }
+    const headers = { cookie: `token=${token}`, 'x-api-key': token, 'x-token': token }
+    expect((await served.call({ ...monitor, token: null, headers })).status).toBe(401)
+  })
+})
+
+describe('scopes', () => {
+  it('HTTP-2 a token that may only read may do every GET and no POST; one that may chat may speak and stop', async () => {
+    const served = await serve()
+    await served.familiar.say('Hello')
+    for (const scope of ['read', 'chat'] as const) {
+      const token = await served.tokenFor(scope)
+      for (const route of served.routes) {
+        if (route.reply.events && route.method === 'GET') continue
+        const { status } = await served.call({ method: route.method, path: pathOf(route, 'main'), token })
+        const allowed = route.method === 'GET' || (scope === 'chat' && route.scope === 'chat')
+        expect(status === 403, `${scope} ${route.method} ${route.path}`).toBe(!allowed)
+      }
+    }
+    const chat = served.routes.filter((route) => route.scope === 'chat').map((route) => route.path)
+    expect(chat).toEqual(['/api/v1/chat', '/api/v1/notify', '/api/chat', '/api/v1/sessions/:id/stop'])
+  })
+
+  it('HTTP-2 without the guard "scope" a token that may only read may reset', async () => {
+    const served = await serve(without('scope'))
+    const token = await served.tokenFor('read')
+    const call = { path: '/api/v1/sessions/reset', body: { target: 'all' }, token }
+    expect((await served.call(call)).status).toBe(200)
+  })
+
+  it('SEC-22 a session of another user is unknown to every route', async () => {
+    const served = await serve()
+    const mine = await served.familiar.say('Hello')
+    const { database } = served.familiar
+    await database.write(async (writer) => {
+      const row = { id: 'user-2', name: 'Ben', role: 'user', created_at: 0 } as const
+      await writer.insertInto('users').values(row).execute()
+    })
+    const token = await served.tokenFor('owner', 'user-2')
+    const bodies: Record<string, object> = {
+      '/api/v1/sessions/:id/mark': { name: 'here' },
+      '/api/v1/sessions/:id/rewind': { turns: 1 },
+      '/api/v1/sessions/:id/fork': { contact: 'copy' },
+    }
+    for (const route of served.routes.filter(({ path }) => path.includes(':id'))) {
+      for (const name of [mine.sessionId, 'main']) {
+        const body = route.method === 'POST' ? (bodies[route.path] ?? {}) : undefined
+        const answer = await served.call({ method: route.method, path: pathOf(route, name), token, body })
+        expect({ path: route.path, status: answer.status }).toEqual({ path: route.path, status: 404 })
+      }
+    }
+    const reset = { path: '/api/v1/sessions/reset', token }
+    expect((await served.call({ ...reset, body: { target: mine.sessionId } })).status).toBe(404)
+    const chat = { path: '/api/v1/chat', token, body: { message: 'Hello', session: mine.sessionId } }
+    expect((await served.call(chat)).status).toBe(404)
+    expect((await served.call({ path: '/api/v1/sessions', token })).json).toEqual({ sessions: [] })
+  })
+})
+
+describe('the server itself', () => {
+  it('SEC-2 GET never changes anything', async () => {
+    const served = await serve()
+    await served.familiar.say('Hello')
+    const { database } = served.familiar
+    const counts = async () => {
+      const tables = ['sessions', 'session_events', 'inbox', 'cost_ledger', 'media', 'access_tokens'] as const
+      const rows = tables.map((table) => database.read.selectFrom(table).selectAll().execute())
+      return JSON.stringify(await Promise.all(rows))
+    }
+    const before = await counts()
+    for (const route of served.routes.filter(({ method, reply }) => method === 'GET' && !reply.events)) {
+      for (const method of ['GET', 'HEAD']) {
+        expect((await served.call({ method, path: pathOf(route, 'main') })).status, route.path).toBe(200)
+      }
+    }
+    expect(await counts()).toBe(before)
+  })
+
+  it('SEC-18 headers have a limit, and what is not HTTP is told so', async () => {
+    const served = await serve({ limits: { maxHeaderBytes: 2048 } })
+    const large = await served.call({ ...monitor, headers: { 'x-large': 'x'.repeat(4000) } })
+    expect(large).toMatchObject({ status: 431, json: { code: 'payload_too_large' } })
+    expect(await sendRaw(served, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*"code":"bad_request"/s)
+    const both =
+      'POST /api/v1/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
+    expect(await sendRaw(served, both)).toMatch(/^HTTP\/1.1 400 /)
+    expect(await sendRaw(served, 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1.1 400 /,
+    )
+  })
+
+  it('SEC-18 a request that never comes to its end is cut off', async () => {
+    const served = await serve({ limits: { headersTimeoutMs: 100, requestTimeoutMs: 200 } })
+    expect(await sendRaw(served, 'GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nX-Slow: ')).toMatch(
+      /^HTTP\/1.1 408 /,
+    )
+  })
+
+  it('SEC-18 connections have a limit', async () => {
+    const served = await serve({ limits: { maxConnections: 1 } })
+    const first = connect(served.server.port, '127.0.0.1')
+    await new Promise((resolve) => first.once('connect', resolve))
+    await expect(served.call(monitor)).rejects.toThrow()
+    first.destroy()
+  })
+
+  it('HTTP-2 a port that is taken is a conflict that names it; port 0 takes a free one', async () => {
+    const first = await serve()
+    const { port, url } = first.server
+    expect(url).toBe(`http://127.0.0.1:${port}`)
+    const { serveHttp } = await import('../../src/channels/http/serve-http.ts')
+    const { Hono } = await import('hono')
+    const taken = serveHttp({ app: new Hono(), host: '127.0.0.1', port }).catch((cause: unknown) => cause)
+    const error = await taken
+    expect(error).toBeInstanceOf(FamiliarError)
+    expect(error).toMatchObject({ code: 'conflict', message: expect.stringContaining(`port ${port}`) })
+  })
+
+  it('HTTP-2 what goes wrong inside is told by a number, and only the log knows more', async () => {
+    const lines: { message: string; fields: unknown }[] = []
+    const logger = {
+      debug() {},
+      info() {},
+      warn() {},
+      error: (message: string, fields?: object) => void lines.push({ message, fields }),
+    }
+    const served = await serve({ logger })
+    const { database } = served.familiar
+    await database.write(async (writer) => void (await writer.schema.dropTable('cost_ledger').execute()))
+    const answer = await served.call({ path: '/api/v1/cost' })
+    expect(answer).toMatchObject({ status: 500, json: { code: 'internal', request_id: expect.any(String) } })
+    expect(answer.text).not.toMatch(/cost_ledger|sqlite|node_modules|\.ts/i)
+    expect(lines).toMatchObject([{ message: 'a request failed', fields: { request: answer.json.request_id } }])
+  })
+
+  it('HTTP-2 an unknown path is 404 with a token and 401 without', async () => {
+    const served = await serve()
+    for (const path of [
+      '/',
+      '/api',
+      '/api/v1',
+      '/api/v1/chat/',
+      '/api/v1/nothing',
+      '/API/V1/monitor',
+      '/api/v1/../../etc/passwd',
+    ]) {
+      expect((await served.call({ path })).json, path).toMatchObject({ code: 'not_found' })
+      expect((await served.call({ path, token: null })).status, path).toBe(401)
+    }
+  })
+
+  it('SEC-2 every guard has a test that shows what happens without it', () => {
+    const here = ['rate_limit', 'failed_logins', 'scope']
+    const inMatrix = ['host', 'origin', 'token', 'method', 'content_type', 'body_size']
+    expect([...here, ...inMatrix].sort()).toEqual([...guardNames].sort())
+  })
+})
+
+function sendRaw(served: ServedFamiliar, text: string): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = ''
+    const socket = connect(served.server.port, '127.0.0.1', () => socket.write(text))
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.on('close', () => resolve(answer))
+    socket.on('error', () => resolve(answer))
+  })
+}

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { GuardName } from '../../src/channels/http/guards/guard-names.ts'
+import type { Route } from '../../src/channels/http/route.ts'
+import {
+  type Answer,
+  attachmentLimit,
+  bodyLimit,
+  type Call,
+  pathOf,
+  type ServedFamiliar,
+  serveFamiliar,
+} from './http-support.ts'
+
+/** One way to be refused: what is sent to a route, and what has to come back. */
+interface Refusal {
+  name: string
+  guard: GuardName | undefined
+  call(route: Route, token: string): Partial<Call>
+  /** Undefined: this route does not refuse it. */
+  expected(route: Route): { status: number; code: string } | undefined
+}
+
+const always = (status: number, code: string) => () => ({ status, code })
+const largest = bodyLimit + Math.ceil(attachmentLimit / 3) * 4
+const tooLarge = JSON.stringify({ message: 'x'.repeat(largest) })
+const foreignMethods = ['DELETE', 'PUT', 'PATCH', 'OPTIONS']
+
+const refusals: Refusal[] = [
+  {
+    name: 'SEC-1 no token',
+    guard: 'token',
+    call: () => ({ token: null }),
+    expected: (route) => (route.auth === 'optional' ? undefined : { status: 401, code: 'unauthorized' }),
+  },
+  {
+    name: 'SEC-3 a wrong token',
+    guard: 'token',
+    call: (_route, token) => ({ token: `${token.slice(0, -1)}_` }),
+    expected: always(401, 'unauthorized'),
+  },
+  {
+    name: 'SEC-2 a token in the URL',
+    guard: 'token',
+    call: (route, token) => ({ token: null, path: `${pathOf(route, 'main')}?token=${token}` }),
+    expected: (route) => (route.auth === 'optional' ? undefined : { status: 401, code: 'unauthorized' }),
+  },
+  {
+    name: 'SEC-2 the Host of an attacker',
+    guard: 'host',
+    call: () => ({ headers: { host: 'attacker.example:8100' } }),
+    expected: always(403, 'forbidden'),
+  },
+  {
+    name: 'SEC-2 no Host',
+    guard: 'host',
+    call: () => ({ headers: { host: null } }),
+    expected: always(403, 'forbidden'),
+  },
+  {
+    name: 'SEC-2 a foreign Origin',
+    guard: 'origin',
+    call: () => ({ headers: { origin: 'https://attacker.example' } }),
+    expected: always(403, 'forbidden'),
+  },
+  {
+    name: 'SEC-2 the Origin null',
+    guard: 'origin',
+    call: () => ({ headers: { origin: 'null' } }),
+    expected: always(403, 'forbidden'),
+  },
+  ...foreignMethods.map(
+    (method): Refusal => ({
+      name: `HTTP-2 the method ${method}`,
+      guard: 'method',
+      call: () => ({ method }),
+      expected: always(405, 'method_not_allowed'),
+    }),
+  ),
+  {
+    name: 'SEC-2 a body without a content type',
+    guard: 'content_type',
+    call: () => ({ body: '{}', headers: { 'content-type': null } }),
+    expected: always(415, 'unsupported_media_type'),
+  },
+  {
+    name: 'SEC-2 a body as a form sends it',
+    guard: 'content_type',
+    call: () => ({ body: '{}', headers: { 'content-type': 'text/plain' } }),
+    expected: always(415, 'unsupported_media_type'),
+  },
+  {
+    name: 'HTTP-2 broken JSON',
+    guard: undefined,
+    call: () => ({ body: '{"message": "hel' }),
+    expected: always(400, 'bad_request'),
+  },
+  {
+    name: 'HTTP-2 a key that nobody knows',
+    guard: undefined,
+    call: () => ({ body: { surprise: true } }),
+    expected: always(400, 'bad_request'),
+  },
+  {
+    name: 'SEC-18 a body over the limit',
+    guard: 'body_size',
+    call: () => ({ body: tooLarge }),
+    expected: always(413, 'payload_too_large'),
+  },
+  {
+    name: 'SEC-18 a body over the limit that does not say so',
+    guard: 'body_size',
+    call: () => ({ body: tooLarge, chunked: true }),
+    // Where no body is taken, none is read, however long it is.
+    expected: ({ body }) => (body ? { status: 413, code: 'payload_too_large' } : { status: 400, code: 'bad_request' }),
+  },
+]
+
+function send(served: ServedFamiliar, route: Route, refusal: Refusal): Promise<Answer> {
+  const base: Call = { method: route.method, path: pathOf(route, 'main') }
+  return served.call({ ...base, ...refusal.call(route, served.owner.token) })
+}
+
+describe('every route × every refusal', () => {
+  let served: ServedFamiliar
+  beforeAll(async () => {
+    served = await serveFamiliar()
+    await served.familiar.say('Hello')
+  })
+  afterAll(() => served.close())
+
+  it('HTTP-1 the list that is tested is the router’s own', () => {
+    const unique = new Set(served.routerPaths.map(({ method, path }) => `${method} ${path}`))
+    expect([...unique].sort()).toEqual(served.routes.map(({ method, path }) => `${method} ${path}`).sort())
+    expect(served.routes.length).toBeGreaterThan(15)
+  })
+
+  for (const refusal of refusals) {
+    it(`${refusal.name} is refused by every route`, async () => {
+      for (const route of served.routes) {
+        const expected = refusal.expected(route)
+        if (!expected) continue
+        const { status, json, headers } = await send(served, route, refusal)
+        expect({ route: `${route.method} ${route.path}`, status, code: json.code }).toEqual({
+          route: `${route.method} ${route.path}`,
+          ...expected,
+        })
+        expect(Object.keys(json).sort()).toEqual(['code', 'error'])
+        expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+        if (status === 401) expect(headers['www-authenticate']).toBe('Bearer')
+        if (status === 405) expect(headers.allow).toBe(route.method === 'GET' ? 'GET, HEAD' : 'POST')
+      }
+    })
+  }
+
+  it('HTTP-2 nothing that was refused reached a session', async () => {
+    const sessions = await served.familiar.conversations.sessions(served.familiar.userId, { includeArchived: true })
+    expect(sessions.map(({ contact, state }) => ({ contact, state }))).toEqual([{ contact: 'main', state: 'active' }])
+  })
+})
+
+describe('a guard that is switched off turns the matrix red', () => {
+  // One that needs no user behind the guard, and one that takes a body; neither leaves a trace.
+  const probes = ['/api/v1/monitor', '/api/v1/sessions/:id/stop']
+  const guards = new Set(refusals.flatMap(({ guard }) => (guard ? [guard] : [])))
+
+  for (const guard of guards) {
+    it(`SEC-2 without the guard "${guard}" its refusals are gone, and all others stay`, async () => {
+      const served = await serveFamiliar({ without: guard })
+      await served.familiar.say('Hello')
+      const routes = served.routes.filter(({ path }) => probes.includes(path))
+      for (const refusal of refusals) {
+        const expected = routes.map((route) => refusal.expected(route)?.status)
+        const answers = await Promise.all(routes.map((route) => send(served, route, refusal)))
+        const got = answers.map(({ status }) => status)
+        if (refusal.guard === guard) expect(got, refusal.name).not.toEqual(expected)
+        else expect(got, refusal.name).toEqual(expected)
+      }
+      await served.close()
+    })
+  }
+})

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import * as api from '../../src/protocol/api.ts'
+import { toolOf } from '../support/scripted-familiar.ts'
+import { pathOf, type ServedFamiliar, serveFamiliar } from './http-support.ts'
+
+const wait = toolOf('wait', (_input, { signal }) => {
+  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+})
+
+describe('sessions and reports over HTTP', () => {
+  let served: ServedFamiliar
+  beforeAll(async () => {
+    const model = createScriptedModel({
+      script: ({ messages }) => {
+        const isSlow = JSON.stringify(messages.at(-1)).includes('slow')
+        return isSlow ? { toolCalls: [{ name: 'wait' }] } : { text: 'Hello.' }
+      },
+    })
+    served = await serveFamiliar({ model, tools: [wait] })
+  })
+  afterAll(() => served.close())
+
+  const get = (path: string) => served.call({ path: `/api/v1/${path}` })
+  const post = (path: string, body: object) => served.call({ path: `/api/v1/${path}`, body })
+  const say = (message: string, session = 'main') => post('chat', { message, session })
+
+  it('HTTP-1 GET /sessions lists the active ones, and with archived=true all', async () => {
+    await say('one', 'anna')
+    await say('two', 'ben')
+    const listed = api.sessionsReplySchema.parse((await get('sessions')).json)
+    expect(listed.sessions.map(({ contact, channel, state }) => ({ contact, channel, state }))).toEqual([
+      { contact: 'ben', channel: 'http', state: 'active' },
+      { contact: 'anna', channel: 'http', state: 'active' },
+    ])
+  })
+
+  it('SESS-8 POST /sessions/reset archives by contact, by id and all of them', async () => {
+    const { json } = await say('three', 'carl')
+    const reset = async (target: string) => {
+      const { archived } = api.resetReplySchema.parse((await post('sessions/reset', { target })).json)
+      return archived.map(({ contact }) => contact)
+    }
+    expect(await reset('anna')).toEqual(['anna'])
+    expect(await reset(String(json.session_id))).toEqual(['carl'])
+    expect(await reset('all')).toEqual(['ben'])
+    expect((await get('sessions')).json).toEqual({ sessions: [] })
+    const all = api.sessionsReplySchema.parse((await get('sessions?archived=true')).json)
+    expect(all.sessions.map(({ state }) => state)).toEqual(['archived', 'archived', 'archived'])
+  })
+
+  it('HTTP-1 GET /sessions/:id/history tells what was said, in pages, and in full every event', async () => {
+    await say('first', 'dora')
+    await say('second', 'dora')
+    const said = api.historyReplySchema.parse((await get('sessions/dora/history')).json)
+    expect(said.events.map(({ role, text }) => [role, text])).toEqual([
+      ['user', 'first'],
+      ['assistant', 'Hello.'],
+      ['user', 'second'],
+      ['assistant', 'Hello.'],
+    ])
+    expect(said.events.every((event) => event.data === undefined)).toBe(true)
+    const full: api.HistoryEvent[] = []
+    for (let after: number | null = 0; after !== null; ) {
+      const page = api.historyReplySchema.parse(
+        (await get(`sessions/dora/history?full=true&limit=3&after=${after}`)).json,
+      )
+      expect(page.events.length).toBeLessThanOrEqual(3)
+      full.push(...page.events)
+      after = page.next_after
+    }
+    expect(full.map(({ seq }) => seq)).toEqual(full.map((_event, index) => index + 1))
+    expect(new Set(full.map(({ type }) => type))).toEqual(
+      new Set(['message_received', 'turn_started', 'model_responded', 'turn_ended']),
+    )
+    expect(full[0]?.data).toMatchObject({ text: 'first', source: 'http' })
+  })
+
+  it('LOOP-8 POST /sessions/:id/stop ends the running turn', async () => {
+    expect((await post('sessions/dora/stop', {})).json).toEqual({ stopped: false })
+    const running = say('slow', 'dora')
+    let stopped = false
+    for (let i = 0; i < 200 && !stopped; i++) {
+      stopped = (await served.call({ method: 'POST', path: '/api/v1/sessions/dora/stop' })).json.stopped === true
+    }
+    expect((await running).json).toMatchObject({ outcome: 'stopped' })
+  })
+
+  it('SESS-8 mark, rewind and fork', async () => {
+    await say('kept', 'erna')
+    expect((await post('sessions/erna/mark', { name: 'here' })).json).toMatchObject({ name: 'here' })
+    await say('dropped', 'erna')
+    expect((await post('sessions/erna/rewind', { mark: 'here' })).status).toBe(200)
+    expect((await post('sessions/erna/rewind', { mark: 'nowhere' })).status).toBe(404)
+    expect((await post('sessions/erna/rewind', { turns: 99 })).status).toBe(400)
+    for (const body of [{}, { mark: 'here', turns: 1 }, { turns: 0 }, { turns: 1.5 }]) {
+      expect((await post('sessions/erna/rewind', body)).status).toBe(400)
+    }
+    const forked = await post('sessions/erna/fork', { contact: 'erna-2' })
+    expect(forked.status).toBe(201)
+    expect(api.sessionReplySchema.parse(forked.json)).toMatchObject({ contact: 'erna-2', state: 'active' })
+    expect((await post('sessions/erna/fork', { contact: 'all' })).status).toBe(400)
+    expect((await post('sessions/erna/rewind', { turns: 1 })).status).toBe(200)
+  })
+
+  it('HTTP-1 compact, context, cost, monitor', async () => {
+    await say('Hello', 'fritz')
+    expect((await post('sessions/fritz/compact', {})).json).toEqual({ compacted: false })
+    const context = api.contextReplySchema.parse((await get('sessions/fritz/context')).json)
+    expect(context.blocks.length).toBeGreaterThan(0)
+    for (const period of ['today', 'week', 'month', 'all']) {
+      const cost = api.costReplySchema.parse((await get(`cost?period=${period}`)).json)
+      expect(cost).toMatchObject({ period, unpriced_calls: 0 })
+      expect(cost.calls).toBeGreaterThan(0)
+    }
+    expect(api.costReplySchema.parse((await get('cost')).json).period).toBe('today')
+    expect(api.monitorReplySchema.parse((await get('monitor')).json)).toMatchObject({ state: 'idle', turns: [] })
+  })
+
+  it('HTTP-2 GET /status without a token is health only, with one it has the figures', async () => {
+    const health = await served.call({ path: '/api/v1/status', token: null })
+    expect(health.json).toEqual({ ok: true, name: 'Familiar', version: '0.0.0', uptime_seconds: 1 })
+    const status = api.statusReplySchema.parse((await get('status')).json)
+    expect(status.stats).toMatchObject({ model: 'scripted/main', turns_running: 0, messages_waiting: 0 })
+    expect(status.stats?.calls_today).toBeGreaterThan(0)
+  })
+
+  it('HTTP-3 GET /openapi.json describes every route with the schemas that check it', async () => {
+    const { json } = await get('openapi.json')
+    const paths = json.paths as Record<string, Record<string, { requestBody?: object }>>
+    const described = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    expect(described.sort()).toEqual(served.routes.map((route) => `${route.method} ${pathOf(route, '{id}')}`).sort())
+    const references = new Set(JSON.stringify(json).match(/#\/[^"]*/g))
+    const schemas = (json.components as { schemas: Record<string, object> }).schemas
+    for (const reference of references) expect(schemas).toHaveProperty(reference.replace('#/components/schemas/', ''))
+    expect(schemas.MessageRequest).toMatchObject({ required: ['message'], additionalProperties: false })
+    expect(paths['/api/v1/chat']?.post?.requestBody).toMatchObject({
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/MessageRequest' } } },
+    })
+  })
+})

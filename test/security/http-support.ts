@@ -1,0 +1,210 @@
+import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { createIds } from '../../src/base/ids.ts'
+import { type Logger, silentLogger } from '../../src/base/logger.ts'
+import { createHttpApp } from '../../src/channels/http/create-http-app.ts'
+import { type GuardName, guardNames } from '../../src/channels/http/guards/guard-names.ts'
+import type { HttpSettings } from '../../src/channels/http/http-dependencies.ts'
+import type { Route } from '../../src/channels/http/route.ts'
+import { type HttpServer, type ServerLimits, serveHttp } from '../../src/channels/http/serve-http.ts'
+import { reportCost } from '../../src/cost/report.ts'
+import type { LanguageModel } from '../../src/models/model.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { createAccessTokens, type MadeToken } from '../../src/policy/access-tokens.ts'
+import { createRateLimiter } from '../../src/policy/rate-limiter.ts'
+import type { Tool } from '../../src/tools/tool.ts'
+import { openScriptedFamiliar, type ScriptedFamiliar } from '../support/scripted-familiar.ts'
+
+export const bodyLimit = 4096
+export const attachmentLimit = 3000
+
+export interface Answer {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+  json: Record<string, unknown>
+}
+
+export interface Call {
+  method?: string
+  path: string
+  /** As they are; `Host` is the server's own unless given, and none at all where it is null. */
+  headers?: Record<string, string | null>
+  /** Text is sent as it is, anything else as JSON. */
+  body?: unknown
+  /** Without saying how long it is. */
+  chunked?: boolean
+  token?: string | null
+  /** Ends the connection. */
+  signal?: AbortSignal
+}
+
+export interface ServedFamiliar {
+  familiar: ScriptedFamiliar
+  server: HttpServer
+  routes: readonly Route[]
+  /** The paths of the router itself, whatever the list above says. */
+  routerPaths: { method: string; path: string }[]
+  owner: MadeToken
+  tokens: ReturnType<typeof createAccessTokens>
+  tokenFor(scope: 'owner' | 'chat' | 'read', userId?: string): Promise<string>
+  call(call: Call): Promise<Answer>
+  open(call: Call): Promise<{ request: ClientRequest; response: IncomingMessage }>
+  close(): Promise<void>
+}
+
+/** Familiar behind a real socket, with a real database and a scripted model. */
+export async function serveFamiliar(
+  options: {
+    model?: LanguageModel
+    tools?: Tool[]
+    clock?: Clock
+    logger?: Logger
+    toml?: string
+    settings?: Partial<HttpSettings>
+    limits?: Partial<ServerLimits>
+    requestsPerMinute?: number
+    failuresPerMinute?: number
+    without?: GuardName
+  } = {},
+): Promise<ServedFamiliar> {
+  const clock = options.clock ?? systemClock()
+  const model = options.model ?? createScriptedModel({ script: () => ({ text: 'Hello.' }) })
+  const familiar = await openScriptedFamiliar({
+    model,
+    clock,
+    ...(options.toml && { toml: options.toml }),
+    ...(options.tools && { tools: options.tools }),
+  })
+  const { database, userId } = familiar
+  const tokens = createAccessTokens({ database, clock, ids: createIds(clock) })
+  const owner = await tokens.createToken(userId, 'owner')
+  const http = createHttpApp({
+    conversations: familiar.conversations,
+    tokens,
+    limiter: createRateLimiter({
+      clock,
+      requestsPerMinute: options.requestsPerMinute ?? 1_000_000,
+      failuresPerMinute: options.failuresPerMinute ?? 1_000_000,
+    }),
+    media: familiar.media,
+    costReport: (user, period) => reportCost(database, { userId: user, period, now: clock.now() }),
+    monitor: familiar.monitor.current,
+    status: () => ({ name: 'Familiar', version: '0.0.0', uptimeSeconds: 1, model: 'scripted/main' }),
+    clock,
+    logger: options.logger ?? silentLogger,
+    settings: {
+      allowedHosts: [],
+      allowedOrigins: [],
+      maxBodyBytes: bodyLimit,
+      maxAttachmentBytes: attachmentLimit,
+      ...options.settings,
+    },
+    guards: guardNames.filter((name) => name !== options.without),
+  })
+  const server = await serveHttp({
+    ...http,
+    host: '127.0.0.1',
+    port: 0,
+    ...(options.limits && { limits: options.limits }),
+  })
+
+  async function open(call: Call): Promise<{ request: ClientRequest; response: IncomingMessage }> {
+    const token = call.token === undefined ? owner.token : call.token
+    const json = typeof call.body === 'string' || call.body === undefined ? call.body : JSON.stringify(call.body)
+    const headers: Record<string, string | null> = {
+      host: `127.0.0.1:${server.port}`,
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...(json !== undefined && !call.chunked && { 'content-length': String(Buffer.byteLength(json)) }),
+      ...call.headers,
+    }
+    const sent = Object.fromEntries(Object.entries(headers).flatMap(([k, v]) => (v === null ? [] : [[k, v]])))
+    return new Promise((resolve, reject) => {
+      const outgoing = request({
+        host: '127.0.0.1',
+        port: server.port,
+        method: call.method ?? (json === undefined ? 'GET' : 'POST'),
+        path: call.path,
+        headers: sent,
+        setHost: false,
+        agent: false,
+        ...(call.signal && { signal: call.signal }),
+      })
+      outgoing.on('response', (response) => resolve({ request: outgoing, response }))
+      outgoing.on('error', reject)
+      if (json !== undefined && call.chunked) outgoing.write(json)
+      outgoing.end(call.chunked ? undefined : json)
+    })
+  }
+
+  return {
+    familiar,
+    server,
+    routes: http.routes,
+    routerPaths: http.app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => ({ method, path })),
+    owner,
+    tokens,
+    tokenFor: async (scope, user = userId) => (await tokens.createToken(user, scope)).token,
+    open,
+    async call(call) {
+      const { response } = await open(call)
+      return readAnswer(response)
+    },
+    async close() {
+      await server.close(0)
+      await familiar.close()
+    },
+  }
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk)
+  const text = Buffer.concat(chunks).toString('utf8')
+  const isJson = response.headers['content-type']?.startsWith('application/json')
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    text,
+    json: isJson && text ? JSON.parse(text) : {},
+  }
+}
+
+export interface ReceivedEvent {
+  id: string
+  name: string
+  data: Record<string, unknown>
+}
+
+/** Reads server-sent events until `done` says so, or the stream ends. Comments come as events named `:`. */
+export async function readEvents(
+  response: IncomingMessage,
+  done: (event: ReceivedEvent) => boolean = () => false,
+): Promise<ReceivedEvent[]> {
+  const events: ReceivedEvent[] = []
+  let rest = ''
+  response.setEncoding('utf8')
+  for await (const chunk of response) {
+    const blocks = (rest + chunk).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const event = parseEvent(block)
+      events.push(event)
+      if (done(event)) return events
+    }
+  }
+  return events
+}
+
+function parseEvent(block: string): ReceivedEvent {
+  if (block.startsWith(':')) return { id: '', name: ':', data: {} }
+  const fields = new Map(block.split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]))
+  const event = { id: fields.get('id') ?? '', name: fields.get('event') ?? '' }
+  return { ...event, data: JSON.parse(fields.get('data') ?? '{}') }
+}
+
+/** A path of the route, with a session that exists in place of the parameter. */
+export function pathOf(route: { path: string }, sessionId: string): string {
+  return route.path.replace(':id', sessionId)
+}
