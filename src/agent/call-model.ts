@@ -30,7 +30,7 @@ export interface ModelCall extends CallPlan {
 
 export type ModelCallResult =
   | { ok: true; model: LanguageModel; response: ModelResponse; reservationId: string }
-  | { ok: false; reason: 'budget' | 'aborted' | 'failed'; message: string; partialText: string }
+  | { ok: false; reason: 'budget' | 'aborted' | 'provider' | 'timeout'; message: string; partialText: string }
 
 /** Sets aside what the call may cost at most, with whichever of its models answers. */
 export function reserveCall(ledger: Ledger, writer: Writer, plan: CallPlan): Promise<Reservation> {
@@ -91,7 +91,12 @@ export async function callModel(
     } else await ledger.release(reservation.id)
     if (call.signal.aborted) return { ok: false, reason: 'aborted', message: 'Stopped.', partialText: text }
     if (!(cause instanceof ModelError)) throw cause
-    return { ok: false, reason: 'failed', message: cause.message, partialText: text }
+    return {
+      ok: false,
+      reason: cause.code === 'timeout' ? 'timeout' : 'provider',
+      message: cause.message,
+      partialText: text,
+    }
   }
 }
 

@@ -36,6 +36,10 @@ export interface TurnEnd {
   text: string
   question: string | null
   deliver: boolean
+  /** Who was at fault, with the outcome `failed`. */
+  failure: 'provider' | 'timeout' | 'internal' | null
+  /** The memories that the turn began with. */
+  recalled: { id: string; text: string }[]
   toolCalls: ToolCallSummary[]
   model: string
   rounds: number

@@ -93,7 +93,7 @@ export function createConversations(dependencies: {
     logger.error('a turn failed', { turn: run.turnId, session: run.session.id, error: describe(cause) })
     if (!begun) return retry
     try {
-      await turns.fail(run, `Something went wrong inside Familiar: ${describe(cause)}`)
+      await turns.fail(run, 'Something went wrong inside Familiar; its log tells more. Please try again.')
       await waiters.settle(run.session.id, run.turnId)
       return 'done'
     } catch (second) {

@@ -6,6 +6,7 @@ import type { TurnEnd } from './conversations.ts'
 /** What became of a turn, from its own events; undefined while it has not ended. */
 export function turnEndOf(sessionId: string, events: readonly LoggedEvent[]): TurnEnd | undefined {
   const projection = emptyProjection()
+  let recalled: TurnEnd['recalled'] = []
   for (const event of events) {
     const turn = projection.turn
     if (event.type === 'turn_ended' && turn) {
@@ -16,6 +17,8 @@ export function turnEndOf(sessionId: string, events: readonly LoggedEvent[]): Tu
         text: event.text,
         question: event.question,
         deliver: event.deliver,
+        failure: event.failure ?? null,
+        recalled,
         toolCalls: event.toolCalls,
         model: turn.model,
         rounds: turn.rounds,
@@ -23,6 +26,7 @@ export function turnEndOf(sessionId: string, events: readonly LoggedEvent[]): Tu
         costUsd: turn.costNanousd === null ? null : toUsd(turn.costNanousd),
       }
     }
+    if (event.type === 'turn_started') recalled = event.recalled
     fold(projection, event)
   }
   return undefined

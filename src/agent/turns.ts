@@ -143,7 +143,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       const turn = projection.turn
       if (turn?.id !== run.turnId) return
       const unanswered = turn.calls.filter((call) => !projection.results[call.id])
-      await end(run, turn, 'failed', text, unanswered)
+      await end(run, turn, { outcome: 'failed', text, failure: 'internal', unanswered })
     },
   }
 
@@ -176,7 +176,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         const unanswered = turn.calls.filter((call) => !projection.results[call.id])
         const step = nextStep(turn, unanswered.length, dependencies.limits())
         if (step.do === 'end') {
-          await end(run, turn, step.outcome, step.text, unanswered)
+          await end(run, turn, { ...step, unanswered })
           return
         }
         if (run.suspended()) throw new TurnSuspended()
@@ -231,10 +231,10 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     })
     if (!result.ok) {
       if (result.reason === 'aborted') return stopped(run, result.partialText)
-      const outcome = result.reason === 'budget' ? 'budget' : 'failed'
-      const text =
-        outcome === 'budget' ? `I made no call. ${result.message}` : `The model could not answer: ${result.message}`
-      return end(run, turn, outcome, text, [])
+      if (result.reason === 'budget')
+        return end(run, turn, { outcome: 'budget', text: `I made no call. ${result.message}` })
+      const text = `The model could not answer: ${result.message}`
+      return end(run, turn, { outcome: 'failed', text, failure: result.reason })
     }
     onStep('response_received')
     const { model, response, reservationId } = result
@@ -265,7 +265,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         text: textOf(parts),
       }
       const step = nextStep(ended, 0, dependencies.limits())
-      if (step.do === 'end') events.push(turnEnded(turn, step.outcome, step.text))
+      if (step.do === 'end') events.push(turnEnded(turn, step))
     }
     await record(run, events, async (writer) => {
       await ledger.settle(writer, reservationId, response.usage, rates)
@@ -286,7 +286,8 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   async function stopped(run: TurnRun, partialText: string): Promise<void> {
     const { turn } = await openSessions.projection(run.session.id)
     if (!mustStop(run) || turn?.id !== run.turnId) throw new TurnSuspended()
-    await end(run, turn, 'stopped', partialText ? `${partialText}\n\n[Stopped.]` : 'Stopped.', [])
+    const text = partialText ? `${partialText}\n\n[Stopped.]` : 'Stopped.'
+    await end(run, turn, { outcome: 'stopped', text })
   }
 
   async function runTools(
@@ -330,12 +331,11 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   async function end(
     run: TurnRun,
     turn: TurnState,
-    outcome: TurnOutcome,
-    text: string,
-    unanswered: readonly ToolCallPart[],
+    ending: Ending & { unanswered?: readonly ToolCallPart[] },
   ): Promise<void> {
+    const { unanswered = [] } = ending
     const cut = unanswered.map((call) => toolFinished(call, { text: 'Stopped before it finished.', isError: true }))
-    await record(run, [...cut, turnEnded(turn, outcome, text)], (writer) => inbox.finish(writer, run.turnId))
+    await record(run, [...cut, turnEnded(turn, ending)], (writer) => inbox.finish(writer, run.turnId))
     onStep('turn_ended')
   }
 
@@ -371,10 +371,22 @@ function toolFinished(
   return { type: 'tool_finished', callId: call.id, name: call.name, ...outcome }
 }
 
-function turnEnded(turn: TurnState, outcome: TurnOutcome, text: string): SessionEvent {
-  const question = outcome === 'question' ? turn.question : null
-  const deliver = turn.source !== 'system' && !isSilentReply(text)
-  return { type: 'turn_ended', outcome, text, question, toolCalls: turn.toolCalls, deliver }
+interface Ending {
+  outcome: TurnOutcome
+  text: string
+  failure?: 'provider' | 'timeout' | 'internal'
+}
+
+function turnEnded(turn: TurnState, { outcome, text, failure }: Ending): SessionEvent {
+  return {
+    type: 'turn_ended',
+    outcome,
+    text,
+    question: outcome === 'question' ? turn.question : null,
+    toolCalls: turn.toolCalls,
+    deliver: turn.source !== 'system' && !isSilentReply(text),
+    ...(failure && { failure }),
+  }
 }
 
 /** Some servers number their calls anew in every response; in one conversation an id may stand for one call only. */

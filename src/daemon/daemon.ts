@@ -106,6 +106,11 @@ function flagsOf({ port, host }: StartOptions): { port?: number; host?: string }
   return { ...(port !== undefined && { port }), ...(host !== undefined && { host }) }
 }
 
+/** Bound to one address, the daemon is reached by its name; bound to all of them, the owner lists the names. */
+function ownName(host: string): string[] {
+  return host === '0.0.0.0' || host === '::' ? [] : [host]
+}
+
 async function assemble(
   options: StartOptions & { clock: Clock },
   paths: HomePaths,
@@ -165,7 +170,7 @@ async function assemble(
   }
 
   const startedAt = clock.now()
-  const { app } = createHttpApp({
+  const http = createHttpApp({
     conversations,
     tokens: {
       verify: async (token) =>
@@ -190,13 +195,9 @@ async function assemble(
     }),
     clock,
     logger,
-    settings: config.http,
+    settings: { ...config.http, allowedHosts: [...config.http.allowedHosts, ...ownName(config.http.host)] },
   })
-  const server = await serveHttp({
-    app,
-    host: config.http.host,
-    port: config.http.port,
-  })
+  const server = await serveHttp({ ...http, host: config.http.host, port: config.http.port, logger })
   closers.push(() => server.close(1_000))
   await writeDaemonInfo(home, { url: server.url, credential })
   const recovered = await conversations.recover()

@@ -104,7 +104,8 @@ export const chatReplySchema = z.object({
   usage: usageReplySchema,
   /** Null where a model without a price took part. */
   cost_usd: z.number().nullable(),
-  memories: z.array(z.object({ id: z.string(), text: z.string() })).optional(),
+  /** What came to mind when the turn began. */
+  memories: z.array(z.object({ id: z.string(), text: z.string() })),
 })
 export type ChatReply = z.infer<typeof chatReplySchema>
 

@@ -78,6 +78,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     question: z.string().nullable(),
     toolCalls: z.array(z.object({ name: z.string(), input: z.json(), isError: z.boolean() })),
     deliver: z.boolean(),
+    /** Who was at fault, with the outcome `failed`. */
+    failure: z.enum(['provider', 'timeout', 'internal']).optional(),
   }),
   z.object({ type: z.literal('context_warned'), inputTokens: z.number(), thresholdTokens: z.number() }),
   z.object({

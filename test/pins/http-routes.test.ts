@@ -69,6 +69,7 @@ describe('what clients rely on', () => {
       'rounds',
       'usage',
       'cost_usd',
+      'memories',
     ])
     const notify = await served.call({ path: '/api/v1/notify', body })
     expect(Object.keys(notify.json)).toEqual(['message_id', 'session_id', 'duplicate'])

@@ -4,10 +4,14 @@ import type { Usage } from '../../protocol/message.ts'
 import { errorReply } from './error-reply.ts'
 import { jsonReply } from './json-reply.ts'
 
+const failureCodes = { provider: 'provider_error', timeout: 'provider_timeout', internal: 'internal' } as const
+
 /** A turn that the provider failed is an error of the gateway; every other end is an answer. */
 export function chatReply(end: TurnEnd): Response {
   if (end.outcome === 'failed') {
-    return errorReply('provider_error', end.text, { details: { session_id: end.sessionId, turn_id: end.turnId } })
+    return errorReply(failureCodes[end.failure ?? 'internal'], end.text, {
+      details: { session_id: end.sessionId, turn_id: end.turnId },
+    })
   }
   const reply: ChatReply = {
     reply: end.text,
@@ -21,6 +25,7 @@ export function chatReply(end: TurnEnd): Response {
     rounds: end.rounds,
     usage: usageReply(end.usage),
     cost_usd: end.costUsd,
+    memories: end.recalled,
   }
   return jsonReply(reply)
 }

@@ -9,7 +9,7 @@ import type { AccessTokens, Bearer } from '../../policy/access-tokens.ts'
 import type { RateLimiter } from '../../policy/rate-limiter.ts'
 import type { MediaStore } from '../../sessions/media-store.ts'
 
-export interface DaemonStatus {
+interface DaemonStatus {
   name: string
   version: string
   uptimeSeconds: number

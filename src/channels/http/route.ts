@@ -9,7 +9,7 @@ import { hasBody } from './guards/content-type-guard.ts'
 import type { HttpContext } from './http-dependencies.ts'
 
 /** What a handler is given: checked, and nothing else of the request is to be read by it but headers. */
-export interface RouteRequest<Body = unknown, Query = unknown> {
+interface RouteRequest<Body = unknown, Query = unknown> {
   context: HttpContext
   body: Body
   query: Query

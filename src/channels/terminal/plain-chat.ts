@@ -25,12 +25,19 @@ export interface PlainChatOptions {
  */
 export async function runPlainChat(options: PlainChatOptions): Promise<void> {
   const { input, output, partner, commands, colours, clock, signal } = options
-  const lines = createInterface({ input, output, prompt: promptText, historySize: 500, terminal: output.isTTY === true })
+  const lines = createInterface({
+    input,
+    output,
+    prompt: promptText,
+    historySize: 500,
+    terminal: output.isTTY === true,
+  })
   const status = createStatusLine({ stream: output, clock, afterMs: 700 })
   const waiting: string[] = []
   const left = Promise.withResolvers<void>()
   let isRunning = false
   let hasLeft = false
+  let atLineStart = true
   let pressed = 0
 
   const dim = (text: string) => (colours ? styleText('dim', text, { validateStream: false }) : text)
@@ -39,7 +46,9 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
     if (hasLeft) return
     status.clear()
     output.write(text)
+    atLineStart = text.endsWith('\n')
   }
+  const aside = (text: string) => write(`${atLineStart ? '' : '\n'}${dim(`  · ${text}`)}\n`)
   const say = (text: string) => write(`${toDisplayText(text)}\n`)
   const prompt = () => hasLeft || isRunning || lines.prompt()
 
@@ -101,12 +110,15 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
     if (isRunning) {
       waiting.length = 0
       partner.stop().catch((error: unknown) => say(describe(error)))
-      return write(dim('  · stopping; Ctrl-C again leaves\n'))
+      return aside('stopping; Ctrl-C again leaves')
     }
     clearLine(lines)
-    write(dim('\n  · Ctrl-C again, or /exit, leaves\n'))
+    output.write('\n')
+    aside('Ctrl-C again, or /exit, leaves')
     prompt()
   })
+  // Typing ahead goes where the status line stands.
+  input.on('keypress', () => lines.line !== '' && status.clear() && lines.prompt(true))
   lines.on('close', left.resolve)
   signal.addEventListener('abort', () => left.resolve(), { once: true })
   if (signal.aborted) left.resolve()

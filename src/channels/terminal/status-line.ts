@@ -5,8 +5,8 @@ import { toDisplayText } from '../../base/text.ts'
 export interface StatusLine {
   /** Shown from now on, as soon as `afterMs` of silence have passed. */
   show(text: string): void
-  /** Takes it away; to be called before anything else is written. */
-  clear(): void
+  /** Takes it away; to be called before anything else is written. True where something stood there. */
+  clear(): boolean
 }
 
 export interface TerminalStream {
@@ -45,8 +45,10 @@ export function createStatusLine(options: { stream: TerminalStream; clock: Clock
     clear() {
       cancel?.()
       cancel = undefined
-      if (isDrawn) stream.write('\r\u001b[K')
+      const wasDrawn = isDrawn
+      if (wasDrawn) stream.write('\r\u001b[K')
       isDrawn = false
+      return wasDrawn
     },
   }
 }

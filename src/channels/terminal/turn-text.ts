@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { toDisplayText } from '../../base/text.ts'
-import type { TurnEvent, TurnOutcome } from '../../protocol/event.ts'
+import type { TurnEvent } from '../../protocol/event.ts'
 
 /** Makes the text of a turn from its events, in the order they come. */
 export interface TurnText {
@@ -78,7 +78,8 @@ export function createTurnText(options: { now: () => number; colours: boolean })
         case 'response':
           return event.deliver ? finish(event.text) : endLine()
         case 'turn_end':
-          return endLine() + outcomeNote(event.outcome, aside)
+          // However it ended, the response has said so.
+          return endLine()
         case 'context_warning':
           return aside(`the context is filling: ${event.inputTokens} of ${event.thresholdTokens} tokens`, 'yellow')
         case 'compaction':
@@ -100,23 +101,6 @@ export function createTurnText(options: { now: () => number; colours: boolean })
       if (running.size > 0) return [...running.values()].map((call) => call.name).join(', ')
       return waitsUntil === undefined ? 'thinking' : 'waiting to try again'
     },
-  }
-}
-
-function outcomeNote(outcome: TurnOutcome, aside: (text: string, style: 'yellow' | 'red') => string): string {
-  switch (outcome) {
-    case 'stopped':
-      return aside('stopped', 'yellow')
-    case 'round_limit':
-      return aside('stopped at the limit of rounds', 'yellow')
-    case 'repeated_failure':
-      return aside('stopped: the same call failed again and again', 'red')
-    case 'budget':
-      return aside('stopped: the budget is used up', 'red')
-    case 'failed':
-      return aside('failed', 'red')
-    default:
-      return ''
   }
 }
 
