@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { toStorableText } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
-import type { Ledger, Reservation } from '../cost/ledger.ts'
+import type { Ledger, Reservation, Reserved } from '../cost/ledger.ts'
 import type { LanguageModel, ModelRequest, ModelResponse } from '../models/model.ts'
 import { ModelError } from '../models/model-error.ts'
 import { streamWithRetries } from '../models/retry.ts'
@@ -29,7 +29,7 @@ export interface ModelCall extends CallPlan {
 }
 
 export type ModelCallResult =
-  | { ok: true; model: LanguageModel; response: ModelResponse; reservationId: string }
+  | { ok: true; model: LanguageModel; response: ModelResponse; reserved: Reserved }
   | { ok: false; reason: 'budget' | 'aborted' | 'provider' | 'timeout'; message: string; partialText: string }
 
 /** Sets aside what the call may cost at most, with whichever of its models answers. */
@@ -79,7 +79,7 @@ export async function callModel(
           await call.onRetry?.(event)
           break
         case 'finished':
-          return { ok: true, model: event.model, response: storable(event.response), reservationId: reservation.id }
+          return { ok: true, model: event.model, response: storable(event.response), reserved: reservation }
         default:
           event satisfies never
       }

@@ -85,7 +85,7 @@ export function createCompaction(dependencies: {
       return false
     }
     onStep('summary_received')
-    const { response, model, reservationId } = result
+    const { response, model, reserved } = result
     const summary = textOf(response.parts).trim()
     const isWhole = summary !== '' && response.stopReason === 'end'
     const events = isWhole
@@ -100,7 +100,7 @@ export function createCompaction(dependencies: {
         ]
       : []
     const logged = await log.record({ sessionId: session.id, turnId: null }, events, (writer) =>
-      ledger.settle(writer, reservationId, response.usage, model.info.costPerMtok),
+      ledger.settle(writer, reserved, response.usage, model.info.costPerMtok),
     )
     openSessions.follow(session.id, logged)
     onStep('compaction_recorded')

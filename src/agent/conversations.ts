@@ -81,8 +81,8 @@ export interface Conversations {
   history(userId: string, sessionId: string, range?: { after?: number; limit?: number }): Promise<LoggedEvent[]>
   events(userId: string, sessionId: string, cursor: string, signal: AbortSignal): Promise<AsyncGenerator<StreamedEvent>>
   contextReport(userId: string, sessionId: string): Promise<ContextReport>
-  /** Turns under way and messages that wait. */
-  load(): { running: number; waiting: number }
+  /** Turns under way and messages that wait; `waitingHere` are those of the named session. */
+  load(sessionId?: string): { running: number; waiting: number; waitingHere: number }
   /** Ends the running steps (cut off after `graceMs`) and begins no further one. */
   close(graceMs: number): Promise<void>
 }

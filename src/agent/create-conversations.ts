@@ -72,14 +72,13 @@ export function createConversations(dependencies: {
     const run: TurnRun = { session, turnId, signal: controller.signal, suspended: () => closing }
     running.set(sessionId, { turnId, controller })
     try {
-      if (job.kind === 'resume') await turns.resume(run)
-      else await turns.start(run, job.messages)
+      const ended = job.kind === 'resume' ? await turns.resume(run) : await turns.start(run, job.messages)
+      if (ended) waiters.settle(ended.messageIds, ended.end)
     } catch (cause) {
       running.delete(sessionId)
       return afterFailure(run, job, cause)
     }
     running.delete(sessionId)
-    await waiters.settle(sessionId, turnId)
     await afterTurn(session)
     return 'done'
   }
@@ -93,8 +92,8 @@ export function createConversations(dependencies: {
     logger.error('a turn failed', { turn: run.turnId, session: run.session.id, error: describe(cause) })
     if (!begun) return retry
     try {
-      await turns.fail(run, 'Something went wrong inside Familiar; its log tells more. Please try again.')
-      await waiters.settle(run.session.id, run.turnId)
+      const ended = await turns.fail(run, 'Something went wrong inside Familiar; its log tells more. Please try again.')
+      if (ended) waiters.settle(ended.messageIds, ended.end)
       return 'done'
     } catch (second) {
       logger.error('a failed turn could not be ended', { turn: run.turnId, error: describe(second) })
@@ -186,11 +185,14 @@ export function createConversations(dependencies: {
       if (closing) throw new FamiliarError('unavailable', 'Familiar is stopping; send this again in a moment')
       const { userId, channel, contact, key, ...rest } = checked(inbound, settings)
       const tier = rest.tier ?? settings.tierOf(rest.source)
-      dependencies.context.system(tier)
-      const admission = await inbox.admit({ userId, channel, contact }, { ...rest, tier, key: key ?? ids.next() })
+      dependencies.context.requireTier(tier)
+      const admission = await inbox.admit({ userId, channel, contact }, { ...rest, tier, key: key ?? null })
       onStep('inbox_committed')
       const { message } = admission
-      if (admission.admitted) queue.add(message)
+      if (admission.admitted) {
+        waiters.expect(message.id)
+        queue.add(message)
+      }
       return { messageId: message.id, sessionId: message.sessionId, duplicate: !admission.admitted }
     },
     waitForTurn: (messageId, signal) => waiters.wait(messageId, signal),
@@ -258,7 +260,7 @@ export function createConversations(dependencies: {
         thresholdTokens: compaction.threshold(session.channel),
       })
     },
-    load: () => queue.load(),
+    load: (sessionId) => ({ ...queue.load(), waitingHere: sessionId === undefined ? 0 : queue.waitingIn(sessionId) }),
     async close(graceMs) {
       closing = true
       const cancel = dependencies.clock.after(graceMs, () => {

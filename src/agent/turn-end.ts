@@ -1,32 +1,33 @@
 import { toUsd } from '../cost/money.ts'
-import { emptyProjection, fold } from '../sessions/projection.ts'
+import { emptyProjection, fold, type TurnState } from '../sessions/projection.ts'
 import type { LoggedEvent } from '../sessions/session-event.ts'
 import type { TurnEnd } from './conversations.ts'
+import type { TurnEnded } from './turn-events.ts'
 
-/** What became of a turn, from its own events; undefined while it has not ended. */
+/** What whoever waited is told, from the turn as it stood when it ended. */
+export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded): TurnEnd {
+  return {
+    turnId: turn.id,
+    sessionId,
+    outcome: ended.outcome,
+    text: ended.text,
+    question: ended.question,
+    deliver: ended.deliver,
+    failure: ended.failure ?? null,
+    recalled: turn.recalled,
+    toolCalls: ended.toolCalls,
+    model: turn.model,
+    rounds: turn.rounds,
+    usage: turn.usage,
+    costUsd: turn.costNanousd === null ? null : toUsd(turn.costNanousd),
+  }
+}
+
+/** The same from the turn's own events; undefined while it has not ended. */
 export function turnEndOf(sessionId: string, events: readonly LoggedEvent[]): TurnEnd | undefined {
   const projection = emptyProjection()
-  let recalled: TurnEnd['recalled'] = []
   for (const event of events) {
-    const turn = projection.turn
-    if (event.type === 'turn_ended' && turn) {
-      return {
-        turnId: turn.id,
-        sessionId,
-        outcome: event.outcome,
-        text: event.text,
-        question: event.question,
-        deliver: event.deliver,
-        failure: event.failure ?? null,
-        recalled,
-        toolCalls: event.toolCalls,
-        model: turn.model,
-        rounds: turn.rounds,
-        usage: turn.usage,
-        costUsd: turn.costNanousd === null ? null : toUsd(turn.costNanousd),
-      }
-    }
-    if (event.type === 'turn_started') recalled = event.recalled
+    if (event.type === 'turn_ended' && projection.turn) return turnEndFrom(sessionId, projection.turn, event)
     fold(projection, event)
   }
   return undefined

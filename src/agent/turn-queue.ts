@@ -19,6 +19,7 @@ export interface TurnQueue {
   /** Moves what waits in one session to another. */
   move(fromSessionId: string, toSessionId: string): void
   load(): { running: number; waiting: number }
+  waitingIn(sessionId: string): number
   /** Begins nothing further; resolves when nothing runs. */
   drain(): Promise<void>
 }
@@ -130,12 +131,11 @@ export function createTurnQueue(dependencies: {
       consider(toSessionId)
     },
     load() {
-      const waiting = [...sessions.values()].reduce(
-        (sum, queue) => sum + queue.messages.length + queue.resumes.length,
-        0,
-      )
+      let waiting = 0
+      for (const queue of sessions.values()) waiting += queue.messages.length + queue.resumes.length
       return { running, waiting }
     },
+    waitingIn: (sessionId) => sessions.get(sessionId)?.messages.length ?? 0,
     drain() {
       draining = true
       for (const queue of sessions.values()) queue.cancelTimer?.()

@@ -6,15 +6,18 @@ import { turnEndOf } from './turn-end.ts'
 
 /** Those who wait for the end of a message's turn, in this process. */
 export interface TurnWaiters {
+  /** The message was taken in here and its turn will end here: waiting for it needs no look at the database. */
+  expect(messageId: string): void
   wait(messageId: string, signal?: AbortSignal): Promise<TurnEnd>
-  /** Tells whoever waits for a message of this turn how it ended. */
-  settle(sessionId: string, turnId: string): Promise<void>
+  /** Tells whoever waits for one of the messages how their turn ended. */
+  settle(messageIds: readonly string[], end: TurnEnd): void
   close(): void
 }
 
 export function createTurnWaiters(dependencies: { log: SessionLog; inbox: Inbox }): TurnWaiters {
   const { log, inbox } = dependencies
   const waiting = new Map<string, Set<PromiseWithResolvers<TurnEnd>>>()
+  const expected = new Set<string>()
 
   async function endOf(messageId: string): Promise<TurnEnd | undefined> {
     const place = await inbox.find(messageId)
@@ -24,6 +27,7 @@ export function createTurnWaiters(dependencies: { log: SessionLog; inbox: Inbox 
   }
 
   return {
+    expect: (messageId) => void expected.add(messageId),
     async wait(messageId, signal) {
       signal?.throwIfAborted()
       const waiter = Promise.withResolvers<TurnEnd>()
@@ -32,8 +36,9 @@ export function createTurnWaiters(dependencies: { log: SessionLog; inbox: Inbox 
       const abort = () => waiter.reject(signal?.reason)
       signal?.addEventListener('abort', abort, { once: true })
       try {
-        // It may have ended before this waiter stood in line.
-        return (await endOf(messageId)) ?? (await waiter.promise)
+        // What is not expected may have ended before this waiter stood in line.
+        if (!expected.has(messageId)) return (await endOf(messageId)) ?? (await waiter.promise)
+        return await waiter.promise
       } finally {
         signal?.removeEventListener('abort', abort)
         waitersOfMessage.delete(waiter)
@@ -41,13 +46,10 @@ export function createTurnWaiters(dependencies: { log: SessionLog; inbox: Inbox 
         waiter.promise.catch(() => undefined)
       }
     },
-    async settle(sessionId, turnId) {
-      const events = await log.readTurn(sessionId, turnId)
-      const end = turnEndOf(sessionId, events)
-      if (!end) return
-      for (const event of events) {
-        if (event.type !== 'message_received') continue
-        for (const waiter of waiting.get(event.messageId) ?? []) waiter.resolve(end)
+    settle(messageIds, end) {
+      for (const messageId of messageIds) {
+        expected.delete(messageId)
+        for (const waiter of waiting.get(messageId) ?? []) waiter.resolve(end)
       }
     },
     close() {

@@ -8,25 +8,27 @@ import { costNanousd } from '../cost/money.ts'
 import type { LanguageModel } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
 import type { Monitor } from '../monitor/monitor.ts'
-import type { TurnOutcome } from '../protocol/event.ts'
-import type { AssistantPart, ToolCallPart } from '../protocol/message.ts'
+import type { AssistantPart, StopReason, ToolCallPart } from '../protocol/message.ts'
 import type { Inbox, InboxMessage } from '../sessions/inbox.ts'
 import { outcomeUnknown, toMessages } from '../sessions/messages.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
-import { type Projection, type TurnState, textOf } from '../sessions/projection.ts'
+import { type Projection, type TurnState, textOf, type UserEntry } from '../sessions/projection.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { isSilentReply } from '../sessions/silent-reply.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
+import type { ToolOutcome } from '../tools/tool.ts'
 import { type CallPlan, callModel, reserveCall } from './call-model.ts'
+import type { TurnEnd } from './conversations.ts'
 import { type LiveResponses, toolProgress } from './live-responses.ts'
 import { type Limits, nextStep } from './next-step.ts'
 import { offeredTools } from './offered-tools.ts'
 import { estimateRequestTokens } from './request-size.ts'
 import { nextBatch, runTool } from './run-tool.ts'
 import type { OnStep } from './step.ts'
+import { turnEndFrom } from './turn-end.ts'
+import { type Ending, notified, received, toolFinished, turnEnded } from './turn-events.ts'
 
 export interface TurnsDependencies {
   database: Database
@@ -71,18 +73,33 @@ export class TurnSuspended extends Error {}
  * log alone; so `resume` is nothing but going on.
  */
 export interface Turns {
-  start(run: TurnRun, messages: readonly InboxMessage[]): Promise<void>
-  resume(run: TurnRun): Promise<void>
+  start(run: TurnRun, messages: readonly InboxMessage[]): Promise<EndedTurn | undefined>
+  resume(run: TurnRun): Promise<EndedTurn | undefined>
   /** Ends a turn that a fault of our own has stopped, so that its session goes on. */
-  fail(run: TurnRun, text: string): Promise<void>
+  fail(run: TurnRun, text: string): Promise<EndedTurn | undefined>
+}
+
+/** How a turn ended, for those who wait for one of its messages; undefined where it had ended before. */
+export interface EndedTurn {
+  messageIds: readonly string[]
+  end: TurnEnd
 }
 
 export function createTurns(dependencies: TurnsDependencies): Turns {
   const { database, log, openSessions, inbox, ledger, monitor, tools, live, clock, ids, onStep } = dependencies
 
-  async function record(run: TurnRun, events: SessionEvent[], also?: (writer: Writer) => Promise<void>): Promise<void> {
-    const logged = await log.record({ sessionId: run.session.id, turnId: run.turnId }, events, also)
-    openSessions.follow(run.session.id, logged)
+  async function record(
+    run: TurnRun,
+    events: SessionEvent[],
+    also?: (writer: Writer) => Promise<void>,
+    lastInputTokens?: number,
+  ): Promise<void> {
+    const target = {
+      sessionId: run.session.id,
+      turnId: run.turnId,
+      ...(lastInputTokens !== undefined && { lastInputTokens }),
+    }
+    openSessions.follow(run.session.id, await log.record(target, events, also))
   }
 
   return {
@@ -123,27 +140,27 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         },
       )
       onStep('turn_started')
-      await drive(run, progress)
+      return drive(run, progress)
     },
     async resume(run) {
       const { turn, results } = await openSessions.projection(run.session.id)
       if (turn?.id !== run.turnId) {
         // Its end is in the log and only the inbox did not hear of it; both are written together, so this is repair.
         await record(run, [], (writer) => inbox.finish(writer, run.turnId))
-        return
+        return undefined
       }
       const waiting = turn.calls.every((call) => results[call.id])
       if (waiting && !turn.stopRequested) {
         await record(run, [{ type: 'model_failed', model: turn.model, attempt: 0, reason: 'restarted', waitMs: 0 }])
       }
-      await drive(run, { startedHere: new Set(), reservation: undefined })
+      return drive(run, { startedHere: new Set(), reservation: undefined })
     },
     async fail(run, text) {
       const projection = await openSessions.projection(run.session.id)
       const turn = projection.turn
-      if (turn?.id !== run.turnId) return
+      if (turn?.id !== run.turnId) return undefined
       const unanswered = turn.calls.filter((call) => !projection.results[call.id])
-      await end(run, turn, { outcome: 'failed', text, failure: 'internal', unanswered })
+      return end(run, turn, { outcome: 'failed', text, failure: 'internal', unanswered })
     },
   }
 
@@ -163,12 +180,12 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     return estimateRequestTokens(projection, system, offeredTools(tools, projection.foundTools))
   }
 
-  async function drive(run: TurnRun, progress: Progress): Promise<void> {
+  async function drive(run: TurnRun, progress: Progress): Promise<EndedTurn | undefined> {
     try {
       for (;;) {
         const projection = await openSessions.projection(run.session.id)
         const turn = projection.turn
-        if (turn?.id !== run.turnId) return
+        if (turn?.id !== run.turnId) return undefined
         if (mustStop(run) && !turn.stopRequested) {
           await record(run, [{ type: 'stop_requested' }])
           continue
@@ -176,13 +193,15 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         const unanswered = turn.calls.filter((call) => !projection.results[call.id])
         const step = nextStep(turn, unanswered.length, dependencies.limits())
         if (step.do === 'end') {
-          await end(run, turn, { ...step, unanswered })
-          return
+          return await end(run, turn, { ...step, unanswered })
         }
         if (run.suspended()) throw new TurnSuspended()
-        if (step.do === 'run_tools') await runTools(run, turn, unanswered, progress)
+        if (step.do === 'run_tools') await runTools(run, projection, { turn, unanswered, progress })
         else if (step.notices.length > 0) await record(run, step.notices.map(notified))
-        else await askModel(run, turn, projection, progress)
+        else {
+          const ended = await askModel(run, turn, projection, progress)
+          if (ended) return ended
+        }
       }
     } finally {
       live.end(run.session.id)
@@ -191,10 +210,13 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     }
   }
 
-  async function askModel(run: TurnRun, turn: TurnState, projection: Projection, progress: Progress): Promise<void> {
-    const userEntries = projection.entries.flatMap((entry) =>
-      entry.role === 'user' && entry.turnId === turn.id ? [entry] : [],
-    )
+  async function askModel(
+    run: TurnRun,
+    turn: TurnState,
+    projection: Projection,
+    progress: Progress,
+  ): Promise<EndedTurn | undefined> {
+    const userEntries = userEntriesOf(projection, turn)
     const system = dependencies.context.system(turn.tier)
     const offered = offeredTools(tools, projection.foundTools)
     const inputTokens = estimateRequestTokens(projection, system, offered)
@@ -237,7 +259,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       return end(run, turn, { outcome: 'failed', text, failure: result.reason })
     }
     onStep('response_received')
-    const { model, response, reservationId } = result
+    const { model, response, reserved } = result
     const parts = withUniqueCallIds(response.parts, projection, ids)
     const rates = model.info.costPerMtok
     const cost = costNanousd(response.usage, rates)
@@ -255,47 +277,47 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     const calls = parts.filter((part) => part.type === 'tool_call')
     const runnable = response.stopReason === 'end' || turn.stopRequested ? [] : nextBatch(tools, calls)
     events.push(...runnable.map(toolStarted))
-    const isLast = runnable.length === 0 && !turn.stopRequested
-    if (isLast) {
-      const ended = {
-        ...turn,
-        rounds: turn.rounds + 1,
-        calls: [],
-        stopReason: response.stopReason,
-        text: textOf(parts),
-      }
-      const step = nextStep(ended, 0, dependencies.limits())
-      if (step.do === 'end') events.push(turnEnded(turn, step))
-    }
-    await record(run, events, async (writer) => {
-      await ledger.settle(writer, reservationId, response.usage, rates)
-      await writer
-        .updateTable('sessions')
-        .set({ last_input_tokens: response.usage.inputTokens + response.usage.outputTokens })
-        .where('id', '=', run.session.id)
-        .execute()
-      if (isLast) await inbox.finish(writer, run.turnId)
-    })
+    const ending = runnable.length > 0 || turn.stopRequested ? undefined : endingOf(turn, response.stopReason, parts)
+    if (ending) events.push(turnEnded(turn, ending))
+    await record(
+      run,
+      events,
+      async (writer) => {
+        await ledger.settle(writer, reserved, response.usage, rates)
+        if (ending) await inbox.finish(writer, run.turnId)
+      },
+      response.usage.inputTokens + response.usage.outputTokens,
+    )
     live.end(run.session.id)
     for (const call of runnable) progress.startedHere.add(call.id)
     onStep('response_recorded')
-    if (isLast) onStep('turn_ended')
+    if (!ending) return undefined
+    onStep('turn_ended')
+    return endedTurn(run, turn, ending)
+  }
+
+  /** How a response without calls ends its turn. */
+  function endingOf(turn: TurnState, stopReason: StopReason, parts: readonly AssistantPart[]): Ending {
+    const after = { ...turn, rounds: turn.rounds + 1, calls: [], stopReason, text: textOf(parts) }
+    const step = nextStep(after, 0, dependencies.limits())
+    return step.do === 'end' ? step : { outcome: 'completed', text: after.text }
   }
 
   /** The call to the model was aborted: for a stop the turn ends with what was said, for a shutdown it waits. */
-  async function stopped(run: TurnRun, partialText: string): Promise<void> {
+  async function stopped(run: TurnRun, partialText: string): Promise<EndedTurn> {
     const { turn } = await openSessions.projection(run.session.id)
     if (!mustStop(run) || turn?.id !== run.turnId) throw new TurnSuspended()
     const text = partialText ? `${partialText}\n\n[Stopped.]` : 'Stopped.'
-    await end(run, turn, { outcome: 'stopped', text })
+    return end(run, turn, { outcome: 'stopped', text })
   }
 
   async function runTools(
     run: TurnRun,
-    turn: TurnState,
-    unanswered: readonly ToolCallPart[],
-    { startedHere }: Progress,
+    projection: Projection,
+    state: { turn: TurnState; unanswered: readonly ToolCallPart[]; progress: Progress },
   ): Promise<void> {
+    const { turn, unanswered, progress } = state
+    const { startedHere } = progress
     const batch = nextBatch(tools, unanswered)
     const interrupted = batch.filter((call) => turn.started[call.id] === 'at-most-once' && !startedHere.has(call.id))
     if (interrupted.length > 0) {
@@ -308,35 +330,52 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     const names = batch.map((call) => call.name)
     monitor.update(turn.id, { sessionId: run.session.id, state: 'tools', tools: names })
     onStep('tool_starting')
-    const outcomes = await Promise.allSettled(batch.map((call) => runOne(run, turn, call)))
+    let left = unanswered.length
+    const outcomes = await Promise.allSettled(
+      batch.map(async (call) => {
+        const outcome = await runOne(run, call)
+        onStep('tool_ran')
+        left -= 1
+        // With the last result the next call to the model is certain, and its money is set aside in the same commit.
+        const reserve = left === 0 && !outcome.question ? reserveNext(run, turn, projection, outcome.text) : undefined
+        await record(run, [toolFinished(call, outcome)], async (writer) => {
+          if (reserve) progress.reservation = await reserve(writer)
+        })
+        onStep('tool_recorded')
+      }),
+    )
     const failed = outcomes.find((outcome) => outcome.status === 'rejected')
     if (!failed || run.signal.aborted) return
     throw failed.reason
   }
 
-  async function runOne(run: TurnRun, turn: TurnState, call: ToolCallPart): Promise<void> {
-    const outcome = await runTool(tools, call, {
+  function runOne(run: TurnRun, call: ToolCallPart): Promise<ToolOutcome> {
+    return runTool(tools, call, {
       userId: run.session.userId,
       sessionId: run.session.id,
-      turnId: turn.id,
+      turnId: run.turnId,
       callId: call.id,
       signal: run.signal,
-      progress: (data) => live.progress(run.session.id, toolProgress(turn.id, call.id, call.name, data)),
+      progress: (data) => live.progress(run.session.id, toolProgress(run.turnId, call.id, call.name, data)),
     })
-    onStep('tool_ran')
-    await record(run, [toolFinished(call, outcome)])
-    onStep('tool_recorded')
+  }
+
+  function reserveNext(run: TurnRun, turn: TurnState, projection: Projection, result: string) {
+    const tokens = requestTokens(projection, turn.tier) + estimateTokens(result)
+    const plan = planCall(run, modelsFor(turn.source, userEntriesOf(projection, turn)), tokens)
+    return (writer: Writer) => reserveCall(ledger, writer, plan)
   }
 
   async function end(
     run: TurnRun,
     turn: TurnState,
     ending: Ending & { unanswered?: readonly ToolCallPart[] },
-  ): Promise<void> {
+  ): Promise<EndedTurn> {
     const { unanswered = [] } = ending
     const cut = unanswered.map((call) => toolFinished(call, { text: 'Stopped before it finished.', isError: true }))
     await record(run, [...cut, turnEnded(turn, ending)], (writer) => inbox.finish(writer, run.turnId))
     onStep('turn_ended')
+    return endedTurn(run, turn, ending)
   }
 
   function toolStarted(call: ToolCallPart): SessionEvent {
@@ -355,38 +394,13 @@ function planCall(run: TurnRun, models: readonly LanguageModel[], inputTokens: n
   return { models, inputTokens, userId, sessionId, turnId: run.turnId, purpose: 'primary' }
 }
 
-function notified(notice: { about: 'rounds' | 'failures'; text: string }): SessionEvent {
-  return { type: 'model_notified', ...notice }
+/** `turn` has been followed to its end by now: it is the same object that the projection held. */
+function endedTurn(run: TurnRun, turn: TurnState, ending: Ending): EndedTurn {
+  return { messageIds: turn.messageIds, end: turnEndFrom(run.session.id, turn, turnEnded(turn, ending)) }
 }
 
-function received(message: InboxMessage): SessionEvent {
-  const { id, text, media, sender, source, tier, metadata } = message
-  return { type: 'message_received', messageId: id, text, media, sender, source, tier, metadata }
-}
-
-function toolFinished(
-  call: ToolCallPart,
-  outcome: { text: string; isError: boolean; question?: string; foundTools?: string[] },
-): SessionEvent {
-  return { type: 'tool_finished', callId: call.id, name: call.name, ...outcome }
-}
-
-interface Ending {
-  outcome: TurnOutcome
-  text: string
-  failure?: 'provider' | 'timeout' | 'internal'
-}
-
-function turnEnded(turn: TurnState, { outcome, text, failure }: Ending): SessionEvent {
-  return {
-    type: 'turn_ended',
-    outcome,
-    text,
-    question: outcome === 'question' ? turn.question : null,
-    toolCalls: turn.toolCalls,
-    deliver: turn.source !== 'system' && !isSilentReply(text),
-    ...(failure && { failure }),
-  }
+function userEntriesOf(projection: Projection, turn: TurnState): UserEntry[] {
+  return projection.entries.flatMap((entry) => (entry.role === 'user' && entry.turnId === turn.id ? [entry] : []))
 }
 
 /** Some servers number their calls anew in every response; in one conversation an id may stand for one call only. */

@@ -30,7 +30,9 @@ export interface DynamicContext {
 
 /** What a model is told besides the conversation. The same files always give the same bytes. */
 export interface Context {
-  /** The blocks of a tier, stable first. Throws for a tier that the config does not name. */
+  /** Throws for a tier that the config does not name. */
+  requireTier(tier: string): void
+  /** The blocks of a tier, stable first. */
   system(tier: string): SystemBlock[]
   /** What is true only now. It rides with the newest message and stays with it. */
   dynamic(facts: DynamicContext): { text: string; included: RecalledMemory[] }
@@ -47,15 +49,18 @@ export function createContext(dependencies: {
   const formatNow = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })
   const formatDay = new Intl.DateTimeFormat('en-CA', { timeZone })
 
+  function filesOf(tier: string): readonly string[] {
+    const known = tiers()
+    const names = known[tier]
+    if (names) return names
+    const list = Object.keys(known).join(', ')
+    throw new FamiliarError('bad_request', `There is no context tier "${tier}"; known: ${list}`)
+  }
+
   return {
+    requireTier: (tier) => void filesOf(tier),
     system(tier) {
-      const known = tiers()
-      const names = known[tier]
-      if (!names)
-        throw new FamiliarError(
-          'bad_request',
-          `There is no context tier "${tier}"; known: ${Object.keys(known).join(', ')}`,
-        )
+      const names = filesOf(tier)
       const blocks: SystemBlock[] = [{ name: 'core', tier: 'stable', text: corePrompt }]
       for (const isStable of [true, false]) {
         for (const name of names.filter((file) => stableFiles.includes(file) === isStable)) {

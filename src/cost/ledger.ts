@@ -22,7 +22,17 @@ export interface PlannedCall {
   maxOutputTokens: number
 }
 
-export type Reservation = { ok: true; id: string } | { ok: false; message: string }
+/** What was set aside, and for whom. */
+export interface Reserved {
+  ok: true
+  id: string
+  userId: string
+  turnId: string | null
+  at: number
+  nanousd: number
+}
+
+export type Reservation = Reserved | { ok: false; message: string }
 
 /**
  * What was spent. Every call to a model goes through here, whoever makes it: set aside at its worst case before the
@@ -32,7 +42,7 @@ export interface Ledger {
   /** Inside a unit of the caller's, so that a step and the money for the next one are one commit. */
   reserve(writer: Writer, call: PlannedCall): Promise<Reservation>
   /** Writes what the call really took, inside the unit that records its response. */
-  settle(writer: Writer, reservationId: string, usage: Usage, rates: CostRates | null): Promise<void>
+  settle(writer: Writer, reserved: Reserved, usage: Usage, rates: CostRates | null): Promise<void>
   /** The call brought nothing: what was set aside is free again. */
   release(reservationId: string): Promise<void>
   /** The call broke off after it had begun to answer: it counts at what is known of it, for the provider charges. */
@@ -71,13 +81,11 @@ export function createLedger(dependencies: { database: Database; clock: Clock; i
         })
         .execute()
       if (amount > 0) await addToTotals(writer, call, at, { spent: 0, reserved: amount })
-      return { ok: true, id }
+      return { ok: true, id, userId: call.userId, turnId: call.turnId, at, nanousd: amount }
     },
-    async settle(writer, reservationId, usage, rates) {
-      const row = await findRow(writer, reservationId)
-      if (row?.state !== 'reserved') return
+    async settle(writer, reserved, usage, rates) {
       const cost = costNanousd(usage, rates)
-      await writer
+      const settled = await writer
         .updateTable('cost_ledger')
         .set({
           state: 'settled',
@@ -87,10 +95,12 @@ export function createLedger(dependencies: { database: Database; clock: Clock; i
           cache_write_tokens: usage.cacheWriteTokens,
           cost_nanousd: cost,
         })
-        .where('id', '=', reservationId)
-        .execute()
-      const change = { spent: cost ?? 0, reserved: -Number(row.reserved_nanousd) }
-      if (change.spent !== 0 || change.reserved !== 0) await addToTotals(writer, ownerOf(row), Number(row.at), change)
+        .where('id', '=', reserved.id)
+        .where('state', '=', 'reserved')
+        .executeTakeFirst()
+      if (Number(settled.numUpdatedRows) === 0) return
+      const change = { spent: cost ?? 0, reserved: -reserved.nanousd }
+      if (change.spent !== 0 || change.reserved !== 0) await addToTotals(writer, reserved, reserved.at, change)
     },
     async release(reservationId) {
       await database.write((writer) => close(writer, reservationId, 'failed', () => 0))

@@ -15,6 +15,7 @@ import { toNanousd } from '../cost/money.ts'
 import { createNotes, type Notes } from '../memory/notes.ts'
 import type { Models } from '../models/models.ts'
 import { createMonitor, type Monitor, type MonitorState } from '../monitor/monitor.ts'
+import { FamiliarError } from '../protocol/error.ts'
 import { createInbox } from '../sessions/inbox.ts'
 import { createMediaStore, type MediaStore } from '../sessions/media-store.ts'
 import { createOpenSessions } from '../sessions/open-sessions.ts'
@@ -65,8 +66,13 @@ export function createCore(dependencies: {
   const log = createSessionLog({ database, clock, wakeups })
   const sessions = createSessions({ database, clock, ids })
   const openSessions = createOpenSessions({ log, snapshots: createSnapshots({ database }) })
-  const { maxQueued, maxQueuedPerSession } = config().sessions
-  const inbox = createInbox({ database, sessions, clock, ids, maxQueued, maxQueuedPerSession })
+  const inbox = createInbox({
+    database,
+    sessions,
+    clock,
+    ids,
+    refuseOverload: (sessionId) => refuseOverload(config(), conversations, sessionId),
+  })
   const ledger = createLedger({ database, clock, ids, caps: () => capsOf(config()) })
   const monitor = createMonitor({ clock, publish: dependencies.publishMonitor })
   const media = createMediaStore({ database, directory: dependencies.mediaDirectory, clock })
@@ -125,7 +131,7 @@ export function createCore(dependencies: {
     settings: () => config().compaction,
     onStep,
   })
-  const conversations = createConversations({
+  const conversations: Conversations = createConversations({
     log,
     openSessions,
     sessions,
@@ -148,6 +154,13 @@ export function createCore(dependencies: {
     onStep,
   })
   return { conversations, monitor, media, notes }
+}
+
+function refuseOverload({ sessions }: Config, conversations: Conversations, sessionId: string): void {
+  const { waiting, waitingHere } = conversations.load(sessionId)
+  const where = waitingHere >= sessions.maxQueuedPerSession ? 'in this session' : 'in all'
+  if (waitingHere < sessions.maxQueuedPerSession && waiting < sessions.maxQueued) return
+  throw new FamiliarError('rate_limited', `Too many messages wait ${where}`, { retryAfterSeconds: 5 })
 }
 
 function capsOf({ budget }: Config) {

@@ -1,12 +1,6 @@
 import { FamiliarError } from '../protocol/error.ts'
-import { createAiSdkModel } from './ai-sdk-model.ts'
-import type { LanguageModel } from './model.ts'
+import type { LanguageModel, ModelRequest, ModelStreamEvent } from './model.ts'
 import { type ModelSettings, modelInfo, type ProviderType } from './model-settings.ts'
-import { createOllamaModel } from './ollama/ollama-model.ts'
-import { anthropicWire } from './providers/anthropic.ts'
-import { googleWire } from './providers/google.ts'
-import { openaiWire } from './providers/openai.ts'
-import { openaiCompatibleWire } from './providers/openai-compatible.ts'
 import type { ProviderConnection } from './providers/provider-connection.ts'
 
 const defaultBaseUrls: Partial<Record<ProviderType, string>> = {
@@ -14,13 +8,6 @@ const defaultBaseUrls: Partial<Record<ProviderType, string>> = {
   openai: 'https://api.openai.com/v1',
   google: 'https://generativelanguage.googleapis.com/v1beta',
   ollama: 'http://127.0.0.1:11434',
-}
-
-const wires = {
-  anthropic: anthropicWire,
-  openai: openaiWire,
-  'openai-compatible': openaiCompatibleWire,
-  google: googleWire,
 }
 
 export interface CreateModelOptions {
@@ -36,13 +23,23 @@ export interface CreateModelOptions {
   now?: () => number
 }
 
-/** A model of a provider. Nothing is loaded and nothing is sent before its first use. */
+/** A model of a provider. Nothing is loaded and nothing is sent before its first use: the daemon starts without it. */
 export function createModel(options: CreateModelOptions): LanguageModel {
   const { type, providerName, name, apiKey, settings, fetch, now = Date.now } = options
   const info = modelInfo(`${providerName}/${name}`, settings)
   const connection: ProviderConnection = { baseUrl: baseUrlOf(options), apiKey, settings, fetch }
-  if (type === 'ollama') return createOllamaModel({ ...connection, info, providerName, now })
-  return createAiSdkModel({ info, providerName, settings, wire: wires[type](connection), apiKey, now })
+  let opened: LanguageModel | undefined
+
+  async function* openThenStream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelStreamEvent> {
+    const { openModel } = await import('./open-model.ts')
+    opened ??= openModel({ type, providerName, info, connection, now })
+    yield* opened.stream(request, signal)
+  }
+
+  return {
+    info,
+    stream: (request, signal) => (opened ? opened.stream(request, signal) : openThenStream(request, signal)),
+  }
 }
 
 /** Where a provider is reached: what its file says, else its own public address. */

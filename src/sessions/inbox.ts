@@ -35,7 +35,8 @@ export type Admission =
 
 /** Messages that were accepted and whose turn has not ended. Committed before the sender is told that they arrived. */
 export interface Inbox {
-  admit(session: SessionKey, inbound: InboundPayload & { key: string }): Promise<Admission>
+  /** Without a key every call is a new message. */
+  admit(session: SessionKey, inbound: InboundPayload & { key: string | null }): Promise<Admission>
   /** What waits, oldest first, for the start of the daemon. */
   queued(): Promise<InboxMessage[]>
   claim(writer: Writer, turn: { turnId: string; messageIds: readonly string[] }): Promise<void>
@@ -50,8 +51,8 @@ export function createInbox(dependencies: {
   sessions: Sessions
   clock: Clock
   ids: Ids
-  maxQueued: number
-  maxQueuedPerSession: number
+  /** Throws where no more may wait: in this session, or in all. */
+  refuseOverload(sessionId: string): void
 }): Inbox {
   const { database, sessions, clock, ids } = dependencies
 
@@ -61,12 +62,7 @@ export function createInbox(dependencies: {
       const data = JSON.stringify(payload)
       const bodyHash = sha256(canonicalJson({ ...payload, channel: key.channel, contact: key.contact }))
       return database.write(async (writer): Promise<Admission> => {
-        const known = await writer
-          .selectFrom('inbox')
-          .selectAll()
-          .where('user_id', '=', key.userId)
-          .where('key', '=', messageKey)
-          .executeTakeFirst()
+        const known = messageKey === null ? undefined : await findByKey(writer, key.userId, messageKey)
         if (known) {
           if (known.body_hash !== bodyHash) {
             throw new FamiliarError('conflict', `Message key ${messageKey} was used before for another message`)
@@ -74,12 +70,13 @@ export function createInbox(dependencies: {
           return { admitted: false, message: fromRow(known), turnId: known.turn_id, done: known.state === 'done' }
         }
         const session = await sessions.ensure(writer, key)
-        await refuseOverload(writer, session.id)
+        dependencies.refuseOverload(session.id)
+        const id = ids.next()
         const row = {
-          id: ids.next(),
+          id,
           user_id: key.userId,
           session_id: session.id,
-          key: messageKey,
+          key: messageKey ?? id,
           body_hash: bodyHash,
           state: 'queued',
           turn_id: null,
@@ -132,18 +129,10 @@ export function createInbox(dependencies: {
       return rows.map((row) => ({ turnId: row.turn_id ?? '', sessionId: row.session_id, userId: row.user_id }))
     },
   }
+}
 
-  async function refuseOverload(writer: Writer, sessionId: string): Promise<void> {
-    const waiting = writer.selectFrom('inbox').select((select) => select.fn.countAll().as('count'))
-    const inSession = await waiting.where('session_id', '=', sessionId).where('state', '=', 'queued').executeTakeFirst()
-    if (Number(inSession?.count) >= dependencies.maxQueuedPerSession) {
-      throw new FamiliarError('rate_limited', 'Too many messages wait in this session', { retryAfterSeconds: 5 })
-    }
-    const inAll = await waiting.where('state', '=', 'queued').executeTakeFirst()
-    if (Number(inAll?.count) >= dependencies.maxQueued) {
-      throw new FamiliarError('rate_limited', 'Too many messages wait', { retryAfterSeconds: 5 })
-    }
-  }
+function findByKey(writer: Writer, userId: string, key: string) {
+  return writer.selectFrom('inbox').selectAll().where('user_id', '=', userId).where('key', '=', key).executeTakeFirst()
 }
 
 interface StoredMessage {

@@ -22,7 +22,7 @@ export interface OpenSessions {
 export function createOpenSessions(dependencies: {
   log: SessionLog
   snapshots: Snapshots
-  /** How many sessions stay in memory; the least recently used one goes first. */
+  /** How many sessions stay in memory; the least recently used one without a turn under way goes first. */
   capacity?: number
 }): OpenSessions {
   const { log, snapshots, capacity = 64 } = dependencies
@@ -50,9 +50,9 @@ export function createOpenSessions(dependencies: {
       }
       const loaded = await load(sessionId)
       open.set(sessionId, loaded)
-      for (const oldest of open.keys()) {
+      for (const [oldest, { projection }] of open) {
         if (open.size <= capacity) break
-        open.delete(oldest)
+        if (!projection.turn) open.delete(oldest)
       }
       return loaded.projection
     },

@@ -29,6 +29,7 @@ export interface TurnState {
   tier: string
   model: string
   messageIds: string[]
+  recalled: { id: string; text: string }[]
   /** How many responses the model has given in this turn. */
   rounds: number
   /** The calls of the newest response, in its order. */
@@ -218,6 +219,7 @@ function startTurn(event: Extract<LoggedEvent, { type: 'turn_started' }>): TurnS
     tier: event.tier,
     model: event.model,
     messageIds: event.messageIds,
+    recalled: event.recalled,
     rounds: 0,
     calls: [],
     started: {},

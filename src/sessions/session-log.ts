@@ -8,7 +8,7 @@ import { eventFromRow, type LoggedEvent, type SessionEvent } from './session-eve
 export interface SessionLog {
   /** Appends the events and, in the same commit, whatever `also` writes. All of it or nothing. */
   record(
-    target: { sessionId: string; turnId: string | null },
+    target: { sessionId: string; turnId: string | null; lastInputTokens?: number },
     events: readonly SessionEvent[],
     also?: (writer: Writer) => Promise<void>,
   ): Promise<LoggedEvent[]>
@@ -67,12 +67,22 @@ export function createSessionLog(dependencies: { database: Database; clock: Cloc
 /** For units that write events beside other rows; takes the next places of the session's order. */
 export async function appendEvents(
   writer: Writer,
-  append: { sessionId: string; turnId: string | null; events: readonly SessionEvent[]; at: number },
+  append: {
+    sessionId: string
+    turnId: string | null
+    events: readonly SessionEvent[]
+    at: number
+    lastInputTokens?: number
+  },
 ): Promise<LoggedEvent[]> {
-  const { sessionId, turnId, events, at } = append
+  const { sessionId, turnId, events, at, lastInputTokens } = append
   const session = await writer
     .updateTable('sessions')
-    .set((expression) => ({ last_seq: expression('last_seq', '+', events.length), updated_at: at }))
+    .set((expression) => ({
+      last_seq: expression('last_seq', '+', events.length),
+      updated_at: at,
+      ...(lastInputTokens !== undefined && { last_input_tokens: lastInputTokens }),
+    }))
     .where('id', '=', sessionId)
     .returning('last_seq')
     .executeTakeFirst()

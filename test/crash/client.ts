@@ -75,7 +75,8 @@ export function createClient(options: {
         message.acknowledgedAt ??= ordinal
         return body
       }
-      if (status !== 0 && status < 500 && status !== 429) throw new Error((body as ErrorReply).error)
+      // Gone, stopping, full or busy: those pass. Anything else is an answer that no retry changes.
+      if (![0, 429, 503].includes(status)) throw new Error(`${status}: ${(body as ErrorReply).error}`)
       await wait(patienceMs)
     }
   }

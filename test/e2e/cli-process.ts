@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
@@ -17,7 +16,6 @@ export interface Ended {
 export interface RunningCommand {
   child: ChildProcessWithoutNullStreams
   stdout(): string
-  stderr(): string
   /** Resolves once the pattern stands in what was written so far; rejects when the process ends without. */
   untilShows(pattern: RegExp): Promise<RegExpExecArray>
   ended: Promise<Ended>
@@ -29,22 +27,68 @@ export interface CommandOptions {
   env?: Record<string, string>
 }
 
-/** A directory that goes away with the test. */
+const running = new Set<RunningCommand>()
+const directories = new Set<string>()
+
+/** For `afterEach`: ends what a test left running and takes its directories away. */
+export async function cleanUp(): Promise<void> {
+  for (const { child } of running) child.kill('SIGKILL')
+  await Promise.all([...running].map(({ ended }) => ended))
+  running.clear()
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true })
+  directories.clear()
+}
+
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'familiar-cli-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  directories.add(directory)
   return directory
+}
+
+/** A place for a home; nothing is there yet. */
+export function newHome(): string {
+  return join(temporaryDirectory(), 'home')
+}
+
+/** A home whose model is the server at `url`, in the chat completions format. */
+export function homeWithModel(url: string): { home: string; env: Record<string, string> } {
+  const home = newHome()
+  mkdirSync(join(home, 'providers.d'), { recursive: true, mode: 0o700 })
+  const provider = [
+    'type = "openai-compatible"',
+    `base_url = "${url}/v1"`,
+    'api_key_env = "FAKE_KEY"',
+    '[models.main]',
+    'model = "fake-model"',
+    'cost_per_mtok = [3.0, 15.0, 0.3, 3.75]',
+  ]
+  writeFileSync(join(home, 'providers.d', 'fake.toml'), provider.join('\n'), { mode: 0o600 })
+  return { home, env: { FAMILIAR_MODEL: 'fake/main', FAKE_KEY: 'key-of-the-test' } }
 }
 
 /** Runs one command to its end. */
 export function familiar(args: string[], options: CommandOptions): Promise<Ended> {
-  return startFamiliar(args, options).ended
+  return startFamiliar(args, { input: '', ...options }).ended
 }
 
-/** Starts one command; it is killed at the end of the test where it still runs. Without `input` its stdin stays open. */
+/** The value that a command prints with `--json`. */
+export async function familiarJson(args: string[], options: CommandOptions): Promise<unknown> {
+  const { stdout } = await familiar([...args, '--json'], options)
+  return JSON.parse(stdout)
+}
+
+/** A daemon on the home, ready to answer. */
+export async function serveFamiliar(
+  options: CommandOptions & { args?: string[] },
+): Promise<RunningCommand & { url: string }> {
+  const daemon = startFamiliar(['serve', ...(options.args ?? [])], options)
+  const [, url = ''] = await daemon.untilShows(/serves on (\S+)\n[^]*Ctrl-C stops it/)
+  return { ...daemon, url }
+}
+
+/** Starts one command. Without `input` its standard input stays open. */
 export function startFamiliar(args: string[], options: CommandOptions): RunningCommand {
   const child = spawn(process.execPath, [main, ...args], { env: scrubbedEnvironment(options), stdio: 'pipe' })
-  onTestFinished(() => void child.kill('SIGKILL'))
   let stdout = ''
   let stderr = ''
   let isOver = false
@@ -65,13 +109,13 @@ export function startFamiliar(args: string[], options: CommandOptions): RunningC
   if (options.input !== undefined) child.stdin.end(options.input)
   const ended = once(child, 'close').then(([code]) => {
     isOver = true
+    running.delete(command)
     changed()
     return { code: code as number | null, stdout, stderr }
   })
-  return {
+  const command: RunningCommand = {
     child,
     stdout: () => stdout,
-    stderr: () => stderr,
     untilShows(pattern) {
       return new Promise((resolve, reject) => {
         const look = () => {
@@ -87,6 +131,8 @@ export function startFamiliar(args: string[], options: CommandOptions): RunningC
     },
     ended,
   }
+  running.add(command)
+  return command
 }
 
 /** No key, no colour, no home of the user, and no model server that happens to run on this machine. */
@@ -95,29 +141,10 @@ function scrubbedEnvironment({ home, env }: CommandOptions): Record<string, stri
     PATH: process.env.PATH ?? '',
     HOME: home,
     TZ: 'UTC',
+    NODE_COMPILE_CACHE: join(tmpdir(), 'familiar-test-compile-cache'),
     FAMILIAR_HOME: home,
     FAMILIAR_MODEL: 'offline/offline',
     FAMILIAR_PORT: '0',
     ...env,
   }
-}
-
-/** A home whose model is the server at `url`, in the chat completions format. */
-export function homeWithModel(url: string): { home: string; env: Record<string, string> } {
-  const home = join(temporaryDirectory(), 'home')
-  mkdirSync(join(home, 'providers.d'), { recursive: true, mode: 0o700 })
-  const provider = [
-    'type = "openai-compatible"',
-    `base_url = "${url}/v1"`,
-    'api_key_env = "FAKE_KEY"',
-    '[models.main]',
-    'model = "fake-model"',
-    'cost_per_mtok = [3.0, 15.0, 0.3, 3.75]',
-  ]
-  writeFileSync(join(home, 'providers.d', 'fake.toml'), provider.join('\n'), { mode: 0o600 })
-  return { home, env: { FAMILIAR_MODEL: 'fake/main', FAKE_KEY: 'key-of-the-test' } }
-}
-
-export function newHome(): string {
-  return join(temporaryDirectory(), 'home')
 }

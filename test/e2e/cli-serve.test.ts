@@ -1,0 +1,165 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import {
+  cleanUp,
+  familiar,
+  familiarJson,
+  newHome,
+  serveFamiliar,
+  startFamiliar,
+  temporaryDirectory,
+} from './cli-process.ts'
+
+afterEach(cleanUp)
+
+const tokenPattern = /shown this once: (fam_\S+)/
+
+async function statusCode(url: string, token: string): Promise<number> {
+  return (await fetch(`${url}/api/v1/sessions`, { headers: { authorization: `Bearer ${token}` } })).status
+}
+
+it('DAEMON-1 serves, says where and as what, shows the token once, and stops cleanly', async () => {
+  const home = newHome()
+  const daemon = await serveFamiliar({ home })
+  expect(daemon.stdout()).toContain(`Home:  ${home}`)
+  expect(daemon.stdout()).toContain('Model: offline/offline')
+  const [, token = ''] = await daemon.untilShows(tokenPattern)
+  expect(await statusCode(daemon.url, token)).toBe(200)
+  expect(await statusCode(daemon.url, 'wrong')).toBe(401)
+  expect(await familiarJson(['status'], { home })).toMatchObject({ daemon: { url: daemon.url, pid: daemon.child.pid } })
+  daemon.child.kill('SIGTERM')
+  expect(await daemon.ended).toMatchObject({ code: 0 })
+  const again = await serveFamiliar({ home })
+  expect(again.stdout()).not.toMatch(tokenPattern)
+  expect(again.stdout()).not.toContain('not clean')
+  expect(await statusCode(again.url, token)).toBe(200)
+  again.child.kill('SIGINT')
+  expect(await again.ended).toMatchObject({ code: 0 })
+})
+
+it('HTTP-2 shows the token at the first serve, also where a passing command came before', async () => {
+  const home = newHome()
+  const sent = await familiar(['send', '-m', 'Hello'], { home })
+  expect(sent.stdout + sent.stderr).not.toContain('fam_')
+  const daemon = await serveFamiliar({ home })
+  const [, token = ''] = await daemon.untilShows(tokenPattern)
+  expect(await statusCode(daemon.url, token)).toBe(200)
+})
+
+it('HTTP-2 rotates the token at once, beside a running daemon', async () => {
+  const home = newHome()
+  expect(await familiar(['token', 'rotate'], { home })).toMatchObject({ code: 1, stdout: '' })
+  const daemon = await serveFamiliar({ home })
+  const [, old = ''] = await daemon.untilShows(tokenPattern)
+  const { code, stdout } = await familiar(['token', 'rotate'], { home })
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^fam_\S+\n$/)
+  expect(await statusCode(daemon.url, old)).toBe(401)
+  expect(await statusCode(daemon.url, stdout.trim())).toBe(200)
+  expect(await familiar(['send', '-m', 'Hello'], { home })).toMatchObject({ code: 0 })
+})
+
+it('DAEMON-1 says that a port is taken and which one is free', async () => {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const { port } = other.address() as AddressInfo
+  try {
+    for (const command of ['serve', 'start']) {
+      const { code, stderr } = await familiar([command, '--port', String(port)], { home: newHome() })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(new RegExp(`port ${port} .*is taken`))
+      expect(stderr).toMatch(/Port (\d+) is free: --port \1/)
+    }
+  } finally {
+    other.close()
+  }
+})
+
+it('DAEMON-1 says what is wrong with a home that cannot be written', async () => {
+  // Under a regular file nobody can write, not even root.
+  const file = join(temporaryDirectory(), 'file')
+  writeFileSync(file, '')
+  for (const command of [['serve'], ['start'], ['send', '-m', 'x'], ['restore', file, '--yes']]) {
+    const { code, stdout, stderr } = await familiar(command, { home: join(file, 'home') })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/is not a directory|cannot be made/)
+    expect(stderr).toContain('FAMILIAR_HOME')
+  }
+})
+
+it.skipIf(process.getuid?.() === 0)('SEC-21 says what is wrong with a home without write permission', async () => {
+  const home = newHome()
+  mkdirSync(home, { mode: 0o500 })
+  const { code, stderr } = await familiar(['serve'], { home })
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/No permission to write|cannot be written/)
+})
+
+it('DAEMON-1 names file, line and key of every mistake in the configuration', async () => {
+  const home = newHome()
+  mkdirSync(home, { mode: 0o700 })
+  writeFileSync(join(home, 'familiar.toml'), '[budget]\nper_day_usd = "lots"\n\n[http]\nprot = 1\n')
+  for (const command of [['serve'], ['start'], ['send', '-m', 'x'], ['sessions']]) {
+    const { code, stdout, stderr } = await familiar(command, { home })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/familiar\.toml:2: budget\.per_day_usd: /)
+    expect(stderr).toMatch(/familiar\.toml:5: http\.prot: /)
+  }
+})
+
+it('DAEMON-1 reads the configuration again on SIGHUP, and keeps the old one where the new is broken', async () => {
+  const home = newHome()
+  const daemon = await serveFamiliar({ home })
+  writeFileSync(join(home, 'familiar.toml'), '[agent]\nname = "Rover"\n')
+  daemon.child.kill('SIGHUP')
+  await daemon.untilShows(/configuration was read again/)
+  expect(await familiarJson(['status'], { home })).toMatchObject({ name: 'Rover' })
+  writeFileSync(join(home, 'familiar.toml'), '[agent]\nname = 3\n')
+  daemon.child.kill('SIGHUP')
+  await daemon.untilShows(/the one before stays in use:\n.*familiar\.toml:2: agent\.name/)
+  expect(await familiarJson(['status'], { home })).toMatchObject({ name: 'Rover' })
+})
+
+it('DAEMON-1 lets no second daemon onto one home', async () => {
+  const home = newHome()
+  const daemon = await serveFamiliar({ home })
+  for (const command of ['serve', 'start']) {
+    const { code, stderr } = await familiar([command], { home })
+    expect(code).toBe(1)
+    expect(stderr).toContain(`process ${daemon.child.pid}`)
+    expect(stderr).toContain(daemon.url)
+  }
+  expect(await familiar(['send', '-m', 'Hello'], { home })).toMatchObject({ code: 0 })
+})
+
+it('CLI-1 lets passing commands of the same moment share one home', async () => {
+  const home = newHome()
+  const sent = await Promise.all(
+    ['a', 'b', 'c', 'd'].map((session) => familiar(['send', '-m', 'Hello', '--session', session], { home })),
+  )
+  for (const { code, stdout, stderr } of sent) expect({ code, stdout, stderr }).toMatchObject({ code: 0, stderr: '' })
+  expect(await familiarJson(['sessions'], { home })).toMatchObject({ sessions: [{}, {}, {}, {}] })
+})
+
+it('CLI-1 says who holds a home that does not answer', async () => {
+  const home = newHome()
+  const holder = startFamiliar(['serve'], { home })
+  await holder.untilShows(/serves on/)
+  writeFileSync(join(home, 'run', 'daemon.json'), '{}')
+  const { code, stderr } = await familiar(['sessions'], { home })
+  expect(code).toBe(3)
+  expect(stderr).toMatch(/holds .* and does not answer/)
+})
+
+it('MON-1 watches a daemon, and says that there is none', async () => {
+  const home = newHome()
+  expect(await familiar(['monitor', '--watch'], { home })).toMatchObject({ code: 3 })
+  await serveFamiliar({ home })
+  const watching = startFamiliar(['monitor', '--watch'], { home })
+  await watching.untilShows(/^idle$/m)
+  watching.child.kill('SIGINT')
+  expect(await watching.ended).toMatchObject({ code: 0 })
+})
