@@ -167,9 +167,8 @@ function familiar(home: string): Contestant {
     FAMILIAR_HOME: home,
     FAMILIAR_TOKEN: token,
     FAKE_KEY: 'none',
-    NODE_COMPILE_CACHE: join(root, '.runtime', 'compile-cache'),
   }
-  const args = [join(root, 'src/cli/main.ts'), 'serve', '--port', '0']
+  const args = [join(root, 'bin/familiar'), 'serve', '--port', '0']
   return {
     name: 'Familiar',
     start: () => startProcess({ args, env, healthPath: '/api/v1/status' }),

@@ -20,13 +20,16 @@ const withLock = require('./launcher/start-lock.cjs').withLock
 /**
  * Runs `options.file` with `options.args`, in this process when its Node is new enough, otherwise in a child whose exit
  * code or signal becomes ours. `options.dependencies` is 'production' or 'full'; a full set also serves production.
+ * With `options.staysSmall` the program gets a Node that keeps little memory, for it will run for days.
  * The working directory stays the caller's.
  */
 function launch(options) {
   prepare(options.dependencies).then(
     (binary) => {
-      if (binary === process.execPath) runHere(options.file, options.args)
-      else runWith(binary, options.file, options.args)
+      const command = (options.staysSmall ? smallNode : []).concat(options.file, options.args)
+      if (binary !== process.execPath) runWith(binary, command)
+      else if (options.staysSmall && process.execve) process.execve(binary, [binary].concat(command), programEnv())
+      else runHere(options.file, options.args)
     },
     (error) => {
       if (error.signal) return messages.dieOf(error.signal)
@@ -54,11 +57,19 @@ function runHere(file, args) {
   require('./launcher/import-module.cjs')(url.pathToFileURL(file).href)
 }
 
-function runWith(binary, file, args) {
-  const env = Object.assign({ NODE_COMPILE_CACHE: places.compileCache }, process.env)
+// Measured on an idle daemon and after 500 turns: 135 → 108 MB and 340 → 200 MB, at no cost that could be seen. The heap
+// itself is about 35 MB in all cases; the rest is what Node and the C library would keep for later.
+const smallNode = ['--max-semi-space-size=4']
+
+function programEnv() {
+  return Object.assign({ NODE_COMPILE_CACHE: places.compileCache, MALLOC_ARENA_MAX: '1' }, process.env)
+}
+
+function runWith(binary, command) {
+  const env = programEnv()
   const name = Object.keys(env).filter(isPathName)[0] || 'PATH'
   env[name] = path.dirname(binary) + (env[name] ? path.delimiter + env[name] : '')
-  runChild(binary, [file].concat(args), { stdio: 'inherit', env: env }).then(
+  runChild(binary, command, { stdio: 'inherit', env: env }).then(
     (result) => {
       if (result.signal) messages.dieOf(result.signal)
       else process.exitCode = result.code

@@ -18,7 +18,7 @@ export interface CommandContext {
 }
 
 /** What every command understands. */
-export interface CommonInput {
+interface CommonInput {
   json?: boolean
 }
 

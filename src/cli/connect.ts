@@ -26,14 +26,15 @@ const pauseMs = 100
 /** The running daemon of this home or, where there is none, one inside this process. The same API either way. */
 export async function connect(context: CommandContext, options: ConnectOptions = {}): Promise<Connection> {
   const { homePath: home, env, signal } = context
-  for (let waited = 0; ; waited += pauseMs) {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
     const info = readDaemonInfo(home)
     if (info) return { client: createApiClient(info), daemon: info, close: async () => undefined }
     const { startDaemon } = await import('../daemon/daemon.ts')
     const started = await startDaemon({ home, env, port: 0, host: '127.0.0.1' })
     if (started.ok) return ownConnection(started.daemon, context, options)
     if (started.reason !== 'locked') throw startFailure(started, home)
-    if (waited >= patienceMs) throw heldBy(started, home)
+    if (performance.now() >= deadline) throw heldBy(started, home)
     await wait(pauseMs, undefined, { signal })
   }
 }

@@ -102,11 +102,10 @@ async function showProgress(
   }
 }
 
-function printReply({ output, stderr }: CommandContext, reply: ChatReply): void {
+/** However the turn ended, the reply says so. */
+function printReply({ output }: CommandContext, reply: ChatReply): void {
   if (reply.deliver && reply.reply) output.print(reply.reply)
   if (reply.pending_question && !reply.reply.includes(reply.pending_question)) output.print(reply.pending_question)
-  if (stderr.isTTY && !['completed', 'question'].includes(reply.outcome))
-    output.note(`(${reply.outcome.replace('_', ' ')})`)
 }
 
 async function leave(

@@ -25,7 +25,7 @@ export async function serveDaemon(
   const port = await nextFreePort(started.message, input.host ?? '127.0.0.1')
   if (port === undefined || !context.stdin.isTTY || !context.stderr.isTTY) throw portTaken(started.message, port)
   output.note(started.message)
-  if (!(await confirm(context, `Use port ${port} instead?`))) throw portTaken(started.message, port)
+  if (!(await confirm(context, `Use port ${port} instead?`, { byDefault: true }))) throw portTaken(started.message, port)
   return serveDaemon(context, { ...input, port }, writeLine)
 }
 

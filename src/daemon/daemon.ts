@@ -170,8 +170,10 @@ async function assemble(
   }
 
   const startedAt = clock.now()
+  // The port is taken before anything runs, and what an earlier run left stands in line before what comes in now.
+  const recovery = Promise.withResolvers<void>()
   const http = createHttpApp({
-    conversations,
+    conversations: { ...conversations, submit: (inbound) => recovery.promise.then(() => conversations.submit(inbound)) },
     tokens: {
       verify: async (token) =>
         // Hashes are compared, so that the time it takes tells nothing of the credential.
@@ -201,6 +203,7 @@ async function assemble(
   closers.push(() => server.close(1_000))
   await writeDaemonInfo(home, { url: server.url, credential })
   const recovered = await conversations.recover()
+  recovery.resolve()
   const settled = models.discover(config, loaded.environment).then((found) => {
     if (found) logger.info('a model was found', { model: models.route('primary')[0]?.info.id })
   })

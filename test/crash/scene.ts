@@ -27,7 +27,8 @@ export interface Scene {
   audit(): string[]
   /** What it finds in a copy of the files as the dead daemon left them. */
   auditRemains(): string[]
-  remove(): void
+  /** Kills what still runs and takes everything away. */
+  remove(): Promise<void>
 }
 
 /** A scene that goes on from another one, which must have ended, or one with an empty home. */
@@ -55,6 +56,7 @@ export async function createScene(options: {
     ...(options.signal && { signal: options.signal }),
   })
   const crashes: number[] = []
+  let newest: Child | undefined
   const env = {
     CRASH_HOME: home,
     CRASH_LEDGER: ledger,
@@ -81,7 +83,10 @@ export async function createScene(options: {
     folder,
     client,
     evidence,
-    start: (crashAt) => startChild({ env, crashAt }),
+    start(crashAt) {
+      newest = startChild({ env, crashAt })
+      return newest
+    },
     async fallen(child) {
       const end = await child.ended
       crashes.push(Date.now())
@@ -104,7 +109,11 @@ export async function createScene(options: {
       rmSync(copy, { recursive: true })
       return violations
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    async remove() {
+      await newest?.kill()
+      // Kept for whoever asks why.
+      if (!process.env.CRASH_KEEP) rmSync(folder, { recursive: true, force: true })
+    },
   }
 }
 

@@ -72,27 +72,32 @@ async function countPassings(): Promise<Record<StepName, number>> {
 }
 
 /** Kills the daemon at the point, looks at what it left, starts it again and looks at what came of it. */
-async function crashAt(point: CrashPoint): Promise<string[]> {
-  const signal = AbortSignal.timeout(minutes)
-  const scene = await createScene({ folder: join(folder, `${point.step}-${point.passing}`), provider, from: prepared, signal })
+async function crashAt(scene: Scene, point: CrashPoint): Promise<string[]> {
   const doomed = scene.start(point)
-  const played = play(scene.client).then(() => scene.settle())
-  const fell = await Promise.race([doomed.ended.then(() => true), played.then(() => false)])
+  const played = play(scene.client)
+  const quiet = played.then(() => scene.settle())
+  // Whoever waits for it below hears of a failure; nobody need hear of it twice.
+  quiet.catch(() => undefined)
+  const fell = await Promise.race([doomed.ended.then(() => true), quiet.then(() => false)])
   if (!fell) return ['unreached point: all was done without passing it']
   const violations = [...(await scene.fallen(doomed)), ...scene.auditRemains()]
   const heir = scene.start()
   if (!(await heir.ready)) return [...violations, `fallen daemon: it did not start again, ${(await heir.ended).errors}`]
   await played
-  violations.push(...scene.audit())
-  await heir.kill()
-  return violations
+  await scene.settle()
+  return [...violations, ...scene.audit()]
 }
 
 async function violationsAt(point: CrashPoint): Promise<string[]> {
+  const name = `${point.step}-${point.passing}`
+  const signal = AbortSignal.timeout(2 * minutes)
+  const scene = await createScene({ folder: join(folder, name), provider, from: prepared, signal })
   try {
-    return await crashAt(point)
+    return await crashAt(scene, point)
   } catch (cause) {
     return [`stuck: ${cause instanceof Error ? cause.message : String(cause)}`]
+  } finally {
+    await scene.remove()
   }
 }
 

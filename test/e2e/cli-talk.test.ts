@@ -127,7 +127,7 @@ it('SESS-5 goes on after kill -9 with the turn that was under way', async () => 
   daemon.child.kill('SIGKILL')
   await daemon.ended
   const again = await serveFamiliar({ home, env })
-  expect(again.stdout()).toMatch(/The last stop was not clean[^]*1 interrupted/)
+  expect(again.stdout()).toMatch(/The last stop was not clean[\s\S]*1 interrupted/)
   await model.until(() => model.stats().requests === 2)
   const following = startFamiliar(['log', '--follow'], { home, env })
   await following.untilShows(/turn_ended +completed: It is done\./)

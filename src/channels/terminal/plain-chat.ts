@@ -83,9 +83,9 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
     if (isRunning) return
     isRunning = true
     for (let text = waiting.shift(); text !== undefined; text = waiting.shift()) {
-      pressed = 0
       await converse(text).catch((error: unknown) => say(describe(error)))
       status.clear()
+      pressed = 0
     }
     isRunning = false
     prompt()

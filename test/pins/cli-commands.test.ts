@@ -1,0 +1,57 @@
+import type { Command } from 'commander'
+import { expect, it } from 'vitest'
+import { exitCodes } from '../../src/cli/command-error.ts'
+import { createProgram } from '../../src/cli/program.ts'
+
+/** `send --message <text> …`, one line for each command, without what every command understands. */
+function describeCommand(command: Command, path = ''): string[] {
+  const name = `${path}${command.name()}`
+  const everywhere = ['--home <path>', '--json']
+  const flags = command.options.map(({ flags }) => flags).filter((flags) => !everywhere.includes(flags))
+  const values = command.registeredArguments.map((argument) =>
+    argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+  )
+  const line = [name, ...values, ...flags.map((flag) => `(${flag})`)].join(' ')
+  return [line, ...command.commands.flatMap((child) => describeCommand(child, `${name} `))]
+}
+
+const program = createProgram({ version: '0.0.0', homePath: '/home', run: async () => undefined })
+
+it('CLI-1 has these commands and flags', () => {
+  expect(program.commands.flatMap((command) => describeCommand(command)).sort()).toEqual([
+    'backup [path]',
+    'chat (-s, --session <session>) (--once)',
+    'context [session]',
+    'cost (--period <period>)',
+    'doctor (--network)',
+    'export (-s, --session <session>) (--all) (-o, --out <directory>)',
+    'history [session] (--full)',
+    'log (-s, --session <session>) (-f, --follow)',
+    'monitor (-w, --watch)',
+    'reset <target> (-y, --yes)',
+    'restore <path> (-y, --yes)',
+    'send (-m, --message <text>) (-s, --session <session>) (--from <sender>) (--source <source>) (--tier <tier>) (-a, --attach <file>) (--key <key>) (--no-wait)',
+    'serve (-p, --port <port>) (--host <address>)',
+    'sessions (--all)',
+    'setup',
+    'start (-p, --port <port>) (--host <address>) (-s, --session <session>)',
+    'status',
+    'stop [session]',
+    'token',
+    'token rotate',
+  ])
+})
+
+it('CLI-1 takes --home and --json before and after every command', () => {
+  for (const command of [program, ...program.commands]) {
+    expect(
+      command.options.map(({ long }) => long),
+      command.name(),
+    ).toEqual(expect.arrayContaining(['--home', '--json']))
+  }
+  expect(program.options.map(({ long }) => long).sort()).toEqual(['--home', '--json', '--version'])
+})
+
+it('CLI-1 ends with these codes', () => {
+  expect(exitCodes).toEqual({ fine: 0, failed: 1, usage: 2, unreachable: 3, interrupted: 130 })
+})
