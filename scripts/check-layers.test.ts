@@ -32,9 +32,7 @@ describe('checkLayers', () => {
       'src/protocol/event.ts': `import { z } from 'zod'\nimport { join } from 'node:path'`,
       'src/base/json.ts': `import { join } from 'node:path'\nimport type { Event } from '../protocol/event.ts'`,
     }
-    expect(findings(files)).toEqual([
-      'src/protocol/event.ts: imports node:path: protocol stands alone',
-    ])
+    expect(findings(files)).toEqual(['src/protocol/event.ts: imports node:path: protocol stands alone'])
   })
 
   it('finds a folder without a place, and an import that leaves src', () => {

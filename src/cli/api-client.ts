@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import { parseJson } from '../base/json.ts'
 import * as api from '../protocol/api.ts'
@@ -48,6 +49,12 @@ export function createApiClient(options: { url: string; credential: string }): A
 
   async function ask<T>(path: string, schema: z.ZodType<T>, body?: unknown, signal?: AbortSignal): Promise<T> {
     const response = await send(path, { body, signal })
+    if (response.statusCode === 429 && body === undefined) {
+      // Paging through a long log is faster than the limit allows.
+      response.resume()
+      await wait(Math.min(60, Number(response.headers['retry-after'] ?? 1)) * 1_000, undefined, signal && { signal })
+      return ask(path, schema, body, signal)
+    }
     const text = await readText(response, base)
     if (response.statusCode !== undefined && response.statusCode >= 400) throw refusal(response, text)
     const parsed = parseJson(text, schema)

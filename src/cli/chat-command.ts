@@ -1,7 +1,7 @@
 import { systemClock } from '../base/clock.ts'
 import { type ChatSession, openChatSession } from './chat-session.ts'
 import type { CommandContext, CommandHandler } from './command.ts'
-import { type ExitCode, exitCodes } from './command-error.ts'
+import { type ExitCode, exitCodes, interrupted } from './command-error.ts'
 import { type Connection, connect } from './connect.ts'
 import { jsonLines } from './json-lines.ts'
 import { hasColours } from './output.ts'
@@ -13,7 +13,7 @@ export interface ChatInput {
 
 export const chat: CommandHandler<ChatInput> = async (context, input) => {
   const { stdin, stdout, output } = context
-  const connection = await connect(context, { asksModel: true })
+  const connection = await connect(context)
   const session = openChatSession(context, { session: input.session, connection })
   try {
     if (!stdin.isTTY || !stdout.isTTY || input.once || input.json) return await pipe(context, session, input)
@@ -41,8 +41,10 @@ async function pipe(context: CommandContext, { partner }: ChatSession, input: Ch
     write: (text) => void context.stdout.write(text),
     partner,
     once: input.once === true,
+    signal: context.signal,
     ...(input.json && { onEvent: jsonLines(context) }),
   })
+  if (context.signal.aborted) throw interrupted()
   return isFine ? exitCodes.fine : exitCodes.failed
 }
 

@@ -24,7 +24,7 @@ export function openChatSession(
 
   async function reconnect(): Promise<void> {
     await connection.close()
-    connection = await connect(context, { asksModel: true })
+    connection = await connect(context)
   }
 
   const partner: ChatPartner = {

@@ -4,7 +4,7 @@ import type { Daemon, StartResult } from '../daemon/daemon.ts'
 import { readDaemonInfo } from '../daemon/daemon-info.ts'
 import { type ApiClient, createApiClient } from './api-client.ts'
 import type { CommandContext } from './command.ts'
-import { CommandError, exitCodes } from './command-error.ts'
+import { CommandError, exitCodes, interrupted } from './command-error.ts'
 
 /** A Familiar that answers, and how to let go of it. */
 export interface Connection {
@@ -15,8 +15,8 @@ export interface Connection {
 }
 
 export interface ConnectOptions {
-  /** A model will be asked: wait until those on this machine were looked for. */
-  asksModel?: boolean
+  /** The work ends by itself on Ctrl-C. Otherwise it is left where it is. */
+  endsOnAbort?: boolean
 }
 
 // Another short command may hold the home: it is gone in a moment.
@@ -24,7 +24,7 @@ const patienceMs = 5_000
 const pauseMs = 100
 
 /** The running daemon of this home or, where there is none, one inside this process. The same API either way. */
-export async function connect(context: CommandContext, options: ConnectOptions = {}): Promise<Connection> {
+export async function connect(context: CommandContext): Promise<Connection> {
   const { homePath: home, env, signal } = context
   const deadline = performance.now() + patienceMs
   for (;;) {
@@ -32,7 +32,7 @@ export async function connect(context: CommandContext, options: ConnectOptions =
     if (info) return { client: createApiClient(info), daemon: info, close: async () => undefined }
     const { startDaemon } = await import('../daemon/daemon.ts')
     const started = await startDaemon({ home, env, port: 0, host: '127.0.0.1' })
-    if (started.ok) return ownConnection(started.daemon, context, options)
+    if (started.ok) return ownConnection(started.daemon, context)
     if (started.reason !== 'locked') throw startFailure(started, home)
     if (performance.now() >= deadline) throw heldBy(started, home)
     await wait(pauseMs, undefined, { signal })
@@ -49,9 +49,10 @@ export async function withFamiliar<T>(
   options: ConnectOptions = {},
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
-    const connection = await connect(context, options)
+    const connection = await connect(context)
     try {
-      return await work(connection.client, connection)
+      const working = work(connection.client, connection)
+      return await (options.endsOnAbort ? working : Promise.race([working, untilAborted(context.signal)]))
     } catch (error) {
       if (!connection.daemon || attempt === 3 || context.signal.aborted || !isGone(error)) throw error
       await wait(pauseMs * attempt)
@@ -76,9 +77,8 @@ export function startFailure(failure: Extract<StartResult, { ok: false }>, home:
   }
 }
 
-async function ownConnection(daemon: Daemon, context: CommandContext, options: ConnectOptions): Promise<Connection> {
+async function ownConnection(daemon: Daemon, context: CommandContext): Promise<Connection> {
   await withdrawUnseenToken(daemon)
-  if (options.asksModel) await daemon.settled
   return {
     client: createApiClient(daemon),
     daemon: undefined,
@@ -107,6 +107,13 @@ function heldBy(holder: { pid: number | null }, home: string): CommandError {
     exitCode: exitCodes.unreachable,
     code: 'locked',
     hint: holder.pid === null ? 'Try again in a moment.' : `Try again in a moment, or end it: kill ${holder.pid}`,
+  })
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(interrupted())
+    signal.addEventListener('abort', () => reject(interrupted()), { once: true })
   })
 }
 

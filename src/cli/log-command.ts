@@ -1,7 +1,7 @@
 import type { HistoryEvent } from '../protocol/api.ts'
 import type { ApiClient } from './api-client.ts'
 import type { CommandHandler } from './command.ts'
-import { exitCodes } from './command-error.ts'
+import { CommandError, exitCodes } from './command-error.ts'
 import { connect } from './connect.ts'
 import { findSession } from './find-session.ts'
 import { historyPages } from './history-pages.ts'
@@ -53,7 +53,9 @@ async function follow(reader: LogReader & { signal: AbortSignal }): Promise<void
       if (Number.parseInt(cursor, 10) > seen) seen = await showNew({ ...reader, after: seen })
     }
   } catch (error) {
-    // Following has no other end than Ctrl-C: that is how it is meant.
     if (!signal.aborted) throw error
   }
+  // Ctrl-C is how following is meant to end.
+  if (!signal.aborted)
+    throw new CommandError('Familiar was stopped.', { exitCode: exitCodes.unreachable, code: 'unreachable' })
 }

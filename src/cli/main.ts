@@ -14,6 +14,7 @@ const defaultHome = resolveHome(env, homedir())
 const signals = listenForSignals(process)
 const output = createOutput({ stdout, stderr, env })
 let exitCode: ExitCode = exitCodes.fine
+let outputError: NodeJS.ErrnoException | undefined
 
 const run: RunCommand = async (load, input) => {
   const { home, ...rest } = input
@@ -23,11 +24,11 @@ const run: RunCommand = async (load, input) => {
   exitCode = (await handler(context, rest as never)) ?? exitCodes.fine
 }
 
-// Whoever reads us has left (`familiar log | head`): that is not an error of ours.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(exitCodes.fine)
-  throw error
+  // Whoever read us has left (`familiar log | head`): no error of ours. A full disk behind a redirection is one.
+  if (signals.readerLeft()) outputError ??= error
 })
+stderr.on('error', () => undefined)
 
 try {
   const program = createProgram({ version: packageFile.version, homePath: defaultHome, run })
@@ -38,6 +39,7 @@ try {
 }
 // The last words must have left before the process does; whatever still holds it open has no say.
 await new Promise((written) => stdout.write('', written))
+if (outputError) exitCode = outputError.code === 'EPIPE' ? exitCodes.fine : exitCodes.failed
 process.exit(exitCode)
 
 function endWith(error: unknown): ExitCode {

@@ -1,39 +1,44 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { MonitorReply } from '../protocol/api.ts'
+import type { ApiClient } from './api-client.ts'
 import type { CommandContext, CommandHandler } from './command.ts'
 import { CommandError, exitCodes } from './command-error.ts'
-import { withFamiliar } from './connect.ts'
+import { type Connection, withFamiliar } from './connect.ts'
 import { formatCount, formatDuration } from './format.ts'
 
 const lookEveryMs = 500
 
-export const monitor: CommandHandler<{ watch?: boolean }> = async (context, input) =>
-  withFamiliar(context, async (client, { daemon }) => {
-    if (!input.watch) {
-      show(context, await client.monitor(), input.json === true)
-      return undefined
+export const monitor: CommandHandler<{ watch?: boolean }> = async (context, input) => {
+  if (input.watch)
+    return withFamiliar(context, (...familiar) => watch(context, ...familiar, input.json), { endsOnAbort: true })
+  show(context, await withFamiliar(context, (client) => client.monitor()), input.json)
+  return undefined
+}
+
+async function watch(context: CommandContext, client: ApiClient, { daemon }: Connection, json: boolean | undefined) {
+  const { stdout, signal } = context
+  if (!daemon) throw nothingToWatch()
+  let shown = ''
+  while (!signal.aborted) {
+    const reply = await client.monitor()
+    // On a terminal the times run on; a pipe is told only of changes.
+    const state = stdout.isTTY
+      ? describeMonitor(reply, Date.now()).join('\n')
+      : JSON.stringify({ ...reply, updated_at: '' })
+    if (state !== shown) {
+      if (stdout.isTTY && !json) stdout.write(clearScreen)
+      show(context, reply, json)
     }
-    if (!daemon) throw nothingToWatch()
-    let shown = ''
-    while (!context.signal.aborted) {
-      const reply = await client.monitor()
-      const lines = describeMonitor(reply, Date.now())
-      // On a terminal the times run on; a pipe is told only of changes.
-      const state = context.stdout.isTTY ? lines.join('\n') : JSON.stringify({ ...reply, updated_at: '' })
-      if (state !== shown) {
-        if (context.stdout.isTTY && !input.json) context.stdout.write(clearScreen)
-        show(context, reply, input.json === true)
-      }
-      shown = state
-      await wait(lookEveryMs, undefined, { signal: context.signal }).catch(() => undefined)
-    }
-    // Watching has no other end than Ctrl-C: that is how it is meant.
-    return exitCodes.fine
-  })
+    shown = state
+    await wait(lookEveryMs, undefined, { signal }).catch(() => undefined)
+  }
+  // Watching has no other end than Ctrl-C: that is how it is meant.
+  return exitCodes.fine
+}
 
 const clearScreen = '\u001b[H\u001b[2J'
 
-function show({ output }: CommandContext, reply: MonitorReply, json: boolean): void {
+function show({ output }: CommandContext, reply: MonitorReply, json: boolean | undefined): void {
   if (json) output.printJson(reply)
   else for (const line of describeMonitor(reply, Date.now())) output.print(line)
 }

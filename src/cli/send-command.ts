@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { addAbortSignal } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../base/clock.ts'
 import { createStatusLine } from '../channels/terminal/status-line.ts'
@@ -22,20 +23,30 @@ export interface SendInput {
 }
 
 export const send: CommandHandler<SendInput> = async (context, input) => {
+  const { output, signal } = context
   const request = await toRequest(context, input)
-  if (!input.wait)
+  if (!input.wait) {
     return withFamiliar(context, (client, connection) => leave(context, client, connection, request, input.json))
-  const reply = await withFamiliar(context, (client) => ask(context, client, request), { asksModel: true })
-  if (input.json) context.output.printJson(reply)
-  else printReply(context, reply)
-  if (context.signal.aborted) throw interrupted()
-  return reply.outcome === 'completed' || reply.outcome === 'question' ? exitCodes.fine : exitCodes.failed
+  }
+  const outcome = await withFamiliar(
+    context,
+    async (client) => {
+      const reply = await ask(context, client, request)
+      // At once: letting go of Familiar may take a moment, where it still works for another command.
+      if (input.json) output.printJson(reply)
+      else printReply(context, reply)
+      return reply.outcome
+    },
+    { endsOnAbort: true },
+  )
+  if (signal.aborted) throw interrupted()
+  return outcome === 'completed' || outcome === 'question' ? exitCodes.fine : exitCodes.failed
 }
 
 async function toRequest(context: CommandContext, input: SendInput): Promise<MessageRequestInput> {
   if (input.message === undefined)
     throw usageError('There is no message.', 'Give one with -m "TEXT", or -m - to read it.')
-  const message = input.message === '-' ? await readAll(context.stdin) : input.message
+  const message = input.message === '-' ? await readAll(context) : input.message
   if (message.trim() === '' && !input.attach) throw usageError('The message is empty.', 'Give one with -m "TEXT".')
   return {
     message,
@@ -127,8 +138,8 @@ async function attachmentLimit({ homePath, env }: CommandContext): Promise<numbe
   return loaded.ok ? loaded.config.http.maxAttachmentBytes : 20_000_000
 }
 
-async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+async function readAll({ stdin, signal }: CommandContext): Promise<string> {
   const chunks: Buffer[] = []
-  for await (const chunk of stream) chunks.push(Buffer.from(chunk))
+  for await (const chunk of addAbortSignal(signal, stdin)) chunks.push(Buffer.from(chunk))
   return Buffer.concat(chunks).toString()
 }

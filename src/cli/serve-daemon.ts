@@ -25,15 +25,15 @@ export async function serveDaemon(
   const port = await nextFreePort(started.message, input.host ?? '127.0.0.1')
   if (port === undefined || !context.stdin.isTTY || !context.stderr.isTTY) throw portTaken(started.message, port)
   output.note(started.message)
-  if (!(await confirm(context, `Use port ${port} instead?`, { byDefault: true }))) throw portTaken(started.message, port)
+  if (!(await confirm(context, `Use port ${port} instead?`, { byDefault: true })))
+    throw portTaken(started.message, port)
   return serveDaemon(context, { ...input, port }, writeLine)
 }
 
 /** Says what runs where. The token, where one was just made, is shown here and nowhere else. */
 export async function announce({ output, homePath }: CommandContext, daemon: Daemon, json: boolean): Promise<void> {
-  const { url, newToken, recovered, warnings, settled } = daemon
+  const { url, newToken, recovered, warnings } = daemon
   if (!json) output.print(`${output.style('bold', `Familiar ${version}`)} serves on ${output.style('cyan', url)}`)
-  await settled
   for (const warning of warnings) output.note(`${output.style('yellow', 'Warning:')} ${warning}`)
   const token = newToken ?? null
   if (json) return output.printJson({ url, home: homePath, model: daemon.model(), pid: process.pid, token, recovered })

@@ -7,7 +7,6 @@ export const status: CommandHandler<object> = async (context, input) => {
   const [reply, daemon] = await withFamiliar(
     context,
     async (client, connection) => [await client.status(), connection.daemon] as const,
-    { asksModel: true },
   )
   const address = daemon ? { pid: daemon.pid, url: daemon.url } : null
   if (input.json) {

@@ -58,8 +58,6 @@ export interface Daemon {
   recovered: { resumedTurns: number; queuedMessages: number; uncleanStop: boolean }
   /** Reads the config again. A broken one changes nothing and is told. */
   reload(): Promise<ConfigProblem[]>
-  /** Settles once local model servers were looked for. */
-  settled: Promise<void>
   /** Finishes the running step (cut off after `graceMs`) and lets go of everything. Safe to call twice. */
   close(graceMs?: number): Promise<void>
 }
@@ -136,7 +134,7 @@ async function assemble(
   const ids = createIds(clock)
   const models = createModelSet({ ids, addSecret: redactor.add })
   closers.push(models.close)
-  models.use(config)
+  await models.use(config, loaded.environment)
 
   const tokens = createAccessTokens({ database, clock, ids })
   const owner = await tokens.ensureOwner('owner')
@@ -173,7 +171,10 @@ async function assemble(
   // The port is taken before anything runs, and what an earlier run left stands in line before what comes in now.
   const recovery = Promise.withResolvers<void>()
   const http = createHttpApp({
-    conversations: { ...conversations, submit: (inbound) => recovery.promise.then(() => conversations.submit(inbound)) },
+    conversations: {
+      ...conversations,
+      submit: (inbound) => recovery.promise.then(() => conversations.submit(inbound)),
+    },
     tokens: {
       verify: async (token) =>
         // Hashes are compared, so that the time it takes tells nothing of the credential.
@@ -204,10 +205,7 @@ async function assemble(
   await writeDaemonInfo(home, { url: server.url, credential })
   const recovered = await conversations.recover()
   recovery.resolve()
-  const settled = models.discover(config, loaded.environment).then((found) => {
-    if (found) logger.info('a model was found', { model: models.route('primary')[0]?.info.id })
-  })
-  logger.info('ready', { url: server.url, ...recovered })
+  logger.info('ready', { url: server.url, model: models.route('primary')[0]?.info.id, ...recovered })
 
   let closing: Promise<void> | undefined
   return {
@@ -221,20 +219,17 @@ async function assemble(
     credential,
     warnings: loaded.warnings,
     recovered: { ...recovered, uncleanStop: database.recoveredFromUncleanStop },
-    settled,
     async reload() {
       const again = loadConfig({ home, env, flags: flagsOf(options) })
       if (!again.ok) return again.problems
       config = again.config
-      models.use(config)
+      await models.use(config, again.environment)
       logger.setLevel(config.log.level)
-      await models.discover(config, again.environment)
       logger.info('the config was read again')
       return []
     },
     close(graceMs = 10_000) {
       closing ??= (async () => {
-        await settled
         await conversations.close(graceMs)
         await closeAll()
       })()

@@ -8,11 +8,13 @@ import { createModels, providerHosts } from '../models/models-from-config.ts'
 import { createOfflineModel } from '../models/offline/offline-model.ts'
 import type { Config } from './config/config.ts'
 
-/** The models in use. They change when the config is read again, or when a server is found; callers keep this object. */
+/** The models in use. They change when the config is read again; callers keep this object. */
 export interface ModelSet extends Models {
-  use(config: Config): void
-  /** With no provider configured: looks for keys in the environment and servers on this machine. True where one was found. */
-  discover(config: Config, environment: Record<string, string | undefined>): Promise<boolean>
+  /**
+   * Takes the providers that the config names; where it names none, those whose key is in the environment and the model
+   * servers that answer on this machine, which takes a third of a second at most.
+   */
+  use(config: Config, environment: Record<string, string | undefined>): Promise<void>
   close(): Promise<void>
 }
 
@@ -33,21 +35,21 @@ export function createModelSet(dependencies: { ids: Ids; addSecret(secret: strin
     current = createModels({ providers, routes: config.routes, offline, fetch: openFetch(hosts) })
   }
 
+  async function discover(environment: Record<string, string | undefined>): Promise<ProviderSettings[]> {
+    const probe = createGuardedFetch({ allowedHosts: localServers })
+    try {
+      return await discoverProviders({ env: environment, fetch: probe })
+    } finally {
+      await probe.close()
+    }
+  }
+
   return {
     route: (purpose, source) => current.route(purpose, source),
     byId: (id) => current.byId(id),
     list: () => current.list(),
-    use: (config) => build(config.providers, config),
-    async discover(config, environment) {
-      if (config.providers.length > 0) return false
-      const probe = createGuardedFetch({ allowedHosts: localServers })
-      try {
-        const found = await discoverProviders({ env: environment, fetch: probe })
-        if (found.length > 0) build(found, config)
-        return found.length > 0
-      } finally {
-        await probe.close()
-      }
+    async use(config, environment) {
+      build(config.providers.length > 0 ? config.providers : await discover(environment), config)
     },
     async close() {
       await Promise.all([...opened].map((guarded) => guarded.close()))

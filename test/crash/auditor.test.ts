@@ -229,6 +229,15 @@ describe('SESS-3 SESS-5 the auditor', () => {
     expect(kindsOf(audit({ ...sound, requests: 5, crashes: [3] }))).toEqual(['wrong ledger'])
   })
 
+  test('takes a file that was never made, or never filled, for an empty one', () => {
+    const empty = { ...sound, messages: [], sideEffects: [], requests: 0 }
+    const databasePath = join(folder, 'nothing.db')
+    expect(audit({ ...empty, databasePath })).toEqual([])
+    writeFileSync(databasePath, '')
+    expect(audit({ ...empty, databasePath })).toEqual([])
+    expect(kindsOf(audit({ ...sound, databasePath }))).toEqual(finding('lost message'))
+  })
+
   test('takes what waits in the file of a dead daemon for no loss', () => {
     damage(
       "update inbox set state = 'running' where id = 'message-2'",

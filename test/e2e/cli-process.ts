@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -86,9 +86,22 @@ export async function serveFamiliar(
   return { ...daemon, url }
 }
 
+/** util-linux's `script`, which gives a command a terminal. */
+export const canOpenTerminal = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
+
+/** Starts one command as if typed at a terminal; what is typed then goes to its standard input. */
+export function startAtTerminal(args: string[], options: CommandOptions): RunningCommand {
+  const command = [process.execPath, main, ...args].map((word) => `'${word}'`).join(' ')
+  return start(['script', '--quiet', '--flush', '--return', '--command', command, '/dev/null'], options)
+}
+
 /** Starts one command. Without `input` its standard input stays open. */
 export function startFamiliar(args: string[], options: CommandOptions): RunningCommand {
-  const child = spawn(process.execPath, [main, ...args], { env: scrubbedEnvironment(options), stdio: 'pipe' })
+  return start([process.execPath, main, ...args], options)
+}
+
+function start([file = '', ...args]: string[], options: CommandOptions): RunningCommand {
+  const child = spawn(file, args, { env: scrubbedEnvironment(options), stdio: 'pipe' })
   let stdout = ''
   let stderr = ''
   let isOver = false

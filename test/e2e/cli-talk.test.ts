@@ -105,6 +105,19 @@ it('LOOP-8 stops its own turn on Ctrl-C and leaves with 130', async () => {
   expect((await familiar(['log'], { home, env })).stdout).toMatch(/turn_ended +stopped/)
 })
 
+it('CLI-1 leaves with 130 on Ctrl-C while it reads, or chats through a pipe', async () => {
+  const { model, home, env } = await startModel([{ hang: true }])
+  const reading = startFamiliar(['send', '-m', '-'], { home, env })
+  const chatting = startFamiliar(['chat'], { home, env })
+  chatting.child.stdin.write('Think for ever\n')
+  await model.until(() => model.stats().requests === 1)
+  reading.child.kill('SIGINT')
+  chatting.child.kill('SIGINT')
+  expect(await reading.ended).toMatchObject({ code: 130, stdout: '', stderr: '' })
+  expect(await chatting.ended).toMatchObject({ code: 130, stderr: '' })
+  expect((await familiar(['log'], { home, env })).stdout).toMatch(/turn_ended +stopped/)
+})
+
 it('SESS-5 keeps a message whose daemon is killed in the middle, and its sender still gets the reply', async () => {
   const { model, home, env } = await startModel([{ hang: true }, { text: 'Here I am again.' }])
   const daemon = await serveFamiliar({ home, env })
@@ -131,4 +144,22 @@ it('SESS-5 goes on after kill -9 with the turn that was under way', async () => 
   await model.until(() => model.stats().requests === 2)
   const following = startFamiliar(['log', '--follow'], { home, env })
   await following.untilShows(/turn_ended +completed: It is done\./)
+})
+
+it('SESS-5 goes on elsewhere when the command that Familiar ran in has ended', async () => {
+  const begun = Promise.withResolvers<void>()
+  let calls = 0
+  const { model, home, env } = await startModel(async ({ lastUserText }) => {
+    if (lastUserText.includes('quick')) return begun.promise.then(() => ({ text: 'Done.' }))
+    calls += 1
+    return calls === 1 ? { hang: true } : { text: 'Late, but here.' }
+  })
+  const host = startFamiliar(['send', '-m', 'quick one', '--session', 'host'], { home, env })
+  await model.until(() => model.stats().requests === 1)
+  const guest = startFamiliar(['send', '-m', 'long one', '--session', 'guest'], { home, env })
+  await model.until(() => model.stats().requests === 2)
+  begun.resolve()
+  expect(await host.ended).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(await guest.ended).toMatchObject({ code: 0, stdout: 'Late, but here.\n', stderr: '' })
+  expect(model.stats()).toMatchObject({ requests: 3, rejected: 0 })
 })

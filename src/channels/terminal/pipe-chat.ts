@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { toDisplayText } from '../../base/text.ts'
 import type { StreamedEvent, TurnOutcome } from '../../protocol/event.ts'
 import type { ChatPartner } from './chat-partner.ts'
@@ -8,17 +9,24 @@ import type { ChatPartner } from './chat-partner.ts'
  * are written. True where every turn came to a good end.
  */
 export async function runPipeChat(options: {
-  input: NodeJS.ReadableStream
+  input: Readable
   write(text: string): void
   partner: ChatPartner
   /** All of the input is one message. */
   once: boolean
   /** Told every event, in place of writing the replies. */
   onEvent?: (event: StreamedEvent) => void
+  /** Stops the running turn and reads no further. */
+  signal: AbortSignal
 }): Promise<boolean> {
-  const { input, write, partner, once, onEvent } = options
+  const { input, write, partner, once, onEvent, signal } = options
+  signal.addEventListener('abort', () => void partner.stop().catch(() => undefined), { once: true })
   let isFine = true
-  for await (const text of once ? wholeOf(input) : createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+  const texts = once
+    ? wholeOf(addAbortSignal(signal, input))
+    : createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY, signal })
+  for await (const text of texts) {
+    if (signal.aborted) break
     if (text.trim() === '') continue
     for await (const streamed of partner.say(text)) {
       onEvent?.(streamed)
@@ -34,7 +42,7 @@ function isGood(outcome: TurnOutcome): boolean {
   return outcome === 'completed' || outcome === 'question'
 }
 
-async function* wholeOf(input: NodeJS.ReadableStream): AsyncGenerator<string> {
+async function* wholeOf(input: Readable): AsyncGenerator<string> {
   const chunks: Buffer[] = []
   for await (const chunk of input) chunks.push(Buffer.from(chunk))
   yield Buffer.concat(chunks).toString()

@@ -17,8 +17,7 @@ type SoundConfig = Extract<LoadedConfig, { ok: true }>
 export async function checkRoutes({ config, environment }: SoundConfig): Promise<Finding[]> {
   const models = createModelSet({ ids: createIds(systemClock()), addSecret: () => undefined })
   try {
-    models.use(config)
-    await models.discover(config, environment)
+    await models.use(config, environment)
     const byPurpose = purposes.map((purpose) => [purpose, models.route(purpose)] as const)
     const bySource = Object.keys(config.routes.sources).map(
       (source) => [`source ${source}`, models.route('primary', source)] as const,

@@ -32,9 +32,6 @@ export async function copyDatabase(options: {
     await syncDirectory(dirname(targetPath))
   } catch (cause) {
     await removePartial(partialPath).catch(() => {})
-    if ((cause as NodeJS.ErrnoException).code === 'ENOSPC') {
-      throw new FamiliarError('storage_full', `The disk is full: ${targetPath} was not written.`, { cause })
-    }
     throw toStorageError(cause, targetPath)
   }
 }
@@ -60,13 +57,13 @@ async function copyPages(
   }
 }
 
-// The copy says of itself that it has a write-ahead log. Without that it is one file that can be carried anywhere.
-function makeSelfContained(path: string): void {
-  const copy = new DatabaseSync(path)
+/** A database that says of itself that it has a write-ahead log becomes one durable file that can be carried anywhere. */
+export function makeSelfContained(path: string): void {
+  const raw = new DatabaseSync(path)
   try {
-    copy.exec('pragma journal_mode = delete')
+    raw.exec('pragma journal_mode = delete')
   } finally {
-    copy.close()
+    raw.close()
   }
   const file = openSync(path, 'r+')
   try {

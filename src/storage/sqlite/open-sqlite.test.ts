@@ -21,6 +21,7 @@ import {
   seed,
   temporaryDirectory,
 } from '../../../test/contract/storage-support.ts'
+import type { SqliteDatabase } from './open-sqlite.ts'
 
 describe('settings', () => {
   test.each([
@@ -37,7 +38,7 @@ describe('settings', () => {
     ['mmap_size', 0],
   ])('SEC-20 the writer has %s = %s', async (name, value) => {
     using directory = temporaryDirectory()
-    const database = await openIn(directory.path)
+    const database = await openTwice(directory.path)
     const rows = await database.write((writer) => sql`pragma ${sql.raw(name)}`.execute(writer))
     expect(Object.values(rows.rows[0] ?? {})).toEqual([value])
     await database.close()
@@ -52,7 +53,7 @@ describe('settings', () => {
     ['mmap_size', 0],
   ])('SEC-20 the reader has %s = %s', async (name, value) => {
     using directory = temporaryDirectory()
-    const database = await openIn(directory.path)
+    const database = await openTwice(directory.path)
     const rows = await sql`pragma ${sql.raw(name)}`.execute(database.read)
     expect(Object.values(rows.rows[0] ?? {})).toEqual([value])
     await database.close()
@@ -187,6 +188,12 @@ describe('the stop before', () => {
     await expect(openIn(directory.path)).rejects.toThrow(/is damaged.*familiar restore .*a-new\.db$/)
   })
 })
+
+/** As every start but the first finds it: nothing to migrate. */
+async function openTwice(directory: string): Promise<SqliteDatabase> {
+  await (await openIn(directory)).close()
+  return openIn(directory)
+}
 
 function overwrite(path: string, where: number, length: number): void {
   const bytes = readFileSync(path)

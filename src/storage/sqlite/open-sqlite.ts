@@ -63,6 +63,7 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteData
   } catch (error) {
     writer.raw.close()
     if (meansDamage(error)) throw damaged(path, snapshotDirectory, [(error as Error).message])
+    if (!unclean) markCleanStop(path)
     throw toStorageError(error, path)
   }
 }

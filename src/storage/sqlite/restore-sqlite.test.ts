@@ -1,5 +1,5 @@
-import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { appendEvent, eventNumbers, openIn, seed, temporaryDirectory } from '../../../test/contract/storage-support.ts'
@@ -38,6 +38,7 @@ describe('restore', () => {
   test('STORE-4 SEC-20 puts the backup in place, keeps the old database aside and the backup where it is', async () => {
     using directory = temporaryDirectory()
     await databaseAndBackup(directory.path)
+    chmodSync(join(directory.path, 'backup.db'), 0o644)
     const { keptAside = '' } = await restore(directory.path)
     expect(keptAside).toMatch(/familiar\.db\.before-restore-\d{4}-\d\d-\d\dT[\d-]+\.\d{3}Z$/)
     expect(await eventsIn(keptAside)).toEqual([1, 2])
@@ -63,10 +64,36 @@ describe('restore', () => {
     }
     await database.close()
     const { keptAside = '' } = await restore(crashed.path)
+    expect(existsSync(`${keptAside}-wal`)).toBe(false)
     expect(await eventsIn(keptAside)).toEqual([1, 2, 3])
     const restored = await openIn(crashed.path)
     expect(await eventNumbers(restored)).toEqual([1])
     await restored.close()
+  })
+
+  test('STORE-4 a log that cannot be folded in moves aside with its database', async () => {
+    using directory = temporaryDirectory()
+    await databaseAndBackup(directory.path)
+    const path = join(directory.path, 'familiar.db')
+    const onlooker = new DatabaseSync(path)
+    onlooker.exec("begin; insert into session_events values ('session', 3, 'test', null, 1, '{}'); commit")
+    const { keptAside = '' } = await restore(directory.path)
+    expect([existsSync(`${path}-wal`), existsSync(`${keptAside}-wal`)]).toEqual([false, true])
+    expect(await eventsIn(path)).toEqual([1])
+    onlooker.close()
+  })
+
+  test('STORE-4 a plain copy of the database file, made while Familiar was stopped, is a backup too', async () => {
+    using directory = temporaryDirectory()
+    await databaseAndBackup(directory.path)
+    const backupPath = join(directory.path, 'by-hand.db')
+    cpSync(join(directory.path, 'familiar.db'), backupPath)
+    const before = readFileSync(backupPath)
+    const { keptAside = '' } = await restore(directory.path, { backupPath })
+    const expected = ['backup.db', 'by-hand.db', 'familiar.db', basename(keptAside)]
+    expect(readdirSync(directory.path).toSorted()).toEqual(expected.toSorted())
+    expect(readFileSync(backupPath).equals(before)).toBe(true)
+    expect(await eventsIn(join(directory.path, 'familiar.db'))).toEqual([1, 2])
   })
 
   test('STORE-4 a database too damaged to open is kept aside with its log', async () => {

@@ -7,10 +7,11 @@ import { syncDirectory } from '../../base/safe-file.ts'
 import { FamiliarError } from '../../protocol/error.ts'
 import { allMigrations } from '../migrations/all-migrations.ts'
 import type { Migration } from '../migrations/migration.ts'
+import { makeSelfContained } from './copy-database.ts'
 import { inspectFile } from './inspect-file.ts'
 import { planSqliteMigrations } from './migrate-sqlite.ts'
 import { createSqliteConnection } from './sqlite-connection.ts'
-import { meansDamage } from './sqlite-error.ts'
+import { meansDamage, toStorageError } from './sqlite-error.ts'
 import { timeForFileName } from './sqlite-files.ts'
 
 export interface RestoreSqliteOptions {
@@ -40,17 +41,14 @@ export async function restoreSqlite(options: RestoreSqliteOptions): Promise<{ ke
     await syncDirectory(dirname(databasePath))
     return { keptAside }
   } catch (error) {
-    for (const suffix of ['', '-wal', '-shm']) await rm(`${incoming}${suffix}`, { force: true })
-    throw error
+    for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(`${incoming}${suffix}`, { force: true })
+    throw toStorageError(error, databasePath)
   }
 }
 
 async function copyDurably(from: string, to: string): Promise<void> {
   await rm(to, { force: true })
-  await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE).catch((cause) => {
-    if (cause.code !== 'ENOSPC') throw cause
-    throw new FamiliarError('storage_full', 'The disk is full: nothing was restored.', { cause })
-  })
+  await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
   await chmod(to, 0o600)
   const file = await open(to, 'r+')
   try {
@@ -62,13 +60,14 @@ async function copyDurably(from: string, to: string): Promise<void> {
 
 async function checkBackup(path: string, backupPath: string, migrations: readonly Migration[]): Promise<void> {
   try {
-    const raw = new DatabaseSync(path, { readOnly: true })
+    const raw = new DatabaseSync(path)
     try {
       const { isEmpty } = await planSqliteMigrations(createSqliteConnection(raw, path), backupPath, migrations)
       if (isEmpty) throw new FamiliarError('bad_request', `${backupPath} is empty.`)
     } finally {
       raw.close()
     }
+    makeSelfContained(path)
     const problems = await inspectFile(path, 'full')
     if (problems.length > 0) throw notSound(backupPath, problems[0])
   } catch (cause) {

@@ -11,8 +11,11 @@ const notADatabase = 26
 const uniqueConstraint = 2067
 const primaryKeyConstraint = 1555
 
-/** What SQLite threw, as a failure that callers can act on. What has no meaning to them passes unchanged. */
+/** What SQLite or the disk threw, as a failure that callers can act on. What has no meaning to them passes unchanged. */
 export function toStorageError(error: unknown, databasePath: string): unknown {
+  if (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
+    return storageFull(error)
+  }
   const extendedCode = sqliteCode(error)
   if (extendedCode === undefined) return error
   const cause = error

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { eventFromRow, type LoggedEvent } from '../../../src/sessions/session-event.ts'
 import type {
@@ -24,8 +25,11 @@ export interface Recorded {
   totals: CostTotalRow[]
 }
 
+/** A file that a first start had not made, or not filled, when it was killed holds nothing. */
 export function readRecorded(path: string): Recorded {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  const database = existsSync(path)
+    ? new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+    : new DatabaseSync(':memory:')
   try {
     // One snapshot of it all, though a daemon may be at work on it.
     database.exec('begin')
@@ -37,29 +41,34 @@ export function readRecorded(path: string): Recorded {
 
 function read(database: DatabaseSync): Recorded {
   // The rows are those of the program's own migrations; the type says what they hold.
-  const rows = <Row>(sql: string): Row[] => database.prepare(sql).all() as unknown as Row[]
-  const eventRows = rows<SessionEventRow>('select * from session_events order by session_id, seq')
+  const all = <Row>(sql: string): Row[] => database.prepare(sql).all() as unknown as Row[]
+  const tables = new Set(
+    all<{ name: string }>("select name from sqlite_schema where type = 'table'").map((row) => row.name),
+  )
+  const rows = <Row>(table: string, order = ''): Row[] =>
+    tables.has(table) ? all(`select * from ${table} ${order}`) : []
+  const eventRows = rows<SessionEventRow>('session_events', 'order by session_id, seq')
   const bySession = Map.groupBy(eventRows, (row) => row.session_id)
   const readable = new Map(eventRows.map((row) => [row, eventFromRow(row)]))
   const eventsOf = (own: SessionEventRow[]) =>
-    own.map((row) => readable.get(row)).filter((event): event is LoggedEvent => event !== undefined)
+    own.map((row) => readable.get(row)).filter((event) => event !== undefined)
   return {
-    integrity: rows<{ integrity_check: string }>('pragma integrity_check')
+    integrity: all<{ integrity_check: string }>('pragma integrity_check')
       .map((row) => row.integrity_check)
       .filter((line) => line !== 'ok'),
-    brokenReferences: rows<{ table: string; rowid: number; parent: string }>('pragma foreign_key_check').map(
+    brokenReferences: all<{ table: string; rowid: number; parent: string }>('pragma foreign_key_check').map(
       (row) => `${row.table} row ${row.rowid} has no ${row.parent}`,
     ),
-    inbox: rows('select * from inbox order by received_at, id'),
-    sessions: rows('select * from sessions'),
+    inbox: rows('inbox', 'order by received_at, id'),
+    sessions: rows('sessions'),
     places: new Map([...bySession].map(([sessionId, own]) => [sessionId, own.map((row) => row.seq)])),
     events: new Map([...bySession].map(([sessionId, own]) => [sessionId, eventsOf(own)])),
     damagedEvents: eventRows
       .filter((row) => !readable.get(row))
       .map((row) => `${row.session_id} ${row.seq} ${row.type}`),
-    snapshots: rows('select * from session_snapshots'),
-    ledger: rows('select * from cost_ledger order by at, id'),
-    totals: rows('select * from cost_totals'),
+    snapshots: rows('session_snapshots'),
+    ledger: rows('cost_ledger', 'order by at, id'),
+    totals: rows('cost_totals'),
   }
 }
 

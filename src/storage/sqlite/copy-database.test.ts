@@ -1,0 +1,25 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { appendEvent, numbers, openIn, seed, temporaryDirectory } from '../../../test/contract/storage-support.ts'
+
+test('STORE-4 commits do not make a running copy start again', async () => {
+  using directory = temporaryDirectory()
+  const database = await openIn(directory.path)
+  await seed(database)
+  await database.write(async (writer) => {
+    for (const seq of numbers(1, 80)) await appendEvent(writer, seq, 'x'.repeat(200_000))
+  })
+  const steps: number[] = []
+  let copying = true
+  const copy = database
+    .backup(join(directory.path, 'copy.db'), (done) => steps.push(done))
+    .finally(() => {
+      copying = false
+    })
+  for (let seq = 81; copying; seq += 1) await database.write((writer) => appendEvent(writer, seq, 'x'.repeat(5000)))
+  await copy
+  await database.close()
+  expect(steps.length).toBeGreaterThan(4)
+  // A copy that starts again goes back in its count.
+  expect(steps).toEqual(steps.toSorted((a, b) => a - b))
+})
