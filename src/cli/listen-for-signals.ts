@@ -15,15 +15,25 @@ export interface Signals {
   readerLeft(): boolean
 }
 
-/** The first Ctrl-C (or SIGTERM, or the terminal closing) asks the command to end; the second one does not ask. */
-export function listenForSignals(source: SignalSource): Signals {
+/** A person's second Ctrl-C comes later than this; the same one passed on by a parent process comes sooner. */
+const sameSignalMs = 300
+
+/**
+ * The first Ctrl-C (or SIGTERM, or the terminal closing) asks the command to end; a second Ctrl-C does not ask. A second
+ * SIGTERM is only the first one again: service managers send it to every process of a group, and launchers pass it on.
+ */
+export function listenForSignals(source: SignalSource, now: () => number = () => performance.now()): Signals {
   const controller = new AbortController()
   let hangUp: (() => void) | undefined
+  let askedAt = 0
   const end = () => {
-    if (controller.signal.aborted) source.exit(exitCodes.interrupted)
+    if (!controller.signal.aborted) askedAt = now()
     controller.abort()
   }
-  source.on('SIGINT', end)
+  source.on('SIGINT', () => {
+    if (controller.signal.aborted && now() - askedAt > sameSignalMs) source.exit(exitCodes.interrupted)
+    end()
+  })
   source.on('SIGTERM', end)
   source.on('SIGHUP', () => (hangUp ?? end)())
   return {

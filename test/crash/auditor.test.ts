@@ -150,10 +150,10 @@ describe('SESS-3 SESS-5 the auditor', () => {
       'delete from session_snapshots',
     )
     expect(kindsOf(audit(sound))).toEqual(['idle repair'])
-    expect(audit({ ...sound, crashes: [5] })).toEqual([])
-    expect(audit({ ...sound, crashes: [5], sideEffects: [] })).toEqual([])
+    expect(audit({ ...sound, interruptions: [5] })).toEqual([])
+    expect(audit({ ...sound, interruptions: [5], sideEffects: [] })).toEqual([])
     damage("update session_events set data = replace(data, 'at-most-once', 'idempotent') where type = 'tool_started'")
-    expect(kindsOf(audit({ ...sound, crashes: [5] }))).toEqual(['idle repair'])
+    expect(kindsOf(audit({ ...sound, interruptions: [5] }))).toEqual(['idle repair'])
   })
 
   test('finds a tool that failed for another reason', () => {
@@ -223,10 +223,10 @@ describe('SESS-3 SESS-5 the auditor', () => {
          from cost_ledger where id = '1'`,
     )
     expect(kindsOf(audit({ ...sound, requests: 5 }))).toEqual(['needless call'])
-    expect(audit({ ...sound, requests: 5, crashes: [3] })).toEqual([])
-    expect(kindsOf(audit({ ...sound, requests: 5, crashes: [9] }))).toEqual(['needless call'])
+    expect(audit({ ...sound, requests: 5, interruptions: [3] })).toEqual([])
+    expect(kindsOf(audit({ ...sound, requests: 5, interruptions: [9] }))).toEqual(['needless call'])
     damage("update cost_ledger set state = 'settled' where id = '5'")
-    expect(kindsOf(audit({ ...sound, requests: 5, crashes: [3] }))).toEqual(['wrong ledger'])
+    expect(kindsOf(audit({ ...sound, requests: 5, interruptions: [3] }))).toEqual(['wrong ledger'])
   })
 
   test('takes a file that was never made, or never filled, for an empty one', () => {

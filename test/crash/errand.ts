@@ -11,21 +11,26 @@ export interface Errand {
   asks: boolean
   /** Ends with a reply that fills the window, so that the session is compacted. */
   fills: boolean
+  /** Characters that say nothing and need room on the disk. */
+  padding: number
 }
 
-export function errand(number: number, plan: { rounds?: string; asks?: boolean; fills?: boolean } = {}): Errand {
-  const { rounds = '', asks = false, fills = false } = plan
-  return { token: `errand-${String(number).padStart(4, '0')}`, rounds: roundsFrom(rounds), asks, fills }
+type Plan = { rounds?: string } & Partial<Pick<Errand, 'asks' | 'fills' | 'padding'>>
+
+export function errand(number: number, plan: Plan = {}): Errand {
+  const { rounds = '', asks = false, fills = false, padding = 0 } = plan
+  return { token: `errand-${String(number).padStart(4, '0')}`, rounds: roundsFrom(rounds), asks, fills, padding }
 }
 
-export function textOfErrand({ token, rounds, asks, fills }: Errand): string {
+export function textOfErrand({ token, rounds, asks, fills, padding }: Errand): string {
   const ending = [asks && ' ask', fills && ' fill'].filter(Boolean).join('')
-  return `${token} [${rounds.map((tools) => tools.join(',')).join('|')}]${ending}.`
+  return `${token} [${rounds.map((tools) => tools.join(',')).join('|')}]${ending}.${'x'.repeat(padding)}`
 }
 
 const written = /(errand-\d{4}) \[([a-z_,|]*)\]( ask)?( fill)?\./g
 
-export function errandsIn(text: string): Errand[] {
+/** All but their padding, which says nothing. */
+export function errandsIn(text: string): Omit<Errand, 'padding'>[] {
   return [...text.matchAll(written)].map(([, token = '', rounds = '', asks, fills]) => ({
     token,
     rounds: roundsFrom(rounds),

@@ -1,6 +1,8 @@
 import type { ModelRequest } from '../support/fake-model/recorded-request.ts'
 import type { Step } from '../support/fake-model/step.ts'
-import { type Errand, errandsIn, tokensIn } from './errand.ts'
+import { errandsIn, tokensIn } from './errand.ts'
+
+type Errand = ReturnType<typeof errandsIn>[number]
 
 /** Over every threshold of the crash suite's config. */
 const fullWindow = 500_000

@@ -17,6 +17,12 @@ const token = 'fam_xJ3kQ9vLr2Tz8WbYd5HsNc7MgPf4AeUi6Ko1BqXjRw'
 export interface Scene {
   folder: string
   client: Client
+  home: string
+  url: string
+  /** For programs of this home other than the daemon that `start` starts. */
+  env: Record<string, string>
+  /** Moments at which work may have been cut off; `fallen` adds its own. */
+  interruptions: number[]
   evidence(): Evidence
   start(crashAt?: CrashPoint): Child
   /** Waits for a daemon that kills itself or was killed, and remembers when. Any other end of it is a violation. */
@@ -49,13 +55,14 @@ export async function createScene(options: {
   }
   const earlier = from?.evidence()
   const port = await findFreePort()
+  const url = `http://127.0.0.1:${port}`
   const client = createClient({
-    url: `http://127.0.0.1:${port}`,
+    url,
     token,
     ...(earlier && { earlier: earlier.messages }),
     ...(options.signal && { signal: options.signal }),
   })
-  const crashes: number[] = []
+  const interruptions: number[] = []
   let newest: Child | undefined
   const env = {
     CRASH_HOME: home,
@@ -74,7 +81,7 @@ export async function createScene(options: {
       ledgerTools: crashToolNames,
       rejections,
       requests: requests + (earlier?.requests ?? 0),
-      crashes,
+      interruptions,
       settled: true,
     }
   }
@@ -82,6 +89,10 @@ export async function createScene(options: {
   return {
     folder,
     client,
+    home,
+    url,
+    env,
+    interruptions,
     evidence,
     start(crashAt) {
       newest = startChild({ env, crashAt })
@@ -89,7 +100,7 @@ export async function createScene(options: {
     },
     async fallen(child) {
       const end = await child.ended
-      crashes.push(Date.now())
+      interruptions.push(Date.now())
       return end.signal === 'SIGKILL' ? [] : [`fallen daemon: it ended by itself, ${describeEnd(end)}`]
     },
     async settle() {

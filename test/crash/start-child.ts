@@ -20,6 +20,7 @@ export interface End {
 
 /** A daemon in a process of its own. */
 export interface Child {
+  pid: number | undefined
   /** Resolves with true when it serves, with false when it ended before that. */
   ready: Promise<boolean>
   ended: Promise<End>
@@ -41,6 +42,7 @@ export function startChild(options: { env: Record<string, string>; crashAt?: Cra
   const reader = createInterface(child.stdout).on('line', (line) => lines.push(line))
   const ready = Promise.race([once(reader, 'line').then(() => true), ended.then(() => false)])
   return {
+    pid: child.pid,
     ready,
     ended,
     kill() {

@@ -31,11 +31,11 @@ async function writeUntilFull(database: Database): Promise<number[]> {
 function inSmallFileSystem(check: (directory: string) => Promise<void>): () => Promise<void> {
   return async () => {
     using directory = temporaryDirectory()
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', directory.path])
+    execFileSync('/usr/bin/mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', directory.path])
     try {
       await check(directory.path)
     } finally {
-      execFileSync('umount', ['--lazy', directory.path])
+      execFileSync('/usr/bin/umount', ['--lazy', directory.path])
     }
   }
 }
@@ -43,8 +43,8 @@ function inSmallFileSystem(check: (directory: string) => Promise<void>): () => P
 function canMount(): boolean {
   try {
     using directory = temporaryDirectory()
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', directory.path], { stdio: 'ignore' })
-    execFileSync('umount', [directory.path])
+    execFileSync('/usr/bin/mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', directory.path], { stdio: 'ignore' })
+    execFileSync('/usr/bin/umount', [directory.path])
     return true
   } catch {
     return false

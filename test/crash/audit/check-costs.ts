@@ -1,6 +1,6 @@
 import { dayOf, monthOf } from '../../../src/cost/periods.ts'
 import type { CostLedgerRow } from '../../../src/storage/tables.ts'
-import { crashesWithin, type Evidence } from './evidence.ts'
+import { type Evidence, interruptionsWithin } from './evidence.ts'
 import { ofType, type Recorded, type RecordedTurn, turnsOf } from './recorded.ts'
 
 /** Every call is in the ledger, the sums are the sums of its rows, and no turn asks more often than it had to. */
@@ -48,11 +48,11 @@ function checkCalls(evidence: Evidence, ledger: readonly CostLedgerRow[], turn: 
   const calls = ledger.filter((row) => row.turn_id === turn.id)
   const responses = ofType(turn.events, 'model_responded').length
   const retries = ofType(turn.events, 'model_failed').filter((event) => event.attempt > 0).length
-  const crashes = crashesWithin(evidence, turn.span)
+  const interruptions = interruptionsWithin(evidence, turn.span)
   const underWay = turn.span.to === Number.POSITIVE_INFINITY ? 1 : 0
   const violations: string[] = []
-  if (calls.length > responses + retries + crashes + underWay) {
-    const excuse = `${responses} responses, ${retries} retries, ${crashes} crashes`
+  if (calls.length > responses + retries + interruptions + underWay) {
+    const excuse = `${responses} responses, ${retries} retries, ${interruptions} interruptions`
     violations.push(`needless call: turn ${turn.id} made ${calls.length} calls for ${excuse}`)
   }
   const settled = calls.filter((row) => row.state === 'settled').length

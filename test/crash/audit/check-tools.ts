@@ -1,6 +1,6 @@
 import type { ToolCallPart } from '../../../src/protocol/message.ts'
 import { outcomeUnknown } from '../../../src/sessions/messages.ts'
-import { crashesWithin, type Evidence } from './evidence.ts'
+import { type Evidence, interruptionsWithin } from './evidence.ts'
 import { ofType, type Recorded, type RecordedTurn, turnsOf } from './recorded.ts'
 
 /** What happened outside is what the log tells, and nothing happened twice that may happen once. */
@@ -58,5 +58,5 @@ function checkUnfinished(evidence: Evidence, turn: RecordedTurn, call: ToolCallP
   if (told !== outcomeUnknown) return [`failed tool: call ${call.id} (${call.name}) was told ${JSON.stringify(told)}`]
   const effect = ofType(turn.events, 'tool_started').find((event) => event.callId === call.id)?.effect
   if (effect !== 'at-most-once') return [`idle repair: call ${call.id} (${effect ?? 'never begun'}) could have run`]
-  return crashesWithin(evidence, turn.span) > 0 ? [] : [`idle repair: call ${call.id} was not interrupted`]
+  return interruptionsWithin(evidence, turn.span) > 0 ? [] : [`idle repair: call ${call.id} was not interrupted`]
 }

@@ -34,8 +34,8 @@ export interface Evidence {
   rejections: readonly string[]
   /** Model calls that reached the provider. */
   requests: number
-  /** When the daemon was killed, in milliseconds since the epoch. */
-  crashes: readonly number[]
+  /** When the daemon was killed, or had no room to write, in milliseconds since the epoch. */
+  interruptions: readonly number[]
   /** False for the file of a daemon that was killed and has not come back yet: then what waits is no loss. */
   settled: boolean
 }
@@ -45,7 +45,7 @@ export interface Span {
   to: number
 }
 
-/** How often the daemon was killed inside the span. */
-export function crashesWithin(evidence: Evidence, span: Span): number {
-  return evidence.crashes.filter((at) => at >= span.from && at <= span.to).length
+/** How often the daemon was interrupted inside the span. */
+export function interruptionsWithin(evidence: Evidence, span: Span): number {
+  return evidence.interruptions.filter((at) => at >= span.from && at <= span.to).length
 }

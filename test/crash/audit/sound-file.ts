@@ -36,7 +36,7 @@ export async function writeSoundFile(directory: string): Promise<Evidence> {
     ledgerTools: ['charge'],
     rejections: [],
     requests: 4,
-    crashes: [],
+    interruptions: [],
     settled: true,
   }
 }
