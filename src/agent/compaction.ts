@@ -69,6 +69,7 @@ export function createCompaction(dependencies: {
       turnId: null,
       purpose: 'compaction',
     }
+    await ledger.closeInterrupted({ sessionId: session.id, turnId: null })
     const result = await callModel(dependencies, {
       ...plan,
       reservation: await database.write((writer) => reserveCall(ledger, writer, plan)),

@@ -115,8 +115,9 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         recalled,
         pendingQuestion: projection.pendingQuestion,
       })
+      const context = dynamic.text === projection.lastContext ? '' : dynamic.text
       const models = modelsFor(source, messages)
-      const tokens = requestTokens(projection, tier) + estimateTokens(text) + estimateTokens(dynamic.text)
+      const tokens = requestTokens(projection, tier) + estimateTokens(text) + estimateTokens(context)
       const plan = planCall(run, models, tokens)
       const progress: Progress = { startedHere: new Set(), reservation: undefined }
       onStep('turn_starting')
@@ -130,7 +131,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
             source,
             tier,
             model: models[0]?.info.id ?? '',
-            context: dynamic.text,
+            context,
             recalled: dynamic.included.map(({ id, text: remembered }) => ({ id, text: remembered })),
           },
         ],
@@ -143,6 +144,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       return drive(run, progress)
     },
     async resume(run) {
+      await ledger.closeInterrupted({ sessionId: run.session.id, turnId: run.turnId })
       const { turn, results } = await openSessions.projection(run.session.id)
       if (turn?.id !== run.turnId) {
         // Its end is in the log and only the inbox did not hear of it; both are written together, so this is repair.
@@ -156,6 +158,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       return drive(run, { startedHere: new Set(), reservation: undefined })
     },
     async fail(run, text) {
+      await ledger.closeInterrupted({ sessionId: run.session.id, turnId: run.turnId })
       const projection = await openSessions.projection(run.session.id)
       const turn = projection.turn
       if (turn?.id !== run.turnId) return undefined

@@ -47,8 +47,11 @@ export interface Ledger {
   release(reservationId: string): Promise<void>
   /** The call broke off after it had begun to answer: it counts at what is known of it, for the provider charges. */
   interrupt(reservationId: string, outputTokens: number, rates: CostRates | null): Promise<void>
-  /** At start: calls that were under way when the daemon died count at their worst case, for the provider may charge. */
-  closeInterrupted(): Promise<number>
+  /**
+   * At start: calls that were under way when the daemon died count at their worst case, for the provider may charge.
+   * With a session and turn only theirs: those whose end could not be written, because the disk was full.
+   */
+  closeInterrupted(of?: { sessionId: string; turnId: string | null }): Promise<number>
 }
 
 export function createLedger(dependencies: { database: Database; clock: Clock; ids: Ids; caps: () => Caps }): Ledger {
@@ -113,8 +116,10 @@ export function createLedger(dependencies: { database: Database; clock: Clock; i
         }),
       )
     },
-    async closeInterrupted() {
-      const open = await database.read.selectFrom('cost_ledger').select('id').where('state', '=', 'reserved').execute()
+    async closeInterrupted(of) {
+      let query = database.read.selectFrom('cost_ledger').select('id').where('state', '=', 'reserved')
+      if (of) query = query.where('session_id', '=', of.sessionId).where('turn_id', of.turnId ? '=' : 'is', of.turnId)
+      const open = await query.execute()
       for (const { id } of open) {
         await database.write((writer) => close(writer, id, 'interrupted', (row) => Number(row.reserved_nanousd)))
       }

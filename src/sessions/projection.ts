@@ -58,6 +58,8 @@ export interface Projection {
   results: Record<string, { name: string; text: string; isError: boolean }>
   turn: TurnState | null
   pendingQuestion: string | null
+  /** The dynamic context that the model saw last; the same again need not be sent. */
+  lastContext: string
   warned: boolean
   marks: Record<string, number>
   /** Tools found in this session, in the order of finding: their schemas ride along from then on. */
@@ -73,6 +75,7 @@ export function emptyProjection(): Projection {
     results: {},
     turn: null,
     pendingQuestion: null,
+    lastContext: '',
     warned: false,
     marks: {},
     foundTools: [],
@@ -111,7 +114,10 @@ export function fold(projection: Projection, event: LoggedEvent): void {
       break
     case 'turn_started': {
       const entry = userEntryOf(projection, event.turnId, event.seq)
-      if (event.context) entry.context = entry.context ? `${entry.context}\n${event.context}` : event.context
+      if (event.context) {
+        entry.context = entry.context ? `${entry.context}\n${event.context}` : event.context
+        projection.lastContext = event.context
+      }
       projection.turn = startTurn(event)
       projection.pendingQuestion = null
       break
@@ -143,6 +149,7 @@ export function fold(projection: Projection, event: LoggedEvent): void {
       projection.results = resultsOf(projection)
       projection.warned = false
       projection.counted = { entries: 0, tokens: 0 }
+      projection.lastContext = ''
       break
     }
     case 'context_warned':
