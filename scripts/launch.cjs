@@ -59,7 +59,7 @@ function runHere(file, args) {
 
 // Measured on an idle daemon and after 500 turns: 135 → 108 MB and 340 → 200 MB, at no cost that could be seen. The heap
 // itself is about 35 MB in all cases; the rest is what Node and the C library would keep for later.
-const smallNode = ['--max-semi-space-size=4']
+const smallNode = ['--max-semi-space-size=8']
 
 function programEnv() {
   return Object.assign({ NODE_COMPILE_CACHE: places.compileCache, MALLOC_ARENA_MAX: '1' }, process.env)

@@ -5,23 +5,22 @@ import { toStorableText } from '../base/text.ts'
 import type { Context } from '../context/context.ts'
 import type { Ledger } from '../cost/ledger.ts'
 import { FamiliarError } from '../protocol/error.ts'
-import type { Inbox } from '../sessions/inbox.ts'
+import type { InboundPayload, Inbox } from '../sessions/inbox.ts'
 import { exchangeStarts } from '../sessions/messages.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
-import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { Session, SessionKey, Sessions } from '../sessions/sessions.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import type { Compaction } from './compaction.ts'
 import { reportContext } from './context-report.ts'
-import type { Conversations, InboundMessage } from './conversations.ts'
+import type { Conversations, InboundMessage, Receipt } from './conversations.ts'
 import { streamEvents } from './event-stream.ts'
 import type { LiveResponses } from './live-responses.ts'
 import type { OnStep } from './step.ts'
 import { createTurnQueue, type JobResult, type TurnJob } from './turn-queue.ts'
 import { createTurnWaiters } from './turn-waiters.ts'
-import type { TurnRun, Turns } from './turns.ts'
-import { TurnSuspended } from './turns.ts'
+import { type EndedTurn, type TurnRun, TurnSuspended, type Turns } from './turns.ts'
 
 const storageRetryMs = 2_000
 const maxContactLength = 200
@@ -65,14 +64,18 @@ export function createConversations(dependencies: {
   })
 
   async function runJob(sessionId: string, job: TurnJob): Promise<JobResult> {
-    const session = await sessions.get(job.userId, sessionId)
-    if (!session) throw new FamiliarError('internal', `Session ${sessionId} of a waiting message is gone`)
+    const session = await sessions.get(job.userId, sessionId).catch(() => undefined)
+    if (!session) {
+      if (job.kind !== 'draft') return { retryAfterMs: storageRetryMs, job }
+      job.written.reject(new FamiliarError('unavailable', 'The session cannot be read; send this again in a moment'))
+      return 'done'
+    }
     const turnId = job.kind === 'resume' ? job.turnId : ids.next()
     const controller = new AbortController()
     const run: TurnRun = { session, turnId, signal: controller.signal, suspended: () => closing }
     running.set(sessionId, { turnId, controller })
     try {
-      const ended = job.kind === 'resume' ? await turns.resume(run) : await turns.start(run, job.messages)
+      const ended = await perform(run, job)
       if (ended) waiters.settle(ended.messageIds, ended.end)
     } catch (cause) {
       running.delete(sessionId)
@@ -83,10 +86,25 @@ export function createConversations(dependencies: {
     return 'done'
   }
 
+  function perform(run: TurnRun, job: TurnJob): Promise<EndedTurn | undefined> {
+    switch (job.kind) {
+      case 'resume':
+        return turns.resume(run)
+      case 'messages':
+        return turns.start(run, job.messages)
+      case 'draft':
+        return turns.start(run, [job.draft], { onAdmitted: job.written.resolve })
+    }
+  }
+
   async function afterFailure(run: TurnRun, job: TurnJob, cause: unknown): Promise<JobResult> {
     if (cause instanceof TurnSuspended) return 'suspended'
     openSessions.forget(run.session.id)
-    const begun = await hasBegun(run)
+    const begun = await hasBegun(run).catch(() => true)
+    if (job.kind === 'draft' && !begun) {
+      job.written.reject(cause)
+      return 'done'
+    }
     const retry = { retryAfterMs: storageRetryMs, job: begun ? resumeOf(run) : job }
     if (cause instanceof FamiliarError && cause.code === 'storage_full') return retry
     logger.error('a turn failed', { turn: run.turnId, session: run.session.id, error: describe(cause) })
@@ -99,6 +117,28 @@ export function createConversations(dependencies: {
       logger.error('a failed turn could not be ended', { turn: run.turnId, error: describe(second) })
       return retry
     }
+  }
+
+  /**
+   * The quick way in for a message that its sender waits for: where its session is at rest, admission and the start of
+   * the turn are one commit. Undefined where it must stand in line like any other.
+   */
+  async function beginAtOnce(key: SessionKey, payload: InboundPayload): Promise<Receipt | undefined> {
+    const session = await sessions.find(key)
+    if (!session) return undefined
+    const draft = inbox.draft(session, payload)
+    const written = Promise.withResolvers<void>()
+    if (!queue.runNow(session.id, { kind: 'draft', userId: key.userId, draft, written })) return undefined
+    waiters.expect(draft.id)
+    try {
+      await written.promise
+    } catch (cause) {
+      waiters.forget(draft.id)
+      if (cause instanceof FamiliarError && cause.code === 'conflict') return undefined
+      throw cause
+    }
+    onStep('inbox_committed')
+    return { messageId: draft.id, sessionId: session.id, duplicate: false }
   }
 
   async function hasBegun(run: TurnRun): Promise<boolean> {
@@ -186,7 +226,11 @@ export function createConversations(dependencies: {
       const { userId, channel, contact, key, ...rest } = checked(inbound, settings)
       const tier = rest.tier ?? settings.tierOf(rest.source)
       dependencies.context.requireTier(tier)
-      const admission = await inbox.admit({ userId, channel, contact }, { ...rest, tier, key: key ?? null })
+      const sessionKey = { userId, channel, contact }
+      const payload = { ...rest, tier }
+      const begun = key === undefined && rest.immediate ? await beginAtOnce(sessionKey, payload) : undefined
+      if (begun) return begun
+      const admission = await inbox.admit(sessionKey, { ...payload, key: key ?? null })
       onStep('inbox_committed')
       const { message } = admission
       if (admission.admitted) {

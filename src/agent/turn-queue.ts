@@ -1,10 +1,14 @@
 import type { Clock } from '../base/clock.ts'
 import type { InboxMessage } from '../sessions/inbox.ts'
 
-/** One thing for a session to do: a turn that was interrupted, or messages that make a new one. */
+/**
+ * One thing for a session to do: a turn that was interrupted, messages that make a new one, or a message that is not yet
+ * written and begins its turn with its own admission.
+ */
 export type TurnJob =
   | { kind: 'resume'; userId: string; turnId: string }
   | { kind: 'messages'; userId: string; messages: InboxMessage[] }
+  | { kind: 'draft'; userId: string; draft: InboxMessage; written: PromiseWithResolvers<void> }
 
 /** What became of a job: `retry` puts it back at the head of its session after a while (storage was full). */
 export type JobResult = 'done' | 'suspended' | { retryAfterMs: number; job: TurnJob }
@@ -15,6 +19,8 @@ export type JobResult = 'done' | 'suspended' | { retryAfterMs: number; job: Turn
  */
 export interface TurnQueue {
   add(message: InboxMessage): void
+  /** Runs the job now if nothing else of its session runs or waits and the limit allows; otherwise false. */
+  runNow(sessionId: string, job: TurnJob): boolean
   addResume(turn: { sessionId: string; userId: string; turnId: string }): void
   /** Moves what waits in one session to another. */
   move(fromSessionId: string, toSessionId: string): void
@@ -36,6 +42,7 @@ export function createTurnQueue(dependencies: {
   clock: Clock
   debounceMs: number
   maxConcurrent: number
+  /** Never rejects. */
   run(sessionId: string, job: TurnJob): Promise<JobResult>
 }): TurnQueue {
   const { clock, debounceMs, maxConcurrent, run } = dependencies
@@ -90,11 +97,14 @@ export function createTurnQueue(dependencies: {
       const queue = queueOf(sessionId)
       queue.ready = false
       const job = takeJob(queue)
-      if (!job) continue
-      queue.running = true
-      running += 1
-      void run(sessionId, job).then((result) => finished(sessionId, queue, result))
+      if (job) begin(sessionId, queue, job)
     }
+  }
+
+  function begin(sessionId: string, queue: SessionQueue, job: TurnJob): void {
+    queue.running = true
+    running += 1
+    void run(sessionId, job).then((result) => finished(sessionId, queue, result))
   }
 
   function finished(sessionId: string, queue: SessionQueue, result: JobResult): void {
@@ -118,6 +128,11 @@ export function createTurnQueue(dependencies: {
     add(message) {
       queueOf(message.sessionId).messages.push(message)
       consider(message.sessionId)
+    },
+    runNow(sessionId, job) {
+      if (draining || running >= maxConcurrent || sessions.has(sessionId)) return false
+      begin(sessionId, queueOf(sessionId), job)
+      return true
     },
     addResume({ sessionId, userId, turnId }) {
       queueOf(sessionId).resumes.push({ userId, turnId })
@@ -154,7 +169,7 @@ function takeJob(queue: SessionQueue): TurnJob | undefined {
 
 function putBack(queue: SessionQueue, job: TurnJob): void {
   if (job.kind === 'resume') queue.resumes.unshift(job)
-  else queue.messages.unshift(...job.messages)
+  else if (job.kind === 'messages') queue.messages.unshift(...job.messages)
 }
 
 /** The messages at the head that make one turn. */

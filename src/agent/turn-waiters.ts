@@ -8,6 +8,7 @@ import { turnEndOf } from './turn-end.ts'
 export interface TurnWaiters {
   /** The message was taken in here and its turn will end here: waiting for it needs no look at the database. */
   expect(messageId: string): void
+  forget(messageId: string): void
   wait(messageId: string, signal?: AbortSignal): Promise<TurnEnd>
   /** Tells whoever waits for one of the messages how their turn ended. */
   settle(messageIds: readonly string[], end: TurnEnd): void
@@ -28,6 +29,7 @@ export function createTurnWaiters(dependencies: { log: SessionLog; inbox: Inbox 
 
   return {
     expect: (messageId) => void expected.add(messageId),
+    forget: (messageId) => void expected.delete(messageId),
     async wait(messageId, signal) {
       signal?.throwIfAborted()
       const waiter = Promise.withResolvers<TurnEnd>()

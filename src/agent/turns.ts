@@ -73,7 +73,8 @@ export class TurnSuspended extends Error {}
  * log alone; so `resume` is nothing but going on.
  */
 export interface Turns {
-  start(run: TurnRun, messages: readonly InboxMessage[]): Promise<EndedTurn | undefined>
+  /** With `onAdmitted` the messages are drafts: they are written with the turn's start, and then it is called. */
+  start(run: TurnRun, messages: readonly InboxMessage[], draft?: { onAdmitted(): void }): Promise<EndedTurn | undefined>
   resume(run: TurnRun): Promise<EndedTurn | undefined>
   /** Ends a turn that a fault of our own has stopped, so that its session goes on. */
   fail(run: TurnRun, text: string): Promise<EndedTurn | undefined>
@@ -103,7 +104,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   }
 
   return {
-    async start(run, messages) {
+    async start(run, messages, draft) {
       const projection = await openSessions.projection(run.session.id)
       const { source, tier } = messages[0] ?? { source: '', tier: '' }
       const text = messages.map((message) => message.text).join('\n')
@@ -136,10 +137,12 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
           },
         ],
         async (writer) => {
-          await inbox.claim(writer, { messageIds: messages.map((message) => message.id), turnId: run.turnId })
+          if (draft) for (const message of messages) await inbox.admitRunning(writer, message, run.turnId)
+          else await inbox.claim(writer, { messageIds: messages.map((message) => message.id), turnId: run.turnId })
           progress.reservation = await reserveCall(ledger, writer, plan)
         },
       )
+      draft?.onAdmitted()
       onStep('turn_started')
       return drive(run, progress)
     },

@@ -6,7 +6,8 @@ import { canonicalJson, parseJson } from '../base/json.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import { mediaPartSchema } from '../protocol/message.ts'
 import type { Database, Writer } from '../storage/database.ts'
-import type { SessionKey, Sessions } from './sessions.ts'
+import type { InboxRow } from '../storage/tables.ts'
+import type { Session, SessionKey, Sessions } from './sessions.ts'
 
 const payloadSchema = z.object({
   text: z.string(),
@@ -37,6 +38,10 @@ export type Admission =
 export interface Inbox {
   /** Without a key every call is a new message. */
   admit(session: SessionKey, inbound: InboundPayload & { key: string | null }): Promise<Admission>
+  /** A message that is not to wait: nothing is written before `admitRunning`. */
+  draft(session: Session, payload: InboundPayload): InboxMessage
+  /** Writes a draft together with the turn that it begins. A conflict where its session was archived meanwhile. */
+  admitRunning(writer: Writer, draft: InboxMessage, turnId: string): Promise<void>
   /** What waits, oldest first, for the start of the daemon. */
   queued(): Promise<InboxMessage[]>
   claim(writer: Writer, turn: { turnId: string; messageIds: readonly string[] }): Promise<void>
@@ -56,10 +61,13 @@ export function createInbox(dependencies: {
 }): Inbox {
   const { database, sessions, clock, ids } = dependencies
 
+  function draft(session: Session, payload: InboundPayload): InboxMessage {
+    return { ...payload, id: ids.next(), userId: session.userId, sessionId: session.id, receivedAt: clock.now() }
+  }
+
   return {
     async admit(key, inbound) {
       const { key: messageKey, ...payload } = inbound
-      const data = JSON.stringify(payload)
       const bodyHash = sha256(canonicalJson({ ...payload, channel: key.channel, contact: key.contact }))
       return database.write(async (writer): Promise<Admission> => {
         const known = messageKey === null ? undefined : await findByKey(writer, key.userId, messageKey)
@@ -71,21 +79,22 @@ export function createInbox(dependencies: {
         }
         const session = await sessions.ensure(writer, key)
         dependencies.refuseOverload(session.id)
-        const id = ids.next()
-        const row = {
-          id,
-          user_id: key.userId,
-          session_id: session.id,
-          key: messageKey ?? id,
-          body_hash: bodyHash,
-          state: 'queued',
-          turn_id: null,
-          received_at: clock.now(),
-          data,
-        } as const
+        const message = draft(session, payload)
+        const row = { ...rowOf(message), body_hash: bodyHash, key: messageKey ?? message.id }
         await writer.insertInto('inbox').values(row).execute()
-        return { admitted: true, message: fromRow(row) }
+        return { admitted: true, message }
       })
+    },
+    draft,
+    async admitRunning(writer, message, turnId) {
+      const session = await writer
+        .selectFrom('sessions')
+        .select('state')
+        .where('id', '=', message.sessionId)
+        .executeTakeFirst()
+      if (session?.state !== 'active') throw new FamiliarError('conflict', 'The session was archived meanwhile')
+      const row = { ...rowOf(message), state: 'running' as const, turn_id: turnId }
+      await writer.insertInto('inbox').values(row).execute()
     },
     async queued() {
       const rows = await database.read
@@ -133,6 +142,22 @@ export function createInbox(dependencies: {
 
 function findByKey(writer: Writer, userId: string, key: string) {
   return writer.selectFrom('inbox').selectAll().where('user_id', '=', userId).where('key', '=', key).executeTakeFirst()
+}
+
+/** A message as it is stored while it waits, under its own id as its key. */
+function rowOf(message: InboxMessage): InboxRow {
+  const { id, userId, sessionId, receivedAt, ...payload } = message
+  return {
+    id,
+    user_id: userId,
+    session_id: sessionId,
+    key: id,
+    body_hash: '',
+    state: 'queued',
+    turn_id: null,
+    received_at: receivedAt,
+    data: JSON.stringify(payload),
+  }
 }
 
 interface StoredMessage {

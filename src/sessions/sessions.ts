@@ -28,6 +28,8 @@ export interface SessionKey {
 export interface Sessions {
   /** The active session of the key, made where there is none. */
   ensure(writer: Writer, key: SessionKey): Promise<Session>
+  /** The active session of the key. */
+  find(key: SessionKey): Promise<Session | undefined>
   get(userId: string, sessionId: string): Promise<Session | undefined>
   list(userId: string, options?: { includeArchived?: boolean; limit?: number }): Promise<Session[]>
   /**
@@ -63,6 +65,7 @@ export function createSessions(dependencies: { database: Database; clock: Clock;
     async ensure(writer, key) {
       return (await findActive(writer, key)) ?? insert(writer, key)
     },
+    find: (key) => findActive(database.read, key),
     async get(userId, sessionId) {
       const row = await database.read
         .selectFrom('sessions')
