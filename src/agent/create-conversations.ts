@@ -64,12 +64,8 @@ export function createConversations(dependencies: {
   })
 
   async function runJob(sessionId: string, job: TurnJob): Promise<JobResult> {
-    const session = await sessions.get(job.userId, sessionId).catch(() => undefined)
-    if (!session) {
-      if (job.kind !== 'draft') return { retryAfterMs: storageRetryMs, job }
-      job.written.reject(new FamiliarError('unavailable', 'The session cannot be read; send this again in a moment'))
-      return 'done'
-    }
+    const session = job.kind === 'draft' ? job.session : await sessionOf(job.userId, sessionId)
+    if (!session) return { retryAfterMs: storageRetryMs, job }
     const turnId = job.kind === 'resume' ? job.turnId : ids.next()
     const controller = new AbortController()
     const run: TurnRun = { session, turnId, signal: controller.signal, suspended: () => closing }
@@ -84,6 +80,15 @@ export function createConversations(dependencies: {
     running.delete(sessionId)
     await afterTurn(session)
     return 'done'
+  }
+
+  async function sessionOf(userId: string, sessionId: string): Promise<Session | undefined> {
+    try {
+      return await sessions.get(userId, sessionId)
+    } catch (cause) {
+      logger.error('a session could not be read; its turn waits', { session: sessionId, error: describe(cause) })
+      return undefined
+    }
   }
 
   function perform(run: TurnRun, job: TurnJob): Promise<EndedTurn | undefined> {
@@ -128,7 +133,7 @@ export function createConversations(dependencies: {
     if (!session) return undefined
     const draft = inbox.draft(session, payload)
     const written = Promise.withResolvers<void>()
-    if (!queue.runNow(session.id, { kind: 'draft', userId: key.userId, draft, written })) return undefined
+    if (!queue.runNow(session.id, { kind: 'draft', session, draft, written })) return undefined
     waiters.expect(draft.id)
     try {
       await written.promise

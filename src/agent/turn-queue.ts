@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { InboxMessage } from '../sessions/inbox.ts'
+import type { Session } from '../sessions/sessions.ts'
 
 /**
  * One thing for a session to do: a turn that was interrupted, messages that make a new one, or a message that is not yet
@@ -8,7 +9,7 @@ import type { InboxMessage } from '../sessions/inbox.ts'
 export type TurnJob =
   | { kind: 'resume'; userId: string; turnId: string }
   | { kind: 'messages'; userId: string; messages: InboxMessage[] }
-  | { kind: 'draft'; userId: string; draft: InboxMessage; written: PromiseWithResolvers<void> }
+  | { kind: 'draft'; session: Session; draft: InboxMessage; written: PromiseWithResolvers<void> }
 
 /** What became of a job: `retry` puts it back at the head of its session after a while (storage was full). */
 export type JobResult = 'done' | 'suspended' | { retryAfterMs: number; job: TurnJob }

@@ -6,7 +6,7 @@ export interface Ids {
   next(): string
 }
 
-export function createIds(clock: Clock, random: (size: number) => Uint8Array = randomBytes): Ids {
+export function createIds(clock: Clock, random: (size: number) => Uint8Array = pooledRandom()): Ids {
   let lastTime = 0
   let counter = 0
   return {
@@ -26,5 +26,19 @@ export function createIds(clock: Clock, random: (size: number) => Uint8Array = r
       const tailHex = tail.toString('hex')
       return `${timeHex.slice(0, 8)}-${timeHex.slice(8)}-7${counterHex}-${tailHex.slice(0, 4)}-${tailHex.slice(4)}`
     },
+  }
+}
+
+/** Random bytes a few at a time: asking the system for each handful costs more than the id. */
+function pooledRandom(): (size: number) => Uint8Array {
+  let pool = randomBytes(4096)
+  let used = 0
+  return (size) => {
+    if (used + size > pool.length) {
+      pool = randomBytes(4096)
+      used = 0
+    }
+    used += size
+    return pool.subarray(used - size, used)
   }
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../base/clock.ts'
 import { createTextFileCache } from '../base/text-file.ts'
 import { createContext } from './context.ts'
 
@@ -18,7 +19,12 @@ afterEach(() => rmSync(workspace, { recursive: true, force: true }))
 const tiers = { full: ['MEMORY.md', 'SOUL.md', 'AGENTS.md', 'TOOLS.md'], operational: ['SOUL.md', 'HEARTBEAT.md'] }
 
 function open() {
-  return createContext({ workspace, tiers: () => tiers, readTextFile: createTextFileCache(), timeZone: 'UTC' })
+  return createContext({
+    workspace,
+    tiers: () => tiers,
+    readTextFile: createTextFileCache(systemClock()),
+    timeZone: 'UTC',
+  })
 }
 
 const facts = { now: Date.UTC(2026, 10, 15, 9, 5), source: 'cli', recalled: [], pendingQuestion: null }

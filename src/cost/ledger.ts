@@ -27,7 +27,6 @@ export interface Reserved {
   ok: true
   id: string
   userId: string
-  turnId: string | null
   at: number
   nanousd: number
 }
@@ -83,8 +82,8 @@ export function createLedger(dependencies: { database: Database; clock: Clock; i
           cost_nanousd: null,
         })
         .execute()
-      if (amount > 0) await addToTotals(writer, call, at, { spent: 0, reserved: amount })
-      return { ok: true, id, userId: call.userId, turnId: call.turnId, at, nanousd: amount }
+      if (amount > 0) await addToTotals(writer, call.userId, at, { spent: 0, reserved: amount })
+      return { ok: true, id, userId: call.userId, at, nanousd: amount }
     },
     async settle(writer, reserved, usage, rates) {
       const cost = costNanousd(usage, rates)
@@ -103,7 +102,7 @@ export function createLedger(dependencies: { database: Database; clock: Clock; i
         .executeTakeFirst()
       if (Number(settled.numUpdatedRows) === 0) return
       const change = { spent: cost ?? 0, reserved: -reserved.nanousd }
-      if (change.spent !== 0 || change.reserved !== 0) await addToTotals(writer, reserved, reserved.at, change)
+      if (change.spent !== 0 || change.reserved !== 0) await addToTotals(writer, reserved.userId, reserved.at, change)
     },
     async release(reservationId) {
       await database.write((writer) => close(writer, reservationId, 'failed', () => 0))
@@ -145,30 +144,20 @@ async function close(
   const cost = costOf(row)
   await writer.updateTable('cost_ledger').set({ state, cost_nanousd: cost }).where('id', '=', id).execute()
   const change = { spent: cost, reserved: -Number(row.reserved_nanousd) }
-  if (change.reserved !== 0) await addToTotals(writer, ownerOf(row), Number(row.at), change)
-}
-
-function ownerOf(row: LedgerRow): { userId: string; turnId: string | null } {
-  return { userId: row.user_id, turnId: row.turn_id }
-}
-
-function periodsOf(owner: { turnId: string | null }, at: number): string[] {
-  const periods = [`day:${dayOf(at)}`, `month:${monthOf(at)}`]
-  if (owner.turnId) periods.push(`turn:${owner.turnId}`)
-  return periods
+  if (change.reserved !== 0) await addToTotals(writer, row.user_id, Number(row.at), change)
 }
 
 async function addToTotals(
   writer: Writer,
-  owner: { userId: string; turnId: string | null },
+  userId: string,
   at: number,
   change: { spent: number; reserved: number },
 ): Promise<void> {
   await writer
     .insertInto('cost_totals')
     .values(
-      periodsOf(owner, at).map((period) => ({
-        user_id: owner.userId,
+      [`day:${dayOf(at)}`, `month:${monthOf(at)}`].map((period) => ({
+        user_id: userId,
         period,
         spent_nanousd: change.spent,
         reserved_nanousd: change.reserved,
@@ -190,27 +179,48 @@ async function firstCapPassed(
   at: number,
   caps: Caps,
 ): Promise<string | undefined> {
-  const limits = [
-    { period: `turn:${call.turnId}`, limit: caps.perMessageNanousd, name: 'this message', key: 'per_message_usd' },
-    { period: `day:${dayOf(at)}`, limit: caps.perDayNanousd, name: 'today', key: 'per_day_usd' },
-    { period: `month:${monthOf(at)}`, limit: caps.perMonthNanousd, name: 'this month', key: 'per_month_usd' },
-  ]
+  const day = `day:${dayOf(at)}`
+  const month = `month:${monthOf(at)}`
   const totals = await writer
     .selectFrom('cost_totals')
     .selectAll()
     .where('user_id', '=', call.userId)
-    .where(
-      'period',
-      'in',
-      limits.map(({ period }) => period),
-    )
+    .where('period', 'in', [day, month])
     .execute()
-  for (const { period, limit, name, key } of limits) {
-    if (limit === null) continue
-    const total = totals.find((row) => row.period === period)
-    const spent = Number(total?.spent_nanousd ?? 0)
-    if (spent + Number(total?.reserved_nanousd ?? 0) + amount <= limit) continue
+  const usedIn = (period: string) => totals.find((row) => row.period === period) ?? nothingUsed
+  const limits = [
+    {
+      limit: caps.perMessageNanousd,
+      used: await usedByTurn(writer, call),
+      name: 'this message',
+      key: 'per_message_usd',
+    },
+    { limit: caps.perDayNanousd, used: usedIn(day), name: 'today', key: 'per_day_usd' },
+    { limit: caps.perMonthNanousd, used: usedIn(month), name: 'this month', key: 'per_month_usd' },
+  ]
+  for (const { limit, used, name, key } of limits) {
+    const spent = Number(used.spent_nanousd)
+    if (limit === null || spent + Number(used.reserved_nanousd) + amount <= limit) continue
     return `The next call could cost up to ${formatUsd(amount)}, and ${formatUsd(spent)} of ${formatUsd(limit)} is spent for ${name} (budget.${key}).`
   }
   return undefined
+}
+
+const nothingUsed = { spent_nanousd: 0, reserved_nanousd: 0 }
+
+/** A turn makes a handful of calls, so its sum is read from them. */
+async function usedByTurn(writer: Writer, { turnId }: PlannedCall): Promise<typeof nothingUsed> {
+  if (!turnId) return nothingUsed
+  const calls = await writer
+    .selectFrom('cost_ledger')
+    .select(['state', 'cost_nanousd', 'reserved_nanousd'])
+    .where('turn_id', '=', turnId)
+    .execute()
+  return {
+    spent_nanousd: calls.reduce((sum, call) => sum + Number(call.cost_nanousd ?? 0), 0),
+    reserved_nanousd: calls.reduce(
+      (sum, call) => sum + (call.state === 'reserved' ? Number(call.reserved_nanousd) : 0),
+      0,
+    ),
+  }
 }

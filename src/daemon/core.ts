@@ -81,7 +81,7 @@ export function createCore(dependencies: {
   const context = createContext({
     workspace: dependencies.workspace,
     tiers: () => config().agent.context.tiers,
-    readTextFile: createTextFileCache(),
+    readTextFile: createTextFileCache(clock, 100),
     timeZone,
   })
   const startedAt = clock.now()

@@ -101,7 +101,7 @@ export interface CostLedgerRow {
 /** Running sums per user and period, so that a cap is checked without reading the ledger. */
 export interface CostTotalRow {
   user_id: string
-  /** `day:2026-11-15`, `month:2026-11` or `turn:<id>`. */
+  /** `day:2026-11-15` or `month:2026-11`. */
   period: string
   spent_nanousd: number
   reserved_nanousd: number

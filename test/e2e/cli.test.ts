@@ -70,7 +70,8 @@ it('CLI-1 prints JSON that parses, and no colours in a pipe, with every command 
   const looks = ['status', 'monitor', 'cost --period all', 'sessions --all', 'history --full', 'context', 'stop', 'log']
   for (const look of [...looks, 'doctor']) {
     const plain = await familiar(look.split(' '), { home })
-    expect(plain, look).toMatchObject({ code: 0, stderr: '', stdout: expect.not.stringContaining('\u001b') })
+    expect(plain.code, `${look}: ${plain.stdout}`).toBe(0)
+    expect(plain, look).toMatchObject({ stderr: '', stdout: expect.not.stringContaining('\u001b') })
     const json = await familiar([...look.split(' '), '--json'], { home })
     for (const line of json.stdout.trim().split('\n')) expect(JSON.parse(line)).toBeTypeOf('object')
   }

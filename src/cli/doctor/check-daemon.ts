@@ -5,7 +5,8 @@ import { createApiClient } from '../api-client.ts'
 import { formatDuration } from '../format.ts'
 import { type Finding, fail, ok, reasonOf, warn } from './finding.ts'
 
-const patienceMs = 3_000
+// A machine that is busy is not a daemon that hangs.
+const patienceMs = 10_000
 
 export async function checkDaemon(
   homePath: string,
