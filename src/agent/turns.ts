@@ -116,7 +116,9 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         recalled,
         pendingQuestion: projection.pendingQuestion,
       })
-      const context = dynamic.text === projection.lastContext ? '' : dynamic.text
+      // A question is told with its answer, even where the one before was the same.
+      const isKnown = dynamic.text === projection.lastContext && !projection.pendingQuestion
+      const context = isKnown ? '' : dynamic.text
       const models = modelsFor(source, messages)
       const tokens = requestTokens(projection, tier) + estimateTokens(text) + estimateTokens(context)
       const plan = planCall(run, models, tokens)

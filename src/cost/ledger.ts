@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Usage } from '../protocol/message.ts'
 import type { Database, Writer } from '../storage/database.ts'
+import { reusableQuery } from '../storage/reusable-query.ts'
 import { type CostRates, costNanousd, formatUsd, worstCaseNanousd } from './money.ts'
 import { dayOf, monthOf } from './periods.ts'
 
@@ -63,44 +64,14 @@ export function createLedger(dependencies: { database: Database; clock: Clock; i
       const refusal = amount > 0 ? await firstCapPassed(writer, call, amount, at, caps()) : undefined
       if (refusal) return { ok: false, message: refusal }
       const id = ids.next()
-      await writer
-        .insertInto('cost_ledger')
-        .values({
-          id,
-          user_id: call.userId,
-          session_id: call.sessionId,
-          turn_id: call.turnId,
-          purpose: call.purpose,
-          model: call.model,
-          state: 'reserved',
-          at,
-          input_tokens: call.inputTokens,
-          output_tokens: 0,
-          cache_read_tokens: 0,
-          cache_write_tokens: 0,
-          reserved_nanousd: amount,
-          cost_nanousd: null,
-        })
-        .execute()
+      await insertReserved(writer, { ...call, id, at, amount })
       if (amount > 0) await addToTotals(writer, call.userId, at, { spent: 0, reserved: amount })
       return { ok: true, id, userId: call.userId, at, nanousd: amount }
     },
     async settle(writer, reserved, usage, rates) {
       const cost = costNanousd(usage, rates)
-      const settled = await writer
-        .updateTable('cost_ledger')
-        .set({
-          state: 'settled',
-          input_tokens: usage.inputTokens,
-          output_tokens: usage.outputTokens,
-          cache_read_tokens: usage.cacheReadTokens,
-          cache_write_tokens: usage.cacheWriteTokens,
-          cost_nanousd: cost,
-        })
-        .where('id', '=', reserved.id)
-        .where('state', '=', 'reserved')
-        .executeTakeFirst()
-      if (Number(settled.numUpdatedRows) === 0) return
+      const settled = await settleReserved(writer, { ...usage, id: reserved.id, cost })
+      if (Number(settled.numAffectedRows) === 0) return
       const change = { spent: cost ?? 0, reserved: -reserved.nanousd }
       if (change.spent !== 0 || change.reserved !== 0) await addToTotals(writer, reserved.userId, reserved.at, change)
     },
@@ -153,24 +124,82 @@ async function addToTotals(
   at: number,
   change: { spent: number; reserved: number },
 ): Promise<void> {
-  await writer
+  for (const period of [`day:${dayOf(at)}`, `month:${monthOf(at)}`])
+    await addToTotal(writer, { userId, period, ...change })
+}
+
+interface TotalChange {
+  userId: string
+  period: string
+  spent: number
+  reserved: number
+}
+
+const addToTotal = reusableQuery((database, change: TotalChange) =>
+  database
     .insertInto('cost_totals')
-    .values(
-      [`day:${dayOf(at)}`, `month:${monthOf(at)}`].map((period) => ({
-        user_id: userId,
-        period,
-        spent_nanousd: change.spent,
-        reserved_nanousd: change.reserved,
-      })),
-    )
+    .values({
+      user_id: change.userId,
+      period: change.period,
+      spent_nanousd: change.spent,
+      reserved_nanousd: change.reserved,
+    })
     .onConflict((conflict) =>
       conflict.columns(['user_id', 'period']).doUpdateSet((expression) => ({
         spent_nanousd: expression('cost_totals.spent_nanousd', '+', expression.ref('excluded.spent_nanousd')),
         reserved_nanousd: expression('cost_totals.reserved_nanousd', '+', expression.ref('excluded.reserved_nanousd')),
       })),
-    )
-    .execute()
-}
+    ),
+)
+
+const insertReserved = reusableQuery((database, call: PlannedCall & { id: string; at: number; amount: number }) =>
+  database.insertInto('cost_ledger').values({
+    id: call.id,
+    user_id: call.userId,
+    session_id: call.sessionId,
+    turn_id: call.turnId,
+    purpose: call.purpose,
+    model: call.model,
+    state: 'reserved',
+    at: call.at,
+    input_tokens: call.inputTokens,
+    output_tokens: 0,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    reserved_nanousd: call.amount,
+    cost_nanousd: null,
+  }),
+)
+
+const settleReserved = reusableQuery((database, settled: Usage & { id: string; cost: number | null }) =>
+  database
+    .updateTable('cost_ledger')
+    .set({
+      state: 'settled',
+      input_tokens: settled.inputTokens,
+      output_tokens: settled.outputTokens,
+      cache_read_tokens: settled.cacheReadTokens,
+      cache_write_tokens: settled.cacheWriteTokens,
+      cost_nanousd: settled.cost,
+    })
+    .where('id', '=', settled.id)
+    .where('state', '=', 'reserved'),
+)
+
+const selectTotals = reusableQuery((database, of: { userId: string; day: string; month: string }) =>
+  database
+    .selectFrom('cost_totals')
+    .selectAll()
+    .where('user_id', '=', of.userId)
+    .where((where) => where.or([where('period', '=', of.day), where('period', '=', of.month)])),
+)
+
+const selectCallsOfTurn = reusableQuery((database, of: { turnId: string }) =>
+  database
+    .selectFrom('cost_ledger')
+    .select(['state', 'cost_nanousd', 'reserved_nanousd'])
+    .where('turn_id', '=', of.turnId),
+)
 
 async function firstCapPassed(
   writer: Writer,
@@ -181,12 +210,7 @@ async function firstCapPassed(
 ): Promise<string | undefined> {
   const day = `day:${dayOf(at)}`
   const month = `month:${monthOf(at)}`
-  const totals = await writer
-    .selectFrom('cost_totals')
-    .selectAll()
-    .where('user_id', '=', call.userId)
-    .where('period', 'in', [day, month])
-    .execute()
+  const { rows: totals } = await selectTotals(writer, { userId: call.userId, day, month })
   const usedIn = (period: string) => totals.find((row) => row.period === period) ?? nothingUsed
   const limits = [
     {
@@ -211,11 +235,7 @@ const nothingUsed = { spent_nanousd: 0, reserved_nanousd: 0 }
 /** A turn makes a handful of calls, so its sum is read from them. */
 async function usedByTurn(writer: Writer, { turnId }: PlannedCall): Promise<typeof nothingUsed> {
   if (!turnId) return nothingUsed
-  const calls = await writer
-    .selectFrom('cost_ledger')
-    .select(['state', 'cost_nanousd', 'reserved_nanousd'])
-    .where('turn_id', '=', turnId)
-    .execute()
+  const { rows: calls } = await selectCallsOfTurn(writer, { turnId })
   return {
     spent_nanousd: calls.reduce((sum, call) => sum + Number(call.cost_nanousd ?? 0), 0),
     reserved_nanousd: calls.reduce(

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Database, Writer } from '../storage/database.ts'
+import { reusableQuery } from '../storage/reusable-query.ts'
 import type { AccessTokenRow, UserRow } from '../storage/tables.ts'
 
 export type TokenScope = AccessTokenRow['scope']
@@ -43,6 +44,14 @@ export interface AccessTokens {
 const prefix = 'fam_'
 const environmentPrefix = 'environment-'
 const longestToken = 1024
+
+const selectByHash = reusableQuery((database, token: { hash: string }) =>
+  database
+    .selectFrom('access_tokens')
+    .select(['id', 'user_id', 'scope', 'token_hash'])
+    .where('token_hash', '=', token.hash)
+    .where('revoked_at', 'is', null),
+)
 
 export function createAccessTokens(dependencies: {
   database: Database
@@ -92,12 +101,7 @@ export function createAccessTokens(dependencies: {
     async verify(token) {
       if (token.length === 0 || token.length > longestToken) return undefined
       const hash = sha256(token)
-      const row = await database.read
-        .selectFrom('access_tokens')
-        .select(['id', 'user_id', 'scope', 'token_hash'])
-        .where('token_hash', '=', hash)
-        .where('revoked_at', 'is', null)
-        .executeTakeFirst()
+      const [row] = (await selectByHash(database.read, { hash })).rows
       // The index compares hashes, which nobody can steer; the last word has a comparison that takes the same time always.
       if (!row || !timingSafeEqual(Buffer.from(row.token_hash), Buffer.from(hash))) return undefined
       return { userId: row.user_id, scope: row.scope, tokenId: row.id }

@@ -6,6 +6,7 @@ import { canonicalJson, parseJson } from '../base/json.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import { mediaPartSchema } from '../protocol/message.ts'
 import type { Database, Writer } from '../storage/database.ts'
+import { reusableQuery } from '../storage/reusable-query.ts'
 import type { InboxRow } from '../storage/tables.ts'
 import type { Session, SessionKey, Sessions } from './sessions.ts'
 
@@ -61,8 +62,12 @@ export function createInbox(dependencies: {
 }): Inbox {
   const { database, sessions, clock, ids } = dependencies
 
+  /** When the newest message came. The next one came later, even where the clock was set back while the daemon was down. */
+  let newest = 0
+
   function draft(session: Session, payload: InboundPayload): InboxMessage {
-    return { ...payload, id: ids.next(), userId: session.userId, sessionId: session.id, receivedAt: clock.now() }
+    newest = Math.max(clock.now(), newest + 1)
+    return { ...payload, id: ids.next(), userId: session.userId, sessionId: session.id, receivedAt: newest }
   }
 
   return {
@@ -81,20 +86,15 @@ export function createInbox(dependencies: {
         dependencies.refuseOverload(session.id)
         const message = draft(session, payload)
         const row = { ...rowOf(message), body_hash: bodyHash, key: messageKey ?? message.id }
-        await writer.insertInto('inbox').values(row).execute()
+        await insertRow(writer, row)
         return { admitted: true, message }
       })
     },
     draft,
     async admitRunning(writer, message, turnId) {
-      const session = await writer
-        .selectFrom('sessions')
-        .select('state')
-        .where('id', '=', message.sessionId)
-        .executeTakeFirst()
-      if (session?.state !== 'active') throw new FamiliarError('conflict', 'The session was archived meanwhile')
-      const row = { ...rowOf(message), state: 'running' as const, turn_id: turnId }
-      await writer.insertInto('inbox').values(row).execute()
+      const { rows } = await selectState(writer, message)
+      if (rows[0]?.state !== 'active') throw new FamiliarError('conflict', 'The session was archived meanwhile')
+      await insertRow(writer, { ...rowOf(message), state: 'running', turn_id: turnId })
     },
     async queued() {
       const rows = await database.read
@@ -104,6 +104,7 @@ export function createInbox(dependencies: {
         .orderBy('received_at')
         .orderBy('id')
         .execute()
+      newest = Math.max(newest, Number(rows.at(-1)?.received_at ?? 0))
       return rows.map(fromRow)
     },
     async claim(writer, { turnId, messageIds }) {
@@ -118,7 +119,7 @@ export function createInbox(dependencies: {
       }
     },
     async finish(writer, turnId) {
-      await writer.updateTable('inbox').set({ state: 'done' }).where('turn_id', '=', turnId).execute()
+      await finishTurn(writer, { turnId })
     },
     async find(messageId) {
       const row = await database.read
@@ -139,6 +140,28 @@ export function createInbox(dependencies: {
     },
   }
 }
+
+const insertRow = reusableQuery((database, row: InboxRow) =>
+  database.insertInto('inbox').values({
+    id: row.id,
+    user_id: row.user_id,
+    session_id: row.session_id,
+    key: row.key,
+    body_hash: row.body_hash,
+    state: row.state,
+    turn_id: row.turn_id,
+    received_at: row.received_at,
+    data: row.data,
+  }),
+)
+
+const finishTurn = reusableQuery((database, turn: { turnId: string }) =>
+  database.updateTable('inbox').set({ state: 'done' }).where('turn_id', '=', turn.turnId),
+)
+
+const selectState = reusableQuery((database, message: { sessionId: string }) =>
+  database.selectFrom('sessions').select('state').where('id', '=', message.sessionId),
+)
 
 function findByKey(writer: Writer, userId: string, key: string) {
   return writer.selectFrom('inbox').selectAll().where('user_id', '=', userId).where('key', '=', key).executeTakeFirst()

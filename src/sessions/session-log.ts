@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Wakeups } from '../base/wakeups.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import type { Database, Writer } from '../storage/database.ts'
+import { reusableQuery } from '../storage/reusable-query.ts'
 import { eventFromRow, type LoggedEvent, type SessionEvent } from './session-event.ts'
 
 /** The append-only log of every session. An event is durable, and seen by readers, only when `record` resolves. */
@@ -76,27 +77,54 @@ export async function appendEvents(
   },
 ): Promise<LoggedEvent[]> {
   const { sessionId, turnId, events, at, lastInputTokens } = append
-  const session = await writer
-    .updateTable('sessions')
-    .set((expression) => ({
-      last_seq: expression('last_seq', '+', events.length),
-      updated_at: at,
-      ...(lastInputTokens !== undefined && { last_input_tokens: lastInputTokens }),
-    }))
-    .where('id', '=', sessionId)
-    .returning('last_seq')
-    .executeTakeFirst()
-  if (!session) throw new FamiliarError('not_found', `There is no session ${sessionId}`)
-  const first = Number(session.last_seq) - events.length + 1
+  const tokens = lastInputTokens ?? null
+  const advanced = await advanceSession(writer, { sessionId, count: events.length, at, tokens })
+  const lastSeq = advanced.rows[0]?.last_seq
+  if (lastSeq === undefined) throw new FamiliarError('not_found', `There is no session ${sessionId}`)
+  const first = Number(lastSeq) - events.length + 1
   const logged = events.map((event, index) => ({ ...event, seq: first + index, turnId, at }))
-  await writer
-    .insertInto('session_events')
-    .values(
-      events.map((event, index) => {
-        const { type, ...data } = event
-        return { session_id: sessionId, seq: first + index, turn_id: turnId, at, type, data: JSON.stringify(data) }
-      }),
-    )
-    .execute()
+  for (const [index, { type, ...data }] of events.entries()) {
+    await insertEvent(writer, { sessionId, seq: first + index, turnId, at, type, data: JSON.stringify(data) })
+  }
   return logged
 }
+
+interface Advance {
+  sessionId: string
+  count: number
+  at: number
+  /** Null leaves what the newest request held as it was. */
+  tokens: number | null
+}
+
+const advanceSession = reusableQuery((database, advance: Advance) =>
+  database
+    .updateTable('sessions')
+    .set((expression) => ({
+      last_seq: expression('last_seq', '+', advance.count),
+      updated_at: advance.at,
+      last_input_tokens: expression.fn.coalesce(expression.val(advance.tokens), 'last_input_tokens'),
+    }))
+    .where('id', '=', advance.sessionId)
+    .returning('last_seq'),
+)
+
+interface NewEvent {
+  sessionId: string
+  seq: number
+  turnId: string | null
+  at: number
+  type: string
+  data: string
+}
+
+const insertEvent = reusableQuery((database, event: NewEvent) =>
+  database.insertInto('session_events').values({
+    session_id: event.sessionId,
+    seq: event.seq,
+    turn_id: event.turnId,
+    at: event.at,
+    type: event.type,
+    data: event.data,
+  }),
+)

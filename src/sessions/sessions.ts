@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
+import { reusableQuery } from '../storage/reusable-query.ts'
 import type { SessionRow } from '../storage/tables.ts'
 import { appendEvents } from './session-log.ts'
 
@@ -137,16 +138,19 @@ export function createSessions(dependencies: { database: Database; clock: Clock;
 }
 
 async function findActive(reader: Reader | Writer, key: SessionKey): Promise<Session | undefined> {
-  const row = await reader
+  const { rows } = await selectActive(reader, key)
+  return rows[0] && fromRow(rows[0])
+}
+
+const selectActive = reusableQuery((database, key: SessionKey) =>
+  database
     .selectFrom('sessions')
     .selectAll()
     .where('user_id', '=', key.userId)
     .where('channel', '=', key.channel)
     .where('contact', '=', key.contact)
-    .where('state', '=', 'active')
-    .executeTakeFirst()
-  return row ? fromRow(row) : undefined
-}
+    .where('state', '=', 'active'),
+)
 
 function fromRow(row: SessionRow): Session {
   return {

@@ -62,7 +62,19 @@ describe('SESS-3 SESS-5 the auditor', () => {
 
   test('finds a message that a summary has swallowed', () => {
     append('turn-2', 'compacted', { throughSeq: 7, summary: 'Nothing of note.', messages: 3, beforeTokens: 9 })
-    expect(audit(sound)).toContain('lost message: a model is told key-1 0 times')
+    expect(audit(sound)).toContain('lost message: a model is told word-1 0 times')
+  })
+
+  test('finds what was sent without a key by what it says', () => {
+    const messages = sound.messages.map((message) => ({ ...message, key: null }))
+    expect(audit({ ...sound, messages })).toEqual([])
+    damage("update inbox set data = replace(data, 'word-2', 'word-1')")
+    expect(audit({ ...sound, messages })).toEqual(
+      expect.arrayContaining([
+        'doubled message: word-1 is in the inbox 2 times',
+        'lost message: word-2 is not in the inbox',
+      ]),
+    )
   })
 
   test('finds a message that nobody sent', () => {

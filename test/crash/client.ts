@@ -18,6 +18,8 @@ export interface Client {
   notify(delivery: Delivery): Promise<void>
   /** Resolves with the reply, or the question, that ends the message's turn. */
   chat(delivery: Delivery): Promise<string>
+  /** Sends it once and without a key; undefined where no answer comes. Whether it arrived is then not known. */
+  chatOnce(delivery: Delivery): Promise<string | undefined>
   /** Sends what was acknowledged once more, as a network that repeats itself would. */
   repeat(delivery: Delivery): Promise<void>
   /** One attempt, whatever comes of it. */
@@ -41,9 +43,8 @@ export function createClient(options: {
   const messages = (options.earlier ?? []).map((message) => ({ ...message }))
   let ordinal = Math.max(0, ...messages.map((message) => message.acknowledgedAt ?? message.sentAt))
 
-  function remember({ errand }: Delivery): SentMessage {
-    const key = `key of ${errand.token}`
-    const known = messages.find((message) => message.key === key)
+  function remember({ errand }: Delivery, key: string | null = `key of ${errand.token}`): SentMessage {
+    const known = messages.find((message) => message.token === errand.token)
     if (known) return known
     ordinal += 1
     const text = textOfErrand(errand)
@@ -55,7 +56,7 @@ export function createClient(options: {
   async function attempt(path: string, delivery: Delivery): Promise<Attempt> {
     const { session, source = 'http', sender = 'ada' } = delivery
     const { key, text } = remember(delivery)
-    const body = JSON.stringify({ message: text, session, source, sender, key })
+    const body = JSON.stringify({ message: text, session, source, sender, ...(key !== null && { key }) })
     try {
       const response = await fetch(`${url}${path}`, { method: 'POST', headers, body })
       return { status: response.status, body: await response.json() }
@@ -65,14 +66,19 @@ export function createClient(options: {
     }
   }
 
+  function acknowledge(delivery: Delivery): SentMessage {
+    const message = remember(delivery)
+    ordinal += 1
+    message.acknowledgedAt ??= ordinal
+    return message
+  }
+
   async function insist(path: string, delivery: Delivery): Promise<unknown> {
     for (;;) {
       signal?.throwIfAborted()
       const { status, body } = await attempt(path, delivery)
       if (status >= 200 && status < 300) {
-        const message = remember(delivery)
-        ordinal += 1
-        message.acknowledgedAt ??= ordinal
+        acknowledge(delivery)
         return body
       }
       // Gone, stopping, full or busy: those pass. Anything else is an answer that no retry changes.
@@ -90,6 +96,15 @@ export function createClient(options: {
     async chat(delivery) {
       const { reply } = (await insist('/api/v1/chat', delivery)) as ChatReply
       remember(delivery).reply = reply
+      return reply
+    },
+    async chatOnce(delivery) {
+      remember(delivery, null)
+      const { status, body } = await attempt('/api/v1/chat', delivery)
+      if (status === 0) return undefined
+      if (status !== 200) throw new Error(`${status}: ${(body as ErrorReply).error}`)
+      const { reply } = body as ChatReply
+      acknowledge(delivery).reply = reply
       return reply
     },
     async repeat(delivery) {

@@ -19,6 +19,7 @@ const trafficMs = 700
 let folder: string
 let provider: Provider
 let kills = 0
+let messages = 0
 let violations = 0
 
 beforeAll(async () => {
@@ -27,7 +28,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  console.log(`crash suite: ${kills} random kills, ${violations} violations`)
+  console.log(`crash suite: ${kills} random kills, ${messages} messages, ${violations} violations`)
   await provider.stop()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -72,6 +73,7 @@ async function playScene(seed: number): Promise<string[]> {
     await scene.remove()
   }
   violations += found.length
+  messages += scene.client.messages.length
   return found.map((violation) => `scene ${seed}: ${violation}`)
 }
 

@@ -51,12 +51,12 @@ async function prepareScene(): Promise<Scene> {
 }
 
 /** Two sessions side by side: parallel and serial tools, a compaction, a snapshot; thinking, a question, its answer. */
-async function play({ notify, chat }: Client): Promise<void> {
+async function play({ notify, chat, chatOnce }: Client): Promise<void> {
   const plan = { rounds: 'charge,fetch_page,put_value|print_page,charge', fills: true }
   const long = notify({ errand: errand(21, plan), session: 'long' })
   const short = { session: 'short', source: thinkingSource }
   await chat({ errand: errand(22, { rounds: 'charge,put_value', asks: true }), ...short })
-  await chat({ errand: errand(23, { rounds: 'charge' }), ...short })
+  await chatOnce({ errand: errand(23, { rounds: 'charge' }), ...short })
   await long
 }
 

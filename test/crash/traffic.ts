@@ -44,7 +44,7 @@ export function createTraffic(client: Client, random: Random): Traffic {
         await client.notify(delivery)
         if (random(5) === 0) await client.repeat(delivery)
       }
-      await client.chat(nextDelivery(place))
+      await (random(2) === 0 ? client.chat(nextDelivery(place)) : client.chatOnce(nextDelivery(place)))
     }
   }
 

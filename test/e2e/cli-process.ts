@@ -1,6 +1,6 @@
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -87,12 +87,13 @@ export async function serveFamiliar(
 }
 
 /** util-linux's `script`, which gives a command a terminal. */
-export const canOpenTerminal = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
+const terminalProgram = '/usr/bin/script'
+export const canOpenTerminal = process.platform === 'linux' && existsSync(terminalProgram)
 
 /** Starts one command as if typed at a terminal; what is typed then goes to its standard input. */
 export function startAtTerminal(args: string[], options: CommandOptions): RunningCommand {
   const command = [process.execPath, main, ...args].map((word) => `'${word}'`).join(' ')
-  return start(['script', '--quiet', '--flush', '--return', '--command', command, '/dev/null'], options)
+  return start([terminalProgram, '--quiet', '--flush', '--return', '--command', command, '/dev/null'], options)
 }
 
 /** Starts one command. Without `input` its standard input stays open. */

@@ -1,4 +1,4 @@
-import { createInterface, type Interface } from 'node:readline'
+import { createInterface, type Interface, type Key } from 'node:readline'
 import { styleText } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
 import { toDisplayText } from '../../base/text.ts'
@@ -7,6 +7,8 @@ import { createStatusLine, type TerminalStream } from './status-line.ts'
 import { createTurnText } from './turn-text.ts'
 
 const promptText = '› '
+/** Two presses of Ctrl-C within this time are meant as one wish to leave, whatever the first one stopped. */
+const againMs = 3_000
 
 export interface PlainChatOptions {
   input: NodeJS.ReadableStream
@@ -38,7 +40,8 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
   let isRunning = false
   let hasLeft = false
   let atLineStart = true
-  let pressed = 0
+  /** When Ctrl-C was pressed last, with nothing typed since. */
+  let pressedAt: number | undefined
 
   const dim = (text: string) => (colours ? styleText('dim', text, { validateStream: false }) : text)
 
@@ -85,7 +88,6 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
     for (let text = waiting.shift(); text !== undefined; text = waiting.shift()) {
       await converse(text).catch((error: unknown) => say(describe(error)))
       status.clear()
-      pressed = 0
     }
     isRunning = false
     prompt()
@@ -93,7 +95,6 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
 
   lines.on('line', (line) => {
     const text = line.trim()
-    pressed = 0
     if (text === '') return prompt()
     if (text.startsWith('/') && !text.startsWith('//')) {
       command(text)
@@ -105,8 +106,9 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
     void work()
   })
   lines.on('SIGINT', () => {
-    pressed += 1
-    if (pressed > 1) return left.resolve()
+    const isAgain = pressedAt !== undefined && (isRunning || clock.now() - pressedAt < againMs)
+    pressedAt = clock.now()
+    if (isAgain) return left.resolve()
     if (isRunning) {
       waiting.length = 0
       partner.stop().catch((error: unknown) => say(describe(error)))
@@ -117,8 +119,11 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
     aside('Ctrl-C again, or /exit, leaves')
     prompt()
   })
-  // Typing ahead goes where the status line stands.
-  input.on('keypress', () => lines.line !== '' && status.clear() && lines.prompt(true))
+  input.on('keypress', (_text, key: Key) => {
+    if (!(key.ctrl && key.name === 'c')) pressedAt = undefined
+    // Typing ahead goes where the status line stands.
+    if (lines.line !== '' && status.clear()) lines.prompt(true)
+  })
   lines.on('close', left.resolve)
   signal.addEventListener('abort', () => left.resolve(), { once: true })
   if (signal.aborted) left.resolve()

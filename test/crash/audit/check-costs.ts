@@ -39,9 +39,7 @@ function checkTotals({ ledger, totals }: Recorded): string[] {
 }
 
 function periodsOf(row: CostLedgerRow): string[] {
-  const periods = [`day:${dayOf(row.at)}`, `month:${monthOf(row.at)}`]
-  if (row.turn_id !== null) periods.push(`turn:${row.turn_id}`)
-  return periods.map((period) => `${row.user_id} ${period}`)
+  return [`day:${dayOf(row.at)}`, `month:${monthOf(row.at)}`].map((period) => `${row.user_id} ${period}`)
 }
 
 function checkCalls(evidence: Evidence, ledger: readonly CostLedgerRow[], turn: RecordedTurn): string[] {

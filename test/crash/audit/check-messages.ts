@@ -3,13 +3,13 @@ import { project } from '../../../src/sessions/projection.ts'
 import type { LoggedEvent } from '../../../src/sessions/session-event.ts'
 import type { InboxRow } from '../../../src/storage/tables.ts'
 import { textOfHistory } from '../../support/valid-history.ts'
-import type { Evidence, SentMessage } from './evidence.ts'
+import { type Evidence, rowsOf, type SentMessage } from './evidence.ts'
 import { ofType, type Recorded } from './recorded.ts'
 
 /** What was acknowledged is there: once in the inbox, once in the log, once in what a model is told. */
 export function checkMessages(evidence: Evidence, recorded: Recorded): string[] {
-  const known = new Set(evidence.messages.map((message) => message.key))
-  const invented = recorded.inbox.filter((row) => !known.has(row.key)).map((row) => `invented message: ${row.key}`)
+  const known = new Set(evidence.messages.flatMap((message) => rowsOf(recorded.inbox, message)))
+  const invented = recorded.inbox.filter((row) => !known.has(row)).map((row) => `invented message: ${row.key}`)
   const histories = readHistories(recorded)
   return [
     ...invented,
@@ -19,15 +19,17 @@ export function checkMessages(evidence: Evidence, recorded: Recorded): string[] 
 }
 
 function checkMessage(evidence: Evidence, recorded: Recorded, histories: Histories, message: SentMessage): string[] {
-  const rows = recorded.inbox.filter((row) => row.key === message.key)
-  if (rows.length > 1) return [`doubled message: ${message.key} is in the inbox ${rows.length} times`]
+  const rows = rowsOf(recorded.inbox, message)
+  if (rows.length > 1) return [`doubled message: ${message.token} is in the inbox ${rows.length} times`]
   const row = rows[0]
-  if (!row) return message.acknowledgedAt === undefined ? [] : [`lost message: ${message.key} is not in the inbox`]
+  if (!row) return message.acknowledgedAt === undefined ? [] : [`lost message: ${message.token} is not in the inbox`]
   const violations: string[] = []
-  if (evidence.settled && row.state !== 'done') violations.push(`lost message: ${message.key} is still ${row.state}`)
+  if (evidence.settled && row.state !== 'done') violations.push(`lost message: ${message.token} is still ${row.state}`)
   violations.push(...checkPresence(histories, row, message))
   if (message.reply !== undefined && !repliesOf(recorded, row).includes(message.reply)) {
-    violations.push(`false reply: ${message.key} was told ${JSON.stringify(message.reply)}, which its turn did not say`)
+    violations.push(
+      `false reply: ${message.token} was told ${JSON.stringify(message.reply)}, which its turn did not say`,
+    )
   }
   return violations
 }
@@ -38,9 +40,9 @@ function checkPresence(histories: Histories, row: InboxRow, message: SentMessage
   const inLog = occurrences(history?.whole ?? '', message.text)
   const inPrompt = occurrences(history?.told ?? '', message.token)
   const violations: string[] = []
-  if (inLog !== expected) violations.push(`${verdict(inLog)} message: the log tells ${message.key} ${inLog} times`)
+  if (inLog !== expected) violations.push(`${verdict(inLog)} message: the log tells ${message.token} ${inLog} times`)
   if (inPrompt !== expected)
-    violations.push(`${verdict(inPrompt)} message: a model is told ${message.key} ${inPrompt} times`)
+    violations.push(`${verdict(inPrompt)} message: a model is told ${message.token} ${inPrompt} times`)
   return violations
 }
 
@@ -68,14 +70,16 @@ function repliesOf({ events }: Recorded, row: InboxRow): string[] {
 
 /** A message that was sent after another had been acknowledged comes after it. */
 function checkOrder(evidence: Evidence, recorded: Recorded): string[] {
-  const byId = new Map(recorded.inbox.map((row) => [row.id, evidence.messages.find(({ key }) => key === row.key)]))
+  const byId = new Map(
+    evidence.messages.flatMap((message) => rowsOf(recorded.inbox, message).map((row) => [row.id, message] as const)),
+  )
   return [...recorded.events.values()].flatMap((own) => {
     let newest: SentMessage | undefined
     return ofType(own, 'message_received').flatMap((event) => {
       const message = byId.get(event.messageId)
       if (!message) return []
       const overtaken = newest && message.acknowledgedAt !== undefined && newest.sentAt > message.acknowledgedAt
-      const violations = overtaken ? [`reordered messages: ${newest?.key} comes before ${message.key}`] : []
+      const violations = overtaken ? [`reordered messages: ${newest?.token} comes before ${message.token}`] : []
       if (!newest || message.sentAt > newest.sentAt) newest = message
       return violations
     })

@@ -1,4 +1,4 @@
-import type { Evidence } from './evidence.ts'
+import { type Evidence, rowsOf } from './evidence.ts'
 import { ofType, type Recorded, type RecordedTurn, turnsOf } from './recorded.ts'
 
 /** Every message has one turn, and every turn begins once, ends once and answers what it was asked. */
@@ -29,9 +29,9 @@ function checkTurn(evidence: Evidence, recorded: Recorded, turn: RecordedTurn): 
 }
 
 function tokensOf(evidence: Evidence, recorded: Recorded, turn: RecordedTurn): string[] {
-  const ids = ofType(turn.events, 'message_received').map((event) => event.messageId)
-  const keys = recorded.inbox.filter((row) => ids.includes(row.id)).map((row) => row.key)
-  return evidence.messages.filter(({ key }) => keys.includes(key)).map(({ token }) => token)
+  const ids = new Set(ofType(turn.events, 'message_received').map((event) => event.messageId))
+  const own = recorded.inbox.filter((row) => ids.has(row.id))
+  return evidence.messages.filter((message) => rowsOf(own, message).length > 0).map(({ token }) => token)
 }
 
 function checkOneTurnEach(recorded: Recorded, turns: RecordedTurn[]): string[] {

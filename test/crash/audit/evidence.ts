@@ -1,8 +1,10 @@
 import type { ToolEffect } from '../../../src/protocol/tool.ts'
+import type { InboxRow } from '../../../src/storage/tables.ts'
 
 /** What the client said and what it was told. Ordinals count every sending and every acknowledgement of one client. */
 export interface SentMessage {
-  key: string
+  /** Null where it was sent without one, once and never again. */
+  key: string | null
   /** A word that stands in no other message, in the text and in whatever answers or summarises it. */
   token: string
   text: string
@@ -38,6 +40,11 @@ export interface Evidence {
   interruptions: readonly number[]
   /** False for the file of a daemon that was killed and has not come back yet: then what waits is no loss. */
   settled: boolean
+}
+
+/** The rows of the inbox that hold the message: by its key, or by what it says. */
+export function rowsOf(inbox: readonly InboxRow[], message: SentMessage): InboxRow[] {
+  return inbox.filter((row) => (message.key === null ? row.data.includes(message.token) : row.key === message.key))
 }
 
 export interface Span {
