@@ -111,7 +111,7 @@ function restOf(parts: readonly LivePart[], offset: number): LivePart[] {
 }
 
 /** What one logged event tells a watcher. `seenOffset` is how much of a response the watcher had live. */
-export function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
+function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
   const turnId = logged.turnId ?? ''
   switch (logged.type) {
     case 'message_received':

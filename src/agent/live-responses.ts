@@ -7,7 +7,7 @@ export interface LivePart {
 }
 
 /** A response while it streams in: not yet in the log, and gone from here once it is. */
-export interface LiveResponse {
+interface LiveResponse {
   turnId: string
   /** The newest event of the log when the call began: the response will be recorded after it. */
   afterSeq: number

@@ -20,7 +20,7 @@ export function estimateRequestTokens(
   return tokens
 }
 
-export function estimateFixed(system: readonly SystemBlock[], tools: readonly ToolDefinition[]): number {
+function estimateFixed(system: readonly SystemBlock[], tools: readonly ToolDefinition[]): number {
   const blocks = system.reduce((sum, block) => sum + estimateTokens(block.text), 0)
   return blocks + tools.reduce((sum, tool) => sum + estimateTokens(JSON.stringify(tool)), 0)
 }

@@ -13,7 +13,7 @@ export interface ChatInput {
 
 export const chat: CommandHandler<ChatInput> = async (context, input) => {
   const { stdin, stdout, output } = context
-  const connection = await connect(context)
+  const connection = await connect(context, { talks: true })
   const session = openChatSession(context, { session: input.session, connection })
   try {
     if (!stdin.isTTY || !stdout.isTTY || input.once || input.json) return await pipe(context, session, input)

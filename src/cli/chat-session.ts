@@ -24,7 +24,7 @@ export function openChatSession(
 
   async function reconnect(): Promise<void> {
     await connection.close()
-    connection = await connect(context)
+    connection = await connect(context, { talks: true })
   }
 
   const partner: ChatPartner = {

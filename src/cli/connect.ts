@@ -15,6 +15,8 @@ export interface Connection {
 }
 
 export interface ConnectOptions {
+  /** Something is said: where Familiar runs inside this process, it also takes up what an earlier run left. */
+  talks?: boolean
   /** The work ends by itself on Ctrl-C. Otherwise it is left where it is. */
   endsOnAbort?: boolean
 }
@@ -24,14 +26,14 @@ const patienceMs = 5_000
 const pauseMs = 100
 
 /** The running daemon of this home or, where there is none, one inside this process. The same API either way. */
-export async function connect(context: CommandContext): Promise<Connection> {
+export async function connect(context: CommandContext, { talks = false }: ConnectOptions = {}): Promise<Connection> {
   const { homePath: home, env, signal } = context
   const deadline = performance.now() + patienceMs
   for (;;) {
     const info = readDaemonInfo(home)
     if (info) return { client: createApiClient(info), daemon: info, close: async () => undefined }
     const { startDaemon } = await import('../daemon/daemon.ts')
-    const started = await startDaemon({ home, env, port: 0, host: '127.0.0.1' })
+    const started = await startDaemon({ home, env, port: 0, host: '127.0.0.1', recover: talks, makeToken: false })
     if (started.ok) return ownConnection(started.daemon, context)
     if (started.reason !== 'locked') throw startFailure(started, home)
     if (performance.now() >= deadline) throw heldBy(started, home)
@@ -49,7 +51,7 @@ export async function withFamiliar<T>(
   options: ConnectOptions = {},
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
-    const connection = await connect(context)
+    const connection = await connect(context, options)
     try {
       const working = work(connection.client, connection)
       return await (options.endsOnAbort ? working : Promise.race([working, untilAborted(context.signal)]))
@@ -78,27 +80,12 @@ export function startFailure(failure: Extract<StartResult, { ok: false }>, home:
 }
 
 async function ownConnection(daemon: Daemon, context: CommandContext): Promise<Connection> {
-  await withdrawUnseenToken(daemon)
   return {
     client: createApiClient(daemon),
     daemon: undefined,
     // Whatever is cut off goes on from its last step when Familiar runs again.
     close: () => daemon.close(context.signal.aborted ? 1_000 : 5_000),
   }
-}
-
-/** The first start makes a token and shows it once. A passing command shows none, so the next `serve` must make it. */
-async function withdrawUnseenToken(daemon: Daemon): Promise<void> {
-  if (!daemon.newToken) return
-  const [{ createAccessTokens }, { systemClock }, { createIds }] = await Promise.all([
-    import('../policy/access-tokens.ts'),
-    import('../base/clock.ts'),
-    import('../base/ids.ts'),
-  ])
-  const clock = systemClock()
-  const tokens = createAccessTokens({ database: daemon.database, clock, ids: createIds(clock) })
-  const made = await tokens.verify(daemon.newToken)
-  if (made) await tokens.revoke(made.tokenId)
 }
 
 function heldBy(holder: { pid: number | null }, home: string): CommandError {

@@ -37,7 +37,7 @@ export const send: CommandHandler<SendInput> = async (context, input) => {
       else printReply(context, reply)
       return reply.outcome
     },
-    { endsOnAbort: true },
+    { talks: true, endsOnAbort: true },
   )
   if (signal.aborted) throw interrupted()
   return outcome === 'completed' || outcome === 'question' ? exitCodes.fine : exitCodes.failed

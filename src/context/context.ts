@@ -21,7 +21,7 @@ export interface RecalledMemory {
   at: number
 }
 
-export interface DynamicContext {
+interface DynamicContext {
   now: number
   source: string
   recalled: readonly RecalledMemory[]

@@ -12,7 +12,7 @@ export interface Caps {
   perMonthNanousd: number | null
 }
 
-export interface PlannedCall {
+interface PlannedCall {
   userId: string
   sessionId: string | null
   turnId: string | null

@@ -2,8 +2,7 @@ import type { Database } from '../storage/database.ts'
 import { toUsd } from './money.ts'
 import { startOfDay } from './periods.ts'
 
-export const costPeriods = ['today', 'week', 'month', 'all'] as const
-export type CostPeriod = (typeof costPeriods)[number]
+export type CostPeriod = 'today' | 'week' | 'month' | 'all'
 
 export interface CostReport {
   period: CostPeriod

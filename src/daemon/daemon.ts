@@ -37,6 +37,10 @@ export interface StartOptions {
   host?: string
   /** Lines for a person, beside the log file. */
   writeLine?: (line: string) => void
+  /** Takes up the turns and messages that an earlier run left; not for a command that only looks. True by default. */
+  recover?: boolean
+  /** Makes the owner's token at the first start, to be shown once; not for a command that shows none. True by default. */
+  makeToken?: boolean
   clock?: Clock
   extraTools?: readonly Tool[]
   onStep?: OnStep
@@ -87,18 +91,16 @@ export async function startDaemon(options: StartOptions): Promise<StartResult> {
     return { ok: true, daemon: await assemble({ ...options, clock }, paths, loaded, closers, closeAll) }
   } catch (cause) {
     await closeAll()
-    if (!(cause instanceof FamiliarError)) throw cause
-    if (cause.code === 'conflict' && cause.message.includes('port')) {
-      return {
-        ok: false,
-        reason: 'port',
-        message: cause.message,
-        hint: 'Choose another one with --port or FAMILIAR_PORT.',
-      }
+    if (cause instanceof CannotListen) {
+      const hint = 'Choose another one with --port or FAMILIAR_PORT, or another address with http.host.'
+      return { ok: false, reason: 'port', message: cause.message, hint }
     }
+    if (!(cause instanceof FamiliarError)) throw cause
     return { ok: false, reason: 'database', message: cause.message, hint: 'familiar doctor tells more.' }
   }
 }
+
+class CannotListen extends Error {}
 
 function flagsOf({ port, host }: StartOptions): { port?: number; host?: string } {
   return { ...(port !== undefined && { port }), ...(host !== undefined && { host }) }
@@ -140,7 +142,8 @@ async function assemble(
   const owner = await tokens.ensureOwner('owner')
   await tokens.setEnvironmentToken(owner.id, config.token)
   const isFirst = (await tokens.list(owner.id)).length === 0
-  const newToken = isFirst ? (await tokens.createToken(owner.id, 'owner')).token : undefined
+  const newToken =
+    isFirst && options.makeToken !== false ? (await tokens.createToken(owner.id, 'owner')).token : undefined
   const credential = randomBytes(32).toString('base64url')
   const credentialHash = sha256(credential)
   for (const secret of [credential, newToken]) if (secret) redactor.add(secret)
@@ -200,10 +203,12 @@ async function assemble(
     logger,
     settings: { ...config.http, allowedHosts: [...config.http.allowedHosts, ...ownName(config.http.host)] },
   })
-  const server = await serveHttp({ ...http, host: config.http.host, port: config.http.port, logger })
+  const server = await serveHttp({ ...http, host: config.http.host, port: config.http.port, logger }).catch((cause) => {
+    throw new CannotListen(cause instanceof Error ? cause.message : String(cause), { cause })
+  })
   closers.push(() => server.close(1_000))
   await writeDaemonInfo(home, { url: server.url, credential })
-  const recovered = await conversations.recover()
+  const recovered = options.recover === false ? { resumedTurns: 0, queuedMessages: 0 } : await conversations.recover()
   recovery.resolve()
   logger.info('ready', { url: server.url, model: models.route('primary')[0]?.info.id, ...recovered })
 

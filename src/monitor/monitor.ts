@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 
-export type ActivityState = 'thinking' | 'tools' | 'retry_wait'
+type ActivityState = 'thinking' | 'tools' | 'retry_wait'
 
 /** One turn under way. */
 export interface Activity {

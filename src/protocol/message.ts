@@ -4,7 +4,7 @@ import { z } from 'zod'
  * What a provider needs to see again, byte for byte, beside a part that it produced (a thinking signature, an item id).
  * Opaque to us; sent back only to the provider that made it.
  */
-export const replaySchema = z.object({ provider: z.string(), metadata: z.record(z.string(), z.json()) })
+const replaySchema = z.object({ provider: z.string(), metadata: z.record(z.string(), z.json()) })
 export type Replay = z.infer<typeof replaySchema>
 
 const textPartSchema = z.object({ type: z.literal('text'), text: z.string(), replay: replaySchema.optional() })
@@ -47,13 +47,12 @@ export type AssistantPart = z.infer<typeof assistantPartSchema>
 
 export type UserPart = TextPart | MediaPart
 
-export const toolResultSchema = z.object({
-  callId: z.string(),
-  name: z.string(),
-  text: z.string(),
-  isError: z.boolean(),
-})
-export type ToolResult = z.infer<typeof toolResultSchema>
+export interface ToolResult {
+  callId: string
+  name: string
+  text: string
+  isError: boolean
+}
 
 /** One message of the conversation as a model is sent it, in no provider's own format. */
 export type ModelMessage =

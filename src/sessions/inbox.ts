@@ -30,7 +30,7 @@ export interface InboxMessage extends InboundPayload {
   receivedAt: number
 }
 
-export type Admission =
+type Admission =
   | { admitted: true; message: InboxMessage }
   /** The same key came before: `turnId` is set once its turn has begun. */
   | { admitted: false; message: InboxMessage; turnId: string | null; done: boolean }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseAnyJson } from '../base/json.ts'
 import { assistantPartSchema, mediaPartSchema, stopReasonSchema, usageSchema } from '../protocol/message.ts'
 
-export const turnOutcomeSchema = z.enum([
+const turnOutcomeSchema = z.enum([
   'completed',
   'question',
   'stopped',

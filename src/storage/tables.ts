@@ -72,7 +72,7 @@ export interface InboxRow {
   data: string
 }
 
-export interface MediaRow {
+interface MediaRow {
   hash: string
   media_type: string
   bytes: number
