@@ -297,6 +297,22 @@ describe('SESS-8 reset, marks, forks', () => {
   })
 })
 
+describe('CTX-1 what is true only now', () => {
+  it('CTX-1 is sent once while it stays the same, and stays with its message', async () => {
+    const clock = createManualClock()
+    const { familiar, model } = await open(echo, { clock })
+    await familiar.say('one')
+    await familiar.say('two')
+    await clock.advance(60_000)
+    await familiar.say('three')
+    const told = model.requests.map(({ messages }) => JSON.stringify(messages).split('<context>').length - 1)
+    expect(told).toEqual([1, 1, 2])
+    const [first, second, third] = model.requests.map(({ messages }) => JSON.stringify(messages).slice(0, -1))
+    expect(second?.startsWith(first ?? '-')).toBe(true)
+    expect(third?.startsWith(second ?? '-')).toBe(true)
+  })
+})
+
 describe('SEC-18 what is refused at the door', () => {
   it('SEC-18 empty and oversized messages, unknown sessions, full queues', async () => {
     const { familiar, conversations, userId } = await open(echo, {
