@@ -20,8 +20,6 @@ export interface Client {
   chat(delivery: Delivery): Promise<string>
   /** Sends it once and without a key; undefined where no answer comes. Whether it arrived is then not known. */
   chatOnce(delivery: Delivery): Promise<string | undefined>
-  /** Sends what was acknowledged once more, as a network that repeats itself would. */
-  repeat(delivery: Delivery): Promise<void>
   /** One attempt, whatever comes of it. */
   attempt(path: string, delivery: Delivery): Promise<Attempt>
   /** Turns under way and messages that wait; undefined where nobody answers. */
@@ -106,9 +104,6 @@ export function createClient(options: {
       const { reply } = body as ChatReply
       acknowledge(delivery).reply = reply
       return reply
-    },
-    async repeat(delivery) {
-      await insist('/api/v1/notify', delivery)
     },
     async load() {
       try {

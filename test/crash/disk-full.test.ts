@@ -25,7 +25,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'familiar-full-'))
   provider = await startProvider({ folder, chunkDelayMs: 1 })
   disk = mountSmallDisk(join(folder, 'scene', 'home'))
-  scene = await createScene({ folder: join(folder, 'scene'), provider, signal: AbortSignal.timeout(5 * minutes) })
+  scene = await createScene({ folder: join(folder, 'scene'), provider, patienceMs: 4 * minutes })
 })
 
 afterEach(async () => {

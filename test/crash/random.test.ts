@@ -57,10 +57,10 @@ async function recoverAndAudit(scene: Scene, traffic: Traffic, child: ReturnType
 }
 
 async function playScene(seed: number): Promise<string[]> {
-  const signal = AbortSignal.timeout(10 * minutes)
-  const scene = await createScene({ folder: join(folder, `scene-${seed}`), provider, signal })
-  const random = seededRandom(seed)
-  const traffic = createTraffic(scene.client, random)
+  const scene = await createScene({ folder: join(folder, `scene-${seed}`), provider, patienceMs: 10 * minutes })
+  const traffic = createTraffic(scene.client, seededRandom(seed))
+  // Of its own, so that the moments of the kills do not depend on how far the traffic came.
+  const random = seededRandom(seed + scenes)
   const found: string[] = []
   try {
     for (let life = 1; life <= killsPerScene && found.length === 0; life += 1) {

@@ -17,7 +17,6 @@ const token = 'fam_xJ3kQ9vLr2Tz8WbYd5HsNc7MgPf4AeUi6Ko1BqXjRw'
 export interface Scene {
   folder: string
   client: Client
-  home: string
   url: string
   /** For programs of this home other than the daemon that `start` starts. */
   env: Record<string, string>
@@ -42,7 +41,8 @@ export async function createScene(options: {
   folder: string
   provider: Provider
   from?: Scene
-  signal?: AbortSignal
+  /** How long whoever waits for something of this scene waits before that is called stuck. */
+  patienceMs: number
 }): Promise<Scene> {
   const { folder, provider, from } = options
   const home = join(folder, 'home')
@@ -53,6 +53,8 @@ export async function createScene(options: {
     mkdirSync(folder, { recursive: true })
     writeCrashHome(home, provider.url)
   }
+  const removed = new AbortController()
+  const signal = AbortSignal.any([removed.signal, AbortSignal.timeout(options.patienceMs)])
   const earlier = from?.evidence()
   const port = await findFreePort()
   const url = `http://127.0.0.1:${port}`
@@ -60,7 +62,7 @@ export async function createScene(options: {
     url,
     token,
     ...(earlier && { earlier: earlier.messages }),
-    ...(options.signal && { signal: options.signal }),
+    signal,
   })
   const interruptions: number[] = []
   let newest: Child | undefined
@@ -89,7 +91,6 @@ export async function createScene(options: {
   return {
     folder,
     client,
-    home,
     url,
     env,
     interruptions,
@@ -105,7 +106,7 @@ export async function createScene(options: {
     },
     async settle() {
       while ((await client.load()) !== 0) {
-        options.signal?.throwIfAborted()
+        signal.throwIfAborted()
         await wait(5)
       }
     },
@@ -121,9 +122,9 @@ export async function createScene(options: {
       return violations
     },
     async remove() {
+      removed.abort()
       await newest?.kill()
-      // Kept for whoever asks why.
-      if (!process.env.CRASH_KEEP) rmSync(folder, { recursive: true, force: true })
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

@@ -36,7 +36,7 @@ afterAll(async () => {
 
 /** A home with a past: one session is just short of the length at which a snapshot of it is written. */
 async function prepareScene(): Promise<Scene> {
-  const scene = await createScene({ folder: join(folder, 'prepared'), provider })
+  const scene = await createScene({ folder: join(folder, 'prepared'), provider, patienceMs: 5 * minutes })
   const child = scene.start()
   for (let number = 1; number <= 12; number += 1) {
     const plan = { rounds: 'charge,fetch_page,put_value|print_page,charge' }
@@ -61,7 +61,12 @@ async function play({ notify, chat, chatOnce }: Client): Promise<void> {
 }
 
 async function countPassings(): Promise<Record<StepName, number>> {
-  const scene = await createScene({ folder: join(folder, 'counted'), provider, from: prepared })
+  const scene = await createScene({
+    folder: join(folder, 'counted'),
+    provider,
+    from: prepared,
+    patienceMs: 5 * minutes,
+  })
   const child = scene.start()
   await play(scene.client)
   await scene.settle()
@@ -90,8 +95,7 @@ async function crashAt(scene: Scene, point: CrashPoint): Promise<string[]> {
 
 async function violationsAt(point: CrashPoint): Promise<string[]> {
   const name = `${point.step}-${point.passing}`
-  const signal = AbortSignal.timeout(2 * minutes)
-  const scene = await createScene({ folder: join(folder, name), provider, from: prepared, signal })
+  const scene = await createScene({ folder: join(folder, name), provider, from: prepared, patienceMs: 2 * minutes })
   try {
     return await crashAt(scene, point)
   } catch (cause) {

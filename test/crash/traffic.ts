@@ -42,7 +42,8 @@ export function createTraffic(client: Client, random: Random): Traffic {
       for (let left = random(4); left > 0; left -= 1) {
         const delivery = nextDelivery(place)
         await client.notify(delivery)
-        if (random(5) === 0) await client.repeat(delivery)
+        // As a network does that repeats itself.
+        if (random(5) === 0) await client.notify(delivery)
       }
       await (random(2) === 0 ? client.chat(nextDelivery(place)) : client.chatOnce(nextDelivery(place)))
     }

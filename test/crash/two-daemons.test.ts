@@ -16,7 +16,7 @@ let scene: Scene
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'familiar-two-'))
   provider = await startProvider({ folder })
-  scene = await createScene({ folder: join(folder, 'scene'), provider, signal: AbortSignal.timeout(2 * minutes) })
+  scene = await createScene({ folder: join(folder, 'scene'), provider, patienceMs: 2 * minutes })
 })
 
 afterEach(async () => {
