@@ -57,8 +57,8 @@ function runHere(file, args) {
   require('./launcher/import-module.cjs')(url.pathToFileURL(file).href)
 }
 
-// Measured on an idle daemon and after 500 turns: 135 → 108 MB and 340 → 200 MB, at no cost that could be seen. The heap
-// itself is about 35 MB in all cases; the rest is what Node and the C library would keep for later.
+// Measured on an idle daemon and after 500 turns: 135 → 110 MB and 340 → 180 MB. The heap itself is about 35 MB in all
+// cases; the rest is what Node and the C library would keep for later.
 const smallNode = ['--max-semi-space-size=8']
 
 function programEnv() {

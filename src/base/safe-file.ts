@@ -8,6 +8,19 @@ import { FamiliarError } from '../protocol/error.ts'
  * Readers never see a half-written file. Replaces a symlink at `path` instead of writing through it.
  */
 export async function writeFileAtomically(path: string, data: string | Uint8Array, mode = 0o600): Promise<void> {
+  await replace(path, data, { mode, durable: true })
+}
+
+/** The same for what is worth nothing after a power cut: whole or old for every reader, and no disk is waited for. */
+export async function replaceFile(path: string, data: string | Uint8Array, mode = 0o600): Promise<void> {
+  await replace(path, data, { mode, durable: false })
+}
+
+async function replace(
+  path: string,
+  data: string | Uint8Array,
+  { mode, durable }: { mode: number; durable: boolean },
+): Promise<void> {
   // The same directory, since a rename is atomic only inside one file system.
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`)
   try {
@@ -16,12 +29,12 @@ export async function writeFileAtomically(path: string, data: string | Uint8Arra
       // The mode given to open() is cut by the umask; what was asked for is what the file gets.
       await file.chmod(mode)
       await file.writeFile(data)
-      await file.sync()
+      if (durable) await file.sync()
     } finally {
       await file.close()
     }
     await rename(temporary, path)
-    await syncDirectory(dirname(path))
+    if (durable) await syncDirectory(dirname(path))
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => {})
     throw toFileError(path, cause)

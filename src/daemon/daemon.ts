@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { sha256 } from '../base/hash.ts'
 import { createIds } from '../base/ids.ts'
 import { openLogger } from '../base/logger.ts'
-import { writeFileAtomically } from '../base/safe-file.ts'
+import { replaceFile } from '../base/safe-file.ts'
 import { createHttpApp } from '../channels/http/create-http-app.ts'
 import { serveHttp } from '../channels/http/serve-http.ts'
 import { reportCost } from '../cost/report.ts'
@@ -154,7 +154,7 @@ async function assemble(
     config: () => config,
     workspace: paths.workspace,
     mediaDirectory: paths.media,
-    publishMonitor: (state) => writeFileAtomically(paths.monitor, `${JSON.stringify(state)}\n`).catch(reportMonitor),
+    publishMonitor: (state) => replaceFile(paths.monitor, `${JSON.stringify(state)}\n`).catch(reportMonitor),
     clock,
     ids,
     random: Math.random,

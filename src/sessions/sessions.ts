@@ -94,6 +94,7 @@ export function createSessions(dependencies: { database: Database; clock: Clock;
           .selectFrom('inbox')
           .select('id')
           .where('session_id', '=', session.id)
+          .where('state', '!=', 'done')
           .where('state', '=', 'queued')
           .execute()
         if (waiting.length === 0) return undefined

@@ -51,7 +51,8 @@ async function createSessions(db: Kysely<unknown>): Promise<void> {
     .columns(['user_id', 'channel', 'contact'])
     .where(sql.ref('state'), '=', 'active')
     .execute()
-  await db.schema.createIndex('sessions_by_update').on('sessions').columns(['user_id', 'updated_at']).execute()
+  // Not by time of update: that would move with every event.
+  await db.schema.createIndex('sessions_by_user').on('sessions').column('user_id').execute()
 
   await db.schema
     .createTable('session_events')
@@ -88,7 +89,6 @@ async function createInbox(db: Kysely<unknown>): Promise<void> {
     .addColumn('data', 'text', (column) => column.notNull())
     .addUniqueConstraint('inbox_key', ['user_id', 'key'])
     .execute()
-  await db.schema.createIndex('inbox_by_session').on('inbox').columns(['session_id', 'state']).execute()
   await db.schema.createIndex('inbox_by_turn').on('inbox').column('turn_id').execute()
   // What is left to do after a start: a handful of rows however long the history is.
   await db.schema.createIndex('inbox_open').on('inbox').column('state').where('state', '!=', 'done').execute()

@@ -59,24 +59,23 @@ describe('migrations', () => {
       'cost_ledger_by_time',
       'cost_ledger_by_turn',
       'cost_ledger_reserved',
-      'inbox_by_session',
       'inbox_by_turn',
       'inbox_open',
       'notes_by_time',
       'session_events_by_turn',
       'sessions_active',
-      'sessions_by_update',
+      'sessions_by_user',
     ])
     await database.close()
   })
 
   test.each([
-    ['select * from inbox where state != ?', ['done'], 'inbox_open'],
-    ['select * from inbox where session_id = ? and state = ?', ['a', 'queued'], 'inbox_by_session'],
+    ['select * from inbox where state != ? and state = ?', ['done', 'queued'], 'inbox_open'],
+    ['select * from inbox where turn_id = ?', ['t'], 'inbox_by_turn'],
     ["select * from cost_ledger where state = 'reserved'", [], 'cost_ledger_reserved'],
     ['select * from session_events where turn_id = ?', ['t'], 'session_events_by_turn'],
     ['select * from notes where user_id = ? order by created_at desc', ['a'], 'notes_by_time'],
-    ['select * from sessions where user_id = ? order by updated_at desc', ['a'], 'sessions_by_update'],
+    ['select * from sessions where user_id = ? order by updated_at desc', ['a'], 'sessions_by_user'],
   ])('STORE-3 %s uses its index', async (query, values, index) => {
     using directory = temporaryDirectory()
     await seeded(directory.path)
