@@ -6,6 +6,9 @@ import { type ProcessUnderTest, startProcess } from './process-under-test.ts'
 import { median, percentile, rounded } from './statistics.ts'
 
 const root = join(import.meta.dirname, '..')
+/** Long enough to be at home in the processor's caches, short enough to share the machine's moods. */
+const turnsInARow = 25
+const warmUpTurns = 200
 const token = 'bench-token-of-at-least-two-hundred-and-fifty-six-bits-0123456789'
 
 interface Contestant {
@@ -34,7 +37,7 @@ export interface TurnReport {
   contestants: TurnFigures[]
 }
 
-/** Every contestant takes each turn right after the others, so that the machine's noise falls on all of them alike. */
+/** The contestants take turns in short rows, so that the machine's noise falls on all of them alike. */
 export async function measureTurn(options: {
   turns: number
   sessions: number
@@ -59,14 +62,24 @@ export async function measureTurn(options: {
     await new Promise((resolve) => setTimeout(resolve, 3_000))
     const idle = running.map((target) => target.residentMegabytes())
 
+    say(`${warmUpTurns} turns to warm up`)
+    for (const [index, contestant] of contestants.entries()) {
+      const target = running[index] as ProcessUnderTest
+      for (let turn = 1; turn <= warmUpTurns; turn += 1)
+        await contestant.chat(target, `warm-${turn % 4}`, `message ${turn}`)
+    }
+
     say(`${turns} turns of one session`)
     const times: number[][] = contestants.map(() => [])
     const modelTimes: number[] = []
-    for (let turn = 1; turn <= turns; turn += 1) {
-      modelTimes.push(await timed(() => askModel(model.url)))
+    for (let first = 1; first <= turns; first += turnsInARow) {
+      const last = Math.min(turns, first + turnsInARow - 1)
+      for (let turn = first; turn <= last; turn += 1) modelTimes.push(await timed(() => askModel(model.url)))
       for (const [index, contestant] of contestants.entries()) {
         const target = running[index] as ProcessUnderTest
-        times[index]?.push(await timed(() => contestant.chat(target, 'main', `message number ${turn}`)))
+        for (let turn = first; turn <= last; turn += 1) {
+          times[index]?.push(await timed(() => contestant.chat(target, 'main', `message number ${turn}`)))
+        }
       }
     }
     const afterTurns = running.map((target) => target.residentMegabytes())

@@ -19,7 +19,7 @@ export function createAiSdkModel(options: {
   now: () => number
 }): LanguageModel {
   const { info, providerName, settings, wire, apiKey, now } = options
-  const context: PromptContext = { info, providerName, wire, converted: new WeakMap() }
+  const context: PromptContext = { info, providerName, wire }
   let loading: Promise<LanguageModelV4> | undefined
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelStreamEvent> {

@@ -12,8 +12,6 @@ export interface PromptContext {
   info: ModelInfo
   providerName: string
   wire: AiSdkWire
-  /** Messages of ended turns come again in every request as the same objects; so do their conversions. */
-  converted: WeakMap<ModelMessage, SdkMessage>
 }
 
 type SdkMessage = Exclude<LanguageModelV4Message, { role: 'system' }>
@@ -25,13 +23,13 @@ export async function toSdkPrompt(request: ModelRequest, context: PromptContext)
   const prompt = toSdkSystem(request.system, context.wire.cacheBoundary)
   const media = await readAllMedia(request, { info: context.info, readsPdf: context.wire.readsPdf })
   for (const message of request.messages) {
-    const converted = context.converted.get(message) ?? convert(message, media, context)
+    const converted = toSdkMessage(message, media, context)
     if (converted.content.length > 0) prompt.push(converted)
   }
   // Only the newest message carries the mark: a mark that stayed behind would change bytes in the middle of the history.
   const newest = prompt.at(-1)
   if (newest && newest.role !== 'system' && context.wire.cacheBoundary) {
-    prompt[prompt.length - 1] = { ...newest, providerOptions: context.wire.cacheBoundary }
+    newest.providerOptions = context.wire.cacheBoundary
   }
   return prompt
 }
@@ -62,13 +60,6 @@ function toSdkSystem(blocks: SystemBlock[], boundary: SharedV4ProviderOptions | 
     content: block.text,
     ...(ends.has(block) && { providerOptions: boundary }),
   }))
-}
-
-function convert(message: ModelMessage, media: MediaContents, context: PromptContext): SdkMessage {
-  const converted = toSdkMessage(message, media, context)
-  const hasMedia = message.role === 'user' && message.parts.some((part) => part.type === 'media')
-  if (!hasMedia) context.converted.set(message, converted)
-  return converted
 }
 
 function toSdkMessage(message: ModelMessage, media: MediaContents, context: PromptContext): SdkMessage {

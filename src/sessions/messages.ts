@@ -13,7 +13,8 @@ const missingBeginning = '[The beginning of this conversation is missing.]'
 export function toMessages(projection: Projection, options: { mediaOfTurn: string | null }): ModelMessage[] {
   const messages: ModelMessage[] = []
   for (const entry of projection.entries) {
-    for (const message of messagesOf(entry, projection, options.mediaOfTurn)) push(messages, message)
+    if (entry.role === 'user') pushUser(messages, userParts(entry, options.mediaOfTurn))
+    else pushAssistant(messages, entry, projection)
   }
   if (messages[0] && messages[0].role !== 'user') {
     messages.unshift({ role: 'user', parts: [{ type: 'text', text: missingBeginning }] })
@@ -21,42 +22,25 @@ export function toMessages(projection: Projection, options: { mediaOfTurn: strin
   return messages
 }
 
-/** Turns that have ended never change: what was made of their entries is kept, so that a long history costs little. */
-const ofEndedTurns = new WeakMap<Entry, ModelMessage[]>()
-
-function messagesOf(entry: Entry, projection: Projection, mediaOfTurn: string | null): ModelMessage[] {
-  const known = ofEndedTurns.get(entry)
-  if (known) return known
-  const made = entry.role === 'user' ? userMessage(entry, mediaOfTurn) : assistantMessages(entry, projection)
-  if (projection.turn && entry.turnId !== projection.turn.id) ofEndedTurns.set(entry, made)
-  return made
-}
-
-/** What is in `messages` may be shared with other requests: joining makes a new one. */
-function push(messages: ModelMessage[], message: ModelMessage): void {
+function pushUser(messages: ModelMessage[], parts: UserPart[]): void {
   const last = messages.at(-1)
-  if (last?.role === 'user' && message.role === 'user') {
-    messages[messages.length - 1] = { role: 'user', parts: [...last.parts, ...message.parts] }
-  } else if (last?.role === 'assistant' && message.role === 'assistant') {
-    messages[messages.length - 1] = { role: 'assistant', parts: [...last.parts, ...message.parts] }
-  } else messages.push(message)
+  if (parts.length === 0) return
+  if (last?.role === 'user') last.parts.push(...parts)
+  else messages.push({ role: 'user', parts })
 }
 
-function userMessage(entry: UserEntry, mediaOfTurn: string | null): ModelMessage[] {
-  const parts = userParts(entry, mediaOfTurn)
-  return parts.length > 0 ? [{ role: 'user', parts }] : []
-}
-
-function assistantMessages(entry: AssistantEntry, projection: Projection): ModelMessage[] {
+function pushAssistant(messages: ModelMessage[], entry: AssistantEntry, projection: Projection): void {
   const parts = entry.parts.map(withObjectInput).filter((part) => part.type !== 'text' || part.text.trim() !== '')
-  if (parts.every((part) => part.type === 'thinking')) return []
+  if (parts.every((part) => part.type === 'thinking')) return
+  const last = messages.at(-1)
+  if (last?.role === 'assistant') last.parts.push(...parts)
+  else messages.push({ role: 'assistant', parts })
   const results = parts.flatMap((part): ToolResult[] => {
     if (part.type !== 'tool_call') return []
     const result = projection.results[part.id] ?? { name: part.name, text: outcomeUnknown, isError: true }
     return [{ callId: part.id, name: part.name, text: result.text.trim() || '(no output)', isError: result.isError }]
   })
-  const message: ModelMessage = { role: 'assistant', parts }
-  return results.length > 0 ? [message, { role: 'tool', results }] : [message]
+  if (results.length > 0) messages.push({ role: 'tool', results })
 }
 
 /** Providers take only objects as arguments; what the model wrote otherwise is shown back to it inside one. */
