@@ -167,7 +167,7 @@ const selectState = reusableQuery((database, message: { sessionId: string }) =>
 )
 
 /** Said beside the state itself, so that the index over what is not done is used: a handful of rows, not all of them. */
-export function isOpen(where: ExpressionBuilder<Tables, 'inbox'>): Expression<SqlBool> {
+function isOpen(where: ExpressionBuilder<Tables, 'inbox'>): Expression<SqlBool> {
   return where('inbox.state', '!=', 'done')
 }
 
