@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
+import type { OpenedAnswer, OpenInit } from './opened-answer.ts'
 
 const open: { server?: Server; fetch?: GuardedFetch }[] = []
 afterEach(async () => {
@@ -47,11 +48,41 @@ const resolvesTo =
   async () =>
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
 
-describe('createGuardedFetch', () => {
+/** The lighter way, in the shape of `fetch`: both are held to the same rules. */
+function guardedOpen(options: GuardedFetchOptions = {}): (url: string, init?: RequestInit) => Promise<Response> {
+  const guard = guarded({ ...options, streaming: true })
+  return async (url, { method = 'GET', headers, body, signal } = {}) => {
+    const answer = await openWith(guard, url, {
+      method,
+      headers: Object.fromEntries(new Headers(headers)),
+      body: typeof body === 'string' ? body : null,
+      signal: signal ?? new AbortController().signal,
+    })
+    return new Response(await textOf(answer), { status: answer.status })
+  }
+}
+
+function openWith({ open }: GuardedFetch, url: string, init: Partial<OpenInit> = {}): Promise<OpenedAnswer> {
+  if (!open) throw new Error('not a streaming guard')
+  return open(url, { method: 'GET', headers: {}, signal: new AbortController().signal, ...init })
+}
+
+async function textOf(answer: OpenedAnswer): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for (let bytes = await answer.read(); bytes; bytes = await answer.read()) chunks.push(bytes)
+  return Buffer.concat(chunks).toString()
+}
+
+const ways = [
+  { way: 'fetch', reach: guarded },
+  { way: 'open', reach: guardedOpen },
+]
+
+describe.each(ways)('the way out by $way', ({ way, reach }) => {
   it('SEC-8 does not reach a server on this machine that nobody listed', async () => {
     const { port, requests, connections } = await listen()
     for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '2130706433']) {
-      await expect(guarded()(`http://${host}:${port}/`)).rejects.toMatchObject({ code: 'blocked_address' })
+      await expect(reach()(`http://${host}:${port}/`)).rejects.toMatchObject({ code: 'blocked_address' })
     }
     expect(requests).toHaveLength(0)
     expect(connections()).toBe(0)
@@ -60,7 +91,7 @@ describe('createGuardedFetch', () => {
   it('SEC-8 reaches it where it is listed, and only on that port', async () => {
     const { port } = await listen()
     const other = await listen()
-    const fetch = guarded({ allowedHosts: [{ host: '127.0.0.1', port }] })
+    const fetch = reach({ allowedHosts: [{ host: '127.0.0.1', port }] })
     const response = await fetch(`http://127.0.0.1:${port}/`)
     expect(await response.text()).toBe('hello')
     await expect(fetch(`http://127.0.0.1:${other.port}/`)).rejects.toMatchObject({ code: 'blocked_address' })
@@ -69,10 +100,10 @@ describe('createGuardedFetch', () => {
   it('SEC-8 refuses a name as soon as one of its addresses is private', async () => {
     const { port, connections } = await listen()
     for (const addresses of [['127.0.0.1'], ['93.184.216.34', '127.0.0.1'], ['::1'], ['64:ff9b::7f00:1']]) {
-      const fetch = guarded({ resolve: resolvesTo(...addresses) })
+      const fetch = reach({ resolve: resolvesTo(...addresses) })
       await expect(fetch(`http://rebinding.example:${port}/`)).rejects.toMatchObject({ code: 'blocked_address' })
     }
-    await expect(guarded({ resolve: resolvesTo() })('http://nothing.example/')).rejects.toMatchObject({
+    await expect(reach({ resolve: resolvesTo() })('http://nothing.example/')).rejects.toMatchObject({
       code: 'blocked_address',
     })
     expect(connections()).toBe(0)
@@ -83,7 +114,7 @@ describe('createGuardedFetch', () => {
     const outer = await listen((_incoming, response) => {
       response.writeHead(status, { location: `http://127.0.0.1:${inner.port}/secret` }).end()
     })
-    const fetch = guarded({ allowedHosts: [{ host: '127.0.0.1', port: outer.port }] })
+    const fetch = reach({ allowedHosts: [{ host: '127.0.0.1', port: outer.port }] })
     await expect(fetch(`http://127.0.0.1:${outer.port}/`)).rejects.toMatchObject({ code: 'blocked_address' })
     expect(inner.requests).toHaveLength(0)
   })
@@ -92,7 +123,7 @@ describe('createGuardedFetch', () => {
     'SEC-8 refuses a redirect to %s',
     async (location) => {
       const { port } = await listen((_incoming, response) => response.writeHead(302, { location }).end())
-      const fetch = guarded({ allowedHosts: [{ host: '127.0.0.1' }] })
+      const fetch = reach({ allowedHosts: [{ host: '127.0.0.1' }] })
       await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toMatchObject({ code: 'blocked_url' })
     },
   )
@@ -103,7 +134,7 @@ describe('createGuardedFetch', () => {
       if (count === 0) response.end('arrived')
       else response.writeHead(302, { location: `/${count - 1}` }).end()
     })
-    const fetch = guarded({ allowedHosts: [{ host: '127.0.0.1', port }] })
+    const fetch = reach({ allowedHosts: [{ host: '127.0.0.1', port }] })
     expect(await (await fetch(`http://127.0.0.1:${port}/5`)).text()).toBe('arrived')
     requests.length = 0
     await expect(fetch(`http://127.0.0.1:${port}/6`)).rejects.toMatchObject({ code: 'too_many_redirects' })
@@ -115,7 +146,7 @@ describe('createGuardedFetch', () => {
     const { port } = await listen((_incoming, response) => {
       response.writeHead(307, { location: `http://localhost:${target.port}/` }).end()
     })
-    const fetch = guarded({ allowedHosts: [{ host: '127.0.0.1' }, { host: 'localhost' }] })
+    const fetch = reach({ allowedHosts: [{ host: '127.0.0.1' }, { host: 'localhost' }] })
     const headers = { authorization: 'Bearer s', 'x-api-key': 's', cookie: 'c=s', accept: 'text/html' }
     await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '{}', headers })
     expect(target.requests[0]?.method).toBe('POST')
@@ -129,13 +160,102 @@ describe('createGuardedFetch', () => {
       if (incoming.method === 'POST') response.writeHead(303, { location: '/done' }).end()
       else response.end('done')
     })
-    const fetch = guarded({ allowedHosts: [{ host: '127.0.0.1', port }] })
+    const fetch = reach({ allowedHosts: [{ host: '127.0.0.1', port }] })
     const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: 'x' })
     expect(await response.text()).toBe('done')
-    expect(response.url).toBe(`http://127.0.0.1:${port}/done`)
-    expect(requests.map(({ method }) => method)).toEqual(['POST', 'GET'])
+    if (way === 'fetch') expect(response.url).toBe(`http://127.0.0.1:${port}/done`)
+    expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual(['POST /', 'GET /done'])
   })
 
+  it('stops when its caller says so, also before it began', async () => {
+    const { port, connections } = await listen(() => {})
+    const fetch = reach({ allowedHosts: [{ host: '127.0.0.1', port }] })
+    await expect(fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: 'AbortError',
+    })
+    expect(connections()).toBe(0)
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 20)
+    await expect(fetch(`http://127.0.0.1:${port}/`, { signal: controller.signal })).rejects.toMatchObject({
+      name: 'AbortError',
+    })
+  })
+})
+
+describe('GuardedFetch.open', () => {
+  const listed = (port: number) => guarded({ allowedHosts: [{ host: '127.0.0.1', port }], streaming: true })
+
+  it('SEC-8 is there only where no limit of size and time would be left out', () => {
+    expect(guarded().open).toBeUndefined()
+    expect(guarded({ streaming: true }).open).toBeDefined()
+  })
+
+  it('sends what it is given, and keeps its connection', async () => {
+    const { port, requests, connections } = await listen((incoming, response) => {
+      response.writeHead(201, { 'x-two': ['a', 'b'] })
+      incoming.pipe(response)
+    })
+    const guard = listed(port)
+    for (let calls = 0; calls < 10; calls += 1) {
+      const init = { method: 'POST', headers: { 'x-test': 'yes' }, body: 'Grüße' }
+      const answer = await openWith(guard, `http://127.0.0.1:${port}/a?b=c`, init)
+      expect(answer).toMatchObject({ status: 201, statusText: 'Created', headers: { 'x-two': 'a, b' } })
+      expect(await textOf(answer)).toBe('Grüße')
+    }
+    expect(requests[0]).toMatchObject({ method: 'POST', url: '/a?b=c' })
+    expect(requests[0]?.headers).toMatchObject({ 'x-test': 'yes', 'accept-encoding': 'identity' })
+    expect(connections()).toBeLessThanOrEqual(2)
+  })
+
+  it('lets a server wait for a slow reader, and loses nothing', async () => {
+    let written = 0
+    const { port } = await listen((_incoming, response) => {
+      const write = () => {
+        while (written < 400) {
+          written += 1
+          if (!response.write('x'.repeat(64 * 1024))) return response.once('drain', write)
+        }
+        return response.end()
+      }
+      write()
+    })
+    const answer = await openWith(listed(port), `http://127.0.0.1:${port}/`)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(written).toBeLessThan(400)
+    expect(await textOf(answer)).toHaveLength(400 * 64 * 1024)
+  })
+
+  it.each(['abort', 'cancel'])('closes the connection of an answer under way on %s', async (how) => {
+    let closed = false
+    const { port } = await listen((_incoming, response) => {
+      response.write('begins')
+      response.on('close', () => {
+        closed = true
+      })
+    })
+    const controller = new AbortController()
+    const answer = await openWith(listed(port), `http://127.0.0.1:${port}/`, { signal: controller.signal })
+    expect(Buffer.from((await answer.read()) ?? []).toString()).toBe('begins')
+    const reading = answer.read()
+    if (how === 'abort') controller.abort()
+    else answer.cancel()
+    await expect(reading).rejects.toThrow(how === 'abort' ? 'aborted' : 'The reader has left')
+    await vi.waitFor(() => expect(closed).toBe(true))
+  })
+
+  it('tells of a connection that broke, and of an answer that it cannot read', async () => {
+    const { port } = await listen((incoming, response) => {
+      if (incoming.url === '/packed') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'))
+      else response.write('begins', () => response.destroy())
+    })
+    const guard = listed(port)
+    await expect(openWith(guard, `http://127.0.0.1:${port}/packed`)).rejects.toThrow('packed (gzip)')
+    const answer = await openWith(guard, `http://127.0.0.1:${port}/`)
+    await expect(textOf(answer)).rejects.toMatchObject({ code: 'UND_ERR_SOCKET' })
+  })
+})
+
+describe('createGuardedFetch', () => {
   it('SEC-8 reads no more than the limit, announced or not, packed or not', async () => {
     const { port } = await listen((incoming, response) => {
       if (incoming.url === '/announced') response.writeHead(200, { 'content-length': '2000' }).end('x'.repeat(2_000))

@@ -10,6 +10,7 @@ import {
 } from './destination.ts'
 import { EgressError } from './egress-error.ts'
 import { limitBody } from './limited-body.ts'
+import { type OpenedAnswer, type OpenInit, openAnswer } from './opened-answer.ts'
 import { followRedirect } from './redirect.ts'
 
 export interface GuardedFetchOptions {
@@ -30,6 +31,8 @@ export interface GuardedFetchOptions {
  */
 export interface GuardedFetch {
   (input: string | URL | Request, init?: RequestInit): Promise<Response>
+  /** Where it is `streaming`: the same way out, by the same rules, for less than `fetch` costs (decision 4). */
+  open?: (url: string, init: OpenInit) => Promise<OpenedAnswer>
   close(): Promise<void>
 }
 
@@ -55,26 +58,35 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     network ??= openNetwork(resolve, streaming)
     const opened = await network
     const request = await readRequest(input, init)
-    if (streaming) return await followingRedirects(opened, request)
+    const send: Send<Response> = (destination, sent) => fetchFrom(opened, destination, sent)
+    if (streaming) return await followingRedirects(request, send)
 
     const timeout = startTimeout(request.init.signal)
     try {
       const limited = { url: request.url, init: { ...request.init, signal: timeout.signal } }
-      return limitBody(await followingRedirects(opened, limited), { maxBytes, onEnd: timeout.stop })
+      return limitBody(await followingRedirects(limited, send), { maxBytes, onEnd: timeout.stop })
     } catch (error) {
       timeout.stop()
       throw error
     }
   }
 
-  async function followingRedirects(opened: Network, first: OutgoingRequest): Promise<Response> {
+  async function open(url: string, init: OpenInit): Promise<OpenedAnswer> {
+    network ??= openNetwork(resolve, streaming)
+    const opened = await network
+    return await followingRedirects({ url: parseUrl(url), init }, (destination, sent) =>
+      openFrom(opened, destination, sent),
+    )
+  }
+
+  async function followingRedirects<T>(first: OutgoingRequest, send: Send<T>): Promise<T> {
     let { url, init } = first
     let destination = checkDestination(url, isListed)
     for (let redirects = 0; ; redirects += 1) {
-      const response = await send(opened, destination, init)
-      const next = followRedirect(response, url, init)
-      if (!next) return response
-      response.body?.cancel().catch(() => {})
+      const { answer, status, location, cancel } = await send(destination, init)
+      const next = followRedirect({ status, location }, url, init)
+      if (!next) return answer
+      cancel()
       if (redirects === maxRedirects) {
         throw new EgressError('too_many_redirects', `More than ${maxRedirects} redirects from ${first.url.hostname}`)
       }
@@ -94,6 +106,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   }
 
   return Object.assign(guardedFetch, {
+    ...(streaming && { open }),
     async close() {
       const opened = await network
       network = undefined
@@ -129,12 +142,42 @@ function parseUrl(input: string | URL): URL {
   return new URL(input)
 }
 
-async function send(network: Network, destination: Destination, init: RequestInit): Promise<Response> {
-  const dispatcher = destination.listed ? network.listed : network.checked
+/** One request to a destination that was checked, with no redirect followed. */
+type Send<T> = (destination: Destination, init: RequestInit) => Promise<Sent<T>>
+
+interface Sent<T> {
+  answer: T
+  status: number
+  location: string | null
+  /** For an answer that nobody will read. */
+  cancel(): void
+}
+
+async function fetchFrom(network: Network, destination: Destination, init: RequestInit): Promise<Sent<Response>> {
+  const dispatcher = agentFor(network, destination)
+  // The package's own types and Node's are the same interface of two releases.
+  const outgoing = { ...init, dispatcher, redirect: 'manual' } as unknown as UndiciRequestInit
+  const answer = (await tellingRefusals(network.fetch(destination.url, outgoing))) as unknown as Response
+  const cancel = () => void answer.body?.cancel().catch(() => {})
+  return { answer, status: answer.status, location: answer.headers.get('location'), cancel }
+}
+
+async function openFrom(network: Network, destination: Destination, init: RequestInit): Promise<Sent<OpenedAnswer>> {
+  const first = init as OpenInit
+  // After a redirect they are an object of their own.
+  const outgoing = init.headers instanceof Headers ? { ...first, headers: Object.fromEntries(init.headers) } : first
+  const answer = await tellingRefusals(openAnswer(agentFor(network, destination), destination.url, outgoing))
+  return { answer, status: answer.status, location: answer.headers.location ?? null, cancel: answer.cancel }
+}
+
+/** The agent of listed hosts connects wherever a name leads; the other one checks every address first. */
+function agentFor(network: Network, { listed }: Destination): Agent {
+  return listed ? network.listed : network.checked
+}
+
+async function tellingRefusals<T>(sending: Promise<T>): Promise<T> {
   try {
-    // The package's own types and Node's are the same interface of two releases.
-    const outgoing = { ...init, dispatcher, redirect: 'manual' } as unknown as UndiciRequestInit
-    return (await network.fetch(destination.url, outgoing)) as unknown as Response
+    return await sending
   } catch (error) {
     throw refusalBehind(error) ?? error
   }

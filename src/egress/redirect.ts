@@ -9,10 +9,16 @@ export interface RedirectTarget {
   init: RequestInit
 }
 
+/** What a redirect can be told from. */
+interface Answered {
+  status: number
+  location: string | null
+}
+
 /** The request that a redirect asks for; undefined where the response is an answer. */
-export function followRedirect(response: Response, url: URL, init: RequestInit): RedirectTarget | undefined {
-  const location = response.headers.get('location')
-  if (!redirectStatuses.has(response.status) || location === null) return undefined
+export function followRedirect(answered: Answered, url: URL, init: RequestInit): RedirectTarget | undefined {
+  const { status, location } = answered
+  if (!redirectStatuses.has(status) || location === null) return undefined
   if (!URL.canParse(location, url.href))
     throw new EgressError('blocked_url', `${url.hostname} redirects to a broken address`)
   const target = new URL(location, url)
@@ -20,7 +26,7 @@ export function followRedirect(response: Response, url: URL, init: RequestInit):
   if (target.origin !== url.origin) {
     for (const name of [...headers.keys()]) if (!harmlessHeaders.has(name)) headers.delete(name)
   }
-  if (!becomesGet(response.status, init.method)) {
+  if (!becomesGet(status, init.method)) {
     if (init.body instanceof ReadableStream) {
       throw new EgressError(
         'body_not_replayable',

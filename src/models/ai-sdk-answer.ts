@@ -125,19 +125,13 @@ function toStopReason({ unified }: LanguageModelV4FinishReason): StopReason {
   }
 }
 
-function toUsage({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage {
+function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
   return {
     inputTokens: count(inputTokens.total),
     outputTokens: count(outputTokens.total),
     cacheReadTokens: count(inputTokens.cacheRead),
-    cacheWriteTokens: count(inputTokens.cacheWrite ?? writtenTokens(raw)),
+    cacheWriteTokens: count(inputTokens.cacheWrite),
   }
-}
-
-/** OpenRouter's count of written tokens, which the SDK passes on unread. */
-function writtenTokens(raw: LanguageModelV4Usage['raw']): number | undefined {
-  const details = raw?.prompt_tokens_details as { cache_write_tokens?: unknown } | null | undefined
-  return typeof details?.cache_write_tokens === 'number' ? details.cache_write_tokens : undefined
 }
 
 function count(value: number | undefined): number {

@@ -1,12 +1,13 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type { Json } from '../protocol/json.ts'
 import { type Answer, createAnswer } from './ai-sdk-answer.ts'
 import { type PromptContext, toSdkPrompt, toSdkTools } from './ai-sdk-prompt.ts'
 import type { AiSdkWire } from './ai-sdk-wire.ts'
+import { createInputSettler } from './input-settler.ts'
 import type { LanguageModel, ModelInfo, ModelRequest, ModelResponse, ModelStreamEvent } from './model.ts'
 import { ModelError } from './model-error.ts'
 import { type FailedCall, toModelError, toStreamError } from './model-error-from.ts'
 import type { ModelSettings } from './model-settings.ts'
-import { dropAddedNulls } from './strict-schema.ts'
 import { createToolCallIds } from './tool-call-ids.ts'
 
 /** A model behind the AI SDK's specification, one request to a call: none of the SDK's own loops or retries. */
@@ -20,6 +21,7 @@ export function createAiSdkModel(options: {
 }): LanguageModel {
   const { info, providerName, settings, wire, apiKey, now } = options
   const context: PromptContext = { info, providerName, wire }
+  const { strictTools = false } = settings
   let loading: Promise<LanguageModelV4> | undefined
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelStreamEvent> {
@@ -34,7 +36,7 @@ export function createAiSdkModel(options: {
       providerName,
       optionsKey: wire.optionsKey,
       ids: createToolCallIds(request.messages),
-      settleInput: createInputSettler(request),
+      settleInput: wire.strictForm === 'complete' ? createInputSettler({ tools: request.tools, strictTools }) : asSent,
     })
     let whole = false
     try {
@@ -71,23 +73,16 @@ export function createAiSdkModel(options: {
       abortSignal: signal,
       providerOptions: { [wire.optionsKey]: own },
       ...(request.tools.length > 0 && {
-        tools: toSdkTools(request.tools, { wire, strictTools: settings.strictTools ?? false }),
+        tools: toSdkTools(request.tools, { wire, strictTools }),
       }),
       ...(settings.temperature !== undefined && { temperature: settings.temperature }),
     }
   }
 
-  function createInputSettler({ tools }: ModelRequest): Parameters<typeof createAnswer>[0]['settleInput'] {
-    if (wire.strictForm !== 'complete') return (_name, input) => input
-    return (name, input) => {
-      const tool = tools.find((candidate) => candidate.name === name)
-      const wasStrict = tool && (tool.strict || settings.strictTools)
-      return wasStrict ? dropAddedNulls(tool.inputSchema, input) : input
-    }
-  }
-
   return { info, stream }
 }
+
+const asSent = (_toolName: string, input: Json) => input
 
 function complete({ finish, response }: Answer, modelId: string): ModelResponse {
   const reason = finish?.finishReason

@@ -1,7 +1,7 @@
 import { FamiliarError } from '../protocol/error.ts'
 import type { LanguageModel, ModelRequest, ModelStreamEvent } from './model.ts'
 import { type ModelSettings, modelInfo, type ProviderType } from './model-settings.ts'
-import type { ProviderConnection } from './providers/provider-connection.ts'
+import type { ProviderConnection, ProviderFetch } from './providers/provider-connection.ts'
 
 const defaultBaseUrls: Partial<Record<ProviderType, string>> = {
   anthropic: 'https://api.anthropic.com/v1',
@@ -18,8 +18,7 @@ export interface CreateModelOptions {
   baseUrl?: string | undefined
   apiKey?: string | undefined
   settings: ModelSettings
-  /** The guarded fetch. Every request goes through it. */
-  fetch: typeof globalThis.fetch
+  fetch: ProviderFetch
   now?: () => number
 }
 

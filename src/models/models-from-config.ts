@@ -4,6 +4,7 @@ import { baseUrlOf, createModel } from './create-model.ts'
 import type { LanguageModel } from './model.ts'
 import type { ProviderSettings } from './model-settings.ts'
 import { type Models, type Purpose, purposes } from './models.ts'
+import type { ProviderFetch } from './providers/provider-connection.ts'
 
 /** `provider/name`, or several: the first is used, the rest are its fallbacks. */
 type RouteTarget = string | readonly string[]
@@ -21,7 +22,7 @@ export function createModels(options: {
   providers: readonly ProviderSettings[]
   routes?: Routes
   offline: LanguageModel
-  fetch: typeof globalThis.fetch
+  fetch: ProviderFetch
   /** Looks up the variable that a provider's `api_key_env` names. */
   env?: (name: string) => string | undefined
   now?: () => number

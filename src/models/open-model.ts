@@ -2,16 +2,15 @@ import { createAiSdkModel } from './ai-sdk-model.ts'
 import type { LanguageModel, ModelInfo } from './model.ts'
 import type { ProviderType } from './model-settings.ts'
 import { createOllamaModel } from './ollama/ollama-model.ts'
+import { createOpenaiChatModel } from './openai-chat/openai-chat-model.ts'
 import { anthropicWire } from './providers/anthropic.ts'
 import { googleWire } from './providers/google.ts'
 import { openaiWire } from './providers/openai.ts'
-import { openaiCompatibleWire } from './providers/openai-compatible.ts'
 import type { ProviderConnection } from './providers/provider-connection.ts'
 
 const wires = {
   anthropic: anthropicWire,
   openai: openaiWire,
-  'openai-compatible': openaiCompatibleWire,
   google: googleWire,
 }
 
@@ -25,6 +24,7 @@ export function openModel(options: {
 }): LanguageModel {
   const { type, providerName, info, connection, now } = options
   if (type === 'ollama') return createOllamaModel({ ...connection, info, providerName, now })
+  if (type === 'openai-compatible') return createOpenaiChatModel({ ...connection, info, providerName, now })
   const { apiKey, settings } = connection
   return createAiSdkModel({ info, providerName, settings, wire: wires[type](connection), apiKey, now })
 }
