@@ -27,7 +27,7 @@ const logLines = () =>
 describe('logger', () => {
   it('SEC-13 writes JSON lines and lines for people, without secrets', async () => {
     const lines: string[] = []
-    const log = await openLogger({ level: 'info', clock, redact, directory, writeLine: (line) => lines.push(line) })
+    const log = openLogger({ level: 'info', clock, redact, directory, writeLine: (line) => lines.push(line) })
     const cause = new Error('key hunter2-secret refused', { cause: { url: 'http://x/?k=hunter2-secret' } })
     log.debug('not shown')
     log.warn('calling with hunter2-secret', {
@@ -54,7 +54,7 @@ describe('logger', () => {
 
   it('SEC-10 lets no text forge a line or drive a terminal', async () => {
     const lines: string[] = []
-    const log = await openLogger({ level: 'debug', clock, redact, directory, writeLine: (line) => lines.push(line) })
+    const log = openLogger({ level: 'debug', clock, redact, directory, writeLine: (line) => lines.push(line) })
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.jsonValue(), (message, data) => {
         lines.length = 0
@@ -71,7 +71,7 @@ describe('logger', () => {
   })
 
   it('SEC-10 takes fields that go round in circles or are no data at all', async () => {
-    const log = await openLogger({ level: 'debug', clock, redact, directory })
+    const log = openLogger({ level: 'debug', clock, redact, directory })
     const circle: Record<string, unknown> = { big: 10n, task: () => 1, symbol: Symbol('s') }
     circle.self = circle
     log.info('circle', { circle })
@@ -80,7 +80,7 @@ describe('logger', () => {
   })
 
   it('DAEMON-1 starts a file a day and at its size, keeps the newest, and lets nobody else read them', async () => {
-    const log = await openLogger({ level: 'info', clock, redact, directory, maxFileBytes: 300, keepFiles: 4 })
+    const log = openLogger({ level: 'info', clock, redact, directory, maxFileBytes: 300, keepFiles: 4 })
     for (let round = 0; round < 6; round += 1) log.info('x'.repeat(150))
     now += day
     log.info('next day')
@@ -96,7 +96,7 @@ describe('logger', () => {
 
   it('DAEMON-1 survives a directory that is gone and says later how much is missing', async () => {
     const gone = join(directory, 'gone')
-    const log = await openLogger({ level: 'info', clock, redact, directory: gone })
+    const log = openLogger({ level: 'info', clock, redact, directory: gone })
     log.info('lost')
     log.info('lost too')
     const { mkdirSync } = await import('node:fs')
@@ -109,7 +109,7 @@ describe('logger', () => {
 
   it('DAEMON-1 changes its level while it runs', async () => {
     const lines: string[] = []
-    const log = await openLogger({ level: 'error', clock, redact, writeLine: (line) => lines.push(line) })
+    const log = openLogger({ level: 'error', clock, redact, writeLine: (line) => lines.push(line) })
     log.info('quiet')
     log.setLevel('info')
     log.info('heard')

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts'
-import { type LogFile, openLogFile } from './log-file.ts'
+import { openLogFile } from './log-file.ts'
 import { toDisplayText } from './text.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
@@ -22,7 +22,7 @@ export interface OpenLogger extends Logger {
 }
 
 /** Lines go to a file in `directory` as JSON, to `writeLine` for people, or to both. Whoever opens it closes it. */
-export async function openLogger(options: {
+export function openLogger(options: {
   level: LogLevel
   clock: Clock
   /** Takes secrets out. */
@@ -31,10 +31,9 @@ export async function openLogger(options: {
   writeLine?: (line: string) => void
   maxFileBytes?: number
   keepFiles?: number
-}): Promise<OpenLogger> {
+}): OpenLogger {
   const { clock, redact, directory, writeLine } = options
   const file = directory === undefined ? undefined : openLogFile({ ...options, directory })
-  const sink = file && (await openPino(file, clock))
   let lowest = logLevels.indexOf(options.level)
 
   // Before and after: a secret may hold what the display drops, or be spelled with it in between.
@@ -44,8 +43,9 @@ export async function openLogger(options: {
     if (logLevels.indexOf(level) < lowest) return
     const text = clean(message)
     const cleaned = cleanFields(fields, clean)
-    sink?.[level](cleaned, text)
-    writeLine?.(humanLine({ level, text, fields: cleaned, at: clock.now() }))
+    const at = clock.now()
+    file?.write(`${JSON.stringify({ level, time: new Date(at).toISOString(), ...cleaned, message: text })}\n`)
+    writeLine?.(humanLine({ level, text, fields: cleaned, at }))
   }
 
   return {
@@ -58,21 +58,6 @@ export async function openLogger(options: {
     },
     close: () => file?.close(),
   }
-}
-
-/** Loaded here, so that commands which write no log do not pay for it. */
-async function openPino(file: LogFile, clock: Clock) {
-  const { pino } = await import('pino')
-  return pino(
-    {
-      level: 'debug',
-      base: null,
-      messageKey: 'message',
-      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write: (line) => file.write(line) },
-  )
 }
 
 /** `10:12:03 warn  message key=value`: one line whatever the message holds, so that no text can forge another. */

@@ -122,7 +122,7 @@ async function assemble(
   let { config } = loaded
   const redactor = createRedactor()
   if (config.token) redactor.add(config.token)
-  const logger = await openLogger({
+  const logger = openLogger({
     level: config.log.level,
     clock,
     redact: redactor.redact,
