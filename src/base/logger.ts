@@ -29,11 +29,14 @@ export function openLogger(options: {
   redact: (text: string) => string
   directory?: string
   writeLine?: (line: string) => void
+  /** What people are shown; the file takes everything from `level` on. */
+  lineLevel?: LogLevel
   maxFileBytes?: number
   keepFiles?: number
 }): OpenLogger {
   const { clock, redact, directory, writeLine } = options
   const file = directory === undefined ? undefined : openLogFile({ ...options, directory })
+  const lowestLine = logLevels.indexOf(options.lineLevel ?? 'debug')
   let lowest = logLevels.indexOf(options.level)
 
   // Before and after: a secret may hold what the display drops, or be spelled with it in between.
@@ -45,7 +48,7 @@ export function openLogger(options: {
     const cleaned = cleanFields(fields, clean)
     const at = clock.now()
     file?.write(`${JSON.stringify({ level, time: new Date(at).toISOString(), ...cleaned, message: text })}\n`)
-    writeLine?.(humanLine({ level, text, fields: cleaned, at }))
+    if (logLevels.indexOf(level) >= lowestLine) writeLine?.(humanLine({ level, text, fields: cleaned, at }))
   }
 
   return {

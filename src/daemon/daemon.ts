@@ -127,7 +127,7 @@ async function assemble(
     clock,
     redact: redactor.redact,
     directory: paths.log,
-    ...(writeLine && { writeLine }),
+    ...(writeLine && { writeLine, lineLevel: config.log.level === 'debug' ? 'debug' : 'warn' }),
   })
   closers.push(logger.close)
 
