@@ -14,12 +14,13 @@ import { type CallPlan, callModel, reserveCall } from './call-model.ts'
 import type { OnStep } from './step.ts'
 
 const prompt = readBundledText(new URL('./prompts/compaction.md', import.meta.url))
-const shareToSummarise = 2 / 3
 const shareOfWindow = 0.75
 
 export interface CompactionSettings {
   thresholdTokens: number
   warnRatio: number
+  /** The newest part that stays as it is. */
+  keepRatio: number
 }
 
 /**
@@ -57,7 +58,7 @@ export function createCompaction(dependencies: {
     const route = models.route('compaction')
     if (route[0]?.info.offline) return false
     const projection = await openSessions.projection(session.id)
-    const part = planCompaction(projection, shareToSummarise)
+    const part = planCompaction(projection, 1 - settings().keepRatio)
     if (!part) return false
     const beforeTokens = projection.counted.tokens
     const transcript = transcriptOf(part, projection)

@@ -241,6 +241,21 @@ describe('SESS-7 compaction', () => {
     }
   })
 
+  it('SESS-7 keeps as much as the config says', async () => {
+    const kept = async (ratio: number) => {
+      const script: Script = (request) => ({ text: request.system[0]?.name === 'compaction' ? 'In short.' : 'ok' })
+      const { familiar, conversations, userId, model } = await open(script, {
+        toml: `[compaction]\nkeep_ratio = ${ratio}\n`,
+      })
+      let sessionId = ''
+      for (let n = 1; n <= 9; n += 1) sessionId = (await familiar.say(`message ${n}`)).sessionId
+      expect(await conversations.compact(userId, sessionId)).toBe(true)
+      await familiar.say('last')
+      return model.requests.at(-1)?.messages.length ?? 0
+    }
+    expect(await kept(0.8)).toBeGreaterThan(await kept(0.2))
+  })
+
   it('SESS-7 warns once at 80%', async () => {
     const { familiar, conversations, userId } = await open(() => ({ text: 'ok', usage: { inputTokens: 3_500 } }), {
       toml,

@@ -141,6 +141,21 @@ describe('LOOP-3 stop reasons', () => {
   })
 })
 
+describe('TOOLS-3 the switch', () => {
+  it('TOOLS-3 with tools switched off none is offered and none runs', async () => {
+    let ran = 0
+    const look = toolOf('look', async () => {
+      ran += 1
+      return said('there')
+    })
+    const script: Script = [{ toolCalls: [{ name: 'look' }] }, { text: 'fine' }]
+    const opened = await open(script, { tools: [look], toml: '[tools]\nenabled = false\n' })
+    expect((await opened.familiar.say('go')).text).toBe('fine')
+    expect(opened.model.requests.map((request) => request.tools)).toEqual([[], []])
+    expect(ran).toBe(0)
+  })
+})
+
 describe('LOOP-4 questions', () => {
   it('LOOP-4 a question ends the turn and the next message answers it, also after a restart', async () => {
     const script: Script = [

@@ -85,15 +85,18 @@ export function createCore(dependencies: {
     timeZone,
   })
   const startedAt = clock.now()
-  const tools = createToolRegistry([
-    ...createBuiltinTools({
-      notes,
-      timeZone,
-      describeStatus: (call) => describeStatus({ database, models, clock, startedAt }, call),
-      openHistory: (range) => openHistory({ log, sessions }, range),
-    }),
-    ...(dependencies.extraTools ?? []),
-  ])
+  const tools = createToolRegistry(
+    [
+      ...createBuiltinTools({
+        notes,
+        timeZone,
+        describeStatus: (call) => describeStatus({ database, models, clock, startedAt }, call),
+        openHistory: (range) => openHistory({ log, sessions }, range),
+      }),
+      ...(dependencies.extraTools ?? []),
+    ],
+    () => config().tools.enabled,
+  )
   tools.add(createFindTools({ registry: tools }))
 
   const turns = createTurns({

@@ -8,7 +8,8 @@ export interface ToolRegistry {
   list(): readonly Tool[]
 }
 
-export function createToolRegistry(tools: readonly Tool[] = []): ToolRegistry {
+/** With `isEnabled` false there are no tools at all, from the next look on: the switch that stops everything. */
+export function createToolRegistry(tools: readonly Tool[] = [], isEnabled: () => boolean = () => true): ToolRegistry {
   const byName = new Map<string, Tool>()
   let sorted: readonly Tool[] | undefined
   const registry: ToolRegistry = {
@@ -19,8 +20,9 @@ export function createToolRegistry(tools: readonly Tool[] = []): ToolRegistry {
       }
       sorted = undefined
     },
-    find: (name) => byName.get(name),
+    find: (name) => (isEnabled() ? byName.get(name) : undefined),
     list() {
+      if (!isEnabled()) return []
       sorted ??= [...new Set(byName.values())].sort((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
       return sorted
     },
