@@ -22,7 +22,7 @@ export interface TurnFigures {
   readyMs: number
   idleMegabytes: number
   megabytesAfterTurns: number
-  /** Message in to reply out, less what the model itself takes. */
+  /** Message in to reply out, less what the model itself spent on that turn. */
   overheadP50Ms: number
   overheadP95Ms: number
   overheadFirstTurnsMs: number
@@ -70,15 +70,19 @@ export async function measureTurn(options: {
     }
 
     say(`${turns} turns of one session`)
-    const times: number[][] = contestants.map(() => [])
+    const overheads: number[][] = contestants.map(() => [])
     const modelTimes: number[] = []
+    let spentBefore = await answeringMs(model.url)
     for (let first = 1; first <= turns; first += turnsInARow) {
       const last = Math.min(turns, first + turnsInARow - 1)
-      for (let turn = first; turn <= last; turn += 1) modelTimes.push(await timed(() => askModel(model.url)))
       for (const [index, contestant] of contestants.entries()) {
         const target = running[index] as ProcessUnderTest
         for (let turn = first; turn <= last; turn += 1) {
-          times[index]?.push(await timed(() => contestant.chat(target, 'main', `message number ${turn}`)))
+          const total = await timed(() => contestant.chat(target, 'main', `message number ${turn}`))
+          const spent = await answeringMs(model.url)
+          modelTimes.push(spent - spentBefore)
+          overheads[index]?.push(total - (spent - spentBefore))
+          spentBefore = spent
         }
       }
     }
@@ -93,22 +97,21 @@ export async function measureTurn(options: {
     }
     await Promise.all(running.map((target) => target.stop()))
 
-    const modelP50Ms = median(modelTimes)
     return {
       turns,
       sessions,
-      modelP50Ms: rounded(modelP50Ms),
+      modelP50Ms: rounded(median(modelTimes)),
       contestants: contestants.map(({ name }, index) => {
-        const overheads = (times[index] ?? []).map((time) => time - modelP50Ms)
+        const own = overheads[index] ?? []
         return {
           name,
           readyMs: rounded(readyTimes[index] ?? 0, 0),
           idleMegabytes: rounded(idle[index] ?? 0, 0),
           megabytesAfterTurns: rounded(afterTurns[index] ?? 0, 0),
-          overheadP50Ms: rounded(median(overheads)),
-          overheadP95Ms: rounded(percentile(overheads, 0.95)),
-          overheadFirstTurnsMs: rounded(median(overheads.slice(10, 60))),
-          overheadLastTurnsMs: rounded(median(overheads.slice(-50))),
+          overheadP50Ms: rounded(median(own)),
+          overheadP95Ms: rounded(percentile(own, 0.95)),
+          overheadFirstTurnsMs: rounded(median(own.slice(10, 60))),
+          overheadLastTurnsMs: rounded(median(own.slice(-50))),
           turnsPerSecond: rounded(rates[index] ?? 0, 0),
         }
       }),
@@ -152,9 +155,10 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-async function askModel(url: string): Promise<void> {
-  const messages = [{ role: 'user', content: 'hello' }]
-  await post(`${url}/v1/chat/completions`, { model: 'fake-model', stream: true, messages })
+/** What the model itself has spent on its answers so far. */
+async function answeringMs(url: string): Promise<number> {
+  const stats = (await (await fetch(`${url}/fake/stats`)).json()) as { answeringMs: number }
+  return stats.answeringMs
 }
 
 async function post(url: string, body: object, headers: Record<string, string> = {}): Promise<void> {

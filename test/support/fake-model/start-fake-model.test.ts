@@ -168,7 +168,7 @@ describe('startFakeModel', () => {
     await asked
     await server.until(() => server.stats().inFlight === 0)
     await answer(server)
-    expect(server.stats()).toEqual({ requests: 4, rejected: 0, aborted: 3, inFlight: 0, peakInFlight: 3 })
+    expect(server.stats()).toMatchObject({ requests: 4, rejected: 0, aborted: 3, inFlight: 0, peakInFlight: 3 })
     expect(await (await fetch(`${server.url}/fake/stats`)).json()).toEqual(server.stats())
   })
 

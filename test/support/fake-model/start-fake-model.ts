@@ -34,6 +34,8 @@ export interface FakeModelStats {
   aborted: number
   inFlight: number
   peakInFlight: number
+  /** Spent on answers in all: from the whole request to the last byte written. */
+  answeringMs: number
 }
 
 export interface FakeModel {
@@ -76,7 +78,7 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
   const issuedBy = new Map(WIRES.map(({ name }) => [name, createIssued()]))
   const counters = createCounters()
   const requests: RecordedRequest[] = []
-  const totals: FakeModelStats = { requests: 0, rejected: 0, aborted: 0, inFlight: 0, peakInFlight: 0 }
+  const totals: FakeModelStats = { requests: 0, rejected: 0, aborted: 0, inFlight: 0, peakInFlight: 0, answeringMs: 0 }
   const requestsFile = options.requestsFile === undefined ? undefined : openRequestsFile(options.requestsFile)
   const conditions = watchConditions()
   let closing = false
@@ -100,6 +102,7 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
 
   const answerModelCall = async (wire: Wire, incoming: IncomingMessage, response: ServerResponse) => {
     const bytes = await readBody(incoming)
+    const start = performance.now()
     const { call, rejection: unreadable } = readCall({ incoming, bytes, wire })
     const n = totals.requests + 1
     const { path, headers, body } = call
@@ -142,6 +145,7 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
       fate.cut = true
     }
     await deliver({ response, wire, call, step, reply, onCut })
+    totals.answeringMs += performance.now() - start
   }
 
   const server = createServer({ noDelay: true, keepAlive: true }, (incoming, response) => {
