@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Tables } from './tables.ts'
 import type { TextSearch } from './text-search.ts'
+import type { VectorSearch } from './vector-search.ts'
 
 export type Reader = Kysely<Tables>
 export type Writer = Transaction<Tables>
@@ -18,11 +19,17 @@ export interface Database {
   readonly engine: 'sqlite' | 'postgres'
   readonly read: Reader
   readonly textSearch: TextSearch
+  readonly vectorSearch: VectorSearch
   write<T>(unit: (writer: Writer) => Promise<T>): Promise<T>
   /** A consistent copy at `path` (which must not exist) while the database stays in use. Reports pages as it goes. */
   backup(path: string, onProgress?: (done: number, total: number) => void): Promise<void>
   /** An empty list is a sound database. */
   checkIntegrity(): Promise<string[]>
+  /**
+   * Rids the file of what was deleted: no byte of it is left there, nor in the write-ahead log. Backups stay as they are.
+   * It rewrites the file; reading goes on meanwhile, writing waits.
+   */
+  scrub(signal?: AbortSignal): Promise<void>
   /** Marks the stop as clean and lets go of the files. */
   close(): Promise<void>
 }

@@ -1,3 +1,5 @@
+import { toSearchable } from './unspaced-scripts.ts'
+
 const wordLimit = 32
 
 // The words that nearly every English sentence holds; they would make every note a match.
@@ -11,10 +13,11 @@ const stopWords = new Set(
 
 /**
  * The words of any text a person may type, for searching: letters and digits only, lower-case, each once, English stop
- * words left out unless there is nothing else.
+ * words left out unless there is nothing else. Where a script does not set words apart, pairs of letters.
  */
 export function toQueryWords(text: string): string[] {
   const words = new Set(text.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu))
   const telling = [...words].filter((word) => !stopWords.has(word))
-  return (telling.length > 0 ? telling : [...words]).slice(0, wordLimit)
+  const searched = (telling.length > 0 ? telling : [...words]).slice(0, wordLimit).flatMap(toSearchable)
+  return [...new Set(searched)].slice(0, wordLimit)
 }

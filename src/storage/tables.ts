@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely'
+
 /** Times are milliseconds since the epoch, money is whole nano-dollars, `data` columns hold JSON text. */
 export interface Tables {
   users: UserRow
@@ -9,7 +11,20 @@ export interface Tables {
   media: MediaRow
   cost_ledger: CostLedgerRow
   cost_totals: CostTotalRow
-  notes: NoteRow
+  memories: MemoryTable
+  facts: FactRow
+  episodes: EpisodeRow
+  commitments: CommitmentRow
+  memory_files: MemoryFileRow
+  chunks: ChunkRow
+  entity_aliases: EntityAliasRow
+  fact_attributes: FactAttributeRow
+  memory_edges: MemoryEdgeRow
+  memory_vectors: MemoryVectorTable
+  memory_changes: MemoryChangeRow
+  memory_marks: MemoryMarkRow
+  tool_weights: ToolWeightRow
+  memory_speakers: MemorySpeakerRow
 }
 
 export interface UserRow {
@@ -107,13 +122,189 @@ export interface CostTotalRow {
   reserved_nanousd: number
 }
 
-export interface NoteRow {
+/** What every memory has, whatever its kind. Details of a kind lie in that kind's own table under the same id. */
+export interface MemoryRow {
+  /** Grows with every memory and is never given twice: what the vectors are filed under. */
+  number: number
   id: string
   user_id: string
+  kind: 'note' | 'fact' | 'episode' | 'commitment' | 'chunk'
+  /** What is searched, shown and cited, as one text. */
   content: string
+  content_hash: string
+  title: string | null
+  category: string | null
+  /** JSON array of strings. */
   tags: string
+  tier: 'short_term' | 'long_term'
+  /** As written; what it has faded to is computed when it is read. */
+  priority: number
   source: 'user' | 'agent' | 'extracted' | 'tool' | 'import'
+  label: 'owner' | 'internal' | 'untrusted'
   session_id: string | null
   turn_id: string | null
+  /** The sitting of a conversation, or the file, that it is part of, and its place in there: neighbours are adjacent. */
+  thread_id: string | null
+  position: number | null
+  /** How many passages the text was cut into that it is one of; 1 for a whole text. */
+  passages: number
+  /** Who said it, where it was said: a person's name, `user` or `assistant`. */
+  speaker: string | null
+  /** The days that it speaks of, where it names any: relative ones resolved when it was written. */
+  happened_from: number | null
+  happened_until: number | null
   created_at: number
+  updated_at: number
+  used_at: number
+  use_count: number
+  /** The user's count of cycles when its priority was written: what the `cycles` policy counts from. */
+  cycle: number
+  /** Set where something newer took its place: it is history and is not offered as true. */
+  superseded_at: number | null
+  superseded_by: string | null
+}
+
+interface MemoryTable extends Omit<MemoryRow, 'number'> {
+  number: Generated<number>
+}
+
+/** Keys are the folded form of what stands beside them, for comparing. */
+export interface FactRow {
+  id: string
+  user_id: string
+  entity: string
+  entity_key: string
+  attribute: string
+  attribute_key: string
+  value: string
+  value_key: string
+  confidence: number
+  valid_from: number
+  /** Null for what is true now. */
+  valid_to: number | null
+}
+
+export interface EpisodeRow {
+  id: string
+  user_id: string
+  /** JSON arrays of strings. */
+  topics: string
+  decisions: string
+  tone: string | null
+  started_at: number
+  ended_at: number
+}
+
+export interface CommitmentRow {
+  id: string
+  user_id: string
+  /** Who owes it: `user` or a person's name; and to whom, where that is known. */
+  who: string
+  who_key: string
+  to_whom: string | null
+  to_whom_key: string | null
+  what: string
+  what_key: string
+  deadline: number | null
+  state: 'open' | 'done' | 'expired' | 'cancelled'
+  closed_at: number | null
+}
+
+export interface MemoryFileRow {
+  id: string
+  user_id: string
+  /** The folder or file that the user asked to index. */
+  root: string
+  path: string
+  content_hash: string
+  bytes: number
+  modified_at: number
+  indexed_at: number
+}
+
+interface ChunkRow {
+  id: string
+  user_id: string
+  file_id: string
+  first_line: number
+  last_line: number
+}
+
+export interface EntityAliasRow {
+  user_id: string
+  alias_key: string
+  alias: string
+  entity_key: string
+  entity: string
+}
+
+interface FactAttributeRow {
+  user_id: string
+  attribute_key: string
+  is_multi_valued: 0 | 1
+}
+
+export interface MemoryEdgeRow {
+  user_id: string
+  source_id: string
+  target_id: string
+  relation: string
+  weight: number
+  created_at: number
+}
+
+/**
+ * The vectors of memories, as `vector-bytes.ts` writes them; at most one for a memory and a model. Replaced by deleting
+ * and inserting: an update is refused, because those who keep vectors in memory would not see it.
+ */
+interface MemoryVectorRow {
+  number: number
+  user_id: string
+  model: string
+  /** Of the text that was embedded: the same text is not embedded twice. */
+  text_hash: string
+  vector: Uint8Array
+}
+
+interface MemoryVectorTable extends MemoryVectorRow {
+  /** Grows with every vector that is written, and is never given twice. */
+  place: Generated<number>
+}
+
+/** What was changed or forgotten, as it was before, for as long as it can be undone. */
+export interface MemoryChangeRow {
+  id: string
+  user_id: string
+  memory_id: string
+  action: 'edited' | 'forgotten'
+  made_by: 'user' | 'agent'
+  at: number
+  undo_until: number
+  data: string
+}
+
+/** How far a background task has come: a place in a session's log, the hash of a file, a count of recalls. */
+interface MemoryMarkRow {
+  user_id: string
+  name: string
+  value: string
+  updated_at: number
+}
+
+/** Who speaks in a user's conversations, by name. */
+interface MemorySpeakerRow {
+  user_id: string
+  name: string
+}
+
+/** What the outcomes of a tool's calls add up to, faded up to `updated_at`. */
+export interface ToolWeightRow {
+  user_id: string
+  /** A word of what the user asked, folded; empty for all topics together. */
+  topic: string
+  tool: string
+  /** -1 to 1. */
+  weight: number
+  calls: number
+  updated_at: number
 }

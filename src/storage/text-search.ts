@@ -18,4 +18,11 @@ export interface TextSearch {
   ): Promise<void>
   remove(writer: Transaction<Tables>, entry: { collection: string; id: string }): Promise<void>
   search(query: { collection: string; userId: string; words: string; limit: number }): Promise<TextMatch[]>
+  /** The ids of texts that hold every one of the words, in no order. Empty where there are no words. */
+  withAll(query: { collection: string; userId: string; words: readonly string[]; limit: number }): Promise<string[]>
+  /**
+   * Takes the words of removed texts out of the index for good: until then they lie there unused. In small units, so
+   * that others can write in between; on a large index it takes minutes.
+   */
+  scrub(signal?: AbortSignal): Promise<void>
 }

@@ -272,6 +272,42 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
         expect(await search('?!')).toEqual([])
       })
 
+      test('STORE-5 finds part of a run in scripts that do not set words apart', async () => {
+        await index('shrimp', '我对虾过敏，对花生不过敏')
+        await index('sushi', '昨日は東京で寿司を食べました')
+        await index('coffee', '서울에서 커피를 마셨다 with 3杯 of コーヒー')
+        await index('rice', 'ฉันชอบข้าวผัดกุ้ง')
+        expect(await search('过敏')).toEqual(['shrimp'])
+        expect(await search('我对什么过敏？')).toEqual(['shrimp'])
+        expect(await search('東京')).toEqual(['sushi'])
+        expect(await search('寿司')).toEqual(['sushi'])
+        expect(await search('虾')).toEqual(['shrimp'])
+        expect(await search('서울')).toEqual(['coffee'])
+        expect(await search('커피')).toEqual(['coffee'])
+        expect(await search('ヒー')).toEqual(['coffee'])
+        expect(await search('ข้าวผัด')).toEqual(['rice'])
+        // Its letters are there, but not side by side.
+        expect(await search('京都')).toEqual([])
+        expect(await search('敏过')).toEqual([])
+      })
+
+      test('STORE-5 finds the texts that hold every word, by stem', async () => {
+        await index('1', 'a marine biologist at NOAA')
+        await index('2', 'marine biologists of Kiel')
+        await index('3', 'a biologist')
+        await index('theirs', 'a marine biologist', 'other')
+        const withAll = async (words: string[], limit = 9) =>
+          (await database.textSearch.withAll({ collection: 'notes', userId: 'user', words, limit })).toSorted()
+        expect(await withAll(['Marine', 'biologist'])).toEqual(['1', '2'])
+        expect(await withAll(['biologists'])).toEqual(['1', '2', '3'])
+        expect(await withAll(['biologist'], 1)).toHaveLength(1)
+        expect(await withAll(['marine', 'engineer'])).toEqual([])
+        expect(await withAll([])).toEqual([])
+        expect(await withAll(['"', '?!'])).toEqual([])
+        await index('4', '海洋生物学者')
+        expect(await withAll(['生物学'])).toEqual(['4'])
+      })
+
       test('STORE-5 a text that is indexed again replaces the old one, a removed one is gone', async () => {
         await index('1', 'apples')
         await index('1', 'pears')
@@ -354,6 +390,64 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
           { numRuns: 200 },
         )
       }, 60_000)
+    })
+
+    describe('scrubbing', () => {
+      test('STORE-7 all that is left is found and sound, whatever is written meanwhile', async () => {
+        const { textSearch } = database
+        const entry = (seq: number) => ({
+          collection: 'notes',
+          userId: 'user',
+          id: `${seq}`,
+          text: `word${seq} common`,
+        })
+        for (const seq of numbers(1, 60)) {
+          await database.write(async (writer) => {
+            await appendEvent(writer, seq, `text ${seq}`)
+            await textSearch.index(writer, entry(seq))
+          })
+        }
+        await database.write(async (writer) => {
+          await writer.deleteFrom('session_events').where('seq', '<=', 20).execute()
+          for (const seq of numbers(1, 20)) await textSearch.remove(writer, { collection: 'notes', id: `${seq}` })
+        })
+        const scrubbed = database.scrub()
+        const written = numbers(61, 80).map((seq) =>
+          database.write(async (writer) => {
+            await appendEvent(writer, seq)
+            await textSearch.index(writer, entry(seq))
+          }),
+        )
+        await Promise.all([scrubbed, ...written])
+        await database.scrub()
+        expect(await eventNumbers(database)).toEqual(numbers(21, 80))
+        const common = { collection: 'notes', userId: 'user', words: 'common', limit: 100 }
+        expect(await textSearch.search(common)).toHaveLength(60)
+        expect(await database.checkIntegrity()).toEqual([])
+        expect(await eventNumbers(await storage.reopen())).toEqual(numbers(21, 80))
+      })
+
+      test('STORE-7 it stops when it is told to', async () => {
+        await database.write(async (writer) => {
+          await database.textSearch.index(writer, { collection: 'notes', userId: 'user', id: '1', text: 'one' })
+          await database.textSearch.remove(writer, { collection: 'notes', id: '1' })
+        })
+        await expect(database.scrub(AbortSignal.abort())).rejects.toThrow()
+        await database.write((writer) => appendEvent(writer, 1))
+      })
+
+      test('STORE-7 it waits for a backup, and a close waits for it or refuses it', async () => {
+        await database.write((writer) => appendEvent(writer, 1, 'x'.repeat(100_000)))
+        const copied = database.backup(join(storage.directory, 'copy.db'))
+        const scrubbed = database.scrub()
+        await Promise.all([copied, scrubbed])
+        const last = database.scrub().catch((error: unknown) => error)
+        const reopened = await storage.reopen()
+        const refused = await last
+        if (refused !== undefined) expect(refused).toMatchObject({ code: 'unavailable' })
+        expect(await eventNumbers(reopened)).toEqual([1])
+        expect(await reopened.checkIntegrity()).toEqual([])
+      })
     })
 
     describe('backup', () => {

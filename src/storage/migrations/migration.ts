@@ -4,6 +4,11 @@ import type { Kysely } from 'kysely'
 export interface MigrationEngine {
   readonly name: 'sqlite' | 'postgres'
   createTextIndex(db: Kysely<unknown>): Promise<void>
+  /** A text that was searched in one collection is searched in another from now on. */
+  moveText(
+    db: Kysely<unknown>,
+    entry: { from: string; to: string; userId: string; id: string; text: string },
+  ): Promise<void>
 }
 
 /**

@@ -121,3 +121,52 @@ describe('when SQLite fails', () => {
     expect(connection.raw.prepare('select id from users').all()).toEqual([{ id: '3' }])
   })
 })
+
+describe('a task that runs alone', () => {
+  test('STORE-2 it begins when what came before is committed, and what comes after waits', async () => {
+    const group = createGroupCommit({ connection })
+    const order: string[] = []
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+    const before = insert(group, '1').then(() => order.push('before'))
+    const alone = group.alone(async () => {
+      order.push(connection.raw.isTransaction ? 'in a transaction' : 'alone')
+      await held
+      order.push('done')
+      return 7
+    })
+    const after = insert(group, '2').then(() => order.push('after'))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(order).toEqual(['alone', 'before'])
+    letGo()
+    expect(await alone).toBe(7)
+    await Promise.all([before, after])
+    expect(order).toEqual(['alone', 'before', 'done', 'after'])
+  })
+
+  test('STORE-2 one that fails fails alone, and closing waits for it', async () => {
+    const group = createGroupCommit({ connection })
+    const failed = group.alone(() => Promise.reject(new Error('no')))
+    const after = insert(group, '1')
+    const closed = group.close()
+    await expect(failed).rejects.toThrow('no')
+    await after
+    await closed
+    await expect(group.alone(async () => {})).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test('STORE-2 closing waits for one that is under way', async () => {
+    const group = createGroupCommit({ connection })
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+    let isDone = false
+    const alone = group.alone(async () => {
+      await held
+      isDone = true
+    })
+    const closed = group.close()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    letGo()
+    await closed
+    expect(isDone).toBe(true)
+    await alone
+  })
+})

@@ -7,15 +7,24 @@ import type { SqliteConnection } from './sqlite-connection.ts'
 
 export interface GroupCommit {
   write<T>(unit: (writer: Writer) => Promise<T>): Promise<T>
+  /** Runs `task` in its turn, with no transaction open. Units that come meanwhile wait for it, however long it takes. */
+  alone<T>(task: () => Promise<T>): Promise<T>
   /** Refuses new units and resolves when those already taken are settled. */
   close(): Promise<void>
 }
 
-interface Entry {
-  unit: (writer: Writer) => Promise<unknown>
-  value: unknown
+interface Waiting {
   resolve(value: unknown): void
   reject(error: unknown): void
+}
+
+interface Entry extends Waiting {
+  unit: (writer: Writer) => Promise<unknown>
+  value: unknown
+}
+
+interface Task extends Waiting {
+  task: () => Promise<unknown>
 }
 
 /**
@@ -27,21 +36,31 @@ interface Entry {
  */
 export function createGroupCommit(options: { connection: SqliteConnection; unitsPerCommit?: number }): GroupCommit {
   const { connection, unitsPerCommit = 128 } = options
-  const waiting: Entry[] = []
+  const waiting: (Entry | Task)[] = []
   /** Ran inside the open transaction and wait for its commit. */
   let finished: Entry[] = []
   let running: RunningUnit | undefined
   let working = false
   let turnAwaited = false
+  let taskRuns = false
   let onClosed: (() => void) | undefined
 
   async function runWaiting(): Promise<void> {
     working = true
     for (let entry = waiting.shift(); entry; entry = waiting.shift()) {
-      await run(entry)
+      if ('task' in entry) await runAlone(entry)
+      else await run(entry)
       if (finished.length >= unitsPerCommit) commit()
     }
     working = false
+  }
+
+  async function runAlone({ task, resolve, reject }: Task): Promise<void> {
+    if (finished.length > 0) commit()
+    taskRuns = true
+    await task().then(resolve, reject)
+    taskRuns = false
+    awaitTurn()
   }
 
   async function run(entry: Entry): Promise<void> {
@@ -102,6 +121,8 @@ export function createGroupCommit(options: { connection: SqliteConnection; units
     turnAwaited = true
     setImmediate(() => {
       turnAwaited = false
+      // Nothing to commit until it ends, and asking at every turn would take a whole processor.
+      if (taskRuns) return
       running?.noteTurn()
       if (working) return awaitTurn()
       if (finished.length > 0) commit()
@@ -109,14 +130,17 @@ export function createGroupCommit(options: { connection: SqliteConnection; units
     })
   }
 
+  function enqueue<T>(work: Pick<Entry, 'unit' | 'value'> | Pick<Task, 'task'>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (onClosed) return reject(new FamiliarError('unavailable', 'The database is closed.'))
+      waiting.push({ ...work, resolve: resolve as (value: unknown) => void, reject })
+      if (!working) void runWaiting()
+    })
+  }
+
   return {
-    write<T>(unit: (writer: Writer) => Promise<T>) {
-      return new Promise<T>((resolve, reject) => {
-        if (onClosed) return reject(new FamiliarError('unavailable', 'The database is closed.'))
-        waiting.push({ unit, value: undefined, resolve: resolve as (value: unknown) => void, reject })
-        if (!working) void runWaiting()
-      })
-    },
+    write: (unit) => enqueue({ unit, value: undefined }),
+    alone: (task) => enqueue({ task }),
     close() {
       return new Promise((resolve) => {
         onClosed = resolve

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { appendEvent, eventNumbers, openIn, seed, temporaryDirectory } from '../../../test/contract/storage-support.ts'
+import { sha256 } from '../../base/hash.ts'
 import { allMigrations } from '../migrations/all-migrations.ts'
 import type { Migration } from '../migrations/migration.ts'
 import type { Tables } from '../tables.ts'
@@ -29,6 +30,106 @@ function columnsOf(path: string, table: string): string[] {
   return columns.map((column) => String(column.name))
 }
 
+// A term of the order that is sorted afterwards only decides between rows of the same time.
+const memoryQueries = [
+  ["memories where user_id = 'u' and id = 'i'", 'sqlite_autoindex_memories_1 (id=?)'],
+  ["memories where user_id = 'u' and id in ('i', 'j')", 'sqlite_autoindex_memories_1 (id=?)'],
+  [
+    "memories where user_id = 'u' and content_hash = 'h' and kind = 'note' and superseded_at is null",
+    'memories_by_user_id_content_hash_kind (user_id=? AND content_hash=? AND kind=?)',
+  ],
+  [
+    "memories where user_id = 'u' and superseded_at is null and (created_at, id) < (1, 'i') order by created_at desc, id desc limit 9",
+    'memories_by_user_id_created_at_id (user_id=? AND (created_at,id)<(?,?))',
+  ],
+  [
+    "memories where user_id = 'u' and superseded_at is null and kind = 'note' and (created_at, id) < (1, 'i') order by created_at desc, id desc limit 9",
+    'memories_by_user_id_kind_created_at_id (user_id=? AND kind=? AND (created_at,id)<(?,?))',
+  ],
+  [
+    "memories where user_id = 'u' and (created_at, id) > (1, 'i') order by created_at, id limit 9",
+    'memories_by_user_id_created_at_id (user_id=? AND (created_at,id)>(?,?))',
+  ],
+  [
+    "memories where user_id = 'u' and title = 't' order by number desc limit 1",
+    'memories_by_title (user_id=? AND title=?)',
+  ],
+  [
+    "memories where user_id = 'u' and thread_id = 't' and position between 1 and 3",
+    'memories_by_place (user_id=? AND thread_id=? AND position>? AND position<?)',
+  ],
+  [
+    "facts where user_id = 'u' and entity_key in ('e', 'f') and attribute_key = 'a' and valid_to is null",
+    'facts_by_user_id_entity_key_attribute_key_valid_from (user_id=? AND entity_key=? AND attribute_key=?)',
+  ],
+  [
+    "facts where user_id = 'u' and valid_to is null and attribute_key = 'a' and entity_key = 'e' order by valid_from desc, id desc limit 9",
+    'facts_by_user_id_entity_key_attribute_key_valid_from (user_id=? AND entity_key=? AND attribute_key=?); USE TEMP B-TREE FOR LAST TERM OF ORDER BY',
+  ],
+  [
+    "facts where user_id = 'u' and valid_to is null and entity_key = 'e' order by valid_from desc, id desc limit 9",
+    'facts_by_user_id_entity_key_valid_from (user_id=? AND entity_key=?); USE TEMP B-TREE FOR LAST TERM OF ORDER BY',
+  ],
+  [
+    "facts where user_id = 'u' and valid_to is null and attribute_key = 'a' order by valid_from desc, id desc limit 9",
+    'facts_by_user_id_attribute_key_valid_from (user_id=? AND attribute_key=?); USE TEMP B-TREE FOR LAST TERM OF ORDER BY',
+  ],
+  [
+    "facts where user_id = 'u' and valid_to is null order by valid_from desc, id desc limit 9",
+    'facts_by_user_id_valid_from (user_id=?); USE TEMP B-TREE FOR LAST TERM OF ORDER BY',
+  ],
+  [
+    "facts where user_id = 'u' and valid_to is null and value_key = 'v'",
+    'facts_by_user_id_value_key_attribute_key (user_id=? AND value_key=?)',
+  ],
+  [
+    "facts where user_id = 'u' and valid_to is null and attribute_key = 'a' and value_key = 'v'",
+    'facts_by_user_id_value_key_attribute_key (user_id=? AND value_key=? AND attribute_key=?)',
+  ],
+  [
+    "entity_aliases where user_id = 'u' and alias_key in ('a', 'b')",
+    'sqlite_autoindex_entity_aliases_1 (user_id=? AND alias_key=?)',
+  ],
+  [
+    "entity_aliases where user_id = 'u' and entity_key in ('a', 'b')",
+    'entity_aliases_by_user_id_entity_key (user_id=? AND entity_key=?)',
+  ],
+  [
+    "episodes where user_id = 'u' and ended_at >= 1 order by ended_at desc, id desc limit 9",
+    'episodes_by_user_id_ended_at (user_id=? AND ended_at>?); USE TEMP B-TREE FOR LAST TERM OF ORDER BY',
+  ],
+  [
+    "commitments where user_id = 'u' and state = 'open' and deadline >= 1 order by deadline limit 9",
+    'commitments_by_user_id_state_deadline (user_id=? AND state=? AND deadline>?)',
+  ],
+  [
+    "commitments where user_id = 'u' and state = 'done' order by closed_at desc limit 9",
+    'commitments_by_user_id_state_closed_at (user_id=? AND state=?)',
+  ],
+  [
+    "commitments where user_id = 'u' and what_key = 'w' and state = 'open'",
+    'commitments_by_user_id_what_key_state (user_id=? AND what_key=? AND state=?)',
+  ],
+  [
+    "memory_edges where user_id = 'u' and source_id = 's' order by weight desc limit 9",
+    'memory_edges_by_source_id_weight (source_id=?)',
+  ],
+  [
+    "memory_edges where user_id = 'u' and target_id = 't' order by weight desc limit 9",
+    'memory_edges_by_target_id_weight (target_id=?)',
+  ],
+  [
+    "memory_edges where user_id = 'u' order by created_at desc limit 9",
+    'memory_edges_by_user_id_created_at (user_id=?)',
+  ],
+  [
+    "memory_changes where user_id = 'u' and undo_until >= 1 order by at desc, id desc limit 9",
+    'memory_changes_by_user_id_at (user_id=?); USE TEMP B-TREE FOR LAST TERM OF ORDER BY',
+  ],
+  ['memory_changes where undo_until < 1', 'memory_changes_by_undo_until (undo_until<?)'],
+  ["memory_marks where user_id = 'u' and name = 'cycles'", 'sqlite_autoindex_memory_marks_1 (user_id=? AND name=?)'],
+]
+
 describe('migrations', () => {
   test('STORE-3 names are unique and in order', () => {
     const names = allMigrations.map((migration) => migration.name)
@@ -47,24 +148,61 @@ describe('migrations', () => {
       cost_totals: true,
       inbox: true,
       media: true,
-      notes: true,
+      memories: true,
+      facts: true,
+      episodes: true,
+      commitments: true,
+      memory_files: true,
+      chunks: true,
+      entity_aliases: true,
+      fact_attributes: true,
+      memory_edges: true,
+      memory_vectors: true,
+      memory_changes: true,
+      memory_marks: true,
+      memory_speakers: true,
       session_events: true,
       session_snapshots: true,
       sessions: true,
+      tool_weights: true,
       users: true,
     } satisfies Record<keyof Tables, true>
     const of = (type: string) => objects.rows.filter((row) => row.type === type).map((row) => row.name)
     expect(of('table')).toEqual([...Object.keys(tables), 'schema_migrations', 'text_entries', 'text_index'].toSorted())
     expect(of('index')).toEqual([
+      'chunks_by_file_id_first_line',
+      'commitments_by_user_id_state_closed_at',
+      'commitments_by_user_id_state_deadline',
+      'commitments_by_user_id_what_key_state',
       'cost_ledger_by_time',
       'cost_ledger_by_turn',
       'cost_ledger_reserved',
+      'entity_aliases_by_user_id_entity_key',
+      'episodes_by_user_id_ended_at',
+      'facts_by_user_id_attribute_key_valid_from',
+      'facts_by_user_id_entity_key_attribute_key_valid_from',
+      'facts_by_user_id_entity_key_valid_from',
+      'facts_by_user_id_valid_from',
+      'facts_by_user_id_value_key_attribute_key',
       'inbox_by_turn',
       'inbox_open',
-      'notes_by_time',
+      'memories_by_place',
+      'memories_by_title',
+      'memories_by_turn',
+      'memories_by_user_id_content_hash_kind',
+      'memories_by_user_id_created_at_id',
+      'memories_by_user_id_kind_created_at_id',
+      'memory_changes_by_undo_until',
+      'memory_changes_by_user_id_at',
+      'memory_edges_by_source_id_weight',
+      'memory_edges_by_target_id_weight',
+      'memory_edges_by_user_id_created_at',
+      'memory_vectors_by_model_user_id',
+      'memory_vectors_by_text_hash',
       'session_events_by_turn',
       'sessions_active',
       'sessions_by_user',
+      'tool_weights_by_user_id_updated_at',
     ])
     await database.close()
   })
@@ -74,7 +212,6 @@ describe('migrations', () => {
     ['select * from inbox where turn_id = ?', ['t'], 'inbox_by_turn'],
     ["select * from cost_ledger where state = 'reserved'", [], 'cost_ledger_reserved'],
     ['select * from session_events where turn_id = ?', ['t'], 'session_events_by_turn'],
-    ['select * from notes where user_id = ? order by created_at desc', ['a'], 'notes_by_time'],
     ['select * from sessions where user_id = ? order by updated_at desc', ['a'], 'sessions_by_user'],
   ])('STORE-3 %s uses its index', async (query, values, index) => {
     using directory = temporaryDirectory()
@@ -83,6 +220,19 @@ describe('migrations', () => {
     const plan = raw.prepare(`explain query plan ${query}`).all(...values)
     raw.close()
     expect(plan.map((row) => row.detail).join('\n')).toContain(index)
+  })
+
+  test('STORE-3 MEM-1 every question of memory uses the index that is made for it', async () => {
+    using directory = temporaryDirectory()
+    await seeded(directory.path)
+    const raw = new DatabaseSync(join(directory.path, 'familiar.db'))
+    const plans = memoryQueries.map(([query]) => {
+      const plan = raw.prepare(`explain query plan select * from ${query}`).all()
+      const details = plan.map((row) => String(row.detail).replace(/^SEARCH \w+ USING INDEX /, ''))
+      return [query, details.join('; ')]
+    })
+    raw.close()
+    expect(plans).toEqual(memoryQueries)
   })
 
   test('STORE-3 a fresh database needs no snapshot', async () => {
@@ -114,6 +264,57 @@ describe('migrations', () => {
     expect(raw.prepare('select seq from session_events').all()).toEqual([{ seq: 1 }])
     expect(raw.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
     raw.close()
+  })
+
+  test('STORE-3 MEM-1 notes of before become memories, are found as before, and a snapshot is kept', async () => {
+    using directory = temporaryDirectory()
+    const [core, textSearch, memory] = allMigrations
+    if (!core || !textSearch || memory?.name !== '0003-memory') throw new Error('other migrations are first')
+    const old = await openIn(directory.path, { migrations: [core, textSearch] })
+    await seed(old)
+    const notes = [
+      { id: 'tea', content: 'I like green tea', tags: '["drink"]', source: 'user', at: 2 },
+      { id: 'sushi', content: '私は寿司が好き', tags: '[]', source: 'agent', at: 1 },
+    ]
+    await old.write(async (writer) => {
+      for (const { id, content, tags, source, at } of notes) {
+        await sql`insert into notes values (${id}, 'user', ${content}, ${tags}, ${source}, 'session', 't', ${at})`.execute(
+          writer,
+        )
+        await old.textSearch.index(writer, { collection: 'notes', userId: 'user', id, text: content })
+      }
+    })
+    await old.close()
+
+    const database = await openIn(directory.path)
+    const search = async (words: string, collection = 'memories') =>
+      (await database.textSearch.search({ collection, userId: 'user', words, limit: 9 })).map(({ id }) => id)
+    expect(await search('teas')).toEqual(['tea'])
+    expect(await search('drink')).toEqual(['tea'])
+    expect(await search('寿司')).toEqual(['sushi'])
+    expect(await search('tea', 'notes')).toEqual([])
+    const rows = await database.read.selectFrom('memories').selectAll().orderBy('number').execute()
+    expect(rows.map((row) => row.id)).toEqual(['sushi', 'tea'])
+    expect(rows[1]).toMatchObject({
+      user_id: 'user',
+      kind: 'note',
+      content: 'I like green tea',
+      content_hash: sha256('I like green tea').slice(0, 32),
+      tags: '["drink"]',
+      tier: 'long_term',
+      source: 'user',
+      label: 'owner',
+      session_id: 'session',
+      turn_id: 't',
+      created_at: 2,
+      used_at: 2,
+      superseded_at: null,
+    })
+    expect(await database.checkIntegrity()).toEqual([])
+    await database.close()
+    const snapshots = readdirSync(join(directory.path, 'backups'))
+    expect(snapshots).toEqual([expect.stringMatching(/-before-0003-memory\.db$/)])
+    expect(columnsOf(join(directory.path, 'backups', snapshots[0] ?? ''), 'notes')).toContain('content')
   })
 
   test('STORE-3 applied ones are not applied again', async () => {

@@ -8,12 +8,16 @@ import { copyDatabase } from './copy-database.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 import { createKysely } from './sqlite-dialect.ts'
 import { timeForFileName } from './sqlite-files.ts'
-import { createSqliteTextIndex } from './text-search.ts'
+import { createSqliteTextIndex, moveSqliteText } from './text-search.ts'
 
 /** "FAMI": tells this program's files from every other SQLite database. */
 const applicationId = 0x46414d49
 
-const engine: MigrationEngine = { name: 'sqlite', createTextIndex: createSqliteTextIndex }
+const engine: MigrationEngine = {
+  name: 'sqlite',
+  createTextIndex: createSqliteTextIndex,
+  moveText: moveSqliteText,
+}
 
 /** Reads only. Refuses a database of another program and one that a newer Familiar has moved on. */
 export async function planSqliteMigrations(

@@ -13,11 +13,13 @@ import { createGroupCommit } from './group-commit.ts'
 import { inspectDatabase } from './inspect-database.ts'
 import { inspectFile } from './inspect-file.ts'
 import { migrateSqlite, planSqliteMigrations } from './migrate-sqlite.ts'
+import { rewriteFile } from './rewrite-file.ts'
 import { createSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
 import { createKysely } from './sqlite-dialect.ts'
 import { meansDamage, toStorageError } from './sqlite-error.ts'
 import { markCleanStop, markOpen, newestBackup, prepareDatabaseFile, stoppedUncleanly } from './sqlite-files.ts'
 import { createSqliteTextSearch } from './text-search.ts'
+import { createSqliteVectorSearch } from './vector-search.ts'
 
 export interface SqliteDatabase extends Database {
   /** The last stop was not clean; the file was checked and found sound. */
@@ -59,7 +61,7 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteData
     if (snapshotPath) log?.info('database migrated; the state before is kept as a snapshot', { snapshot: snapshotPath })
     const reader = connect(path)
     configureReader(reader.raw)
-    return createSqliteDatabase({ path, writer, reader, recoveredFromUncleanStop: unclean })
+    return createSqliteDatabase({ path, clock, writer, reader, recoveredFromUncleanStop: unclean })
   } catch (error) {
     writer.raw.close()
     if (meansDamage(error)) throw damaged(path, snapshotDirectory, [(error as Error).message])
@@ -70,18 +72,21 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteData
 
 function createSqliteDatabase(options: {
   path: string
+  clock: Clock
   writer: SqliteConnection
   reader: SqliteConnection
   recoveredFromUncleanStop: boolean
 }): SqliteDatabase {
-  const { path, writer, reader, recoveredFromUncleanStop } = options
+  const { path, clock, writer, reader, recoveredFromUncleanStop } = options
   const read = createKysely<Tables>(reader)
-  const { write, close } = createGroupCommit({ connection: writer })
+  const { write, alone, close } = createGroupCommit({ connection: writer })
+  const textSearch = createSqliteTextSearch({ read, write })
+  const vectorSearch = createSqliteVectorSearch({ path, clock })
   const copies = new Set<Promise<void>>()
   let closing: Promise<void> | undefined
 
   async function closeFiles(): Promise<void> {
-    await Promise.allSettled([close(), ...copies])
+    await Promise.allSettled([close(), vectorSearch.close(), ...copies])
     // The last one to go folds the write-ahead log into the file, so it must be the one that may write.
     reader.raw.close()
     writer.raw.close()
@@ -92,7 +97,8 @@ function createSqliteDatabase(options: {
     engine: 'sqlite',
     recoveredFromUncleanStop,
     read,
-    textSearch: createSqliteTextSearch(read),
+    textSearch,
+    vectorSearch,
     write,
     backup(targetPath, onProgress) {
       const copy = copyDatabase({ databasePath: path, targetPath, onProgress })
@@ -100,6 +106,12 @@ function createSqliteDatabase(options: {
       return copy.finally(() => copies.delete(copy))
     },
     checkIntegrity: () => inspectFile(path, 'full'),
+    async scrub(signal) {
+      await textSearch.scrub(signal)
+      // A copy under way reads the file as it was, and would keep its old pages.
+      await Promise.allSettled(copies)
+      await alone(() => rewriteFile(path))
+    },
     close() {
       closing ??= closeFiles()
       return closing
@@ -118,6 +130,7 @@ function configureWriter(raw: DatabaseSync): void {
     pragma journal_mode = wal;
     pragma synchronous = full;
     pragma foreign_keys = on;
+    pragma secure_delete = on;
     pragma trusted_schema = off;
     pragma cell_size_check = on;
     pragma wal_autocheckpoint = 1000;
