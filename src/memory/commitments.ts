@@ -1,0 +1,251 @@
+import type { Clock } from '../base/clock.ts'
+import type { Database, Reader, Writer } from '../storage/database.ts'
+import type { CommitmentRow } from '../storage/tables.ts'
+import { cleanLine, requireLine } from './clean-line.ts'
+import { entityKey, foldText } from './fold-text.ts'
+import { type Memories, selectMemories } from './memories.ts'
+import { type MemoryLabel, type MemorySource, memoryFromRow } from './memory.ts'
+import { allNamesOf, resolveNames } from './resolve-names.ts'
+
+export type CommitmentState = 'open' | 'done' | 'expired' | 'cancelled'
+
+export interface Commitment {
+  id: string
+  userId: string
+  /** Who owes it: `user`, or a name. */
+  who: string
+  toWhom: string | null
+  what: string
+  deadline: number | null
+  /** An open one whose deadline has passed reads as `expired`. */
+  state: CommitmentState
+  closedAt: number | null
+  createdAt: number
+}
+
+export interface NewCommitment {
+  userId: string
+  who: string
+  toWhom?: string | undefined
+  what: string
+  deadline?: number | undefined
+  source: MemorySource
+  label?: MemoryLabel | undefined
+  sessionId?: string | undefined
+  turnId?: string | undefined
+  at?: number | undefined
+}
+
+/** What someone has promised. The memory of the same id reads `WHO owes TO: WHAT, by DATE`. */
+export interface Commitments {
+  add(commitment: NewCommitment): Promise<{ commitment: Commitment; isNew: boolean }>
+  addIn(writer: Writer, commitment: NewCommitment): Promise<{ commitment: Commitment; isNew: boolean }>
+  get(userId: string, id: string): Promise<Commitment | undefined>
+  /** Open ones by deadline, those without one last; closed ones newest first. Names are resolved through aliases. */
+  list(question: {
+    userId: string
+    states?: readonly CommitmentState[]
+    who?: string
+    toWhom?: string
+    limit: number
+  }): Promise<Commitment[]>
+  /** Undefined where that user has no such commitment. */
+  update(
+    userId: string,
+    id: string,
+    change: { state?: Exclude<CommitmentState, 'expired'>; deadline?: number | null },
+  ): Promise<Commitment | undefined>
+}
+
+const longestName = 200
+const longestWhat = 2_000
+
+export function createCommitments(dependencies: { database: Database; clock: Clock; memories: Memories }): Commitments {
+  const { database, clock, memories } = dependencies
+
+  const commitments: Commitments = {
+    add: (commitment) => database.write((writer) => commitments.addIn(writer, commitment)),
+
+    async addIn(writer, given) {
+      const who = await oneName(
+        writer,
+        given.userId,
+        requireLine(given.who, { what: 'Who owes', longest: longestName }),
+      )
+      const toWhom = cleanLine(given.toWhom, longestName)
+      const owed = toWhom === null ? null : await oneName(writer, given.userId, toWhom)
+      const what = requireLine(given.what, { what: 'A commitment', longest: longestWhat })
+      const proposed: Omit<CommitmentRow, 'id'> = {
+        user_id: given.userId,
+        who,
+        who_key: entityKey(who),
+        to_whom: owed,
+        to_whom_key: owed === null ? null : entityKey(owed),
+        what,
+        what_key: foldText(what),
+        deadline: given.deadline ?? null,
+        state: 'open',
+        closed_at: null,
+      }
+      const known = await selectSame(writer, proposed)
+      if (known) return { commitment: await keepDeadline(writer, known, proposed.deadline), isNew: false }
+      const { memory, isNew } = await memories.addIn(writer, {
+        userId: given.userId,
+        kind: 'commitment',
+        content: commitmentContent(proposed),
+        source: given.source,
+        label: given.label,
+        sessionId: given.sessionId,
+        turnId: given.turnId,
+        at: given.at,
+      })
+      const row = { ...proposed, id: memory.id }
+      if (isNew) await writer.insertInto('commitments').values(row).execute()
+      return { commitment: fromRow({ ...row, created_at: memory.createdAt }), isNew }
+    },
+
+    async get(userId, id) {
+      const row = await selectCommitment(database.read, userId, id)
+      return row && fromRow(row)
+    },
+
+    async list({ userId, states, who, toWhom, limit }) {
+      const wanted = new Set<CommitmentState>(states ?? ['open', 'expired', 'done', 'cancelled'])
+      const found: Commitment[] = []
+      for (const part of parts) {
+        if (!wanted.has(part.reads) || found.length >= limit) continue
+        let query = part.narrow(selectCommitments(database.read, userId), clock.now())
+        if (who !== undefined) query = query.where('who_key', 'in', await keysOf(userId, who))
+        if (toWhom !== undefined) query = query.where('to_whom_key', 'in', await keysOf(userId, toWhom))
+        const rows = await query.limit(limit - found.length).execute()
+        found.push(...rows.map(fromRow))
+      }
+      return found
+    },
+
+    async update(userId, id, change) {
+      return await database.write(async (writer) => {
+        const row = await selectCommitment(writer, userId, id)
+        if (!row) return undefined
+        const state = change.state ?? row.state
+        const closedAt = state === 'open' ? null : state === row.state ? row.closed_at : clock.now()
+        const deadline = change.deadline === undefined ? row.deadline : change.deadline
+        return await save(writer, { ...row, state, deadline, closed_at: closedAt })
+      })
+    },
+  }
+  return commitments
+
+  async function save(writer: Writer, row: CommitmentWithTime): Promise<Commitment> {
+    const { id, user_id, state, deadline, closed_at } = row
+    await writer
+      .updateTable('commitments')
+      .set({ state, deadline, closed_at })
+      .where('user_id', '=', user_id)
+      .where('id', '=', id)
+      .execute()
+    const memory = await selectMemories(writer, user_id).where('id', '=', id).executeTakeFirstOrThrow()
+    const content = commitmentContent(row)
+    await memories.replaceIn(writer, { ...memoryFromRow(memory), content, updatedAt: clock.now() })
+    return fromRow(row)
+  }
+
+  /** Told again, now with a day. */
+  async function keepDeadline(writer: Writer, known: CommitmentWithTime, deadline: number | null): Promise<Commitment> {
+    if (deadline === null || deadline === known.deadline) return fromRow(known)
+    return await save(writer, { ...known, deadline })
+  }
+
+  async function keysOf(userId: string, name: string): Promise<string[]> {
+    return [...(await allNamesOf(database.read, userId, name)).keys()]
+  }
+
+  function fromRow(row: CommitmentWithTime): Commitment {
+    const deadline = row.deadline === null ? null : Number(row.deadline)
+    return {
+      id: row.id,
+      userId: row.user_id,
+      who: row.who,
+      toWhom: row.to_whom,
+      what: row.what,
+      deadline,
+      state: row.state === 'open' && deadline !== null && deadline < clock.now() ? 'expired' : row.state,
+      closedAt: row.closed_at === null ? null : Number(row.closed_at),
+      createdAt: Number(row.created_at),
+    }
+  }
+}
+
+type CommitmentWithTime = CommitmentRow & { created_at: number }
+
+function selectCommitments(reader: Reader | Writer, userId: string) {
+  return reader
+    .selectFrom('commitments')
+    .innerJoin('memories', 'memories.id', 'commitments.id')
+    .selectAll('commitments')
+    .select('memories.created_at')
+    .where('commitments.user_id', '=', userId)
+}
+
+function selectCommitment(reader: Reader | Writer, userId: string, id: string) {
+  return selectCommitments(reader, userId).where('commitments.id', '=', id).executeTakeFirst()
+}
+
+type CommitmentsQuery = ReturnType<typeof selectCommitments>
+
+/** Each state in the order of its own index, so that a list ends after its first rows. */
+const parts: readonly {
+  reads: CommitmentState
+  narrow(query: CommitmentsQuery, now: number): CommitmentsQuery
+}[] = [
+  {
+    reads: 'open',
+    narrow: (query, now) => query.where('state', '=', 'open').where('deadline', '>=', now).orderBy('deadline'),
+  },
+  {
+    reads: 'open',
+    narrow: (query) => query.where('state', '=', 'open').where('deadline', 'is', null).orderBy('commitments.id'),
+  },
+  {
+    reads: 'expired',
+    narrow: (query, now) => query.where('state', '=', 'open').where('deadline', '<', now).orderBy('deadline', 'desc'),
+  },
+  { reads: 'expired', narrow: (query) => query.where('state', '=', 'expired').orderBy('closed_at', 'desc') },
+  { reads: 'done', narrow: (query) => query.where('state', '=', 'done').orderBy('closed_at', 'desc') },
+  { reads: 'cancelled', narrow: (query) => query.where('state', '=', 'cancelled').orderBy('closed_at', 'desc') },
+]
+
+/** The same promise, told before and still open. */
+async function selectSame(
+  writer: Writer,
+  { user_id, who_key, to_whom_key, what_key }: Omit<CommitmentRow, 'id'>,
+): Promise<CommitmentWithTime | undefined> {
+  const rows = await selectCommitments(writer, user_id)
+    .where('what_key', '=', what_key)
+    .where('state', '=', 'open')
+    .execute()
+  return rows.find((row) => row.who_key === who_key && row.to_whom_key === to_whom_key)
+}
+
+/** The name that it stands for, where that is clear. */
+async function oneName(writer: Writer, userId: string, name: string): Promise<string> {
+  const entities = await resolveNames(writer, userId, name)
+  return entities.length === 1 ? (entities[0]?.name ?? name) : name
+}
+
+type Promised = Pick<CommitmentRow, 'who' | 'to_whom' | 'what' | 'deadline' | 'state'>
+
+function commitmentContent(row: Promised): string {
+  return `${commitmentBeginning(row)}${row.what}${commitmentEnd(row)}`
+}
+
+/** All of it before what is owed. */
+export function commitmentBeginning({ who, to_whom }: Pick<Promised, 'who' | 'to_whom'>): string {
+  return to_whom === null ? `${who} owes: ` : `${who} owes ${to_whom}: `
+}
+
+/** All of it after what is owed. */
+export function commitmentEnd({ deadline, state }: Pick<Promised, 'deadline' | 'state'>): string {
+  const by = deadline === null ? '' : `, by ${new Date(deadline).toISOString().slice(0, 10)}`
+  return state === 'open' ? by : `${by} (${state})`
+}

@@ -1,0 +1,179 @@
+import type { Clock } from '../base/clock.ts'
+import type { Database, Reader, Writer } from '../storage/database.ts'
+import { reusableQuery } from '../storage/reusable-query.ts'
+import type { MemoryEdgeRow } from '../storage/tables.ts'
+import { requireLine } from './clean-line.ts'
+
+export interface MemoryEdge {
+  sourceId: string
+  targetId: string
+  relation: string
+  /** 0 to 1. */
+  weight: number
+}
+
+interface RelatedMemory {
+  id: string
+  /** Steps from where the walk began. */
+  distance: number
+  /** The product of the weights on the best way there. */
+  weight: number
+  /** The edge that it was reached by. */
+  via: MemoryEdge
+}
+
+/** How memories belong together. Edges are walked both ways; an edge to another user's memory cannot be made. */
+export interface MemoryGraph {
+  /** Undefined where either end is not that user's. The same edge again keeps the higher weight. */
+  link(userId: string, edge: MemoryEdge): Promise<MemoryEdge | undefined>
+  linkIn(writer: Writer, userId: string, edge: MemoryEdge): Promise<MemoryEdge | undefined>
+  unlink(userId: string, edge: Omit<MemoryEdge, 'weight'>): Promise<boolean>
+  /** Breadth first, each memory once, nearest first, at most `limit`. A circle ends. */
+  related(
+    userId: string,
+    ids: readonly string[],
+    options?: { depth?: number; limit?: number },
+  ): Promise<RelatedMemory[]>
+  /** For drawing: the edges among and around these memories, or of the newest where none are named. */
+  edges(userId: string, options: { ids?: readonly string[]; limit: number }): Promise<MemoryEdge[]>
+}
+
+const usualDepth = 2
+const deepest = 5
+const usualLimit = 50
+const longestRelation = 100
+// A memory that everything hangs on must not make a walk read all of it: the strongest edges are followed.
+const edgesPerMemory = 200
+const memoriesPerStep = 500
+
+export function createGraph({ database, clock }: { database: Database; clock: Clock }): MemoryGraph {
+  const graph: MemoryGraph = {
+    link: (userId, edge) => database.write((writer) => graph.linkIn(writer, userId, edge)),
+
+    async linkIn(writer, userId, edge) {
+      const relation = requireLine(edge.relation, { what: 'A relation', longest: longestRelation })
+      const ends = new Set([edge.sourceId, edge.targetId])
+      const owned = await writer
+        .selectFrom('memories')
+        .select('id')
+        .where('user_id', '=', userId)
+        .where('id', 'in', [...ends])
+        .execute()
+      if (ends.size !== 2 || owned.length !== 2) return undefined
+      const weight = Math.min(1, Math.max(0, edge.weight))
+      const row = await writer
+        .insertInto('memory_edges')
+        .values({
+          user_id: userId,
+          source_id: edge.sourceId,
+          target_id: edge.targetId,
+          relation,
+          weight,
+          created_at: clock.now(),
+        })
+        .onConflict((conflict) =>
+          conflict.columns(['source_id', 'target_id', 'relation']).doUpdateSet((expression) => ({
+            weight: expression
+              .case()
+              .when('memory_edges.weight', '<', expression.ref('excluded.weight'))
+              .then(expression.ref('excluded.weight'))
+              .else(expression.ref('memory_edges.weight'))
+              .end(),
+          })),
+        )
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      return edgeFromRow(row)
+    },
+
+    async unlink(userId, { sourceId, targetId, relation }) {
+      const removed = await database.write((writer) =>
+        writer
+          .deleteFrom('memory_edges')
+          .where('user_id', '=', userId)
+          .where('source_id', '=', sourceId)
+          .where('target_id', '=', targetId)
+          .where('relation', '=', relation)
+          .executeTakeFirst(),
+      )
+      return Number(removed.numDeletedRows) > 0
+    },
+
+    async related(userId, ids, { depth = usualDepth, limit = usualLimit } = {}) {
+      const reached = new Map(ids.map((id) => [id, 1]))
+      const found: RelatedMemory[] = []
+      let edgeOfWalk = [...reached.keys()]
+      for (let distance = 1; distance <= Math.min(depth, deepest) && edgeOfWalk.length > 0; distance += 1) {
+        const step = new Map<string, RelatedMemory>()
+        for (const via of await edgesAt(database.read, userId, edgeOfWalk)) {
+          for (const [from, to] of [
+            [via.sourceId, via.targetId],
+            [via.targetId, via.sourceId],
+          ] as const) {
+            const before = reached.get(from)
+            if (before === undefined || reached.has(to)) continue
+            const weight = before * via.weight
+            if (weight > (step.get(to)?.weight ?? -1)) step.set(to, { id: to, distance, weight, via })
+          }
+        }
+        const next = [...step.values()].toSorted((a, b) => b.weight - a.weight || (a.id < b.id ? -1 : 1))
+        found.push(...next.slice(0, Math.max(0, limit - found.length)))
+        if (found.length >= limit) break
+        for (const { id, weight } of next) reached.set(id, weight)
+        edgeOfWalk = next.map((memory) => memory.id)
+      }
+      return found
+    },
+
+    async edges(userId, { ids, limit }) {
+      if (ids) return (await edgesAt(database.read, userId, ids)).slice(0, limit)
+      const rows = await database.read
+        .selectFrom('memory_edges')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .orderBy('created_at', 'desc')
+        .limit(limit)
+        .execute()
+      return rows.map(edgeFromRow)
+    },
+  }
+  return graph
+}
+
+/** Both ways, strongest first. Both ends are that user's: an edge to anyone else's memory cannot be made. */
+async function edgesAt(reader: Reader, userId: string, ids: readonly string[]): Promise<MemoryEdge[]> {
+  const edges = new Map<string, MemoryEdge>()
+  for (const id of ids.slice(0, memoriesPerStep)) {
+    for (const select of [selectEdgesFrom, selectEdgesTo]) {
+      const { rows } = await select(reader, { userId, id })
+      for (const row of rows) edges.set(`${row.source_id}\n${row.target_id}\n${row.relation}`, edgeFromRow(row))
+    }
+  }
+  return [...edges.values()].toSorted((a, b) => b.weight - a.weight)
+}
+
+interface EdgeEnd {
+  userId: string
+  id: string
+}
+
+const selectEdgesFrom = reusableQuery((database, { userId, id }: EdgeEnd) =>
+  selectEdges(database, userId).where('source_id', '=', id),
+)
+
+const selectEdgesTo = reusableQuery((database, { userId, id }: EdgeEnd) =>
+  selectEdges(database, userId).where('target_id', '=', id),
+)
+
+function selectEdges(database: Reader | Writer, userId: string) {
+  return database
+    .selectFrom('memory_edges')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .orderBy('weight', 'desc')
+    .limit(edgesPerMemory)
+}
+
+function edgeFromRow(row: MemoryEdgeRow): MemoryEdge {
+  return { sourceId: row.source_id, targetId: row.target_id, relation: row.relation, weight: row.weight }
+}

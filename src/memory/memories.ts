@@ -1,0 +1,333 @@
+import type { Clock } from '../base/clock.ts'
+import type { Ids } from '../base/ids.ts'
+import type { Database, Reader, Writer } from '../storage/database.ts'
+import {
+  contentHash,
+  type Memory,
+  type MemoryEdit,
+  type MemoryKind,
+  type MemoryLabel,
+  type MemorySource,
+  type MemoryTier,
+  memoryFromRow,
+  rowFromMemory,
+} from './memory.ts'
+import { checkContent, cleanCategory, cleanTags, cleanTitle, searchedText } from './memory-content.ts'
+
+export interface NewMemory {
+  userId: string
+  kind: MemoryKind
+  content: string
+  source: MemorySource
+  title?: string | undefined
+  category?: string | undefined
+  tags?: readonly string[] | undefined
+  /** `long_term` where nothing is said. */
+  tier?: MemoryTier | undefined
+  /** The tier's usual one where nothing is said. */
+  priority?: number | undefined
+  /** `owner` for what the user wrote, `internal` otherwise, where nothing is said. */
+  label?: MemoryLabel | undefined
+  sessionId?: string | undefined
+  turnId?: string | undefined
+  threadId?: string | undefined
+  position?: number | undefined
+  /** How many passages the text was cut into that it is one of: 1, where nothing is said. */
+  passages?: number | undefined
+  speaker?: string | undefined
+  /** When it was told: now, where nothing is said. */
+  at?: number | undefined
+  /** Derived from what caused it, so that the same cause twice makes one memory. */
+  id?: string | undefined
+}
+
+interface AddedMemory {
+  memory: Memory
+  /** False where that user had the same content of that kind already: nothing changed, and it is the known one. */
+  isNew: boolean
+}
+
+/** What Familiar knows, kept word for word. Every question is asked for one user and sees nothing of anyone else's. */
+export interface Memories {
+  add(memory: NewMemory): Promise<AddedMemory>
+  /** As part of a larger unit of writing. The embedding follows by itself once the unit is committed. */
+  addIn(writer: Writer, memory: NewMemory): Promise<AddedMemory>
+  /** As it is, under its id: for one that comes back. Only its number is a new one. */
+  insertIn(writer: Writer, memory: Omit<Memory, 'number'>): Promise<Memory>
+  get(userId: string, id: string): Promise<Memory | undefined>
+  /** In the order of the ids; unknown ones are left out. */
+  getMany(userId: string, ids: readonly string[]): Promise<Memory[]>
+  /** Newest first, history (superseded) left out. `before` is the last memory of the page before. */
+  list(userId: string, page: MemoryPage): Promise<Memory[]>
+  /** They were of use: that strengthens them. Unknown ids are passed over. */
+  used(userId: string, ids: readonly string[]): Promise<void>
+  usedIn(writer: Writer, userId: string, ids: readonly string[]): Promise<void>
+  /** Whether it may be edited, and the details of its kind, are the caller's concern. */
+  editIn(writer: Writer, memory: Memory, edit: MemoryEdit): Promise<Memory>
+  /** Puts what was read and changed in the place of what is stored: row, full text; the embedding follows by itself. */
+  replaceIn(writer: Writer, memory: Memory): Promise<void>
+  /** Something newer took its place: from now on it is history, which nothing finds by searching. */
+  supersedeIn(writer: Writer, memory: { userId: string; id: string; by: string }): Promise<void>
+  /** With its details, edges, vectors and full text. */
+  removeIn(writer: Writer, memory: Pick<Memory, 'userId' | 'id'>): Promise<void>
+  /** How many cycles the user has had: what the policy `cycles` counts by. */
+  cycle(userId: string): Promise<number>
+  /** One more, whatever the number of memories: nothing but the count is written. Returns the new count. */
+  nextCycle(userId: string): Promise<number>
+}
+
+/** The days that a text written at that time speaks of, where it names any: "yesterday", "on 3 May". */
+export type ReadDates = (text: string, at: number) => { from: number; until: number } | undefined
+
+interface MemoryPage {
+  limit: number
+  kinds?: readonly MemoryKind[] | undefined
+  before?: { createdAt: number; id: string } | undefined
+}
+
+/** The collection of the text search that holds all memories but for what was superseded. */
+export const memoryCollection = 'memories'
+/** The one that holds facts only, history included: so that all who have something are found among a million passages. */
+export const factCollection = 'facts'
+export const cycleMark = 'cycles'
+export const usualPriority: Record<MemoryTier, number> = { short_term: 0.5, long_term: 0.8 }
+
+export function createMemories(dependencies: {
+  database: Database
+  clock: Clock
+  ids: Ids
+  readDates?: ReadDates | undefined
+  /** Told of every memory that was added or changed, inside the unit of writing. */
+  onWritten?: (() => void) | undefined
+}): Memories {
+  const { database, clock, ids, readDates, onWritten } = dependencies
+  const memories: Memories = {
+    add: (memory) => database.write((writer) => memories.addIn(writer, memory)),
+
+    async addIn(writer, given) {
+      const content = checkContent(given.content)
+      const known = await findKnown(writer, given, content)
+      if (known) return { memory: memoryFromRow(known), isNew: false }
+      const at = given.at ?? clock.now()
+      const tier = given.tier ?? 'long_term'
+      const dates = readDates?.(content, at)
+      const memory: Omit<Memory, 'number'> = {
+        id: await freeId(writer, given.id),
+        userId: given.userId,
+        kind: given.kind,
+        content,
+        title: cleanTitle(given.title),
+        category: cleanCategory(given.category),
+        tags: cleanTags(given.tags ?? []),
+        tier,
+        priority: asShare(given.priority ?? usualPriority[tier]),
+        source: given.source,
+        label: given.label ?? (given.source === 'user' ? 'owner' : 'internal'),
+        sessionId: given.sessionId ?? null,
+        turnId: given.turnId ?? null,
+        threadId: given.threadId ?? null,
+        position: given.position ?? null,
+        passages: given.passages ?? 1,
+        speaker: given.speaker ?? null,
+        happenedFrom: dates?.from ?? null,
+        happenedUntil: dates?.until ?? null,
+        createdAt: at,
+        updatedAt: at,
+        usedAt: at,
+        useCount: 0,
+        cycle: await readCycle(writer, given.userId),
+        supersededAt: null,
+        supersededBy: null,
+      }
+      return { memory: await memories.insertIn(writer, memory), isNew: true }
+    },
+
+    async insertIn(writer, memory) {
+      const { number } = await writer
+        .insertInto('memories')
+        .values(rowFromMemory(memory))
+        .returning('number')
+        .executeTakeFirstOrThrow()
+      await indexMemory(database, writer, memory)
+      await noteSpeaker(writer, memory)
+      onWritten?.()
+      return { ...memory, number }
+    },
+
+    async get(userId, id) {
+      const row = await selectMemories(database.read, userId).where('id', '=', id).executeTakeFirst()
+      return row && memoryFromRow(row)
+    },
+
+    async getMany(userId, wanted) {
+      if (wanted.length === 0) return []
+      const rows = await selectMemories(database.read, userId).where('id', 'in', wanted).execute()
+      const byId = new Map(rows.map((row) => [row.id, memoryFromRow(row)]))
+      return wanted.flatMap((id) => byId.get(id) ?? [])
+    },
+
+    async list(userId, { limit, kinds, before }) {
+      const found: Memory[] = []
+      // One question per kind: so each walks its own index and ends after a page.
+      for (const kind of new Set(kinds ?? [undefined])) {
+        let query = selectMemories(database.read, userId).where('superseded_at', 'is', null)
+        if (kind) query = query.where('kind', '=', kind)
+        if (before) {
+          query = query.where(({ eb, refTuple, tuple }) =>
+            eb(refTuple('created_at', 'id'), '<', tuple(before.createdAt, before.id)),
+          )
+        }
+        const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute()
+        found.push(...rows.map(memoryFromRow))
+      }
+      return found.toSorted(newestFirst).slice(0, limit)
+    },
+
+    used: (userId, wanted) => database.write((writer) => memories.usedIn(writer, userId, wanted)),
+
+    async usedIn(writer, userId, wanted) {
+      if (wanted.length === 0) return
+      await writer
+        .updateTable('memories')
+        .set((expression) => ({ used_at: clock.now(), use_count: expression('use_count', '+', 1) }))
+        .where('user_id', '=', userId)
+        .where('id', 'in', [...new Set(wanted)])
+        .execute()
+    },
+
+    async editIn(writer, memory, edit) {
+      const now = clock.now()
+      const content = edit.content === undefined ? memory.content : checkContent(edit.content)
+      const dates = content === memory.content ? undefined : { now: readDates?.(content, now) }
+      const edited: Memory = {
+        ...memory,
+        content,
+        title: edit.title === undefined ? memory.title : cleanTitle(edit.title),
+        category: edit.category === undefined ? memory.category : cleanCategory(edit.category),
+        tags: edit.tags === undefined ? memory.tags : cleanTags(edit.tags),
+        tier: edit.tier ?? memory.tier,
+        happenedFrom: dates ? (dates.now?.from ?? null) : memory.happenedFrom,
+        happenedUntil: dates ? (dates.now?.until ?? null) : memory.happenedUntil,
+        updatedAt: now,
+      }
+      if (edit.priority !== undefined) {
+        // A new priority fades from now on.
+        edited.priority = asShare(edit.priority)
+        edited.usedAt = now
+        edited.cycle = await readCycle(writer, memory.userId)
+      }
+      await memories.replaceIn(writer, edited)
+      return edited
+    },
+
+    async replaceIn(writer, memory) {
+      const { id, user_id, ...changed } = rowFromMemory(memory)
+      await writer.updateTable('memories').set(changed).where('user_id', '=', user_id).where('id', '=', id).execute()
+      await writer
+        .deleteFrom('memory_vectors')
+        .where('number', '=', memory.number)
+        .where('user_id', '=', user_id)
+        .execute()
+      await indexMemory(database, writer, memory)
+      onWritten?.()
+    },
+
+    async supersedeIn(writer, { userId, id, by }) {
+      const changed = await writer
+        .updateTable('memories')
+        .set({ superseded_at: clock.now(), superseded_by: by })
+        .where('user_id', '=', userId)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      if (Number(changed.numUpdatedRows) === 0) return
+      await database.textSearch.remove(writer, { collection: memoryCollection, id })
+    },
+
+    async removeIn(writer, { userId, id }) {
+      const removed = await writer
+        .deleteFrom('memories')
+        .where('user_id', '=', userId)
+        .where('id', '=', id)
+        .returning('kind')
+        .executeTakeFirst()
+      if (!removed) return
+      await database.textSearch.remove(writer, { collection: memoryCollection, id })
+      if (removed.kind === 'fact') await database.textSearch.remove(writer, { collection: factCollection, id })
+    },
+
+    cycle: (userId) => readCycle(database.read, userId),
+
+    async nextCycle(userId) {
+      return await database.write(async (writer) => {
+        const next = (await readCycle(writer, userId)) + 1
+        const mark = { value: String(next), updated_at: clock.now() }
+        await writer
+          .insertInto('memory_marks')
+          .values({ user_id: userId, name: cycleMark, ...mark })
+          .onConflict((conflict) => conflict.columns(['user_id', 'name']).doUpdateSet(mark))
+          .execute()
+        return next
+      })
+    },
+  }
+  return memories
+
+  /** The wanted id, unless it belongs to another memory: a derived id is short enough to meet its like one day. */
+  async function freeId(writer: Writer, wanted: string | undefined): Promise<string> {
+    if (wanted === undefined) return ids.next()
+    const taken = await writer.selectFrom('memories').select('id').where('id', '=', wanted).executeTakeFirst()
+    return taken ? ids.next() : wanted
+  }
+}
+
+/** Passages may well be the same: there, only the same cause makes it the same memory. */
+async function findKnown(writer: Writer, { userId, kind, id }: NewMemory, content: string) {
+  if (kind === 'chunk' && id === undefined) return undefined
+  let query = selectMemories(writer, userId)
+    .where('content_hash', '=', contentHash(content))
+    .where('kind', '=', kind)
+    .where('superseded_at', 'is', null)
+  if (kind === 'chunk' && id !== undefined) query = query.where('id', '=', id)
+  return await query.executeTakeFirst()
+}
+
+export function selectMemories(reader: Reader | Writer, userId: string) {
+  return reader.selectFrom('memories').selectAll().where('user_id', '=', userId)
+}
+
+function newestFirst(a: Memory, b: Memory): number {
+  return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
+}
+
+async function indexMemory(database: Database, writer: Writer, memory: Omit<Memory, 'number'>): Promise<void> {
+  const { userId, id } = memory
+  const entry = { userId, id, text: searchedText(memory) }
+  if (memory.kind === 'fact') await database.textSearch.index(writer, { collection: factCollection, ...entry })
+  // History would crowd out what took its place.
+  if (memory.supersededAt !== null) await database.textSearch.remove(writer, { collection: memoryCollection, id })
+  else await database.textSearch.index(writer, { collection: memoryCollection, ...entry })
+}
+
+async function readCycle(reader: Reader | Writer, userId: string): Promise<number> {
+  const row = await reader
+    .selectFrom('memory_marks')
+    .select('value')
+    .where('user_id', '=', userId)
+    .where('name', '=', cycleMark)
+    .executeTakeFirst()
+  return row ? Number(row.value) : 0
+}
+
+function asShare(value: number): number {
+  return Math.min(1, Math.max(0, value))
+}
+
+/** Names only: everyone's conversations have a user and an assistant. */
+async function noteSpeaker(writer: Writer, { userId, speaker }: Pick<Memory, 'userId' | 'speaker'>): Promise<void> {
+  if (speaker === null || speaker === 'user' || speaker === 'assistant') return
+  await writer
+    .insertInto('memory_speakers')
+    .values({ user_id: userId, name: speaker })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
