@@ -15,6 +15,7 @@ describe('checkWords', () => {
     [`import { readFile } from 'fs/promises'`, 'src/agent/a.ts', 'src/storage/sqlite/a.ts'],
     [`const fs = await import('node:fs')`, 'src/tools/a.ts', 'src/daemon/a.ts'],
     [`import { spawn } from 'node:child_process'`, 'src/storage/a.ts', 'src/sandbox/a.ts'],
+    [`import { fork } from 'node:child_process'`, 'src/memory/a.ts', 'src/memory/embedding/a.ts'],
     [`import { Agent } from 'undici'`, 'src/models/a.ts', 'src/egress/a.ts'],
     ['await globalThis.fetch(address)', 'src/models/a.ts', 'src/egress/a.ts'],
     ['page.innerHTML = text', 'src/cards/a.ts', 'src/cards/a.test.ts'],

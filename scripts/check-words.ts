@@ -15,13 +15,13 @@ const restrictions: Restriction[] = [
   {
     what: 'node:fs',
     imports: /^(node:)?fs(\/promises)?$/,
-    owners: ['base', 'storage', 'daemon', 'cli'],
+    owners: ['base', 'storage', 'memory/files', 'daemon', 'cli'],
     instead: 'use the safe files of src/base',
   },
   {
     what: 'node:child_process',
     imports: /^(node:)?child_process$/,
-    owners: ['base', 'sandbox', 'daemon', 'cli'],
+    owners: ['base', 'memory/embedding', 'sandbox', 'daemon', 'cli'],
     instead: 'use the child processes of src/base or a sandbox',
   },
   {

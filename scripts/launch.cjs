@@ -11,6 +11,7 @@ const fs = require('fs')
 const path = require('path')
 const url = require('url')
 const dependencies = require('./launcher/dependencies.cjs')
+const embeddingModel = require('./launcher/embedding-model.cjs')
 const messages = require('./launcher/messages.cjs')
 const node = require('./launcher/node-runtime.cjs')
 const places = require('./launcher/places.cjs')
@@ -20,11 +21,12 @@ const withLock = require('./launcher/start-lock.cjs').withLock
 /**
  * Runs `options.file` with `options.args`, in this process when its Node is new enough, otherwise in a child whose exit
  * code or signal becomes ours. `options.dependencies` is 'production' or 'full'; a full set also serves production.
+ * `options.embedding` says whether the embedding model is fetched: 'no', 'once', or 'again' where that failed lately.
  * With `options.staysSmall` the program gets a Node that keeps little memory, for it will run for days.
  * The working directory stays the caller's.
  */
 function launch(options) {
-  prepare(options.dependencies).then(
+  prepare(options).then(
     (binary) => {
       const command = (options.staysSmall ? smallNode : []).concat(options.file, options.args)
       if (binary !== process.execPath) runWith(binary, command)
@@ -39,7 +41,11 @@ function launch(options) {
   )
 }
 
-function prepare(wanted) {
+function prepare(options) {
+  return prepareProgram(options.dependencies).then((binary) => prepareEmbedding(options.embedding).then(() => binary))
+}
+
+function prepareProgram(wanted) {
   const binary = node.ready()
   if (binary && dependencies.areReady(wanted)) return Promise.resolve(binary)
   if (!node.canInstall()) return Promise.reject(node.tooOld())
@@ -49,6 +55,17 @@ function prepare(wanted) {
       if (!dependencies.areReady(wanted)) return dependencies.install(wanted)
     })
   ).then(node.ready)
+}
+
+/** Never keeps the program from starting: without the model it recalls by words. */
+function prepareEmbedding(wanted) {
+  if (embeddingModel.isSettled(wanted) || !node.canInstall()) return Promise.resolve()
+  return withLock(() => {
+    if (!embeddingModel.isSettled(wanted)) return embeddingModel.install()
+  }).catch((error) => {
+    if (error.signal) throw error
+    messages.printError(embeddingModel.isMissing(error))
+  })
 }
 
 function runHere(file, args) {
@@ -88,12 +105,15 @@ function isPathName(name) {
 }
 
 function main() {
-  const file = process.argv[2]
+  const words = process.argv.slice(2)
+  const embedding = words[0] === '--embedding' && words.shift() ? 'once' : 'no'
+  const file = words.shift()
   if (file && fs.existsSync(file)) {
-    launch({ file: path.resolve(file), args: process.argv.slice(3), dependencies: 'full' })
+    launch({ file: path.resolve(file), args: words, dependencies: 'full', embedding: embedding })
     return
   }
-  messages.printError(messages.expected(file ? `there is no file ${file}` : 'usage: launch.cjs FILE.ts [arguments]'))
+  const usage = 'usage: launch.cjs [--embedding] FILE.ts [arguments]'
+  messages.printError(messages.expected(file ? `there is no file ${file}` : usage))
   process.exitCode = 2
 }
 

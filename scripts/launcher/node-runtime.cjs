@@ -4,6 +4,7 @@ const childProcess = require('child_process')
 const fs = require('fs')
 const path = require('path')
 const readJson = require('./json-file.cjs').readJson
+const leftovers = require('./leftovers.cjs')
 const messages = require('./messages.cjs')
 const npm = require('./npm.cjs').npm
 const places = require('./places.cjs')
@@ -55,8 +56,7 @@ function install() {
   // The one package that is not named like its siblings.
   const name = `${platform === 'darwin-arm64' ? 'node-bin' : 'node'}-${platform}`
   const wanted = `${name}@${pin ? pin.version : `^${minimum}.0`}`
-  removeLeftovers()
-  const temporary = fs.mkdtempSync(path.join(places.runtime, 'install-'))
+  const temporary = leftovers.temporaryFolder()
   const done = messages.announce('installing Node 24 into .runtime (once)')
   return npm({
     args: ['install', '--prefix', temporary, '--no-save', wanted],
@@ -73,11 +73,11 @@ function install() {
     })
     .then(
       () => {
-        removeLeftovers()
+        leftovers.removeLeftovers()
         done()
       },
       (error) => {
-        removeLeftovers()
+        leftovers.removeLeftovers()
         throw error
       }
     )
@@ -102,13 +102,6 @@ function checkThatItRuns(binary, wanted) {
   if (result.status === 0 && isAtLeast(version.slice(1), minimum)) return
   const reason = result.error ? result.error.message : `${version} ${result.stderr || ''}`.trim()
   throw messages.expected(`${wanted} does not serve on this machine: ${reason}\n  What helps: ${ownNode}.`)
-}
-
-/** Called under the lock, so that nobody is using them. */
-function removeLeftovers() {
-  for (const name of fs.readdirSync(places.runtime)) {
-    if (/^install-/.test(name)) fs.rmSync(path.join(places.runtime, name), { recursive: true, force: true })
-  }
 }
 
 function isAtLeast(version, wanted) {

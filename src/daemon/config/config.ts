@@ -1,4 +1,6 @@
 import type { AllowedHost } from '../../egress/destination.ts'
+import type { DecayPolicy } from '../../memory/decay.ts'
+import type { EmbeddingSettings } from '../../memory/embedding/embedding-settings.ts'
 import type { ProviderSettings } from '../../models/model-settings.ts'
 import type { Purpose } from '../../models/models.ts'
 import type { CamelKeys } from './camel-keys.ts'
@@ -31,6 +33,8 @@ export interface Config {
   egress: { allowedHosts: AllowedHost[] }
   log: Settings['log']
   tools: Settings['tools']
+  /** The key of the embedding is resolved, too. */
+  memory: { decay: DecayPolicy; conversations: boolean; extraction: boolean; embedding: EmbeddingSettings }
   /** The owner's bearer token where the environment sets one; otherwise Familiar makes its own. */
   token: string | null
 }

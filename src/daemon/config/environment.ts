@@ -31,6 +31,7 @@ const familiarVariables = [
   'FAMILIAR_PORT',
   'FAMILIAR_HOST',
   'FAMILIAR_MODEL',
+  'FAMILIAR_EMBEDDING',
   'FAMILIAR_LOG',
   'FAMILIAR_DATABASE_URL',
 ] as const

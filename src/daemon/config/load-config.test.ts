@@ -94,6 +94,14 @@ describe('sources and their order', () => {
         "log": {
           "level": "info",
         },
+        "memory": {
+          "decay": "time",
+          "embedding": {
+            "provider": "local",
+          },
+          "conversations": true,
+          "extraction": true,
+        },
         "providers": [],
         "routes": {
           "sources": {},
@@ -207,6 +215,41 @@ describe('sources and their order', () => {
     expect(problems()[0]).toContain('familiar.toml:2: egress.allowed_hosts[0]: must be a host')
   })
 
+  it('CONF-1 reads who embeds memories, with the key from the environment', () => {
+    write(
+      'familiar.toml',
+      '[memory]\ndecay = "cycles"\nconversations = false\nextraction = false\n[memory.embedding]\nprovider = "off"\n',
+    )
+    expect(load().config.memory).toEqual({
+      decay: 'cycles',
+      conversations: false,
+      extraction: false,
+      embedding: { provider: 'off' },
+    })
+    write('familiar.toml', '[memory.embedding]\nprovider = "ollama"\nmodel = "bge-m3"\n')
+    expect(load().config.memory.embedding).toEqual({ provider: 'ollama', model: 'bge-m3' })
+    write(
+      'familiar.toml',
+      `[memory.embedding]
+provider = "openai-compatible"
+model = "text-embedding-3-small"
+base_url = "https://api.example.org/v1"
+api_key_env = "EMBEDDING_KEY"
+`,
+    )
+    const embedding = {
+      provider: 'openai-compatible',
+      model: 'text-embedding-3-small',
+      baseUrl: 'https://api.example.org/v1',
+    }
+    const withKey = load({ EMBEDDING_KEY: 'secret' })
+    expect(withKey.config.memory.embedding).toEqual({ ...embedding, apiKey: 'secret' })
+    expect(withKey.warnings).toEqual([])
+    const withoutKey = load()
+    expect(withoutKey.config.memory.embedding).toEqual(embedding)
+    expect(withoutKey.warnings).toEqual([expect.stringContaining('EMBEDDING_KEY is not set')])
+  })
+
   it('CONF-1 warns of a key that is not set, of a readable .env and of a variable that nothing reads', () => {
     write('providers.d/local.toml', local)
     write('.env', 'OTHER=1\n')
@@ -291,6 +334,32 @@ vision = 3
       'providers.d/local.toml:2: base_url: must not hold a user name or password',
       'providers.d/local.toml:3: api_key_env: must be the name of an environment variable, such as LOCAL_KEY',
     ])
+  })
+
+  it('CONF-2 says what an embedding needs, and what does nothing there', () => {
+    write(
+      'familiar.toml',
+      '[memory]\ndecay = "never"\n[memory.embedding]\nprovider = "openai-compatible"\nmodle = "x"\n',
+    )
+    expect(problems()).toEqual([
+      'familiar.toml:2: memory.decay: must be one of time, cycles (found "never")',
+      'familiar.toml:3: memory.embedding.model: is needed for a server',
+      'familiar.toml:3: memory.embedding.base_url: is needed for provider "openai-compatible"',
+      'familiar.toml:5: memory.embedding.modle: is not a known key; did you mean model?',
+    ])
+    write('familiar.toml', '[memory.embedding]\nmodel = "x"\nbase_url = "http://a:b@c"\napi_key_env = "KEY"\n')
+    expect(problems()).toEqual([
+      'familiar.toml:2: memory.embedding.model: does nothing without a server: provider = "openai-compatible" or "ollama"',
+      'familiar.toml:3: memory.embedding.base_url: must not hold a user name or password',
+      'familiar.toml:3: memory.embedding.base_url: does nothing without a server: provider = "openai-compatible" or "ollama"',
+      'familiar.toml:4: memory.embedding.api_key_env: does nothing without a server: provider = "openai-compatible" or "ollama"',
+    ])
+    write('familiar.toml', '[memory.embedding]\nprovider = "llama"\napi_key = "sk-very-secret"\n')
+    expect(problems()).toEqual([
+      'familiar.toml:2: memory.embedding.provider: must be one of local, openai-compatible, ollama, off (found "llama")',
+      expect.stringContaining('familiar.toml:3: memory.embedding.api_key: is not a known key'),
+    ])
+    expect(problems().join()).not.toContain('very-secret')
   })
 
   it('CONF-2 names a provider file that is missing or misnamed', () => {

@@ -1,4 +1,5 @@
 import type { AllowedHost } from '../../egress/destination.ts'
+import type { EmbeddingSettings } from '../../memory/embedding/embedding-settings.ts'
 import { homePaths } from '../home-paths.ts'
 import { camelKeys } from './camel-keys.ts'
 import { checkRoutes } from './check-routes.ts'
@@ -8,6 +9,7 @@ import { type ConfigFiles, diskFiles } from './config-files.ts'
 import { type ConfigProblem, sortProblems } from './config-problem.ts'
 import { type ConfigFlags, readEnvironment, readOrReport } from './environment.ts'
 import { applyOverrides } from './overrides.ts'
+import { readEmbedding } from './read-embedding.ts'
 import { readProviders } from './read-providers.ts'
 import { checkRemoteAccess } from './remote-access.ts'
 import { type Settings, settingsSchema } from './settings-schema.ts'
@@ -54,7 +56,8 @@ export function loadConfig(source: {
   const read = readProviders({ directory: paths.providers, files, environment, load, problems, warnings })
   problems.push(...checkRoutes({ file, index, routes: settings.routes, read }))
 
-  const config = toConfig(settings, read.providers)
+  const embedding = readEmbedding({ file, embedding: settings.memory.embedding, environment, warnings })
+  const config = toConfig(settings, read.providers, embedding)
   problems.push(...applyOverrides({ config, environment, read, warnings }))
   problems.push(...checkRemoteAccess({ config, environment, file, index }))
 
@@ -62,7 +65,7 @@ export function loadConfig(source: {
   return { ok: true, config, environment: environment.values(), warnings }
 }
 
-function toConfig(settings: Settings, providers: Config['providers']): Config {
+function toConfig(settings: Settings, providers: Config['providers'], embedding: EmbeddingSettings): Config {
   const { sources, ...routes } = settings.routes
   const { tiers, sources: tierSources } = settings.agent.context
   return {
@@ -80,6 +83,7 @@ function toConfig(settings: Settings, providers: Config['providers']): Config {
     egress: { allowedHosts: settings.egress.allowed_hosts.map(toAllowedHost) },
     log: settings.log,
     tools: settings.tools,
+    memory: { ...settings.memory, embedding },
     token: null,
   }
 }

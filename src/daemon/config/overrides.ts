@@ -43,6 +43,11 @@ export function applyOverrides(source: {
     if (!checked.success) return `must be one of debug, info, warn, error (found ${JSON.stringify(value)})`
     config.log.level = checked.data.level
   })
+  override('FAMILIAR_EMBEDDING', (value) => {
+    // The others need more than their name.
+    if (value !== 'local' && value !== 'off') return `must be local or off (found ${JSON.stringify(value)})`
+    config.memory.embedding = { provider: value }
+  })
   override('FAMILIAR_MODEL', (value) => {
     addNamedProvider(value, source)
     const message = describeUnknownModel(value, source.read)

@@ -8,6 +8,14 @@ export const usualKeyVariables: Readonly<Partial<Record<ProviderType, readonly s
   google: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GOOGLE_API_KEY'],
 }
 
+export const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+  .refine((url) => !URL.canParse(url) || !hasCredentials(new URL(url)), 'must not hold a user name or password')
+
+export const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, such as LOCAL_KEY')
+
 const count = z.int().positive()
 
 const modelSchema = z.strictObject({
@@ -31,14 +39,8 @@ const modelSchema = z.strictObject({
 export const providerSchema = z
   .strictObject({
     type: z.enum(providerTypes),
-    base_url: z
-      .url({ protocol: /^https?$/, error: 'must be an http or https address' })
-      .refine((url) => !URL.canParse(url) || !hasCredentials(new URL(url)), 'must not hold a user name or password')
-      .exactOptional(),
-    api_key_env: z
-      .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, such as LOCAL_KEY')
-      .exactOptional(),
+    base_url: baseUrl.exactOptional(),
+    api_key_env: variableName.exactOptional(),
     models: z
       .record(
         z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'must be a name of letters, digits and . _ : -'),

@@ -1,0 +1,13 @@
+// The package says that it has types and ships none: this is what we use of it.
+declare module 'onnxruntime-node' {
+  export class Tensor {
+    constructor(type: 'int64', data: BigInt64Array, shape: readonly number[])
+    readonly data: Float32Array
+    readonly dims: readonly number[]
+  }
+
+  export class InferenceSession {
+    static create(path: string, options: object): Promise<InferenceSession>
+    run(inputs: Readonly<Record<string, Tensor>>): Promise<Readonly<Record<string, Tensor>>>
+  }
+}
