@@ -11,6 +11,7 @@ import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Database } from '../storage/database.ts'
 import { type CallPlan, callModel, reserveCall } from './call-model.ts'
+import type { Learning } from './learning.ts'
 import type { OnStep } from './step.ts'
 
 const prompt = readBundledText(new URL('./prompts/compaction.md', import.meta.url))
@@ -45,6 +46,8 @@ export function createCompaction(dependencies: {
   random: () => number
   logger: Logger
   settings: () => CompactionSettings
+  /** What is learnt from the part before it goes: written in the unit of the swap (MEM-9). */
+  beforeSwap?: Learning['beforeSwap']
   onStep: OnStep
 }): Compaction {
   const { database, log, openSessions, ledger, models, logger, settings, onStep } = dependencies
@@ -70,6 +73,7 @@ export function createCompaction(dependencies: {
       turnId: null,
       purpose: 'compaction',
     }
+    const writeLearnt = await dependencies.beforeSwap?.(session, part.throughSeq, signal)
     await ledger.closeInterrupted({ sessionId: session.id, turnId: null })
     const result = await callModel(dependencies, {
       ...plan,
@@ -101,9 +105,10 @@ export function createCompaction(dependencies: {
           },
         ]
       : []
-    const logged = await log.record({ sessionId: session.id, turnId: null }, events, (writer) =>
-      ledger.settle(writer, reserved, response.usage, model.info.costPerMtok),
-    )
+    const logged = await log.record({ sessionId: session.id, turnId: null }, events, async (writer) => {
+      await ledger.settle(writer, reserved, response.usage, model.info.costPerMtok)
+      if (isWhole) await writeLearnt?.(writer)
+    })
     openSessions.follow(session.id, logged)
     onStep('compaction_recorded')
     if (!isWhole) {

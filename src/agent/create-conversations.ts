@@ -16,6 +16,7 @@ import type { Compaction } from './compaction.ts'
 import { reportContext } from './context-report.ts'
 import type { Conversations, InboundMessage, Receipt } from './conversations.ts'
 import { streamEvents } from './event-stream.ts'
+import type { Learning } from './learning.ts'
 import type { LiveResponses } from './live-responses.ts'
 import type { OnStep } from './step.ts'
 import { createTurnQueue, type JobResult, type TurnJob } from './turn-queue.ts'
@@ -47,6 +48,8 @@ export function createConversations(dependencies: {
   ids: Ids
   logger: Logger
   settings: ConversationSettings
+  /** Told of every turn and every session that has ended; both return at once. */
+  learning?: Pick<Learning, 'afterTurn' | 'afterClose'>
   onStep: OnStep
 }): Conversations {
   const { log, openSessions, sessions, inbox, turns, compaction, ids, logger, settings, onStep } = dependencies
@@ -78,6 +81,7 @@ export function createConversations(dependencies: {
       return afterFailure(run, job, cause)
     }
     running.delete(sessionId)
+    if (!closing) dependencies.learning?.afterTurn(session)
     await afterTurn(session)
     return 'done'
   }
@@ -255,6 +259,7 @@ export function createConversations(dependencies: {
         openSessions.forget(session.id)
         log.wake(session.id)
         if (next) queue.move(session.id, next.id)
+        dependencies.learning?.afterClose(session)
       }
       return chosen
     },

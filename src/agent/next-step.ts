@@ -20,7 +20,7 @@ const warnAtRoundsLeft = 2
 export function nextStep(turn: TurnState, unanswered: number, limits: Limits): NextStep {
   if (turn.stopRequested) return { do: 'end', outcome: 'stopped', text: 'Stopped.' }
   if (unanswered > 0) return { do: 'run_tools' }
-  if (turn.question) return { do: 'end', outcome: 'question', text: turn.text || turn.question }
+  if (turn.question) return { do: 'end', outcome: 'question', text: withQuestion(turn.text, turn.question) }
   if (turn.rounds > 0 && turn.calls.length === 0) return { do: 'end', outcome: 'completed', text: finalText(turn) }
   const worst = Math.max(0, ...Object.values(turn.failures))
   if (worst >= stopAtFailures) {
@@ -52,4 +52,9 @@ function finalText(turn: TurnState): string {
   if (turn.stopReason === 'refusal') return 'The model declined to answer this.'
   if (turn.stopReason === 'max_tokens') return 'The reply reached its length limit before any text came.'
   return 'The model gave an empty reply.'
+}
+
+/** The user always reads the question that their next words will be taken as the answer to. */
+function withQuestion(text: string, question: string): string {
+  return text.includes(question) ? text : [text, question].filter(Boolean).join('\n\n')
 }

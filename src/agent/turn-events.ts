@@ -4,6 +4,7 @@ import type { InboxMessage } from '../sessions/inbox.ts'
 import type { TurnState } from '../sessions/projection.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
 import { isSilentReply } from '../sessions/silent-reply.ts'
+import type { ToolOutcome } from '../tools/tool.ts'
 
 export function received(message: InboxMessage): SessionEvent {
   const { id, text, media, sender, source, tier, metadata } = message
@@ -14,10 +15,7 @@ export function notified(notice: { about: 'rounds' | 'failures'; text: string })
   return { type: 'model_notified', ...notice }
 }
 
-export function toolFinished(
-  call: ToolCallPart,
-  outcome: { text: string; isError: boolean; question?: string; foundTools?: string[] },
-): SessionEvent {
+export function toolFinished(call: ToolCallPart, { serviceFailed: _, ...outcome }: ToolOutcome): SessionEvent {
   return { type: 'tool_finished', callId: call.id, name: call.name, ...outcome }
 }
 

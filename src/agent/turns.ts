@@ -5,6 +5,7 @@ import { estimateTokens } from '../base/tokens.ts'
 import type { Context, RecalledMemory } from '../context/context.ts'
 import type { Ledger, Reservation } from '../cost/ledger.ts'
 import { costNanousd } from '../cost/money.ts'
+import type { ProceduralMemory } from '../memory/procedural.ts'
 import type { LanguageModel } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
 import type { Monitor } from '../monitor/monitor.ts'
@@ -18,7 +19,7 @@ import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
-import type { ToolOutcome } from '../tools/tool.ts'
+import type { ToolContext, ToolOutcome } from '../tools/tool.ts'
 import { type CallPlan, callModel, reserveCall } from './call-model.ts'
 import type { TurnEnd } from './conversations.ts'
 import { type LiveResponses, toolProgress } from './live-responses.ts'
@@ -41,7 +42,8 @@ export interface TurnsDependencies {
   tools: ToolRegistry
   context: Context
   live: LiveResponses
-  recall(query: { userId: string; text: string }): Promise<RecalledMemory[]>
+  procedural: ProceduralMemory
+  recall(query: { userId: string; sessionId: string; text: string }): Promise<RecalledMemory[]>
   loadMedia(hash: string): Promise<Uint8Array>
   clock: Clock
   ids: Ids
@@ -87,7 +89,8 @@ export interface EndedTurn {
 }
 
 export function createTurns(dependencies: TurnsDependencies): Turns {
-  const { database, log, openSessions, inbox, ledger, monitor, tools, live, clock, ids, onStep } = dependencies
+  const { database, log, openSessions, inbox, ledger, monitor, tools, live, procedural, clock, ids, onStep } =
+    dependencies
 
   async function record(
     run: TurnRun,
@@ -108,11 +111,12 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       const projection = await openSessions.projection(run.session.id)
       const { source, tier } = messages[0] ?? { source: '', tier: '' }
       const text = messages.map((message) => message.text).join('\n')
-      const recalled = await dependencies.recall({ userId: run.session.userId, text })
+      const recalled = await dependencies.recall({ userId: run.session.userId, sessionId: run.session.id, text })
       const now = clock.now()
       const dynamic = dependencies.context.dynamic({
         now,
         source,
+        text,
         recalled,
         pendingQuestion: projection.pendingQuestion,
       })
@@ -338,15 +342,17 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     const names = batch.map((call) => call.name)
     monitor.update(turn.id, { sessionId: run.session.id, state: 'tools', tools: names })
     onStep('tool_starting')
+    const said = saidIn(projection, turn)
     let left = unanswered.length
     const outcomes = await Promise.allSettled(
       batch.map(async (call) => {
-        const outcome = await runOne(run, call)
+        const outcome = await runOne(run, call, said)
         onStep('tool_ran')
         left -= 1
         // With the last result the next call to the model is certain, and its money is set aside in the same commit.
         const reserve = left === 0 && !outcome.question ? reserveNext(run, turn, projection, outcome.text) : undefined
         await record(run, [toolFinished(call, outcome)], async (writer) => {
+          await learnFromCall(writer, run, said, call, outcome)
           if (reserve) progress.reservation = await reserve(writer)
         })
         onStep('tool_recorded')
@@ -357,14 +363,27 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     throw failed.reason
   }
 
-  function runOne(run: TurnRun, call: ToolCallPart): Promise<ToolOutcome> {
+  function runOne(run: TurnRun, call: ToolCallPart, said: Said): Promise<ToolOutcome> {
     return runTool(tools, call, {
       userId: run.session.userId,
       sessionId: run.session.id,
       turnId: run.turnId,
       callId: call.id,
+      ...said,
       signal: run.signal,
       progress: (data) => live.progress(run.session.id, toolProgress(run.turnId, call.id, call.name, data)),
+    })
+  }
+
+  /** How well the tool served (MEM-13). A question is no outcome yet; core tools are not searched for. */
+  async function learnFromCall(writer: Writer, run: TurnRun, said: Said, call: ToolCallPart, result: ToolOutcome) {
+    const tool = tools.find(call.name)
+    if (!tool || tool.core || result.question) return
+    await procedural.recordIn(writer, {
+      userId: run.session.userId,
+      tool: tool.definition.name,
+      userText: said.userText,
+      outcome: !result.isError ? 'succeeded' : result.serviceFailed ? 'service_failed' : 'failed',
     })
   }
 
@@ -409,6 +428,16 @@ function endedTurn(run: TurnRun, turn: TurnState, ending: Ending): EndedTurn {
 
 function userEntriesOf(projection: Projection, turn: TurnState): UserEntry[] {
   return projection.entries.flatMap((entry) => (entry.role === 'user' && entry.turnId === turn.id ? [entry] : []))
+}
+
+type Said = Pick<ToolContext, 'userText' | 'answers'>
+
+function saidIn(projection: Projection, turn: TurnState): Said {
+  // Nobody said what a program sent.
+  if (turn.source === 'system') return { userText: '', answers: null }
+  // Only the first entry is theirs: the others are the loop's own words to the model.
+  const [said] = userEntriesOf(projection, turn)
+  return { userText: said?.texts.join('\n') ?? '', answers: turn.answers }
 }
 
 /** Some servers number their calls anew in every response; in one conversation an id may stand for one call only. */

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import type { LoggedEvent, SessionEvent } from '../sessions/session-event.ts'
+import { exchangesOf } from './exchanges-of.ts'
+
+const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 }
+
+function message(text: string, source = 'cli'): SessionEvent {
+  return {
+    type: 'message_received',
+    messageId: text,
+    text,
+    media: [],
+    sender: 'max',
+    source,
+    tier: 'full',
+    metadata: {},
+  }
+}
+
+function responded(model = 'real/model'): SessionEvent {
+  return { type: 'model_responded', model, parts: [], stopReason: 'end', usage, costNanousd: 0 }
+}
+
+function ended(text: string, more: Partial<Extract<SessionEvent, { type: 'turn_ended' }>> = {}): SessionEvent {
+  return { type: 'turn_ended', outcome: 'completed', text, question: null, toolCalls: [], deliver: true, ...more }
+}
+
+/** Events with their turns, numbered from 1. */
+function log(...entries: [string | null, SessionEvent][]): LoggedEvent[] {
+  return entries.map(([turnId, event], index) => ({ ...event, turnId, seq: index + 1, at: 1_000 + index }))
+}
+
+function read(events: readonly LoggedEvent[]) {
+  const { exchanges, throughSeq } = exchangesOf(events, {
+    sessionId: 'session',
+    isOffline: (model) => model === 'offline/offline',
+    isUntrusted: (event) => event.sender === 'mallory',
+  })
+  const lines = exchanges.map((exchange) =>
+    exchange.lines.map(({ speaker, text, seq }) => `${seq} ${speaker}: ${text}`),
+  )
+  return { exchanges, throughSeq, lines }
+}
+
+describe('exchangesOf', () => {
+  it('MEM-11 words that ask to forget something are not kept, unless nothing was forgotten', () => {
+    const call = (name: string, isError = false) => ({ toolCalls: [{ name, input: { id: 'x' }, isError }] })
+    const { lines, throughSeq } = read(
+      log(
+        ['a', message('Forget that I like tea')],
+        ['a', ended('Forgotten.', call('memory_forget'))],
+        ['b', message('Forget that I like rum')],
+        ['b', ended('There is none.', call('memory_forget', true))],
+        ['c', message('I like milk')],
+        ['c', ended('Noted.', call('store_memory'))],
+      ),
+    )
+    expect(lines).toEqual([[], ['3 user: Forget that I like rum'], ['5 user: I like milk']])
+    expect(throughSeq).toBe(6)
+  })
+
+  it('MEM-8 takes what the user said and what the model answered, turn by turn', () => {
+    const { exchanges, lines, throughSeq } = read(
+      log(
+        ['a', message('one')],
+        ['a', message('two')],
+        ['a', responded()],
+        ['a', ended('three')],
+        [null, { type: 'context_warned', inputTokens: 1, thresholdTokens: 1 }],
+        ['b', message('four')],
+        ['b', responded()],
+        ['b', ended('five', { outcome: 'question' })],
+        [null, { type: 'reset' }],
+      ),
+    )
+    expect(lines).toEqual([
+      ['1 user: one', '2 user: two', '4 assistant: three'],
+      ['6 user: four', '8 assistant: five'],
+    ])
+    expect(exchanges.map(({ turnId, throughSeq: own, at }) => [turnId, own, at])).toEqual([
+      ['a', 4, 1_000],
+      ['b', 8, 1_005],
+    ])
+    expect(throughSeq).toBe(9)
+  })
+
+  it('MEM-8 leaves out automated messages, replies by form, silent ones, and what is no reply', () => {
+    const { lines } = read(
+      log(
+        ['a', message('heartbeat', 'system')],
+        ['a', responded()],
+        ['a', ended('HEARTBEAT_OK', { deliver: false })],
+        ['b', message('by form')],
+        ['b', responded('offline/offline')],
+        ['b', ended('Noted.')],
+        ['c', message('failed')],
+        ['c', ended('The model could not answer', { outcome: 'failed' })],
+        ['d', message('silent')],
+        ['d', responded()],
+        ['d', ended('NO_REPLY', { deliver: false })],
+      ),
+    )
+    expect(lines).toEqual([[], ['4 user: by form'], ['7 user: failed'], ['9 user: silent']])
+  })
+
+  it('MEM-8 waits for the end of a turn, and leaves out what was rewound', () => {
+    const running = log(
+      ['a', message('one')],
+      ['a', responded()],
+      ['a', ended('two')],
+      ['b', message('three')],
+      ['b', responded()],
+    )
+    expect(read(running)).toMatchObject({ throughSeq: 3, lines: [['1 user: one', '3 assistant: two']] })
+    expect(read(running.slice(0, 2))).toMatchObject({ throughSeq: 0, lines: [] })
+    expect(read([])).toMatchObject({ throughSeq: 0, lines: [] })
+    const rewound = read([...running, { type: 'rewound', toSeq: 3, seq: 6, turnId: null, at: 9 }])
+    expect(rewound).toMatchObject({ throughSeq: 6, lines: [['1 user: one', '3 assistant: two']] })
+  })
+
+  it('MEM-8 says who is not to be believed', () => {
+    const said = { ...message('one'), sender: 'mallory' }
+    expect(read(log(['a', said], ['a', ended('two')])).exchanges[0]?.untrusted).toBe(true)
+    expect(read(log(['a', message('one')], ['a', ended('two')])).exchanges[0]?.untrusted).toBe(false)
+  })
+})

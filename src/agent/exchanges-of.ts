@@ -1,0 +1,78 @@
+import type { Exchange, ExchangeLine } from '../memory/learning/exchange.ts'
+import type { LoggedEvent } from '../sessions/session-event.ts'
+
+export type EventOf<Type extends LoggedEvent['type']> = Extract<LoggedEvent, { type: Type }>
+
+export interface ReadExchanges {
+  exchanges: Exchange[]
+  /** Up to here the log is read to the end: no turn was under way. */
+  throughSeq: number
+}
+
+const automated = 'system'
+/** Whoever asks to forget something names it: those words are not to be kept either. */
+const forgettingTools = ['memory_forget', 'delete_memory']
+
+/**
+ * What was said, out of a part of a session's log that begins between two turns. Automated messages and the replies to
+ * them, replies of a model that works by form, and what Familiar itself says in place of a model do not count as said.
+ */
+export function exchangesOf(
+  events: readonly LoggedEvent[],
+  options: {
+    sessionId: string
+    isOffline(model: string): boolean
+    isUntrusted(message: EventOf<'message_received'>): boolean
+  },
+): ReadExchanges {
+  const turns = new Map<string, LoggedEvent[]>()
+  const open = new Set<string>()
+  for (const event of events) {
+    if (event.type === 'rewound') {
+      for (const [turnId, own] of turns) {
+        if ((own[0]?.seq ?? 0) <= event.toSeq) continue
+        turns.delete(turnId)
+        open.delete(turnId)
+      }
+    }
+    if (event.turnId === null) continue
+    const known = turns.get(event.turnId)
+    if (known) known.push(event)
+    else turns.set(event.turnId, [event])
+    if (event.type === 'turn_ended') open.delete(event.turnId)
+    else if (!known) open.add(event.turnId)
+  }
+  const firstOpen = Math.min(...[...open].map((turnId) => turns.get(turnId)?.[0]?.seq ?? Number.POSITIVE_INFINITY))
+  const throughSeq = Math.min(firstOpen - 1, events.at(-1)?.seq ?? 0)
+  const exchanges = [...turns].flatMap(([turnId, own]) => {
+    const last = own.findLast((event) => event.type === 'turn_ended')
+    return last && last.seq <= throughSeq ? [exchangeOf(turnId, own, last)] : []
+  })
+  return { exchanges, throughSeq }
+
+  function exchangeOf(turnId: string, own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>): Exchange {
+    const messages = own.filter((event) => event.type === 'message_received')
+    const isForgetting = ended.toolCalls.some(({ name, isError }) => !isError && forgettingTools.includes(name))
+    const said = messages.filter(
+      (message) => !isForgetting && message.source !== automated && message.text.trim() !== '',
+    )
+    const lines = said.map(({ text, at, seq }): ExchangeLine => ({ speaker: 'user', text, at, seq }))
+    if (lines.length > 0 && isSaidByModel(own, ended)) {
+      lines.push({ speaker: 'assistant', text: ended.text, at: ended.at, seq: ended.seq })
+    }
+    return {
+      sessionId: options.sessionId,
+      turnId,
+      at: own[0]?.at ?? ended.at,
+      throughSeq: ended.seq,
+      lines,
+      untrusted: said.some(options.isUntrusted),
+    }
+  }
+
+  function isSaidByModel(own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>): boolean {
+    const response = own.findLast((event) => event.type === 'model_responded')
+    const isReply = ended.outcome === 'completed' || ended.outcome === 'question'
+    return isReply && ended.deliver && ended.text.trim() !== '' && !!response && !options.isOffline(response.model)
+  }
+}

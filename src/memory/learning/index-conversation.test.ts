@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { exchange, type LearningMemory, openLearningMemory } from '../../../test/support/learning-memory.ts'
+import { type ConversationIndex, createConversationIndex } from './index-conversation.ts'
+
+let memory: LearningMemory
+let index: ConversationIndex
+let now: number
+
+beforeEach(async () => {
+  memory = await openLearningMemory()
+  index = createConversationIndex(memory)
+  now = memory.clock.now()
+})
+
+afterEach(() => memory.close())
+
+const passages = () => memory.memories.list('max', { limit: 100, kinds: ['chunk'] })
+
+describe('createConversationIndex', () => {
+  it('MEM-1 keeps what was said as passages, with who said it, when and where', async () => {
+    await index.index(
+      'max',
+      exchange(1, now, 'We hiked to the Silver Lake', 'assistant: The lake lies at 1,900 metres'),
+    )
+    const [reply, line] = await passages()
+    expect(line).toMatchObject({
+      content: 'We hiked to the Silver Lake',
+      kind: 'chunk',
+      speaker: 'user',
+      source: 'extracted',
+      label: 'owner',
+      sessionId: 'session',
+      turnId: 'turn-1',
+      threadId: 'session/1',
+      position: 1,
+      createdAt: now,
+    })
+    expect(reply).toMatchObject({ speaker: 'assistant', label: 'internal', position: 2, threadId: 'session/1' })
+  })
+
+  it('MEM-1 leaves out courtesies and plain questions, and keeps what tells something', async () => {
+    const said = [
+      'ok',
+      'Thanks a lot!',
+      'What am I allergic to?',
+      'I am vegan',
+      'What should I cook for Anna, who has become a vegan and comes over on Friday?',
+    ]
+    await index.index('max', exchange(1, now, ...said))
+    expect(await memory.contents('max', 'chunk')).toEqual(said.slice(3))
+  })
+
+  it('MEM-1 does not repeat what the turn stored as a note', async () => {
+    const content = 'I am allergic to shellfish'
+    await memory.memories.add({ userId: 'max', kind: 'note', content, source: 'user', turnId: 'turn-1' })
+    await index.index('max', exchange(1, now, `Remember that ${content}`, 'user: And my brother sails'))
+    expect(await memory.contents('max', 'chunk')).toEqual(['And my brother sails'])
+    await index.index('max', exchange(2, now, `Remember that ${content}`))
+    expect(await memory.contents('max', 'chunk')).toHaveLength(2)
+  })
+
+  it('MEM-1 cuts long text into passages, and a new sitting after an hour’s pause', async () => {
+    const long = Array.from({ length: 40 }, (_, number) => `Sentence number ${number} of a long story.`).join(' ')
+    await index.index('max', exchange(1, now, long))
+    const minute = 60_000
+    await index.index('max', exchange(2, now + 59 * minute, 'ok'))
+    await index.index('max', exchange(3, now + 118 * minute, 'Still the same sitting here'))
+    await index.index('max', exchange(4, now + 179 * minute, 'Here begins another sitting'))
+    const found = (await passages()).toReversed()
+    expect(found.map(({ threadId, position }) => `${threadId}:${position}`)).toEqual([
+      'session/1:1',
+      'session/1:1',
+      'session/1:3',
+      'session/2:1',
+    ])
+    for (const { content } of found) expect(content.length).toBeLessThanOrEqual(800)
+  })
+
+  it('MEM-1 indexes nothing twice, also where it is cut short in the middle', async () => {
+    const first = exchange(1, now, 'We hiked to the Silver Lake', 'user: It rained all day long')
+    const failing = createConversationIndex({
+      ...memory,
+      memories: {
+        ...memory.memories,
+        async addIn(writer, added) {
+          if (added.content.includes('rained')) throw new Error('killed')
+          return memory.memories.addIn(writer, added)
+        },
+      },
+    })
+    await expect(failing.index('max', first)).rejects.toThrow('killed')
+    expect(await passages()).toEqual([])
+    expect(await index.through('max', 'session')).toBe(0)
+    expect(await index.index('max', first)).toBe(2)
+    expect(await index.index('max', first)).toBe(0)
+    expect(await index.through('max', 'session')).toBe(10)
+    expect(await passages()).toHaveLength(2)
+  })
+
+  it('MEM-1 labels what comes from someone not to be believed', async () => {
+    await index.index('max', { ...exchange(1, now, 'We hiked to the Silver Lake'), untrusted: true })
+    expect((await passages())[0]?.label).toBe('untrusted')
+    expect(await memory.contents('eve', 'chunk')).toEqual([])
+  })
+})
