@@ -34,7 +34,9 @@ export async function measurePrompt(wire: 'anthropic' | 'openai-compatible', tur
     'model = "fake-model"',
     'cost_per_mtok = [3.0, 15.0, 0.3, 3.75]',
   ].join('\n')
-  const familiar = await startFamiliar({ providers: { fake: provider }, toml: '[routes]\nprimary = "fake/main"\n' })
+  // What is learnt in the background asks the model too, about each exchange on its own: that is no conversation.
+  const toml = '[routes]\nprimary = "fake/main"\n[memory]\nextraction = false\n'
+  const familiar = await startFamiliar({ providers: { fake: provider }, toml })
   try {
     await familiar.chat('hello')
     for (let turn = 2; turn <= turns; turn += 1)

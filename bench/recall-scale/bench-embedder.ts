@@ -1,0 +1,35 @@
+import { systemClock } from '../../src/base/clock.ts'
+import type { Embedder } from '../../src/memory/embedding/embedder.ts'
+import { createLocalEmbedder } from '../../src/memory/embedding/local/local-embedder.ts'
+import { localModelFolder } from '../../src/memory/embedding/local/model-files.ts'
+import { FamiliarError } from '../../src/protocol/error.ts'
+import { hashDimensions, hashModel, hashVector } from './hash-vector.ts'
+
+/**
+ * Answers with hash projections, which is what the database is filled with, after the time that the local model takes to
+ * embed the same text. `usesModel` is false where that model was not set up.
+ */
+export async function createBenchEmbedder(): Promise<{ embedder: Embedder; usesModel: boolean }> {
+  const local = createLocalEmbedder({ folder: localModelFolder, clock: systemClock() })
+  const usesModel = await canEmbed(local)
+  const embedder: Embedder = {
+    model: hashModel,
+    dimensions: hashDimensions,
+    async embed(texts, use, signal) {
+      if (usesModel) await local.embed(texts, use, signal)
+      return texts.map(hashVector)
+    },
+    close: () => local.close(),
+  }
+  return { embedder, usesModel }
+}
+
+async function canEmbed(embedder: Embedder): Promise<boolean> {
+  try {
+    await embedder.embed(['a first text, so that the model is loaded'], 'question')
+    return true
+  } catch (error) {
+    if (error instanceof FamiliarError && error.code === 'unavailable') return false
+    throw error
+  }
+}

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type MemoryStore, openMemoryStore } from '../../../test/support/memory-store.ts'
+import { type Logger, silentLogger } from '../../base/logger.ts'
+import { toVectorBytes } from '../../storage/vector-bytes.ts'
+import type { VectorSearch } from '../../storage/vector-search.ts'
+import type { Embedder } from '../embedding/embedder.ts'
+import { createFindByMeaning } from './meaning.ts'
+
+let store: MemoryStore
+let warnings: unknown[]
+let asked: unknown[]
+beforeEach(async () => {
+  store = await openMemoryStore()
+  warnings = []
+  asked = []
+})
+afterEach(() => store.close())
+
+async function addVector(userId: string, model: string): Promise<number> {
+  const { memory } = await store.memories.add({ userId, kind: 'note', content: 'A bike', source: 'user' })
+  const row = { number: memory.number, user_id: userId, model, text_hash: 'hash' }
+  await store.database.write(async (writer) => {
+    const vector = toVectorBytes(Float32Array.of(1, 0))
+    await writer
+      .insertInto('memory_vectors')
+      .values({ ...row, vector })
+      .execute()
+  })
+  return memory.number
+}
+
+/** Finds one memory, unless `problem` says why not. */
+function open(options: { embed?: Embedder['embed']; search?: VectorSearch['search']; models?: string[] } = {}) {
+  const { models = ['tiny'] } = options
+  const embedder: Embedder = {
+    model: 'tiny',
+    dimensions: 2,
+    embed: options.embed ?? (async (texts) => texts.map(() => Float32Array.of(1, 0))),
+    close: async () => undefined,
+  }
+  const logger: Logger = { ...silentLogger, warn: (message, fields) => void warnings.push({ message, ...fields }) }
+  return createFindByMeaning({
+    database: store.database,
+    searchModel: async () => 'tiny',
+    embedderOf: (model) => (models.includes(model) ? embedder : undefined),
+    vectorSearch: {
+      search:
+        options.search ??
+        (async (query) => {
+          asked.push(query)
+          return [{ number: 7, score: 0.9 }]
+        }),
+      close: async () => undefined,
+    },
+    logger,
+  })
+}
+
+const query = { userId: 'max', text: 'bike', limit: 5 }
+
+describe('createFindByMeaning', () => {
+  it("MEM-3 asks for the nearest of the user's own, of the model that they are embedded with", async () => {
+    await addVector('max', 'tiny')
+    const uses: unknown[] = []
+    const find = open({
+      async embed(texts, use) {
+        uses.push([texts, use])
+        return [Float32Array.of(0, 1)]
+      },
+    })
+    expect(await find(query)).toEqual([{ number: 7, score: 0.9 }])
+    expect(uses).toEqual([[['bike'], 'question']])
+    expect(asked).toEqual([{ userId: 'max', model: 'tiny', vector: Float32Array.of(0, 1), limit: 5 }])
+  })
+
+  it('MEM-3 starts no model for a user without vectors of it', async () => {
+    await addVector('eve', 'tiny')
+    await addVector('max', 'another')
+    const find = open({ embed: () => Promise.reject(new Error('started')) })
+    expect(await find(query)).toBeUndefined()
+    expect(warnings).toEqual([])
+  })
+
+  it('MEM-3 leaves it to words where the model is not at hand', async () => {
+    await addVector('max', 'tiny')
+    expect(await open({ models: [] })(query)).toBeUndefined()
+    expect(asked).toEqual([])
+  })
+
+  it('MEM-3 leaves it to words where embedding or search fails, and says so once until it works again', async () => {
+    await addVector('max', 'tiny')
+    let problem: string | undefined = 'no model file'
+    const find = open({
+      async embed(texts) {
+        if (problem !== undefined) throw new Error(problem)
+        return texts.map(() => Float32Array.of(1, 0))
+      },
+    })
+    for (let time = 0; time < 3; time += 1) expect(await find(query)).toBeUndefined()
+    expect(warnings).toEqual([{ message: 'recall goes by words alone', problem: 'no model file' }])
+    problem = 'out of memory'
+    await find(query)
+    expect(warnings).toHaveLength(2)
+    problem = undefined
+    expect(await find(query)).toHaveLength(1)
+    problem = 'out of memory'
+    await find(query)
+    expect(warnings).toHaveLength(3)
+
+    const failing = open({ search: () => Promise.reject(new Error('thread died')) })
+    expect(await failing(query)).toBeUndefined()
+    expect(warnings).toHaveLength(4)
+  })
+
+  it('MEM-3 ends with the reason of whoever stops it', async () => {
+    await addVector('max', 'tiny')
+    const stop = new AbortController()
+    const find = open({
+      embed: (_texts, _use, signal) =>
+        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('cut')))),
+    })
+    const found = find({ ...query, signal: stop.signal })
+    setImmediate(() => stop.abort(new Error('the user left')))
+    await expect(found).rejects.toThrow('the user left')
+    expect(warnings).toEqual([])
+  })
+})

@@ -1,0 +1,125 @@
+import { sql } from 'kysely'
+import type { Database } from '../../storage/database.ts'
+import type { MemoryRow } from '../../storage/tables.ts'
+import { memoryCollection } from '../memories.ts'
+import { type Memory, memoryFromRow } from '../memory.ts'
+import { type Candidate, candidateOf, placeOf } from './candidate.ts'
+import type { FindByMeaning } from './meaning.ts'
+import type { MemoryTerms } from './memory-terms.ts'
+import type { Question } from './question.ts'
+import { readByDays } from './read-by-days.ts'
+import { placesBeside } from './window-words.ts'
+
+/** How many each list may bring. More would cost time and found nothing on the data that this was measured with. */
+const mostByWords = 120
+const mostByMeaning = 200
+/** How many of the best bring their neighbours along. */
+const bestWithNeighbours = 40
+const bestWithWindow = 120
+
+export interface Candidates {
+  all: Candidate[]
+  /** By place: the candidates and what stands beside them. */
+  beside: ReadonlyMap<string, Candidate>
+}
+
+/** Everything that the lists bring, with what stands beside the best of it. Only what is true now, only that user's. */
+export async function readCandidates(
+  dependencies: { database: Database; findByMeaning: FindByMeaning; memoryTerms: MemoryTerms },
+  { userId, question, signal }: { userId: string; question: Question; signal: AbortSignal | undefined },
+): Promise<Candidates> {
+  const { database, findByMeaning, memoryTerms } = dependencies
+  const collection = memoryCollection
+  // Meaning first: it is found by another process, and words meanwhile by this one.
+  const [byMeaning = [], byWords] = await Promise.all([
+    findByMeaning({ userId, text: question.embeddingText, limit: mostByMeaning, signal }),
+    database.textSearch.search({ collection, userId, words: question.searchWords, limit: mostByWords }),
+  ])
+  const wordRanks = new Map(byWords.map(({ id }, index) => [id, index + 1]))
+  const nearest = new Map(byMeaning.map(({ number, score }, index) => [number, { cosine: score, rank: index + 1 }]))
+
+  const found = new Map<number, Memory>()
+  for (const memory of await readByNumber(database, userId, [...nearest.keys()])) found.set(memory.number, memory)
+  const known = new Set(Array.from(found.values(), (memory) => memory.id))
+  const missing = byWords.map(({ id }) => id).filter((id) => !known.has(id))
+  for (const memory of await readById(database, userId, missing)) found.set(memory.number, memory)
+  if (question.dates && question.terms.length === 0)
+    for (const memory of await readByDays(database, userId, question.dates)) found.set(memory.number, memory)
+
+  const all = Array.from(found.values(), (memory) => {
+    const near = nearest.get(memory.number)
+    return candidateOf(memory, memoryTerms(memory), {
+      wordRank: wordRanks.get(memory.id),
+      cosine: near?.cosine,
+      meaningRank: near?.rank,
+    })
+  }).sort((a, b) => promise(b) - promise(a))
+  return await withNeighbours({ database, memoryTerms }, userId, all)
+}
+
+/** Good in either list is promising: this only decides whose neighbours are looked at. */
+function promise({ wordRank, meaningRank }: Candidate): number {
+  return 1 / (10 + (wordRank ?? mostByWords)) + 1 / (10 + (meaningRank ?? mostByMeaning))
+}
+
+/** The best bring those next to them in as candidates; a larger part is read with what stands beside it. */
+async function withNeighbours(
+  { database, memoryTerms }: { database: Database; memoryTerms: MemoryTerms },
+  userId: string,
+  found: Candidate[],
+): Promise<Candidates> {
+  const beside = new Map<string, Candidate>()
+  for (const candidate of found) {
+    const place = placeOf(candidate.memory)
+    if (place !== undefined) beside.set(place, candidate)
+  }
+  const wanted = new Map<string, { threadId: string; position: number }>()
+  for (const { memory } of found.slice(0, bestWithWindow)) {
+    for (const place of placesBeside(memory)) {
+      const key = `${place.position} ${place.threadId}`
+      if (!beside.has(key)) wanted.set(key, place)
+    }
+  }
+  for (const memory of await readByPlace(database, userId, [...wanted.values()])) {
+    const place = placeOf(memory)
+    if (place !== undefined && !beside.has(place))
+      beside.set(place, candidateOf(memory, memoryTerms(memory), { isNeighbour: true }))
+  }
+  const next = new Set<Candidate>()
+  for (const { memory } of found.slice(0, bestWithNeighbours)) {
+    for (const { threadId, position } of placesBeside(memory)) {
+      const candidate = beside.get(`${position} ${threadId}`)
+      if (candidate?.isNeighbour && Math.abs(position - (memory.position ?? 0)) === 1) next.add(candidate)
+    }
+  }
+  return { all: [...found, ...next], beside }
+}
+
+async function readByNumber(database: Database, userId: string, numbers: readonly number[]): Promise<Memory[]> {
+  if (numbers.length === 0) return []
+  return await readWhere(database, userId, sql`number in (${sql.join(numbers)})`)
+}
+
+async function readById(database: Database, userId: string, ids: readonly string[]): Promise<Memory[]> {
+  if (ids.length === 0) return []
+  return await readWhere(database, userId, sql`id in (${sql.join(ids)})`)
+}
+
+async function readByPlace(
+  database: Database,
+  userId: string,
+  places: readonly { threadId: string; position: number }[],
+): Promise<Memory[]> {
+  if (places.length === 0) return []
+  const pairs = sql.join(places.map(({ threadId, position }) => sql`(${threadId}, ${position})`))
+  // Of long prose nothing counts beside a line: its many passages need not be read. The index holds threads only, and is
+  // used only by a question that says so.
+  const isHeard = sql`thread_id is not null and (passages = 1 or speaker = 'user')`
+  return await readWhere(database, userId, sql`(thread_id, position) in (values ${pairs}) and ${isHeard}`)
+}
+
+async function readWhere(database: Database, userId: string, condition: ReturnType<typeof sql>): Promise<Memory[]> {
+  const rows = await sql<MemoryRow>`
+    select * from memories where user_id = ${userId} and ${condition} and superseded_at is null`.execute(database.read)
+  return rows.rows.map(memoryFromRow)
+}
