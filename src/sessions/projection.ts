@@ -29,6 +29,8 @@ export interface TurnState {
   tier: string
   model: string
   messageIds: string[]
+  /** The question that the turn before ended with: this one's messages are the answer. */
+  answers: string | null
   recalled: { id: string; text: string }[]
   /** How many responses the model has given in this turn. */
   rounds: number
@@ -118,7 +120,7 @@ export function fold(projection: Projection, event: LoggedEvent): void {
         entry.context = entry.context ? `${entry.context}\n${event.context}` : event.context
         projection.lastContext = event.context
       }
-      projection.turn = startTurn(event)
+      projection.turn = startTurn(event, projection.pendingQuestion)
       projection.pendingQuestion = null
       break
     }
@@ -218,7 +220,7 @@ function foldTurnEnd(projection: Projection, event: Extract<LoggedEvent, { type:
   projection.pendingQuestion = event.question
 }
 
-function startTurn(event: Extract<LoggedEvent, { type: 'turn_started' }>): TurnState {
+function startTurn(event: Extract<LoggedEvent, { type: 'turn_started' }>, answers: string | null): TurnState {
   return {
     id: event.turnId ?? '',
     beforeSeq: event.seq - event.messageIds.length - 1,
@@ -226,6 +228,7 @@ function startTurn(event: Extract<LoggedEvent, { type: 'turn_started' }>): TurnS
     tier: event.tier,
     model: event.model,
     messageIds: event.messageIds,
+    answers,
     recalled: event.recalled,
     rounds: 0,
     calls: [],

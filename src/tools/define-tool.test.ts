@@ -11,6 +11,8 @@ const context: ToolContext = {
   sessionId: 'session',
   turnId: 'turn',
   callId: 'call',
+  userText: '',
+  answers: null,
   signal: new AbortController().signal,
   progress: () => {},
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineTool, succeeded } from './define-tool.ts'
-import { createFindTools } from './find-tools.ts'
+import { createFindTools, type ToolWeights } from './find-tools.ts'
 import { createToolRegistry } from './registry.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
@@ -10,6 +10,8 @@ const context: ToolContext = {
   sessionId: 'session',
   turnId: 'turn',
   callId: 'call',
+  userText: '',
+  answers: null,
   signal: new AbortController().signal,
   progress: () => {},
 }
@@ -19,8 +21,9 @@ function tool(name: string, description: string, core = false): Tool {
   return defineTool({ name, description, input, core, effect: 'idempotent', run: async () => succeeded(name) })
 }
 
-async function find(tools: Tool[], query: string) {
-  return await createFindTools({ registry: createToolRegistry(tools) }).run({ query }, context)
+async function find(tools: Tool[], query: string, weights?: ToolWeights) {
+  const registry = createToolRegistry(tools)
+  return await createFindTools({ registry, ...(weights && { weights }) }).run({ query }, context)
 }
 
 const weather = tool('weather_forecast', 'Tells rain and sun for a place.')
@@ -57,5 +60,27 @@ describe('find_tools', () => {
     const found = await find(many, 'violin')
     expect(found.text.split('\n')).toHaveLength(5)
     expect((await find(many, 'cello')).text).toContain('and 9980 more')
+  })
+
+  it('MEM-13 of tools that fit alike the one that served better comes first; words still decide', async () => {
+    const tools = [
+      tool('a_forecast', 'Rain and sun.'),
+      tool('b_forecast', 'Rain and sun.'),
+      tool('weather_forecast', 'Rain.'),
+    ]
+    const names = async (query: string, weights?: ToolWeights) => (await find(tools, query, weights)).foundTools
+    const asked: unknown[] = []
+    const weights: ToolWeights = async (...question) => {
+      asked.push(question)
+      return new Map([
+        ['a_forecast', -1],
+        ['b_forecast', 1],
+        ['weather_forecast', -0.2],
+      ])
+    }
+    expect(await names('forecast')).toEqual(['a_forecast', 'b_forecast', 'weather_forecast'])
+    expect(await names('forecast', weights)).toEqual(['b_forecast', 'weather_forecast', 'a_forecast'])
+    expect(await names('weather forecast', weights)).toEqual(['weather_forecast', 'b_forecast', 'a_forecast'])
+    expect(asked[0]).toEqual(['max', ['forecast']])
   })
 })

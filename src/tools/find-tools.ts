@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { contentWords } from '../memory/content-words.ts'
+import { topicsOf } from '../memory/topics-of.ts'
 import { defineTool, failed, succeeded } from './define-tool.ts'
 import type { ToolRegistry } from './registry.ts'
 import type { Tool } from './tool.ts'
@@ -9,18 +10,26 @@ const mostNamed = 20
 const nameWeight = 3
 const shortestStem = 4
 
+/** How well a tool has served, -1 to 1, by its name: less than a word that fits, more than the order of names. */
+export type ToolWeights = (userId: string, topics: readonly string[]) => Promise<ReadonlyMap<string, number>>
+
+/** The most that experience adds to what the words say, or takes from it. */
+const experienceShare = 0.25
+
 /** The way to every tool that is not core: one JSON line for each that fits, then callable by its own name. */
-export function createFindTools({ registry }: { registry: ToolRegistry }): Tool {
+export function createFindTools(needs: { registry: ToolRegistry; weights?: ToolWeights }): Tool {
+  const { registry, weights = async () => new Map() } = needs
   return defineTool({
     name: 'find_tools',
     description: 'Find more tools by what they do. Call what it returns by its name.',
     input: z.object({ query: z.string().min(1) }),
     effect: 'idempotent',
     core: true,
-    async run({ query }) {
+    async run({ query }, { userId, userText }) {
       const others = registry.list().filter((tool) => !tool.core)
       if (others.length === 0) return failed('There are no further tools.')
-      const found = rankTools(others, query).slice(0, mostFound)
+      const topics = [...new Set([...topicsOf(query), ...topicsOf(userText)])]
+      const found = rankTools(others, query, await weights(userId, topics)).slice(0, mostFound)
       if (found.length > 0) {
         const foundTools = found.map((tool) => tool.definition.name)
         return { ...succeeded(found.map(describeTool).join('\n')), foundTools }
@@ -32,11 +41,14 @@ export function createFindTools({ registry }: { registry: ToolRegistry }): Tool 
   })
 }
 
-function rankTools(tools: readonly Tool[], query: string): Tool[] {
+function rankTools(tools: readonly Tool[], query: string, experience: ReadonlyMap<string, number>): Tool[] {
   // Underscores join the words of a name, and are no part of a word for whoever asks.
   const wanted = contentWords(query.replaceAll('_', ' '))
   return tools
-    .map((tool) => ({ tool, score: scoreTool(tool, wanted, query.trim()) }))
+    .map((tool) => {
+      const factor = 1 + experienceShare * (experience.get(tool.definition.name) ?? 0)
+      return { tool, score: factor * scoreTool(tool, wanted, query.trim()) }
+    })
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
     .map(({ tool }) => tool)

@@ -6,6 +6,10 @@ export interface ToolContext {
   sessionId: string
   turnId: string
   callId: string
+  /** What the user said in this turn, word for word. Empty where nobody did: an automated message is nobody's word. */
+  userText: string
+  /** The question that the user was left with, where the turn before ended with one: `userText` is the answer. */
+  answers: string | null
   signal: AbortSignal
   /** Tells watchers how a long call is getting on. Not stored. */
   progress(data: Json): void
@@ -18,6 +22,8 @@ export interface ToolOutcome {
   question?: string
   /** Tools that carry their schema in the requests after this one. */
   foundTools?: string[]
+  /** With `isError`: what failed lies outside, and says little against the tool. */
+  serviceFailed?: true
 }
 
 /**

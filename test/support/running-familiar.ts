@@ -16,6 +16,9 @@ export interface RunningFamiliar {
   close(options?: { keep?: boolean }): Promise<void>
 }
 
+/** A model of its own for every test would cost half a second each: those that need meaning ask for it. */
+const usualEnv = { FAKE_KEY: 'a-key-for-the-fake', FAMILIAR_EMBEDDING: 'off' }
+
 /** The whole daemon in a home of its own, reached over its socket. */
 export async function startFamiliar(
   options: Partial<StartOptions> & { toml?: string; providers?: Record<string, string> } = {},
@@ -25,7 +28,7 @@ export async function startFamiliar(
   if (toml !== undefined) writeFileSync(join(home, 'familiar.toml'), toml)
   await mkdir(join(home, 'providers.d'), { recursive: true, mode: 0o700 })
   for (const [name, text] of Object.entries(providers)) writeFileSync(join(home, 'providers.d', `${name}.toml`), text)
-  const started = await startDaemon({ env: { FAKE_KEY: 'a-key-for-the-fake' }, port: 0, ...start, home })
+  const started = await startDaemon({ port: 0, ...start, env: { ...usualEnv, ...start.env }, home })
   if (!started.ok) throw new Error(JSON.stringify(started))
   const { daemon } = started
 

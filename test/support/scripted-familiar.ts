@@ -41,7 +41,7 @@ export async function openScriptedFamiliar(options: {
   mkdirSync(join(home, 'workspace'), { recursive: true })
   mkdirSync(join(home, 'media'), { recursive: true })
   if (options.toml) writeFileSync(join(home, 'familiar.toml'), options.toml)
-  const loaded = loadConfig({ home, env: {} })
+  const loaded = loadConfig({ home, env: { FAMILIAR_EMBEDDING: 'off' } })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   const clock = options.clock ?? systemClock()
   const ids = createIds(clock)
@@ -61,7 +61,8 @@ export async function openScriptedFamiliar(options: {
   const core = createCore({
     database,
     models: {
-      route: (purpose) => routes[purpose] ?? routes.primary ?? [],
+      // A script is for its own calls: what is learnt in the background asks none of it unless the test says so.
+      route: (purpose) => routes[purpose] ?? (purpose === 'fast' ? [] : (routes.primary ?? [])),
       byId: (id) =>
         Object.values(routes)
           .flat()
@@ -105,7 +106,7 @@ export async function openScriptedFamiliar(options: {
     },
     async close({ keep = false } = {}) {
       await core.conversations.close(0)
-      await core.monitor.close()
+      await core.close()
       await database.close()
       if (!keep) await rm(home, { recursive: true, force: true })
     },

@@ -88,6 +88,56 @@ describe('the offline model', () => {
     )
   })
 
+  it('MEM-3 where no word of the question is in any memory, the three closest in meaning are shown', async () => {
+    const found = ['I am allergic to shellfish', 'Anna likes cake', 'The oven is broken', 'I own a wok'].map(
+      (text, index) => `[memory:m${index}] 2025-11-15 ${text}`,
+    )
+    const { text } = await converse(user('Can I eat shrimp?'), [{ text: found.join('\n') }])
+    expect(text.split('\n')).toEqual([
+      'Nothing says that in so many words. Closest:',
+      '- “I am allergic to shellfish” (15 November 2025) [memory:m0]',
+      '- “Anna likes cake” (15 November 2025) [memory:m1]',
+      '- “The oven is broken” (15 November 2025) [memory:m2]',
+    ])
+  })
+
+  it('MEM-4 tells where a memory comes from, and what is not to be trusted', async () => {
+    const cases: [string, string][] = [
+      ['(in trip.md:12-18) The ferry leaves at seven', 'trip.md:12-18 says: “The ferry leaves at seven”. [memory:a]'],
+      [
+        '(said by assistant) The ferry leaves at six',
+        'I said on 2 January 2026: “The ferry leaves at six”. [memory:a]',
+      ],
+      [
+        '[untrusted] (in mail.txt:3) "The ferry is free"',
+        'Not your words, and not to be relied on (mail.txt:3): “The ferry is free”. [memory:a]',
+      ],
+      [
+        '[untrusted] (from tool) "The ferry is fast"',
+        'Not your words, and not to be relied on (2 January 2026): “The ferry is fast”. [memory:a]',
+      ],
+      ['(fact) ferry: age is 12', 'ferry is 12. (Known since 2 January 2026.) [memory:a]'],
+    ]
+    for (const [line, said] of cases) {
+      const { text } = await converse(user('What about the ferry?'), [{ text: `[memory:a] 2026-01-02 ${line}` }])
+      expect(text).toBe(said)
+    }
+  })
+
+  it('OFFLINE-1 calls further tools by name where they can be found, and makes do without where not', async () => {
+    const question = [user('When is Anna’s birthday?')]
+    expect((await ask(question)).calls).toMatchObject([{ name: 'recall_memory' }])
+    const { calls, response } = await ask(question, [...everyTool, 'find_tools'])
+    expect(calls).toMatchObject([{ name: 'memory_query', input: { about: 'Anna' } }])
+    const result = (text: string): ModelMessage => ({
+      role: 'tool',
+      results: [{ callId: calls[0]?.id ?? '', name: 'memory_query', text, isError: true }],
+    })
+    const answered: ModelMessage[] = [...question, { role: 'assistant', parts: response.parts }]
+    const gone = await ask([...answered, result('There is no tool named memory_query.')], [...everyTool, 'find_tools'])
+    expect(gone.calls).toMatchObject([{ name: 'recall_memory' }])
+  })
+
   it('OFFLINE-1 says plainly when nothing is noted about it', async () => {
     const { text } = await converse(user('What is the capital of France?'), [{ text: 'Nothing noted.' }])
     expect(text).toContain('You have told me nothing about that')
@@ -243,7 +293,20 @@ describe('the offline model', () => {
   })
 
   it('OFFLINE-3 answers any text with words or valid calls: deltas, then one finished', async () => {
-    const openings = ['', 'Remember that ', 'remind me to ', 'What is ', 'my name is ', '/help ', 'Note:\n', 'hi, ']
+    const openings = [
+      '',
+      'Remember that ',
+      'Forget ',
+      'That is wrong: ',
+      'How many people do I know who are ',
+      'What do I owe ',
+      'remind me to ',
+      'What is ',
+      'my name is ',
+      '/help ',
+      'Note:\n',
+      'hi, ',
+    ]
     const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.lorem())
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...openings), anyText, fc.array(anyText), async (opening, text, results) => {

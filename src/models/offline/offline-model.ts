@@ -13,8 +13,9 @@ import { answerOf } from './tool-answer.ts'
 
 const offlineModelId = 'offline/offline'
 
-// One round of calls is all that any plan needs. The rest is for turns that another model began.
-const mostRounds = 3
+// Finding and then changing takes two rounds. The rest is for turns that another model began.
+const mostRounds = 4
+const mostSteps = 6
 
 /**
  * What answers where no language model does. It is none, and says so: it reads the form of the newest message, calls
@@ -48,20 +49,45 @@ export function createOfflineModel({ ids }: { ids: Ids }): LanguageModel {
 
 function respond(request: ModelRequest, ids: Ids): ModelResponse {
   const turn = readTurn(request.messages)
-  const offered = new Set(request.tools.map((tool) => tool.name))
-  const intents = planReply(turn)
-  const calls = turn.rounds < mostRounds ? callsToMake(intents, turn, offered, ids) : []
+  const settled = planReply(turn).map((intent) => settle(intent, turn, reachable(request)))
+  const calls = turn.rounds < mostRounds ? callsToMake(settled, ids) : []
   if (calls.length > 0) return { parts: calls, stopReason: 'tool_use', usage: estimateUsage(request, calls) }
-  const text = intents.map((intent) => sayIntent(intent, turn, offered)).join('\n\n')
+  const text = settled
+    .map((said) => (typeof said === 'string' ? said : texts.outcomeUnknown(said.purpose)))
+    .join('\n\n')
   const parts = [{ type: 'text' as const, text }]
   return { parts, stopReason: 'end', usage: estimateUsage(request, parts) }
 }
 
-function callsToMake(intents: readonly Intent[], turn: Turn, offered: Set<string>, ids: Ids): ToolCallPart[] {
+/** Where `find_tools` is offered, whatever it would find can be called by its name. */
+function reachable(request: ModelRequest): (tool: string) => boolean {
+  const offered = new Set(request.tools.map((tool) => tool.name))
+  return (tool) => offered.has(tool) || offered.has('find_tools')
+}
+
+/** Follows an intent through the calls that were made for it: to what there is to say, or to the call to make next. */
+function settle(intent: Intent, turn: Turn, canCall: (tool: string) => boolean): string | CallIntent {
+  let next = intent
+  for (let step = 0; step < mostSteps; step += 1) {
+    if (next.type === 'say') return next.text
+    if (!canCall(next.tool) || (next.leadsTo !== undefined && !canCall(next.leadsTo))) {
+      if (!next.otherwise) return texts.toolMissing(next.purpose)
+      next = next.otherwise
+      continue
+    }
+    const call = madeCall(next, turn)
+    if (!call) return next
+    const answer = answerOf(next, turn.results.get(call.id))
+    if (typeof answer === 'string') return answer
+    next = answer
+  }
+  return texts.toolMissing('come to an end')
+}
+
+function callsToMake(settled: readonly (string | CallIntent)[], ids: Ids): ToolCallPart[] {
   const open = new Map<string, CallIntent>()
-  for (const intent of intents) {
-    if (intent.type !== 'call' || !offered.has(intent.tool) || madeCall(intent, turn)) continue
-    open.set(canonicalJson([intent.tool, intent.input]), intent)
+  for (const intent of settled) {
+    if (typeof intent !== 'string') open.set(canonicalJson([intent.tool, intent.input]), intent)
   }
   return [...open.values()].map(({ tool, input }) => ({
     type: 'tool_call',
@@ -70,13 +96,6 @@ function callsToMake(intents: readonly Intent[], turn: Turn, offered: Set<string
     name: tool,
     input,
   }))
-}
-
-function sayIntent(intent: Intent, turn: Turn, offered: Set<string>): string {
-  if (intent.type === 'say') return intent.text
-  const call = madeCall(intent, turn)
-  if (!call && !offered.has(intent.tool)) return texts.toolMissing(intent.purpose)
-  return answerOf(intent, call && turn.results.get(call.id))
 }
 
 function madeCall(intent: CallIntent, turn: Turn): ToolCallPart | undefined {

@@ -13,9 +13,10 @@ function stored(words: string): unknown[] {
 }
 
 function asked(words: string): unknown[] {
-  return plan(words).map((intent) =>
-    intent.type === 'call' && intent.tool === 'recall_memory' ? intent.input.query : null,
-  )
+  return plan(words).map((intent) => {
+    if (intent.type !== 'call') return null
+    return { recall_memory: intent.input.query, memory_query: intent.input.words }[intent.tool] ?? null
+  })
 }
 
 describe('planReply', () => {

@@ -1,8 +1,15 @@
 import type { MediaPart } from '../../protocol/message.ts'
-import type { Ability, Intent } from './ability.ts'
+import { type Ability, type Intent, say } from './ability.ts'
+import { askByDate } from './ask-by-date.ts'
+import { askFacts } from './ask-facts.ts'
+import { askPeople } from './ask-people.ts'
+import { confirm } from './confirm.ts'
+import { matchesCorrection, undo } from './correct.ts'
 import { forget } from './forget.ts'
 import { listNotes } from './list-notes.ts'
 import { hasWords } from './phrase.ts'
+import { promises } from './promises.ts'
+import { type Before, nothingBefore } from './read-turn.ts'
 import { recall } from './recall.ts'
 import { matchesWholeNote, remember } from './remember.ts'
 import { reminders } from './reminders.ts'
@@ -12,27 +19,42 @@ import { status } from './status.ts'
 import { quote, texts } from './texts.ts'
 
 // The first that matches takes the sentence: narrow forms come before wide ones, and any question at all comes last.
-const abilities: readonly Ability[] = [smallTalk, status, forget, reminders, listNotes, remember, recall]
+const abilities: readonly Ability[] = [
+  confirm,
+  smallTalk,
+  status,
+  undo,
+  forget,
+  reminders,
+  listNotes,
+  promises,
+  remember,
+  askPeople,
+  askFacts,
+  askByDate,
+  recall,
+]
 const mostIntents = 8
+const looksUp = ['recall_memory', 'memory_query']
 
 /** What the user's message asks for, in its order. Never empty. */
-export function planReply(message: { words: string; files: readonly MediaPart[] }): Intent[] {
-  const { words, files } = message
+export function planReply(message: { words: string; files: readonly MediaPart[]; before?: Before }): Intent[] {
+  const { words, files, before = nothingBefore } = message
   const isEmpty = !hasWords(words)
   if (files.length === 0 && isEmpty) return [say(texts.nothingSaid)]
-  const intents = isEmpty ? [] : readIntents(words)
+  const intents = isEmpty ? [] : readIntents(words, before)
   if (files.length === 0) return tidy(intents)
   // A question beside a file is most likely about the file, which nobody here can look into.
-  const others = intents.filter((intent) => intent.type === 'call' && intent.tool !== 'recall_memory')
+  const others = intents.filter((intent) => intent.type === 'call' && !looksUp.includes(intent.tool))
   return [say(texts.files(nameFiles(files))), ...others]
 }
 
-function readIntents(words: string): Intent[] {
-  const whole = matchesWholeNote(words)
+function readIntents(words: string, before: Before): Intent[] {
+  const whole = matchesWholeNote(words) ?? matchesCorrection(words, before)
   if (whole) return [whole]
   const intents: Intent[] = []
   for (const sentence of readSentences(words)) {
-    const intent = matchSentence(sentence)
+    const intent = matchSentence(sentence, before)
     const last = intents.at(-1)
     if (intent) intents.push(intent)
     else if (last?.type === 'call' && last.extend) intents[intents.length - 1] = last.extend(sentence)
@@ -41,9 +63,9 @@ function readIntents(words: string): Intent[] {
   return intents
 }
 
-function matchSentence(sentence: Sentence): Intent | undefined {
+function matchSentence(sentence: Sentence, before: Before): Intent | undefined {
   for (const ability of abilities) {
-    const intent = ability.matches(sentence)
+    const intent = ability.matches(sentence, before)
     if (intent) return intent
   }
   return undefined
@@ -58,10 +80,6 @@ function tidy(intents: readonly Intent[]): Intent[] {
   const [strange] = unknown
   if (strange?.type === 'say') kept.push(say(texts.alsoUnknown(strange.text)))
   return kept
-}
-
-function say(text: string): Intent {
-  return { type: 'say', kind: 'answer', text }
 }
 
 const mostNames = 10

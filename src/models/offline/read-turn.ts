@@ -5,6 +5,7 @@ export interface Turn {
   /** What the user said last, in the user's own words. */
   words: string
   files: readonly MediaPart[]
+  before: Before
   /** The calls made since then, by whichever model. */
   calls: readonly ToolCallPart[]
   results: ReadonlyMap<string, ToolResult>
@@ -12,7 +13,17 @@ export interface Turn {
   rounds: number
 }
 
-/** The newest thing said by the user, and what was done about it so far. */
+/** What the user's words may point back to. */
+export interface Before {
+  /** The ids of the memories that the newest reply cited, in its order. */
+  cited: readonly string[]
+  /** The call that ended the turn before with a question, where the message is its answer; and the memory it is about. */
+  asking: { call: ToolCallPart; about: string | undefined } | undefined
+}
+
+export const nothingBefore: Before = { cited: [], asking: undefined }
+
+/** The newest thing said by the user, what came before it, and what was done about it so far. */
 export function readTurn(messages: readonly ModelMessage[]): Turn {
   const start = messages.findLastIndex((message, index) => message.role === 'user' && !isNotice(messages, index))
   const newest = messages[start]
@@ -23,10 +34,38 @@ export function readTurn(messages: readonly ModelMessage[]): Turn {
   return {
     words: toStorableText(said.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')).trim(),
     files: said.filter((part) => part.type === 'media'),
+    before: readBefore(messages.slice(0, Math.max(0, start)), newest),
     calls: calls.flat(),
     results: new Map(results.map((result) => [result.callId, result])),
     rounds: calls.filter((made) => made.length > 0).length,
   }
+}
+
+function readBefore(earlier: readonly ModelMessage[], newest: ModelMessage | undefined): Before {
+  const replies = earlier.flatMap((message) => (message.role === 'assistant' ? [message] : []))
+  const said = replies.map((reply) => reply.parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
+  const reply = said.findLast((text) => text.trim() !== '') ?? ''
+  const call = callsOf(replies.at(-1)?.parts ?? []).at(-1)
+  const question = newest?.role === 'user' ? readQuestion(newest.parts) : undefined
+  return {
+    cited: citedIn(reply),
+    asking: call && question !== undefined ? { call, about: citedIn(question).at(-1) } : undefined,
+  }
+}
+
+function citedIn(text: string): string[] {
+  return [...new Set(Array.from(text.matchAll(/\[memory:([\w-]{1,64})\]/g), ([, id = '']) => id))]
+}
+
+/** The question that the message answers, as the context tells it. */
+function readQuestion(parts: readonly UserPart[]): string | undefined {
+  const opening = '\nYou had asked: '
+  for (const part of parts.toReversed()) {
+    if (part.type !== 'text' || !isContext(part)) continue
+    const start = part.text.indexOf(opening)
+    return start < 0 ? undefined : part.text.slice(start + opening.length).split('\n')[0]
+  }
+  return undefined
 }
 
 /**

@@ -1,10 +1,9 @@
-import { contentWords } from '../../memory/content-words.ts'
-import type { ToolResult } from '../../protocol/message.ts'
-import type { Ability, Intent } from './ability.ts'
+import type { Ability, CallIntent } from './ability.ts'
 import { bestNotes } from './best-notes.ts'
-import { readNoteLines } from './note-lines.ts'
+import { type NoteLine, readNoteLines } from './note-lines.ts'
 import { afterPhrase } from './phrase.ts'
 import type { Sentence } from './sentence.ts'
+import { listNote, noteText, tellNote } from './tell-note.ts'
 import { texts } from './texts.ts'
 
 /** Ways of asking that say nothing about what is asked for. */
@@ -42,6 +41,7 @@ const questionPairs =
 const asked = [...questionWords.flatMap((word) => [`tell me ${word}`, word]), ...questionPairs.split(',')]
 const longestQuery = 400
 const usualLimit = 5
+const mostClosest = 3
 
 export const recall: Ability = {
   name: 'recall',
@@ -51,7 +51,8 @@ export const recall: Ability = {
   },
 }
 
-function readQuery({ request, asks, bids }: Sentence): string | undefined {
+/** What is asked, in the user's words; undefined for what is no question. */
+export function readQuery({ request, asks, bids }: Sentence): string | undefined {
   const about = afterPhrase(request, leads)
   if (about !== undefined && about !== '') return about
   // "Can you write a poem?" wants something done, not known.
@@ -61,23 +62,36 @@ function readQuery({ request, asks, bids }: Sentence): string | undefined {
   return !ends && afterPhrase(request, asked) !== undefined ? request : undefined
 }
 
-function recallIntent(question: string): Intent {
-  const query = question.slice(0, longestQuery).toWellFormed().trim()
+export function recallIntent(question: string): CallIntent {
+  const query = asQuery(question)
   return {
     type: 'call',
     tool: 'recall_memory',
     input: { query, limit: usualLimit },
     purpose: 'look into your notes',
-    answer: (result) => answerFrom(result, contentWords(query)),
+    answer: (result) => answerFrom(readNoteLines(result), query),
   }
 }
 
-function answerFrom(result: ToolResult, words: readonly string[]): string {
-  const [best, ...others] = bestNotes(readNoteLines(result), words)
+export function asQuery(question: string): string {
+  return question.slice(0, longestQuery).toWellFormed().trim()
+}
+
+/** The note that says it, or the closest ones. */
+export function answerFrom(notes: readonly NoteLine[], question: string): string {
+  const [best, ...others] = bestNotes(notes, question)
   if (!best) return texts.nothingFound
+  if (best.count === 0) return closestOf(notes)
   const { note, passage, isFull } = best
-  const first = (isFull ? texts.toldOn : texts.closest)(passage, note.date, note.citation)
+  const first =
+    isFull || note.isUntrusted
+      ? tellNote(note, passage)
+      : texts.closest(noteText(note, passage), note.place ?? note.date, note.citation)
   if (others.length === 0) return first
-  const further = others.map((other) => texts.listed(other.passage, other.note.date, other.note.citation))
-  return [first, texts.also, ...further].join('\n')
+  return [first, texts.also, ...others.map((other) => listNote(other.note, other.passage))].join('\n')
+}
+
+/** No word of the question is in any: they were found by what they mean, and in that order. */
+function closestOf(notes: readonly NoteLine[]): string {
+  return [texts.closestOnes, ...notes.slice(0, mostClosest).map((note) => listNote(note))].join('\n')
 }

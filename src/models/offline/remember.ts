@@ -1,3 +1,4 @@
+import { hasPlainStatements } from '../../memory/learning/plain-statements.ts'
 import type { Ability, CallIntent, Intent } from './ability.ts'
 import { readCitation, readDate } from './note-lines.ts'
 import { afterPhrase, hasWords, isPhrase } from './phrase.ts'
@@ -127,11 +128,12 @@ function isStatement({ request, asks }: Sentence): boolean {
   if (object !== undefined) return hasWords(object) && afterPhrase(object, emptyObjects) === undefined
   const lower = request.toLowerCase().replaceAll('’', "'")
   const being = beings.some((verb) => lower.includes(verb))
+  if (hasPlainStatements(request)) return true
   if (afterPhrase(request, ['i am', "i'm"]) !== undefined) return lower.includes(' years old')
   return being && (afterPhrase(request, ['my', 'our']) !== undefined || lower.includes("'s birthday "))
 }
 
-function noteIntent(content: string): CallIntent {
+export function noteIntent(content: string): CallIntent {
   return {
     type: 'call',
     tool: 'store_memory',

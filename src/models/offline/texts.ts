@@ -4,6 +4,8 @@ export const texts = {
     'I work without a language model, by the form of what you write. This I can do:',
     '- Remember: “Remember that I am allergic to shellfish”, “My sister’s birthday is 5 May”',
     '- Recall, with the note it comes from: “What am I allergic to?”, “What do you know about me?”',
+    '- Look up facts, people, promises and days: “When is Anna’s birthday?”, “What do I still owe my sister?”, “What did I tell you last week?”',
+    '- Correct: “That is wrong: …”, “Forget my note about …”, “Undo that”',
     '- Keep reminders as text: “Remind me to call the dentist”, “What are my reminders?”',
     '- List your notes, show my status and what I cost: “List my notes”, “Status”',
     'For free conversation run `familiar setup`, or set ANTHROPIC_API_KEY or start Ollama, and restart me.',
@@ -40,7 +42,29 @@ export const texts = {
     `You told me on ${date}: ${quoteEnding(content)} ${citation}`,
   closest: (content: string, date: string, citation: string) =>
     `The closest I have, from ${date}: ${quoteEnding(content)} ${citation}`,
+  closestOnes: 'Nothing says that in so many words. Closest:',
   also: 'Also:',
+  newer: 'Told since:',
+  fact: (sentence: string, date: string, citation: string) => `${sentence}. (Known since ${date}.) ${citation}`,
+  history: (sentence: string, until: string, citation: string) =>
+    `Until ${until}: ${quoteEnding(sentence)} ${citation}`,
+  fileSays: (passage: string, place: string, citation: string) => `${place} says: ${quoteEnding(passage)} ${citation}`,
+  iSaid: (passage: string, date: string, citation: string) => `I said on ${date}: ${quoteEnding(passage)} ${citation}`,
+  untrusted: (passage: string, source: string, citation: string) =>
+    `Not your words, and not to be relied on (${source}): ${quoteEnding(passage)} ${citation}`,
+  fromOthers: 'not your words',
+  counted: (count: number, names: readonly string[]) => `${count}, as far as I know: ${names.join(', ')}`,
+  fromThen: 'From then I have:',
+  nothingThen: 'I have nothing from then.',
+
+  promise: (sentence: string, due: string, citation: string) =>
+    due === '' || due === 'open' ? `${sentence}. ${citation}` : `${sentence} (${due}). ${citation}`,
+  promises: 'What is open:',
+  noPromises: 'I know of nothing open there.',
+  noSuchPromise: 'I know of no open promise like that. “What have I promised?” lists them.',
+  whichPromise: 'Which one? Say more of its words:',
+  promiseClosed: (state: string, lines: readonly string[]) => [`Now ${state}:`, ...lines].join('\n'),
+
   listed: (content: string, date: string, citation: string) => `- ${quote(content)} (${date}) ${citation}`,
   notes: 'The newest of what you told me:',
   noNotes: 'I have no notes of yours yet. Tell me something: “Remember that …”.',
@@ -49,8 +73,21 @@ export const texts = {
     'can answer from. Tell me (“Remember that …”), or run `familiar setup` to give me a model.',
 
   forget:
-    'I cannot delete a note from here yet; nothing was changed. If a note is wrong, tell me how it is now: of two ' +
-    'notes that fit, the newer comes first.',
+    'I cannot delete a note from here; nothing was changed. If a note is wrong, tell me how it is now: of two notes that ' +
+    'fit, the newer comes first.',
+  forgetWhat: 'What should I forget? For example: “Forget my note about the dentist”, or “Forget [memory:…]”.',
+  forgetWhich: 'Several fit. Which one? Say “forget” and its [memory:…]:',
+  nothingJustSo: 'I have nothing that says just that; nothing was changed. Closest (say “forget” and its [memory:…]):',
+  nothingToForget: 'I have nothing about that; nothing was changed.',
+  forgetEverything: (about: string) =>
+    'I forget one thing at a time from here; nothing was changed. Everything about something, for good, goes with ' +
+    `\`familiar memory forget --everything about ${quote(about)}\`, run where I am installed.`,
+  forgotten: (citation: string) => `Forgotten. ${citation} “Undo that” brings it back, for 30 days.`,
+  undone: 'It is as it was before:',
+  corrected: (content: string, citation: string) =>
+    `Corrected: ${quoteEnding(content)} ${citation} “Undo that” takes it back.`,
+  correctHow: 'How is it, then? Say “That is wrong: …”, or “Forget that”.',
+  leftAsIs: 'All right, it stays as it is.',
 
   files: (names: string) => `I got and stored ${names}. I cannot look inside files without a language model.`,
 

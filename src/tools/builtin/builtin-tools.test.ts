@@ -2,24 +2,21 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createMemoryTools, type MemoryTools } from '../../../test/support/memory-tools.ts'
 import type { Clock } from '../../base/clock.ts'
 import { createIds } from '../../base/ids.ts'
 import { estimateTokens } from '../../base/tokens.ts'
-import { createNotes } from '../../memory/notes.ts'
 import { createOfflineModel } from '../../models/offline/offline-model.ts'
-import type { Json } from '../../protocol/json.ts'
 import type { AssistantPart, ModelMessage } from '../../protocol/message.ts'
 import type { Database } from '../../storage/database.ts'
 import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
-import { createFindTools } from '../find-tools.ts'
-import { createToolRegistry, type ToolRegistry } from '../registry.ts'
-import type { ToolContext } from '../tool.ts'
-import { createBuiltinTools } from './builtin-tools.ts'
+import type { ToolRegistry } from '../registry.ts'
 import type { HistoryEntry } from './history-open.ts'
 
 let folder: string
 let database: Database
 let registry: ToolRegistry
+let run: MemoryTools['run']
 let time: number
 const clock: Clock = { now: () => time, after: () => () => {} }
 const ids = createIds(clock)
@@ -47,30 +44,9 @@ afterEach(async () => {
 
 async function open() {
   database = await openSqlite({ path: join(folder, 'familiar.db'), clock, snapshotDirectory: folder })
-  registry = createToolRegistry(
-    createBuiltinTools({
-      notes: createNotes({ database, clock, ids }),
-      describeStatus: async ({ userId }) => `Up 2 hours. ${userId} spent $0.00 today.`,
-      openHistory: async ({ before = history.length, limit }) => history.slice(0, before).slice(-limit),
-      timeZone: 'Australia/Sydney',
-    }),
-  )
-  registry.add(createFindTools({ registry }))
-}
-
-async function run(name: string, input: Json, given: Partial<ToolContext> = {}) {
-  const context: ToolContext = {
-    userId: 'max',
-    sessionId: 'session',
-    turnId: 'turn',
-    callId: 'call',
-    signal: new AbortController().signal,
-    progress: () => {},
-    ...given,
-  }
-  const tool = registry.find(name)
-  if (!tool) throw new Error(`no tool ${name}`)
-  return await tool.run(input, context)
+  const tools = createMemoryTools({ database, clock, ids, workspace: folder, timeZone: 'Australia/Sydney', history })
+  registry = tools.registry
+  run = tools.run
 }
 
 /** A turn as the loop runs it, in small: the model is asked until it says something. */
@@ -95,7 +71,7 @@ async function send(text: string): Promise<string> {
     messages.push({ role: 'assistant', parts })
     const results = await Promise.all(
       calls.map(async ({ id, name, input }) => {
-        const outcome = await run(name, input, { callId: id })
+        const outcome = await run(name, input, { callId: id, userText: text })
         return { callId: id, name, text: outcome.text, isError: outcome.isError }
       }),
     )
@@ -133,16 +109,37 @@ describe('built-in tools', () => {
     expect((await run(first.name, { id: `[memory:${id}]` })).isError).toBe(false)
   })
 
-  it('NOTE-1 store_memory is idempotent by its call, and tells what it knew', async () => {
+  it.each([
+    ['forget a memory', 'memory_forget'],
+    ['delete', 'memory_forget'],
+    ['undo the last change', 'memory_undo'],
+    ['correct a wrong memory', 'memory_edit'],
+    ['write a fact', 'memory_write'],
+    ['promise done', 'commitment_update'],
+    ['commitments', 'commitment_update'],
+    ['search memory thoroughly', 'deep_memory'],
+    ['count facts by attribute', 'memory_query'],
+  ])('MEM-6 “%s” finds %s first', async (query, name) => {
+    expect((await run('find_tools', { query })).foundTools?.[0]).toBe(name)
+  })
+
+  it('MEM-6 the names that other systems gave the tools work, and are not advertised', async () => {
+    for (const name of ['memory_search', 'save_memory', 'delete_memory']) {
+      expect(registry.find(name)).toBeDefined()
+      expect((await run('find_tools', { query: 'memory' })).text).not.toContain(name)
+    }
+  })
+
+  it('MEM-1 store_memory is idempotent by its call, and tells what it knew', async () => {
     const first = await run('store_memory', { content: 'I like tea' })
     expect(first.text).toMatch(/^Noted \[memory:[0-9a-f]{16}\]$/)
     expect(await run('store_memory', { content: 'I like tea' })).toEqual(first)
     const again = await run('store_memory', { content: 'I like tea' }, { callId: 'other' })
     expect(again.text).toBe(first.text.replace('Noted', 'Known since 2026-11-15'))
-    expect(await run('store_memory', { content: '  ' })).toEqual({ text: 'A note needs some text', isError: true })
+    expect(await run('store_memory', { content: '  ' })).toEqual({ text: 'A memory needs some text', isError: true })
   })
 
-  it('NOTE-1 recall_memory gives id, the date where the user lives, tags and text, under its other name too', async () => {
+  it('MEM-1 recall_memory gives id, the date where the user lives, tags and text, under its other name too', async () => {
     time = Date.UTC(2026, 10, 15, 20)
     await run('store_memory', { content: 'I am allergic to shellfish', tags: ['health'] })
     const { text } = await run('memory_search', { query: 'allergy' })
@@ -151,7 +148,7 @@ describe('built-in tools', () => {
     expect((await run('recall_memory', { query: '' })).text).toBe(text)
   })
 
-  it('NOTE-2 no tool shows another user’s notes', async () => {
+  it('MEM-1 no tool shows another user’s notes', async () => {
     const { text } = await run('store_memory', { content: 'My secret is tea' }, { userId: 'eve' })
     const id = /\[memory:(.+)\]/.exec(text)?.[1] ?? ''
     for (const query of ['secret tea', '']) {
@@ -160,7 +157,7 @@ describe('built-in tools', () => {
     expect(await run('memory_get', { id })).toMatchObject({ isError: true })
   })
 
-  it('NOTE-3 a long note is recalled in part and read in pages; none passes for another', async () => {
+  it('MEM-1 a long note is recalled in part and read in pages; none passes for another', async () => {
     const long = `zebra ${'x'.repeat(6_000)} end`
     const { text } = await run('store_memory', { content: long })
     const id = /\[memory:(.+)\]/.exec(text)?.[1] ?? ''

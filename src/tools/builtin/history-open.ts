@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { truncateText } from '../../base/text.ts'
 import { defineTool, succeeded } from '../define-tool.ts'
 import type { Tool } from '../tool.ts'
-import { formatDate } from './note-text.ts'
+import { formatDate } from './memory-text.ts'
 
 export interface HistoryEntry {
   /** Its place in the session's log. */

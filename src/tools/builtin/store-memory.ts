@@ -1,27 +1,36 @@
 import { z } from 'zod'
 import { sha256 } from '../../base/hash.ts'
-import type { Notes } from '../../memory/notes.ts'
 import { defineTool, succeeded } from '../define-tool.ts'
 import type { Tool, ToolContext } from '../tool.ts'
-import { citeNote, formatDate } from './note-text.ts'
+import type { MemoryNeeds } from './memory-needs.ts'
+import { citeMemory, formatDate } from './memory-text.ts'
+import { whoseWords } from './users-words.ts'
 
 const idLength = 16
 
-export function createStoreMemory({ notes, timeZone }: { notes: Notes; timeZone: string }): Tool {
+export function createStoreMemory({ memories, timeZone }: Pick<MemoryNeeds, 'memories' | 'timeZone'>): Tool {
   return defineTool({
     name: 'store_memory',
     description: 'Keep a lasting fact, wish or instruction of the user, in their words. Not what matters only now.',
-    input: z.object({ content: z.string().min(1), tags: z.array(z.string()).optional() }),
+    input: z.object({
+      content: z.string().min(1),
+      title: z.string().optional(),
+      category: z.string().optional(),
+      tags: z.array(z.string()).optional(),
+      tier: z.enum(['short_term', 'long_term']).optional(),
+    }),
     effect: 'idempotent',
     core: true,
-    async run({ content, tags }, context) {
+    aliases: ['save_memory'],
+    async run(input, context) {
       const id = noteIdOf(context)
-      const { userId, sessionId, turnId } = context
-      const added = await notes.add({ userId, sessionId, turnId, content, tags: tags ?? [], source: 'agent', id })
-      const { note } = added
+      const { userId, sessionId, turnId, userText } = context
+      const source = whoseWords(input.content, userText)
+      const added = await memories.add({ ...input, kind: 'note', userId, sessionId, turnId, source, id })
+      const { memory } = added
       // A call that a crash interrupted after its commit runs again, and finds its own note: that is no repetition.
-      if (added.isNew || note.id === id) return succeeded(`Noted ${citeNote(note.id)}`)
-      return succeeded(`Known since ${formatDate(note.createdAt, timeZone)} ${citeNote(note.id)}`)
+      if (added.isNew || memory.id === id) return succeeded(`Noted ${citeMemory(memory.id)}`)
+      return succeeded(`Known since ${formatDate(memory.createdAt, timeZone)} ${citeMemory(memory.id)}`)
     },
   })
 }
