@@ -7,7 +7,11 @@ import { FamiliarError } from '../protocol/error.ts'
  * After this resolves the new content survives a power cut; before that, and on every failure, the old one stands.
  * Readers never see a half-written file. Replaces a symlink at `path` instead of writing through it.
  */
-export async function writeFileAtomically(path: string, data: string | Uint8Array, mode = 0o600): Promise<void> {
+export async function writeFileAtomically(
+  path: string,
+  data: string | Uint8Array | AsyncIterable<Uint8Array>,
+  mode = 0o600,
+): Promise<void> {
   await replace(path, data, { mode, durable: true })
 }
 
@@ -18,7 +22,7 @@ export async function replaceFile(path: string, data: string | Uint8Array, mode 
 
 async function replace(
   path: string,
-  data: string | Uint8Array,
+  data: string | Uint8Array | AsyncIterable<Uint8Array>,
   { mode, durable }: { mode: number; durable: boolean },
 ): Promise<void> {
   // The same directory, since a rename is atomic only inside one file system.
@@ -94,7 +98,7 @@ function notWritable(path: string, cause: unknown): FamiliarError {
   })
 }
 
-function toFileError(path: string, cause: unknown): unknown {
+export function toFileError(path: string, cause: unknown): unknown {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return cause
   return new FamiliarError('storage_full', `The disk is full: ${path} was not written.`, { cause })

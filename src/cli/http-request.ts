@@ -1,5 +1,9 @@
-import { type IncomingMessage, request } from 'node:http'
+import { once } from 'node:events'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { CommandError, exitCodes } from './command-error.ts'
+
+/** Text, or bytes as they come. */
+export type RequestBody = string | AsyncIterable<Uint8Array>
 
 /**
  * One request to a Familiar on this machine. Rejects with exit code 3 where nobody answers or the line breaks.
@@ -7,9 +11,9 @@ import { CommandError, exitCodes } from './command-error.ts'
  */
 export async function sendRequest(options: {
   url: string
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   headers: Record<string, string>
-  body?: string | undefined
+  body?: RequestBody | undefined
   signal?: AbortSignal | undefined
 }): Promise<IncomingMessage> {
   const { url, method, headers, body, signal } = options
@@ -18,8 +22,23 @@ export async function sendRequest(options: {
     const outgoing = request(url, { method, headers, agent: false, ...(signal && { signal }) })
     outgoing.once('response', resolve)
     outgoing.once('error', (cause) => reject(signal?.aborted ? cause : unreachable(url, cause)))
-    outgoing.end(body)
+    if (typeof body !== 'object') outgoing.end(body)
+    else {
+      sendBody(outgoing, body).catch((cause) => {
+        reject(cause)
+        outgoing.destroy()
+      })
+    }
   })
+}
+
+/** As fast as the other side takes it. One that has answered already may take no more of it. */
+async function sendBody(outgoing: ClientRequest, body: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const chunk of body) {
+    if (outgoing.destroyed) return
+    if (!outgoing.write(chunk)) await Promise.race([once(outgoing, 'drain'), once(outgoing, 'close')])
+  }
+  outgoing.end()
 }
 
 /** The bytes of an answer as they come; a broken line is told the same way as one that never stood. */

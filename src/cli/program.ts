@@ -1,6 +1,7 @@
 import { type Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { handlers, type LoadHandler } from './handlers.ts'
 import { helpEpilogue } from './help-text.ts'
+import { addMemoryCommands } from './memory-command.ts'
 
 /** Runs one command with its options and arguments, each under its own name, in one object. */
 export type RunCommand = (load: LoadHandler, input: Record<string, unknown>) => Promise<void>
@@ -71,6 +72,9 @@ export function createProgram(options: { version: string; homePath: string; run:
     'main',
   )
 
+  program.commandsGroup('Remember:')
+  const memory = addMemoryCommands(program, define)
+
   program.commandsGroup('Keep:')
   define('reset', 'archive a session and begin anew; nothing is deleted', handlers.reset)
     .argument('<target>', `${session}, or "all"`)
@@ -88,7 +92,7 @@ export function createProgram(options: { version: string; homePath: string; run:
     .option('-o, --out <directory>', 'where to', 'familiar-export')
 
   // Last, so that the help begins with what is the command's own.
-  for (const command of [program, ...program.commands, ...token.commands]) addCommon(command)
+  for (const command of [program, ...program.commands, ...token.commands, ...memory.commands]) addCommon(command)
   return program
 }
 

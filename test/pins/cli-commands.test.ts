@@ -25,8 +25,24 @@ it('CLI-1 has these commands and flags', () => {
     'cost (--period <period>)',
     'doctor (--network)',
     'export (-s, --session <session>) (--all) (-o, --out <directory>)',
+    'forget <words> (--everything) (--alias) (-y, --yes)',
     'history [session] (--full)',
     'log (-s, --session <session>) (-f, --follow)',
+    'memory',
+    'memory add [words] (--title <title>) (--category <category>) (-t, --tag <tag>) (--tier <tier>) (--priority <share>) (--fact) (--confidence <share>) (--multi-valued) (--commitment) (--who <name>) (--to <name>) (--by <day>) (--alias)',
+    'memory consolidate (-s, --session <session>)',
+    'memory done <ids> (--cancel) (--reopen)',
+    'memory edit <id> (--title <title>) (--category <category>) (-t, --tag <tag>) (--tier <tier>) (--priority <share>) (--content <text>) (--by <day>)',
+    'memory export [file] (--format <format>)',
+    'memory forget <words> (--everything) (--alias) (-y, --yes)',
+    'memory graph [id] (--depth <steps>) (--link <other>) (--unlink <other>) (--relation <relation>)',
+    'memory import <file> (--mine) (--folders)',
+    'memory index [path] (--remove <path>) (--list)',
+    'memory list (-k, --kind <kind>) (-n, --limit <count>) (--entity <name>) (--attribute <attribute>) (--value <value>) (--history) (--count) (--state <state>)',
+    'memory search <words> (-k, --kind <kind>) (-n, --limit <count>) (--explain) (--deep) (--style <style>)',
+    'memory show <id>',
+    'memory stats',
+    'memory undo [change] (--list)',
     'monitor (-w, --watch)',
     'reset <target> (-y, --yes)',
     'restore <path> (-y, --yes)',
@@ -43,7 +59,7 @@ it('CLI-1 has these commands and flags', () => {
 })
 
 it('CLI-1 takes --home and --json before and after every command', () => {
-  for (const command of [program, ...program.commands]) {
+  for (const command of [program, ...program.commands, ...program.commands.flatMap((parent) => parent.commands)]) {
     expect(
       command.options.map(({ long }) => long),
       command.name(),

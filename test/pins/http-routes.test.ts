@@ -10,11 +10,27 @@ describe('what clients rely on', () => {
   afterAll(() => served.close())
 
   it('HTTP-1 the routes, who may call them, and the status of success', () => {
-    const lines = served.routes.map(({ method, path, auth, scope, body, reply }) =>
-      [method, path, auth === 'optional' ? 'open' : scope, body ? 'body' : '-', reply.status].join(' '),
-    )
+    const lines = served.routes.map(({ method, path, auth, scope, body, rawBody, reply }) => {
+      const takes = body ? 'body' : rawBody ? 'lines' : '-'
+      return [method, path, auth === 'optional' ? 'open' : scope, takes, reply.status].join(' ')
+    })
     expect(lines.sort()).toEqual([
+      'DELETE /api/v1/memories/:id owner - 200',
+      'DELETE /api/v1/memories/aliases owner - 200',
+      'DELETE /api/v1/memories/edges owner - 200',
+      'DELETE /api/v1/memories/roots owner - 200',
       'GET /api/v1/cost read - 200',
+      'GET /api/v1/memories read - 200',
+      'GET /api/v1/memories/:id read - 200',
+      'GET /api/v1/memories/aliases read - 200',
+      'GET /api/v1/memories/changes read - 200',
+      'GET /api/v1/memories/commitments read - 200',
+      'GET /api/v1/memories/export read - 200',
+      'GET /api/v1/memories/facts read - 200',
+      'GET /api/v1/memories/graph read - 200',
+      'GET /api/v1/memories/roots read - 200',
+      'GET /api/v1/memories/search read - 200',
+      'GET /api/v1/memories/stats read - 200',
       'GET /api/v1/monitor read - 200',
       'GET /api/v1/openapi.json read - 200',
       'GET /api/v1/sessions read - 200',
@@ -22,8 +38,23 @@ describe('what clients rely on', () => {
       'GET /api/v1/sessions/:id/events read - 200',
       'GET /api/v1/sessions/:id/history read - 200',
       'GET /api/v1/status open - 200',
+      'PATCH /api/v1/memories/:id owner body 200',
+      'PATCH /api/v1/memories/commitments/:id owner body 200',
       'POST /api/chat chat body 200',
       'POST /api/v1/chat chat body 200',
+      'POST /api/v1/memories owner body 201',
+      'POST /api/v1/memories/aliases owner body 201',
+      'POST /api/v1/memories/attributes owner body 201',
+      'POST /api/v1/memories/commitments owner body 201',
+      'POST /api/v1/memories/consolidate owner body 200',
+      'POST /api/v1/memories/deep chat body 200',
+      'POST /api/v1/memories/edges owner body 201',
+      'POST /api/v1/memories/facts owner body 201',
+      'POST /api/v1/memories/forget-everything owner body 200',
+      'POST /api/v1/memories/import owner lines 200',
+      'POST /api/v1/memories/roots owner body 201',
+      'POST /api/v1/memories/sync owner body 200',
+      'POST /api/v1/memories/undo owner body 200',
       'POST /api/v1/notify chat body 202',
       'POST /api/v1/sessions/:id/compact owner body 200',
       'POST /api/v1/sessions/:id/fork owner body 201',

@@ -158,7 +158,7 @@ describe('tokens', () => {
 })
 
 describe('scopes', () => {
-  it('HTTP-2 a token that may only read may do every GET and no POST; one that may chat may speak and stop', async () => {
+  it('HTTP-2 a token that may only read may do every GET and nothing else; one that may chat may speak and stop', async () => {
     const served = await serve()
     await served.familiar.say('Hello')
     for (const scope of ['read', 'chat'] as const) {
@@ -171,7 +171,13 @@ describe('scopes', () => {
       }
     }
     const chat = served.routes.filter((route) => route.scope === 'chat').map((route) => route.path)
-    expect(chat).toEqual(['/api/v1/chat', '/api/v1/notify', '/api/chat', '/api/v1/sessions/:id/stop'])
+    expect(chat).toEqual([
+      '/api/v1/chat',
+      '/api/v1/notify',
+      '/api/chat',
+      '/api/v1/sessions/:id/stop',
+      '/api/v1/memories/deep',
+    ])
   })
 
   it('HTTP-2 without the guard "scope" a token that may only read may reset', async () => {
@@ -195,7 +201,7 @@ describe('scopes', () => {
       '/api/v1/sessions/:id/rewind': { turns: 1 },
       '/api/v1/sessions/:id/fork': { contact: 'copy' },
     }
-    for (const route of served.routes.filter(({ path }) => path.includes(':id'))) {
+    for (const route of served.routes.filter(({ path }) => path.startsWith('/api/v1/sessions/:id'))) {
       for (const name of [mine.sessionId, 'main']) {
         const body = route.method === 'POST' ? (bodies[route.path] ?? {}) : undefined
         const answer = await served.call({ method: route.method, path: pathOf(route, name), token, body })
@@ -214,16 +220,28 @@ describe('the server itself', () => {
   it('SEC-2 GET never changes anything', async () => {
     const served = await serve()
     await served.familiar.say('Hello')
-    const { database } = served.familiar
+    const { database, userId } = served.familiar
+    const { memory } = await served.familiar.memory.memories.add({
+      userId,
+      kind: 'note',
+      content: 'The spare key is with Ruth',
+      source: 'user',
+    })
+    await served.familiar.learning.idle()
     const counts = async () => {
-      const tables = ['sessions', 'session_events', 'inbox', 'cost_ledger', 'media', 'access_tokens'] as const
+      const tables = [
+        ...(['sessions', 'session_events', 'inbox', 'cost_ledger', 'media', 'access_tokens'] as const),
+        ...(['memories', 'facts', 'commitments', 'entity_aliases', 'memory_edges', 'memory_changes'] as const),
+      ]
       const rows = tables.map((table) => database.read.selectFrom(table).selectAll().execute())
       return JSON.stringify(await Promise.all(rows))
     }
     const before = await counts()
     for (const route of served.routes.filter(({ method, reply }) => method === 'GET' && !reply.events)) {
       for (const method of ['GET', 'HEAD']) {
-        expect((await served.call({ method, path: pathOf(route, 'main') })).status, route.path).toBe(200)
+        const id = route.path === '/api/v1/memories/:id' ? memory.id : 'main'
+        const query = route.path === '/api/v1/memories/search' ? '?q=key' : ''
+        expect((await served.call({ method, path: pathOf(route, id) + query })).status, route.path).toBe(200)
       }
     }
     expect(await counts()).toBe(before)

@@ -1,4 +1,5 @@
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { join } from 'node:path'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { type Logger, silentLogger } from '../../src/base/logger.ts'
@@ -8,7 +9,9 @@ import type { HttpSettings } from '../../src/channels/http/http-dependencies.ts'
 import type { Route } from '../../src/channels/http/route.ts'
 import { type HttpServer, type ServerLimits, serveHttp } from '../../src/channels/http/serve-http.ts'
 import { reportCost } from '../../src/cost/report.ts'
+import { httpMemory } from '../../src/daemon/http-memory.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
+import type { Purpose } from '../../src/models/models.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createAccessTokens, type MadeToken } from '../../src/policy/access-tokens.ts'
 import { createRateLimiter } from '../../src/policy/rate-limiter.ts'
@@ -56,7 +59,7 @@ export interface ServedFamiliar {
 /** Familiar behind a real socket, with a real database and a scripted model. */
 export async function serveFamiliar(
   options: {
-    model?: LanguageModel
+    model?: LanguageModel | Partial<Record<Purpose, LanguageModel[]>>
     tools?: Tool[]
     clock?: Clock
     logger?: Logger
@@ -87,6 +90,13 @@ export async function serveFamiliar(
       requestsPerMinute: options.requestsPerMinute ?? 1_000_000,
       failuresPerMinute: options.failuresPerMinute ?? 1_000_000,
     }),
+    ...httpMemory({
+      ...familiar,
+      databasePath: join(familiar.home, 'familiar.db'),
+      spoolDirectory: familiar.home,
+      clock,
+      timeZone: 'UTC',
+    }),
     media: familiar.media,
     costReport: (user, period) => reportCost(database, { userId: user, period, now: clock.now() }),
     monitor: familiar.monitor.current,
@@ -98,6 +108,7 @@ export async function serveFamiliar(
       allowedOrigins: [],
       maxBodyBytes: bodyLimit,
       maxAttachmentBytes: attachmentLimit,
+      maxImportBytes: bodyLimit,
       ...options.settings,
     },
     guards: guardNames.filter((name) => name !== options.without),

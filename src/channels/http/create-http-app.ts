@@ -8,6 +8,7 @@ import { answer, type Route } from './route.ts'
 import { createChatRoutes } from './routes/chat-routes.ts'
 import { createDocumentRoutes } from './routes/document-routes.ts'
 import { createEventRoutes } from './routes/event-routes.ts'
+import { createMemoryRoutes } from './routes/memory/memory-routes.ts'
 import { createSessionControlRoutes } from './routes/session-control-routes.ts'
 import { createSessionRoutes } from './routes/session-routes.ts'
 import { createStatusRoutes } from './routes/status-routes.ts'
@@ -39,17 +40,21 @@ export function createHttpApp(
     ...createSessionRoutes(dependencies),
     ...createSessionControlRoutes(dependencies),
     ...createEventRoutes(dependencies, streamReply),
+    ...createMemoryRoutes(dependencies, streamReply),
     ...createDocumentRoutes(dependencies, () => routes),
   ]
 
   const app = new Hono<HttpEnv>()
   addGuards(app, dependencies, { guards, routes })
-  for (const route of routes) {
-    const maxBodyBytes = guards.has('body_size') ? bodyLimit(route, dependencies) : Number.POSITIVE_INFINITY
-    const handlers = routeGuards(route, { guards, maxBodyBytes })
-    app.on(route.method, [route.path], ...handlers, (context) => answer(route, context, maxBodyBytes))
+  // Path by path: the first that fits answers, also with a refusal. `/memories/search` is no memory of that name.
+  for (const [path, known] of Map.groupBy(routes, (route) => route.path)) {
+    for (const route of known) {
+      const maxBodyBytes = guards.has('body_size') ? bodyLimit(route, dependencies) : Number.POSITIVE_INFINITY
+      const handlers = routeGuards(route, { guards, maxBodyBytes })
+      app.on(route.method, [path], ...handlers, (context) => answer(route, context, maxBodyBytes))
+    }
+    if (guards.has('method')) refuseOtherMethods(app, path, known)
   }
-  if (guards.has('method')) refuseOtherMethods(app, routes)
   app.notFound(() => errorReply('not_found', 'There is nothing at this path.'))
   app.onError((cause, context) => {
     // The client has gone: nobody reads this, and it is no failure of ours.
@@ -61,17 +66,15 @@ export function createHttpApp(
 
 /** Base64 makes three bytes four. */
 function bodyLimit(route: Route, { settings }: HttpDependencies): number {
+  if (route.rawBody) return route.rawBody.maxBytes
   return settings.maxBodyBytes + (route.attachments ? Math.ceil(settings.maxAttachmentBytes / 3) * 4 : 0)
 }
 
-function refuseOtherMethods(app: Hono<HttpEnv>, routes: readonly Route[]): void {
-  const byPath = Map.groupBy(routes, (route) => route.path)
-  for (const [path, known] of byPath) {
-    const allow = known.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
-    app.all(path, (context) =>
-      errorReply('method_not_allowed', `${context.req.method} is not possible here; ${allow} is.`, {
-        headers: { allow },
-      }),
-    )
-  }
+function refuseOtherMethods(app: Hono<HttpEnv>, path: string, known: readonly Route[]): void {
+  const allow = known.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
+  app.all(path, (context) =>
+    errorReply('method_not_allowed', `${context.req.method} is not possible here; ${allow} is.`, {
+      headers: { allow },
+    }),
+  )
 }

@@ -1,9 +1,14 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Context } from 'hono'
 import type { Conversations } from '../../agent/conversations.ts'
+import type { Learning } from '../../agent/learning.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { CostPeriod, CostReport } from '../../cost/report.ts'
+import type { MemoryCounts } from '../../memory/count-memories.ts'
+import type { FamiliarMemory } from '../../memory/familiar-memory.ts'
+import type { MemoryExport } from '../../memory/transfer/export-memories.ts'
+import type { ImportOutcome, MemoryImport } from '../../memory/transfer/import-memories.ts'
 import type { MonitorState } from '../../monitor/monitor.ts'
 import type { AccessTokens, Bearer } from '../../policy/access-tokens.ts'
 import type { RateLimiter } from '../../policy/rate-limiter.ts'
@@ -27,9 +32,28 @@ export interface HttpSettings {
   maxAttachmentBytes: number
   /** Event streams open at once. */
   maxStreams?: number
+  /** A file of memories that is brought in. */
+  maxImportBytes?: number
 }
 
-export interface HttpDependencies {
+/** Memory, and what belongs to it but is not asked of it: learning, transfer, figures. */
+export interface HttpMemory {
+  memory: FamiliarMemory
+  learning: Pick<Learning, 'consolidate' | 'consolidateFiles' | 'status'>
+  /** Watches the folders that the user has indexed now. To be called when they have changed; returns at once. */
+  followFiles(userId: string): void
+  countMemories(userId: string): Promise<MemoryCounts>
+  /** The size of the database. */
+  databaseBytes(): Promise<number>
+  exportMemories(request: MemoryExport): AsyncGenerator<string>
+  importMemories(request: MemoryImport): Promise<ImportOutcome>
+  /** Where a body waits that takes longer to work through than it may take to arrive. */
+  spoolDirectory: string
+  /** Days are days there. */
+  timeZone: string
+}
+
+export interface HttpDependencies extends HttpMemory {
   conversations: Conversations
   tokens: Pick<AccessTokens, 'verify'>
   limiter: RateLimiter

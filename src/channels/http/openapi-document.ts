@@ -1,13 +1,23 @@
 import { z } from 'zod'
 import * as api from '../../protocol/api.ts'
+import * as factApi from '../../protocol/fact-api.ts'
+import * as memoryApi from '../../protocol/memory-api.ts'
+import * as memoryUpkeepApi from '../../protocol/memory-upkeep-api.ts'
 import type { Route } from './route.ts'
 
 type Schema = z.ZodType
 
+const parts: readonly [string, unknown][] = [
+  ...Object.entries(api),
+  ...Object.entries(factApi),
+  ...Object.entries(memoryApi),
+  ...Object.entries(memoryUpkeepApi),
+]
+
 /** The description of the API, out of the same schemas that check it. Costly, so it is made when someone asks. */
 export function openApiDocument(routes: readonly Route[], info: { title: string; version: string }): object {
   const names = z.registry<{ id: string }>()
-  for (const [name, value] of Object.entries(api)) {
+  for (const [name, value] of parts) {
     if (value instanceof z.ZodType && !name.endsWith('QuerySchema')) names.add(value, { id: componentName(name) })
   }
   const requests = schemasOf(names, 'input')
@@ -33,10 +43,11 @@ export function openApiDocument(routes: readonly Route[], info: { title: string;
 }
 
 function operation(route: Route, reference: (schema: Schema) => object): object {
-  const { status, schema, events } = route.reply
+  const { status, schema, events, mediaTypes = [] } = route.reply
   const content = {
     ...(schema && { 'application/json': { schema: reference(schema) } }),
-    ...(events && { 'text/event-stream': { schema: { type: 'string' } } }),
+    ...(events && { 'text/event-stream': textContent }),
+    ...textOf(mediaTypes),
   }
   const error = {
     description: 'What went wrong',
@@ -49,8 +60,15 @@ function operation(route: Route, reference: (schema: Schema) => object): object 
     ...(route.body && {
       requestBody: { required: true, content: { 'application/json': { schema: reference(route.body) } } },
     }),
+    ...(route.rawBody && { requestBody: { required: true, content: textOf(route.rawBody.mediaTypes) } }),
     responses: { [status]: { description: 'Done', content }, default: error },
   }
+}
+
+const textContent = { schema: { type: 'string' } }
+
+function textOf(mediaTypes: readonly string[]): Record<string, object> {
+  return Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, textContent]))
 }
 
 function pathParameters(path: string): object[] {

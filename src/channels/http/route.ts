@@ -8,7 +8,7 @@ import { readLimitedText } from './guards/body-size-guard.ts'
 import { hasBody } from './guards/content-type-guard.ts'
 import type { HttpContext } from './http-dependencies.ts'
 
-/** What a handler is given: checked, and nothing else of the request is to be read by it but headers. */
+/** What a handler is given: checked, and nothing else of the request is to be read by it but headers and a raw body. */
 interface RouteRequest<Body = unknown, Query = unknown> {
   context: HttpContext
   body: Body
@@ -17,7 +17,7 @@ interface RouteRequest<Body = unknown, Query = unknown> {
 
 /** One line of the API: enough to answer it, to describe it and to test it. */
 export interface Route<Body = unknown, Query = unknown> {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   summary: string
   /** `optional`: answers without a token too, with less. */
@@ -29,8 +29,10 @@ export interface Route<Body = unknown, Query = unknown> {
   query?: z.ZodType<Query>
   /** Files may come in the body, which may be larger for it. */
   attachments?: boolean
-  /** What comes back when all is well; `events` is a stream. */
-  reply: { status: 200 | 201 | 202; schema?: z.ZodType; events?: boolean }
+  /** In place of a body of JSON: one of these types, which the handler reads itself, and of this size at most. */
+  rawBody?: { mediaTypes: readonly string[]; maxBytes: number }
+  /** What comes back when all is well; `events` is a stream, `mediaTypes` are those of an answer that is no JSON. */
+  reply: { status: 200 | 201 | 202; schema?: z.ZodType; events?: boolean; mediaTypes?: readonly string[] }
   handle(request: RouteRequest<Body, Query>): Promise<Response> | Response
 }
 
@@ -47,6 +49,7 @@ export async function answer(route: Route, context: HttpContext, maxBodyBytes: n
 }
 
 async function readBody(route: Route, context: HttpContext, maxBodyBytes: number): Promise<unknown> {
+  if (route.rawBody) return undefined
   if (!hasBody(context)) return route.body && checked(route.body, {}, 'body')
   if (!route.body) throw new FamiliarError('bad_request', 'This route takes no body')
   const parsed = parseAnyJson(await readLimitedText(context, maxBodyBytes))

@@ -13,14 +13,17 @@ export function bodySizeGuard(maxBytes: number): MiddlewareHandler<HttpEnv> {
 /** The body as text. A body that does not say how long it is is counted while it comes. */
 export async function readLimitedText(context: HttpContext, maxBytes: number): Promise<string> {
   if (context.req.header('content-length') !== undefined) return context.req.raw.text()
-  const chunks: Uint8Array[] = []
+  return Buffer.concat(await Array.fromAsync(limitedBody(context, maxBytes))).toString('utf8')
+}
+
+/** The body as it comes, and no more of it than is allowed. */
+export async function* limitedBody(context: HttpContext, maxBytes: number): AsyncGenerator<Uint8Array> {
   let bytes = 0
   for await (const chunk of context.req.raw.body ?? []) {
     bytes += chunk.byteLength
     if (bytes > maxBytes) throw tooLarge(maxBytes)
-    chunks.push(chunk)
+    yield chunk
   }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 function tooLarge(maxBytes: number): FamiliarError {

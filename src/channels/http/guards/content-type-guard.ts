@@ -2,15 +2,18 @@ import type { MiddlewareHandler } from 'hono'
 import { errorReply } from '../error-reply.ts'
 import type { HttpContext, HttpEnv } from '../http-dependencies.ts'
 
-const jsonType = /^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i
+const jsonTypes = ['application/json']
+const charset = /\s*;\s*charset=utf-8\s*$/i
 
-/** A form of a foreign page can post text, but never as JSON without asking first. */
-export function contentTypeGuard(): MiddlewareHandler<HttpEnv> {
+/** A form of a foreign page can post text, but never as JSON (or as any other of our types) without asking first. */
+export function contentTypeGuard(mediaTypes: readonly string[] = jsonTypes): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
-    if (!hasBody(context) || jsonType.test(context.req.header('content-type') ?? '')) return next()
+    const given = (context.req.header('content-type') ?? '').replace(charset, '').trim().toLowerCase()
+    if (!hasBody(context) || mediaTypes.includes(given)) return next()
+    const what = mediaTypes === jsonTypes ? 'A body must be JSON' : 'The body must be of another type'
     return errorReply(
       'unsupported_media_type',
-      'A body must be JSON, with the header "Content-Type: application/json".',
+      `${what}, with the header "Content-Type: ${mediaTypes.join('" or "')}".`,
     )
   }
 }

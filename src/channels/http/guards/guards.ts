@@ -31,7 +31,7 @@ export function routeGuards(
 ): MiddlewareHandler<HttpEnv>[] {
   return [
     ...(guards.has('scope') ? [scopeGuard(route.scope)] : []),
-    ...(guards.has('content_type') ? [contentTypeGuard()] : []),
+    ...(guards.has('content_type') ? [contentTypeGuard(route.rawBody?.mediaTypes)] : []),
     ...(guards.has('body_size') ? [bodySizeGuard(maxBodyBytes)] : []),
   ]
 }

@@ -18,6 +18,7 @@ import { lastUserMessage } from '../plain-chat.ts'
 import { defineRoute, type Route } from '../route.ts'
 import type { StreamReply } from '../stream-reply.ts'
 import { cursorBefore, eventsOfTurn } from '../turn-events.ts'
+import { wantsEvents } from '../wants-events.ts'
 
 /** Ways to say something: wait for the answer, watch it come, or leave it. */
 export function createChatRoutes(dependencies: HttpDependencies, streamReply: StreamReply): Route[] {
@@ -110,10 +111,6 @@ const plainEvents: ReadonlySet<string> = new Set(['tool_start', 'tool_progress',
 
 function idsOf(receipt: Receipt): { message_id: string; session_id: string } {
   return { message_id: receipt.messageId, session_id: receipt.sessionId }
-}
-
-function wantsEvents(context: HttpContext): boolean {
-  return context.req.header('accept')?.includes('text/event-stream') ?? false
 }
 
 function wantsJson(context: HttpContext): boolean {

@@ -1,0 +1,123 @@
+import type { CorrectionOutcome } from '../../../../memory/corrections.ts'
+import type { Fact } from '../../../../memory/facts.ts'
+import type { Memory } from '../../../../memory/memory.ts'
+import { FamiliarError } from '../../../../protocol/error.ts'
+import {
+  type EditedMemoryReply,
+  editedMemoryReplySchema,
+  type ForgottenMemoryReply,
+  forgottenMemoryReplySchema,
+  type MemoryDetailReply,
+  memoryDetailReplySchema,
+  memoryEditRequestSchema,
+} from '../../../../protocol/memory-api.ts'
+import { callerOf } from '../../guards/token-guard.ts'
+import type { HttpContext, HttpDependencies } from '../../http-dependencies.ts'
+import { jsonReply } from '../../json-reply.ts'
+import { defineRoute, type Route } from '../../route.ts'
+import {
+  changeReply,
+  commitmentReply,
+  edgeReply,
+  episodeReply,
+  factReply,
+  memoryReplies,
+  oneMemoryReply,
+} from './memory-reply.ts'
+
+const path = '/api/v1/memories/:id'
+const mostEdges = 100
+const mostChanges = 500
+
+/** One memory, whatever its kind. */
+export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
+  const { memories, facts, episodes, commitments, graph, corrections } = dependencies.memory
+
+  async function detailsOf(memory: Memory): Promise<MemoryDetailReply> {
+    const { id, userId, kind } = memory
+    const fact = kind === 'fact' ? await facts.get(userId, id) : undefined
+    const episode = kind === 'episode' ? await episodes.get(userId, id) : undefined
+    const commitment = kind === 'commitment' ? await commitments.get(userId, id) : undefined
+    const edges = await graph.edges(userId, { ids: [id], limit: mostEdges })
+    const changes = await corrections.changes(userId, mostChanges)
+    return {
+      memory: await oneMemoryReply(dependencies, memory),
+      fact: fact ? factReply(fact) : null,
+      episode: episode ? episodeReply(episode) : null,
+      commitment: commitment ? commitmentReply(commitment) : null,
+      edges: edges.map(edgeReply),
+      history: {
+        facts: fact ? (await valuesOf(fact)).map(factReply) : [],
+        changes: changes.filter((change) => change.memoryId === id).map(changeReply),
+      },
+    }
+  }
+
+  function valuesOf({ userId, entity, attribute }: Fact): Promise<Fact[]> {
+    return facts.find({ userId, entity, attribute, history: true, limit: 100 })
+  }
+
+  return [
+    defineRoute({
+      method: 'GET',
+      path,
+      summary: 'One memory with all that belongs to it: where it came from, its edges, what it was before.',
+      auth: 'token',
+      scope: 'read',
+      reply: { status: 200, schema: memoryDetailReplySchema },
+      async handle({ context }) {
+        const memory = await memories.get(callerOf(context).userId, idOf(context))
+        if (!memory) throw noMemory(context)
+        return jsonReply(await detailsOf(memory))
+      },
+    }),
+    defineRoute({
+      method: 'PATCH',
+      path,
+      summary: 'Change a memory. What it was before can be brought back for 30 days.',
+      auth: 'token',
+      scope: 'owner',
+      body: memoryEditRequestSchema,
+      reply: { status: 200, schema: editedMemoryReplySchema },
+      async handle({ context, body }) {
+        const outcome = await corrections.edit(callerOf(context).userId, idOf(context), body, 'user')
+        const { changeId, memory } = done(outcome, context)
+        const reply: EditedMemoryReply = { change_id: changeId, memory: await oneMemoryReply(dependencies, memory) }
+        return jsonReply(reply)
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path,
+      summary: 'Forget a memory, by id or exact title, with what merely repeats it. Can be undone for 30 days.',
+      auth: 'token',
+      scope: 'owner',
+      reply: { status: 200, schema: forgottenMemoryReplySchema },
+      async handle({ context }) {
+        const { userId } = callerOf(context)
+        const outcome = await corrections.forget(userId, idOf(context), 'user')
+        const { changeId, memory, alsoForgotten } = done(outcome, context)
+        const reply: ForgottenMemoryReply = {
+          change_id: changeId,
+          memory: await oneMemoryReply(dependencies, memory),
+          also_forgotten: await memoryReplies(dependencies, userId, alsoForgotten),
+        }
+        return jsonReply(reply)
+      },
+    }),
+  ]
+}
+
+/** The user may change everything of theirs: the one other outcome is that there is no such memory. */
+function done(outcome: CorrectionOutcome, context: HttpContext): Extract<CorrectionOutcome, { ok: true }> {
+  if (outcome.ok) return outcome
+  throw noMemory(context)
+}
+
+function idOf(context: HttpContext): string {
+  return context.req.param('id') ?? ''
+}
+
+function noMemory(context: HttpContext): FamiliarError {
+  return new FamiliarError('not_found', `There is no memory ${JSON.stringify(idOf(context).slice(0, 200))}`)
+}
