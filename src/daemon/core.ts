@@ -1,6 +1,8 @@
+import { createAskModel } from '../agent/ask-model.ts'
 import { createCompaction } from '../agent/compaction.ts'
 import type { Conversations } from '../agent/conversations.ts'
 import { createConversations } from '../agent/create-conversations.ts'
+import { createLearning, type Learning } from '../agent/learning.ts'
 import { createLiveResponses } from '../agent/live-responses.ts'
 import type { OnStep } from '../agent/step.ts'
 import { createTurns } from '../agent/turns.ts'
@@ -10,9 +12,16 @@ import type { Logger } from '../base/logger.ts'
 import { createTextFileCache } from '../base/text-file.ts'
 import { createWakeups } from '../base/wakeups.ts'
 import { createContext } from '../context/context.ts'
+import { createRecallForTurn } from '../context/recall-for-turn.ts'
 import { createLedger } from '../cost/ledger.ts'
 import { toNanousd } from '../cost/money.ts'
-import { createNotes, type Notes } from '../memory/notes.ts'
+import type { FamiliarMemory } from '../memory/familiar-memory.ts'
+import { readWorkspaceFiles } from '../memory/files/read-workspace-files.ts'
+import { createFileConsolidation } from '../memory/learning/consolidate-file.ts'
+import { createConsolidation } from '../memory/learning/consolidation.ts'
+import { createExtraction } from '../memory/learning/extraction.ts'
+import { createConversationIndex } from '../memory/learning/index-conversation.ts'
+import { createProceduralMemory } from '../memory/procedural.ts'
 import type { Models } from '../models/models.ts'
 import { createMonitor, type Monitor, type MonitorState } from '../monitor/monitor.ts'
 import { FamiliarError } from '../protocol/error.ts'
@@ -29,20 +38,26 @@ import { createToolRegistry } from '../tools/registry.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Config } from './config/config.ts'
 import { describeStatus } from './describe-status.ts'
+import { openMemory } from './memory.ts'
 import { openHistory } from './open-history.ts'
 
 export interface Core {
   conversations: Conversations
   monitor: Monitor
   media: MediaStore
-  notes: Notes
+  memory: FamiliarMemory
+  learning: Learning
+  /** Watches the folders that the user has indexed. Returns at once. */
+  followFiles(userId: string): void
+  /** Takes up what an earlier run left: the learning, the embedding, the files. After `conversations.recover`. */
+  recover(userIds: readonly string[]): Promise<void>
+  /** After `conversations.close`, before the database closes. */
+  close(): Promise<void>
 }
-
-const recalledNotes = 8
 
 /**
  * Everything between the ways in and the database, wired. Owns nothing outside: whoever opened the database and made
- * the models closes them, after `conversations.close` and `monitor.close`.
+ * the models closes them, after `close`.
  */
 export function createCore(dependencies: {
   database: Database
@@ -76,7 +91,29 @@ export function createCore(dependencies: {
   const ledger = createLedger({ database, clock, ids, caps: () => capsOf(config()) })
   const monitor = createMonitor({ clock, publish: dependencies.publishMonitor })
   const media = createMediaStore({ database, directory: dependencies.mediaDirectory, clock })
-  const notes = createNotes({ database, clock, ids })
+  const askModel = createAskModel({ database, ledger, models, clock, random })
+  const opened = openMemory({
+    ...dependencies,
+    askModel,
+    onSessionsChanged: (sessionIds) => sessionIds.forEach(openSessions.forget),
+  })
+  const { memory } = opened
+  const learnt = { ...memory, database, askModel, clock, logger, timeZone, agentName: () => config().agent.name }
+  const learning = createLearning({
+    database,
+    log,
+    models,
+    index: createConversationIndex(learnt),
+    extraction: createExtraction(learnt),
+    consolidation: createConsolidation(learnt),
+    consolidateFile: createFileConsolidation(learnt),
+    readFiles: (userId) => readWorkspaceFiles(memory.files, userId),
+    clock,
+    logger,
+    isIndexing: () => config().memory.conversations,
+    isExtracting: () => config().memory.extraction,
+  })
+  const recallForTurn = createRecallForTurn({ memory, clock, timeZone })
   const live = createLiveResponses(log.wake)
   const context = createContext({
     workspace: dependencies.workspace,
@@ -88,7 +125,8 @@ export function createCore(dependencies: {
   const tools = createToolRegistry(
     [
       ...createBuiltinTools({
-        notes,
+        ...memory,
+        clock,
         timeZone,
         describeStatus: (call) => describeStatus({ database, models, clock, startedAt }, call),
         openHistory: (range) => openHistory({ log, sessions }, range),
@@ -97,7 +135,8 @@ export function createCore(dependencies: {
     ],
     () => config().tools.enabled,
   )
-  tools.add(createFindTools({ registry: tools }))
+  const procedural = createProceduralMemory({ database, clock })
+  tools.add(createFindTools({ registry: tools, weights: procedural.weights }))
 
   const turns = createTurns({
     database,
@@ -110,9 +149,12 @@ export function createCore(dependencies: {
     tools,
     context,
     live,
-    async recall({ userId, text }) {
-      const found = await notes.recall({ userId, query: text, limit: recalledNotes })
-      return found.map(({ note }) => ({ id: note.id, text: note.content, at: note.createdAt }))
+    procedural,
+    async recall({ userId, sessionId, text }) {
+      if (config().memory.decay === 'cycles') await memory.memories.nextCycle(userId)
+      const { entries } = await openSessions.projection(sessionId)
+      const turnsInSight = new Set(entries.map((entry) => entry.turnId))
+      return await recallForTurn({ userId, text, turnsInSight })
     },
     loadMedia: media.load,
     clock,
@@ -132,6 +174,7 @@ export function createCore(dependencies: {
     random,
     logger,
     settings: () => config().compaction,
+    beforeSwap: learning.beforeSwap,
     onStep,
   })
   const conversations: Conversations = createConversations({
@@ -154,9 +197,26 @@ export function createCore(dependencies: {
       maxMessageCharacters: 200_000,
       tierOf: (source) => config().agent.context.sources[source] ?? 'full',
     },
+    learning,
     onStep,
   })
-  return { conversations, monitor, media, notes }
+  return {
+    conversations,
+    monitor,
+    media,
+    memory,
+    learning,
+    followFiles: (userId) => void opened.files.follow(userId),
+    async recover(userIds) {
+      await learning.recover()
+      opened.begin(userIds)
+    },
+    async close() {
+      await learning.close()
+      await opened.close()
+      await monitor.close()
+    },
+  }
 }
 
 function refuseOverload({ sessions }: Config, conversations: Conversations, sessionId: string): void {

@@ -24,6 +24,7 @@ import { writeDaemonInfo } from './daemon-info.ts'
 import { acquireDaemonLock } from './daemon-lock.ts'
 import { openHome } from './home.ts'
 import type { HomePaths } from './home-paths.ts'
+import { httpMemory } from './http-memory.ts'
 import { createModelSet } from './model-set.ts'
 
 const packageInfo = createRequire(import.meta.url)('../../package.json') as { version: string }
@@ -122,6 +123,7 @@ async function assemble(
   let { config } = loaded
   const redactor = createRedactor()
   if (config.token) redactor.add(config.token)
+  if (config.memory.embedding.apiKey) redactor.add(config.memory.embedding.apiKey)
   const logger = openLogger({
     level: config.log.level,
     clock,
@@ -148,6 +150,7 @@ async function assemble(
   const credentialHash = sha256(credential)
   for (const secret of [credential, newToken]) if (secret) redactor.add(secret)
 
+  const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const core = createCore({
     database,
     models,
@@ -159,12 +162,12 @@ async function assemble(
     ids,
     random: Math.random,
     logger,
-    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    timeZone,
     ...(options.extraTools && { extraTools: options.extraTools }),
     ...(onStep && { onStep }),
   })
   const { conversations } = core
-  closers.push(core.monitor.close)
+  closers.push(core.close)
 
   function reportMonitor(cause: unknown): void {
     logger.warn('monitor.json was not written', { error: cause instanceof Error ? cause.message : String(cause) })
@@ -190,6 +193,7 @@ async function assemble(
       requestsPerMinute: config.http.rateLimitPerMinute,
       failuresPerMinute: config.http.failedLoginsPerMinute,
     }),
+    ...httpMemory({ ...core, database, databasePath: paths.database, spoolDirectory: paths.run, clock, timeZone }),
     media: core.media,
     costReport: (userId, period) => reportCost(database, { userId, period, now: clock.now() }),
     monitor: core.monitor.current,
@@ -210,6 +214,7 @@ async function assemble(
   await writeDaemonInfo(home, { url: server.url, credential })
   const recovered = options.recover === false ? { resumedTurns: 0, queuedMessages: 0 } : await conversations.recover()
   recovery.resolve()
+  if (options.recover !== false) await core.recover([owner.id])
   logger.info('ready', { url: server.url, model: models.route('primary')[0]?.info.id, ...recovered })
 
   let closing: Promise<void> | undefined

@@ -45,6 +45,11 @@ primary = "plain/main"
 [routes.sources]
 ${thinkingSource} = "thinking/main"
 
+# Recalled, an errand would be told to the model again, and it would run it again. Learning has crash tests of its own.
+[memory]
+conversations = false
+extraction = false
+
 [budget]
 per_message_usd = 10000.0
 per_day_usd = 100000.0

@@ -158,6 +158,7 @@ function scrubbedEnvironment({ home, env }: CommandOptions): Record<string, stri
     NODE_COMPILE_CACHE: join(tmpdir(), 'familiar-test-compile-cache'),
     FAMILIAR_HOME: home,
     FAMILIAR_MODEL: 'offline/offline',
+    FAMILIAR_EMBEDDING: 'off',
     FAMILIAR_PORT: '0',
     ...env,
   }

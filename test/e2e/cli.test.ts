@@ -10,7 +10,7 @@ it('CLI-1 remembers, ends, and recalls in the next process with a citation', asy
   expect(told).toMatchObject({ code: 0, stderr: '' })
   const answer = chatReplySchema.parse(await familiarJson(['send', '-m', 'What am I allergic to?'], { home }))
   expect(answer.reply).toMatch(/shellfish/)
-  expect(answer.reply).toMatch(/\[memory:\w+\]/)
+  expect(answer.reply).toMatch(/\[memory:[\w-]+\]/)
   expect(answer.outcome).toBe('completed')
   expect(answer.session_id).toBe(chatReplySchema.parse(JSON.parse(told.stdout)).session_id)
   const plain = await familiar(['send', '-m', 'What am I allergic to?'], { home })
