@@ -3,6 +3,7 @@ import { countWords } from '../memory/best-passage.ts'
 import type { Commitment } from '../memory/commitments.ts'
 import { contentWords } from '../memory/content-words.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
+import type { RecalledMemory as RecallResult } from '../memory/recall/recall.ts'
 import { showMemories } from '../tools/builtin/render-memories.ts'
 import { showCommitment } from '../tools/builtin/show-commitment.ts'
 import type { RecalledMemory } from './recalled-lines.ts'
@@ -11,6 +12,8 @@ const mostRecalled = 12
 const mostDue = 5
 /** What fits far worse than the best only costs tokens. */
 const leastShare = 0.5
+/** Nearer than unrelated sentences are to each other: those stay below 0.55. */
+const leastCosine = 0.56
 const mostOpen = 50
 const soonMs = 7 * 24 * 60 * 60_000
 
@@ -34,9 +37,8 @@ export function createRecallForTurn(needs: {
     const recalled = await recall.recall({ userId, text, limit: 3 * mostRecalled })
     const least = leastShare * (recalled[0]?.score ?? 0)
     const found = recalled
-      .filter(
-        ({ memory, score }) => score >= least && !(memory.kind === 'chunk' && turnsInSight.has(memory.turnId ?? '')),
-      )
+      .filter((one) => isTelling(one) && one.score >= least)
+      .filter(({ memory }) => !(memory.kind === 'chunk' && turnsInSight.has(memory.turnId ?? '')))
       .slice(0, mostRecalled)
       .map(({ memory }) => memory)
     const due = await commitmentsFor(userId, text, new Set(found.map(({ id }) => id)))
@@ -60,4 +62,10 @@ export function createRecallForTurn(needs: {
       .toSorted((a, b) => (a.deadline ?? Number.POSITIVE_INFINITY) - (b.deadline ?? Number.POSITIVE_INFINITY))
       .slice(0, mostDue)
   }
+}
+
+/** Nobody asked: a word in common, a promise or a clear likeness of meaning has to speak for it. */
+function isTelling({ explain: { signals, cosine } }: RecallResult): boolean {
+  const voices = signals.filter(({ added }) => added > 0).map(({ name }) => name)
+  return (cosine ?? 0) >= leastCosine || voices.some((name) => name === 'words' || name === 'graph' || name === 'dates')
 }

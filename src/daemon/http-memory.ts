@@ -28,7 +28,7 @@ export function httpMemory(options: {
     spoolDirectory,
     timeZone,
     countMemories: (userId) => countMemories({ database, clock }, userId),
-    databaseBytes: async () => (await stat(databasePath)).size,
+    databaseBytes: async () => (await bytesOf(databasePath)) + (await bytesOf(`${databasePath}-wal`)),
     exportMemories: (request) => exportMemories({ database, memories, folders }, request),
     importMemories: (request) => importMemories({ database, memories, clock, addFolder: files.addRoot }, request),
   }
@@ -38,4 +38,8 @@ export function httpMemory(options: {
     const roots = await files.roots(userId)
     return roots.filter((root) => !root.isWorkspace).map((root) => root.path)
   }
+}
+
+async function bytesOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => undefined))?.size ?? 0
 }

@@ -36,7 +36,7 @@ function recallByWords(): Recall & { asked: string[] } {
       return found.map((item, index) => ({
         memory: item,
         score: matches[index]?.score ?? 0,
-        explain: { signals: [], strength: 1 },
+        explain: { signals: [], cosine: null, strength: 1 },
       }))
     },
   }

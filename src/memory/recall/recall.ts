@@ -41,6 +41,8 @@ export interface RecalledMemory {
   explain: {
     /** The largest first; what added nothing is left out. */
     signals: readonly RecallSignal[]
+    /** How near it is in meaning, -1 to 1, where it is among the nearest. */
+    cosine: number | null
     /** What the memory's priority has faded to. */
     strength: number
   }
@@ -131,7 +133,11 @@ function rank(scene: Scene, limit: number): RecalledMemory[] {
     .map(({ candidate, index, score }) => ({
       memory: candidate.memory,
       score,
-      explain: { signals: explain(lists, index, candidate), strength: strengthOf(candidate.memory, decay) },
+      explain: {
+        signals: explain(lists, index, candidate),
+        cosine: candidate.cosine ?? null,
+        strength: strengthOf(candidate.memory, decay),
+      },
     }))
 }
 

@@ -78,10 +78,15 @@ const habits = [
   ...['have a', 'have an', 'have two', 'have three', 'have no', 'own', 'drive', 'speak', 'play', 'usually', 'always'],
   ...["don't eat", 'do not eat', "don't drink", 'do not drink', 'never eat', 'never drink'],
 ]
+// What one did is told, not asked for.
+const deeds =
+  'decided agreed chose bought sold met visited started finished booked ordered paid lent borrowed promised planted adopted learned learnt moved changed quit joined went got won lost found saw read made'.split(
+    ' ',
+  )
 const felt = ['i', 'i really', 'i also'].flatMap((who) => feelings.map((feeling) => `${who} ${feeling}`))
 const stated = [
   ...['i am', "i'm", 'i was', 'i am also', "i'm also"].flatMap((who) => traits.map((trait) => `${who} ${trait}`)),
-  ...['i', 'we'].flatMap((who) => habits.map((habit) => `${who} ${habit}`)),
+  ...['i', 'we'].flatMap((who) => [...habits, ...deeds].map((habit) => `${who} ${habit}`)),
   'call me',
 ]
 // "I love it" tells nothing that would be understood later.

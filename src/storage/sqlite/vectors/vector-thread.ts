@@ -71,7 +71,9 @@ export function startVectorThread(data: VectorWorkerData, onEnd: () => void): Ve
       }
       waiting.set(id, asked)
       worker.ref()
-      worker.postMessage({ id, question } satisfies VectorRequest)
+      // A copy of the vector: one that is part of a larger buffer would take all of that along.
+      const copy = { ...question, vector: question.vector.slice() }
+      worker.postMessage({ id, question: copy } satisfies VectorRequest)
       signal?.addEventListener('abort', onAbort, { once: true })
       try {
         return await asked.promise

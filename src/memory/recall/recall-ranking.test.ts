@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { openRecallStore, type RecallStore } from '../../../test/support/recall-store.ts'
+import type { VectorMatch } from '../../storage/vector-search.ts'
+import type { NewMemory } from '../memories.ts'
+
+const day = 24 * 60 * 60 * 1_000
+let store: RecallStore
+afterEach(() => store.close())
+
+async function open(options: Parameters<typeof openRecallStore>[0] = {}): Promise<void> {
+  store = await openRecallStore(options)
+}
+
+/** The same passage twice, but for what is said of each; the second comes last into the store. */
+async function addPair(first: Partial<NewMemory>, second: Partial<NewMemory>): Promise<string[]> {
+  const one = await store.note('The bike is red', { kind: 'chunk', ...first })
+  const other = await store.note('The bike is red', { kind: 'chunk', ...second })
+  return [one.id, other.id]
+}
+
+async function askIds(text: string): Promise<string[]> {
+  return (await store.recall({ userId: 'max', text, limit: 10 })).map(({ memory }) => memory.id)
+}
+
+const longAgo = Date.UTC(2026, 0, 1)
+const weaker = { at: longAgo }
+const betterThanWeaker: [string, string, Partial<NewMemory>, Partial<NewMemory>][] = [
+  ['newer', 'bike', { at: longAgo + 60 * day }, weaker],
+  ['of higher priority', 'bike', { at: longAgo, priority: 0.9 }, { at: longAgo, priority: 0.3 }],
+  ['with a tag that is asked for', 'bike', { at: longAgo, tags: ['bike'] }, weaker],
+  ['written down on purpose', 'bike', { at: longAgo, kind: 'note' }, weaker],
+  ['told by whom the question names', "Anna's bike", { at: longAgo, speaker: 'Anna' }, { at: longAgo, speaker: 'Bo' }],
+  ['said by the user', 'bike', { at: longAgo, speaker: 'user' }, { at: longAgo, speaker: 'assistant' }],
+  ['told in those days', 'bike in January', weaker, { at: longAgo + 120 * day }],
+  ['about those days', 'bike on 3 May 2026', { at: longAgo, content: 'Bike of 3 May 2026' }, weaker],
+  ['whole', 'bike', weaker, { at: longAgo, passages: 4 }],
+  ['no question', 'bike', weaker, { at: longAgo, content: 'The bike is red?' }],
+  [
+    'with a number',
+    'how many bikes',
+    { at: longAgo, content: 'My bikes are 3' },
+    { at: longAgo, content: 'My bikes are many' },
+  ],
+  [
+    'about the user',
+    'bike',
+    { at: longAgo, content: 'I ride it: the bike' },
+    { at: longAgo, content: 'Bo rides it: the bike' },
+  ],
+]
+
+describe('what raises a memory', () => {
+  it.each(betterThanWeaker)('MEM-3 puts first what is %s', async (_what, question, better, worse) => {
+    await open()
+    const [one, other] = await addPair(better, worse)
+    expect(await askIds(question)).toEqual([one, other])
+    // Not because it came first into the store.
+    const [worseTwin, betterTwin] = await addPair(worse, better)
+    const order = await askIds(question)
+    expect(order.indexOf(betterTwin ?? '')).toBeLessThan(order.indexOf(worseTwin ?? ''))
+  })
+
+  it('MEM-3 puts the one that came last first among equals, every time', async () => {
+    await open()
+    for (let time = 0; time < 20; time += 1) await store.note('The bike is red', { kind: 'chunk', at: longAgo })
+    const order = await store.recall({ userId: 'max', text: 'bike', limit: 20 })
+    const numbers = order.map(({ memory }) => memory.number)
+    expect(numbers).toEqual(numbers.toSorted((a, b) => b - a))
+    for (let time = 0; time < 3; time += 1)
+      expect(await store.recall({ userId: 'max', text: 'bike', limit: 20 })).toEqual(order)
+  })
+
+  it('MEM-2 use raises a memory', async () => {
+    await open()
+    const [used = '', unused = ''] = await addPair(weaker, weaker)
+    expect(await askIds('bike')).toEqual([unused, used])
+    await store.memories.used('max', [used])
+    expect(await askIds('bike')).toEqual([used, unused])
+  })
+})
+
+describe('recall by meaning', () => {
+  let matches: VectorMatch[] | undefined
+
+  it('MEM-3 finds what shares no word with the question, the nearest first', async () => {
+    await open({ findByMeaning: async () => matches })
+    const shellfish = await store.note('I cannot eat shellfish')
+    const bike = await store.note('The bike is red')
+    const lunch = await store.note('Lunch is at noon')
+    matches = [
+      { number: shellfish.number, score: 0.82 },
+      { number: lunch.number, score: 0.6 },
+      { number: bike.number, score: 0.41 },
+    ]
+    const found = await store.recall({ userId: 'max', text: 'prawns?', limit: 10 })
+    // A vector always has a nearest one: what is too far is no answer.
+    expect(found.map(({ memory }) => memory.id)).toEqual([shellfish.id, lunch.id])
+    const [best] = found
+    expect(best?.explain.signals.find(({ name }) => name === 'meaning')).toMatchObject({ rank: 1, value: 1 })
+  })
+
+  it('MEM-3 puts first what both words and meaning find', async () => {
+    await open({ findByMeaning: async () => matches })
+    const both = await store.note('Shrimp makes my throat swell')
+    const byWord = await store.note('The shrimp boat left the harbour')
+    const byMeaning = await store.note('Prawns make me ill')
+    matches = [both, byMeaning, byWord].map(({ number }, index) => ({ number, score: 0.8 - index * 0.1 }))
+    expect(await askIds('can I have shrimp')).toEqual([both.id, byWord.id, byMeaning.id])
+  })
+
+  it('MEM-3 goes by words where there is no embedding', async () => {
+    await open({ findByMeaning: async () => undefined })
+    await store.note('The shrimp boat left the harbour')
+    expect(await store.ask('shrimp')).toEqual(['The shrimp boat left the harbour'])
+  })
+
+  it('MEM-3 ends with the reason of whoever stops it', async () => {
+    const stop = new AbortController()
+    await open({
+      findByMeaning: ({ signal }) =>
+        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+    })
+    const found = store.recall({ userId: 'max', text: 'bike', limit: 5, signal: stop.signal })
+    setImmediate(() => stop.abort(new Error('the user left')))
+    await expect(found).rejects.toThrow('the user left')
+  })
+})
+
+describe('recall as memories fade', () => {
+  const contents = ['The parcel comes at noon, says the bike shop', 'The bike was a present']
+
+  async function fill(): Promise<void> {
+    await store.note('The parcel comes at noon, says the bike shop', { tier: 'short_term' })
+    await store.note('The bike was a present', { tier: 'long_term' })
+  }
+
+  it('MEM-2 leaves out what was short-lived, and finds what lasts a year later', async () => {
+    await open()
+    await fill()
+    expect((await store.ask('bike')).toSorted()).toEqual(contents.toSorted())
+    await store.clock.advance(365 * day)
+    expect(await store.ask('bike')).toEqual(['The bike was a present'])
+    const [found] = await store.recall({ userId: 'max', text: 'bike', limit: 1 })
+    expect(found?.explain.strength).toBeCloseTo(0.8 * 2 ** (-365 / 180), 6)
+  })
+
+  it('MEM-2 counts cycles where that is the policy, and not time', async () => {
+    await open({ decay: 'cycles' })
+    await fill()
+    await store.clock.advance(365 * day)
+    expect(await store.ask('bike')).toHaveLength(2)
+    for (let cycle = 0; cycle < 24; cycle += 1) await store.memories.nextCycle('max')
+    expect(await store.ask('bike')).toEqual(['The bike was a present'])
+    const [found] = await store.recall({ userId: 'max', text: 'bike', limit: 1 })
+    expect(found?.explain.strength).toBeCloseTo(0.8 - 24 * 0.005, 10)
+  })
+})
