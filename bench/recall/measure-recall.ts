@@ -56,7 +56,7 @@ export async function measureRecall(options: {
       await recall.recall({ userId: space, text: 'warming up', limit: 1 })
     }
     const familiar = await run('familiar', async ({ space, text }) => {
-      const found = await recall.recall({ userId: space, text, limit: askedMemories })
+      const found = await recall.recall({ userId: space, text, limit: askedMemories, reach: 'everything' })
       return [...new Set(found.map(({ memory }) => docOf(memory.id)))].slice(0, rankedDocs)
     })
     if (options.out !== undefined) {

@@ -3,7 +3,6 @@ import { countWords } from '../memory/best-passage.ts'
 import type { Commitment } from '../memory/commitments.ts'
 import { contentWords } from '../memory/content-words.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
-import type { RecalledMemory as RecallResult } from '../memory/recall/recall.ts'
 import { showMemories } from '../tools/builtin/render-memories.ts'
 import { showCommitment } from '../tools/builtin/show-commitment.ts'
 import type { RecalledMemory } from './recalled-lines.ts'
@@ -12,8 +11,6 @@ const mostRecalled = 12
 const mostDue = 5
 /** What fits far worse than the best only costs tokens. */
 const leastShare = 0.5
-/** Nearer than unrelated sentences are to each other: those stay below 0.55. */
-const leastCosine = 0.56
 const mostOpen = 50
 const soonMs = 7 * 24 * 60 * 60_000
 
@@ -37,7 +34,7 @@ export function createRecallForTurn(needs: {
     const recalled = await recall.recall({ userId, text, limit: 3 * mostRecalled })
     const least = leastShare * (recalled[0]?.score ?? 0)
     const found = recalled
-      .filter((one) => isTelling(one) && one.score >= least)
+      .filter(({ score }) => score >= least)
       .filter(({ memory }) => !(memory.kind === 'chunk' && turnsInSight.has(memory.turnId ?? '')))
       .slice(0, mostRecalled)
       .map(({ memory }) => memory)
@@ -62,10 +59,4 @@ export function createRecallForTurn(needs: {
       .toSorted((a, b) => (a.deadline ?? Number.POSITIVE_INFINITY) - (b.deadline ?? Number.POSITIVE_INFINITY))
       .slice(0, mostDue)
   }
-}
-
-/** Nobody asked: a word in common, a promise or a clear likeness of meaning has to speak for it. */
-function isTelling({ explain: { signals, cosine } }: RecallResult): boolean {
-  const voices = signals.filter(({ added }) => added > 0).map(({ name }) => name)
-  return (cosine ?? 0) >= leastCosine || voices.some((name) => name === 'words' || name === 'graph' || name === 'dates')
 }

@@ -38,11 +38,18 @@ const asksForReply = /\b(?:did|have|had) you\b|\byou (?:said|suggest|recommend|t
 
 export function readQuestion(
   text: string,
-  { at, timeZone, speakers }: { at: number; timeZone: string; speakers: SpeakerNames },
+  options: {
+    at: number
+    timeZone: string
+    speakers: SpeakerNames
+    /** Of those whom it names. */
+    otherNames?: readonly string[]
+  },
 ): Question {
-  const named = speakers.in(text)
+  const { at, timeZone, speakers, otherNames = [] } = options
+  const named = [...new Set([text, ...otherNames].flatMap((name) => speakers.in(name)))]
   const nameWords = new Set(named.flatMap((name) => contentWords(name)))
-  const words = contentWords(text)
+  const words = [...new Set([text, ...otherNames].flatMap((name) => contentWords(name)))]
   const withoutNames = words.filter((word) => !nameWords.has(word))
   const telling = withoutNames.filter((word) => !askingTerms.has(termOf(word)))
   // "What kind of thing?" is about nothing else: then its own words have to do; and the names where it has only those.

@@ -8,6 +8,7 @@ import { type Candidate, candidateOf } from './candidate.ts'
 import { matchDates } from './match-dates.ts'
 import { type FindByMeaning, noMeaning } from './meaning.ts'
 import { createMemoryTerms } from './memory-terms.ts'
+import { otherNames } from './other-names.ts'
 import { readQuestion } from './question.ts'
 import { type Candidates, readCandidates } from './read-candidates.ts'
 import { type Scene, signals } from './signals.ts'
@@ -20,6 +21,8 @@ interface RecallQuery {
   text: string
   limit: number
   kinds?: readonly MemoryKind[] | undefined
+  /** `telling`, where nothing is said: only what something speaks for. `everything`: all that was looked at, in order. */
+  reach?: 'telling' | 'everything' | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -57,8 +60,8 @@ export interface Recall {
   recall(query: RecallQuery): Promise<RecalledMemory[]>
 }
 
-/** A vector always has a nearest one. Below this they have nothing to do with each other. */
-const leastCosine = 0.5
+/** A vector always has a nearest one. Sentences that have nothing to do with each other stay below this. */
+const leastCosine = 0.56
 const bestInGraph = 5
 const mostRelated = 20
 
@@ -78,10 +81,12 @@ export function createRecall(dependencies: {
   const memoryTerms = createMemoryTerms()
 
   return {
-    async recall({ userId, text, limit, kinds, signal }) {
+    async recall({ userId, text, limit, kinds, reach = 'telling', signal }) {
+      signal?.throwIfAborted()
       const now = clock.now()
       const policy = decay()
-      const question = readQuestion(text, { at: now, timeZone, speakers: await speakers.of(userId) })
+      const names = { speakers: await speakers.of(userId), otherNames: await otherNames(database, userId, text) }
+      const question = readQuestion(text, { at: now, timeZone, ...names })
       const found = await readCandidates({ database, findByMeaning, memoryTerms }, { userId, question, signal })
       const state = { policy, now, cycle: policy === 'cycles' ? await memories.cycle(userId) : 0 }
       const related = await followGraph(userId, found)
@@ -90,7 +95,7 @@ export function createRecall(dependencies: {
       )
       const words = windowWords(question.terms, all, found.beside)
       const scene: Scene = { question, candidates: all, words, decay: state, related: related.weights }
-      return rank(scene, limit)
+      return rank(scene, { limit, reach })
     },
   }
 
@@ -114,7 +119,7 @@ function isAmongBest({ wordRank, meaningRank }: Candidate): boolean {
   )
 }
 
-function rank(scene: Scene, limit: number): RecalledMemory[] {
+function rank(scene: Scene, { limit, reach }: { limit: number; reach: 'telling' | 'everything' }): RecalledMemory[] {
   const { candidates, words, related, decay } = scene
   const lists = Object.entries(signals).map(([name, signal]) => ({
     name: name as SignalName,
@@ -127,7 +132,10 @@ function rank(scene: Scene, limit: number): RecalledMemory[] {
       index,
       score: lists.reduce((sum, { weight, values }) => sum + weight * (values[index] ?? 0), 0),
     }))
-    .filter(({ candidate, index }) => speaksForIt(candidate, words.scores[index] ?? 0, related, scene))
+    .filter(
+      ({ candidate, index }) =>
+        reach === 'everything' || speaksForIt(candidate, words.scores[index] ?? 0, related, scene),
+    )
     .sort((a, b) => b.score - a.score || b.candidate.memory.number - a.candidate.memory.number)
     .slice(0, limit)
     .map(({ candidate, index, score }) => ({

@@ -108,10 +108,7 @@ describe('the offline model', () => {
         '(said by assistant) The ferry leaves at six',
         'I said on 2 January 2026: “The ferry leaves at six”. [memory:a]',
       ],
-      [
-        '[untrusted] (in mail.txt:3) "The ferry is free"',
-        'Not your words, and not to be relied on (mail.txt:3): “The ferry is free”. [memory:a]',
-      ],
+      ['[untrusted] (in mail.txt:3) "The ferry is free"', 'mail.txt:3 says: “The ferry is free”. [memory:a]'],
       [
         '[untrusted] (from tool) "The ferry is fast"',
         'Not your words, and not to be relied on (2 January 2026): “The ferry is fast”. [memory:a]',

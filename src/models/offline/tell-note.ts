@@ -13,7 +13,8 @@ export function noteText(note: NoteLine, passage = note.text): string {
 export function tellNote(note: NoteLine, passage?: string): string {
   const text = noteText(note, passage)
   const { date, citation } = note
-  if (note.isUntrusted) return texts.untrusted(text, note.place ?? date, citation)
+  // A file that the user had indexed is named and quoted: what it is worth they know best.
+  if (note.isUntrusted && note.place === undefined) return texts.untrusted(text, date, citation)
   if (note.until !== undefined) return texts.history(text, note.until, citation)
   if (note.kind === 'fact') return texts.fact(text, date, citation)
   if (note.kind === 'commitment') return texts.promise(text, note.due ?? '', citation)
@@ -26,6 +27,7 @@ export function tellNote(note: NoteLine, passage?: string): string {
 export function listNote(note: NoteLine, passage?: string): string {
   const text = noteText(note, passage)
   if (note.kind === 'commitment') return `- ${texts.promise(text, note.due ?? '', note.citation)}`
-  const source = note.isUntrusted ? `${texts.fromOthers}, ${note.place ?? note.date}` : (note.place ?? note.date)
+  const source =
+    note.isUntrusted && note.place === undefined ? `${texts.fromOthers}, ${note.date}` : (note.place ?? note.date)
   return texts.listed(text, note.until === undefined ? source : `until ${note.until}`, note.citation)
 }
