@@ -95,11 +95,11 @@ describe('sources and their order', () => {
           "level": "info",
         },
         "memory": {
+          "conversations": true,
           "decay": "time",
           "embedding": {
             "provider": "local",
           },
-          "conversations": true,
           "extraction": true,
         },
         "providers": [],
