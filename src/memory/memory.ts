@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { sha256 } from '../base/hash.ts'
 import { parseJson } from '../base/json.ts'
 import type { MemoryRow } from '../storage/tables.ts'
+import { standingWish } from './standing-wish.ts'
 
 export type MemoryKind = MemoryRow['kind']
 export type MemoryTier = MemoryRow['tier']
@@ -116,6 +117,7 @@ export function rowFromMemory(memory: Omit<Memory, 'number'>): Omit<MemoryRow, '
     speaker: memory.speaker,
     happened_from: memory.happenedFrom,
     happened_until: memory.happenedUntil,
+    is_standing: standingWish(memory) > 0 ? 1 : 0,
     created_at: memory.createdAt,
     updated_at: memory.updatedAt,
     used_at: memory.usedAt,

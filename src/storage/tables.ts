@@ -153,6 +153,8 @@ export interface MemoryRow {
   /** The days that it speaks of, where it names any: relative ones resolved when it was written. */
   happened_from: number | null
   happened_until: number | null
+  /** A wish that holds until it is taken back. */
+  is_standing: 0 | 1
   created_at: number
   updated_at: number
   used_at: number

@@ -70,6 +70,7 @@ function memoryRow(userId: string) {
     used_at: 1,
     use_count: 0,
     passages: 1,
+    is_standing: 0 as const,
     cycle: 0,
   }
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../storage/database.ts'
 import type { MemoryRow } from '../../storage/tables.ts'
 import { memoryCollection } from '../memories.ts'
@@ -13,6 +13,7 @@ import { placesBeside } from './window-words.ts'
 /** How many each list may bring. More would cost time and found nothing on the data that this was measured with. */
 const mostByWords = 120
 const mostByMeaning = 200
+const mostStanding = 20
 /** How many of the best bring their neighbours along. */
 const bestWithNeighbours = 40
 const bestWithWindow = 120
@@ -43,6 +44,7 @@ export async function readCandidates(
   const known = new Set(Array.from(found.values(), (memory) => memory.id))
   const missing = byWords.map(({ id }) => id).filter((id) => !known.has(id))
   for (const memory of await readById(database, userId, missing)) found.set(memory.number, memory)
+  for (const memory of await readStanding(database, userId)) found.set(memory.number, memory)
   if (question.dates && question.terms.length === 0)
     for (const memory of await readByDays(database, userId, question.dates)) found.set(memory.number, memory)
 
@@ -95,6 +97,11 @@ async function withNeighbours(
   return { all: [...found, ...next], beside }
 }
 
+/** Wishes that hold belong to every question, whatever its words. */
+async function readStanding(database: Database, userId: string): Promise<Memory[]> {
+  return await readWhere(database, userId, sql`is_standing = 1`, sql`order by number desc limit ${mostStanding}`)
+}
+
 async function readByNumber(database: Database, userId: string, numbers: readonly number[]): Promise<Memory[]> {
   if (numbers.length === 0) return []
   return await readWhere(database, userId, sql`number in (${sql.join(numbers)})`)
@@ -118,8 +125,15 @@ async function readByPlace(
   return await readWhere(database, userId, sql`(thread_id, position) in (values ${pairs}) and ${isHeard}`)
 }
 
-async function readWhere(database: Database, userId: string, condition: ReturnType<typeof sql>): Promise<Memory[]> {
+async function readWhere(
+  database: Database,
+  userId: string,
+  condition: RawBuilder<unknown>,
+  rest: RawBuilder<unknown> = sql``,
+): Promise<Memory[]> {
   const rows = await sql<MemoryRow>`
-    select * from memories where user_id = ${userId} and ${condition} and superseded_at is null`.execute(database.read)
+    select * from memories where user_id = ${userId} and ${condition} and superseded_at is null ${rest}`.execute(
+    database.read,
+  )
   return rows.rows.map(memoryFromRow)
 }

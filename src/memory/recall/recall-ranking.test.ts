@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { openRecallStore, type RecallStore } from '../../../test/support/recall-store.ts'
+import { silentLogger } from '../../base/logger.ts'
 import type { VectorMatch } from '../../storage/vector-search.ts'
 import type { NewMemory } from '../memories.ts'
+import { createFindByMeaning, type FindByMeaning } from './meaning.ts'
 
 const day = 24 * 60 * 60 * 1_000
 let store: RecallStore
@@ -96,6 +98,7 @@ describe('recall by meaning', () => {
     // A vector always has a nearest one: what is too far is no answer.
     expect(found.map(({ memory }) => memory.id)).toEqual([shellfish.id, lunch.id])
     const [best] = found
+    expect(best?.explain.cosine).toBe(0.82)
     expect(best?.explain.signals.find(({ name }) => name === 'meaning')).toMatchObject({ rank: 1, value: 1 })
   })
 
@@ -114,6 +117,23 @@ describe('recall by meaning', () => {
     expect(await store.ask('shrimp')).toEqual(['The shrimp boat left the harbour'])
   })
 
+  it('MEM-3 goes by words where the embedding fails, and says so once', async () => {
+    const warnings: string[] = []
+    const find: { byMeaning?: FindByMeaning } = {}
+    await open({ findByMeaning: async (query) => find.byMeaning?.(query) })
+    const { database } = store
+    find.byMeaning = createFindByMeaning({
+      database,
+      searchModel: () => Promise.reject(new Error('The model file is gone')),
+      embedderOf: () => undefined,
+      vectorSearch: database.vectorSearch,
+      logger: { ...silentLogger, warn: (message) => void warnings.push(message) },
+    })
+    await store.note('The shrimp boat left the harbour')
+    for (let time = 0; time < 3; time += 1) expect(await store.ask('shrimp')).toHaveLength(1)
+    expect(warnings).toEqual(['recall goes by words alone'])
+  })
+
   it('MEM-3 ends with the reason of whoever stops it', async () => {
     const stop = new AbortController()
     await open({
@@ -123,6 +143,9 @@ describe('recall by meaning', () => {
     const found = store.recall({ userId: 'max', text: 'bike', limit: 5, signal: stop.signal })
     setImmediate(() => stop.abort(new Error('the user left')))
     await expect(found).rejects.toThrow('the user left')
+    await expect(store.recall({ userId: 'max', text: '', limit: 5, signal: stop.signal })).rejects.toThrow(
+      'the user left',
+    )
   })
 })
 

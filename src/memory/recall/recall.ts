@@ -4,6 +4,7 @@ import { type DecayPolicy, isFaded, strengthOf } from '../decay.ts'
 import type { MemoryGraph } from '../graph.ts'
 import type { Memories } from '../memories.ts'
 import type { Memory, MemoryKind } from '../memory.ts'
+import { standingWish } from '../standing-wish.ts'
 import { type Candidate, candidateOf } from './candidate.ts'
 import { matchDates } from './match-dates.ts'
 import { type FindByMeaning, noMeaning } from './meaning.ts'
@@ -62,6 +63,8 @@ export interface Recall {
 
 /** A vector always has a nearest one. Sentences that have nothing to do with each other stay below this. */
 const leastCosine = 0.56
+/** A wish that holds is meant for more than it says. */
+const leastCosineOfWish = 0.45
 const bestInGraph = 5
 const mostRelated = 20
 
@@ -156,7 +159,8 @@ function speaksForIt(
   related: Scene['related'],
   { question }: Scene,
 ): boolean {
-  if (wordRank !== undefined || wordScore > 0 || (cosine ?? 0) >= leastCosine || related.has(memory.id)) return true
+  const enough = standingWish(memory) > 0 ? leastCosineOfWish : leastCosine
+  if (wordRank !== undefined || wordScore > 0 || (cosine ?? 0) >= enough || related.has(memory.id)) return true
   return question.dates !== undefined && question.terms.length === 0 && matchDates(memory, question.dates) > 0
 }
 

@@ -1,4 +1,5 @@
 import { type DecayState, strengthOf } from '../decay.ts'
+import { standingWish } from '../standing-wish.ts'
 import type { Candidate } from './candidate.ts'
 import { classicScore } from './classic-score.ts'
 import { matchDates } from './match-dates.ts'
@@ -45,6 +46,7 @@ export const signals: Record<SignalName, Signal> = {
   // Whoever asks is mostly asking about themself.
   self: ({ candidates }) => candidates.map(({ memory }) => flag(speaksOfSelf.test(memory.content))),
   // What was written down on purpose, against what was merely said.
+  standing: ({ candidates }) => candidates.map(({ memory }) => standingWish(memory)),
   kept: ({ candidates }) => candidates.map(({ memory }) => flag(memory.kind !== 'chunk')),
   graph: ({ candidates, related }) => candidates.map(({ memory }) => related.get(memory.id) ?? 0),
   tags: ({ candidates, question, decay }) =>

@@ -12,6 +12,7 @@ export const weights = {
   role: 0.3,
   number: 0.15,
   self: 0.1,
+  standing: 0.3,
   kept: 0.15,
   graph: 0.2,
   tags: 0.05,

@@ -43,6 +43,7 @@ async function createMemories(db: Kysely<unknown>, engine: MigrationEngine): Pro
     .addColumn('speaker', 'text')
     .addColumn('happened_from', 'bigint')
     .addColumn('happened_until', 'bigint')
+    .addColumn('is_standing', 'integer', (column) => column.notNull())
     .addColumn('created_at', 'bigint', (column) => column.notNull())
     .addColumn('updated_at', 'bigint', (column) => column.notNull())
     .addColumn('used_at', 'bigint', (column) => column.notNull())
@@ -59,6 +60,12 @@ async function createMemories(db: Kysely<unknown>, engine: MigrationEngine): Pro
     .on('memories')
     .columns(['user_id', 'title'])
     .where(sql.ref('title'), 'is not', null)
+    .execute()
+  await db.schema
+    .createIndex('memories_standing')
+    .on('memories')
+    .columns(['user_id', 'number'])
+    .where(sql.ref('is_standing'), '=', 1)
     .execute()
   await db.schema
     .createIndex('memories_by_turn')
@@ -293,6 +300,7 @@ async function moveNotes(db: Kysely<unknown>, engine: MigrationEngine): Promise<
         used_at: note.created_at,
         use_count: 0,
         passages: 1,
+        is_standing: 0,
         cycle: 0,
       })
       .execute()

@@ -192,6 +192,7 @@ describe('migrations', () => {
       'memories_by_user_id_content_hash_kind',
       'memories_by_user_id_created_at_id',
       'memories_by_user_id_kind_created_at_id',
+      'memories_standing',
       'memory_changes_by_undo_until',
       'memory_changes_by_user_id_at',
       'memory_edges_by_source_id_weight',
