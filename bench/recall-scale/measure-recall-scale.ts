@@ -105,6 +105,7 @@ async function openBench(path: string, folder: string) {
       embedderOf: () => embedder,
       vectorSearch,
       logger: silentLogger,
+      clock,
     }),
   })
   const raw = new DatabaseSync(path, { readOnly: true })

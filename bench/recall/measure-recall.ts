@@ -105,6 +105,7 @@ function openRecall(dependencies: {
       searchModel: async () => embedders.current?.model ?? '',
       embedderOf: embedders.byModel,
       vectorSearch,
+      clock,
       logger: { ...silentLogger, warn: (message, data) => console.error(message, data) },
     }),
   })

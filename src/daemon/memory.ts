@@ -156,6 +156,7 @@ function openEmbedding(dependencies: {
           embedderOf: questionEmbedders(embedders),
           vectorSearch: database.vectorSearch,
           logger,
+          clock,
         })
       : noMeaning,
     async close() {

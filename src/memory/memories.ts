@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
+import { isOf } from './is-of.ts'
 import {
   contentHash,
   type Memory,
@@ -143,10 +144,13 @@ export function createMemories(dependencies: {
     },
 
     async insertIn(writer, memory) {
+      // Not `returning`: in SQLite that opens a savepoint, at which the full text writes out what it gathers, memory by
+      // memory. Many memories in one unit would take twice the time.
+      await writer.insertInto('memories').values(rowFromMemory(memory)).execute()
       const { number } = await writer
-        .insertInto('memories')
-        .values(rowFromMemory(memory))
-        .returning('number')
+        .selectFrom('memories')
+        .select('number')
+        .where('id', '=', memory.id)
         .executeTakeFirstOrThrow()
       await indexMemory(database, writer, memory)
       await noteSpeaker(writer, memory)
@@ -161,7 +165,12 @@ export function createMemories(dependencies: {
 
     async getMany(userId, wanted) {
       if (wanted.length === 0) return []
-      const rows = await selectMemories(database.read, userId).where('id', 'in', wanted).execute()
+      const rows = await database.read
+        .selectFrom('memories')
+        .selectAll()
+        .where('id', 'in', wanted)
+        .where(isOf(userId))
+        .execute()
       const byId = new Map(rows.map((row) => [row.id, memoryFromRow(row)]))
       return wanted.flatMap((id) => byId.get(id) ?? [])
     },
@@ -190,8 +199,8 @@ export function createMemories(dependencies: {
       await writer
         .updateTable('memories')
         .set((expression) => ({ used_at: clock.now(), use_count: expression('use_count', '+', 1) }))
-        .where('user_id', '=', userId)
         .where('id', 'in', [...new Set(wanted)])
+        .where(isOf(userId))
         .execute()
     },
 

@@ -8,7 +8,8 @@ export interface TextMatch {
 }
 
 /**
- * Full text by BM25, words OR-ed, stemmed. No query text can break it: it is taken as plain words, never as syntax.
+ * Full text by BM25, words OR-ed, stemmed. A word counts by how rare it is, and once for a text; of two texts with the
+ * same words the shorter one is better, then the newer one. No query text can break it: it is taken as plain words, never as syntax.
  * `collection` names what is searched (`notes`, …); ids are unique inside it.
  */
 export interface TextSearch {

@@ -53,6 +53,7 @@ function open(options: { embed?: Embedder['embed']; search?: VectorSearch['searc
       close: async () => undefined,
     },
     logger,
+    clock: store.clock,
   })
 }
 
@@ -124,4 +125,19 @@ describe('createFindByMeaning', () => {
     await expect(found).rejects.toThrow('the user left')
     expect(warnings).toEqual([])
   })
+})
+
+it('MEM-3 does not wait long for vectors that have to be read first', async () => {
+  await addVector('max', 'tiny')
+  const searching = Promise.withResolvers<void>()
+  const find = open({
+    search: () => {
+      searching.resolve()
+      return new Promise(() => undefined)
+    },
+  })
+  const found = find(query)
+  await searching.promise
+  await store.clock.advance(2_000)
+  expect(await found).toBeUndefined()
 })

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Database } from '../../storage/database.ts'
 import type { VectorMatch, VectorSearch } from '../../storage/vector-search.ts'
@@ -20,9 +21,23 @@ export function createFindByMeaning(dependencies: {
   embedderOf(model: string): Embedder | undefined
   vectorSearch: VectorSearch
   logger: Logger
+  clock: Clock
+  /** After a long rest a million vectors take seconds to read: until they are there, recall goes by words. */
+  patienceMs?: number
 }): FindByMeaning {
-  const { database, searchModel, embedderOf, vectorSearch, logger } = dependencies
+  const { database, searchModel, embedderOf, vectorSearch, logger, clock, patienceMs = 1_500 } = dependencies
   let lastProblem = ''
+
+  async function withinPatience(searching: Promise<VectorMatch[]>): Promise<VectorMatch[] | undefined> {
+    let cancel = () => {}
+    const enough = new Promise<undefined>((resolve) => {
+      cancel = clock.after(patienceMs, () => resolve(undefined))
+    })
+    // Nobody waits for it any more; what it loads is there for the next question.
+    searching.catch(() => undefined)
+    return await Promise.race([searching, enough]).finally(() => cancel())
+  }
+
   return async ({ userId, text, limit, signal }) => {
     try {
       const model = await searchModel(userId)
@@ -30,7 +45,8 @@ export function createFindByMeaning(dependencies: {
       if (!(await hasVectors(database, userId, model))) return undefined
       const [vector] = (await embedderOf(model)?.embed([text], 'question', signal)) ?? []
       if (!vector) return undefined
-      const matches = await vectorSearch.search({ userId, model, vector, limit, ...(signal && { signal }) })
+      const searching = vectorSearch.search({ userId, model, vector, limit, ...(signal && { signal }) })
+      const matches = await withinPatience(searching)
       lastProblem = ''
       return matches
     } catch (error) {

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../storage/database.ts'
 import type { MemoryRow } from '../../storage/tables.ts'
+import { isOf } from '../is-of.ts'
 import { memoryCollection } from '../memories.ts'
 import { type Memory, memoryFromRow } from '../memory.ts'
 import { type Candidate, candidateOf, placeOf } from './candidate.ts'
@@ -99,17 +100,21 @@ async function withNeighbours(
 
 /** Wishes that hold belong to every question, whatever its words. */
 async function readStanding(database: Database, userId: string): Promise<Memory[]> {
-  return await readWhere(database, userId, sql`is_standing = 1`, sql`order by number desc limit ${mostStanding}`)
+  return await readWhere(
+    database,
+    sql`user_id = ${userId} and is_standing = 1`,
+    sql`order by number desc limit ${mostStanding}`,
+  )
 }
 
 async function readByNumber(database: Database, userId: string, numbers: readonly number[]): Promise<Memory[]> {
   if (numbers.length === 0) return []
-  return await readWhere(database, userId, sql`number in (${sql.join(numbers)})`)
+  return await readWhere(database, sql`number in (${sql.join(numbers)}) and ${isOf(userId)}`)
 }
 
 async function readById(database: Database, userId: string, ids: readonly string[]): Promise<Memory[]> {
   if (ids.length === 0) return []
-  return await readWhere(database, userId, sql`id in (${sql.join(ids)})`)
+  return await readWhere(database, sql`id in (${sql.join(ids)}) and ${isOf(userId)}`)
 }
 
 async function readByPlace(
@@ -122,18 +127,18 @@ async function readByPlace(
   // Of long prose nothing counts beside a line: its many passages need not be read. The index holds threads only, and is
   // used only by a question that says so.
   const isHeard = sql`thread_id is not null and (passages = 1 or speaker = 'user')`
-  return await readWhere(database, userId, sql`(thread_id, position) in (values ${pairs}) and ${isHeard}`)
+  return await readWhere(
+    database,
+    sql`user_id = ${userId} and (thread_id, position) in (values ${pairs}) and ${isHeard}`,
+  )
 }
 
 async function readWhere(
   database: Database,
-  userId: string,
   condition: RawBuilder<unknown>,
   rest: RawBuilder<unknown> = sql``,
 ): Promise<Memory[]> {
   const rows = await sql<MemoryRow>`
-    select * from memories where user_id = ${userId} and ${condition} and superseded_at is null ${rest}`.execute(
-    database.read,
-  )
+    select * from memories where ${condition} and superseded_at is null ${rest}`.execute(database.read)
   return rows.rows.map(memoryFromRow)
 }

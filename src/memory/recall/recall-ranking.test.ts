@@ -128,6 +128,7 @@ describe('recall by meaning', () => {
       embedderOf: () => undefined,
       vectorSearch: database.vectorSearch,
       logger: { ...silentLogger, warn: (message) => void warnings.push(message) },
+      clock: store.clock,
     })
     await store.note('The shrimp boat left the harbour')
     for (let time = 0; time < 3; time += 1) expect(await store.ask('shrimp')).toHaveLength(1)

@@ -13,6 +13,8 @@ export const memory: Migration = {
     await createNames(db)
     await createGraphAndVectors(db, engine)
     await createBookkeeping(db)
+    // Notes were all that it held.
+    await engine.replaceTextIndex(db)
     await moveNotes(db, engine)
   },
 }
@@ -305,7 +307,7 @@ async function moveNotes(db: Kysely<unknown>, engine: MigrationEngine): Promise<
       })
       .execute()
     const text = [note.content, ...tagsOf(note.tags)].join('\n')
-    await engine.moveText(db, { from: 'notes', to: 'memories', userId: note.user_id, id: note.id, text })
+    await engine.indexText(db, { collection: 'memories', userId: note.user_id, id: note.id, text })
   }
   await db.schema.dropTable('notes').execute()
 }

@@ -4,11 +4,9 @@ import type { Kysely } from 'kysely'
 export interface MigrationEngine {
   readonly name: 'sqlite' | 'postgres'
   createTextIndex(db: Kysely<unknown>): Promise<void>
-  /** A text that was searched in one collection is searched in another from now on. */
-  moveText(
-    db: Kysely<unknown>,
-    entry: { from: string; to: string; userId: string; id: string; text: string },
-  ): Promise<void>
+  /** An empty index in the form of today: whoever had texts in it indexes them anew. */
+  replaceTextIndex(db: Kysely<unknown>): Promise<void>
+  indexText(db: Kysely<unknown>, entry: { collection: string; userId: string; id: string; text: string }): Promise<void>
 }
 
 /**

@@ -8,7 +8,7 @@ import { copyDatabase } from './copy-database.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 import { createKysely } from './sqlite-dialect.ts'
 import { timeForFileName } from './sqlite-files.ts'
-import { createSqliteTextIndex, moveSqliteText } from './text-search.ts'
+import { createSqliteTextIndex, indexText, replaceSqliteTextIndex } from './text-search.ts'
 
 /** "FAMI": tells this program's files from every other SQLite database. */
 const applicationId = 0x46414d49
@@ -16,7 +16,8 @@ const applicationId = 0x46414d49
 const engine: MigrationEngine = {
   name: 'sqlite',
   createTextIndex: createSqliteTextIndex,
-  moveText: moveSqliteText,
+  replaceTextIndex: replaceSqliteTextIndex,
+  indexText,
 }
 
 /** Reads only. Refuses a database of another program and one that a newer Familiar has moved on. */
