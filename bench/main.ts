@@ -2,17 +2,19 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { measurePrompt } from './measure-prompt.ts'
-import { measureTurn } from './measure-turn.ts'
-import { measureRecall } from './recall/measure-recall.ts'
-import { measureRecallScale } from './recall-scale/measure-recall-scale.ts'
-import { sizeTable } from './recall-scale/size-table.ts'
 
-const usage = `Usage: npm run bench -- turn|prompt [--turns N] [--sessions N] [--out FILE]
+const usage = `Usage: npm run bench -- BENCH [options]
 
-  turn     what a turn costs beside a bare loop and the AI SDK's own, in one run: overhead, start-up, memory, rate
-  prompt   how much of each request repeats the one before, and how large the first one is
-  recall-scale   recall of one user with many memories: --sizes 10000,50000,1000000 --questions N
+  turn           what a turn costs beside a bare loop and the AI SDK's own: overhead, start-up, memory, rate
+                 [--turns N] [--sessions N]
+  prompt         how much of each request repeats the one before, and how large the first one is
+                 [--turns N]
+  recall         how much of what answers a question is recalled, beside plain full text and keyword scoring
+                 --docs FILE --queries FILE [--out FILE of rankings] [--figures FILE] [--store DIRECTORY to keep]
+  recall-scale   recall of one user with many memories: time, size, insertion rate
+                 [--sizes 10000,50000,1000000] [--questions N] [--store DIRECTORY to keep]
+
+Figures are printed and written to --out, otherwise to bench/results.
 `
 
 const { positionals, values } = parseArgs({
@@ -21,6 +23,7 @@ const { positionals, values } = parseArgs({
     turns: { type: 'string' },
     sessions: { type: 'string' },
     out: { type: 'string' },
+    figures: { type: 'string' },
     docs: { type: 'string' },
     queries: { type: 'string' },
     store: { type: 'string' },
@@ -29,49 +32,67 @@ const { positionals, values } = parseArgs({
     help: { type: 'boolean', short: 'h' },
   },
 })
-const [name] = positionals
+const [name = ''] = positionals
+const say = (line: string) => console.error(line)
 
-if (name === 'turn' && !values.help) {
-  const turns = Number(values.turns ?? 500)
-  const sessions = Number(values.sessions ?? 50)
-  const report = await measureTurn({ turns, sessions, say: (line) => console.error(line) })
-  console.table(report.contestants)
-  const [bare, , familiar] = report.contestants
-  if (bare && familiar) {
-    console.log(`overhead: ${(familiar.overheadP50Ms / bare.overheadP50Ms).toFixed(2)} × the bare loop`)
-    console.log(`turns a second: ${(familiar.turnsPerSecond / bare.turnsPerSecond).toFixed(2)} × the bare loop`)
-  }
-  write(name, report)
-} else if (name === 'recall' && !values.help && values.docs && values.queries) {
-  const { docs, queries, out, store } = values
-  const report = await measureRecall({ docs, queries, out, store, say: (line) => console.error(line) })
-  console.table(report.contestants)
-  console.table(report.categories)
-} else if (name === 'recall-scale' && !values.help) {
-  const sizes = (values.sizes ?? '10000,50000').split(',').map(Number)
-  const questions = Number(values.questions ?? 200)
-  const report = await measureRecallScale({
-    sizes,
-    questions,
-    store: values.store,
-    say: (line) => console.error(line),
-  })
-  console.log(report.note)
-  console.table(sizeTable(report))
-  write(name, report)
-} else if (name === 'prompt' && !values.help) {
-  const turns = Number(values.turns ?? 50)
-  const figures = [await measurePrompt('anthropic', turns), await measurePrompt('openai-compatible', turns)]
-  console.table(figures)
-  write(name, figures)
-} else {
-  console.log(usage)
-  process.exitCode = values.help ? 0 : 2
+// Each is loaded only when asked for: what one measures must not weigh on another.
+const benches: Record<string, () => Promise<void>> = {
+  async turn() {
+    const { measureTurn } = await import('./measure-turn.ts')
+    const turns = Number(values.turns ?? 500)
+    const report = await measureTurn({ turns, sessions: Number(values.sessions ?? 50), say })
+    console.table(report.contestants)
+    const [bare, , familiar] = report.contestants
+    if (bare && familiar) {
+      console.log(`overhead: ${(familiar.overheadP50Ms / bare.overheadP50Ms).toFixed(2)} × the bare loop`)
+      console.log(`turns a second: ${(familiar.turnsPerSecond / bare.turnsPerSecond).toFixed(2)} × the bare loop`)
+    }
+    write(report, values.out)
+  },
+
+  async prompt() {
+    const { measurePrompt } = await import('./measure-prompt.ts')
+    const turns = Number(values.turns ?? 50)
+    const figures = [await measurePrompt('anthropic', turns), await measurePrompt('openai-compatible', turns)]
+    console.table(figures)
+    write(figures, values.out)
+  },
+
+  async recall() {
+    const { docs, queries, out, store, figures } = values
+    if (!docs || !queries) return refuse('recall needs --docs FILE and --queries FILE')
+    const { measureRecall } = await import('./recall/measure-recall.ts')
+    const report = await measureRecall({ docs, queries, out, store, say })
+    console.table(report.contestants)
+    console.table(report.categories)
+    if (figures) write(report, figures)
+  },
+
+  async 'recall-scale'() {
+    const { measureRecallScale } = await import('./recall-scale/measure-recall-scale.ts')
+    const { sizeTable } = await import('./recall-scale/size-table.ts')
+    const sizes = (values.sizes ?? '10000,50000').split(',').map(Number)
+    const questions = Number(values.questions ?? 200)
+    const report = await measureRecallScale({ sizes, questions, store: values.store, say })
+    console.log(report.note)
+    console.table(sizeTable(report))
+    write(report, values.out)
+  },
 }
 
-function write(bench: string, result: unknown): void {
-  const file = values.out ?? join(import.meta.dirname, 'results', `${bench}.json`)
+const bench = benches[name]
+if (values.help || name === '') console.log(usage)
+else if (bench) await bench()
+else refuse(`there is no bench "${name}"`)
+
+function refuse(problem: string): void {
+  console.error(`${problem}\n\n${usage}`)
+  process.exitCode = 2
+}
+
+function write(result: unknown, wanted: string | undefined): void {
+  const file = wanted ?? join(import.meta.dirname, 'results', `${name}.json`)
   const machine = { node: process.version, cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length }
-  writeFileSync(file, `${JSON.stringify({ bench, machine, result }, null, 2)}\n`)
+  writeFileSync(file, `${JSON.stringify({ bench: name, machine, result }, null, 2)}\n`)
   console.log(`written to ${file}`)
 }

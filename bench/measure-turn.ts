@@ -209,6 +209,9 @@ async function prepareHome(home: string, modelUrl: string): Promise<void> {
     '[routes]\nprimary = "fake/main"',
     '[http]\nrate_limit_per_minute = 10000000',
     '[sessions]\nmax_concurrent_turns = 50',
+    // The turn alone: learning would ask the same model between the turns, and the embedding has a bench of its own.
+    '[memory]\nextraction = false',
+    '[memory.embedding]\nprovider = "off"',
   ]
   writeFileSync(join(home, 'familiar.toml'), settings.join('\n'))
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../../storage/database.ts'
 import type { MemoryRow } from '../../storage/tables.ts'
+import { isOf } from '../is-of.ts'
 import { type Memory, memoryFromRow } from '../memory.ts'
 import { toldWithinMs } from './match-dates.ts'
 import type { DateRange } from './read-dates.ts'
@@ -22,7 +23,7 @@ export async function readByDays(database: Database, userId: string, { from, unt
     where happened_from <= ${until} and happened_until >= ${from} limit ${mostByDays}`
   const { rows } = await sql<MemoryRow>`
     select * from memories
-    where user_id = ${userId} and number in (select * from (${told}) union select * from (${spokenOf}))
+    where ${isOf(userId)} and number in (select * from (${told}) union select * from (${spokenOf}))
     ${newestFirst}`.execute(database.read)
   return rows.map(memoryFromRow)
 }

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openRecallStore, type RecallStore } from '../../../test/support/recall-store.ts'
 import { silentLogger } from '../../base/logger.ts'
 import type { VectorMatch } from '../../storage/vector-search.ts'
-import type { NewMemory } from '../memories.ts'
 import { createFindByMeaning, type FindByMeaning } from './meaning.ts'
 
 const day = 24 * 60 * 60 * 1_000
@@ -13,71 +12,24 @@ async function open(options: Parameters<typeof openRecallStore>[0] = {}): Promis
   store = await openRecallStore(options)
 }
 
-/** The same passage twice, but for what is said of each; the second comes last into the store. */
-async function addPair(first: Partial<NewMemory>, second: Partial<NewMemory>): Promise<string[]> {
-  const one = await store.note('The bike is red', { kind: 'chunk', ...first })
-  const other = await store.note('The bike is red', { kind: 'chunk', ...second })
-  return [one.id, other.id]
-}
-
 async function askIds(text: string): Promise<string[]> {
   return (await store.recall({ userId: 'max', text, limit: 10 })).map(({ memory }) => memory.id)
 }
 
-const longAgo = Date.UTC(2026, 0, 1)
-const weaker = { at: longAgo }
-const betterThanWeaker: [string, string, Partial<NewMemory>, Partial<NewMemory>][] = [
-  ['newer', 'bike', { at: longAgo + 60 * day }, weaker],
-  ['of higher priority', 'bike', { at: longAgo, priority: 0.9 }, { at: longAgo, priority: 0.3 }],
-  ['with a tag that is asked for', 'bike', { at: longAgo, tags: ['bike'] }, weaker],
-  ['written down on purpose', 'bike', { at: longAgo, kind: 'note' }, weaker],
-  ['told by whom the question names', "Anna's bike", { at: longAgo, speaker: 'Anna' }, { at: longAgo, speaker: 'Bo' }],
-  ['said by the user', 'bike', { at: longAgo, speaker: 'user' }, { at: longAgo, speaker: 'assistant' }],
-  ['told in those days', 'bike in January', weaker, { at: longAgo + 120 * day }],
-  ['about those days', 'bike on 3 May 2026', { at: longAgo, content: 'Bike of 3 May 2026' }, weaker],
-  ['whole', 'bike', weaker, { at: longAgo, passages: 4 }],
-  ['no question', 'bike', weaker, { at: longAgo, content: 'The bike is red?' }],
-  [
-    'with a number',
-    'how many bikes',
-    { at: longAgo, content: 'My bikes are 3' },
-    { at: longAgo, content: 'My bikes are many' },
-  ],
-  [
-    'about the user',
-    'bike',
-    { at: longAgo, content: 'I ride it: the bike' },
-    { at: longAgo, content: 'Bo rides it: the bike' },
-  ],
-]
-
-describe('what raises a memory', () => {
-  it.each(betterThanWeaker)('MEM-3 puts first what is %s', async (_what, question, better, worse) => {
-    await open()
-    const [one, other] = await addPair(better, worse)
-    expect(await askIds(question)).toEqual([one, other])
-    // Not because it came first into the store.
-    const [worseTwin, betterTwin] = await addPair(worse, better)
-    const order = await askIds(question)
-    expect(order.indexOf(betterTwin ?? '')).toBeLessThan(order.indexOf(worseTwin ?? ''))
-  })
-
-  it('MEM-3 puts the one that came last first among equals, every time', async () => {
-    await open()
-    for (let time = 0; time < 20; time += 1) await store.note('The bike is red', { kind: 'chunk', at: longAgo })
+describe('the order of what is recalled', () => {
+  it('MEM-3 is the same every time, and the one that came last is first among equals', async () => {
+    const matches: VectorMatch[] = []
+    await open({ findByMeaning: async () => matches })
+    for (let time = 0; time < 20; time += 1) {
+      const { number } = await store.note('The bike is red', { kind: 'chunk' })
+      matches.push({ number, score: 0.8 })
+    }
     const order = await store.recall({ userId: 'max', text: 'bike', limit: 20 })
     const numbers = order.map(({ memory }) => memory.number)
+    expect(numbers).toHaveLength(20)
     expect(numbers).toEqual(numbers.toSorted((a, b) => b - a))
     for (let time = 0; time < 3; time += 1)
       expect(await store.recall({ userId: 'max', text: 'bike', limit: 20 })).toEqual(order)
-  })
-
-  it('MEM-2 use raises a memory', async () => {
-    await open()
-    const [used = '', unused = ''] = await addPair(weaker, weaker)
-    expect(await askIds('bike')).toEqual([unused, used])
-    await store.memories.used('max', [used])
-    expect(await askIds('bike')).toEqual([used, unused])
   })
 })
 
@@ -109,6 +61,14 @@ describe('recall by meaning', () => {
     const byMeaning = await store.note('Prawns make me ill')
     matches = [both, byMeaning, byWord].map(({ number }, index) => ({ number, score: 0.8 - index * 0.1 }))
     expect(await askIds('can I have shrimp')).toEqual([both.id, byWord.id, byMeaning.id])
+  })
+
+  it('MEM-3 guesses no day: what is far in meaning and of other days is no answer to a question about days', async () => {
+    await open({ findByMeaning: async () => matches })
+    const today = await store.note('The boiler was repaired')
+    const before = await store.note('The roof leaks', { at: store.clock.now() - 90 * day })
+    matches = [before, today].map(({ number }) => ({ number, score: 0.4 }))
+    expect(await askIds('What did I tell you today?')).toEqual([today.id])
   })
 
   it('MEM-3 goes by words where there is no embedding', async () => {

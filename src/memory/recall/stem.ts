@@ -29,13 +29,18 @@ const justOne = new RegExp(`${start}${vowels}${consonants}(?:${vowels})?$`)
 const moreThanOne = new RegExp(`${start}${vowels}${consonants}${vowels}${consonants}`)
 const endsShort = new RegExp(`^${consonants}${vowel}[^aeiouwxy]$`)
 
+/** Something has to stand before it. */
+function hasEnding(word: string, ending: string): boolean {
+  return word.length > ending.length && word.endsWith(ending)
+}
+
 function plural(word: string): string {
-  if (word.endsWith('sses') || word.endsWith('ies')) return word.slice(0, -2)
+  if (hasEnding(word, 'sses') || hasEnding(word, 'ies')) return word.slice(0, -2)
   return word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word
 }
 
 function pastAndGerund(word: string): string {
-  if (word.endsWith('eed')) return oneOrMore.test(word.slice(0, -3)) ? word.slice(0, -1) : word
+  if (hasEnding(word, 'eed')) return oneOrMore.test(word.slice(0, -3)) ? word.slice(0, -1) : word
   const suffix = word.endsWith('ed') ? 'ed' : word.endsWith('ing') ? 'ing' : ''
   const base = word.slice(0, -suffix.length)
   if (suffix === '' || !hasVowel.test(base)) return word
