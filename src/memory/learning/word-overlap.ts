@@ -1,4 +1,5 @@
 import { contentWords } from '../content-words.ts'
+import { termOf } from '../recall/terms.ts'
 
 const mostWords = 64
 const sameShare = 0.85
@@ -28,38 +29,15 @@ export function saysTheSame(a: string, b: string): boolean {
   )
 }
 
-/** Close enough to be one word: a long beginning in common, short ends apart ("allergic", "allergy"). */
+/** Forms of one word: "allergic" and "allergy", "went" and "go". */
 export function haveOneStem(a: string, b: string): boolean {
-  if (a === b) return true
-  const [shorter, longer] = a.length < b.length ? [a, b] : [b, a]
-  let common = 0
-  while (common < shorter.length && shorter[common] === longer[common]) common += 1
-  if (longer.length - common > 3) return false
-  return common >= 4 || (common >= 3 && common === shorter.length && longer.length - common === 1)
+  return termOf(a) === termOf(b)
 }
 
 /** Each stem with the word that it was taken from. */
 function stemsOf(text: string): Map<string, string> {
-  return new Map(tellingWords(text).map((word) => [stemOf(word), word]))
+  return new Map(tellingWords(text).map((word) => [termOf(word), word]))
 }
-
-function stemOf(word: string): string {
-  if (word.length < 5) return word.length === 4 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word
-  for (const [ending, instead] of endings) {
-    if (word.endsWith(ending)) return word.slice(0, -ending.length) + instead
-  }
-  return word
-}
-
-const endings: readonly [string, string][] = [
-  ['ies', 'y'],
-  ['ing', ''],
-  ['ed', ''],
-  ['ss', 'ss'],
-  ['es', ''],
-  ['s', ''],
-  ['e', ''],
-]
 
 function isNumber(word: string): boolean {
   return /\p{N}/u.test(word)

@@ -18,22 +18,35 @@ const word = /[\p{L}\p{N}\p{M}]+(?:['.-][\p{L}\p{N}\p{M}]+)*/gu
 export async function otherNames(database: Database, userId: string, text: string): Promise<string[]> {
   const named = namesIn(text)
   if (named.size === 0) return []
-  const keys = [...named]
-  const known = await database.read
-    .selectFrom('entity_aliases')
-    .select(['alias_key', 'entity_key'])
-    .where('user_id', '=', userId)
-    .where(({ eb, or }) => or([eb('alias_key', 'in', keys), eb('entity_key', 'in', keys)]))
-    .limit(mostOtherNames)
-    .execute()
+  // Two questions: with an `or` SQLite would walk all of the user's names.
+  const known = await Promise.all([
+    knownNames(database, userId, 'alias_key', [...named]),
+    knownNames(database, userId, 'entity_key', [...named]),
+  ])
   const others = new Map<string, string>()
-  for (const key of new Set(known.flatMap((row) => [row.alias_key, row.entity_key]))) {
-    if (!named.has(key)) continue
+  for (const key of new Set(known.flat())) {
     for (const [otherKey, other] of await allNamesOf(database.read, userId, key)) {
       if (!named.has(otherKey)) others.set(otherKey, other)
     }
   }
   return [...others.values()].slice(0, mostOtherNames)
+}
+
+async function knownNames(
+  database: Database,
+  userId: string,
+  by: 'alias_key' | 'entity_key',
+  keys: readonly string[],
+): Promise<string[]> {
+  const rows = await database.read
+    .selectFrom('entity_aliases')
+    .select(by)
+    .distinct()
+    .where('user_id', '=', userId)
+    .where(by, 'in', keys)
+    .limit(mostOtherNames)
+    .execute()
+  return rows.map((row) => row[by])
 }
 
 /** Whatever in the text could be a name, as its key: each word, and words that stand side by side. */

@@ -63,6 +63,17 @@ describe('recall by meaning', () => {
     expect(await askIds('can I have shrimp')).toEqual([both.id, byWord.id, byMeaning.id])
   })
 
+  it('MEM-3 finds a wish that holds from further off, and everything that it looked at where that is wanted', async () => {
+    await open({ findByMeaning: async () => matches })
+    const wish = await store.note('Always answer in metric units')
+    const other = await store.note('The car was sold in spring')
+    matches = [other, wish].map(({ number }) => ({ number, score: 0.5 }))
+    const question = { userId: 'max', text: 'How far is Rome?', limit: 10 }
+    const ids = (found: { memory: { id: string } }[]) => found.map(({ memory }) => memory.id)
+    expect(ids(await store.recall(question))).toEqual([wish.id])
+    expect(ids(await store.recall({ ...question, reach: 'everything' }))).toEqual([wish.id, other.id])
+  })
+
   it('MEM-3 guesses no day: what is far in meaning and of other days is no answer to a question about days', async () => {
     await open({ findByMeaning: async () => matches })
     const today = await store.note('The boiler was repaired')

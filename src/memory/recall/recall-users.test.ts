@@ -62,6 +62,14 @@ describe("another user's memories", () => {
     expect(await usersIn('What happened today?')).toEqual(['max'])
   })
 
+  it('MEM-1 never appear, as wishes that hold', async () => {
+    const wish = await store.note('Always answer in rhymes', { userId: 'eve' })
+    await store.note('How far is Rome?')
+    matches = [{ number: wish.number, score: 0.9 }]
+    const found = await store.recall({ userId: 'max', text: 'How far is Rome?', limit: 10, reach: 'everything' })
+    expect(found.map(({ memory }) => memory.userId)).toEqual(['max'])
+  })
+
   it("MEM-1 do not tell through the names of another's speakers", async () => {
     await store.talk('thread', ['Zoe: I like sailing'], { userId: 'eve' })
     await store.note('Zoe plays the violin')

@@ -36,6 +36,7 @@ async function expectBetter(
 }
 
 const cases: [SignalName, string, Partial<NewMemory>, Partial<NewMemory>][] = [
+  ['standing', 'bike', { content: 'Always lock the red bike' }, { content: 'They locked the red bike' }],
   ['strength', 'bike', { priority: 0.9 }, { priority: 0.3 }],
   ['kept', 'bike', { kind: 'note' }, {}],
   ['speaker', "Anna's bike", { speaker: 'Anna' }, { speaker: 'Bo' }],
@@ -76,8 +77,8 @@ describe('signals', () => {
 
   it('MEM-3 puts first what is joined to the best', async () => {
     for (let number = 0; number < 20; number += 1) await add({ content: 'Nothing of the kind' })
-    for (let number = 0; number < 6; number += 1) await add({ content: 'bike bike bike bike' })
-    const best = await store.note('bike bike bike bike bike')
+    for (let number = 0; number < 6; number += 1) await add({ content: 'bike and car' })
+    const best = await store.note('bike bike bike')
     const [better, worse] = [await add({}), await add({})]
     await store.graph.link('max', { sourceId: best.id, targetId: better.id, relation: 'same day', weight: 1 })
     await expectBetter('bike', { better, worse }, 'graph')

@@ -1,37 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Memory } from '../../memory/memory.ts'
+import { madeMemory } from '../../../test/support/made-memory.ts'
 import { consentToEdit, consentToForget, consentToUndo, editQuestion, forgetQuestion } from './users-consent.ts'
 
-const memory: Memory = {
-  number: 1,
+const memory = madeMemory({
   id: '0123456789abcdef',
-  userId: 'max',
-  kind: 'note',
   content: 'I am allergic to shellfish',
-  title: null,
-  category: null,
   tags: ['health'],
-  tier: 'long_term',
-  priority: 0.8,
-  source: 'user',
-  label: 'owner',
-  sessionId: null,
-  turnId: null,
-  threadId: null,
-  position: null,
-  passages: 1,
-  speaker: null,
-  happenedFrom: null,
-  happenedUntil: null,
   createdAt: Date.UTC(2026, 10, 15),
-  updatedAt: 0,
-  usedAt: 0,
-  useCount: 0,
-  cycle: 0,
-  supersededAt: null,
-  supersededBy: null,
-}
+})
 const question = forgetQuestion(memory, 'UTC')
 
 function forget(userText: string, answers: string | null = null) {
