@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
@@ -11,6 +12,7 @@ import { createEmbeddingText } from '../../src/memory/recall/embedding-text.ts'
 import { readDates } from '../../src/memory/recall/read-dates.ts'
 import { createKnownSpeakers } from '../../src/memory/recall/speaker-names.ts'
 import type { Database } from '../../src/storage/database.ts'
+import { parallelEmbedder } from './parallel-embedder.ts'
 import type { Doc } from './recall-data.ts'
 
 const minuteMs = 60_000
@@ -62,11 +64,13 @@ export async function fillStore(database: Database, docs: readonly Doc[], say: (
 export async function embedStore(database: Database, embedders: Embedders, say: (line: string) => void): Promise<void> {
   const { current } = embedders
   if (!current) return
+  const helpers = Array.from({ length: Math.min(4, availableParallelism()) - 1 }, () => openEmbedders())
+  const shared = parallelEmbedder([current, ...helpers.flatMap((helper) => helper.current ?? [])])
   const clock = systemClock()
   const speakers = createKnownSpeakers({ database, now: clock.now })
   const job = createEmbeddingJob({
     database,
-    embedder: current,
+    embedder: shared,
     olderEmbedder: embedders.byModel,
     clock,
     logger: silentLogger,
@@ -81,6 +85,7 @@ export async function embedStore(database: Database, embedders: Embedders, say: 
     await setTimeout(2_000)
   }
   await job.close()
+  await Promise.all(helpers.map((helper) => helper.close()))
 }
 
 export function openEmbedders(): Embedders {

@@ -17,22 +17,11 @@ const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
 
 /** The words of a text that say what it is about: lower case, each once, stop words out, in order, at most `limit`. */
 export function contentWords(text: string, limit = 32): string[] {
-  const words = new Set<string>()
-  for (const found of eachContentWord(text.slice(0, readCharacters))) {
-    words.add(found)
-    if (words.size === limit) break
-  }
-  return [...words]
+  return [...new Set(allContentWords(text.slice(0, readCharacters)))].slice(0, limit)
 }
 
 /** The same with repetitions, and of the whole text. */
 export function allContentWords(text: string): string[] {
-  return [...eachContentWord(text)]
-}
-
-function* eachContentWord(text: string): Generator<string> {
-  for (const [found] of text.replace(contraction, '').matchAll(word)) {
-    const folded = found.toLowerCase()
-    if (!stopWords.has(folded)) yield folded
-  }
+  const words = text.replace(contraction, '').match(word) ?? []
+  return words.map((found) => found.toLowerCase()).filter((found) => !stopWords.has(found))
 }

@@ -3,9 +3,9 @@
  * "painting") have the same one. It is not always a word. Words of other alphabets stay as they are.
  */
 export function stem(word: string): string {
-  if (word.length < 3 || word.length > longestWord || !/^[a-z]+$/.test(word)) return word
   const known = stems.get(word)
   if (known !== undefined) return known
+  if (word.length < 3 || word.length > longestWord || !/^[a-z]+$/.test(word)) return word
   // The whole memory of a talkative year holds some 20,000 different words.
   if (stems.size >= mostStems) stems.clear()
   const found = [plural, pastAndGerund, lastY, ...suffixSteps, lastE].reduce((stemmed, step) => step(stemmed), word)
