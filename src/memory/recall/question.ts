@@ -2,6 +2,7 @@ import { contentWords } from '../content-words.ts'
 import { wordForms } from '../word-forms.ts'
 import { irregularForms } from './irregular-words.ts'
 import { type DateRange, isDayWord, readDates } from './read-dates.ts'
+import { relatedWords } from './related-words.ts'
 import type { SpeakerNames } from './speaker-names.ts'
 import { termOf } from './terms.ts'
 
@@ -56,7 +57,7 @@ export function readQuestion(
   const kept = telling.length > 0 ? telling : withoutNames.length > 0 ? withoutNames : words
   const dates = readDates(text, at, timeZone)
   const isAboutDays = dates !== undefined && kept.every((word) => isDayWord(word) || talkingTerms.has(termOf(word)))
-  const subjects = isAboutDays ? [] : kept
+  const subjects = isAboutDays ? [] : [...kept, ...relatedWords(kept)]
   return {
     text,
     terms: [...new Set(subjects.map(termOf))],

@@ -140,7 +140,7 @@ function rank(scene: Scene, { limit, reach }: { limit: number; reach: 'telling' 
         reach === 'everything' || speaksForIt(candidate, words.scores[index] ?? 0, related, scene),
     )
     .sort((a, b) => b.score - a.score || b.candidate.memory.number - a.candidate.memory.number)
-    .slice(0, limit)
+    .slice(0, Math.max(0, limit))
     .map(({ candidate, index, score }) => ({
       memory: candidate.memory,
       score,
