@@ -90,10 +90,7 @@ export async function embedStore(database: Database, embedders: Embedders, say: 
 
 export function openEmbedders(): Embedders {
   const clock = systemClock()
-  return createEmbedders(
-    { provider: 'local' },
-    { modelFolder: localModelFolder, clock, random: Math.random, asksWithPrefix: true },
-  )
+  return createEmbedders({ provider: 'local' }, { modelFolder: localModelFolder, clock, random: Math.random })
 }
 
 export function docOf(memoryId: string): string {

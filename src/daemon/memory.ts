@@ -139,7 +139,6 @@ function openEmbedding(dependencies: {
     modelFolder: localModelFolder,
     clock,
     random,
-    asksWithPrefix: true,
   })
   const { current } = embedders
   const job =

@@ -33,7 +33,7 @@ async function openFamiliar(folder: string, own?: Embedder) {
   const database = await openSqlite({ path, clock, snapshotDirectory: folder })
   const embedders = createEmbedders(
     { provider: 'local' },
-    { modelFolder: localModelFolder, clock, random: Math.random, asksWithPrefix: true },
+    { modelFolder: localModelFolder, clock, random: Math.random },
   )
   const embedder = own ?? (embedders.current as Embedder)
   const speakers = createKnownSpeakers({ database, now: clock.now })

@@ -13,8 +13,6 @@ export interface EmbedderDependencies {
   modelFolder: string
   clock: Clock
   random: () => number
-  /** Puts the words before a question that the local model's makers recommend. */
-  asksWithPrefix?: boolean
 }
 
 /** The model that the settings name, and the way back to those that they named before. */
@@ -51,9 +49,9 @@ export function createEmbedders(settings: EmbeddingSettings, dependencies: Embed
 /** Nothing is started or fetched before the first text. Undefined where it is switched off. */
 export function createEmbedder(settings: EmbeddingSettings, dependencies: EmbedderDependencies): Embedder | undefined {
   const { provider, model = '', apiKey, baseUrl = 'http://127.0.0.1:11434' } = settings
-  const { modelFolder, clock, random, asksWithPrefix = false } = dependencies
+  const { modelFolder, clock, random } = dependencies
   if (provider === 'off') return undefined
-  if (provider === 'local') return createLocalEmbedder({ folder: modelFolder, clock, asksWithPrefix })
+  if (provider === 'local') return createLocalEmbedder({ folder: modelFolder, clock })
   const wire = provider === 'ollama' ? ollamaWire : openaiWire
   // 64 vectors of 4,096 numbers, written out.
   const fetch = createGuardedFetch({ allowedHosts: [hostOf(baseUrl)], maxBytes: 8_000_000, timeoutMs: 60_000, clock })

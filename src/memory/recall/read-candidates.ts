@@ -12,12 +12,12 @@ import { readByDays } from './read-by-days.ts'
 import { placesBeside } from './window-words.ts'
 
 /** How many each list may bring. More would cost time and found nothing on the data that this was measured with. */
-const mostByWords = 100
-const mostByMeaning = 150
+const mostByWords = 80
+const mostByMeaning = 120
 const mostStanding = 20
 /** How many of the best bring their neighbours along. */
 const bestWithNeighbours = 30
-const bestWithWindow = 60
+const bestWithWindow = 50
 
 export interface Candidates {
   all: Candidate[]

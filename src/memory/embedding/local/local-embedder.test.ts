@@ -68,13 +68,6 @@ describe.skipIf(!existsSync(localModelFolder))('the local model (npm test fetche
     expect(await embedder.embed([], 'memory')).toEqual([])
   })
 
-  it('MEM-15 asks with the recommended words where told to', async () => {
-    const { embedder, sent } = openLocal({ asksWithPrefix: true })
-    await embedder.embed(['who?'], 'question')
-    await embedder.embed(['who?'], 'memory')
-    expect(sent).toEqual(['Represent this sentence for searching relevant passages: who?', 'who?'])
-  })
-
   it('MEM-15 lets a question go before the memories that wait', async () => {
     const { embedder, sent } = openLocal()
     await embedder.embed(['warm'], 'memory')

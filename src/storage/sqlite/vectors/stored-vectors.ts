@@ -45,7 +45,10 @@ export function createStoredVectors(
   const newer = raw.prepare(`
     select place, number, vector from memory_vectors
     where model = ? and user_id = ? and place > ? order by place limit ${rowsPerPage}`)
-  const atPlace = raw.prepare('select vector from memory_vectors where place = ?')
+  const stillThere = raw.prepare('select place from memory_vectors where place in (select value from json_each(?))')
+  const atPlaces = raw.prepare(
+    'select place, vector from memory_vectors where place in (select value from json_each(?))',
+  )
   /** By model and user, the least recently used first. */
   const followed = new Map<string, { set: VectorSet; lastPlace: number }>()
 
@@ -62,7 +65,7 @@ export function createStoredVectors(
           throw badQuestion(`has ${vector.length} dimensions, the vectors of ${model} have ${set.dimensions}`)
         }
         const candidates = set.nearest(question, set.isExact ? limit : candidatesFor(limit))
-        const { matches, gone } = lookAgain(question, candidates)
+        const { matches, gone } = set.isExact ? keepPresent(candidates) : lookAgain(question, candidates)
         if (gone.length === 0) return bestFirst(matches).slice(0, limit)
         // Where most are gone, many more are: reading all anew is quicker than stumbling over each of them.
         if (gone.length > candidates.length / 2) followed.delete(keyOf(userId, model))
@@ -100,16 +103,39 @@ export function createStoredVectors(
     }
   }
 
-  function lookAgain(question: WideQuestion, candidates: readonly Candidate[]) {
+  function keepPresent(candidates: readonly Candidate[]): Looked {
+    const rows = stillThere.all(placesOf(candidates)) as unknown as { place: number }[]
+    const there = new Set(rows.map(({ place }) => place))
+    const present = candidates.filter(({ place }) => there.has(place))
+    return {
+      matches: present.map(({ number, score }) => ({ number, score })),
+      gone: candidates.filter(({ place }) => !there.has(place)),
+    }
+  }
+
+  /** A rough look chose them: their scores come from the vectors themselves. */
+  function lookAgain(question: WideQuestion, candidates: readonly Candidate[]): Looked {
+    const rows = atPlaces.all(placesOf(candidates)) as unknown as { place: number; vector: Uint8Array }[]
+    const vectors = new Map(rows.map(({ place, vector }) => [place, vector]))
     const matches: VectorMatch[] = []
     const gone: Candidate[] = []
     for (const candidate of candidates) {
-      const row = atPlace.get(candidate.place) as { vector: Uint8Array } | undefined
-      if (row) matches.push({ number: candidate.number, score: cosine(question, vectorNumbers(row.vector)) })
+      const vector = vectors.get(candidate.place)
+      if (vector) matches.push({ number: candidate.number, score: cosine(question, vectorNumbers(vector)) })
       else gone.push(candidate)
     }
     return { matches, gone }
   }
+}
+
+interface Looked {
+  matches: VectorMatch[]
+  /** Deleted since they were read. */
+  gone: Candidate[]
+}
+
+function placesOf(candidates: readonly Candidate[]): string {
+  return JSON.stringify(candidates.map(({ place }) => place))
 }
 
 interface NewerRow {
