@@ -1,7 +1,7 @@
 import type { Database } from '../storage/database.ts'
 import { toQueryWords } from '../storage/query-words.ts'
 import type { FactRow } from '../storage/tables.ts'
-import { attributeKey, foldedWords, valueKey } from './fold-text.ts'
+import { attributeKey, entityKey, foldedWords, valueKey } from './fold-text.ts'
 import { factCollection } from './memories.ts'
 import { allNamesOf, distinctEntities } from './resolve-names.ts'
 
@@ -17,11 +17,12 @@ export interface FactQuestion {
 const usualLimit = 50
 const mostCandidates = 100_000
 const idsAtOnce = 500
+const mostNamesakes = 20
 
 /** Newest first. */
 export async function findFacts(database: Database, question: FactQuestion): Promise<FactRow[]> {
   const { userId, entity, value, limit = usualLimit } = question
-  const entityKeys = entity === undefined ? undefined : [...(await allNamesOf(database.read, userId, entity)).keys()]
+  const entityKeys = entity === undefined ? undefined : await keysOf(database, userId, entity)
   const rows =
     value === undefined
       ? await selectByEntity(database, question, { entityKeys, limit })
@@ -43,6 +44,22 @@ export async function countEntities(database: Database, question: FactQuestion):
     for (const row of rows) keys.add(row.entity_key)
   }
   return (await distinctEntities(database.read, userId, [...keys])).size
+}
+
+/** All names of whoever is called so, and the others of that name: `Anna (colleague)` is an Anna too. */
+async function keysOf(database: Database, userId: string, entity: string): Promise<string[]> {
+  const names = await allNamesOf(database.read, userId, entity)
+  const key = entityKey(entity)
+  const namesakes = await database.read
+    .selectFrom('facts')
+    .select('entity_key')
+    .distinct()
+    .where('user_id', '=', userId)
+    .where('entity_key', '>=', `${key} (`)
+    .where('entity_key', '<', `${key} )`)
+    .limit(mostNamesakes)
+    .execute()
+  return [...new Set([...names.keys(), ...namesakes.map((row) => row.entity_key)])]
 }
 
 function selectFacts(database: Database, { userId, attribute, history }: FactQuestion) {

@@ -22,3 +22,22 @@ it('MEM-8 takes the facts and promises out of a note, once, beside the note', as
   expect(await learnPlainly(memory, { ...from, text: 'Nothing of the kind' })).toMatchObject({ facts: 0 })
   expect(await memory.contents('eve', 'fact')).toEqual([])
 })
+
+it('MEM-10 two people of one name stay two', async () => {
+  const tell = async (text: string) => {
+    await memory.clock.advance(1_000)
+    await learnPlainly(memory, { userId: 'max', at: memory.clock.now(), label: 'internal', turnId: text, text })
+  }
+  const livesIn = async (entity: string) => {
+    const found = await memory.facts.find({ userId: 'max', entity, attribute: 'lives in' })
+    return found.map((fact) => `${fact.entity}: ${fact.value}`).toSorted()
+  }
+  await tell('My sister Anna lives in Berlin')
+  await tell('My colleague Anna lives in Oslo')
+  expect(await livesIn('Anna')).toEqual(['Anna (colleague): Oslo', 'Anna: Berlin'])
+  expect(await livesIn('my sister')).toEqual(['Anna: Berlin'])
+  await tell('My colleague Anna lives in Bergen')
+  await tell('My sister Anna lives in Bonn')
+  expect(await livesIn('Anna')).toEqual(['Anna (colleague): Bergen', 'Anna: Bonn'])
+  expect(await livesIn('Ann')).toEqual([])
+})

@@ -2,6 +2,7 @@ import type { Database } from '../../storage/database.ts'
 import { leaveOutForgotten } from './forgotten.ts'
 import { leaveOutKnown } from './known-already.ts'
 import type { Learned } from './learned.ts'
+import { tellNamesakesApart } from './namesakes.ts'
 import { learnedFrom, readPlainStatements } from './plain-statements.ts'
 import { type LearningStores, type LearntFrom, type WrittenCount, writeLearnedIn } from './write-learned.ts'
 
@@ -15,7 +16,8 @@ export async function readPlainly(
   const { database, facts, timeZone } = dependencies
   const statements = readPlainStatements(text, at, timeZone)
   for (const attribute of statements.multiValued) await facts.declareMultiValued(userId, attribute)
-  const fresh = await leaveOutForgotten(database, { userId, saidAt: at }, learnedFrom(statements))
+  const learned = await tellNamesakesApart(facts, userId, learnedFrom(statements))
+  const fresh = await leaveOutForgotten(database, { userId, saidAt: at }, learned)
   return leaveOutKnown(dependencies, userId, fresh)
 }
 

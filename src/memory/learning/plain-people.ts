@@ -10,7 +10,8 @@ const close = `son-in-law daughter-in-law mother-in-law father-in-law brother-in
 const distant =
   `best-friend friend colleague coworker cousin aunt uncle niece nephew neighbour neighbor roommate flatmate
   teacher coach student godmother godfather pet`.split(/\s+/)
-export const relationPattern = ['best friend', ...close, ...distant].join('|')
+const relations = ['best friend', ...close, ...distant]
+export const relationPattern = relations.join('|')
 
 // Words that begin sentences and are nobody's name.
 const noNames = new Set(
@@ -53,6 +54,10 @@ export function readPerson(text: string): Person | undefined {
 /** Exactly a name and nothing else. */
 export function isPlainName(text: string): boolean {
   return readPerson(text)?.entity === text
+}
+
+export function isRelation(attribute: string): boolean {
+  return relations.includes(attribute.toLowerCase())
 }
 
 /** "My sister" stands for one person; "my friend" may be any of them. */

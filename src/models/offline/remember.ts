@@ -93,6 +93,8 @@ const stated = [
 const emptyObjects = ['it', 'that', 'this', 'you', 'them', 'these', 'those']
 const beings = [' is ', ' are ', ' was ', ' were ', "'s name is "]
 const longestStatement = 500
+/** "In May we decided …", "Yesterday I met …". */
+const dayFirst = /^(?:(?:in|on|last|this) \w{1,12}(?: \w{1,12})?|yesterday|today),? (?=(?:i|we) )/i
 
 export const remember: Ability = {
   name: 'remember',
@@ -128,7 +130,7 @@ function readOrder({ request, asks }: Sentence): string | undefined {
 
 function isStatement({ request, asks }: Sentence): boolean {
   if (asks || request.length > longestStatement) return false
-  if (afterPhrase(request, stated) !== undefined) return true
+  if (afterPhrase(request.replace(dayFirst, ''), stated) !== undefined) return true
   const object = afterPhrase(request, felt)
   if (object !== undefined) return hasWords(object) && afterPhrase(object, emptyObjects) === undefined
   const lower = request.toLowerCase().replaceAll('’', "'")
