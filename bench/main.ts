@@ -42,10 +42,11 @@ const benches: Record<string, () => Promise<void>> = {
     const turns = Number(values.turns ?? 500)
     const report = await measureTurn({ turns, sessions: Number(values.sessions ?? 50), say })
     console.table(report.contestants)
-    const [bare, , familiar] = report.contestants
-    if (bare && familiar) {
-      console.log(`overhead: ${(familiar.overheadP50Ms / bare.overheadP50Ms).toFixed(2)} × the bare loop`)
-      console.log(`turns a second: ${(familiar.turnsPerSecond / bare.turnsPerSecond).toFixed(2)} × the bare loop`)
+    const [bare, , ...ours] = report.contestants
+    for (const { name: contestant, overheadP50Ms, turnsPerSecond } of bare ? ours : []) {
+      const overhead = overheadP50Ms / (bare?.overheadP50Ms ?? 1)
+      const rate = turnsPerSecond / (bare?.turnsPerSecond ?? 1)
+      console.log(`${contestant}: overhead ${overhead.toFixed(2)} ×, turns a second ${rate.toFixed(2)} × the bare loop`)
     }
     write(report, values.out)
   },

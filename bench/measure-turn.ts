@@ -49,11 +49,14 @@ export async function measureTurn(options: {
     healthPath: '/v1/models',
   })
   const home = mkdtempSync(join(tmpdir(), 'familiar-bench-'))
-  await prepareHome(home, model.url)
+  const homeOfTurns = mkdtempSync(join(tmpdir(), 'familiar-bench-'))
+  await prepareHome(home, model.url, { keepsConversations: true })
+  await prepareHome(homeOfTurns, model.url, { keepsConversations: false })
   const contestants = [
     loop('bare loop', 'bare-loop.ts', model.url),
     loop('AI SDK', 'ai-sdk-loop.ts', model.url),
-    familiar(home),
+    familiar('Familiar', home),
+    familiar('Familiar, the turn alone', homeOfTurns),
   ]
   try {
     say('start-up, five times each')
@@ -179,7 +182,7 @@ function loop(name: string, file: string, modelUrl: string): Contestant {
   }
 }
 
-function familiar(home: string): Contestant {
+function familiar(name: string, home: string): Contestant {
   const env = {
     FAMILIAR_HOME: home,
     FAMILIAR_TOKEN: token,
@@ -187,14 +190,18 @@ function familiar(home: string): Contestant {
   }
   const args = [join(root, 'bin/familiar'), 'serve', '--port', '0']
   return {
-    name: 'Familiar',
+    name,
     start: () => startProcess({ args, env, healthPath: '/api/v1/status' }),
     chat: (target, session, message) =>
       post(`${target.url}/api/v1/chat`, { message, session }, { authorization: `Bearer ${token}` }),
   }
 }
 
-async function prepareHome(home: string, modelUrl: string): Promise<void> {
+async function prepareHome(
+  home: string,
+  modelUrl: string,
+  { keepsConversations }: { keepsConversations: boolean },
+): Promise<void> {
   await mkdir(join(home, 'providers.d'), { recursive: true, mode: 0o700 })
   const provider = [
     'type = "openai-compatible"',
@@ -209,8 +216,8 @@ async function prepareHome(home: string, modelUrl: string): Promise<void> {
     '[routes]\nprimary = "fake/main"',
     '[http]\nrate_limit_per_minute = 10000000',
     '[sessions]\nmax_concurrent_turns = 50',
-    // The turn alone: learning would ask the same model between the turns, and the embedding has a bench of its own.
-    '[memory]\nextraction = false',
+    // Learning would ask the same model between the turns, and the embedding has a bench of its own.
+    `[memory]\nextraction = false\nconversations = ${keepsConversations}`,
     '[memory.embedding]\nprovider = "off"',
   ]
   writeFileSync(join(home, 'familiar.toml'), settings.join('\n'))

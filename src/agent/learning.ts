@@ -54,6 +54,7 @@ export interface Learning {
   close(): Promise<void>
 }
 
+const passOverMs = 5_000
 /** Past this, extraction leaves an exchange to consolidation: nobody expects a bill for old conversations at a start. */
 const oldestExtracted = 2 * 24 * 60 * 60_000
 
@@ -82,6 +83,8 @@ export function createLearning(dependencies: {
   /** The last thing of each user's line. */
   const lines = new Map<string, Promise<unknown>>()
   const waiting = new Map<string, string>()
+  /** Sessions of which nothing is kept, with the way to cancel their timer. What is cancelled is done at the next start. */
+  const passingOver = new Map<string, () => void>()
 
   /** Behind whatever is under way for that user. */
   function inLine<T>(userId: string, task: () => Promise<T>): Promise<T> {
@@ -157,7 +160,25 @@ export function createLearning(dependencies: {
   }
 
   function afterTurn(session: SessionId): void {
-    later(session, 'learn', () => learn(session))
+    if (isIndexing() || isExtracting()) later(session, 'learn', () => learn(session))
+    else passOverSoon(session)
+  }
+
+  /** Nothing is kept, and nothing of it is to be kept later: that needs a mark, but not one after every turn. */
+  function passOverSoon(session: SessionId): void {
+    if (passingOver.has(session.id) || stop.signal.aborted) return
+    const cancel = clock.after(passOverMs, () => {
+      passingOver.delete(session.id)
+      later(session, 'pass over', () => passOver(session))
+    })
+    passingOver.set(session.id, cancel)
+  }
+
+  async function passOver({ id, userId }: SessionId): Promise<void> {
+    for await (const { throughSeq } of readExchanges(id, await index.through(userId, id))) {
+      await index.passOver(userId, id, throughSeq)
+      await extraction.passOver(userId, id, throughSeq)
+    }
   }
 
   return {
@@ -173,7 +194,7 @@ export function createLearning(dependencies: {
     },
     async recover() {
       const behind = await sessionsBehind(database)
-      for (const session of behind) afterTurn(session)
+      for (const session of behind) later(session, 'learn', () => learn(session))
       return behind.length
     },
     consolidate: (session, signal) =>
@@ -216,6 +237,7 @@ export function createLearning(dependencies: {
     },
     async close() {
       stop.abort(new Error('Familiar is stopping'))
+      for (const cancel of passingOver.values()) cancel()
       await Promise.all(lines.values())
     },
   }

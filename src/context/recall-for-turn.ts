@@ -23,14 +23,15 @@ export type RecallForTurn = (query: {
 }) => Promise<RecalledMemory[]>
 
 export function createRecallForTurn(needs: {
-  memory: Pick<FamiliarMemory, 'recall' | 'commitments' | 'files'>
+  memory: Pick<FamiliarMemory, 'memories' | 'recall' | 'commitments' | 'files'>
   clock: Clock
   timeZone: string
 }): RecallForTurn {
   const { memory, clock, timeZone } = needs
-  const { recall, commitments, files } = memory
+  const { memories, recall, commitments, files } = memory
 
   return async ({ userId, text, turnsInSight = new Set() }) => {
+    if (!(await memories.hasAny(userId))) return []
     const recalled = await recall.recall({ userId, text, limit: 3 * mostRecalled })
     const least = leastShare * (recalled[0]?.score ?? 0)
     const found = recalled
@@ -49,6 +50,7 @@ export function createRecallForTurn(needs: {
 
   /** By deadline. What is overdue by more than a week is told only where it is spoken of. */
   async function commitmentsFor(userId: string, text: string, found: ReadonlySet<string>): Promise<Commitment[]> {
+    if (!(await memories.hasAny(userId, 'commitment'))) return []
     const open = await commitments.list({ userId, states: ['open', 'expired'], who: 'user', limit: mostOpen })
     const words = contentWords(text)
     return open

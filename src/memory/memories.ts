@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
+import { reusableQuery } from '../storage/reusable-query.ts'
 import { isOf } from './is-of.ts'
 import {
   contentHash,
@@ -56,6 +57,8 @@ export interface Memories {
   /** As it is, under its id: for one that comes back. Only its number is a new one. */
   insertIn(writer: Writer, memory: Omit<Memory, 'number'>): Promise<Memory>
   get(userId: string, id: string): Promise<Memory | undefined>
+  /** Whether there is any at all, of that kind or of all. */
+  hasAny(userId: string, kind?: MemoryKind): Promise<boolean>
   /** In the order of the ids; unknown ones are left out. */
   getMany(userId: string, ids: readonly string[]): Promise<Memory[]>
   /** Newest first, history (superseded) left out. `before` is the last memory of the page before. */
@@ -161,6 +164,13 @@ export function createMemories(dependencies: {
     async get(userId, id) {
       const row = await selectMemories(database.read, userId).where('id', '=', id).executeTakeFirst()
       return row && memoryFromRow(row)
+    },
+
+    async hasAny(userId, kind) {
+      const found = kind
+        ? await firstOfKind(database.read, { userId, kind })
+        : await firstOfUser(database.read, { userId })
+      return found.rows.length > 0
     },
 
     async getMany(userId, wanted) {
@@ -299,6 +309,14 @@ async function findKnown(writer: Writer, { userId, kind, id }: NewMemory, conten
   if (kind === 'chunk' && id !== undefined) query = query.where('id', '=', id)
   return await query.executeTakeFirst()
 }
+
+// Asked at the start of every turn.
+const firstOfUser = reusableQuery((database, { userId }: { userId: string }) =>
+  database.selectFrom('memories').select('number').where('user_id', '=', userId).limit(1),
+)
+const firstOfKind = reusableQuery((database, { userId, kind }: { userId: string; kind: MemoryKind }) =>
+  database.selectFrom('memories').select('number').where('user_id', '=', userId).where('kind', '=', kind).limit(1),
+)
 
 export function selectMemories(reader: Reader | Writer, userId: string) {
   return reader.selectFrom('memories').selectAll().where('user_id', '=', userId)
