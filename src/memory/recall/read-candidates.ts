@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../storage/database.ts'
 import type { MemoryRow } from '../../storage/tables.ts'
+import type { TextMatch } from '../../storage/text-search.ts'
 import { isOf } from '../is-of.ts'
 import { memoryCollection } from '../memories.ts'
 import { type Memory, memoryFromRow } from '../memory.ts'
@@ -31,23 +32,25 @@ export async function readCandidates(
   { userId, question, signal }: { userId: string; question: Question; signal: AbortSignal | undefined },
 ): Promise<Candidates> {
   const { database, findByMeaning, memoryTerms } = dependencies
-  const collection = memoryCollection
-  // Meaning first: it is found by another process, and words meanwhile by this one.
-  const [byMeaning = [], byWords] = await Promise.all([
-    findByMeaning({ userId, text: question.embeddingText, limit: mostByMeaning, signal }),
-    database.textSearch.search({ collection, userId, words: question.searchWords, limit: mostByWords }),
-  ])
+  const found = new Map<number, Memory>()
+  const keep = (memories: readonly Memory[]) => {
+    for (const memory of memories) found.set(memory.number, memory)
+  }
+  // Meaning takes longest, in another process: everything that does not need it is done meanwhile.
+  const nearby = findByMeaning({ userId, text: question.embeddingText, limit: mostByMeaning, signal })
+  // Whether it failed is asked below; by then something else may have failed first.
+  nearby.catch(() => undefined)
+  const byWords = await findByWords(database, userId, question)
+  const idsByWords = byWords.map(({ id }) => id)
+  keep(await readById(database, userId, idsByWords))
+  keep(await readStanding(database, userId))
+  if (question.dates && question.terms.length === 0) keep(await readByDays(database, userId, question.dates))
+  for (const memory of found.values()) memoryTerms(memory)
+  const byMeaning = (await nearby) ?? []
   const wordRanks = new Map(byWords.map(({ id }, index) => [id, index + 1]))
   const nearest = new Map(byMeaning.map(({ number, score }, index) => [number, { cosine: score, rank: index + 1 }]))
-
-  const found = new Map<number, Memory>()
-  for (const memory of await readByNumber(database, userId, [...nearest.keys()])) found.set(memory.number, memory)
-  const known = new Set(Array.from(found.values(), (memory) => memory.id))
-  const missing = byWords.map(({ id }) => id).filter((id) => !known.has(id))
-  for (const memory of await readById(database, userId, missing)) found.set(memory.number, memory)
-  for (const memory of await readStanding(database, userId)) found.set(memory.number, memory)
-  if (question.dates && question.terms.length === 0)
-    for (const memory of await readByDays(database, userId, question.dates)) found.set(memory.number, memory)
+  const unread = [...nearest.keys()].filter((number) => !found.has(number))
+  keep(await readByNumber(database, userId, unread))
 
   const all = Array.from(found.values(), (memory) => {
     const near = nearest.get(memory.number)
@@ -58,6 +61,10 @@ export async function readCandidates(
     })
   }).sort((a, b) => promise(b) - promise(a))
   return await withNeighbours({ database, memoryTerms }, userId, all)
+}
+
+function findByWords({ textSearch }: Database, userId: string, { searchWords }: Question): Promise<TextMatch[]> {
+  return textSearch.search({ collection: memoryCollection, userId, words: searchWords, limit: mostByWords })
 }
 
 /** Good in either list is promising: this only decides whose neighbours are looked at. */
