@@ -14,8 +14,8 @@ const places = 4_000
 /**
  * The words that a user's memories are made of, the commonest of them English, the others made up.
  *
- * How often each is used is taken from conversations between friends (LoCoMo): the word of rank `r` about as often as
- * `1 / (r + 10)`. There the first stood in 19% of the lines, the 21st in 6%, the 101st in 2%, the 1001st in 0.2%.
+ * Each is used as often as in talk between friends: the word of rank `r` about as often as `1 / (r + 10)`, so that the
+ * first stands in a fifth of the lines and the thousandth in one of five hundred.
  */
 export function createVocabulary(seed: number): Vocabulary {
   const random = seededRandom(seed)
