@@ -24,6 +24,8 @@ export interface ConnectOptions {
 // Another short command may hold the home: it is gone in a moment.
 const patienceMs = 5_000
 const pauseMs = 100
+// With growing pauses, as long as that: one that ends finishes its background work before it lets go of the home.
+const mostAttempts = 10
 
 /** The running daemon of this home or, where there is none, one inside this process. The same API either way. */
 export async function connect(context: CommandContext, { talks = false }: ConnectOptions = {}): Promise<Connection> {
@@ -56,7 +58,7 @@ export async function withFamiliar<T>(
       const working = work(connection.client, connection)
       return await (options.endsOnAbort ? working : Promise.race([working, untilAborted(context.signal)]))
     } catch (error) {
-      if (!connection.daemon || attempt === 3 || context.signal.aborted || !isGone(error)) throw error
+      if (!connection.daemon || attempt === mostAttempts || context.signal.aborted || !isGone(error)) throw error
       await wait(pauseMs * attempt)
     } finally {
       await connection.close()
