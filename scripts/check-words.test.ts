@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkWords } from './check-words.ts'
+import { readSourceFiles } from './source-files.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -17,7 +18,27 @@ describe('checkWords', () => {
     [`import { spawn } from 'node:child_process'`, 'src/storage/a.ts', 'src/sandbox/a.ts'],
     [`import { fork } from 'node:child_process'`, 'src/memory/a.ts', 'src/memory/embedding/a.ts'],
     [`import { Agent } from 'undici'`, 'src/models/a.ts', 'src/egress/a.ts'],
+    [`import agent from 'undici/lib/dispatcher/agent.js'`, 'src/cli/a.ts', 'src/egress/a.ts'],
     ['await globalThis.fetch(address)', 'src/models/a.ts', 'src/egress/a.ts'],
+    ['await globalThis.fetch(address)', 'src/cli/a.ts', 'src/egress/a.ts'],
+    [`import { connect } from 'node:net'`, 'src/tools/a.ts', 'src/egress/a.ts'],
+    [`import { createServer } from 'node:net'`, 'src/cli/a.ts', 'src/cli/serve-daemon.ts'],
+    [`import { request } from 'node:http'`, 'src/channels/http/a.ts', 'src/channels/http/serve-http.ts'],
+    [`import { request } from 'node:http'`, 'src/sandbox/a.ts', 'src/sandbox/container/engine-client.ts'],
+    [`import { request } from 'https'`, 'src/models/a.ts', 'src/egress/a.ts'],
+    [`const { connect } = await import('node:tls')`, 'src/daemon/a.ts', 'src/egress/a.ts'],
+    [`import { connect } from 'node:http2'`, 'src/cli/a.ts', 'src/egress/a.ts'],
+    [`import { createSocket } from 'node:dgram'`, 'src/base/a.ts', 'src/egress/a.ts'],
+    [`import { lookup } from 'node:dns/promises'`, 'src/tools/a.ts', 'src/egress/a.ts'],
+    [`process.getBuiltinModule('net')`, 'src/memory/a.ts', 'src/egress/a.ts'],
+    [`createRequire(here)('node:https')`, 'src/memory/a.ts', 'src/egress/a.ts'],
+    [`const name = "node:dgram"`, 'src/memory/a.ts', 'src/egress/a.ts'],
+    [`import { createOpenAI } from '@ai-sdk/openai'`, 'src/agent/a.ts', 'src/models/providers/a.ts'],
+    [`import { chromium } from 'playwright-core'`, 'src/cards/a.ts', 'src/tools/builtin/browser/a.ts'],
+    [`import { Client } from '@modelcontextprotocol/client'`, 'src/tools/a.ts', 'src/tools/mcp/a.ts'],
+    ['const socket = new WebSocket(address)', 'src/tools/a.ts', 'src/tools/a.test.ts'],
+    ['const events = new EventSource(address)', 'src/egress/a.ts', 'test/a.ts'],
+    ['const request = new XMLHttpRequest()', 'src/channels/a.ts', 'scripts/a.ts'],
     ['page.innerHTML = text', 'src/cards/a.ts', 'src/cards/a.test.ts'],
     ['page.insertAdjacentHTML(text)', 'web/src/a.tsx', 'test/a.ts'],
   ])('finds `%s` in %s but not in %s', (text, foreign, owner) => {
@@ -27,6 +48,16 @@ describe('checkWords', () => {
 
   it('lets anyone name the type of fetch', () => {
     expect(findings('src/models/a.ts', 'fetch: typeof globalThis.fetch')).toEqual([])
+  })
+
+  it('lets anyone name a channel or a type of a package', () => {
+    expect(findings('src/models/a.ts', `import type { A } from '@ai-sdk/provider'\nconst channel = 'http'`)).toEqual([])
+  })
+
+  it('SEC-8 finds no other way out of this program', () => {
+    const files = readSourceFiles(root, ['{src,web}/**/*.{ts,tsx,html}'])
+    expect(checkWords(files).findings).toEqual([])
+    expect(files.size).toBeGreaterThan(300)
   })
 })
 

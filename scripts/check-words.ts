@@ -5,35 +5,79 @@ interface Restriction {
   what: string
   imports?: RegExp
   words?: RegExp
-  /** Folders of src that own it. */
+  /** Folders and files of src that own it. */
   owners: string[]
   instead: string
 }
+
+/** Those that open a connection or answer one. */
+const networkModules = ['net', 'tls', 'http', 'https', 'http2', 'dgram', 'dns', 'inspector', 'cluster', 'repl']
+const networkModule = `(${networkModules.join('|')})(/promises)?`
+
+/** Each speaks to this machine alone, and says so where it does. Everything else goes out through src/egress (SEC-8). */
+const ownNetwork = [
+  // Answers on the daemon's own address, and the command line that asks there.
+  'channels/http/serve-http.ts',
+  'cli/api-transport.ts',
+  'cli/http-request.ts',
+  // Tries whether a port is free.
+  'cli/serve-daemon.ts',
+  // The sockets of a container engine, and those between a sandbox and its proxy.
+  'sandbox/container/collect-output.ts',
+  'sandbox/container/engine-client.ts',
+  'sandbox/container/open-door.ts',
+  'sandbox/embedded/network/door.ts',
+  'sandbox/embedded/world/child-reference.ts',
+  'sandbox/embedded/world/streams.ts',
+]
 
 // What biome can express with one list of owners (the global `fetch`, `process.env`) stands in biome.json.
 const restrictions: Restriction[] = [
   {
     what: 'node:fs',
     imports: /^(node:)?fs(\/promises)?$/,
-    owners: ['base', 'storage', 'memory/files', 'daemon', 'cli'],
+    owners: ['base', 'storage', 'memory/files', 'egress', 'secrets', 'sandbox', 'tools/contract', 'daemon', 'cli'],
     instead: 'use the safe files of src/base',
   },
   {
     what: 'node:child_process',
     imports: /^(node:)?child_process$/,
-    owners: ['base', 'memory/embedding', 'sandbox', 'daemon', 'cli'],
+    owners: ['base', 'memory/embedding', 'sandbox', 'tools/mcp', 'daemon', 'cli'],
     instead: 'use the child processes of src/base or a sandbox',
   },
   {
     what: 'undici',
-    imports: /^undici$/,
+    imports: /^undici(\/|$)/,
     owners: ['egress'],
     instead: 'take the guarded fetch of src/egress as an argument',
   },
   {
+    what: 'the network',
+    imports: new RegExp(`^(node:)?${networkModule}$`),
+    // Through the back door: `require`, `process.getBuiltinModule`, a name in a variable.
+    words: new RegExp(
+      `['"\`]node:${networkModule}['"\`]|\\b(require|getBuiltinModule)\\(\\s*['"\`]${networkModule}['"\`]`,
+    ),
+    owners: ['egress', ...ownNetwork],
+    instead: 'take the guarded fetch or a proxy of src/egress as an argument',
+  },
+  {
+    // Each is handed the guarded fetch, or the address of a proxy.
+    what: 'a package that opens connections by itself',
+    imports: /^(@ai-sdk\/(?!provider$)|@modelcontextprotocol\/|playwright)/,
+    owners: ['models/providers', 'tools/mcp', 'tools/builtin/browser'],
+    instead: 'take the guarded fetch or a proxy of src/egress as an argument',
+  },
+  {
     what: 'a fetch of the global object',
     words: /(?<!typeof )\b(globalThis|global|window|self)\.fetch\b/,
-    owners: ['egress', 'cli'],
+    owners: ['egress'],
+    instead: 'take the guarded fetch of src/egress as an argument',
+  },
+  {
+    what: 'a connection of the global object',
+    words: /\bnew (globalThis\.)?(WebSocket|WebSocketStream|EventSource|XMLHttpRequest)\b|\bnavigator\.sendBeacon\b/,
+    owners: [],
     instead: 'take the guarded fetch of src/egress as an argument',
   },
   {
@@ -53,7 +97,7 @@ export function checkWords(files: SourceFiles): Report {
 }
 
 function violations(path: string, text: string, { what, imports, words, owners, instead }: Restriction): string[] {
-  if (owners.some((owner) => path.startsWith(`src/${owner}/`))) return []
+  if (owners.some((owner) => path === `src/${owner}` || path.startsWith(`src/${owner}/`))) return []
   const isUsed = (imports && importsOf(text).some((name) => imports.test(name))) || words?.test(text)
   return isUsed ? [`${path}: ${what} belongs to ${ownersOf(owners)}: ${instead}`] : []
 }

@@ -8,7 +8,16 @@ export interface TestPackage {
 }
 
 /** Debian packages that some tests need. */
-export const testPackages: TestPackage[] = []
+export const testPackages: TestPackage[] = [
+  { name: 'bubblewrap', purpose: 'everything that runs in the embedded sandbox' },
+  { name: 'python3', purpose: 'tools and probes written in Python' },
+  { name: 'jq', purpose: 'tools written for the shell' },
+  { name: 'curl', purpose: 'what a tool reaches through the proxy' },
+  { name: 'iproute2', purpose: 'the table of destinations, in a network of its own' },
+  { name: 'podman', purpose: 'the container driver' },
+  { name: 'runc', purpose: 'the container driver' },
+  { name: 'chromium', purpose: 'cards in a real browser, and the browser tool' },
+]
 
 interface Machine {
   packages: TestPackage[]

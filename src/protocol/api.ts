@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cardSchema } from './card.ts'
 import type { Json } from './json.ts'
 
 /**
@@ -48,6 +49,8 @@ const messageFields = {
   key: label.optional(),
   attachments: z.array(attachmentSchema).max(10).default([]),
   metadata: metadata.default({}),
+  /** Somebody else wrote the text: it is data, and nobody's word for anything. */
+  untrusted: z.boolean().optional(),
 }
 
 export const messageRequestSchema = z.strictObject({ message: z.string(), ...messageFields })
@@ -99,6 +102,8 @@ export const chatReplySchema = z.object({
   /** False where the reply is a silent token: stored, not to be shown. */
   deliver: z.boolean(),
   tool_calls: z.array(z.object({ name: z.string(), input: json, is_error: z.boolean() })),
+  /** What its tools showed: `html` for a frame that runs and loads nothing, `text` for everywhere else. */
+  cards: z.array(cardSchema),
   model: z.string(),
   rounds: z.number().int(),
   usage: usageReplySchema,

@@ -1,5 +1,6 @@
+import type { Card } from './card.ts'
 import type { Json } from './json.ts'
-import type { Usage } from './message.ts'
+import type { MediaPart, Usage } from './message.ts'
 
 export type TurnOutcome =
   | 'completed'
@@ -30,6 +31,12 @@ export type TurnEvent =
   | { type: 'tool_start'; turnId: string; callId: string; name: string; input: Json }
   | { type: 'tool_progress'; turnId: string; callId: string; name: string; data: Json }
   | { type: 'tool_result'; turnId: string; callId: string; name: string; result: string; isError: boolean }
+  | { type: 'card'; turnId: string; callId: string; name: string; card: Card }
+  | { type: 'media'; turnId: string; callId: string; name: string; media: MediaPart[] }
+  /** Said to the user while the turn goes on. */
+  | { type: 'said'; turnId: string; text: string }
+  | { type: 'reaction'; turnId: string; emoji: string }
+  | { type: 'approval_request'; turnId: string; callId: string; approvalId: string; question: string }
   | { type: 'cost'; turnId: string; model: string; usage: Usage; costUsd: number | null }
   | {
       type: 'response'

@@ -25,6 +25,15 @@ export interface Tables {
   memory_marks: MemoryMarkRow
   tool_weights: ToolWeightRow
   memory_speakers: MemorySpeakerRow
+  tool_states: ToolStateRow
+  tool_settings: ToolSettingRow
+  tool_vectors: ToolVectorRow
+  client_telemetry: ClientTelemetryRow
+  secrets: SecretRow
+  tool_calls: ToolCallRow
+  approvals: ApprovalRow
+  trigger_runs: TriggerRunRow
+  webhook_nonces: WebhookNonceRow
 }
 
 export interface UserRow {
@@ -309,4 +318,114 @@ export interface ToolWeightRow {
   weight: number
   calls: number
   updated_at: number
+}
+
+/** What the owner has decided about a tool of a folder or a server: one of this home, for all its users. */
+export interface ToolStateRow {
+  name: string
+  is_enabled: 0 | 1
+  /** What it was when the owner approved it; null where it needed no word. */
+  fingerprint: string | null
+  /** JSON array: the hosts that the owner lets it reach, beside those that it declares. */
+  hosts: string
+  /** JSON that the tool asked to be given at its next run. */
+  state: string | null
+  updated_at: number
+}
+
+/** What a user has set for a tool; its secrets lie in `secrets`. */
+interface ToolSettingRow {
+  user_id: string
+  tool: string
+  key: string
+  /** JSON. */
+  value: string
+  updated_at: number
+}
+
+/** What a tool is for, as a vector: not embedded again while its text is the same. */
+interface ToolVectorRow {
+  tool: string
+  model: string
+  text_hash: string
+  vector: Uint8Array
+}
+
+/** What the client that the user spoke through last told of itself, by consent and for an hour. */
+interface ClientTelemetryRow {
+  user_id: string
+  data: string
+  at: number
+}
+
+export interface SecretRow {
+  user_id: string
+  /** `tool:weather`, `mcp:calendar`. */
+  owner: string
+  name: string
+  /** Which key it is sealed with. */
+  key_id: string
+  /** Base64 of nonce, ciphertext and tag. */
+  sealed: string
+  updated_at: number
+}
+
+/** The audit trail: one row for each call of a tool, whoever called. */
+export interface ToolCallRow {
+  id: string
+  user_id: string
+  tool: string
+  caller: 'turn' | 'user' | 'cron' | 'webhook'
+  session_id: string | null
+  turn_id: string | null
+  call_id: string | null
+  topic: string
+  outcome: 'succeeded' | 'failed' | 'timed_out' | 'service_failed' | 'refused'
+  at: number
+  duration_ms: number
+  budget_remaining: number | null
+  /** The sandbox that it ran in, where it ran in one. */
+  driver: string | null
+  error: string | null
+}
+
+export interface ApprovalRow {
+  id: string
+  user_id: string
+  session_id: string
+  turn_id: string
+  call_id: string
+  tool: string
+  /** Canonical JSON. */
+  arguments: string
+  destination: string | null
+  reason: string
+  state: 'asked' | 'granted' | 'denied' | 'used'
+  /** HMAC over all that the word is given for. */
+  seal: string
+  asked_at: number
+  expires_at: number
+  answered_at: number | null
+  /** The channel that the word came through. */
+  answered_from: string | null
+}
+
+export interface TriggerRunRow {
+  id: string
+  tool: string
+  kind: 'cron' | 'webhook'
+  due_at: number
+  started_at: number | null
+  finished_at: number | null
+  /** `scheduled`: it waits for its time (one for each cron tool), or for its turn. */
+  state: 'scheduled' | 'running' | 'done' | 'failed' | 'missed'
+  error: string | null
+  /** What came with a webhook, until its run begins. */
+  input: string | null
+}
+
+interface WebhookNonceRow {
+  tool: string
+  nonce: string
+  at: number
 }

@@ -144,6 +144,8 @@ describe('migrations', () => {
     `.execute(database.read)
     const tables = {
       access_tokens: true,
+      approvals: true,
+      client_telemetry: true,
       cost_ledger: true,
       cost_totals: true,
       inbox: true,
@@ -161,16 +163,25 @@ describe('migrations', () => {
       memory_changes: true,
       memory_marks: true,
       memory_speakers: true,
+      secrets: true,
       session_events: true,
       session_snapshots: true,
       sessions: true,
+      tool_calls: true,
+      tool_settings: true,
+      tool_states: true,
+      tool_vectors: true,
       tool_weights: true,
+      trigger_runs: true,
       users: true,
+      webhook_nonces: true,
     } satisfies Record<keyof Tables, true>
     const textTables = ['text_entries', 'text_index', 'text_scopes']
     const of = (type: string) => objects.rows.filter((row) => row.type === type).map((row) => row.name)
     expect(of('table')).toEqual([...Object.keys(tables), 'schema_migrations', ...textTables].toSorted())
     expect(of('index')).toEqual([
+      'approvals_by_session_id_state',
+      'approvals_by_user_id_state_asked_at',
       'chunks_by_file_id_first_line',
       'commitments_by_user_id_state_closed_at',
       'commitments_by_user_id_state_deadline',
@@ -204,7 +215,10 @@ describe('migrations', () => {
       'session_events_by_turn',
       'sessions_active',
       'sessions_by_user',
+      'tool_calls_by_user_id_at',
+      'tool_calls_by_user_id_tool_at',
       'tool_weights_by_user_id_updated_at',
+      'trigger_runs_by_tool_due_at',
     ])
     await database.close()
   })

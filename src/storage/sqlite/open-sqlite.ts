@@ -32,6 +32,8 @@ export interface OpenSqliteOptions {
   /** Where a copy goes before a migration, and where the newest backup is looked for when the file is damaged. */
   snapshotDirectory: string
   log?: Pick<Logger, 'info'>
+  /** Takes secrets out of every text on its way into the file. A text that is JSON must stay JSON. */
+  redact?: (text: string) => string
   migrations?: readonly Migration[]
 }
 
@@ -43,7 +45,7 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteData
   const { path, clock, snapshotDirectory, log, migrations = allMigrations } = options
   const { created } = prepareDatabaseFile(path)
   const unclean = stoppedUncleanly(path)
-  const writer = connect(path)
+  const writer = connect(path, options.redact)
   try {
     const plan = await planSqliteMigrations(writer, path, migrations)
     if (unclean) refuseDamage(writer, path, snapshotDirectory)
@@ -119,8 +121,8 @@ function createSqliteDatabase(options: {
   }
 }
 
-function connect(path: string): SqliteConnection {
-  return createSqliteConnection(new DatabaseSync(path, { timeout: busyTimeoutMs }), path)
+function connect(path: string, redact?: (text: string) => string): SqliteConnection {
+  return createSqliteConnection(new DatabaseSync(path, { timeout: busyTimeoutMs }), path, redact)
 }
 
 const busyTimeoutMs = 5000

@@ -16,7 +16,12 @@ interface CachedStatement {
 // Every query of the program fits many times over; lists of changing length (`in (?, ?, …)`) fall out again.
 const statementLimit = 256
 
-export function createSqliteConnection(raw: DatabaseSync, path: string): SqliteConnection {
+export function createSqliteConnection(
+  raw: DatabaseSync,
+  path: string,
+  /** Takes secrets out of every text that is bound to a statement: the one place that all writing passes (SEC-13). */
+  redact?: (text: string) => string,
+): SqliteConnection {
   const statements = new Map<string, CachedStatement>()
 
   function prepare(sql: string): CachedStatement {
@@ -44,7 +49,8 @@ export function createSqliteConnection(raw: DatabaseSync, path: string): SqliteC
     execute({ sql, parameters }) {
       try {
         const { statement, returnsRows } = prepare(sql)
-        const values = parameters as SQLInputValue[]
+        const given = parameters as SQLInputValue[]
+        const values = redact ? given.map((value) => (typeof value === 'string' ? redact(value) : value)) : given
         if (returnsRows) return { rows: statement.all(...values) }
         const { changes, lastInsertRowid } = statement.run(...values)
         return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
