@@ -1,5 +1,6 @@
 export type EgressErrorCode =
   | 'blocked_url'
+  | 'blocked_host'
   | 'blocked_address'
   | 'too_many_redirects'
   | 'body_not_replayable'

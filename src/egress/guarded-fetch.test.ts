@@ -310,6 +310,15 @@ describe('createGuardedFetch', () => {
     }
   })
 
+  it('leaves a redirect to the caller who wants that', async () => {
+    const { port, requests } = await listen((_incoming, response) =>
+      response.writeHead(307, { location: '/next' }).end(),
+    )
+    const fetch = guarded({ allowedHosts: [{ host: '127.0.0.1', port }], streaming: true })
+    const response = await fetch(`http://127.0.0.1:${port}/`, { redirect: 'manual' })
+    expect([response.status, response.headers.get('location'), requests.length]).toEqual([307, '/next', 1])
+  })
+
   it('takes what fetch takes, and keeps its connection', async () => {
     const { port, requests, connections } = await listen((incoming, response) => incoming.pipe(response))
     const fetch = guarded({ allowedHosts: [{ host: '127.0.0.1', port }], streaming: true })

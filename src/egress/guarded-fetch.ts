@@ -84,7 +84,8 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     let destination = checkDestination(url, isListed)
     for (let redirects = 0; ; redirects += 1) {
       const { answer, status, location, cancel } = await send(destination, init)
-      const next = followRedirect({ status, location }, url, init)
+      // A caller that follows by its own rules asks again here, and each target is checked like the first.
+      const next = init.redirect === 'manual' ? undefined : followRedirect({ status, location }, url, init)
       if (!next) return answer
       cancel()
       if (redirects === maxRedirects) {
