@@ -14,7 +14,27 @@ const encodings: Record<string, (secret: string) => string> = {
   url: (text) => encodeURIComponent(text),
   json: (text) => JSON.stringify(text).slice(1, -1),
   'json in json': (text) => JSON.stringify(JSON.stringify(text)).slice(3, -3),
+  'json in json in json': (text) => JSON.stringify(JSON.stringify(JSON.stringify(text))).slice(7, -7),
+  'escaped unicode': (text) =>
+    units(text)
+      .map((unit) => `\\u${hex(unit, 4)}`)
+      .join(''),
+  'escaped unicode in json': (text) =>
+    units(text)
+      .map((unit) => `\\\\u${hex(unit, 4).toUpperCase()}`)
+      .join(''),
+  'percent for every byte': (text) => [...Buffer.from(text)].map((byte) => `%${hex(byte, 2)}`).join(''),
+  'named entities': (text) => text.replace(/[&<>"']/g, (letter) => `&${entityNames[letter]};`),
+  'decimal entities': (text) => [...text].map((letter) => `&#${letter.codePointAt(0)};`).join(''),
+  'hexadecimal entities': (text) => [...text].map((letter) => `&#x${letter.codePointAt(0)?.toString(16)};`).join(''),
+  'mixed entities': (text) =>
+    [...text].map((letter, place) => (place % 2 ? `&#0${letter.codePointAt(0)}` : letter)).join('\u200b'),
+  reversed: (text) => [...text].reverse().join(''),
 }
+
+const units = (text: string): number[] => text.split('').map((unit) => unit.charCodeAt(0))
+const hex = (value: number, length: number): string => value.toString(16).padStart(length, '0')
+const entityNames: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' }
 
 describe('redactor', () => {
   for (const [name, encode] of Object.entries(encodings)) {
@@ -47,6 +67,31 @@ describe('redactor', () => {
       ),
       { numRuns: 500 },
     )
+  })
+
+  it('SEC-13 finds a secret in base64 that was broken into lines, and one whose case was changed', () => {
+    const word = 'sk-Canary-0123456789-AbCdEf'
+    const encoded = Buffer.from(`{"user":"somebody","token":"${word}","more":"${'x'.repeat(80)}"}`).toString('base64')
+    const redactor = createRedactor([word])
+    for (const [width, newline] of [
+      [64, '\n'],
+      [40, '\r\n'],
+      [20, '\n    '],
+    ] as const) {
+      const lines = encoded.match(new RegExp(`.{1,${width}}`, 'g')) ?? []
+      const cleaned = redactor.redact(lines.join(newline)).replaceAll(/\s/g, '')
+      const rest = cleaned.split('[redacted]').map((part) => Buffer.from(part, 'base64').toString('latin1'))
+      expect(rest).toHaveLength(2)
+      expect(rest.join(' ')).not.toContain('Canary')
+    }
+    expect(redactor.redact(`${word.toLowerCase()} ${word.toUpperCase()}`)).toBe('[redacted] [redacted]')
+  })
+
+  it('SEC-13 finds each long line of a secret that has several', () => {
+    const line = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw'
+    const redactor = createRedactor([`-----BEGIN PRIVATE KEY-----\n${line}\nabcd\n-----END PRIVATE KEY-----\n`])
+    expect(redactor.redact(`line 2: ${line}`)).toBe('line 2: [redacted]')
+    expect(redactor.redact('-----BEGIN PRIVATE KEY-----')).toBe('-----BEGIN PRIVATE KEY-----')
   })
 
   it('SEC-13 leaves no end of a secret that overlaps another', () => {

@@ -1,91 +1,108 @@
+import { createFormIndex, type Place, shortestForm } from './form-index.ts'
+import { isOrdinaryWord } from './ordinary-words.ts'
+import { formsOf } from './secret-forms.ts'
+import { endOfWholeEscapes, unescapeOnce, type View } from './unescape.ts'
+
 /** Takes known secrets out of text on its way to a model, a store, a log or a channel. */
 export interface Redactor {
-  /** From now on the secret is found as it stands and in the usual encodings. */
-  add(secret: string): void
+  /**
+   * From now on the secret is found as it stands and in the usual encodings. False where it is not: it is too short to be
+   * told from other text, or a word that this program writes itself.
+   */
+  add(secret: string): boolean
   redact(text: string): string
+  /** For text that is still coming: what is decided of it, and the rest, which may be the beginning of a secret. */
+  redactBeginning(text: string): { redacted: string; rest: string }
 }
 
-/** Shorter ones would be found in ordinary words, and are no secrets. */
-const shortestSecret = 8
-const redacted = '[redacted]'
+const redactedMark = '[redacted]'
+/** A JSON text inside a JSON text inside a request, and one more. */
+const mostLevels = 4
 
 export function createRedactor(secrets: Iterable<string> = []): Redactor {
-  const forms = new Set<string>()
-  let longestFirst: string[] = []
+  const index = createFormIndex()
+  const characters = new Set<string>()
 
   const redactor: Redactor = {
     add(secret) {
-      // Files and terminals add a newline to what they hand over.
-      for (const written of [secret, secret.trim()])
-        if (written.length >= shortestSecret) for (const form of formsOf(written)) forms.add(form)
-      longestFirst = [...forms].sort((a, b) => b.length - a.length)
+      const trimmed = secret.trim()
+      if (trimmed.length < shortestForm || isOrdinaryWord(trimmed)) return false
+      for (const form of formsOf(secret)) {
+        if (isOrdinaryWord(form)) continue
+        index.add(form)
+        // Both halves of a pair too: they may be escaped one by one.
+        for (const character of [...form, ...form.split('')]) characters.add(character)
+      }
+      return true
     },
     redact(text) {
-      const places = longestFirst.length === 0 ? [] : findAll(text, longestFirst)
-      if (places.length === 0) return text
-      let result = ''
-      let copied = 0
-      for (const { start, end } of places) {
-        result += text.slice(copied, start) + redacted
-        copied = end
-      }
-      return result + text.slice(copied)
+      if (index.isEmpty() || text.length < shortestForm) return text
+      return without(text, joined(viewsOf(text, (whole) => whole).flatMap(findIn)))
+    },
+    redactBeginning(text) {
+      if (index.isEmpty()) return { redacted: text, rest: '' }
+      // Half an escape may read as a whole one that means something else, and lead away from the secret it is part of.
+      const views = viewsOf(text, (read) => read.slice(0, endOfWholeEscapes(read)))
+      const places = joined(views.flatMap(findIn))
+      const cut = cutBefore(Math.min(...views.map(findUndecided)), views, places)
+      const decided = places.filter(({ end }) => end <= cut)
+      return { redacted: without(text.slice(0, cut), decided), rest: text.slice(cut) }
     },
   }
+
+  /** The text itself, then as it reads with one level of escapes undone after the other, as far as each is certain. */
+  function viewsOf(text: string, certain: (text: string) => string): View[] {
+    const views: View[] = [sourceView(certain(text))]
+    for (const view of views) {
+      const next = views.length <= mostLevels ? unescapeOnce(view, characters) : undefined
+      if (next) views.push({ ...next.view, text: certain(next.view.text) })
+      if (next?.isLast) break
+    }
+    return views
+  }
+
+  function findIn({ text, toSource }: View): Place[] {
+    return index.find(text).map(({ start, end }) => ({ start: toSource(start, false), end: toSource(end, true) }))
+  }
+
+  function findUndecided({ text, toSource }: View): number {
+    return toSource(index.findBeginning(text), false)
+  }
+
   for (const secret of secrets) redactor.add(secret)
   return redactor
 }
 
-/** Where any form stands, joined where they overlap: no end of one secret may stick out of another. */
-function findAll(text: string, forms: readonly string[]): { start: number; end: number }[] {
-  const found: { start: number; end: number }[] = []
-  for (const form of forms)
-    for (let start = text.indexOf(form); start !== -1; start = text.indexOf(form, start + 1))
-      found.push({ start, end: start + form.length })
-  found.sort((a, b) => a.start - b.start)
+function sourceView(text: string): View {
+  return { text, isSource: true, toSource: (index) => index, fromSource: (place) => place }
+}
 
-  const joined: { start: number; end: number }[] = []
-  for (const place of found) {
-    const last = joined.at(-1)
-    if (last && place.start <= last.end) last.end = Math.max(last.end, place.end)
-    else joined.push(place)
+/** The nearest place that lies neither in an escape nor in a secret, which may still grow into another one. */
+function cutBefore(place: number, views: readonly View[], places: readonly Place[]): number {
+  const secret = places.find(({ start, end }) => start < place && place < end)
+  const starts = views.map(({ toSource, fromSource }) => toSource(fromSource(place), true))
+  const cut = Math.min(place, secret?.start ?? place, ...starts)
+  return cut === place ? cut : cutBefore(cut, views, places)
+}
+
+/** In order, and one where they overlap: no end of one secret may stick out of another. */
+function joined(places: Place[]): Place[] {
+  if (places.length < 2) return places
+  const found: Place[] = []
+  for (const place of places.sort((a, b) => a.start - b.start)) {
+    const last = found.at(-1)
+    if (last && place.start < last.end) last.end = Math.max(last.end, place.end)
+    else found.push(place)
   }
-  return joined
+  return found
 }
 
-function formsOf(secret: string): string[] {
-  const bytes = Buffer.from(secret)
-  const hex = bytes.toString('hex')
-  const percent = encodeURIComponent(secret.toWellFormed())
-  const json = JSON.stringify(secret).slice(1, -1)
-  const forms = [
-    secret,
-    hex,
-    hex.toUpperCase(),
-    percent,
-    percent.replace(/%[0-9A-F]{2}/g, (pair) => pair.toLowerCase()),
-    percent.replaceAll('%20', '+'),
-    json,
-    // JSON inside JSON, as a tool's result inside a request.
-    JSON.stringify(json).slice(1, -1),
-    ...base64Forms(bytes),
-  ]
-  return forms.filter((form) => form.length >= shortestSecret)
-}
-
-/**
- * Inside a longer text (`user:secret`) the letters depend on where the secret begins, modulo three, and those at its
- * edges on its neighbours: each of the three cores is looked for, and the whole with and without its padding.
- */
-function base64Forms(bytes: Buffer): string[] {
-  const cores = [0, 1, 2].map((shift) => {
-    const encoded = Buffer.concat([Buffer.alloc(shift), bytes])
-      .toString('base64')
-      .replaceAll('=', '')
-    const end = Math.floor(((shift + bytes.length) * 8) / 6)
-    return encoded.slice(Math.ceil((shift * 8) / 6), end)
-  })
-  const whole = bytes.toString('base64')
-  const all = [whole, whole.replaceAll('=', ''), ...cores]
-  return all.flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')])
+function without(text: string, places: readonly Place[]): string {
+  let result = ''
+  let copied = 0
+  for (const { start, end } of places) {
+    result += text.slice(copied, start) + redactedMark
+    copied = end
+  }
+  return copied === 0 ? text : result + text.slice(copied)
 }

@@ -1,0 +1,24 @@
+/**
+ * What this program writes itself where a reader later looks for exactly that: kinds, states, roles. Somebody's password
+ * may be `assistant`; taking that out of what is stored would leave rows that nobody can read.
+ */
+const ownWords = `
+  approval_request approved archived assistant at-least-once at-most-once available building cancelled commitment
+  compacted compaction completed confirmed conflict connected context_warned context_warning contract date-time
+  disabled expanding extracted failures finished forgotten idempotent internal interrupted last_input_tokens last_seq
+  long_term markdown max_tokens memory_recalled message_received model_failed model_notified model_responded
+  narrative not_found on_demand operational provider question reaction received_at repeated_failure replaced reserved
+  response retry_wait round_limit scheduled searching semi_stable service_failed session_changed session_events
+  session_id session_snapshots sessions short_term stop_requested structured succeeded text_delta thinking
+  thinking_delta timed_out tool_call tool_finished tool_progress tool_result tool_start tool_started tool_use
+  turn_end turn_ended turn_start turn_started untrusted updated_at`
+
+/** What people write where a key is asked for and none is needed: as secrets, they would be taken out of every talk about them. */
+const placeholders = `
+  anything changeme dummy-key localhost lm-studio lmstudio no-key-needed no-key-required none-needed not-needed
+  not-required password placeholder sk-no-key-required your-api-key`
+
+/** Whether a text is one of them or a part of one. */
+export function isOrdinaryWord(text: string): boolean {
+  return ownWords.includes(text) || placeholders.includes(text)
+}
