@@ -1,10 +1,12 @@
 import type { Clock } from '../base/clock.ts'
+import { parseAnyJson } from '../base/json.ts'
 import { toStorableText } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
 import type { Ledger, Reservation, Reserved } from '../cost/ledger.ts'
 import type { LanguageModel, ModelRequest, ModelResponse } from '../models/model.ts'
 import { ModelError } from '../models/model-error.ts'
 import { streamWithRetries } from '../models/retry.ts'
+import type { Json } from '../protocol/json.ts'
 import type { AssistantPart } from '../protocol/message.ts'
 import type { Writer } from '../storage/database.ts'
 
@@ -120,8 +122,14 @@ function dearestRates(models: readonly LanguageModel[]) {
 /** Text of a provider as every store and every later request takes it; replay data stays as it came. */
 function storable(response: ModelResponse): ModelResponse {
   const parts = response.parts.map((part): AssistantPart => {
-    if (part.type === 'tool_call') return { ...part, name: toStorableText(part.name) }
+    // Arguments as the log will hold them: what is judged and approved is what runs, before a restart and after.
+    if (part.type === 'tool_call') return { ...part, name: toStorableText(part.name), input: toJson(part.input) }
     return { ...part, text: toStorableText(part.text) }
   })
   return { ...response, parts }
+}
+
+function toJson(value: Json): Json {
+  const written = parseAnyJson(JSON.stringify(value) ?? 'null')
+  return written.ok ? written.value : null
 }

@@ -102,6 +102,7 @@ export function createCompaction(dependencies: {
             summary,
             messages: part.entries.length,
             beforeTokens,
+            ...(projection.seen.untrusted && { label: 'untrusted' as const }),
           },
         ]
       : []

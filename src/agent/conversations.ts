@@ -1,5 +1,8 @@
+import type { Approval, ApprovalAnswer } from '../policy/approvals.ts'
+import type { Card } from '../protocol/card.ts'
 import type { StreamedEvent, ToolCallSummary, TurnOutcome } from '../protocol/event.ts'
 import type { Json } from '../protocol/json.ts'
+import type { Label } from '../protocol/label.ts'
 import type { MediaPart, Usage } from '../protocol/message.ts'
 import type { LoggedEvent } from '../sessions/session-event.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -20,6 +23,8 @@ export interface InboundMessage {
   /** A turn of its own, at once. Otherwise quick messages of one sender are joined. */
   immediate: boolean
   metadata: Record<string, Json>
+  /** Whose words it is. Absent: the owner's own, unless the source is one that nobody speaks through. */
+  label?: Label
 }
 
 export interface Receipt {
@@ -41,6 +46,8 @@ export interface TurnEnd {
   /** The memories that the turn began with. */
   recalled: { id: string; text: string }[]
   toolCalls: ToolCallSummary[]
+  /** What its tools showed, in their order. */
+  cards: Card[]
   model: string
   rounds: number
   usage: Usage
@@ -81,6 +88,10 @@ export interface Conversations {
   history(userId: string, sessionId: string, range?: { after?: number; limit?: number }): Promise<LoggedEvent[]>
   events(userId: string, sessionId: string, cursor: string, signal: AbortSignal): Promise<AsyncGenerator<StreamedEvent>>
   contextReport(userId: string, sessionId: string): Promise<ContextReport>
+  /** The calls that wait for the user's word. */
+  approvals(userId: string): Promise<Approval[]>
+  /** The answer from elsewhere than the conversation; the agent goes on by itself. `conflict` where it comes too late. */
+  answerApproval(answer: ApprovalAnswer): Promise<Approval>
   /** Turns under way and messages that wait; `waitingHere` are those of the named session. */
   load(sessionId?: string): { running: number; waiting: number; waitingHere: number }
   /** Ends the running steps (cut off after `graceMs`) and begins no further one. */

@@ -4,14 +4,17 @@ import type { Logger } from '../base/logger.ts'
 import { toStorableText } from '../base/text.ts'
 import type { Context } from '../context/context.ts'
 import type { Ledger } from '../cost/ledger.ts'
+import type { Approvals } from '../policy/approvals.ts'
+import { usualLabel } from '../policy/own-words.ts'
 import { FamiliarError } from '../protocol/error.ts'
-import type { InboundPayload, Inbox } from '../sessions/inbox.ts'
+import type { InboundPayload, Inbox, InboxMessage } from '../sessions/inbox.ts'
 import { exchangeStarts } from '../sessions/messages.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session, SessionKey, Sessions } from '../sessions/sessions.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
+import type { AnswerApproval } from './answer-approval.ts'
 import type { Compaction } from './compaction.ts'
 import { reportContext } from './context-report.ts'
 import type { Conversations, InboundMessage, Receipt } from './conversations.ts'
@@ -44,6 +47,8 @@ export function createConversations(dependencies: {
   context: Context
   tools: ToolRegistry
   live: LiveResponses
+  approvals: Approvals
+  answerApproval: AnswerApproval
   clock: Clock
   ids: Ids
   logger: Logger
@@ -150,6 +155,16 @@ export function createConversations(dependencies: {
     return { messageId: draft.id, sessionId: session.id, duplicate: false }
   }
 
+  function refuseClosing(): void {
+    if (closing) throw new FamiliarError('unavailable', 'Familiar is stopping; send this again in a moment')
+  }
+
+  /** The message is committed: its turn comes. */
+  function takeIn(message: InboxMessage): void {
+    waiters.expect(message.id)
+    queue.add(message)
+  }
+
   async function hasBegun(run: TurnRun): Promise<boolean> {
     return (await log.readTurn(run.session.id, run.turnId)).length > 0
   }
@@ -231,21 +246,19 @@ export function createConversations(dependencies: {
       return { resumedTurns: interrupted.length, queuedMessages: queued.length }
     },
     async submit(inbound) {
-      if (closing) throw new FamiliarError('unavailable', 'Familiar is stopping; send this again in a moment')
+      refuseClosing()
       const { userId, channel, contact, key, ...rest } = checked(inbound, settings)
       const tier = rest.tier ?? settings.tierOf(rest.source)
       dependencies.context.requireTier(tier)
       const sessionKey = { userId, channel, contact }
-      const payload = { ...rest, tier }
+      const label = rest.label ?? usualLabel(rest.source)
+      const payload = { ...rest, tier, ...(label && { label }) }
       const begun = key === undefined && rest.immediate ? await beginAtOnce(sessionKey, payload) : undefined
       if (begun) return begun
       const admission = await inbox.admit(sessionKey, { ...payload, key: key ?? null })
       onStep('inbox_committed')
       const { message } = admission
-      if (admission.admitted) {
-        waiters.expect(message.id)
-        queue.add(message)
-      }
+      if (admission.admitted) takeIn(message)
       return { messageId: message.id, sessionId: message.sessionId, duplicate: !admission.admitted }
     },
     waitForTurn: (messageId, signal) => waiters.wait(messageId, signal),
@@ -313,6 +326,14 @@ export function createConversations(dependencies: {
         tools: dependencies.tools,
         thresholdTokens: compaction.threshold(session.channel),
       })
+    },
+    approvals: (userId) => dependencies.approvals.pending(userId),
+    async answerApproval(answer) {
+      refuseClosing()
+      const { approval, message } = await dependencies.answerApproval(answer)
+      onStep('inbox_committed')
+      if (message) takeIn(message)
+      return approval
     },
     load: (sessionId) => ({ ...queue.load(), waitingHere: sessionId === undefined ? 0 : queue.waitingIn(sessionId) }),
     async close(graceMs) {

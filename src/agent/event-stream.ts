@@ -144,8 +144,14 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
     case 'tool_started':
       return [{ type: 'tool_start', turnId, callId: logged.callId, name: logged.name, input: logged.input }]
     case 'tool_finished': {
-      const { callId, name, text, isError } = logged
-      return [{ type: 'tool_result', turnId, callId, name, result: text, isError }]
+      const { callId, name, text, isError, says, reaction, card, media, approvalId, question = '' } = logged
+      const told: TurnEvent[] = [{ type: 'tool_result', turnId, callId, name, result: text, isError }]
+      if (says) told.push({ type: 'said', turnId, text: says })
+      if (reaction) told.push({ type: 'reaction', turnId, emoji: reaction })
+      if (card) told.push({ type: 'card', turnId, callId, name, card })
+      if (media) told.push({ type: 'media', turnId, callId, name, media })
+      if (approvalId) told.push({ type: 'approval_request', turnId, callId, approvalId, question })
+      return told
     }
     case 'turn_ended': {
       const { text, deliver, outcome, question, toolCalls } = logged

@@ -34,7 +34,6 @@ function read(events: readonly LoggedEvent[]) {
   const { exchanges, throughSeq } = exchangesOf(events, {
     sessionId: 'session',
     isOffline: (model) => model === 'offline/offline',
-    isUntrusted: (event) => event.sender === 'mallory',
   })
   const lines = exchanges.map((exchange) =>
     exchange.lines.map(({ speaker, text, seq }) => `${seq} ${speaker}: ${text}`),
@@ -118,9 +117,31 @@ describe('exchangesOf', () => {
     expect(rewound).toMatchObject({ throughSeq: 6, lines: [['1 user: one', '3 assistant: two']] })
   })
 
-  it('MEM-8 says who is not to be believed', () => {
-    const said = { ...message('one'), sender: 'mallory' }
-    expect(read(log(['a', said], ['a', ended('two')])).exchanges[0]?.untrusted).toBe(true)
-    expect(read(log(['a', message('one')], ['a', ended('two')])).exchanges[0]?.untrusted).toBe(false)
+  it('SEC-15 says who is not to be believed, and where words of others were in sight', () => {
+    const said = { ...message('one'), label: 'untrusted' } as SessionEvent
+    expect(read(log(['a', said], ['a', ended('two')])).exchanges[0]).toMatchObject({ untrusted: true })
+    const plain = read(log(['a', message('one')], ['a', ended('two')])).exchanges[0]
+    expect(plain).toMatchObject({ untrusted: false })
+    expect(plain).not.toHaveProperty('sawUntrusted')
+    const beside = read(log(['a', message('one')], ['a', ended('two', { label: 'untrusted' })])).exchanges[0]
+    expect(beside).toMatchObject({ untrusted: false, sawUntrusted: true })
+  })
+
+  it('SEC-15 what a program sent is not the user’s own line', () => {
+    const sent = { ...message('the backup is done'), label: 'internal' } as SessionEvent
+    expect(read(log(['a', sent], ['a', ended('two')])).exchanges[0]?.lines[0]).toMatchObject({ isProgram: true })
+  })
+
+  it('TOOL-9 a reply that tells something ephemeral is not kept', () => {
+    const result = { callId: 'c', name: 'weather', text: '21 °C', isError: false, isEphemeral: true } as const
+    const { lines } = read(
+      log(
+        ['a', message('How warm is it?')],
+        ['a', { type: 'tool_finished', ...result }],
+        ['a', responded()],
+        ['a', ended('It is 21 °C.')],
+      ),
+    )
+    expect(lines).toEqual([['1 user: How warm is it?']])
   })
 })

@@ -1,7 +1,8 @@
 import type { Exchange, ExchangeLine } from '../memory/learning/exchange.ts'
+import { isAutomated, isOwnWords } from '../policy/own-words.ts'
 import type { LoggedEvent } from '../sessions/session-event.ts'
 
-export type EventOf<Type extends LoggedEvent['type']> = Extract<LoggedEvent, { type: Type }>
+type EventOf<Type extends LoggedEvent['type']> = Extract<LoggedEvent, { type: Type }>
 
 export interface ReadExchanges {
   exchanges: Exchange[]
@@ -9,21 +10,17 @@ export interface ReadExchanges {
   throughSeq: number
 }
 
-const automated = 'system'
 /** Whoever asks to forget something names it: those words are not to be kept either. */
 const forgettingTools = ['memory_forget', 'delete_memory']
 
 /**
  * What was said, out of a part of a session's log that begins between two turns. Automated messages and the replies to
- * them, replies of a model that works by form, and what Familiar itself says in place of a model do not count as said.
+ * them, replies of a model that works by form, what tells of something passing (TOOL-9), and what Familiar itself says
+ * in place of a model do not count as said.
  */
 export function exchangesOf(
   events: readonly LoggedEvent[],
-  options: {
-    sessionId: string
-    isOffline(model: string): boolean
-    isUntrusted(message: EventOf<'message_received'>): boolean
-  },
+  options: { sessionId: string; isOffline(model: string): boolean },
 ): ReadExchanges {
   const turns = new Map<string, LoggedEvent[]>()
   const open = new Set<string>()
@@ -54,9 +51,12 @@ export function exchangesOf(
     const messages = own.filter((event) => event.type === 'message_received')
     const isForgetting = ended.toolCalls.some(({ name, isError }) => !isError && forgettingTools.includes(name))
     const said = messages.filter(
-      (message) => !isForgetting && message.source !== automated && message.text.trim() !== '',
+      (message) => !isForgetting && !isAutomated(message.source) && message.text.trim() !== '',
     )
-    const lines = said.map(({ text, at, seq }): ExchangeLine => ({ speaker: 'user', text, at, seq }))
+    const lines = said.map((message): ExchangeLine => {
+      const { text, at, seq } = message
+      return { speaker: 'user', text, at, seq, ...(!isOwnWords(message) && { isProgram: true }) }
+    })
     if (lines.length > 0 && isSaidByModel(own, ended)) {
       lines.push({ speaker: 'assistant', text: ended.text, at: ended.at, seq: ended.seq })
     }
@@ -66,13 +66,15 @@ export function exchangesOf(
       at: own[0]?.at ?? ended.at,
       throughSeq: ended.seq,
       lines,
-      untrusted: said.some(options.isUntrusted),
+      untrusted: said.some(({ label }) => label === 'untrusted'),
+      ...(ended.label === 'untrusted' && { sawUntrusted: true }),
     }
   }
 
   function isSaidByModel(own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>): boolean {
     const response = own.findLast((event) => event.type === 'model_responded')
     const isReply = ended.outcome === 'completed' || ended.outcome === 'question'
+    if (own.some((event) => event.type === 'tool_finished' && event.isEphemeral)) return false
     return isReply && ended.deliver && ended.text.trim() !== '' && !!response && !options.isOffline(response.model)
   }
 }

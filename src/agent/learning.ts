@@ -11,7 +11,6 @@ import type { Models } from '../models/models.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Database, Writer } from '../storage/database.ts'
-import type { EventOf } from './exchanges-of.ts'
 import { createExchangeReader } from './read-exchanges.ts'
 
 type SessionId = Pick<Session, 'id' | 'userId'>
@@ -68,8 +67,6 @@ export function createLearning(dependencies: {
   consolidateFile: (file: ConsolidatedFile) => Promise<ConsolidationOutcome>
   /** The user's own files for Familiar, as they are now. */
   readFiles: (userId: string) => Promise<readonly Pick<ConsolidatedFile, 'path' | 'text' | 'at'>[]>
-  /** Whoever wrote the message is not to be believed. */
-  isUntrusted?: (message: EventOf<'message_received'>) => boolean
   clock: Clock
   logger: Logger
   /** `memory.conversations` of the config: whether lines of talk become memory. */

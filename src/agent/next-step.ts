@@ -1,4 +1,4 @@
-import type { TurnState } from '../sessions/projection.ts'
+import type { TurnState } from '../sessions/turn-state.ts'
 
 export interface Limits {
   maxRounds: number
@@ -20,7 +20,8 @@ const warnAtRoundsLeft = 2
 export function nextStep(turn: TurnState, unanswered: number, limits: Limits): NextStep {
   if (turn.stopRequested) return { do: 'end', outcome: 'stopped', text: 'Stopped.' }
   if (unanswered > 0) return { do: 'run_tools' }
-  if (turn.question) return { do: 'end', outcome: 'question', text: withQuestion(turn.text, turn.question) }
+  const question = questionOf(turn)
+  if (question) return { do: 'end', outcome: 'question', text: withQuestion(turn, question) }
   if (turn.rounds > 0 && turn.calls.length === 0) return { do: 'end', outcome: 'completed', text: finalText(turn) }
   const worst = Math.max(0, ...Object.values(turn.failures))
   if (worst >= stopAtFailures) {
@@ -54,7 +55,17 @@ function finalText(turn: TurnState): string {
   return 'The model gave an empty reply.'
 }
 
-/** The user always reads the question that their next words will be taken as the answer to. */
-function withQuestion(text: string, question: string): string {
-  return text.includes(question) ? text : [text, question].filter(Boolean).join('\n\n')
+/** Everything that the user is asked when the turn ends, what waits for their approval last. */
+export function questionOf(turn: Pick<TurnState, 'question' | 'approvals'>): string | null {
+  const asked = turn.approvals.map(({ question }) => question)
+  return [...(turn.question ? [turn.question] : []), ...asked].join('\n') || null
+}
+
+/**
+ * The user always reads the question that their next words will be taken as the answer to. One for their approval
+ * stands at the end, alone: nothing that the model says may come between it and the answer.
+ */
+function withQuestion({ text, approvals }: TurnState, question: string): string {
+  if (approvals.length === 0 && text.includes(question)) return text
+  return [text, question].filter(Boolean).join('\n\n')
 }

@@ -1,18 +1,13 @@
 import type { Models } from '../models/models.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Database } from '../storage/database.ts'
-import { type EventOf, exchangesOf, type ReadExchanges } from './exchanges-of.ts'
+import { exchangesOf, type ReadExchanges } from './exchanges-of.ts'
 
 const eventsAtOnce = 400
 
 /** What was said in a session after a place in its log, a batch at a time, oldest first. */
-export function createExchangeReader(dependencies: {
-  database: Database
-  log: SessionLog
-  models: Models
-  isUntrusted?: ((message: EventOf<'message_received'>) => boolean) | undefined
-}) {
-  const { database, log, models, isUntrusted = () => false } = dependencies
+export function createExchangeReader(dependencies: { database: Database; log: SessionLog; models: Models }) {
+  const { database, log, models } = dependencies
   const isOffline = (model: string) => models.byId(model)?.info.offline === true
 
   return async function* readExchanges(sessionId: string, after: number): AsyncGenerator<ReadExchanges> {
@@ -20,7 +15,7 @@ export function createExchangeReader(dependencies: {
     let limit = eventsAtOnce
     for (;;) {
       const { events, damaged } = await log.read(sessionId, { after: from, limit })
-      const read = exchangesOf(events, { sessionId, isOffline, isUntrusted })
+      const read = exchangesOf(events, { sessionId, isOffline })
       const isWhole = events.length + damaged < limit
       if (read.throughSeq > from) yield read
       if (isWhole) return

@@ -8,7 +8,7 @@ const maxResultCharacters = 30_000
 /** Runs one call to its outcome. Whatever goes wrong is an error outcome for the model; only an abort throws. */
 export async function runTool(registry: ToolRegistry, call: ToolCallPart, context: ToolContext): Promise<ToolOutcome> {
   const tool = registry.find(call.name)
-  if (!tool) return failure(`There is no tool named ${call.name}. find_tools shows what there is.`)
+  if (!tool) return noSuchTool(call)
   const outcome = await Promise.race([attempt(tool, call, context), rejectOnAbort(context.signal)])
   return { ...outcome, text: truncateText(toStorableText(outcome.text), maxResultCharacters) }
 }
@@ -20,6 +20,10 @@ async function attempt(tool: Tool, call: ToolCallPart, context: ToolContext): Pr
     context.signal.throwIfAborted()
     return failure(`${call.name} failed: ${cause instanceof Error ? cause.message : String(cause)}`)
   }
+}
+
+export function noSuchTool({ name }: ToolCallPart): ToolOutcome {
+  return failure(`There is no tool named ${name}. find_tools shows what there is.`)
 }
 
 /** A tool that does not listen to its signal must not hold up a stop. */

@@ -1,6 +1,7 @@
 import { toUsd } from '../cost/money.ts'
-import { emptyProjection, fold, type TurnState } from '../sessions/projection.ts'
+import { emptyProjection, fold } from '../sessions/projection.ts'
 import type { LoggedEvent } from '../sessions/session-event.ts'
+import type { TurnState } from '../sessions/turn-state.ts'
 import type { TurnEnd } from './conversations.ts'
 import type { TurnEnded } from './turn-events.ts'
 
@@ -16,6 +17,7 @@ export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded
     failure: ended.failure ?? null,
     recalled: turn.recalled,
     toolCalls: ended.toolCalls,
+    cards: turn.cards,
     model: turn.model,
     rounds: turn.rounds,
     usage: turn.usage,

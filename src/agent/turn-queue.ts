@@ -183,6 +183,7 @@ function joinable(messages: readonly InboxMessage[]): InboxMessage[] {
       message.immediate ||
       message.sender !== head.sender ||
       message.source !== head.source ||
+      message.label !== head.label ||
       message.tier !== head.tier,
   )
   return other === -1 ? [...messages] : messages.slice(0, other)

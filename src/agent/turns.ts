@@ -5,31 +5,37 @@ import { estimateTokens } from '../base/tokens.ts'
 import type { Context, RecalledMemory } from '../context/context.ts'
 import type { Ledger, Reservation } from '../cost/ledger.ts'
 import { costNanousd } from '../cost/money.ts'
-import type { ProceduralMemory } from '../memory/procedural.ts'
 import type { LanguageModel } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
 import type { Monitor } from '../monitor/monitor.ts'
+import type { Approvals } from '../policy/approvals.ts'
 import type { AssistantPart, StopReason, ToolCallPart } from '../protocol/message.ts'
 import type { Inbox, InboxMessage } from '../sessions/inbox.ts'
 import { outcomeUnknown, toMessages } from '../sessions/messages.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
-import { type Projection, type TurnState, textOf, type UserEntry } from '../sessions/projection.ts'
+import { type Projection, textOf } from '../sessions/projection.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session } from '../sessions/sessions.ts'
+import type { TurnState } from '../sessions/turn-state.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import type { ToolContext, ToolOutcome } from '../tools/tool.ts'
+import type { BeginCalls, BegunCalls } from './begin-calls.ts'
 import { type CallPlan, callModel, reserveCall } from './call-model.ts'
+import type { CallRecords, MadeCall } from './call-records.ts'
 import type { TurnEnd } from './conversations.ts'
 import { type LiveResponses, toolProgress } from './live-responses.ts'
-import { type Limits, nextStep } from './next-step.ts'
+import { type Limits, nextStep, questionOf } from './next-step.ts'
 import { offeredTools } from './offered-tools.ts'
 import { estimateRequestTokens } from './request-size.ts'
 import { nextBatch, runTool } from './run-tool.ts'
+import { type Said, saidIn, userEntriesOf } from './said-in.ts'
+import { giveAnswers, readSpokenAnswers, tellAnswers } from './spoken-answers.ts'
 import type { OnStep } from './step.ts'
 import { turnEndFrom } from './turn-end.ts'
-import { type Ending, notified, received, toolFinished, turnEnded } from './turn-events.ts'
+import { type Ending, notified, received, type TurnEnded, toolFinished, turnEnded } from './turn-events.ts'
+import { withUniqueCallIds } from './unique-call-ids.ts'
 
 export interface TurnsDependencies {
   database: Database
@@ -42,7 +48,9 @@ export interface TurnsDependencies {
   tools: ToolRegistry
   context: Context
   live: LiveResponses
-  procedural: ProceduralMemory
+  approvals: Approvals
+  beginCalls: BeginCalls
+  records: CallRecords
   recall(query: { userId: string; sessionId: string; text: string }): Promise<RecalledMemory[]>
   loadMedia(hash: string): Promise<Uint8Array>
   clock: Clock
@@ -89,20 +97,11 @@ export interface EndedTurn {
 }
 
 export function createTurns(dependencies: TurnsDependencies): Turns {
-  const { database, log, openSessions, inbox, ledger, monitor, tools, live, procedural, clock, ids, onStep } =
+  const { database, log, openSessions, inbox, ledger, monitor, tools, live, approvals, records, clock, ids, onStep } =
     dependencies
 
-  async function record(
-    run: TurnRun,
-    events: SessionEvent[],
-    also?: (writer: Writer) => Promise<void>,
-    lastInputTokens?: number,
-  ): Promise<void> {
-    const target = {
-      sessionId: run.session.id,
-      turnId: run.turnId,
-      ...(lastInputTokens !== undefined && { lastInputTokens }),
-    }
+  async function record(run: TurnRun, events: SessionEvent[], also?: (writer: Writer) => Promise<void>): Promise<void> {
+    const target = { sessionId: run.session.id, turnId: run.turnId }
     openSessions.follow(run.session.id, await log.record(target, events, also))
   }
 
@@ -112,13 +111,14 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       const { source, tier } = messages[0] ?? { source: '', tier: '' }
       const text = messages.map((message) => message.text).join('\n')
       const recalled = await dependencies.recall({ userId: run.session.userId, sessionId: run.session.id, text })
-      const now = clock.now()
+      const answers = await readSpokenAnswers(approvals, { session: run.session, messages, projection })
       const dynamic = dependencies.context.dynamic({
-        now,
+        now: clock.now(),
         source,
         text,
         recalled,
         pendingQuestion: projection.pendingQuestion,
+        told: tellAnswers(answers),
       })
       // A question is told with its answer, even where the one before was the same.
       const isKnown = dynamic.text === projection.lastContext && !projection.pendingQuestion
@@ -140,9 +140,12 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
             model: models[0]?.info.id ?? '',
             context,
             recalled: dynamic.included.map(({ id, text: remembered }) => ({ id, text: remembered })),
+            ...(dynamic.included.some(({ label }) => label === 'untrusted') && { label: 'untrusted' as const }),
+            ...(dependencies.context.holdsPrivate(tier) && { isPrivate: true as const }),
           },
         ],
         async (writer) => {
+          if (answers) await giveAnswers(writer, approvals, answers)
           if (draft) for (const message of messages) await inbox.admitRunning(writer, message, run.turnId)
           else await inbox.claim(writer, { messageIds: messages.map((message) => message.id), turnId: run.turnId })
           progress.reservation = await reserveCall(ledger, writer, plan)
@@ -161,7 +164,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         return undefined
       }
       const waiting = turn.calls.every((call) => results[call.id])
-      if (waiting && !turn.stopRequested) {
+      if (waiting && !turn.stopRequested && !questionOf(turn)) {
         await record(run, [{ type: 'model_failed', model: turn.model, attempt: 0, reason: 'restarted', waitMs: 0 }])
       }
       return drive(run, { startedHere: new Set(), reservation: undefined })
@@ -273,39 +276,55 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     onStep('response_received')
     const { model, response, reserved } = result
     const parts = withUniqueCallIds(response.parts, projection, ids)
+    const { usage, stopReason } = response
     const rates = model.info.costPerMtok
-    const cost = costNanousd(response.usage, rates)
-    const events: SessionEvent[] = [
-      {
-        type: 'model_responded',
-        model: model.info.id,
-        parts,
-        stopReason: response.stopReason,
-        usage: response.usage,
-        costNanousd: cost,
-      },
-    ]
+    const responded: SessionEvent = {
+      type: 'model_responded',
+      model: model.info.id,
+      parts,
+      stopReason,
+      usage,
+      costNanousd: costNanousd(usage, rates),
+    }
     // The first calls are written as begun together with the response that makes them: one commit, not two.
     const calls = parts.filter((part) => part.type === 'tool_call')
-    const runnable = response.stopReason === 'end' || turn.stopRequested ? [] : nextBatch(tools, calls)
-    events.push(...runnable.map(toolStarted))
-    const ending = runnable.length > 0 || turn.stopRequested ? undefined : endingOf(turn, response.stopReason, parts)
-    if (ending) events.push(turnEnded(turn, ending))
-    await record(
-      run,
-      events,
-      async (writer) => {
-        await ledger.settle(writer, reserved, response.usage, rates)
-        if (ending) await inbox.finish(writer, run.turnId)
-      },
-      response.usage.inputTokens + response.usage.outputTokens,
-    )
+    const batch = stopReason === 'end' || turn.stopRequested ? [] : nextBatch(tools, calls)
+    const ending = batch.length > 0 || turn.stopRequested ? undefined : endingOf(turn, stopReason, parts)
+    const ended = ending && turnEnded(turn, ending, projection.seen)
+    const lastInputTokens = usage.inputTokens + usage.outputTokens
+    await begin(run, projection, { turn, calls: batch, progress, lastInputTokens }, async (writer) => {
+      await ledger.settle(writer, reserved, usage, rates)
+      if (ended) await inbox.finish(writer, run.turnId)
+      return ended ? [responded, ended] : [responded]
+    })
     live.end(run.session.id)
-    for (const call of runnable) progress.startedHere.add(call.id)
     onStep('response_recorded')
-    if (!ending) return undefined
+    if (!ended) return undefined
     onStep('turn_ended')
-    return endedTurn(run, turn, ending)
+    return endedTurn(run, turn, ended)
+  }
+
+  /** Writes the calls as begun, those that may, after whatever `before` writes and tells in the same unit. */
+  async function begin(
+    run: TurnRun,
+    projection: Projection,
+    what: { turn: TurnState; calls: readonly ToolCallPart[]; progress: Progress; lastInputTokens?: number },
+    before: (writer: Writer) => Promise<SessionEvent[]> = async () => [],
+  ): Promise<ToolCallPart[]> {
+    const { turn, calls, progress, lastInputTokens } = what
+    const { id: sessionId, userId } = run.session
+    const { userText } = saidIn(projection, turn)
+    const asked = { userId, sessionId, turnId: turn.id, source: turn.source, userText, seen: projection.seen, calls }
+    const target = { sessionId, turnId: turn.id, ...(lastInputTokens !== undefined && { lastInputTokens }) }
+    let begun: BegunCalls = { events: [], begun: [] }
+    const logged = await log.decide(target, async (writer) => {
+      const events = await before(writer)
+      begun = await dependencies.beginCalls(writer, asked)
+      return [...events, ...begun.events]
+    })
+    openSessions.follow(sessionId, logged)
+    for (const call of begun.begun) progress.startedHere.add(call.id)
+    return begun.begun
   }
 
   /** How a response without calls ends its turn. */
@@ -331,28 +350,34 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     const { turn, unanswered, progress } = state
     const { startedHere } = progress
     const batch = nextBatch(tools, unanswered)
+    const said = saidIn(projection, turn)
     const interrupted = batch.filter((call) => turn.started[call.id] === 'at-most-once' && !startedHere.has(call.id))
     if (interrupted.length > 0) {
       const unknown = interrupted.map((call) => toolFinished(call, { text: outcomeUnknown, isError: true }))
-      return record(run, unknown)
+      return record(run, unknown, (writer) => abandon(writer, run, said, interrupted, outcomeUnknown))
     }
     const fresh = batch.filter((call) => !turn.started[call.id])
-    if (fresh.length > 0) await record(run, fresh.map(toolStarted))
-    for (const call of batch) startedHere.add(call.id)
-    const names = batch.map((call) => call.name)
+    const begunNow = fresh.length > 0 ? await begin(run, projection, { turn, calls: fresh, progress }) : []
+    const begun = batch.filter((call) => !fresh.includes(call) || begunNow.includes(call))
+    if (begun.length === 0) return
+    for (const call of begun) startedHere.add(call.id)
+    const names = begun.map((call) => call.name)
     monitor.update(turn.id, { sessionId: run.session.id, state: 'tools', tools: names })
     onStep('tool_starting')
-    const said = saidIn(projection, turn)
-    let left = unanswered.length
+    const seen = { ...projection.seen }
+    let left = unanswered.filter((call) => !projection.results[call.id]).length
     const outcomes = await Promise.allSettled(
-      batch.map(async (call) => {
-        const outcome = await runOne(run, call, said)
+      begun.map(async (call) => {
+        const startedAt = clock.now()
+        const outcome = await runOne(run, call, { ...said, seen })
+        const durationMs = clock.now() - startedAt
         onStep('tool_ran')
         left -= 1
         // With the last result the next call to the model is certain, and its money is set aside in the same commit.
-        const reserve = left === 0 && !outcome.question ? reserveNext(run, turn, projection, outcome.text) : undefined
+        const goesOn = left === 0 && !outcome.question && !questionOf(turn)
+        const reserve = goesOn ? reserveNext(run, turn, projection, outcome.text) : undefined
         await record(run, [toolFinished(call, outcome)], async (writer) => {
-          await learnFromCall(writer, run, said, call, outcome)
+          await records.finishedIn(writer, madeCall(run, said, call), outcome, durationMs)
           if (reserve) progress.reservation = await reserve(writer)
         })
         onStep('tool_recorded')
@@ -363,28 +388,20 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     throw failed.reason
   }
 
-  function runOne(run: TurnRun, call: ToolCallPart, said: Said): Promise<ToolOutcome> {
+  function runOne(run: TurnRun, call: ToolCallPart, known: Said & Pick<ToolContext, 'seen'>): Promise<ToolOutcome> {
     return runTool(tools, call, {
       userId: run.session.userId,
       sessionId: run.session.id,
       turnId: run.turnId,
       callId: call.id,
-      ...said,
+      ...known,
       signal: run.signal,
       progress: (data) => live.progress(run.session.id, toolProgress(run.turnId, call.id, call.name, data)),
     })
   }
 
-  /** How well the tool served (MEM-13). A question is no outcome yet; core tools are not searched for. */
-  async function learnFromCall(writer: Writer, run: TurnRun, said: Said, call: ToolCallPart, result: ToolOutcome) {
-    const tool = tools.find(call.name)
-    if (!tool || tool.core || result.question) return
-    await procedural.recordIn(writer, {
-      userId: run.session.userId,
-      tool: tool.definition.name,
-      userText: said.userText,
-      outcome: !result.isError ? 'succeeded' : result.serviceFailed ? 'service_failed' : 'failed',
-    })
+  async function abandon(writer: Writer, run: TurnRun, said: Said, calls: readonly ToolCallPart[], why: string) {
+    for (const call of calls) await records.abandonedIn(writer, madeCall(run, said, call), why)
   }
 
   function reserveNext(run: TurnRun, turn: TurnState, projection: Projection, result: string) {
@@ -399,17 +416,21 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     ending: Ending & { unanswered?: readonly ToolCallPart[] },
   ): Promise<EndedTurn> {
     const { unanswered = [] } = ending
-    const cut = unanswered.map((call) => toolFinished(call, { text: 'Stopped before it finished.', isError: true }))
-    await record(run, [...cut, turnEnded(turn, ending)], (writer) => inbox.finish(writer, run.turnId))
+    const projection = await openSessions.projection(run.session.id)
+    const cut = unanswered.map((call) => toolFinished(call, { text: cutOff, isError: true }))
+    const begun = unanswered.filter((call) => turn.started[call.id])
+    const said = saidIn(projection, turn)
+    const ended = turnEnded(turn, ending, projection.seen)
+    await record(run, [...cut, ended], async (writer) => {
+      await abandon(writer, run, said, begun, cutOff)
+      await inbox.finish(writer, run.turnId)
+    })
     onStep('turn_ended')
-    return endedTurn(run, turn, ending)
-  }
-
-  function toolStarted(call: ToolCallPart): SessionEvent {
-    const effect = tools.find(call.name)?.effect ?? 'idempotent'
-    return { type: 'tool_started', callId: call.id, name: call.name, input: call.input, effect }
+    return endedTurn(run, turn, ended)
   }
 }
+
+const cutOff = 'Stopped before it finished.'
 
 /** Also a stop that came before the turn was written down, and so left no mark in it. */
 function mustStop(run: TurnRun): boolean {
@@ -422,32 +443,10 @@ function planCall(run: TurnRun, models: readonly LanguageModel[], inputTokens: n
 }
 
 /** `turn` has been followed to its end by now: it is the same object that the projection held. */
-function endedTurn(run: TurnRun, turn: TurnState, ending: Ending): EndedTurn {
-  return { messageIds: turn.messageIds, end: turnEndFrom(run.session.id, turn, turnEnded(turn, ending)) }
+function endedTurn(run: TurnRun, turn: TurnState, ended: TurnEnded): EndedTurn {
+  return { messageIds: turn.messageIds, end: turnEndFrom(run.session.id, turn, ended) }
 }
 
-function userEntriesOf(projection: Projection, turn: TurnState): UserEntry[] {
-  return projection.entries.flatMap((entry) => (entry.role === 'user' && entry.turnId === turn.id ? [entry] : []))
-}
-
-type Said = Pick<ToolContext, 'userText' | 'answers'>
-
-function saidIn(projection: Projection, turn: TurnState): Said {
-  // Nobody said what a program sent.
-  if (turn.source === 'system') return { userText: '', answers: null }
-  // Only the first entry is theirs: the others are the loop's own words to the model.
-  const [said] = userEntriesOf(projection, turn)
-  return { userText: said?.texts.join('\n') ?? '', answers: turn.answers }
-}
-
-/** Some servers number their calls anew in every response; in one conversation an id may stand for one call only. */
-function withUniqueCallIds(parts: readonly AssistantPart[], projection: Projection, ids: Ids): AssistantPart[] {
-  const used = new Set<string>()
-  return parts.map((part) => {
-    if (part.type !== 'tool_call') return part
-    const taken = !part.id || used.has(part.id) || projection.results[part.id] !== undefined
-    const id = taken ? `call_${ids.next()}` : part.id
-    used.add(id)
-    return { ...part, id }
-  })
+function madeCall({ session, turnId }: TurnRun, { userText }: Said, call: ToolCallPart): MadeCall {
+  return { userId: session.userId, sessionId: session.id, turnId, userText, call }
 }

@@ -9,6 +9,8 @@ export type { RecalledMemory }
 
 const corePrompt = readBundledText(new URL('./prompts/core.md', import.meta.url))
 const stableFiles = ['SOUL.md', 'AGENTS.md', 'USER.md', 'IDENTITY.md', 'TOOLS.md', 'HEARTBEAT.md']
+/** What the user, or an agent for them, has written there is their own. */
+const privateFiles = ['USER.md', 'MEMORY.md']
 const maxFileCharacters = 40_000
 
 const sourceFraming: Record<string, string> = {
@@ -23,6 +25,8 @@ interface DynamicContext {
   text?: string
   recalled: readonly RecalledMemory[]
   pendingQuestion: string | null
+  /** What else the system has to say: how the user answered, for one. */
+  told?: readonly string[]
 }
 
 /** What a model is told besides the conversation. The same files always give the same bytes. */
@@ -31,6 +35,8 @@ export interface Context {
   requireTier(tier: string): void
   /** The blocks of a tier, stable first. */
   system(tier: string): SystemBlock[]
+  /** Whether they hold what the user wrote of themself. */
+  holdsPrivate(tier: string): boolean
   /** What is true only now. It rides with the newest message and stays with it. */
   dynamic(facts: DynamicContext): { text: string; included: RecalledMemory[] }
 }
@@ -41,8 +47,10 @@ export function createContext(dependencies: {
   tiers: () => Record<string, readonly string[]>
   readTextFile: (path: string) => string | undefined
   timeZone: string
+  /** What the workspace begins with, which is nobody's. */
+  starterTexts?: readonly string[]
 }): Context {
-  const { workspace, tiers, readTextFile, timeZone } = dependencies
+  const { workspace, tiers, readTextFile, timeZone, starterTexts = [] } = dependencies
   const formatNow = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })
 
   function filesOf(tier: string): readonly string[] {
@@ -53,6 +61,8 @@ export function createContext(dependencies: {
     throw new FamiliarError('bad_request', `There is no context tier "${tier}"; known: ${list}`)
   }
 
+  const read = (name: string) => readTextFile(join(workspace, name))?.trim()
+
   return {
     requireTier: (tier) => void filesOf(tier),
     system(tier) {
@@ -60,7 +70,7 @@ export function createContext(dependencies: {
       const blocks: SystemBlock[] = [{ name: 'core', tier: 'stable', text: corePrompt }]
       for (const isStable of [true, false]) {
         for (const name of names.filter((file) => stableFiles.includes(file) === isStable)) {
-          const text = readTextFile(join(workspace, name))?.trim()
+          const text = read(name)
           if (!text) continue
           const shown = truncateText(toStorableText(text), maxFileCharacters)
           blocks.push({
@@ -72,6 +82,12 @@ export function createContext(dependencies: {
       }
       return blocks
     },
+    holdsPrivate(tier) {
+      return filesOf(tier).some((name) => {
+        const text = privateFiles.includes(name) ? read(name) : undefined
+        return !!text && !starterTexts.some((starter) => starter.trim() === text)
+      })
+    },
     dynamic(facts) {
       const lines = [`Now: ${formatNow.format(facts.now)} (${timeZone})`]
       const framing = sourceFraming[facts.source]
@@ -79,6 +95,7 @@ export function createContext(dependencies: {
       if (facts.pendingQuestion) {
         lines.push(`You had asked: ${withoutContextTags(facts.pendingQuestion)} This message is the answer.`)
       }
+      lines.push(...(facts.told ?? []).map(withoutContextTags))
       const { lines: remembered, included } = recalledLines(facts.recalled, { about: facts.text ?? '', timeZone })
       lines.push(...remembered)
       return { text: `<context>\n${lines.join('\n')}\n</context>`, included }

@@ -21,6 +21,7 @@ export interface Commitment {
   state: CommitmentState
   closedAt: number | null
   createdAt: number
+  label: MemoryLabel
 }
 
 export interface NewCommitment {
@@ -101,7 +102,7 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
       })
       const row = { ...proposed, id: memory.id }
       if (isNew) await writer.insertInto('commitments').values(row).execute()
-      return { commitment: fromRow({ ...row, created_at: memory.createdAt }), isNew }
+      return { commitment: fromRow({ ...row, created_at: memory.createdAt, label: memory.label }), isNew }
     },
 
     async get(userId, id) {
@@ -172,18 +173,19 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
       state: row.state === 'open' && deadline !== null && deadline < clock.now() ? 'expired' : row.state,
       closedAt: row.closed_at === null ? null : Number(row.closed_at),
       createdAt: Number(row.created_at),
+      label: row.label,
     }
   }
 }
 
-type CommitmentWithTime = CommitmentRow & { created_at: number }
+type CommitmentWithTime = CommitmentRow & { created_at: number; label: MemoryLabel }
 
 function selectCommitments(reader: Reader | Writer, userId: string) {
   return reader
     .selectFrom('commitments')
     .innerJoin('memories', 'memories.id', 'commitments.id')
     .selectAll('commitments')
-    .select('memories.created_at')
+    .select(['memories.created_at', 'memories.label'])
     .where('commitments.user_id', '=', userId)
 }
 

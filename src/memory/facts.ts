@@ -38,17 +38,17 @@ export interface NewFact {
   at?: number | undefined
 }
 
-type WrittenFact =
+export type WrittenFact =
   | { outcome: 'added'; fact: Fact }
   /** The same value was known: its confidence is the higher of the two, and it counts as used. */
   | { outcome: 'confirmed'; fact: Fact }
-  /** The old value is closed and superseded; both stay in history. */
-  | { outcome: 'replaced'; fact: Fact; old: Fact }
+  /** The old value is closed and superseded; both stay in history. `label` is the old one's. */
+  | { outcome: 'replaced'; fact: Fact; old: Fact; label: MemoryLabel }
   /**
-   * The known value is surer than the new one, or the user's own against the agent's: nothing changed; ask the user.
-   * `fact` is what was to be written; its id is empty.
+   * The known value is surer than the new one, the user's own against the agent's, or trusted against one that is not:
+   * nothing changed; ask the user. `fact` is what was to be written; its id is empty. `label` is the known one's.
    */
-  | { outcome: 'refused'; fact: Fact; known: Fact }
+  | { outcome: 'refused'; fact: Fact; known: Fact; label: MemoryLabel }
 
 /** What is true of whom. Each fact is a memory of the same id, whose content reads `entity: attribute is value`. */
 export interface Facts {
@@ -63,7 +63,7 @@ export interface Facts {
   declareMultiValued(userId: string, attribute: string): Promise<void>
 }
 
-type FactWithSource = FactRow & { source: MemorySource }
+type FactWithSource = FactRow & { source: MemorySource; label: MemoryLabel }
 
 const longestName = 200
 const longestValue = 10_000
@@ -84,12 +84,17 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
       const surest = known.reduce((best, row) => (isSurer(row, best) ? row : best))
       // What was true before is history, however sure: it closes nothing.
       if (at < surest.valid_from) return await insert(writer, given, { ...proposed, valid_to: surest.valid_from })
-      if (!mayReplace(proposed.confidence, given.source, surest)) {
-        return { outcome: 'refused', fact: factFromRow(proposed), known: factFromRow(surest) }
+      if (!mayReplace(proposed.confidence, given, surest)) {
+        return { outcome: 'refused', fact: factFromRow(proposed), known: factFromRow(surest), label: surest.label }
       }
       const added = await insert(writer, given, proposed)
       for (const row of known) await close(writer, row, added.fact)
-      return { outcome: 'replaced', fact: added.fact, old: { ...factFromRow(surest), validTo: at } }
+      return {
+        outcome: 'replaced',
+        fact: added.fact,
+        old: { ...factFromRow(surest), validTo: at },
+        label: surest.label,
+      }
     },
 
     async get(userId, id) {
@@ -127,7 +132,8 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
     given: NewFact,
     confidence: number,
   ): Promise<WrittenFact> {
-    const sure = Math.max(known.confidence, confidence)
+    const isLesser = given.label === 'untrusted' && known.label !== 'untrusted'
+    const sure = isLesser ? known.confidence : Math.max(known.confidence, confidence)
     await writer
       .updateTable('facts')
       .set({ confidence: sure })
@@ -211,7 +217,7 @@ async function selectCurrent(writer: Writer, fact: FactRow): Promise<FactWithSou
     .selectFrom('facts')
     .innerJoin('memories', 'memories.id', 'facts.id')
     .selectAll('facts')
-    .select('memories.source')
+    .select(['memories.source', 'memories.label'])
     .where('facts.user_id', '=', fact.user_id)
     .where('facts.entity_key', 'in', [...new Set([fact.entity_key, ...names.keys()])])
     .where('facts.attribute_key', '=', fact.attribute_key)
@@ -225,7 +231,9 @@ function isSurer(row: FactWithSource, than: FactWithSource): boolean {
   return row.valid_from > than.valid_from
 }
 
-function mayReplace(confidence: number, source: MemorySource, known: FactWithSource): boolean {
+function mayReplace(confidence: number, { source, label }: NewFact, known: FactWithSource): boolean {
+  // However sure a stranger says they are (SEC-15).
+  if (label === 'untrusted' && known.label !== 'untrusted') return false
   if (known.source === 'user' && source !== 'user') return confidence > known.confidence
   return confidence >= known.confidence
 }

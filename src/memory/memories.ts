@@ -225,6 +225,7 @@ export function createMemories(dependencies: {
         category: edit.category === undefined ? memory.category : cleanCategory(edit.category),
         tags: edit.tags === undefined ? memory.tags : cleanTags(edit.tags),
         tier: edit.tier ?? memory.tier,
+        label: edit.label ?? memory.label,
         happenedFrom: dates ? (dates.now?.from ?? null) : memory.happenedFrom,
         happenedUntil: dates ? (dates.now?.until ?? null) : memory.happenedUntil,
         updatedAt: now,

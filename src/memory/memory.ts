@@ -53,6 +53,8 @@ export interface MemoryEdit {
   tags?: readonly string[] | undefined
   tier?: MemoryTier | undefined
   priority?: number | undefined
+  /** Where it is not by whom it was first told. */
+  label?: MemoryLabel | undefined
 }
 
 export function memoryFromRow(row: MemoryRow): Memory {

@@ -5,6 +5,7 @@ import { sha256 } from '../base/hash.ts'
 import type { Ids } from '../base/ids.ts'
 import { canonicalJson, parseJson } from '../base/json.ts'
 import { FamiliarError } from '../protocol/error.ts'
+import { labelSchema } from '../protocol/label.ts'
 import { mediaPartSchema } from '../protocol/message.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import { reusableQuery } from '../storage/reusable-query.ts'
@@ -20,6 +21,8 @@ const payloadSchema = z.object({
   /** Runs as a turn of its own, at once: not joined with its neighbours. */
   immediate: z.boolean(),
   metadata: z.record(z.string(), z.json()),
+  /** Whose words it is. Absent: the owner's own. */
+  label: labelSchema.optional(),
 })
 
 export type InboundPayload = z.infer<typeof payloadSchema>
@@ -40,6 +43,8 @@ type Admission =
 export interface Inbox {
   /** Without a key every call is a new message. */
   admit(session: SessionKey, inbound: InboundPayload & { key: string | null }): Promise<Admission>
+  /** In a unit of the caller's: nothing may be begun of it before that is committed. */
+  admitIn(writer: Writer, session: SessionKey, inbound: InboundPayload & { key: string | null }): Promise<Admission>
   /** A message that is not to wait: nothing is written before `admitRunning`. */
   draft(session: Session, payload: InboundPayload): InboxMessage
   /** Writes a draft together with the turn that it begins. A conflict where its session was archived meanwhile. */
@@ -60,36 +65,37 @@ export function createInbox(dependencies: {
   ids: Ids
   /** Throws where no more may wait: in this session, or in all. */
   refuseOverload(sessionId: string): void
+  /** Takes secrets out of what comes in: from here on nobody makes keys, topics or questions of them. */
+  redact?: (payload: InboundPayload) => InboundPayload
 }): Inbox {
-  const { database, sessions, clock, ids } = dependencies
+  const { database, sessions, clock, ids, redact = (payload: InboundPayload) => payload } = dependencies
 
   /** When the newest message came. The next one came later, even where the clock was set back while the daemon was down. */
   let newest = 0
 
   function draft(session: Session, payload: InboundPayload): InboxMessage {
     newest = Math.max(clock.now(), newest + 1)
-    return { ...payload, id: ids.next(), userId: session.userId, sessionId: session.id, receivedAt: newest }
+    return { ...redact(payload), id: ids.next(), userId: session.userId, sessionId: session.id, receivedAt: newest }
   }
 
-  return {
-    async admit(key, inbound) {
+  const inbox: Inbox = {
+    admit: (key, inbound) => database.write((writer) => inbox.admitIn(writer, key, inbound)),
+    async admitIn(writer, key, inbound) {
       const { key: messageKey, ...payload } = inbound
       const bodyHash = sha256(canonicalJson({ ...payload, channel: key.channel, contact: key.contact }))
-      return database.write(async (writer): Promise<Admission> => {
-        const known = messageKey === null ? undefined : await findByKey(writer, key.userId, messageKey)
-        if (known) {
-          if (known.body_hash !== bodyHash) {
-            throw new FamiliarError('conflict', `Message key ${messageKey} was used before for another message`)
-          }
-          return { admitted: false, message: fromRow(known), turnId: known.turn_id, done: known.state === 'done' }
+      const known = messageKey === null ? undefined : await findByKey(writer, key.userId, messageKey)
+      if (known) {
+        if (known.body_hash !== bodyHash) {
+          throw new FamiliarError('conflict', `Message key ${messageKey} was used before for another message`)
         }
-        const session = await sessions.ensure(writer, key)
-        dependencies.refuseOverload(session.id)
-        const message = draft(session, payload)
-        const row = { ...rowOf(message), body_hash: bodyHash, key: messageKey ?? message.id }
-        await insertRow(writer, row)
-        return { admitted: true, message }
-      })
+        return { admitted: false, message: fromRow(known), turnId: known.turn_id, done: known.state === 'done' }
+      }
+      const session = await sessions.ensure(writer, key)
+      dependencies.refuseOverload(session.id)
+      const message = draft(session, payload)
+      const row = { ...rowOf(message), body_hash: bodyHash, key: messageKey ?? message.id }
+      await insertRow(writer, row)
+      return { admitted: true, message }
     },
     draft,
     async admitRunning(writer, message, turnId) {
@@ -142,6 +148,7 @@ export function createInbox(dependencies: {
       return rows.map((row) => ({ turnId: row.turn_id ?? '', sessionId: row.session_id, userId: row.user_id }))
     },
   }
+  return inbox
 }
 
 const insertRow = reusableQuery((database, row: InboxRow) =>

@@ -13,22 +13,29 @@ export interface MediaStore {
   load(hash: string): Promise<Uint8Array>
 }
 
-export function createMediaStore(dependencies: { database: Database; directory: string; clock: Clock }): MediaStore {
-  const { database, directory, clock } = dependencies
+export function createMediaStore(dependencies: {
+  database: Database
+  directory: string
+  clock: Clock
+  /** Takes secrets out of what is text. */
+  redact?: (bytes: Uint8Array) => Uint8Array
+}): MediaStore {
+  const { database, directory, clock, redact = (bytes) => bytes } = dependencies
   const pathOf = (hash: string) => join(directory, hash)
   return {
     async put(file) {
-      const hash = sha256(file.data)
+      const data = redact(file.data)
+      const hash = sha256(data)
       const part: MediaPart = {
         type: 'media',
         hash,
         mediaType: file.mediaType,
         name: file.name,
-        bytes: file.data.byteLength,
+        bytes: data.byteLength,
       }
       const known = await database.read.selectFrom('media').select('hash').where('hash', '=', hash).executeTakeFirst()
       if (known) return part
-      await writeFileAtomically(pathOf(hash), file.data)
+      await writeFileAtomically(pathOf(hash), data)
       const row = { hash, media_type: file.mediaType, bytes: part.bytes, created_at: clock.now() }
       await database.write(async (writer) => {
         await writer

@@ -1,4 +1,5 @@
 import type { AssistantPart, ModelMessage, ToolResult, UserPart } from '../protocol/message.ts'
+import { asData } from './as-data.ts'
 import type { AssistantEntry, Entry, Projection, UserEntry } from './projection.ts'
 
 export const outcomeUnknown =
@@ -38,9 +39,15 @@ function pushAssistant(messages: ModelMessage[], entry: AssistantEntry, projecti
   const results = parts.flatMap((part): ToolResult[] => {
     if (part.type !== 'tool_call') return []
     const result = projection.results[part.id] ?? { name: part.name, text: outcomeUnknown, isError: true }
-    return [{ callId: part.id, name: part.name, text: result.text.trim() || '(no output)', isError: result.isError }]
+    return [{ callId: part.id, name: part.name, text: toldText(part.name, result), isError: result.isError }]
   })
   if (results.length > 0) messages.push({ role: 'tool', results })
+}
+
+/** What others wrote is marked as data, where its tool has not marked it already. */
+function toldText(name: string, { text, isUntrusted }: Projection['results'][string]): string {
+  const told = text.trim() || '(no output)'
+  return isUntrusted && !told.startsWith(`[TOOL:${name}]`) ? asData(told) : told
 }
 
 /** Providers take only objects as arguments; what the model wrote otherwise is shown back to it inside one. */

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { parseAnyJson } from '../base/json.ts'
+import { cardSchema } from '../protocol/card.ts'
+import { labelSchema } from '../protocol/label.ts'
 import { assistantPartSchema, mediaPartSchema, stopReasonSchema, usageSchema } from '../protocol/message.ts'
 
 const turnOutcomeSchema = z.enum([
@@ -26,6 +28,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     source: z.string(),
     tier: z.string(),
     metadata: z.record(z.string(), z.json()),
+    /** Absent: the owner's own words. */
+    label: labelSchema.optional(),
   }),
   z.object({
     type: z.literal('turn_started'),
@@ -36,6 +40,10 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     /** The dynamic part of the prompt; it stays with its message, so that the prefix never changes. */
     context: z.string(),
     recalled: z.array(z.object({ id: z.string(), text: z.string() })),
+    /** Of all that the context holds: untrusted where one memory in it is. */
+    label: labelSchema.optional(),
+    /** The prompt holds what the user wrote of themself. */
+    isPrivate: z.literal(true).optional(),
   }),
   z.object({
     type: z.literal('model_responded'),
@@ -67,6 +75,15 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     isError: z.boolean(),
     question: z.string().optional(),
     foundTools: z.array(z.string()).optional(),
+    label: labelSchema.optional(),
+    isPrivate: z.literal(true).optional(),
+    card: cardSchema.optional(),
+    media: z.array(mediaPartSchema).optional(),
+    says: z.string().optional(),
+    reaction: z.string().optional(),
+    isEphemeral: z.literal(true).optional(),
+    /** The call waits for the user's word, which must name this. */
+    approvalId: z.string().optional(),
   }),
   z.object({ type: z.literal('model_notified'), about: z.enum(['rounds', 'failures']), text: z.string() }),
   z.object({ type: z.literal('stop_requested') }),
@@ -80,6 +97,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     deliver: z.boolean(),
     /** Who was at fault, with the outcome `failed`. */
     failure: z.enum(['provider', 'timeout', 'internal']).optional(),
+    /** `untrusted`: by then words of others had been in sight, and what the model said may come from them. */
+    label: labelSchema.optional(),
   }),
   z.object({ type: z.literal('context_warned'), inputTokens: z.number(), thresholdTokens: z.number() }),
   z.object({
@@ -89,6 +108,7 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     summary: z.string(),
     messages: z.number().int(),
     beforeTokens: z.number(),
+    label: labelSchema.optional(),
   }),
   z.object({ type: z.literal('marked'), name: z.string() }),
   z.object({ type: z.literal('rewound'), toSeq: z.number().int() }),

@@ -5,14 +5,22 @@ import type { Database, Writer } from '../storage/database.ts'
 import { reusableQuery } from '../storage/reusable-query.ts'
 import { eventFromRow, type LoggedEvent, type SessionEvent } from './session-event.ts'
 
+interface LogTarget {
+  sessionId: string
+  turnId: string | null
+  lastInputTokens?: number
+}
+
 /** The append-only log of every session. An event is durable, and seen by readers, only when `record` resolves. */
 export interface SessionLog {
   /** Appends the events and, in the same commit, whatever `also` writes. All of it or nothing. */
   record(
-    target: { sessionId: string; turnId: string | null; lastInputTokens?: number },
+    target: LogTarget,
     events: readonly SessionEvent[],
     also?: (writer: Writer) => Promise<void>,
   ): Promise<LoggedEvent[]>
+  /** The same where only the unit itself can tell what is to be appended. */
+  decide(target: LogTarget, unit: (writer: Writer) => Promise<readonly SessionEvent[]>): Promise<LoggedEvent[]>
   /** Events after `after`, in order. Damaged rows are left out and counted. */
   read(
     sessionId: string,
@@ -29,10 +37,15 @@ export function createSessionLog(dependencies: { database: Database; clock: Cloc
   const { database, clock, wakeups } = dependencies
   const topic = (sessionId: string) => `session:${sessionId}`
 
-  return {
-    async record(target, events, also) {
-      const logged = await database.write(async (writer) => {
+  const log: SessionLog = {
+    record: (target, events, also) =>
+      log.decide(target, async (writer) => {
         if (also) await also(writer)
+        return events
+      }),
+    async decide(target, unit) {
+      const logged = await database.write(async (writer) => {
+        const events = await unit(writer)
         return events.length === 0 ? [] : appendEvents(writer, { ...target, events, at: clock.now() })
       })
       wakeups.wake(topic(target.sessionId))
@@ -63,6 +76,7 @@ export function createSessionLog(dependencies: { database: Database; clock: Cloc
     onChange: (sessionId, listener) => wakeups.on(topic(sessionId), listener),
     wake: (sessionId) => wakeups.wake(topic(sessionId)),
   }
+  return log
 }
 
 /** For units that write events beside other rows; takes the next places of the session's order. */

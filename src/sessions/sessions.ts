@@ -32,6 +32,7 @@ export interface Sessions {
   /** The active session of the key. */
   find(key: SessionKey): Promise<Session | undefined>
   get(userId: string, sessionId: string): Promise<Session | undefined>
+  getIn(writer: Writer, userId: string, sessionId: string): Promise<Session | undefined>
   list(userId: string, options?: { includeArchived?: boolean; limit?: number }): Promise<Session[]>
   /**
    * Ends the session for good and keeps all of it; the next message of the same key begins a new one. Messages that
@@ -67,15 +68,8 @@ export function createSessions(dependencies: { database: Database; clock: Clock;
       return (await findActive(writer, key)) ?? insert(writer, key)
     },
     find: (key) => findActive(database.read, key),
-    async get(userId, sessionId) {
-      const row = await database.read
-        .selectFrom('sessions')
-        .selectAll()
-        .where('id', '=', sessionId)
-        .where('user_id', '=', userId)
-        .executeTakeFirst()
-      return row ? fromRow(row) : undefined
-    },
+    get: (userId, sessionId) => findById(database.read, userId, sessionId),
+    getIn: findById,
     async list(userId, options = {}) {
       let query = database.read.selectFrom('sessions').selectAll().where('user_id', '=', userId)
       if (!options.includeArchived) query = query.where('state', '=', 'active')
@@ -136,6 +130,16 @@ export function createSessions(dependencies: { database: Database; clock: Clock;
       })
     },
   }
+}
+
+async function findById(reader: Reader | Writer, userId: string, sessionId: string): Promise<Session | undefined> {
+  const row = await reader
+    .selectFrom('sessions')
+    .selectAll()
+    .where('id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row && fromRow(row)
 }
 
 async function findActive(reader: Reader | Writer, key: SessionKey): Promise<Session | undefined> {

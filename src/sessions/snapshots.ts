@@ -4,7 +4,7 @@ import type { Database } from '../storage/database.ts'
 import type { Projection } from './projection.ts'
 
 // Raised whenever Projection changes its shape: an older snapshot is then no snapshot, and the log speaks.
-const version = 4
+const version = 5
 
 /**
  * A projection kept so that a long session opens without reading its whole log. Never the truth: one that is damaged,

@@ -17,7 +17,7 @@ export function spawnOwned(args: string[], env: Record<string, string>): Owned {
   // Nothing of the developer's own environment: a key there would make another provider known.
   const { PATH, TZ } = process.env
   const child = spawn(process.execPath, args, {
-    env: { PATH, TZ, NODE_COMPILE_CACHE: compileCache, FAMILIAR_EMBEDDING: 'off', ...env },
+    env: { PATH, TZ, NODE_COMPILE_CACHE: compileCache, FAMILIAR_EMBEDDING: 'off', FAMILIAR_SANDBOX: 'off', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   alive.add(child)

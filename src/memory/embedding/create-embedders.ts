@@ -13,6 +13,8 @@ export interface EmbedderDependencies {
   modelFolder: string
   clock: Clock
   random: () => number
+  /** Takes secrets out of what a server is sent. */
+  redact?: (text: string) => string
 }
 
 /** The model that the settings name, and the way back to those that they named before. */
@@ -49,13 +51,13 @@ export function createEmbedders(settings: EmbeddingSettings, dependencies: Embed
 /** Nothing is started or fetched before the first text. Undefined where it is switched off. */
 export function createEmbedder(settings: EmbeddingSettings, dependencies: EmbedderDependencies): Embedder | undefined {
   const { provider, model = '', apiKey, baseUrl = 'http://127.0.0.1:11434' } = settings
-  const { modelFolder, clock, random } = dependencies
+  const { modelFolder, clock, random, redact } = dependencies
   if (provider === 'off') return undefined
   if (provider === 'local') return createLocalEmbedder({ folder: modelFolder, clock })
   const wire = provider === 'ollama' ? ollamaWire : openaiWire
   // 64 vectors of 4,096 numbers, written out.
   const fetch = createGuardedFetch({ allowedHosts: [hostOf(baseUrl)], maxBytes: 8_000_000, timeoutMs: 60_000, clock })
-  return createRemoteEmbedder({ wire, model, baseUrl, apiKey, fetch, clock, random })
+  return createRemoteEmbedder({ wire, model, baseUrl, apiKey, fetch, clock, random, redact })
 }
 
 /** An id of vectors back to settings: the local model is always at hand, a server's other model where it is the same server. */

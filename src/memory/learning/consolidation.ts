@@ -7,7 +7,7 @@ import type { Episodes } from '../episodes.ts'
 import { isAboutTheAgent } from './about-the-agent.ts'
 import type { AskModel } from './ask-model.ts'
 import { describeExchanges } from './describe-exchange.ts'
-import { type Exchange, labelOf, userTexts } from './exchange.ts'
+import { type Exchange, labelOf, ownWords, userTexts } from './exchange.ts'
 import { evidenceOf, isGrounded } from './grounding.ts'
 import { holdsSecret } from './holds-secret.ts'
 import { isPlainQuestion, isTrivial } from './is-trivial.ts'
@@ -161,7 +161,7 @@ export function createConsolidation(
     const written = await writeLearnedIn(
       writer,
       dependencies,
-      { userId, sessionId, at: endedAt, label, timeZone },
+      { userId, sessionId, at: endedAt, label, ownWords: ownWords(exchanges), timeZone },
       learned,
     )
     addTo(added, { ...written.added, episodes: 0 })

@@ -6,6 +6,8 @@ export interface ExchangeLine {
   at: number
   /** Its place in the log of the session. */
   seq: number
+  /** A program said it in the user's place: it is not their own word. */
+  isProgram?: true
 }
 
 /**
@@ -21,6 +23,8 @@ export interface Exchange {
   lines: readonly ExchangeLine[]
   /** Whoever spoke is not to be believed: what is learnt from it is labelled so. */
   untrusted: boolean
+  /** Words of others had been in sight: what the assistant said, or a model reads from it, may be theirs. */
+  sawUntrusted?: true
 }
 
 /** Only the user's own words are evidence of anything. */
@@ -29,5 +33,10 @@ export function userTexts(exchanges: readonly Exchange[]): string[] {
 }
 
 export function labelOf(exchanges: readonly Exchange[]): MemoryLabel {
-  return exchanges.some((exchange) => exchange.untrusted) ? 'untrusted' : 'internal'
+  return exchanges.some((exchange) => exchange.untrusted || exchange.sawUntrusted) ? 'untrusted' : 'internal'
+}
+
+/** What the user said themself, whatever else was in sight: that stays theirs. */
+export function ownWords(exchanges: readonly Exchange[]): string[] {
+  return userTexts(exchanges.filter((exchange) => !exchange.untrusted))
 }

@@ -2,9 +2,10 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import { readBundledText } from '../../base/text-file.ts'
 import type { Database } from '../../storage/database.ts'
+import type { MemoryLabel } from '../memory.ts'
 import type { AskModel } from './ask-model.ts'
 import { describeExchange } from './describe-exchange.ts'
-import { type Exchange, labelOf, userTexts } from './exchange.ts'
+import { type Exchange, labelOf, ownWords, userTexts } from './exchange.ts'
 import { isPlainQuestion, isTrivial } from './is-trivial.ts'
 import { readPlainly } from './learn-plainly.ts'
 import { type Learned, readLearned } from './learned.ts'
@@ -81,9 +82,14 @@ export function createExtraction(
     trouble: trouble.report,
   }
 
-  async function write(userId: string, exchange: Exchange, learned: Learned): Promise<WrittenCount> {
+  async function write(
+    userId: string,
+    exchange: Exchange,
+    learned: Learned,
+    label: MemoryLabel = labelOf([exchange]),
+  ): Promise<WrittenCount> {
     const { sessionId, turnId, throughSeq } = exchange
-    const from = { userId, sessionId, turnId, at: exchange.at, label: labelOf([exchange]), timeZone }
+    const from = { userId, sessionId, turnId, at: exchange.at, label, ownWords: ownWords([exchange]), timeZone }
     return database.write(async (writer) => {
       const nothing = { notes: 0, facts: 0, commitments: 0, aliases: 0 }
       if ((await readSeqMark(writer, userId, extractedMark(sessionId))) >= throughSeq) return nothing
@@ -98,7 +104,9 @@ export function createExtraction(
   async function learnPlainly(userId: string, exchange: Exchange): Promise<ExtractionOutcome> {
     const text = userTexts([exchange]).join('\n')
     const learned = await readPlainly(dependencies, { userId, text, at: exchange.at })
-    return { status: 'learnt', by: 'form', added: await write(userId, exchange, learned) }
+    // Read from the user's own lines and nothing else.
+    const label = exchange.untrusted ? 'untrusted' : 'internal'
+    return { status: 'learnt', by: 'form', added: await write(userId, exchange, learned, label) }
   }
 
   async function failed(

@@ -90,9 +90,9 @@ function passagesOf({ speaker, text }: ExchangeLine): string[] {
   return splitPassages(text)
 }
 
-function labelOf({ speaker }: ExchangeLine, { untrusted }: Exchange) {
-  if (untrusted) return 'untrusted'
-  return speaker === 'user' ? 'owner' : 'internal'
+function labelOf({ speaker, isProgram }: ExchangeLine, { untrusted, sawUntrusted }: Exchange) {
+  if (untrusted || (sawUntrusted && speaker === 'assistant')) return 'untrusted'
+  return speaker === 'user' && !isProgram ? 'owner' : 'internal'
 }
 
 /** What the turn itself stored as notes: a passage that says no more than those would only repeat them. */

@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
 import { createIds } from '../../base/ids.ts'
+import { canonicalJson } from '../../base/json.ts'
+import { approvalQuestion, approvedText, deniedText, waitsForApproval } from '../../policy/approval-texts.ts'
 import type { ModelMessage, ToolCallPart, UserPart } from '../../protocol/message.ts'
 import type { ModelRequest, ModelResponse } from '../model.ts'
 import { createOfflineModel } from './offline-model.ts'
@@ -339,5 +341,61 @@ describe('the offline model', () => {
         expect(calls.length).toBeLessThanOrEqual(8)
       }
     }
+  })
+
+  describe('a call that waits for approval', () => {
+    const call = { type: 'tool_call' as const, id: 'call_1', name: 'send', input: { to: 'bob', body: 'hi' } }
+    const asked = approvalQuestion({
+      tool: 'send',
+      arguments: canonicalJson(call.input),
+      destination: null,
+      reason: '',
+    })
+    const guarded = { tool: 'send', arguments: canonicalJson(call.input) }
+    const tools = [...everyTool, 'send']
+
+    function answered(text: string, told = ''): ModelMessage[] {
+      const context = `<context>\nNow: today\nYou had asked: ${asked} This message is the answer.\n${told}</context>`
+      return [
+        user('Send it'),
+        { role: 'assistant', parts: [call] },
+        { role: 'tool', results: [{ callId: 'call_1', name: 'send', text: waitsForApproval, isError: true }] },
+        {
+          role: 'user',
+          parts: [
+            { type: 'text', text: context },
+            { type: 'text', text },
+          ],
+        },
+      ]
+    }
+
+    it.each([
+      ['by words', 'yes', `${approvedText(guarded)}\n`],
+      ['from elsewhere', approvedText(guarded), ''],
+      ['too late: then it asks anew', 'yes', ''],
+    ])('SEC-16 approved %s, it is made again exactly as it was, and its result is told', async (_how, text, told) => {
+      const messages = answered(text, told)
+      const first = await ask(messages, tools)
+      expect(first.calls).toMatchObject([{ name: 'send', input: call.input }])
+      const results = [{ callId: first.calls[0]?.id ?? '', name: 'send', text: 'Sent to Bob.', isError: false }]
+      const parts = first.response.parts
+      const last = await ask([...messages, { role: 'assistant', parts }, { role: 'tool', results }], tools)
+      expect(last).toMatchObject({ calls: [], text: 'Sent to Bob.' })
+    })
+
+    it.each([
+      ['by words', 'no', `${deniedText(guarded)}\n`],
+      ['from elsewhere', deniedText(guarded), ''],
+    ])('SEC-16 denied %s, it is left', async (_how, text, told) => {
+      const { calls, text: said } = await ask(answered(text, told), tools)
+      expect(calls).toEqual([])
+      expect(said).toBe('All right, it stays as it is.')
+    })
+
+    it('SEC-16 anything else is no approval', async () => {
+      const { calls } = await ask(answered('Remember that I like tea'))
+      expect(calls).toMatchObject([{ name: 'store_memory' }])
+    })
   })
 })

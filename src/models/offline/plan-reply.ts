@@ -1,5 +1,6 @@
 import type { MediaPart } from '../../protocol/message.ts'
 import { type Ability, type Intent, say } from './ability.ts'
+import { matchesApproval } from './approve.ts'
 import { askByDate } from './ask-by-date.ts'
 import { askFacts } from './ask-facts.ts'
 import { askPeople } from './ask-people.ts'
@@ -17,12 +18,14 @@ import { readSentences, type Sentence } from './sentence.ts'
 import { smallTalk } from './small-talk.ts'
 import { status } from './status.ts'
 import { quote, texts } from './texts.ts'
+import { matchesToolRun, useWeb } from './use-tool.ts'
 
 // The first that matches takes the sentence: narrow forms come before wide ones, and any question at all comes last.
 const abilities: readonly Ability[] = [
   confirm,
   smallTalk,
   status,
+  useWeb,
   undo,
   forget,
   reminders,
@@ -50,7 +53,9 @@ export function planReply(message: { words: string; files: readonly MediaPart[];
 }
 
 function readIntents(words: string, before: Before): Intent[] {
-  const whole = matchesWholeNote(words) ?? matchesCorrection(words, before)
+  const approval = matchesApproval(words, before)
+  if (approval) return approval
+  const whole = matchesWholeNote(words) ?? matchesToolRun(words) ?? matchesCorrection(words, before)
   if (whole) return [whole]
   const intents: Intent[] = []
   for (const sentence of readSentences(words)) {

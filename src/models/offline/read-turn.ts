@@ -1,4 +1,5 @@
 import { toStorableText } from '../../base/text.ts'
+import { waitsForApproval } from '../../policy/approval-texts.ts'
 import type { MediaPart, ModelMessage, ToolCallPart, ToolResult, UserPart } from '../../protocol/message.ts'
 
 export interface Turn {
@@ -19,9 +20,13 @@ export interface Before {
   cited: readonly string[]
   /** The call that ended the turn before with a question, where the message is its answer; and the memory it is about. */
   asking: { call: ToolCallPart; about: string | undefined } | undefined
+  /** The calls of the turn before that wait for the user's approval. */
+  waiting: readonly ToolCallPart[]
+  /** What the system tells with the message. */
+  told: string
 }
 
-export const nothingBefore: Before = { cited: [], asking: undefined }
+export const nothingBefore: Before = { cited: [], asking: undefined, waiting: [], told: '' }
 
 /** The newest thing said by the user, what came before it, and what was done about it so far. */
 export function readTurn(messages: readonly ModelMessage[]): Turn {
@@ -50,7 +55,21 @@ function readBefore(earlier: readonly ModelMessage[], newest: ModelMessage | und
   return {
     cited: citedIn(reply),
     asking: call && question !== undefined ? { call, about: citedIn(question).at(-1) } : undefined,
+    waiting: waitingIn(earlier),
+    told: newest?.role === 'user' ? (newest.parts.filter(isContext).map(textOfPart).at(-1) ?? '') : '',
   }
+}
+
+function waitingIn(earlier: readonly ModelMessage[]): ToolCallPart[] {
+  const replies = earlier.findLastIndex((message) => message.role === 'assistant')
+  const [made, results] = earlier.slice(replies)
+  if (made?.role !== 'assistant' || results?.role !== 'tool') return []
+  const ids = results.results.filter(({ text }) => text === waitsForApproval).map(({ callId }) => callId)
+  return callsOf(made.parts).filter(({ id }) => ids.includes(id))
+}
+
+function textOfPart(part: UserPart): string {
+  return part.type === 'text' ? part.text : ''
 }
 
 function citedIn(text: string): string[] {

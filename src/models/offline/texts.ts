@@ -8,6 +8,7 @@ export const texts = {
     '- Correct: “That is wrong: …”, “Forget my note about …”, “Undo that”',
     '- Keep reminders as text: “Remind me to call the dentist”, “What are my reminders?”',
     '- List your notes, show my status and what I cost: “List my notes”, “Status”',
+    '- Use tools: “Fetch https://example.com”, “Search the web for …”, “Run the tool NAME with city Valletta, days 3”',
     'For free conversation run `familiar setup`, or set ANTHROPIC_API_KEY or start Ollama, and restart me.',
   ].join('\n'),
 
@@ -87,10 +88,15 @@ export const texts = {
   corrected: (content: string, citation: string) =>
     `Corrected: ${quoteEnding(content)} ${citation} “Undo that” takes it back.`,
   correctHow: 'How is it, then? Say “That is wrong: …”, or “Forget that”.',
+  done: 'Done.',
+  hereItIs: 'Here it is.',
   leftAsIs: 'All right, it stays as it is.',
 
   files: (names: string) => `I got and stored ${names}. I cannot look inside files without a language model.`,
 
+  noSuchTool: (name: string) => `There is no tool named ${quote(name)}. \`familiar tools list\` shows what there is.`,
+  toolNeeds: (name: string, missing: readonly string[]) =>
+    `${name} needs ${missing.join(', ')}. Say “Run the tool ${name} with ${missing.map((one) => `${one} …`).join(', ')}”.`,
   toolMissing: (purpose: string) => `I could not ${purpose}: the tool for it is not available here.`,
   toolFailed: (purpose: string, reason: string) => `I could not ${purpose}: ${reason}`,
   outcomeUnknown: (purpose: string) =>

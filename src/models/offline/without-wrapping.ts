@@ -1,10 +1,14 @@
 import type { ToolResult } from '../../protocol/message.ts'
 
-/** The text without the `[TOOL:name]…[/TOOL]` that marks it for language models. */
+const untrusted = { opening: '<untrusted>', closing: '</untrusted>' }
+
+/** The text without what marks it for language models: `[TOOL:name]…[/TOOL]`, `<untrusted>…</untrusted>`. */
 export function withoutWrapping(result: ToolResult): string {
-  const text = result.text.trim()
-  const opening = `[TOOL:${result.name}]`
-  const closing = '[/TOOL]'
+  const text = inside(result.text.trim(), untrusted)
+  return inside(text, { opening: `[TOOL:${result.name}]`, closing: '[/TOOL]' })
+}
+
+function inside(text: string, { opening, closing }: { opening: string; closing: string }): string {
   const start = text.startsWith(opening) ? opening.length : 0
   return text.slice(start, text.endsWith(closing) ? -closing.length : undefined).trim()
 }
