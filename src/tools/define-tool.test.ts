@@ -13,6 +13,7 @@ const context: ToolContext = {
   callId: 'call',
   userText: '',
   answers: null,
+  seen: { untrusted: false, private: false },
   signal: new AbortController().signal,
   progress: () => {},
 }

@@ -3,7 +3,7 @@ import { parseAnyJson } from '../base/json.ts'
 import { errorStatus, FamiliarError } from '../protocol/error.ts'
 import type { Json } from '../protocol/json.ts'
 import type { ToolEffect } from '../protocol/tool.ts'
-import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
+import type { Tool, ToolContext, ToolOutcome, ToolReach } from './tool.ts'
 import { toolInputSchema } from './tool-input-schema.ts'
 
 export interface ToolPlan<Input extends z.ZodObject> {
@@ -15,11 +15,15 @@ export interface ToolPlan<Input extends z.ZodObject> {
   serial?: boolean
   core?: boolean
   aliases?: readonly string[]
+  /** Absent: it only reads. Asked only with arguments that fit. */
+  reach?(input: z.output<Input>): ToolReach
   /** The provider is asked to hold the arguments to the schema; every object in it is closed. */
   strict?: boolean
   /** A FamiliarError with a status below 500 becomes an error outcome; anything else thrown is a fault of the tool. */
   run(input: z.output<Input>, context: ToolContext): Promise<ToolOutcome>
 }
+
+const readsOnly: ToolReach = { kind: 'reads', destination: null }
 
 /** A tool whose arguments are checked by its schema. Bad arguments are an error outcome that names the field. */
 export function defineTool<Input extends z.ZodObject>(plan: ToolPlan<Input>): Tool {
@@ -35,6 +39,13 @@ export function defineTool<Input extends z.ZodObject>(plan: ToolPlan<Input>): To
     serial: plan.serial ?? false,
     core: plan.core ?? false,
     aliases: plan.aliases ?? [],
+    reach(input) {
+      if (!plan.reach) return readsOnly
+      const given = readArguments(input)
+      const checked = given.ok ? plan.input.safeParse(given.value) : undefined
+      // It will not run with these; were it to, nobody could say where it goes.
+      return checked?.success ? plan.reach(checked.data) : { kind: 'acts', destination: null }
+    },
     async run(input, context) {
       const given = readArguments(input)
       if (!given.ok) return failed(`Bad arguments for ${plan.name}. ${given.message}`)

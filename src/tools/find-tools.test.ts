@@ -12,6 +12,7 @@ const context: ToolContext = {
   callId: 'call',
   userText: '',
   answers: null,
+  seen: { untrusted: false, private: false },
   signal: new AbortController().signal,
   progress: () => {},
 }

@@ -2,31 +2,83 @@ import type { Tool } from './tool.ts'
 
 export interface ToolRegistry {
   add(tool: Tool): void
+  /**
+   * Puts these tools in place of all that the source (`contract`, `mcp:calendar`) brought before, from the next look on.
+   * A name or alias that another source has stays with it: such tools are left out, and their names returned.
+   */
+  replace(source: string, tools: readonly Tool[]): string[]
   /** By name or alias. */
   find(name: string): Tool | undefined
   /** In order of name, so that the same set always makes the same request. */
   list(): readonly Tool[]
+  /** What is registered with the source it came from, in order of name, whether tools are switched on or not. */
+  entries(): readonly RegisteredTool[]
 }
 
-/** With `isEnabled` false there are no tools at all, from the next look on: the switch that stops everything. */
-export function createToolRegistry(tools: readonly Tool[] = [], isEnabled: () => boolean = () => true): ToolRegistry {
-  const byName = new Map<string, Tool>()
-  let sorted: readonly Tool[] | undefined
+export interface RegisteredTool {
+  tool: Tool
+  source: string
+}
+
+/** The source of what was added one by one: what comes with the program. */
+export const builtinSource = 'builtin'
+/** The source of what folders hold. */
+export const contractSource = 'contract'
+
+/**
+ * With `isEnabled` false there are no tools at all, from the next look on: the switch that stops everything. `prepare` is
+ * done to every tool that comes in, whoever brings it.
+ */
+export function createToolRegistry(
+  tools: readonly Tool[] = [],
+  isEnabled: () => boolean = () => true,
+  prepare: (tool: Tool) => Tool = (tool) => tool,
+): ToolRegistry {
+  const byName = new Map<string, RegisteredTool>()
+  let sorted: readonly RegisteredTool[] | undefined
+  let sortedTools: readonly Tool[] | undefined
+
+  function put({ tool, source }: RegisteredTool): void {
+    const entry = { tool: prepare(tool), source }
+    for (const name of namesOf(tool)) byName.set(name, entry)
+    sorted = undefined
+    sortedTools = undefined
+  }
+
   const registry: ToolRegistry = {
     add(tool) {
-      for (const name of [tool.definition.name, ...tool.aliases]) {
-        if (byName.has(name)) throw new Error(`A tool named ${name} is registered already`)
-        byName.set(name, tool)
-      }
-      sorted = undefined
+      const taken = namesOf(tool).find((name) => byName.has(name))
+      if (taken !== undefined) throw new Error(`A tool named ${taken} is registered already`)
+      put({ tool, source: builtinSource })
     },
-    find: (name) => (isEnabled() ? byName.get(name) : undefined),
+    replace(source, replacing) {
+      for (const [name, entry] of byName) if (entry.source === source) byName.delete(name)
+      sorted = undefined
+      sortedTools = undefined
+      const leftOut: string[] = []
+      for (const tool of replacing) {
+        if (namesOf(tool).some((name) => byName.has(name))) leftOut.push(tool.definition.name)
+        else put({ tool, source })
+      }
+      return leftOut
+    },
+    find: (name) => (isEnabled() ? byName.get(name)?.tool : undefined),
     list() {
       if (!isEnabled()) return []
-      sorted ??= [...new Set(byName.values())].sort((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
+      sortedTools ??= registry.entries().map((entry) => entry.tool)
+      return sortedTools
+    },
+    entries() {
+      sorted ??= [...new Set(byName.values())].sort((a, b) =>
+        a.tool.definition.name < b.tool.definition.name ? -1 : 1,
+      )
       return sorted
     },
   }
   for (const tool of tools) registry.add(tool)
   return registry
+}
+
+function namesOf({ definition, aliases }: Tool): string[] {
+  return [definition.name, ...aliases]
 }

@@ -1,4 +1,8 @@
+import type { Seen } from '../policy/gate.ts'
+import type { Card } from '../protocol/card.ts'
 import type { Json } from '../protocol/json.ts'
+import type { Label } from '../protocol/label.ts'
+import type { MediaPart } from '../protocol/message.ts'
 import type { ToolDefinition, ToolEffect } from '../protocol/tool.ts'
 
 export interface ToolContext {
@@ -10,6 +14,8 @@ export interface ToolContext {
   userText: string
   /** The question that the user was left with, where the turn before ended with one: `userText` is the answer. */
   answers: string | null
+  /** What the model had in sight when it made the call: with words of others there, its arguments may be theirs. */
+  seen: Seen
   signal: AbortSignal
   /** Tells watchers how a long call is getting on. Not stored. */
   progress(data: Json): void
@@ -24,6 +30,32 @@ export interface ToolOutcome {
   foundTools?: string[]
   /** With `isError`: what failed lies outside, and says little against the tool. */
   serviceFailed?: true
+  /** With `isError`: it took longer than it may. */
+  timedOut?: true
+  /** Whose words the text is; `internal` where nothing is said. What is untrusted marks the session for good. */
+  label?: Label
+  /** The text holds what is the user's own: memories, files, what was said elsewhere. Marks the session for good. */
+  isPrivate?: true
+  /** Something to look at beside the text. */
+  card?: Card
+  /** Files that came out of it. */
+  media?: MediaPart[]
+  /** What it says to the user at once, while the turn goes on. */
+  says?: string
+  /** What it puts beside the user's message. */
+  reaction?: string
+  /** Passing by nature: it never becomes memory. */
+  isEphemeral?: true
+  /** For the audit trail: the sandbox that it ran in, and what it says is left of its budget. */
+  ran?: { driver: string | null; budgetRemaining: number | null }
+}
+
+/** What policy must know of a call before it is made (SEC-6). */
+export interface ToolReach {
+  /** `acts`: changes something beyond this conversation, or sends something off this machine. `asks`: may never do so unasked. */
+  kind: 'reads' | 'acts' | 'asks'
+  /** Where it goes, as the owner would declare it and is shown it: `https://example.com`, `exec:host`, `mcp:calendar`. */
+  destination: string | null
 }
 
 /**
@@ -41,5 +73,9 @@ export interface Tool {
   core: boolean
   /** Further names that work and are not advertised. */
   aliases: readonly string[]
+  /** More of what it is for, by which it is found. Never sent to a model. */
+  documentation?: string
+  /** What this call would do. Must decide by the arguments alone, and for bad ones take the graver answer. */
+  reach(input: Json): ToolReach
   run(input: Json, context: ToolContext): Promise<ToolOutcome>
 }

@@ -78,6 +78,7 @@ export function createMemoryTools(options: {
       callId: 'call',
       userText: '',
       answers: null,
+      seen: { untrusted: false, private: false },
       signal: new AbortController().signal,
       progress: () => {},
       ...given,

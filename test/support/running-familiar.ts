@@ -17,7 +17,7 @@ export interface RunningFamiliar {
 }
 
 /** A model of its own for every test would cost half a second each: those that need meaning ask for it. */
-const usualEnv = { FAKE_KEY: 'a-key-for-the-fake', FAMILIAR_EMBEDDING: 'off' }
+const usualEnv = { FAKE_KEY: 'a-key-for-the-fake', FAMILIAR_EMBEDDING: 'off', FAMILIAR_SANDBOX: 'off' }
 
 /** The whole daemon in a home of its own, reached over its socket. */
 export async function startFamiliar(

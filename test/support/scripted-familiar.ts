@@ -7,18 +7,24 @@ import type { OnStep } from '../../src/agent/step.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
+import type { Config } from '../../src/daemon/config/config.ts'
 import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { type Core, createCore } from '../../src/daemon/core.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
 import type { Purpose } from '../../src/models/models.ts'
 import type { MonitorState } from '../../src/monitor/monitor.ts'
+import { createRedactor } from '../../src/secrets/redactor.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts'
+import { createToolAudit, type ToolAudit } from '../../src/tools/tool-audit.ts'
 
 export interface ScriptedFamiliar extends Core {
   home: string
   database: Database
+  /** Read at every use: what is changed in it holds at once. */
+  config: Config
+  audit: ToolAudit
   userId: string
   published: MonitorState[]
   /** Sends a message and waits for the end of its turn. */
@@ -27,6 +33,8 @@ export interface ScriptedFamiliar extends Core {
   /** Lets go of the database; with `keep` the home stays for another one to be opened in it. */
   close(options?: { keep?: boolean }): Promise<void>
 }
+
+const approvalKey = new Uint8Array(32).fill(7)
 
 /** The whole of Familiar but for the ways in: a real database in a home of its own, and the given model. */
 export async function openScriptedFamiliar(options: {
@@ -41,7 +49,7 @@ export async function openScriptedFamiliar(options: {
   mkdirSync(join(home, 'workspace'), { recursive: true })
   mkdirSync(join(home, 'media'), { recursive: true })
   if (options.toml) writeFileSync(join(home, 'familiar.toml'), options.toml)
-  const loaded = loadConfig({ home, env: { FAMILIAR_EMBEDDING: 'off' } })
+  const loaded = loadConfig({ home, env: { FAMILIAR_EMBEDDING: 'off', FAMILIAR_SANDBOX: 'off' } })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   const clock = options.clock ?? systemClock()
   const ids = createIds(clock)
@@ -58,6 +66,7 @@ export async function openScriptedFamiliar(options: {
   })
   const routes = 'stream' in options.model ? { primary: [options.model] } : options.model
   const published: MonitorState[] = []
+  const audit = createToolAudit({ database, clock, ids, redact: (text) => text })
   const core = createCore({
     database,
     models: {
@@ -79,6 +88,9 @@ export async function openScriptedFamiliar(options: {
     logger: silentLogger,
     timeZone: 'UTC',
     extraTools: options.tools ?? [],
+    audit,
+    redactor: createRedactor(),
+    approvalKey: () => approvalKey,
     ...(options.onStep && { onStep: options.onStep }),
   })
   const inbound = (text: string, more: Partial<InboundMessage> = {}): InboundMessage => ({
@@ -97,6 +109,8 @@ export async function openScriptedFamiliar(options: {
     ...core,
     home,
     database,
+    config: loaded.config,
+    audit,
     userId,
     published,
     inbound,
@@ -121,6 +135,7 @@ export function toolOf(name: string, run: Tool['run'], more: Partial<Omit<Tool, 
     serial: false,
     core: true,
     aliases: [],
+    reach: () => ({ kind: 'reads', destination: null }),
     run,
     ...more,
   }

@@ -105,7 +105,10 @@ describe('built-in tools', () => {
     expect((await run('find_tools', { query: 'earlier messages' })).text).toContain('history_open')
     const { text } = await run('store_memory', { content: 'I like tea' })
     const id = /\[memory:(.+)\]/.exec(text)?.[1] ?? ''
-    expect(await run(first.name, { id })).toEqual({ text: `[memory:${id}] 2026-11-15 I like tea`, isError: false })
+    expect(await run(first.name, { id })).toMatchObject({
+      text: `[memory:${id}] 2026-11-15 I like tea`,
+      isError: false,
+    })
     expect((await run(first.name, { id: `[memory:${id}]` })).isError).toBe(false)
   })
 

@@ -10,6 +10,9 @@ import type { MemoryNeeds } from './memory-needs.ts'
 import { createMemoryQuery } from './memory-query.ts'
 import { createMemoryUndo } from './memory-undo.ts'
 import { createMemoryWrite } from './memory-write.ts'
+import { createMessage } from './message.ts'
+import { createReact } from './react.ts'
+import { createReason } from './reason.ts'
 import { createRecallMemory } from './recall-memory.ts'
 import { createSessionStatus, type DescribeStatus } from './session-status.ts'
 import { createStoreMemory } from './store-memory.ts'
@@ -29,6 +32,9 @@ export function createBuiltinTools(
     createMemoryQuery(needs),
     createMemoryUndo(needs),
     createMemoryWrite(needs),
+    createMessage(),
+    createReact(),
+    createReason(),
     createRecallMemory(needs),
     createSessionStatus(needs),
     createStoreMemory(needs),

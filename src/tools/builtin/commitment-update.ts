@@ -3,12 +3,12 @@ import { endOfDay, parseDay } from '../../base/calendar.ts'
 import type { Commitment } from '../../memory/commitments.ts'
 import { readDeadline } from '../../memory/learning/read-deadline.ts'
 import { FamiliarError } from '../../protocol/error.ts'
-import { defineTool, failed, succeeded } from '../define-tool.ts'
+import { defineTool, failed } from '../define-tool.ts'
 import type { Tool } from '../tool.ts'
 import type { MemoryNeeds } from './memory-needs.ts'
-import { noSuchMemory, readMemoryId, renderMemory } from './memory-text.ts'
+import { noSuchMemory, readMemoryId, renderMemory, tellMemories } from './memory-text.ts'
 import { showCommitment } from './show-commitment.ts'
-import { whoseWords } from './users-words.ts'
+import { originOf } from './users-words.ts'
 
 export function createCommitmentUpdate(needs: Pick<MemoryNeeds, 'commitments' | 'clock' | 'timeZone'>): Tool {
   const { commitments, clock, timeZone } = needs
@@ -25,20 +25,22 @@ export function createCommitmentUpdate(needs: Pick<MemoryNeeds, 'commitments' | 
       to: z.string().optional(),
     }),
     effect: 'idempotent',
-    async run({ id, state, deadline, who, what, to }, { userId, sessionId, turnId, userText }) {
+    async run({ id, state, deadline, who, what, to }, context) {
+      const { userId, sessionId, turnId } = context
       const due = deadline === undefined ? undefined : readDue(deadline)
       if (id !== undefined) {
         const change = { ...(state && { state }), ...(due !== undefined && { deadline: due }) }
         const updated = await commitments.update(userId, readMemoryId(id), change)
-        return updated ? succeeded(render(updated)) : failed(noSuchMemory(id))
+        return updated ? tellMemories(render(updated), [updated]) : failed(noSuchMemory(id))
       }
       if (who === undefined || what === undefined) return failed('Give the id of a commitment, or who owes what.')
-      const source = whoseWords(what, userText)
-      const origin = { userId, sessionId, turnId, source }
+      const written = context.seen.untrusted ? [who, to ?? '', what].join(' ') : what
+      const origin = { userId, sessionId, turnId, ...originOf(written, context) }
       const added = await commitments.add({ ...origin, who, what, toWhom: to, deadline: due ?? undefined })
       const known = added.isNew && state && state !== 'open'
-      const commitment = known ? await commitments.update(userId, added.commitment.id, { state }) : added.commitment
-      return succeeded(`${added.isNew ? 'Noted' : 'Known'} ${render(commitment ?? added.commitment)}`)
+      const updated = known ? await commitments.update(userId, added.commitment.id, { state }) : undefined
+      const commitment = updated ?? added.commitment
+      return tellMemories(`${added.isNew ? 'Noted' : 'Known'} ${render(commitment)}`, [commitment])
     },
   })
 

@@ -5,7 +5,7 @@ import type { Json } from '../../protocol/json.ts'
 import { defineTool, succeeded } from '../define-tool.ts'
 import type { Tool } from '../tool.ts'
 import type { MemoryNeeds } from './memory-needs.ts'
-import { citeMemory } from './memory-text.ts'
+import { citeMemory, tellMemories } from './memory-text.ts'
 import { renderMemories, showMemories } from './render-memories.ts'
 
 const limit = 20
@@ -40,7 +40,7 @@ export function createDeepMemory(needs: Pick<MemoryNeeds, 'memories' | 'deepReca
           ? renderMemories(await showMemories(needs, userId, found), question, timeZone)
           : `${synthesis.text}\nFrom: ${ids.map(citeMemory).join(' ')}`
       const notes = [answer.note, synthesis.note].filter((note) => note !== undefined)
-      return succeeded([text, ...new Set(notes)].join('\n'))
+      return tellMemories([text, ...new Set(notes)].join('\n'), found)
     },
   })
 }

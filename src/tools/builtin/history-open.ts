@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { truncateText } from '../../base/text.ts'
 import { defineTool, succeeded } from '../define-tool.ts'
 import type { Tool } from '../tool.ts'
-import { formatDate } from './memory-text.ts'
+import { formatDate, tellMemories } from './memory-text.ts'
 
 export interface HistoryEntry {
   /** Its place in the session's log. */
@@ -37,13 +37,14 @@ export function createHistoryOpen({ openHistory, timeZone }: { openHistory: Open
       limit: z.int().min(1).max(mostEntries).default(10),
     }),
     effect: 'idempotent',
-    async run({ before, limit }, { sessionId, userId }) {
+    async run({ before, limit }, { sessionId, userId, seen }) {
       const entries = await openHistory({ sessionId, userId, before, limit })
       const [oldest] = entries
       if (!oldest) return succeeded('There is nothing earlier.')
       const shown = Math.floor(answerCharacters / entries.length) - headCharacters
       const lines = entries.map((entry) => renderEntry(entry, shown, timeZone))
-      return succeeded([...lines, `[earlier: before ${oldest.seq}]`].join('\n'))
+      const text = [...lines, `[earlier: before ${oldest.seq}]`].join('\n')
+      return tellMemories(text, seen.untrusted ? [{ label: 'untrusted' }] : [])
     },
   })
 }

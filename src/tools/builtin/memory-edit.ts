@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ChangedBy } from '../../memory/corrections.ts'
+import type { ChangedBy, CorrectionOutcome } from '../../memory/corrections.ts'
 import { factBeginning } from '../../memory/facts.ts'
 import { attributeKey } from '../../memory/fold-text.ts'
 import { readPlainStatements } from '../../memory/learning/plain-statements.ts'
@@ -12,6 +12,11 @@ import { consentToEdit, editQuestion } from './users-consent.ts'
 import { shareOf, tellingWordsOf } from './users-words.ts'
 
 type Needs = Pick<MemoryNeeds, 'memories' | 'facts' | 'recall' | 'corrections' | 'clock' | 'timeZone'>
+
+interface Change {
+  by: ChangedBy
+  label?: 'untrusted'
+}
 
 const looked = 20
 const sameShare = 0.8
@@ -31,11 +36,12 @@ export function createMemoryEdit(needs: Needs): Tool {
       if (edited === memory.content) return succeeded(`It reads so already ${citeMemory(memory.id)}`)
       const by = consentToEdit(context, memory, { content, timeZone }) ? 'user' : 'agent'
       const repetitions = await repetitionsOf(memory, context)
-      const outcome = await corrections.edit(context.userId, memory.id, { content: edited }, by)
+      const change: Change = { by, ...(by === 'agent' && context.seen.untrusted && { label: 'untrusted' as const }) }
+      const outcome = await edit(memory, edited, change)
       if (!outcome.ok) {
         return outcome.reason === 'not_found' ? failed(noSuchMemory(id)) : refuse(memory, content, context)
       }
-      const also = await editRepetitions(repetitions, content, by)
+      const also = await editRepetitions(repetitions, content, change)
       const cited = [memory, ...also].map((changed) => citeMemory(changed.id)).join(' ')
       return succeeded(`Changed ${cited}. memory_undo takes it back for 30 days.`)
     },
@@ -50,12 +56,17 @@ export function createMemoryEdit(needs: Needs): Tool {
       .filter((other) => shareOf(tellingWordsOf(other.content), memory.content) >= sameShare)
   }
 
-  async function editRepetitions(repetitions: readonly Memory[], content: string, by: ChangedBy): Promise<Memory[]> {
+  /** What a model changes with words of others in sight is theirs from then on. */
+  function edit({ userId, id }: Memory, content: string, { by, label }: Change): Promise<CorrectionOutcome> {
+    return corrections.edit(userId, id, { content, ...(label && { label }) }, by)
+  }
+
+  async function editRepetitions(repetitions: readonly Memory[], content: string, change: Change): Promise<Memory[]> {
     const changed: Memory[] = []
     for (const other of repetitions) {
       const edited = await contentFor(other, content)
       if (edited === undefined) continue
-      const outcome = await corrections.edit(other.userId, other.id, { content: edited }, by)
+      const outcome = await edit(other, edited, change)
       if (outcome.ok) changed.push(outcome.memory)
     }
     return changed

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { defineTool, failed, succeeded } from '../define-tool.ts'
+import { defineTool, failed } from '../define-tool.ts'
 import type { Tool } from '../tool.ts'
 import type { MemoryNeeds } from './memory-needs.ts'
-import { noSuchMemory, readMemoryId, renderMemory } from './memory-text.ts'
+import { noSuchMemory, readMemoryId, renderMemory, tellMemories } from './memory-text.ts'
 import { showMemories } from './render-memories.ts'
 
 const pageCharacters = 2_500
@@ -22,8 +22,8 @@ export function createMemoryGet(needs: Pick<MemoryNeeds, 'memories' | 'files' | 
       const end = offset + pageCharacters
       const page = memory.content.slice(offset, end).toWellFormed()
       const text = shown ? renderMemory({ ...shown, text: page }, timeZone) : ''
-      if (end >= memory.content.length) return succeeded(text)
-      return succeeded(`${text}\n[${memory.content.length - end} more characters: offset ${end}]`)
+      if (end >= memory.content.length) return tellMemories(text, [memory])
+      return tellMemories(`${text}\n[${memory.content.length - end} more characters: offset ${end}]`, [memory])
     },
   })
 }

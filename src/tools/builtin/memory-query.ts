@@ -3,7 +3,7 @@ import { readDates } from '../../memory/recall/read-dates.ts'
 import { defineTool, failed, succeeded } from '../define-tool.ts'
 import type { Tool } from '../tool.ts'
 import type { MemoryNeeds } from './memory-needs.ts'
-import type { ShownMemory } from './memory-text.ts'
+import { type ShownMemory, tellMemories } from './memory-text.ts'
 import { queryFacts } from './query-facts.ts'
 import { queryTime } from './query-time.ts'
 import { renderMemories, showMemories } from './render-memories.ts'
@@ -58,7 +58,9 @@ export function createMemoryQuery(needs: MemoryNeeds): Tool {
         ...(exact.length > 0 ? [render(exact)] : []),
         ...(others.length > 0 ? [foundByWords, render(others)] : []),
       ]
-      return succeeded(exact.length + others.length > 0 ? parts.join('\n') : [...parts, 'Nothing noted.'].join('\n'))
+      const found = [...exact, ...others]
+      if (found.length === 0) return succeeded([...parts, 'Nothing noted.'].join('\n'))
+      return tellMemories(parts.join('\n'), found)
     },
   })
 

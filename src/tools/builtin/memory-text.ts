@@ -1,5 +1,6 @@
 import { citePlace, type FilePlace } from '../../memory/files/cite-file.ts'
 import type { Memory, MemoryKind, MemoryLabel } from '../../memory/memory.ts'
+import type { ToolOutcome } from '../tool.ts'
 
 /** What a model is shown of a memory. */
 export interface ShownMemory {
@@ -16,6 +17,12 @@ export interface ShownMemory {
   origin?: string | undefined
   /** Of a commitment. */
   due?: string | undefined
+}
+
+/** What a tool answers that tells memories: the user's own, and not to be trusted where one of them is not. */
+export function tellMemories(text: string, told: readonly Pick<ShownMemory, 'label'>[]): ToolOutcome {
+  const isUntrusted = told.some(({ label }) => label === 'untrusted')
+  return { text, isError: false, isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) }
 }
 
 /** How a memory is cited, by the model and to the user. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { MemoryChange } from '../../memory/corrections.ts'
-import { defineTool, failed, succeeded } from '../define-tool.ts'
+import { defineTool, failed } from '../define-tool.ts'
 import type { Tool } from '../tool.ts'
 import type { MemoryNeeds } from './memory-needs.ts'
-import { renderMemory, showMemory } from './memory-text.ts'
+import { renderMemory, showMemory, tellMemories } from './memory-text.ts'
 import { consentToUndo } from './users-consent.ts'
 
 const shownCharacters = 500
@@ -31,7 +31,7 @@ export function createMemoryUndo({ corrections, timeZone }: Pick<MemoryNeeds, 'c
       }
       const shown = showMemory(undone.before)
       const text = renderMemory({ ...shown, text: shown.text.slice(0, shownCharacters).toWellFormed() }, timeZone)
-      return succeeded(`${undone.action === 'forgotten' ? 'Brought back' : 'As before'}:\n${text}`)
+      return tellMemories(`${undone.action === 'forgotten' ? 'Brought back' : 'As before'}:\n${text}`, [shown])
     },
   })
 }

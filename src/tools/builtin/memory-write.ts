@@ -1,11 +1,13 @@
 import { z } from 'zod'
-import { type Fact, factBeginning } from '../../memory/facts.ts'
-import { defineTool, failed, succeeded } from '../define-tool.ts'
+import { factBeginning, type WrittenFact } from '../../memory/facts.ts'
+import { defineTool } from '../define-tool.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tool.ts'
 import type { MemoryNeeds } from './memory-needs.ts'
-import { citeMemory, formatDate } from './memory-text.ts'
+import { citeMemory, formatDate, tellMemories } from './memory-text.ts'
 import { agrees, factQuestion } from './users-consent.ts'
-import { whoseWords } from './users-words.ts'
+import { originOf } from './users-words.ts'
+
+type RefusedFact = Extract<WrittenFact, { outcome: 'refused' }>
 
 /** A surer fact, or the user's own, is not replaced: the user is asked. */
 export function createMemoryWrite({ facts, timeZone }: Pick<MemoryNeeds, 'facts' | 'timeZone'>): Tool {
@@ -20,30 +22,34 @@ export function createMemoryWrite({ facts, timeZone }: Pick<MemoryNeeds, 'facts'
     }),
     effect: 'idempotent',
     async run(fact, context) {
-      const { userId, sessionId, turnId, userText } = context
+      const { userId, sessionId, turnId } = context
       const origin = { userId, sessionId, turnId }
-      const source = whoseWords(`${fact.entity} ${fact.value}`, userText)
-      const written = await facts.write({ ...fact, ...origin, source })
-      if (written.outcome !== 'refused') return succeeded(tell(written.outcome, written.fact, oldOf(written)))
-      if (!agrees(context, factQuestion(written.known, fact.value))) return refuse(written.known, fact.value, context)
+      const written = await facts.write({ ...fact, ...origin, ...originOf(wordsOf(fact, context), context) })
+      if (written.outcome !== 'refused') return tell(written)
+      if (!agrees(context, factQuestion(written.known, fact.value))) return refuse(written, fact.value, context)
       const agreed = await facts.write({ ...fact, ...origin, source: 'user', confidence: 1 })
-      return succeeded(tell(agreed.outcome, agreed.fact, oldOf(agreed)))
+      return agreed.outcome === 'refused' ? refuse(agreed, fact.value, context) : tell(agreed)
     },
   })
 
-  function refuse(known: Fact, value: string, { userText }: ToolContext): ToolOutcome {
+  function refuse({ known, label }: RefusedFact, value: string, { userText }: ToolContext): ToolOutcome {
     const refusal = `Not written: surer is ${citeMemory(known.id)} ${factBeginning(known)}${known.value}.`
-    if (userText.trim() === '') return failed(refusal)
-    return { ...succeeded(`${refusal} The user is asked.`), question: factQuestion(known, value) }
+    if (userText.trim() === '') return { ...tellMemories(refusal, [{ label }]), isError: true }
+    return { ...tellMemories(`${refusal} The user is asked.`, [{ label }]), question: factQuestion(known, value) }
   }
 
-  function tell(outcome: string, { id, entity, attribute, value, validFrom }: Fact, old: Fact | undefined): string {
+  function tell(written: Exclude<WrittenFact, RefusedFact>): ToolOutcome {
+    const { id, entity, attribute, value, validFrom } = written.fact
     const text = `${citeMemory(id)} ${factBeginning({ entity, attribute })}${value}`
-    if (outcome === 'confirmed') return `Known since ${formatDate(validFrom, timeZone)} ${text}`
-    return old ? `Changed ${text} (was ${old.value})` : `Noted ${text}`
+    if (written.outcome === 'confirmed') {
+      return tellMemories(`Known since ${formatDate(validFrom, timeZone)} ${text}`, [])
+    }
+    if (written.outcome === 'added') return tellMemories(`Noted ${text}`, [])
+    return tellMemories(`Changed ${text} (was ${written.old.value})`, [{ label: written.label }])
   }
 }
 
-function oldOf(written: { outcome: string; old?: Fact }): Fact | undefined {
-  return written.old
+/** The attribute is the model's word for it, as a rule; with words of others in sight it counts too. */
+function wordsOf(fact: { entity: string; attribute: string; value: string }, { seen }: ToolContext): string {
+  return [fact.entity, ...(seen.untrusted ? [fact.attribute] : []), fact.value].join(' ')
 }

@@ -3,6 +3,7 @@ import type { Memory } from '../../memory/memory.ts'
 import { defineTool, succeeded } from '../define-tool.ts'
 import type { Tool } from '../tool.ts'
 import type { MemoryNeeds } from './memory-needs.ts'
+import { tellMemories } from './memory-text.ts'
 import { renderMemories, showMemories } from './render-memories.ts'
 
 const usualLimit = 5
@@ -36,7 +37,8 @@ export function createRecallMemory(needs: Pick<MemoryNeeds, 'memories' | 'recall
           found.map(({ id }) => id),
         )
       }
-      return succeeded(renderMemories(await showMemories(needs, userId, found), query, timeZone))
+      const shown = await showMemories(needs, userId, found)
+      return tellMemories(renderMemories(shown, query, timeZone), shown)
     },
   })
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { sha256 } from '../../base/hash.ts'
-import { defineTool, succeeded } from '../define-tool.ts'
+import { defineTool } from '../define-tool.ts'
 import type { Tool, ToolContext } from '../tool.ts'
 import type { MemoryNeeds } from './memory-needs.ts'
-import { citeMemory, formatDate } from './memory-text.ts'
-import { whoseWords } from './users-words.ts'
+import { citeMemory, formatDate, tellMemories } from './memory-text.ts'
+import { originOf } from './users-words.ts'
 
 const idLength = 16
 
@@ -24,13 +24,18 @@ export function createStoreMemory({ memories, timeZone }: Pick<MemoryNeeds, 'mem
     aliases: ['save_memory'],
     async run(input, context) {
       const id = noteIdOf(context)
-      const { userId, sessionId, turnId, userText } = context
-      const source = whoseWords(input.content, userText)
-      const added = await memories.add({ ...input, kind: 'note', userId, sessionId, turnId, source, id })
+      const { userId, sessionId, turnId } = context
+      const { content, title = '', category = '', tags = [] } = input
+      // The note alone where nothing else could have been written by others.
+      const written = context.seen.untrusted ? [content, title, category, ...tags].join(' ') : content
+      const origin = originOf(written, context)
+      const added = await memories.add({ ...input, ...origin, kind: 'note', userId, sessionId, turnId, id })
       const { memory } = added
       // A call that a crash interrupted after its commit runs again, and finds its own note: that is no repetition.
-      if (added.isNew || memory.id === id) return succeeded(`Noted ${citeMemory(memory.id)}`)
-      return succeeded(`Known since ${formatDate(memory.createdAt, timeZone)} ${citeMemory(memory.id)}`)
+      const isOwn = added.isNew || memory.id === id
+      const text = isOwn ? 'Noted' : `Known since ${formatDate(memory.createdAt, timeZone)}`
+      // What is worth keeping is in sight here, whoever said it.
+      return tellMemories(`${text} ${citeMemory(memory.id)}`, [memory])
     },
   })
 }

@@ -1,6 +1,7 @@
 import { contentWords } from '../../memory/content-words.ts'
 import { haveOneStem } from '../../memory/learning/word-overlap.ts'
 import { mentionsAny } from '../../memory/mentions.ts'
+import type { ToolContext } from '../tool.ts'
 
 const usersShare = 0.8
 const mostWords = 1_000
@@ -17,6 +18,18 @@ export function whoseWords(text: string, userText: string): 'user' | 'agent' {
   if (mentionsAny([text])(userText)) return 'user'
   if (text.length > readCharacters) return 'agent'
   return shareOf(tellingWordsOf(text), userText) >= usersShare ? 'user' : 'agent'
+}
+
+/**
+ * Whose note it is and how far it is trusted. With words of others in sight a model may write them as its own: then only
+ * what the user has said to the last word is theirs.
+ */
+export function originOf(
+  text: string,
+  { userText, seen }: Pick<ToolContext, 'userText' | 'seen'>,
+): { source: 'user' | 'agent'; label?: 'untrusted' } {
+  if (!seen.untrusted) return { source: whoseWords(text, userText) }
+  return saidByUser(text, userText) ? { source: 'user' } : { source: 'agent', label: 'untrusted' }
 }
 
 /** All that the text tells is in what the user said. */

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { createKeptMedia } from '../../../test/support/kept-media.ts'
+import { systemClock } from '../../base/clock.ts'
+import { createRunChild } from '../../base/run-child.ts'
+import { estimateTokens } from '../../base/tokens.ts'
+import { createGuardedFetch } from '../../egress/guarded-fetch.ts'
+import { openLoopbackProxy } from '../../egress/loopback-proxy.ts'
+import { SandboxUnavailable } from '../../sandbox/sandbox.ts'
+import { createOutsideTools, type OutsideNeeds } from './outside-tools.ts'
+
+const clock = systemClock()
+
+function outside(settings: Partial<ReturnType<OutsideNeeds['settings']>> = {}) {
+  return createOutsideTools({
+    settings: () => ({
+      webSearch: null,
+      browser: { executable: null },
+      exec: { host: 'ask' },
+      tts: { provider: 'system', apiKey: null, voice: null },
+      ...settings,
+    }),
+    allowedHosts: () => [],
+    openFetch: (allowedHosts) => createGuardedFetch({ allowedHosts }),
+    openProxy: () => openLoopbackProxy(),
+    sandbox: { run: () => Promise.reject(new SandboxUnavailable('none')) },
+    runChild: createRunChild({ clock }),
+    putMedia: createKeptMedia().putMedia,
+    workspace: '/',
+    browserDirectory: '/nowhere',
+    environment: {},
+    isRoot: false,
+    clock,
+  })
+}
+
+describe('createOutsideTools', () => {
+  it('TOOLS-2 is found, not sent along, and costs little when it is', () => {
+    const { tools } = outside()
+    const tokens = Object.fromEntries(
+      tools.map(({ definition }) => [definition.name, estimateTokens(JSON.stringify(definition))]),
+    )
+    console.info('outside tools, tokens:', tokens)
+    expect(tools.map(({ core }) => core)).toEqual(tools.map(() => false))
+    expect(Object.keys(tokens)).toEqual(['web_fetch', 'web_search', 'browser', 'exec', 'tts'])
+    expect(Math.max(...Object.values(tokens))).toBeLessThan(250)
+  })
+
+  it('SEC-6 names the services that the owner has configured', async () => {
+    expect(outside().destinations()).toEqual([])
+    const configured = outside({
+      webSearch: { provider: 'tavily', apiKey: 'a', baseUrl: null },
+      tts: { provider: 'elevenlabs', apiKey: 'a', voice: null },
+    })
+    expect(configured.destinations()).toEqual(['https://api.tavily.com', 'https://api.elevenlabs.io'])
+    await configured.close()
+  })
+})

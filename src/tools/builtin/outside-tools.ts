@@ -1,0 +1,76 @@
+import type { Clock } from '../../base/clock.ts'
+import type { RunChild } from '../../base/run-child.ts'
+import type { AllowedHost } from '../../egress/destination.ts'
+import type { LoopbackProxy } from '../../egress/loopback-proxy.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
+import type { Tool } from '../tool.ts'
+import { createBrowserTool } from './browser/browser-tool.ts'
+import { createExecTool } from './exec/exec-tool.ts'
+import { createFetches, type OpenFetch } from './fetches.ts'
+import type { PutMedia } from './put-media.ts'
+import { createSpeechTool, type SpeechSettings, speechDestination } from './speech/speech-tool.ts'
+import { type WebSearchSettings, webSearchDestination } from './web/web-search.ts'
+import { createWebTools } from './web/web-tools.ts'
+
+interface OutsideSettings {
+  webSearch: WebSearchSettings | null
+  browser: { executable: string | null }
+  exec: { host: 'ask' | 'never' }
+  tts: SpeechSettings
+}
+
+export interface OutsideNeeds {
+  /** Read at every use, so that a reload takes effect at once. */
+  settings: () => OutsideSettings
+  /** Hosts of the owner's own network that may be read. A browser reaches none of them. */
+  allowedHosts: () => readonly AllowedHost[]
+  openFetch: OpenFetch
+  openProxy: () => Promise<LoopbackProxy>
+  sandbox: Pick<Sandbox, 'run'>
+  runChild: RunChild
+  putMedia: PutMedia
+  workspace: string
+  /** Holds the profiles of the browsers. */
+  browserDirectory: string
+  /** What programs of this machine are told of their surroundings: PATH and the like, and no secret. */
+  environment: Readonly<Record<string, string>>
+  isRoot: boolean
+  clock: Clock
+}
+
+export interface OutsideTools {
+  tools: Tool[]
+  /** Services that the owner has named in the config, and so declared. */
+  destinations(): string[]
+  /** Ends the browsers and lets go of the network. */
+  close(): Promise<void>
+}
+
+const usualPath = '/usr/local/bin:/usr/bin:/bin'
+
+/** The tools that reach beyond the conversation: the web, a browser, programs, a voice. */
+export function createOutsideTools(needs: OutsideNeeds): OutsideTools {
+  const { settings, environment } = needs
+  const fetches = createFetches(needs.openFetch)
+  const searchPath = environment.PATH ?? usualPath
+  const browser = createBrowserTool({
+    ...needs,
+    settings: () => settings().browser,
+    directory: needs.browserDirectory,
+    searchPath,
+  })
+  return {
+    tools: [
+      ...createWebTools({ ...needs, fetches, webSearch: () => settings().webSearch }),
+      browser.tool,
+      createExecTool({ ...needs, settings: () => settings().exec }),
+      createSpeechTool({ ...needs, fetches, searchPath, settings: () => settings().tts }),
+    ],
+    destinations: () =>
+      [webSearchDestination(settings().webSearch), speechDestination(settings().tts)].filter((one) => one !== null),
+    async close() {
+      await browser.close()
+      await fetches.close()
+    },
+  }
+}

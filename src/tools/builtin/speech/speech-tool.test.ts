@@ -1,0 +1,131 @@
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createKeptMedia } from '../../../../test/support/kept-media.ts'
+import { type Answer, type LocalSite, openLocalSite } from '../../../../test/support/local-site.ts'
+import { toolContext } from '../../../../test/support/tool-context.ts'
+import { systemClock } from '../../../base/clock.ts'
+import { createRunChild } from '../../../base/run-child.ts'
+import { createGuardedFetch } from '../../../egress/guarded-fetch.ts'
+import { createFetches } from '../fetches.ts'
+import { createSpeechTool, type SpeechSettings, speechDestination } from './speech-tool.ts'
+
+const hasVoice = spawnSync('espeak-ng', ['--version']).status === 0
+let site: LocalSite | undefined
+afterEach(async () => {
+  await site?.close()
+  site = undefined
+})
+
+function speaking(settings: SpeechSettings, given: { searchPath?: string; elevenLabs?: string } = {}) {
+  const media = createKeptMedia()
+  const tool = createSpeechTool({
+    settings: () => settings,
+    fetches: createFetches((allowedHosts) => createGuardedFetch({ allowedHosts })),
+    runChild: createRunChild({ clock: systemClock() }),
+    putMedia: media.putMedia,
+    searchPath: '/usr/bin:/bin',
+    ...given,
+  })
+  return { tool, ...media }
+}
+
+const system: SpeechSettings = { provider: 'system', apiKey: null, voice: null }
+const service: SpeechSettings = { provider: 'elevenlabs', apiKey: 'the-key', voice: 'some voice' }
+
+describe('tts by the system’s voice', () => {
+  it.skipIf(!hasVoice)('makes a recording of the text (needs espeak-ng)', async () => {
+    const { tool, files } = speaking(system)
+    const outcome = await tool.run({ text: '--help; $(id)' }, toolContext())
+    expect(outcome).toMatchObject({ isError: false, media: [{ mediaType: 'audio/wav', name: 'speech.wav' }] })
+    const [recording = new Uint8Array()] = files.values()
+    expect(Buffer.from(recording.subarray(0, 4)).toString()).toBe('RIFF')
+    expect(recording.length).toBeGreaterThan(10_000)
+  })
+
+  it.skipIf(!hasVoice)('says so where the voice is not known (needs espeak-ng)', async () => {
+    const { tool } = speaking({ ...system, voice: 'zzz' })
+    expect(await tool.run({ text: 'hello' }, toolContext())).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('zzz'),
+    })
+  })
+
+  it('takes the sound of a program that writes to files alone', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'familiar-say-'))
+    // It writes what it read to the file after -o, as `say` does.
+    const script = '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n{ printf RIFF; cat; } > "$2"\n'
+    await writeFile(join(folder, 'say'), script)
+    await chmod(join(folder, 'say'), 0o755)
+    for (const name of ['mktemp', 'cat', 'rm']) await symlink(`/bin/${name}`, join(folder, name))
+    const { tool, files } = speaking(system, { searchPath: folder })
+    expect(await tool.run({ text: 'hello' }, toolContext())).toMatchObject({ isError: false })
+    expect([...files.values()].map((data) => Buffer.from(data).toString())).toEqual(['RIFFhello'])
+    await rm(folder, { recursive: true })
+  })
+
+  it('says how to get a voice where there is none', async () => {
+    const { tool } = speaking(system, { searchPath: '/nowhere' })
+    expect(await tool.run({ text: 'hello' }, toolContext())).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(/no voice.*espeak-ng.*\[tools\.tts\]/s),
+    })
+  })
+
+  it('stays silent where speech is switched off', async () => {
+    const { tool } = speaking({ ...system, provider: 'off' })
+    expect(await tool.run({ text: 'hello' }, toolContext())).toMatchObject({ isError: true })
+  })
+})
+
+describe('tts by ElevenLabs', () => {
+  async function speak(answer: Answer, settings = service) {
+    site = await openLocalSite(answer)
+    const { tool, files } = speaking(settings, { elevenLabs: site.origin })
+    return { outcome: await tool.run({ text: 'Good morning' }, toolContext()), files }
+  }
+
+  it('asks as its interface has it, and keeps the sound', async () => {
+    const { outcome, files } = await speak((_request, response) =>
+      response.setHeader('content-type', 'audio/mpeg').end('ID3sound'),
+    )
+    expect(outcome).toMatchObject({
+      isError: false,
+      media: [{ mediaType: 'audio/mpeg', name: 'speech.mp3', bytes: 8 }],
+    })
+    expect([...files.values()].map((data) => Buffer.from(data).toString())).toEqual(['ID3sound'])
+    expect(site?.requests).toMatchObject([
+      {
+        method: 'POST',
+        url: '/v1/text-to-speech/some%20voice?output_format=mp3_44100_128',
+        headers: { 'xi-api-key': 'the-key', 'content-type': 'application/json' },
+        body: '{"text":"Good morning","model_id":"eleven_multilingual_v2"}',
+      },
+    ])
+  })
+
+  it.each([401, 404, 422, 429, 500])('tells what a %d means', async (status) => {
+    const { outcome } = await speak((_request, response) =>
+      response.writeHead(status).end('{"detail":{"status":"invalid_api_key","message":"FOREIGN WORDS"}}'),
+    )
+    expect(outcome).toMatchObject({ isError: true, serviceFailed: true, text: expect.stringContaining(String(status)) })
+    expect(outcome.text).not.toContain('FOREIGN')
+  })
+
+  it('asks for nothing without a key', async () => {
+    const { outcome } = await speak((_request, response) => response.end(), { ...service, apiKey: null })
+    expect(outcome).toMatchObject({ isError: true })
+    expect(site?.connections()).toBe(0)
+  })
+
+  it('SEC-6 tells policy that the text leaves the machine', () => {
+    expect(speaking(service).tool.reach({ text: 'a' })).toEqual({
+      kind: 'acts',
+      destination: 'https://api.elevenlabs.io',
+    })
+    expect(speaking(system).tool.reach({ text: 'a' })).toEqual({ kind: 'reads', destination: null })
+    expect(speechDestination(service)).toBe('https://api.elevenlabs.io')
+  })
+})

@@ -1,0 +1,46 @@
+import { parseAnyJson } from '../../../base/json.ts'
+import { cleanForeignText, foreignLine } from '../foreign-text.ts'
+import { decodeText } from './decode-text.ts'
+import type { PageText } from './html-to-markdown.ts'
+import type { PageTask } from './page-task.ts'
+
+// The process that reads documents of anybody (read-page.ts): one document, one line of JSON, the end.
+const chunks: Buffer[] = []
+for await (const chunk of process.stdin) chunks.push(chunk)
+const input = Buffer.concat(chunks)
+const newline = input.indexOf('\n')
+const task = parseAnyJson(input.subarray(0, newline).toString())
+if (!task.ok) throw new Error(task.message)
+
+process.stdout.write(
+  `\n${await answer(task.value as unknown as PageTask, new Uint8Array(input.subarray(newline + 1)))}\n`,
+)
+
+async function answer(task: PageTask, bytes: Uint8Array): Promise<string> {
+  try {
+    const { title, text } = await read(task, bytes)
+    const cleaned = cleanForeignText(text)
+    const isCut = cleaned.length > task.mostCharacters
+    return JSON.stringify({
+      ok: true,
+      title: foreignLine(title, 200),
+      text: cleaned.slice(0, task.mostCharacters).toWellFormed(),
+      isCut,
+    })
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    return JSON.stringify({ ok: false, message: foreignLine(message, 200) })
+  }
+}
+
+/** The libraries are large, and each kind of document needs its own. */
+async function read({ kind, contentType, address, mostCharacters }: PageTask, bytes: Uint8Array): Promise<PageText> {
+  if (kind === 'pdf') {
+    const { pdfToText } = await import('./pdf-to-text.ts')
+    return await pdfToText(bytes, mostCharacters)
+  }
+  const text = decodeText(bytes, contentType)
+  if (kind === 'text') return { title: '', text }
+  const { htmlToMarkdown } = await import('./html-to-markdown.ts')
+  return htmlToMarkdown(text, address)
+}

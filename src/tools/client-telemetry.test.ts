@@ -1,0 +1,102 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import type { Database } from '../storage/database.ts'
+import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
+import { type ClientTelemetry, createClientTelemetry } from './client-telemetry.ts'
+
+const minute = 60_000
+const valletta = { city: 'Valletta', country: 'Malta', lat: 35.8762, lon: 14.5366 }
+const nothing = {
+  time: '2026-11-15T09:00:00Z',
+  locale: null,
+  language: null,
+  city: null,
+  country: null,
+  lat: null,
+  lon: null,
+  device: null,
+}
+
+let home: string
+let clock: ManualClock
+let database: Database
+let telemetry: ClientTelemetry
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'familiar-telemetry-'))
+  clock = createManualClock()
+  database = await openSqlite({ path: join(home, 'familiar.db'), clock, snapshotDirectory: join(home, 'backups') })
+  await database.write(async (writer) => {
+    for (const id of ['anna', 'ben']) {
+      await writer.insertInto('users').values({ id, name: id, role: 'user', created_at: 0 }).execute()
+    }
+  })
+  telemetry = createClientTelemetry({ database, clock })
+})
+afterEach(async () => {
+  telemetry.close()
+  await database.close()
+  await rm(home, { recursive: true, force: true })
+})
+
+it('TOOL-13 has every field, null where nothing is known, and the time that it is', async () => {
+  expect(await telemetry.telemetryFor('anna')).toEqual(nothing)
+})
+
+it('TOOL-13 tells what the last client told, and only of that user', async () => {
+  await telemetry.keep('anna', { locale: 'en-MT', device: 'phone', place_consent: false })
+  await telemetry.keep('anna', { language: 'en-US', ...valletta, place_consent: true })
+  await clock.advance(minute)
+  const expected = { ...nothing, time: '2026-11-15T09:01:00Z', language: 'en-US', ...valletta }
+  expect(await telemetry.telemetryFor('anna')).toEqual(expected)
+  expect(await telemetry.telemetryFor('ben')).toEqual({ ...nothing, time: '2026-11-15T09:01:00Z' })
+})
+
+it('TOOL-13 keeps nothing of the place without consent, and forgets it when that is taken back', async () => {
+  expect(await telemetry.keep('anna', { locale: 'en-MT', ...valletta, place_consent: false })).toMatchObject({
+    has_place: false,
+  })
+  expect(await telemetry.telemetryFor('anna')).toEqual({ ...nothing, locale: 'en-MT' })
+  await telemetry.keep('anna', { ...valletta, place_consent: true })
+  await telemetry.keep('anna', { ...valletta, place_consent: false })
+  const rows = await database.read.selectFrom('client_telemetry').selectAll().execute()
+  expect(JSON.stringify(rows)).not.toContain('Valletta')
+})
+
+async function keptOf(): Promise<string[]> {
+  const rows = await database.read.selectFrom('client_telemetry').select('user_id').orderBy('user_id').execute()
+  return rows.map((row) => row.user_id)
+}
+
+it('TOOL-13 tells it for an hour', async () => {
+  await telemetry.keep('anna', { ...valletta, place_consent: true })
+  telemetry.close()
+  await clock.advance(59 * minute)
+  expect(await telemetry.telemetryFor('anna')).toMatchObject(valletta)
+  await clock.advance(minute)
+  expect(await telemetry.telemetryFor('anna')).toEqual({ ...nothing, time: '2026-11-15T10:00:00Z' })
+  expect(await keptOf()).toEqual([])
+})
+
+it('TOOL-13 leaves nothing in the file after an hour, though nobody asks', async () => {
+  await telemetry.keep('anna', { ...valletta, place_consent: true })
+  await clock.advance(30 * minute)
+  await telemetry.keep('ben', { ...valletta, place_consent: true })
+  await clock.advance(30 * minute)
+  await vi.waitFor(async () => expect(await keptOf()).toEqual(['ben']))
+  await vi.waitFor(() => expect(clock.timers()).toBe(1))
+  await clock.advance(30 * minute)
+  await vi.waitFor(async () => expect(await keptOf()).toEqual([]))
+})
+
+it('TOOL-13 leaves nothing that grew old while Familiar was not running', async () => {
+  await telemetry.keep('anna', { ...valletta, place_consent: true })
+  telemetry.close()
+  clock.setTime(clock.now() + 61 * minute)
+  await createClientTelemetry({ database, clock }).start()
+  expect(await keptOf()).toEqual([])
+})

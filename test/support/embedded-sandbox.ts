@@ -1,0 +1,74 @@
+import { accessSync, constants, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { silentLogger } from '../../src/base/logger.ts'
+import { createEmbeddedDriver } from '../../src/sandbox/embedded/create-embedded-driver.ts'
+import type { SandboxDriver } from '../../src/sandbox/sandbox.ts'
+
+export const hasBubblewrap = existsSync('/usr/bin/bwrap')
+export const isRoot = process.geteuid?.() === 0
+
+export interface OpenEmbedded {
+  driver: SandboxDriver
+  directory: string
+}
+
+/** Drivers of one test file; `closeAll` belongs into its `afterEach`. */
+export function embeddedDrivers() {
+  const opened: OpenEmbedded[] = []
+  return {
+    open(options: Partial<Parameters<typeof createEmbeddedDriver>[0]> = {}): OpenEmbedded {
+      const directory = mkdtempSync(join(tmpdir(), 'familiar-embedded-'))
+      const driver = createEmbeddedDriver({ directory, logger: silentLogger, ...options })
+      opened.push({ driver, directory })
+      return { driver, directory }
+    },
+    async closeAll() {
+      for (const { driver, directory } of opened.splice(0)) {
+        await driver.close()
+        rmSync(directory, { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+/** What drivers of this process have on the machine at this moment. */
+export function leftovers() {
+  const own = (name: string) => name.includes(`-${process.pid}-`)
+  const trees = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids', '/sys/fs/cgroup', '/var/lib/familiar-sandbox']
+  return {
+    processes: processesBelow(process.pid),
+    places: trees.filter(canList).flatMap((path) => readdirSync(path).filter(own)),
+    mounts: readFileSync('/proc/self/mountinfo', 'utf8').split('\n').length,
+    descriptors: readdirSync('/proc/self/fd').length,
+  }
+}
+
+function canList(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** All descendants, those that have ended and were not buried included. */
+export function processesBelow(pid: number): string[] {
+  const parents = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ({ pid: Number(name), ...statusOf(name) }))
+  const below = (root: number): string[] =>
+    parents.flatMap((each) => (each.parent === root ? [`${each.pid} ${each.name}`, ...below(each.pid)] : []))
+  return below(pid)
+}
+
+function statusOf(pid: string): { parent: number; name: string } {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const field = (name: string) => new RegExp(`^${name}:\\s*(.+)$`, 'm').exec(status)?.[1] ?? ''
+    return { parent: Number(field('PPid')), name: `${field('Name')} ${field('State')}` }
+  } catch {
+    return { parent: -1, name: '' }
+  }
+}
