@@ -9,7 +9,7 @@ import { type RequestBody, readBody, readText, sendRequest } from './http-reques
 
 export interface ApiRequest {
   /** Without one: POST where there is a body, otherwise GET. */
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
   /** In place of `body`: sent as it is. */

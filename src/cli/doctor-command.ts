@@ -7,6 +7,7 @@ import { checkDatabase } from './doctor/check-database.ts'
 import { checkHome } from './doctor/check-home.ts'
 import { checkClock, checkDisk, checkNode } from './doctor/check-machine.ts'
 import { checkProviders, checkRoutes, checkTokenizer } from './doctor/check-models.ts'
+import { checkSandbox } from './doctor/check-sandbox.ts'
 import { type Finding, fail, reasonOf } from './doctor/finding.ts'
 import type { Output } from './output.ts'
 
@@ -47,6 +48,9 @@ async function examine({ homePath, env }: CommandContext, network: boolean): Pro
     daemon,
     ...(loaded.ok ? await look('routes', checkRoutes(loaded)) : []),
     ...(loaded.ok && network ? await look('providers', checkProviders(loaded.config)) : []),
+    ...(loaded.ok
+      ? await look('sandbox', checkSandbox(loaded.config, homePath, loaded.environment.XDG_RUNTIME_DIR ?? null))
+      : []),
     checkTokenizer(),
   ]
 }

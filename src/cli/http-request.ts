@@ -11,7 +11,7 @@ export type RequestBody = string | AsyncIterable<Uint8Array>
  */
 export async function sendRequest(options: {
   url: string
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   headers: Record<string, string>
   body?: RequestBody | undefined
   signal?: AbortSignal | undefined

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { displayWidth, fitWidth } from '../base/display-width.ts'
 import { toDisplayText } from '../base/text.ts'
-import { displayWidth, fitWidth } from './display-width.ts'
 import { createOutput, hasColours } from './output.ts'
 
 function setUp(options: { isTTY?: boolean; columns?: number; env?: Record<string, string> } = {}) {

@@ -1,6 +1,6 @@
+import { displayWidth, fitWidth } from '../base/display-width.ts'
 import { toDisplayText } from '../base/text.ts'
 import type { ExitCode } from './command-error.ts'
-import { displayWidth, fitWidth } from './display-width.ts'
 import { createStyles, type Style } from './styles.ts'
 
 /** The part of a stream that output needs. */

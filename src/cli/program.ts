@@ -1,7 +1,9 @@
 import { type Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { handlers, type LoadHandler } from './handlers.ts'
 import { helpEpilogue } from './help-text.ts'
+import { addMcpCommands } from './mcp-command.ts'
 import { addMemoryCommands } from './memory-command.ts'
+import { addToolCommands } from './tools-command.ts'
 
 /** Runs one command with its options and arguments, each under its own name, in one object. */
 export type RunCommand = (load: LoadHandler, input: Record<string, unknown>) => Promise<void>
@@ -39,6 +41,10 @@ export function createProgram(options: { version: string; homePath: string; run:
     .option('--key <key>', 'your own id of the message: twice the same makes one turn')
     .option('--no-wait', 'leave as soon as the message is safe, without the reply')
   define('stop', 'stop what a session is doing', handlers.stop).argument('[session]', session, 'main')
+  const approvals = define('approvals', 'calls that wait for your approval', handlers.approvals)
+  define('list', 'list them (the same as without a command)', handlers.approvals, approvals)
+  define('approve', 'let one be made, once and exactly so', handlers.approve, approvals).argument('<id>', 'its id')
+  define('deny', 'have one left', handlers.deny, approvals).argument('<id>', 'its id')
 
   program.commandsGroup('Run:')
   addListenOptions(define('start', 'serve and, on a terminal, open a chat (npm start)', handlers.start))
@@ -52,6 +58,12 @@ export function createProgram(options: { version: string; homePath: string; run:
   )
   const token = program.command('token').description('the key to the HTTP API')
   define('rotate', 'make a new token and print it once; the old one ends at once', handlers.rotateToken, token)
+  const secrets = program.command('secrets').description('what tools are given and nobody is shown')
+  define('list', 'which secrets are kept; never their values', handlers.listSecrets, secrets)
+  define('rotate-key', 'seal them with a new key; the old one ends', handlers.rotateKey, secrets).option(
+    '--discard-lost',
+    'remove those that cannot be read',
+  )
 
   program.commandsGroup('Look:')
   define('status', 'what runs, which model answers, what today cost', handlers.status)
@@ -75,6 +87,10 @@ export function createProgram(options: { version: string; homePath: string; run:
   program.commandsGroup('Remember:')
   const memory = addMemoryCommands(program, define)
 
+  program.commandsGroup('Tools:')
+  const tools = addToolCommands(program, define)
+  const mcp = addMcpCommands(program, define)
+
   program.commandsGroup('Keep:')
   define('reset', 'archive a session and begin anew; nothing is deleted', handlers.reset)
     .argument('<target>', `${session}, or "all"`)
@@ -92,7 +108,17 @@ export function createProgram(options: { version: string; homePath: string; run:
     .option('-o, --out <directory>', 'where to', 'familiar-export')
 
   // Last, so that the help begins with what is the command's own.
-  for (const command of [program, ...program.commands, ...token.commands, ...memory.commands]) addCommon(command)
+  for (const command of [
+    program,
+    ...program.commands,
+    ...token.commands,
+    ...secrets.commands,
+    ...approvals.commands,
+    ...memory.commands,
+    ...tools.commands,
+    ...mcp.commands,
+  ])
+    addCommon(command)
   return program
 }
 

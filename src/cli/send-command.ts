@@ -115,6 +115,7 @@ async function showProgress(
 
 /** However the turn ended, the reply says so. */
 function printReply({ output }: CommandContext, reply: ChatReply): void {
+  for (const card of reply.cards) output.print(`${card.text}\n`)
   if (reply.deliver && reply.reply) output.print(reply.reply)
   if (reply.pending_question && !reply.reply.includes(reply.pending_question)) output.print(reply.pending_question)
 }

@@ -159,6 +159,7 @@ function scrubbedEnvironment({ home, env }: CommandOptions): Record<string, stri
     FAMILIAR_HOME: home,
     FAMILIAR_MODEL: 'offline/offline',
     FAMILIAR_EMBEDDING: 'off',
+    FAMILIAR_SANDBOX: 'off',
     FAMILIAR_PORT: '0',
     ...env,
   }

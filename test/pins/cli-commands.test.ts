@@ -19,6 +19,10 @@ const program = createProgram({ version: '0.0.0', homePath: '/home', run: async 
 
 it('CLI-1 has these commands and flags', () => {
   expect(program.commands.flatMap((command) => describeCommand(command)).sort()).toEqual([
+    'approvals',
+    'approvals approve <id>',
+    'approvals deny <id>',
+    'approvals list',
     'backup [path]',
     'chat (-s, --session <session>) (--once)',
     'context [session]',
@@ -28,6 +32,11 @@ it('CLI-1 has these commands and flags', () => {
     'forget <words> (--everything) (--alias) (-y, --yes)',
     'history [session] (--full)',
     'log (-s, --session <session>) (-f, --follow)',
+    'mcp',
+    'mcp approve <name> (-y, --yes)',
+    'mcp disable <name>',
+    'mcp list',
+    'mcp show <name>',
     'memory',
     'memory add [words] (--title <title>) (--category <category>) (-t, --tag <tag>) (--tier <tier>) (--priority <share>) (--fact) (--confidence <share>) (--multi-valued) (--commitment) (--who <name>) (--to <name>) (--by <day>) (--alias)',
     'memory consolidate (-s, --session <session>)',
@@ -46,6 +55,9 @@ it('CLI-1 has these commands and flags', () => {
     'monitor (-w, --watch)',
     'reset <target> (-y, --yes)',
     'restore <path> (-y, --yes)',
+    'secrets',
+    'secrets list',
+    'secrets rotate-key (--discard-lost)',
     'send (-m, --message <text>) (-s, --session <session>) (--from <sender>) (--source <source>) (--tier <tier>) (-a, --attach <file>) (--key <key>) (--no-wait)',
     'serve (-p, --port <port>) (--host <address>)',
     'sessions (--all)',
@@ -55,6 +67,19 @@ it('CLI-1 has these commands and flags', () => {
     'stop [session]',
     'token',
     'token rotate',
+    'tools',
+    'tools allow <name> [hosts] (--remove)',
+    'tools config <name> [settings] (--unset <key>)',
+    'tools disable <name>',
+    'tools enable <name>',
+    'tools hook <name>',
+    'tools list (--all)',
+    'tools logs <name> (-n, --limit <count>)',
+    'tools new <name> (--language <language>) (--description <text>)',
+    'tools run <name> (--params <json>) (--telemetry <json>)',
+    'tools runs [name] (-n, --limit <count>)',
+    'tools show <name>',
+    'tools test <name>',
   ])
 })
 

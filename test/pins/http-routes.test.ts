@@ -10,16 +10,21 @@ describe('what clients rely on', () => {
   afterAll(() => served.close())
 
   it('HTTP-1 the routes, who may call them, and the status of success', () => {
+    const who: Record<string, string> = { optional: 'open', signature: 'signed' }
     const lines = served.routes.map(({ method, path, auth, scope, body, rawBody, reply }) => {
       const takes = body ? 'body' : rawBody ? 'lines' : '-'
-      return [method, path, auth === 'optional' ? 'open' : scope, takes, reply.status].join(' ')
+      return [method, path, who[auth] ?? scope, takes, reply.status].join(' ')
     })
     expect(lines.sort()).toEqual([
       'DELETE /api/v1/memories/:id owner - 200',
       'DELETE /api/v1/memories/aliases owner - 200',
       'DELETE /api/v1/memories/edges owner - 200',
       'DELETE /api/v1/memories/roots owner - 200',
+      'DELETE /api/v1/tools/:name/config/:key owner - 200',
+      'DELETE /tools/:name/config/:key owner - 200',
+      'GET /api/v1/approvals read - 200',
       'GET /api/v1/cost read - 200',
+      'GET /api/v1/mcp read - 200',
       'GET /api/v1/memories read - 200',
       'GET /api/v1/memories/:id read - 200',
       'GET /api/v1/memories/aliases read - 200',
@@ -33,15 +38,26 @@ describe('what clients rely on', () => {
       'GET /api/v1/memories/stats read - 200',
       'GET /api/v1/monitor read - 200',
       'GET /api/v1/openapi.json read - 200',
+      'GET /api/v1/runs read - 200',
       'GET /api/v1/sessions read - 200',
       'GET /api/v1/sessions/:id/context read - 200',
       'GET /api/v1/sessions/:id/events read - 200',
       'GET /api/v1/sessions/:id/history read - 200',
       'GET /api/v1/status open - 200',
+      'GET /api/v1/tools read - 200',
+      'GET /api/v1/tools/:name read - 200',
+      'GET /api/v1/tools/:name/calls read - 200',
+      'GET /api/v1/tools/:name/config read - 200',
+      'GET /api/v1/tools/:name/runs read - 200',
+      'GET /tools read - 200',
+      'GET /tools/:name/config read - 200',
       'PATCH /api/v1/memories/:id owner body 200',
       'PATCH /api/v1/memories/commitments/:id owner body 200',
       'POST /api/chat chat body 200',
+      'POST /api/v1/approvals/:id chat body 200',
       'POST /api/v1/chat chat body 200',
+      'POST /api/v1/hooks/:tool signed lines 202',
+      'POST /api/v1/mcp/refresh owner body 200',
       'POST /api/v1/memories owner body 201',
       'POST /api/v1/memories/aliases owner body 201',
       'POST /api/v1/memories/attributes owner body 201',
@@ -62,6 +78,17 @@ describe('what clients rely on', () => {
       'POST /api/v1/sessions/:id/rewind owner body 200',
       'POST /api/v1/sessions/:id/stop chat body 200',
       'POST /api/v1/sessions/reset owner body 200',
+      'POST /api/v1/tools/:name/disable owner body 200',
+      'POST /api/v1/tools/:name/enable owner body 200',
+      'POST /api/v1/tools/:name/hook owner body 201',
+      'POST /api/v1/tools/:name/reload owner body 200',
+      'POST /api/v1/tools/:name/run owner body 200',
+      'POST /api/v1/tools/:name/test owner body 200',
+      'POST /hooks/:tool signed lines 202',
+      'POST /tools/:name/test owner body 200',
+      'PUT /api/v1/telemetry chat body 200',
+      'PUT /api/v1/tools/:name/config owner body 200',
+      'PUT /tools/:name/config owner body 200',
     ])
   })
 
@@ -96,6 +123,7 @@ describe('what clients rely on', () => {
       'pending_question',
       'deliver',
       'tool_calls',
+      'cards',
       'model',
       'rounds',
       'usage',

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type GuardName, guardNames } from '../../src/channels/http/guards/guard-names.ts'
 import { FamiliarError } from '../../src/protocol/error.ts'
 import { createManualClock } from '../support/manual-clock.ts'
+import { bashTool } from '../support/published-tools.ts'
 import { pathOf, type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const opened: ServedFamiliar[] = []
@@ -164,7 +165,7 @@ describe('scopes', () => {
     for (const scope of ['read', 'chat'] as const) {
       const token = await served.tokenFor(scope)
       for (const route of served.routes) {
-        if (route.reply.events && route.method === 'GET') continue
+        if ((route.reply.events && route.method === 'GET') || route.auth === 'signature') continue
         const { status } = await served.call({ method: route.method, path: pathOf(route, 'main'), token })
         const allowed = route.method === 'GET' || (scope === 'chat' && route.scope === 'chat')
         expect(status === 403, `${scope} ${route.method} ${route.path}`).toBe(!allowed)
@@ -175,8 +176,10 @@ describe('scopes', () => {
       '/api/v1/chat',
       '/api/v1/notify',
       '/api/chat',
+      '/api/v1/approvals/:id',
       '/api/v1/sessions/:id/stop',
       '/api/v1/memories/deep',
+      '/api/v1/telemetry',
     ])
   })
 
@@ -218,7 +221,7 @@ describe('scopes', () => {
 
 describe('the server itself', () => {
   it('SEC-2 GET never changes anything', async () => {
-    const served = await serve()
+    const served = await serve({ folderTools: { mail: bashTool('mail', 'true') } })
     await served.familiar.say('Hello')
     const { database, userId } = served.familiar
     const { memory } = await served.familiar.memory.memories.add({
@@ -322,7 +325,7 @@ describe('the server itself', () => {
 
   it('SEC-2 every guard has a test that shows what happens without it', () => {
     const here = ['rate_limit', 'failed_logins', 'scope']
-    const inMatrix = ['host', 'origin', 'token', 'method', 'content_type', 'body_size']
+    const inMatrix = ['host', 'origin', 'token', 'method', 'content_type', 'body_size', 'signature']
     expect([...here, ...inMatrix].sort()).toEqual([...guardNames].sort())
   })
 })

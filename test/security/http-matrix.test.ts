@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { GuardName } from '../../src/channels/http/guards/guard-names.ts'
 import type { Route } from '../../src/channels/http/route.ts'
+import { bashTool } from '../support/published-tools.ts'
 import {
   type Answer,
   attachmentLimit,
@@ -21,6 +22,10 @@ interface Refusal {
 }
 
 const always = (status: number, code: string) => () => ({ status, code })
+const whereTokens = (status: number, code: string) => (route: Route) =>
+  route.auth === 'token' ? { status, code } : undefined
+const whereSigned = (status: number, code: string) => (route: Route) =>
+  route.auth === 'signature' ? { status, code } : undefined
 /** What a body of lines holds is told line by line, not refused. */
 const unlessLines = (status: number, code: string) => (route: Route) => (route.rawBody ? undefined : { status, code })
 const largest = bodyLimit + Math.ceil(attachmentLimit / 3) * 4
@@ -32,7 +37,7 @@ const refusals: Refusal[] = [
     name: 'SEC-1 no token',
     guard: 'token',
     call: () => ({ token: null }),
-    expected: (route) => (route.auth === 'optional' ? undefined : { status: 401, code: 'unauthorized' }),
+    expected: whereTokens(401, 'unauthorized'),
   },
   {
     name: 'SEC-3 a wrong token',
@@ -44,7 +49,26 @@ const refusals: Refusal[] = [
     name: 'SEC-2 a token in the URL',
     guard: 'token',
     call: (route, token) => ({ token: null, path: `${pathOf(route, 'main')}?token=${token}` }),
-    expected: (route) => (route.auth === 'optional' ? undefined : { status: 401, code: 'unauthorized' }),
+    expected: whereTokens(401, 'unauthorized'),
+  },
+  {
+    name: 'TOOL-7 a token in place of a signature',
+    guard: 'signature',
+    call: () => ({}),
+    expected: whereSigned(401, 'unauthorized'),
+  },
+  {
+    name: 'TOOL-7 a wrong signature',
+    guard: 'signature',
+    call: () => ({
+      token: null,
+      headers: {
+        'x-familiar-timestamp': String(Math.floor(Date.now() / 1_000)),
+        'x-familiar-nonce': 'a-nonce-of-its-own',
+        'x-familiar-signature': '0'.repeat(64),
+      },
+    }),
+    expected: whereSigned(401, 'unauthorized'),
   },
   {
     name: 'SEC-2 the Host of an attacker',
@@ -131,7 +155,8 @@ function methodsOf(served: ServedFamiliar, { path }: Route): string[] {
 describe('every route × every refusal', () => {
   let served: ServedFamiliar
   beforeAll(async () => {
-    served = await serveFamiliar()
+    // Which settings there are depends on the tool.
+    served = await serveFamiliar({ folderTools: { mail: bashTool('mail', 'true') } })
     await served.familiar.say('Hello')
   })
   afterAll(() => served.close())
@@ -169,8 +194,8 @@ describe('every route × every refusal', () => {
 })
 
 describe('a guard that is switched off turns the matrix red', () => {
-  // One that needs no user behind the guard, and one that takes a body; neither leaves a trace.
-  const probes = ['/api/v1/monitor', '/api/v1/sessions/:id/stop']
+  // One that needs no user behind the guard, one that takes a body, one that is signed; none leaves a trace.
+  const probes = ['/api/v1/monitor', '/api/v1/sessions/:id/stop', '/hooks/:tool']
   const guards = new Set(refusals.flatMap(({ guard }) => (guard ? [guard] : [])))
 
   for (const guard of guards) {
@@ -179,8 +204,13 @@ describe('a guard that is switched off turns the matrix red', () => {
       await served.familiar.say('Hello')
       const routes = served.routes.filter(({ path }) => probes.includes(path))
       for (const refusal of refusals) {
-        const expected = routes.map((route) => refusal.expected(route, methodsOf(served, route))?.status)
-        const answers = await Promise.all(routes.map((route) => send(served, route, refusal)))
+        // Who checks the signature also reads the body: without it nothing of a signed call is looked at.
+        const isLookedAt = (route: Route) => guard !== 'signature' || refusal.guard === guard || route.auth === 'token'
+        const refusing = routes.filter(
+          (route) => isLookedAt(route) && refusal.expected(route, methodsOf(served, route)) !== undefined,
+        )
+        const expected = refusing.map((route) => refusal.expected(route, methodsOf(served, route))?.status)
+        const answers = await Promise.all(refusing.map((route) => send(served, route, refusal)))
         const got = answers.map(({ status }) => status)
         if (refusal.guard === guard) expect(got, refusal.name).not.toEqual(expected)
         else expect(got, refusal.name).toEqual(expected)

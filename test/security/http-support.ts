@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
@@ -10,13 +11,27 @@ import type { Route } from '../../src/channels/http/route.ts'
 import { type HttpServer, type ServerLimits, serveHttp } from '../../src/channels/http/serve-http.ts'
 import { reportCost } from '../../src/cost/report.ts'
 import { httpMemory } from '../../src/daemon/http-memory.ts'
+import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
+import { createSandboxProxy } from '../../src/egress/sandbox-proxy.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
 import type { Purpose } from '../../src/models/models.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createAccessTokens, type MadeToken } from '../../src/policy/access-tokens.ts'
 import { createRateLimiter } from '../../src/policy/rate-limiter.ts'
+import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
+import { createToolTriggers } from '../../src/scheduler/tool-triggers.ts'
+import type { RunTool, TriggeredTool } from '../../src/scheduler/triggered-tool.ts'
+import { createRedactor } from '../../src/secrets/redactor.ts'
+import { createVault } from '../../src/secrets/vault.ts'
+import { createClientTelemetry } from '../../src/tools/client-telemetry.ts'
+import { createContractTools } from '../../src/tools/contract/create-contract-tools.ts'
+import type { ToolDetails } from '../../src/tools/contract/tool-catalog.ts'
+import { createMcpTools } from '../../src/tools/mcp/mcp-tools.ts'
+import { createToolRegistry } from '../../src/tools/registry.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar } from '../support/scripted-familiar.ts'
+import { unknownTool } from '../support/triggers.ts'
+import { createUnsandboxedDriver } from '../support/unsandboxed-driver.ts'
 
 export const bodyLimit = 4096
 export const attachmentLimit = 3000
@@ -69,6 +84,10 @@ export async function serveFamiliar(
     requestsPerMinute?: number
     failuresPerMinute?: number
     without?: GuardName
+    /** Tools that run without being asked, all with this secret. */
+    triggered?: { tools: TriggeredTool[]; run: RunTool; secret: string }
+    /** Files of tools that are folders, by the name of the tool. */
+    folderTools?: Record<string, Record<string, string>>
   } = {},
 ): Promise<ServedFamiliar> {
   const clock = options.clock ?? systemClock()
@@ -82,7 +101,66 @@ export async function serveFamiliar(
   const { database, userId } = familiar
   const tokens = createAccessTokens({ database, clock, ids: createIds(clock) })
   const owner = await tokens.createToken(userId, 'owner')
+  const { triggered } = options
+  const redactor = createRedactor()
+  const vault = createVault({ database, clock, keyFile: join(familiar.home, 'key'), redactor })
+  for (const { name } of triggered?.tools ?? []) {
+    await vault.set({ userId, owner: `tool:${name}`, name: 'webhook' }, triggered?.secret ?? '')
+  }
+  const triggers = createToolTriggers({
+    tools: () => triggered?.tools ?? [],
+    show: async (_user, name) => detailsOf(triggered?.tools.find((tool) => tool.name === name)),
+    run: (request) => (triggered ? triggered.run(request) : Promise.reject(new Error('There are no tools'))),
+    conversations: familiar.conversations,
+    vault,
+    database,
+    clock,
+    ids: createIds(clock),
+    timeZone: 'UTC',
+    ownerId: userId,
+    logger: options.logger ?? silentLogger,
+  })
+  await triggers.start()
+  const telemetry = createClientTelemetry({ database, clock })
+  const toolsDirectory = join(familiar.home, 'tools')
+  for (const [name, files] of Object.entries(options.folderTools ?? {})) {
+    mkdirSync(join(toolsDirectory, name), { recursive: true })
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(toolsDirectory, name, file), text)
+  }
+  const contractTools = createContractTools({
+    roots: [{ path: toolsDirectory, isPrivate: true }],
+    cacheDirectory: join(familiar.home, 'cache'),
+    registry: createToolRegistry([], () => true),
+    isEnabled: () => true,
+    sandbox: createSandbox(async () => [createUnsandboxedDriver()]),
+    proxy: createSandboxProxy({ directory: familiar.home, logger: silentLogger }),
+    vault,
+    audit: familiar.audit,
+    database,
+    redactor,
+    clock,
+    logger: silentLogger,
+  })
+  await contractTools.start()
+  await contractTools.settled()
+  const fetch = createGuardedFetch({ streaming: true })
+  const mcp = createMcpTools({
+    servers: () => ({}),
+    environment: () => undefined,
+    workingDirectory: familiar.home,
+    fetch,
+    version: '0.0.0',
+    database,
+    registry: createToolRegistry(),
+    putMedia: familiar.media.put,
+    clock,
+    logger: options.logger ?? silentLogger,
+  })
   const http = createHttpApp({
+    tools: contractTools.catalog,
+    triggers,
+    telemetry,
+    mcp,
     conversations: familiar.conversations,
     tokens,
     limiter: createRateLimiter({
@@ -109,6 +187,7 @@ export async function serveFamiliar(
       maxBodyBytes: bodyLimit,
       maxAttachmentBytes: attachmentLimit,
       maxImportBytes: bodyLimit,
+      maxHookBytes: bodyLimit,
       ...options.settings,
     },
     guards: guardNames.filter((name) => name !== options.without),
@@ -164,9 +243,18 @@ export async function serveFamiliar(
     },
     async close() {
       await server.close(0)
+      await triggers.close()
+      await contractTools.close()
+      telemetry.close()
+      await mcp.close()
+      await fetch.close()
       await familiar.close()
     },
   }
+}
+
+function detailsOf(tool: TriggeredTool | undefined): ToolDetails | undefined {
+  return tool && { ...unknownTool, name: tool.name, trigger: tool.trigger.kind }
 }
 
 async function readAnswer(response: IncomingMessage): Promise<Answer> {
@@ -215,7 +303,7 @@ function parseEvent(block: string): ReceivedEvent {
   return { ...event, data: JSON.parse(fields.get('data') ?? '{}') }
 }
 
-/** A path of the route, with a session that exists in place of the parameter. */
+/** A path of the route, with a session that exists in place of the parameter, and a tool that need not. */
 export function pathOf(route: { path: string }, sessionId: string): string {
-  return route.path.replace(':id', sessionId)
+  return route.path.replace(':id', sessionId).replace(/:(tool|name)/, 'mail')
 }

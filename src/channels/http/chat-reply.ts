@@ -21,6 +21,7 @@ export function chatReply(end: TurnEnd): Response {
     pending_question: end.question,
     deliver: end.deliver,
     tool_calls: end.toolCalls.map(({ name, input, isError }) => ({ name, input, is_error: isError })),
+    cards: end.cards,
     model: end.model,
     rounds: end.rounds,
     usage: usageReply(end.usage),

@@ -4,14 +4,21 @@ import { type GuardName, guardNames } from './guards/guard-names.ts'
 import { addGuards, routeGuards } from './guards/guards.ts'
 import type { HttpDependencies, HttpEnv } from './http-dependencies.ts'
 import { createOpenStreams } from './open-streams.ts'
+import { redactReply } from './redact-reply.ts'
 import { answer, type Route } from './route.ts'
+import { createApprovalRoutes } from './routes/approval-routes.ts'
 import { createChatRoutes } from './routes/chat-routes.ts'
 import { createDocumentRoutes } from './routes/document-routes.ts'
 import { createEventRoutes } from './routes/event-routes.ts'
+import { createHookRoutes } from './routes/hook-routes.ts'
+import { createMcpRoutes } from './routes/mcp-routes.ts'
 import { createMemoryRoutes } from './routes/memory/memory-routes.ts'
 import { createSessionControlRoutes } from './routes/session-control-routes.ts'
 import { createSessionRoutes } from './routes/session-routes.ts'
 import { createStatusRoutes } from './routes/status-routes.ts'
+import { createTelemetryRoutes } from './routes/telemetry-routes.ts'
+import { createToolRoutes } from './routes/tools/tool-routes.ts'
+import { createTriggerRoutes } from './routes/trigger-routes.ts'
 import { createStreamReply } from './stream-reply.ts'
 
 export interface HttpApp {
@@ -30,17 +37,24 @@ export function createHttpApp(
     guards?: readonly GuardName[]
   },
 ): HttpApp {
-  const { clock, logger, settings } = dependencies
+  const { clock, logger, settings, triggers, telemetry, tools, mcp } = dependencies
   const guards = new Set(dependencies.guards ?? guardNames)
   const streams = createOpenStreams(settings.maxStreams ?? defaultMaxStreams)
-  const streamReply = createStreamReply({ streams, clock, logger })
+  const { redactor } = dependencies
+  const streamReply = createStreamReply({ streams, clock, logger, redactor })
+  const cleaned = (response: Response) => (redactor ? redactReply(response, redactor) : response)
   const routes: Route[] = [
     ...createChatRoutes(dependencies, streamReply),
+    ...createApprovalRoutes(dependencies),
     ...createStatusRoutes(dependencies),
     ...createSessionRoutes(dependencies),
     ...createSessionControlRoutes(dependencies),
     ...createEventRoutes(dependencies, streamReply),
     ...createMemoryRoutes(dependencies, streamReply),
+    ...(tools ? createToolRoutes(tools) : []),
+    ...(triggers ? [...createHookRoutes({ ...triggers, settings }), ...createTriggerRoutes(triggers)] : []),
+    ...(mcp ? createMcpRoutes(mcp) : []),
+    ...(telemetry ? createTelemetryRoutes(telemetry) : []),
     ...createDocumentRoutes(dependencies, () => routes),
   ]
 
@@ -50,8 +64,11 @@ export function createHttpApp(
   for (const [path, known] of Map.groupBy(routes, (route) => route.path)) {
     for (const route of known) {
       const maxBodyBytes = guards.has('body_size') ? bodyLimit(route, dependencies) : Number.POSITIVE_INFINITY
-      const handlers = routeGuards(route, { guards, maxBodyBytes })
-      app.on(route.method, [path], ...handlers, (context) => answer(route, context, maxBodyBytes))
+      const handlers = routeGuards(route, dependencies, { guards, maxBodyBytes })
+      app.on(route.method, [path], ...handlers, async (context) => {
+        const response = await answer(route, context, maxBodyBytes)
+        return route.reply.showsSecret ? response : cleaned(response)
+      })
     }
     if (guards.has('method')) refuseOtherMethods(app, path, known)
   }
@@ -59,7 +76,7 @@ export function createHttpApp(
   app.onError((cause, context) => {
     // The client has gone: nobody reads this, and it is no failure of ours.
     if (context.req.raw.signal.aborted) return new Response(null, { status: 499 })
-    return errorReplyFor(cause, logger)
+    return cleaned(errorReplyFor(cause, logger))
   })
   return { app, routes, endStreams: streams.endAll }
 }

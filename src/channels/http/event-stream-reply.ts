@@ -21,9 +21,12 @@ export function eventStreamReply(options: {
   release: () => void
   toErrorEvent(cause: unknown): SentEvent
   clock: Clock
+  /** Takes secrets out of what an event tells. */
+  redact?: ((data: object) => object) | undefined
   headers?: Record<string, string>
 }): Response {
-  const { events, toErrorEvent, clock } = options
+  const { events, toErrorEvent, clock, redact = (data) => data } = options
+  const encode = (event: SentEvent) => encodeEvent({ ...event, data: redact(event.data) })
   let ended = false
   let stopKeepAlive = () => {}
 
@@ -74,7 +77,7 @@ export async function* toSentEvents(
   }
 }
 
-function encode(event: SentEvent): Uint8Array {
+function encodeEvent(event: SentEvent): Uint8Array {
   const id = event.id === undefined ? '' : `id: ${event.id}\n`
   return Buffer.from(`${id}event: ${event.name}\ndata: ${JSON.stringify(event.data)}\n\n`)
 }

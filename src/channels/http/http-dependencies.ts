@@ -12,7 +12,13 @@ import type { ImportOutcome, MemoryImport } from '../../memory/transfer/import-m
 import type { MonitorState } from '../../monitor/monitor.ts'
 import type { AccessTokens, Bearer } from '../../policy/access-tokens.ts'
 import type { RateLimiter } from '../../policy/rate-limiter.ts'
+import type { TriggerRunReply } from '../../protocol/trigger-api.ts'
+import type { Redactor } from '../../secrets/redactor.ts'
 import type { MediaStore } from '../../sessions/media-store.ts'
+import type { ClientTelemetry } from '../../tools/client-telemetry.ts'
+import type { ToolCatalog } from '../../tools/contract/tool-catalog.ts'
+import type { McpTools } from '../../tools/mcp/mcp-tools.ts'
+import type { WebhookCall, Webhooks } from './webhook-call.ts'
 
 interface DaemonStatus {
   name: string
@@ -34,6 +40,8 @@ export interface HttpSettings {
   maxStreams?: number
   /** A file of memories that is brought in. */
   maxImportBytes?: number
+  /** What a webhook brings. */
+  maxHookBytes?: number
 }
 
 /** Memory, and what belongs to it but is not asked of it: learning, transfer, figures. */
@@ -53,7 +61,24 @@ export interface HttpMemory {
   timeZone: string
 }
 
+/** Tools that run without being asked. */
+export interface HttpTriggers {
+  webhooks: Webhooks
+  /** Newest first; what is not the user's own does not exist. */
+  runs(userId: string, query: { tool?: string; limit: number }): Promise<TriggerRunReply[]>
+  /** Makes a new secret for the callers of a tool's webhook, in place of the one before. Shown this once. */
+  makeHookSecret(userId: string, tool: string): Promise<string>
+}
+
 export interface HttpDependencies extends HttpMemory {
+  /** Absent: there are no routes for them. */
+  triggers?: HttpTriggers
+  /** Absent: there are no routes for them. */
+  tools?: ToolCatalog
+  /** Absent: there are no routes for them. */
+  mcp?: Pick<McpTools, 'servers' | 'refresh'>
+  /** Absent: what clients tell of themselves is not taken. */
+  telemetry?: Pick<ClientTelemetry, 'keep'>
   conversations: Conversations
   tokens: Pick<AccessTokens, 'verify'>
   limiter: RateLimiter
@@ -63,13 +88,15 @@ export interface HttpDependencies extends HttpMemory {
   status(): DaemonStatus
   clock: Clock
   logger: Logger
+  /** Takes secrets out of every answer (SEC-13). */
+  redactor?: Redactor
   settings: HttpSettings
 }
 
 export interface HttpEnv {
   /** Absent where the application is called without a socket. */
   Bindings: Partial<HttpBindings>
-  Variables: { caller?: Bearer }
+  Variables: { caller?: Bearer; signedCall?: WebhookCall }
 }
 
 export type HttpContext = Context<HttpEnv>

@@ -1,7 +1,9 @@
 import type { InboundMessage } from '../../agent/conversations.ts'
+import { isAutomated } from '../../policy/own-words.ts'
 import type { Attachment, MessageRequest } from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/error.ts'
 import type { MediaPart } from '../../protocol/message.ts'
+import { messageTelemetrySchema } from '../../protocol/trigger-api.ts'
 import { callerOf } from './guards/token-guard.ts'
 import type { HttpContext, HttpDependencies } from './http-dependencies.ts'
 
@@ -17,10 +19,11 @@ export async function toInboundMessage(
   dependencies: HttpDependencies,
   context: HttpContext,
   request: MessageRequest,
-  options: { immediate: boolean },
+  options: { immediate: boolean; isNotice?: boolean },
 ): Promise<InboundMessage> {
   const { userId } = callerOf(context)
   const key = keyOf(context, request)
+  const metadata = await takeTelemetry(dependencies, userId, request.metadata)
   return {
     userId,
     ...(await placeOf(dependencies, userId, request)),
@@ -31,8 +34,29 @@ export async function toInboundMessage(
     media: request.attachments.length > 0 ? await storeAttachments(dependencies, request.attachments) : [],
     ...(key !== undefined && { key }),
     immediate: options.immediate,
-    metadata: request.metadata,
+    metadata,
+    ...labelOf(request, options),
   }
+}
+
+/** A notice is a program's, unless it comes from the owner's own keyboard. Absent: as its source is. */
+function labelOf(
+  { untrusted, source }: MessageRequest,
+  { isNotice = false }: { isNotice?: boolean },
+): Pick<InboundMessage, 'label'> {
+  if (untrusted) return { label: 'untrusted' }
+  return isNotice && source !== 'cli' && !isAutomated(source) ? { label: 'internal' } : {}
+}
+
+/** What the client tells of itself goes where it is forgotten, and not into the log, which forgets nothing. */
+async function takeTelemetry(
+  { telemetry }: HttpDependencies,
+  userId: string,
+  { telemetry: told, ...metadata }: MessageRequest['metadata'],
+): Promise<MessageRequest['metadata']> {
+  const read = telemetry && messageTelemetrySchema.safeParse(told)
+  if (read?.success) await telemetry?.keep(userId, read.data)
+  return metadata
 }
 
 async function placeOf(

@@ -1,17 +1,25 @@
 import { z } from 'zod'
 import * as api from '../../protocol/api.ts'
+import * as approvalApi from '../../protocol/approval-api.ts'
 import * as factApi from '../../protocol/fact-api.ts'
+import * as mcpApi from '../../protocol/mcp-api.ts'
 import * as memoryApi from '../../protocol/memory-api.ts'
 import * as memoryUpkeepApi from '../../protocol/memory-upkeep-api.ts'
+import * as toolApi from '../../protocol/tool-api.ts'
+import * as triggerApi from '../../protocol/trigger-api.ts'
 import type { Route } from './route.ts'
 
 type Schema = z.ZodType
 
 const parts: readonly [string, unknown][] = [
   ...Object.entries(api),
+  ...Object.entries(approvalApi),
   ...Object.entries(factApi),
+  ...Object.entries(mcpApi),
   ...Object.entries(memoryApi),
   ...Object.entries(memoryUpkeepApi),
+  ...Object.entries(toolApi),
+  ...Object.entries(triggerApi),
 ]
 
 /** The description of the API, out of the same schemas that check it. Costly, so it is made when someone asks. */
@@ -37,7 +45,7 @@ export function openApiDocument(routes: readonly Route[], info: { title: string;
     paths,
     components: {
       schemas: Object.fromEntries(components),
-      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' }, signature },
     },
   }
 }
@@ -55,7 +63,7 @@ function operation(route: Route, reference: (schema: Schema) => object): object 
   }
   return {
     summary: route.summary,
-    security: route.auth === 'optional' ? [{}, { token: [] }] : [{ token: [] }],
+    security: securityOf[route.auth],
     parameters: [...pathParameters(route.path), ...queryParameters(route.query)],
     ...(route.body && {
       requestBody: { required: true, content: { 'application/json': { schema: reference(route.body) } } },
@@ -63,6 +71,20 @@ function operation(route: Route, reference: (schema: Schema) => object): object 
     ...(route.rawBody && { requestBody: { required: true, content: textOf(route.rawBody.mediaTypes) } }),
     responses: { [status]: { description: 'Done', content }, default: error },
   }
+}
+
+const securityOf: Record<Route['auth'], object[]> = {
+  token: [{ token: [] }],
+  optional: [{}, { token: [] }],
+  signature: [{ signature: [] }],
+}
+
+const signature = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'x-familiar-signature',
+  description:
+    'HMAC-SHA256 in hex over "timestamp.nonce.body", with x-familiar-timestamp (seconds) and x-familiar-nonce (8 to 128 letters, digits, - and _, used once).',
 }
 
 const textContent = { schema: { type: 'string' } }

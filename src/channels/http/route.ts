@@ -17,11 +17,11 @@ interface RouteRequest<Body = unknown, Query = unknown> {
 
 /** One line of the API: enough to answer it, to describe it and to test it. */
 export interface Route<Body = unknown, Query = unknown> {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   summary: string
-  /** `optional`: answers without a token too, with less. */
-  auth: 'token' | 'optional'
+  /** `optional`: answers without a token too, with less. `signature`: the body is signed, and no token is needed. */
+  auth: 'token' | 'optional' | 'signature'
   /** What a token must allow. */
   scope: TokenScope
   /** The schema of the body; a route without one takes none. */
@@ -31,8 +31,17 @@ export interface Route<Body = unknown, Query = unknown> {
   attachments?: boolean
   /** In place of a body of JSON: one of these types, which the handler reads itself, and of this size at most. */
   rawBody?: { mediaTypes: readonly string[]; maxBytes: number }
-  /** What comes back when all is well; `events` is a stream, `mediaTypes` are those of an answer that is no JSON. */
-  reply: { status: 200 | 201 | 202; schema?: z.ZodType; events?: boolean; mediaTypes?: readonly string[] }
+  /**
+   * What comes back when all is well; `events` is a stream, `mediaTypes` are those of an answer that is no JSON. With
+   * `showsSecret` it is to show one, this once: the one kind of answer that is not redacted.
+   */
+  reply: {
+    status: 200 | 201 | 202
+    schema?: z.ZodType
+    events?: boolean
+    mediaTypes?: readonly string[]
+    showsSecret?: true
+  }
   handle(request: RouteRequest<Body, Query>): Promise<Response> | Response
 }
 

@@ -1,5 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
+import { redactJson } from '../../secrets/redact-json.ts'
+import type { Redactor } from '../../secrets/redactor.ts'
 import { describeError } from './error-reply.ts'
 import { eventStreamReply, type SentEvent } from './event-stream-reply.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -9,8 +11,14 @@ export type StreamReply = (
   begin: (signal: AbortSignal) => Promise<{ events: AsyncIterator<SentEvent>; headers?: Record<string, string> }>,
 ) => Promise<Response>
 
-export function createStreamReply(dependencies: { streams: OpenStreams; clock: Clock; logger: Logger }): StreamReply {
-  const { streams, clock, logger } = dependencies
+export function createStreamReply(dependencies: {
+  streams: OpenStreams
+  clock: Clock
+  logger: Logger
+  redactor?: Redactor | undefined
+}): StreamReply {
+  const { streams, clock, logger, redactor } = dependencies
+  const redact = redactor && ((data: object) => redactJson(redactor, data))
 
   function toErrorEvent(cause: unknown): SentEvent {
     const { code, message, requestId } = describeError(cause, logger)
@@ -20,7 +28,7 @@ export function createStreamReply(dependencies: { streams: OpenStreams; clock: C
   return async (begin) => {
     const { signal, release } = streams.open()
     try {
-      return eventStreamReply({ ...(await begin(signal)), release, clock, toErrorEvent })
+      return eventStreamReply({ ...(await begin(signal)), release, clock, toErrorEvent, redact })
     } catch (cause) {
       release()
       throw cause

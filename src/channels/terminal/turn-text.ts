@@ -84,6 +84,15 @@ export function createTurnText(options: { now: () => number; colours: boolean })
           return aside(`the context is filling: ${event.inputTokens} of ${event.thresholdTokens} tokens`, 'yellow')
         case 'compaction':
           return aside(`the oldest ${event.messages} messages are now a summary`)
+        case 'said':
+          return aside(event.text)
+        case 'reaction':
+          return aside(event.emoji)
+        case 'card':
+          return aside(event.card.text)
+        case 'media':
+          return aside(event.media.map(({ name }) => name).join(', '))
+        case 'approval_request':
         case 'message':
         case 'turn_start':
         case 'thinking_delta':

@@ -1,5 +1,5 @@
+import { displayWidth, fitWidth } from '../../base/display-width.ts'
 import type { MemoryReply } from '../../protocol/memory-api.ts'
-import { displayWidth, fitWidth } from '../display-width.ts'
 import { formatTime, oneLine } from '../format.ts'
 import type { Output } from '../output.ts'
 

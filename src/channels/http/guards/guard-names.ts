@@ -9,6 +9,7 @@ export const guardNames = [
   'scope',
   'content_type',
   'body_size',
+  'signature',
 ] as const
 
 export type GuardName = (typeof guardNames)[number]

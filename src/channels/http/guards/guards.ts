@@ -8,6 +8,7 @@ import { hostGuard } from './host-guard.ts'
 import { originGuard } from './origin-guard.ts'
 import { rateLimitGuard } from './rate-limit-guard.ts'
 import { scopeGuard } from './scope-guard.ts'
+import { signatureGuard } from './signature-guard.ts'
 import { tokenGuard } from './token-guard.ts'
 
 /** What every request passes, also one to a path that does not exist. The order is the order of asking. */
@@ -16,22 +17,34 @@ export function addGuards(
   { settings, limiter, tokens, logger }: HttpDependencies,
   { guards, routes }: { guards: ReadonlySet<GuardName>; routes: readonly Route[] },
 ): void {
-  const openPaths = new Set(routes.filter((route) => route.auth === 'optional').map((route) => route.path))
+  const open = routes.filter((route) => route.auth !== 'token').map((route) => route.path.split('/'))
+  const isOpen = (path: string) => open.some((pattern) => fits(pattern, path.split('/')))
   const failures = guards.has('failed_logins') ? limiter : undefined
   if (guards.has('host')) app.use(hostGuard(settings.allowedHosts))
   if (guards.has('origin')) app.use(originGuard(settings.allowedOrigins))
   if (guards.has('rate_limit')) app.use(rateLimitGuard(limiter))
-  if (guards.has('token')) app.use(tokenGuard({ tokens, failures, logger, openPaths }))
+  if (guards.has('token')) app.use(tokenGuard({ tokens, failures, logger, isOpen }))
 }
 
 /** What a request to one route passes after that, still before any of its handler runs. */
 export function routeGuards(
   route: Route,
+  { triggers, limiter, logger }: HttpDependencies,
   { guards, maxBodyBytes }: { guards: ReadonlySet<GuardName>; maxBodyBytes: number },
 ): MiddlewareHandler<HttpEnv>[] {
+  const failures = guards.has('failed_logins') ? limiter : undefined
   return [
     ...(guards.has('scope') ? [scopeGuard(route.scope)] : []),
     ...(guards.has('content_type') ? [contentTypeGuard(route.rawBody?.mediaTypes)] : []),
     ...(guards.has('body_size') ? [bodySizeGuard(maxBodyBytes)] : []),
+    ...(guards.has('signature') && route.auth === 'signature' && triggers
+      ? [signatureGuard({ webhooks: triggers.webhooks, failures, logger, maxBodyBytes })]
+      : []),
   ]
+}
+
+/** `/hooks/:tool` fits `/hooks/mail`, and nothing shorter or longer. */
+function fits(pattern: readonly string[], path: readonly string[]): boolean {
+  if (pattern.length !== path.length) return false
+  return pattern.every((part, index) => (part.startsWith(':') ? path[index] !== '' : part === path[index]))
 }

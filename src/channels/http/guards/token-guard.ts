@@ -16,10 +16,10 @@ export function tokenGuard(dependencies: {
   /** Undefined: wrong tokens are not counted. */
   failures: Pick<RateLimiter, 'mayAuthenticate' | 'countFailure'> | undefined
   logger: Logger
-  /** Paths that answer without a token too. */
-  openPaths: ReadonlySet<string>
+  /** Whether a path is answered without a token too. */
+  isOpen(path: string): boolean
 }): MiddlewareHandler<HttpEnv> {
-  const { tokens, failures, logger, openPaths } = dependencies
+  const { tokens, failures, logger, isOpen } = dependencies
 
   async function login(context: HttpContext, token: string): Promise<Bearer> {
     const address = peerAddress(context)
@@ -36,7 +36,7 @@ export function tokenGuard(dependencies: {
   return async (context, next) => {
     const header = context.req.header('authorization')
     if (header === undefined) {
-      if (openPaths.has(context.req.path)) return next()
+      if (isOpen(context.req.path)) return next()
       throw new FamiliarError('unauthorized', missing)
     }
     const token = /^bearer +([\x21-\x7e]{1,1024})$/i.exec(header)?.[1]

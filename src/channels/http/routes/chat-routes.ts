@@ -82,7 +82,7 @@ export function createChatRoutes(dependencies: HttpDependencies, streamReply: St
       attachments: true,
       reply: { status: 202, schema: notifyReplySchema },
       async handle({ context, body }) {
-        const inbound = await toInboundMessage(dependencies, context, body, { immediate: false })
+        const inbound = await toInboundMessage(dependencies, context, body, { immediate: false, isNotice: true })
         const receipt = await conversations.submit(inbound)
         const reply: NotifyReply = { ...idsOf(receipt), duplicate: receipt.duplicate }
         return jsonReply(reply, { status: 202 })

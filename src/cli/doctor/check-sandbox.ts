@@ -1,0 +1,39 @@
+import type { Config } from '../../daemon/config/config.ts'
+import { homePaths } from '../../daemon/home-paths.ts'
+import { openSandbox } from '../../daemon/open-sandbox.ts'
+import type { SandboxTest } from '../../sandbox/sandbox.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+/** Which sandbox is in use here, what it has proved on this machine, and what would make it better. */
+export async function checkSandbox(
+  config: Config,
+  homePath: string,
+  runtimeDirectory: string | null,
+): Promise<Finding[]> {
+  if (config.sandbox.driver === 'off') {
+    return [warn('sandbox', 'It is switched off, so no code runs (sandbox.driver, or FAMILIAR_SANDBOX).')]
+  }
+  const sandbox = openSandbox({ settings: config.sandbox, directory: homePaths(homePath).sandbox, runtimeDirectory })
+  try {
+    const { driver, tried } = await sandbox.status()
+    const passedOver = tried.filter(({ test }) => !test.ok)
+    if (driver === null) return [fail('sandbox', `${passedOver.map(describe).join('; ')}. No code runs.`, fixOf(tried))]
+    const used = tried.find((each) => each.driver === driver)
+    if (!used?.test.ok) return []
+    const proofs = used.test.proofs.map(({ name }) => name).join(', ')
+    return [
+      ok('sandbox', `${driver}; proved here: ${proofs}`),
+      ...used.test.lacks.map(({ what, fix }) => warn('sandbox', what, fix ?? undefined)),
+    ]
+  } finally {
+    await sandbox.close()
+  }
+}
+
+function describe({ driver, test }: { driver: string; test: SandboxTest }): string {
+  return `${driver}: ${test.ok ? 'holds' : test.reason}`
+}
+
+function fixOf(tried: readonly { test: SandboxTest }[]): string | undefined {
+  return tried.flatMap(({ test }) => (!test.ok && test.fix ? [test.fix] : []))[0]
+}
