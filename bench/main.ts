@@ -13,6 +13,8 @@ const usage = `Usage: npm run bench -- BENCH [options]
                  --docs FILE --queries FILE [--out FILE of rankings] [--figures FILE] [--store DIRECTORY to keep]
   recall-scale   recall of one user with many memories: time, size, insertion rate
                  [--sizes 10000,50000,1000000] [--questions N] [--store DIRECTORY to keep]
+  sandbox        what a sandboxed Python tool costs beside the bare interpreter: cold, forked, in a container engine
+                 [--calls N] [--socket PATH of a container engine]
 
 Figures are printed and written to --out, otherwise to bench/results.
 `
@@ -29,6 +31,8 @@ const { positionals, values } = parseArgs({
     store: { type: 'string' },
     sizes: { type: 'string' },
     questions: { type: 'string' },
+    calls: { type: 'string' },
+    socket: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   },
 })
@@ -77,6 +81,15 @@ const benches: Record<string, () => Promise<void>> = {
     const report = await measureRecallScale({ sizes, questions, store: values.store, say })
     console.log(report.note)
     console.table(sizeTable(report))
+    write(report, values.out)
+  },
+
+  async sandbox() {
+    const { measureSandbox } = await import('./measure-sandbox.ts')
+    const calls = Number(values.calls ?? 200)
+    const report = await measureSandbox({ calls, socketPath: values.socket ?? null, say })
+    console.table(report.contestants)
+    for (const reason of report.missing) console.log(`not measured: ${reason}`)
     write(report, values.out)
   },
 }

@@ -1,4 +1,7 @@
+import { createAnswerApproval } from '../agent/answer-approval.ts'
 import { createAskModel } from '../agent/ask-model.ts'
+import { createBeginCalls } from '../agent/begin-calls.ts'
+import { createCallRecords } from '../agent/call-records.ts'
 import { createCompaction } from '../agent/compaction.ts'
 import type { Conversations } from '../agent/conversations.ts'
 import { createConversations } from '../agent/create-conversations.ts'
@@ -9,7 +12,7 @@ import { createTurns } from '../agent/turns.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
-import { createTextFileCache } from '../base/text-file.ts'
+import { createTextFileCache, readBundledText } from '../base/text-file.ts'
 import { createWakeups } from '../base/wakeups.ts'
 import { createContext } from '../context/context.ts'
 import { createRecallForTurn } from '../context/recall-for-turn.ts'
@@ -23,8 +26,13 @@ import { createExtraction } from '../memory/learning/extraction.ts'
 import { createConversationIndex } from '../memory/learning/index-conversation.ts'
 import { createProceduralMemory } from '../memory/procedural.ts'
 import type { Models } from '../models/models.ts'
+import { redactModels } from '../models/redact-models.ts'
 import { createMonitor, type Monitor, type MonitorState } from '../monitor/monitor.ts'
+import { createApprovals } from '../policy/approvals.ts'
 import { FamiliarError } from '../protocol/error.ts'
+import { redactBytes } from '../secrets/redact-bytes.ts'
+import { redactJson } from '../secrets/redact-json.ts'
+import type { Redactor } from '../secrets/redactor.ts'
 import { createInbox } from '../sessions/inbox.ts'
 import { createMediaStore, type MediaStore } from '../sessions/media-store.ts'
 import { createOpenSessions } from '../sessions/open-sessions.ts'
@@ -34,10 +42,14 @@ import { createSnapshots } from '../sessions/snapshots.ts'
 import type { Database } from '../storage/database.ts'
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts'
 import { createFindTools } from '../tools/find-tools.ts'
-import { createToolRegistry } from '../tools/registry.ts'
+import { redactTool } from '../tools/redact-tool.ts'
+import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts'
 import type { Tool } from '../tools/tool.ts'
+import type { ToolAudit } from '../tools/tool-audit.ts'
 import type { Config } from './config/config.ts'
+import { declaredDestinations } from './declared-destinations.ts'
 import { describeStatus } from './describe-status.ts'
+import { starterFiles } from './home.ts'
 import { openMemory } from './memory.ts'
 import { openHistory } from './open-history.ts'
 
@@ -45,6 +57,7 @@ export interface Core {
   conversations: Conversations
   monitor: Monitor
   media: MediaStore
+  tools: ToolRegistry
   memory: FamiliarMemory
   learning: Learning
   /** Watches the folders that the user has indexed. Returns at once. */
@@ -74,9 +87,16 @@ export function createCore(dependencies: {
   timeZone: string
   /** Tools beside the built-in ones. */
   extraTools?: readonly Tool[]
+  /** Every call of a tool stands there. */
+  audit: Pick<ToolAudit, 'recordIn'>
+  /** Knows every secret: none of them is stored, sent to a model or shown (SEC-13). */
+  redactor: Redactor
+  /** Seals approvals: 32 bytes that lie apart from the database, the same after a restart. */
+  approvalKey: () => Uint8Array
   onStep?: OnStep
 }): Core {
-  const { database, models, config, clock, ids, random, logger, timeZone, onStep = () => undefined } = dependencies
+  const { database, config, clock, ids, random, logger, timeZone, redactor, onStep = () => undefined } = dependencies
+  const models = redactModels(dependencies.models, redactor)
   const wakeups = createWakeups()
   const log = createSessionLog({ database, clock, wakeups })
   const sessions = createSessions({ database, clock, ids })
@@ -87,10 +107,16 @@ export function createCore(dependencies: {
     clock,
     ids,
     refuseOverload: (sessionId) => refuseOverload(config(), conversations, sessionId),
+    redact: (payload) => redactJson(redactor, payload),
   })
   const ledger = createLedger({ database, clock, ids, caps: () => capsOf(config()) })
   const monitor = createMonitor({ clock, publish: dependencies.publishMonitor })
-  const media = createMediaStore({ database, directory: dependencies.mediaDirectory, clock })
+  const media = createMediaStore({
+    database,
+    directory: dependencies.mediaDirectory,
+    clock,
+    redact: (bytes) => redactBytes(redactor, bytes),
+  })
   const askModel = createAskModel({ database, ledger, models, clock, random })
   const opened = openMemory({
     ...dependencies,
@@ -120,7 +146,9 @@ export function createCore(dependencies: {
     tiers: () => config().agent.context.tiers,
     readTextFile: createTextFileCache(clock, 100),
     timeZone,
+    starterTexts: starterFiles.map((name) => readBundledText(new URL(`./starter/${name}`, import.meta.url))),
   })
+  const tierOf = (source: string) => config().agent.context.sources[source] ?? 'full'
   const startedAt = clock.now()
   const tools = createToolRegistry(
     [
@@ -134,10 +162,20 @@ export function createCore(dependencies: {
       ...(dependencies.extraTools ?? []),
     ],
     () => config().tools.enabled,
+    (tool) => redactTool(tool, redactor),
   )
   const procedural = createProceduralMemory({ database, clock })
-  tools.add(createFindTools({ registry: tools, weights: procedural.weights }))
+  tools.add(createFindTools({ registry: tools, weights: procedural.weights, meaning: opened.toolMeaning }))
 
+  const approvals = createApprovals({
+    database,
+    key: dependencies.approvalKey,
+    clock,
+    ids,
+    minutes: () => config().policy.approvalMinutes,
+  })
+  const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
+  const beginCalls = createBeginCalls({ tools, approvals, destinations: () => declaredDestinations(config()), records })
   const turns = createTurns({
     database,
     log,
@@ -149,7 +187,9 @@ export function createCore(dependencies: {
     tools,
     context,
     live,
-    procedural,
+    approvals,
+    beginCalls,
+    records,
     async recall({ userId, sessionId, text }) {
       if (config().memory.decay === 'cycles') await memory.memories.nextCycle(userId)
       const { entries } = await openSessions.projection(sessionId)
@@ -188,6 +228,8 @@ export function createCore(dependencies: {
     context,
     tools,
     live,
+    approvals,
+    answerApproval: createAnswerApproval({ database, approvals, sessions, inbox, tierOf }),
     clock,
     ids,
     logger,
@@ -195,7 +237,7 @@ export function createCore(dependencies: {
       debounceMs: config().sessions.debounceMs,
       maxConcurrentTurns: config().sessions.maxConcurrentTurns,
       maxMessageCharacters: 200_000,
-      tierOf: (source) => config().agent.context.sources[source] ?? 'full',
+      tierOf,
     },
     learning,
     onStep,
@@ -204,6 +246,7 @@ export function createCore(dependencies: {
     conversations,
     monitor,
     media,
+    tools,
     memory,
     learning,
     followFiles: (userId) => void opened.files.follow(userId),

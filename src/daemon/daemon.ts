@@ -13,10 +13,14 @@ import { reportCost } from '../cost/report.ts'
 import { createAccessTokens } from '../policy/access-tokens.ts'
 import { createRateLimiter } from '../policy/rate-limiter.ts'
 import { FamiliarError } from '../protocol/error.ts'
+import { redactJson, redactStored } from '../secrets/redact-json.ts'
 import { createRedactor } from '../secrets/redactor.ts'
+import { createVault } from '../secrets/vault.ts'
 import type { Database } from '../storage/database.ts'
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
 import type { Tool } from '../tools/tool.ts'
+import { createToolAudit } from '../tools/tool-audit.ts'
+import type { Config } from './config/config.ts'
 import type { ConfigProblem } from './config/config-problem.ts'
 import { loadConfig } from './config/load-config.ts'
 import { createCore } from './core.ts'
@@ -26,6 +30,8 @@ import { openHome } from './home.ts'
 import type { HomePaths } from './home-paths.ts'
 import { httpMemory } from './http-memory.ts'
 import { createModelSet } from './model-set.ts'
+import { openSandbox } from './open-sandbox.ts'
+import { openTools } from './tools.ts'
 
 const packageInfo = createRequire(import.meta.url)('../../package.json') as { version: string }
 export const version = packageInfo.version
@@ -101,6 +107,13 @@ export async function startDaemon(options: StartOptions): Promise<StartResult> {
   }
 }
 
+/** Of providers' keys the models tell the redactor themselves, with those that they find. */
+function secretsOf({ token, memory, tools, mcp }: Config): string[] {
+  const headers = Object.values(mcp.servers).flatMap((server) => ('url' in server ? Object.values(server.headers) : []))
+  const keys = [token, memory.embedding.apiKey, tools.webSearch?.apiKey, tools.tts.apiKey]
+  return [...keys.filter((key) => typeof key === 'string'), ...headers]
+}
+
 class CannotListen extends Error {}
 
 function flagsOf({ port, host }: StartOptions): { port?: number; host?: string } {
@@ -120,10 +133,9 @@ async function assemble(
   closeAll: () => Promise<void>,
 ): Promise<Daemon> {
   const { home, env, clock, writeLine, onStep } = options
-  let { config } = loaded
+  let { config, environment } = loaded
   const redactor = createRedactor()
-  if (config.token) redactor.add(config.token)
-  if (config.memory.embedding.apiKey) redactor.add(config.memory.embedding.apiKey)
+  for (const secret of secretsOf(config)) redactor.add(secret)
   const logger = openLogger({
     level: config.log.level,
     clock,
@@ -133,9 +145,18 @@ async function assemble(
   })
   closers.push(logger.close)
 
-  const database = await openSqlite({ path: paths.database, clock, snapshotDirectory: paths.backups, log: logger })
+  const database = await openSqlite({
+    path: paths.database,
+    clock,
+    snapshotDirectory: paths.backups,
+    log: logger,
+    redact: (text) => redactStored(redactor, text),
+  })
   closers.push(database.close)
   const ids = createIds(clock)
+  const vault = createVault({ database, keyFile: paths.key, clock, redactor })
+  const secrets = await vault.teachRedactor()
+  if (!secrets.ok) logger.warn('the secrets of tools cannot be read', { reason: secrets.message })
   const models = createModelSet({ ids, addSecret: redactor.add })
   closers.push(models.close)
   await models.use(config, loaded.environment)
@@ -151,23 +172,56 @@ async function assemble(
   for (const secret of [credential, newToken]) if (secret) redactor.add(secret)
 
   const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  // Without the vault's key approvals do not outlive this run; nothing else depends on it.
+  const approvalKey = await vault.deriveKey('approvals').catch(() => randomBytes(32))
+  const audit = createToolAudit({ database, clock, ids, redact: redactor.redact })
   const core = createCore({
     database,
     models,
     config: () => config,
     workspace: paths.workspace,
     mediaDirectory: paths.media,
-    publishMonitor: (state) => replaceFile(paths.monitor, `${JSON.stringify(state)}\n`).catch(reportMonitor),
+    publishMonitor: (state) =>
+      replaceFile(paths.monitor, `${JSON.stringify(redactJson(redactor, state))}\n`).catch(reportMonitor),
     clock,
     ids,
     random: Math.random,
     logger,
     timeZone,
     ...(options.extraTools && { extraTools: options.extraTools }),
+    audit,
+    redactor,
+    approvalKey: () => approvalKey,
     ...(onStep && { onStep }),
   })
   const { conversations } = core
   closers.push(core.close)
+  const sandbox = openSandbox({
+    settings: config.sandbox,
+    directory: paths.sandbox,
+    runtimeDirectory: loaded.environment.XDG_RUNTIME_DIR ?? null,
+    logger,
+  })
+  closers.push(sandbox.close)
+  const tools = openTools({
+    ...core,
+    registry: core.tools,
+    config: () => config,
+    paths,
+    sandbox,
+    vault,
+    redactor,
+    audit,
+    database,
+    ownerId: owner.id,
+    environment: () => environment,
+    version,
+    clock,
+    ids,
+    logger,
+    timeZone,
+  })
+  closers.push(tools.close)
 
   function reportMonitor(cause: unknown): void {
     logger.warn('monitor.json was not written', { error: cause instanceof Error ? cause.message : String(cause) })
@@ -180,6 +234,7 @@ async function assemble(
     conversations: {
       ...conversations,
       submit: (inbound) => recovery.promise.then(() => conversations.submit(inbound)),
+      answerApproval: (answer) => recovery.promise.then(() => conversations.answerApproval(answer)),
     },
     tokens: {
       verify: async (token) =>
@@ -195,6 +250,11 @@ async function assemble(
     }),
     ...httpMemory({ ...core, database, databasePath: paths.database, spoolDirectory: paths.run, clock, timeZone }),
     media: core.media,
+    tools: tools.catalog,
+    triggers: tools.triggers,
+    telemetry: tools.telemetry,
+    mcp: tools.mcp,
+    redactor,
     costReport: (userId, period) => reportCost(database, { userId, period, now: clock.now() }),
     monitor: core.monitor.current,
     status: () => ({
@@ -215,6 +275,7 @@ async function assemble(
   const recovered = options.recover === false ? { resumedTurns: 0, queuedMessages: 0 } : await conversations.recover()
   recovery.resolve()
   if (options.recover !== false) await core.recover([owner.id])
+  await tools.begin()
   logger.info('ready', { url: server.url, model: models.route('primary')[0]?.info.id, ...recovered })
 
   let closing: Promise<void> | undefined
@@ -232,8 +293,10 @@ async function assemble(
     async reload() {
       const again = loadConfig({ home, env, flags: flagsOf(options) })
       if (!again.ok) return again.problems
-      config = again.config
-      await models.use(config, again.environment)
+      ;({ config, environment } = again)
+      for (const secret of secretsOf(config)) redactor.add(secret)
+      await models.use(config, environment)
+      await tools.refresh()
       logger.setLevel(config.log.level)
       logger.info('the config was read again')
       return []

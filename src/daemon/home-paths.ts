@@ -18,6 +18,9 @@ export interface HomePaths {
   backups: string
   log: string
   run: string
+  cache: string
+  sandbox: string
+  browserProfile: string
   daemonInfo: string
   daemonLock: string
   pidFile: string
@@ -43,6 +46,9 @@ export function homePaths(home: string): HomePaths {
     backups: inside('backups'),
     log: inside('log'),
     run: inside('run'),
+    cache: inside('cache'),
+    sandbox: inside('run', 'sandbox'),
+    browserProfile: inside('run', 'browser'),
     daemonInfo: inside('run', 'daemon.json'),
     daemonLock: inside('run', 'daemon.lock'),
     pidFile: inside('familiar.pid'),

@@ -24,12 +24,16 @@ import { createFindByMeaning, noMeaning } from '../memory/recall/meaning.ts'
 import { readDates } from '../memory/recall/read-dates.ts'
 import { createRecall } from '../memory/recall/recall.ts'
 import { createKnownSpeakers } from '../memory/recall/speaker-names.ts'
+import type { Redactor } from '../secrets/redactor.ts'
 import type { Database } from '../storage/database.ts'
+import { createToolMeaning, type ToolMeaning } from '../tools/tool-meaning.ts'
 import type { Config } from './config/config.ts'
 
 export interface OpenMemory {
   memory: FamiliarMemory
   files: FileWatch
+  /** Undefined where nothing is embedded. */
+  toolMeaning: ToolMeaning | undefined
   /** Begins the work in the background: missing vectors, indexed files, what can no longer be undone. Returns at once. */
   begin(userIds: readonly string[]): void
   /** Before the database closes. */
@@ -52,6 +56,7 @@ export function openMemory(dependencies: {
   ids: Ids
   random: () => number
   logger: Logger
+  redactor: Pick<Redactor, 'redact'>
   timeZone: string
   /** Sessions in which words were forgotten for good. */
   onSessionsChanged(sessionIds: readonly string[]): void
@@ -112,6 +117,7 @@ export function openMemory(dependencies: {
       embeddingStatus: async (userId) => embedding.job?.status(userId),
     },
     files,
+    toolMeaning: embedding.toolMeaning,
     begin(userIds) {
       embedding.job?.wake()
       for (const userId of userIds) void files.follow(userId)
@@ -132,6 +138,7 @@ function openEmbedding(dependencies: {
   clock: Clock
   random: () => number
   logger: Logger
+  redactor: Pick<Redactor, 'redact'>
   embeddingText: ReturnType<typeof createEmbeddingText>
 }) {
   const { database, config, clock, random, logger, embeddingText } = dependencies
@@ -139,6 +146,7 @@ function openEmbedding(dependencies: {
     modelFolder: localModelFolder,
     clock,
     random,
+    redact: dependencies.redactor.redact,
   })
   const { current } = embedders
   const job =
@@ -147,6 +155,7 @@ function openEmbedding(dependencies: {
   const wakeSoon = createWakeSoon(clock, job)
   return {
     job,
+    toolMeaning: current && createToolMeaning({ database, embedder: current, logger }),
     wakeSoon: wakeSoon.wake,
     findByMeaning: job
       ? createFindByMeaning({

@@ -19,6 +19,27 @@ interface ContextConfig {
   sources: Record<string, ContextTier>
 }
 
+interface WebSearchSettings {
+  provider: 'brave' | 'tavily' | 'searxng'
+  apiKey: string | null
+  baseUrl: string | null
+}
+
+/** Keys are resolved: hand them to the redactor. */
+interface ToolSettings {
+  enabled: boolean
+  directories: string[]
+  exec: { host: 'ask' | 'never' }
+  /** Null where none is configured. */
+  webSearch: WebSearchSettings | null
+  browser: { executable: string | null }
+  tts: { provider: 'system' | 'elevenlabs' | 'off'; apiKey: string | null; voice: string | null }
+}
+
+type McpServerSettings =
+  | { command: string; args: string[]; environment: string[] }
+  | { url: string; headers: Record<string, string> }
+
 /** Everything that is configured, checked and with its defaults. Made by `loadConfig` alone. */
 export interface Config {
   /** Their keys are resolved: hand those to the redactor before anything is logged. */
@@ -32,7 +53,11 @@ export interface Config {
   /** Hosts of the owner's own network that may be called. */
   egress: { allowedHosts: AllowedHost[] }
   log: Settings['log']
-  tools: Settings['tools']
+  tools: ToolSettings
+  sandbox: { driver: Settings['sandbox']['driver']; containerSocket: string | null }
+  policy: { destinations: string[]; approvalMinutes: number }
+  /** The values of headers are resolved. */
+  mcp: { servers: Record<string, McpServerSettings> }
   /** The key of the embedding is resolved, too. */
   memory: { decay: DecayPolicy; conversations: boolean; extraction: boolean; embedding: EmbeddingSettings }
   /** The owner's bearer token where the environment sets one; otherwise Familiar makes its own. */

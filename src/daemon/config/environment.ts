@@ -32,6 +32,7 @@ const familiarVariables = [
   'FAMILIAR_HOST',
   'FAMILIAR_MODEL',
   'FAMILIAR_EMBEDDING',
+  'FAMILIAR_SANDBOX',
   'FAMILIAR_LOG',
   'FAMILIAR_DATABASE_URL',
 ] as const

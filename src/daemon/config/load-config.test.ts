@@ -94,6 +94,9 @@ describe('sources and their order', () => {
         "log": {
           "level": "info",
         },
+        "mcp": {
+          "servers": {},
+        },
         "memory": {
           "conversations": true,
           "decay": "time",
@@ -102,9 +105,17 @@ describe('sources and their order', () => {
           },
           "extraction": true,
         },
+        "policy": {
+          "approvalMinutes": 15,
+          "destinations": [],
+        },
         "providers": [],
         "routes": {
           "sources": {},
+        },
+        "sandbox": {
+          "containerSocket": null,
+          "driver": "auto",
         },
         "sessions": {
           "debounceMs": 500,
@@ -114,7 +125,20 @@ describe('sources and their order', () => {
         },
         "token": null,
         "tools": {
+          "browser": {
+            "executable": null,
+          },
+          "directories": [],
           "enabled": true,
+          "exec": {
+            "host": "ask",
+          },
+          "tts": {
+            "apiKey": null,
+            "provider": "system",
+            "voice": null,
+          },
+          "webSearch": null,
         },
       }
     `)

@@ -11,6 +11,7 @@ import { type ConfigFlags, readEnvironment, readOrReport } from './environment.t
 import { applyOverrides } from './overrides.ts'
 import { readEmbedding } from './read-embedding.ts'
 import { readProviders } from './read-providers.ts'
+import { readTools } from './read-tools.ts'
 import { checkRemoteAccess } from './remote-access.ts'
 import { type Settings, settingsSchema } from './settings-schema.ts'
 import { indexToml } from './toml-index.ts'
@@ -57,7 +58,8 @@ export function loadConfig(source: {
   problems.push(...checkRoutes({ file, index, routes: settings.routes, read }))
 
   const embedding = readEmbedding({ file, embedding: settings.memory.embedding, environment, warnings })
-  const config = toConfig(settings, read.providers, embedding)
+  const tools = readTools({ file, settings, environment, warnings })
+  const config = { ...toConfig(settings, read.providers, embedding), ...tools }
   problems.push(...applyOverrides({ config, environment, read, warnings }))
   problems.push(...checkRemoteAccess({ config, environment, file, index }))
 
@@ -65,7 +67,11 @@ export function loadConfig(source: {
   return { ok: true, config, environment: environment.values(), warnings }
 }
 
-function toConfig(settings: Settings, providers: Config['providers'], embedding: EmbeddingSettings): Config {
+function toConfig(
+  settings: Settings,
+  providers: Config['providers'],
+  embedding: EmbeddingSettings,
+): Omit<Config, 'tools' | 'sandbox' | 'policy' | 'mcp'> {
   const { sources, ...routes } = settings.routes
   const { tiers, sources: tierSources } = settings.agent.context
   return {
@@ -82,7 +88,6 @@ function toConfig(settings: Settings, providers: Config['providers'], embedding:
     http: camelKeys(settings.http),
     egress: { allowedHosts: settings.egress.allowed_hosts.map(toAllowedHost) },
     log: settings.log,
-    tools: settings.tools,
     memory: { ...settings.memory, embedding },
     token: null,
   }

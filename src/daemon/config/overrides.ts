@@ -48,6 +48,11 @@ export function applyOverrides(source: {
     if (value !== 'local' && value !== 'off') return `must be local or off (found ${JSON.stringify(value)})`
     config.memory.embedding = { provider: value }
   })
+  override('FAMILIAR_SANDBOX', (value) => {
+    const checked = settingsSchema.shape.sandbox.safeParse({ driver: value })
+    if (!checked.success) return `must be auto, embedded, container or off (found ${JSON.stringify(value)})`
+    config.sandbox.driver = checked.data.driver
+  })
   override('FAMILIAR_MODEL', (value) => {
     addNamedProvider(value, source)
     const message = describeUnknownModel(value, source.read)

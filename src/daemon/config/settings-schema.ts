@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { logLevels } from '../../base/logger.ts'
 import { purposes } from '../../models/models.ts'
 import { memorySchema } from './memory-schema.ts'
+import { mcpSchema, policySchema, sandboxSchema, toolsSchema } from './tools-schema.ts'
 
 /** What `familiar.toml` may hold, as it is written there. Strict throughout: a key that does nothing is a mistake. */
 
@@ -104,7 +105,10 @@ export const settingsSchema = z.strictObject({
     .prefault({}),
   egress: z.strictObject({ allowed_hosts: z.array(hostAndPort).default([]) }).prefault({}),
   log: z.strictObject({ level: z.enum(logLevels).default('info') }).prefault({}),
-  tools: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
+  tools: toolsSchema,
+  sandbox: sandboxSchema,
+  policy: policySchema,
+  mcp: mcpSchema,
   memory: memorySchema,
 })
 

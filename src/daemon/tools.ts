@@ -1,0 +1,174 @@
+import type { Conversations } from '../agent/conversations.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Ids } from '../base/ids.ts'
+import type { Logger } from '../base/logger.ts'
+import { createRunChild } from '../base/run-child.ts'
+import type { AllowedHost } from '../egress/destination.ts'
+import { createGuardedFetch } from '../egress/guarded-fetch.ts'
+import { openLoopbackProxy } from '../egress/loopback-proxy.ts'
+import { createSandboxProxy } from '../egress/sandbox-proxy.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { createToolTriggers, type ToolTriggers } from '../scheduler/tool-triggers.ts'
+import type { Redactor } from '../secrets/redactor.ts'
+import type { Vault } from '../secrets/vault.ts'
+import type { MediaStore } from '../sessions/media-store.ts'
+import type { Database } from '../storage/database.ts'
+import { createBrowserTool } from '../tools/builtin/browser/browser-tool.ts'
+import { createExecTool } from '../tools/builtin/exec/exec-tool.ts'
+import { allowedHostOf, createFetches } from '../tools/builtin/fetches.ts'
+import { createSpeechTool } from '../tools/builtin/speech/speech-tool.ts'
+import { createWebTools } from '../tools/builtin/web/web-tools.ts'
+import { type ClientTelemetry, createClientTelemetry } from '../tools/client-telemetry.ts'
+import { createContractTools } from '../tools/contract/create-contract-tools.ts'
+import type { ToolCatalog } from '../tools/contract/tool-catalog.ts'
+import { createMcpTools, type McpTools } from '../tools/mcp/mcp-tools.ts'
+import type { ToolRegistry } from '../tools/registry.ts'
+import type { ToolAudit } from '../tools/tool-audit.ts'
+import type { Config } from './config/config.ts'
+import type { HomePaths } from './home-paths.ts'
+
+export interface OpenTools {
+  catalog: ToolCatalog
+  triggers: ToolTriggers
+  telemetry: ClientTelemetry
+  mcp: McpTools
+  /** Finds the tools of folders and servers, and begins with what runs by itself. After the conversations recovered. */
+  begin(): Promise<void>
+  /** After the config was read again. */
+  refresh(): Promise<void>
+  /** Before the sandbox and the database. */
+  close(): Promise<void>
+}
+
+/** The tools that reach out of the conversation, wired: the web, programs, folders, servers, schedules. */
+export function openTools(dependencies: {
+  config: () => Config
+  paths: HomePaths
+  registry: ToolRegistry
+  sandbox: Sandbox
+  vault: Vault
+  redactor: Redactor
+  audit: ToolAudit
+  media: MediaStore
+  database: Database
+  conversations: Conversations
+  ownerId: string
+  environment: () => Readonly<Record<string, string>>
+  version: string
+  clock: Clock
+  ids: Ids
+  logger: Logger
+  timeZone: string
+}): OpenTools {
+  const { config, paths, registry, sandbox, media, database, clock, logger } = dependencies
+  const runChild = createRunChild({ clock })
+  const fetches = createFetches((allowedHosts) => createGuardedFetch({ allowedHosts }))
+  const serverFetch = createGuardedFetch({ allowedHosts: serverHosts(config()), streaming: true })
+  const searchPath = () => dependencies.environment().PATH ?? ''
+  const browser = createBrowserTool({
+    settings: () => config().tools.browser,
+    searchPath: searchPath(),
+    directory: paths.browserProfile,
+    openProxy: () => openLoopbackProxy(),
+    isRoot: process.getuid?.() === 0,
+    clock,
+    putMedia: media.put,
+  })
+  const ownTools = [
+    ...createWebTools({
+      webSearch: () => config().tools.webSearch,
+      fetches,
+      allowedHosts: () => config().egress.allowedHosts,
+      runChild,
+      clock,
+    }),
+    browser.tool,
+    createExecTool({
+      sandbox,
+      runChild,
+      settings: () => config().tools.exec,
+      workspace: paths.workspace,
+      environment: plainEnvironment(dependencies.environment()),
+    }),
+    createSpeechTool({
+      settings: () => config().tools.tts,
+      fetches,
+      runChild,
+      putMedia: media.put,
+      searchPath: searchPath(),
+    }),
+  ]
+  for (const tool of ownTools) registry.add(tool)
+
+  const telemetry = createClientTelemetry({ database, clock })
+  const proxy = createSandboxProxy({
+    directory: paths.run,
+    logger,
+    listedHosts: () => config().egress.allowedHosts,
+  })
+  const mcp = createMcpTools({
+    servers: () => config().mcp.servers,
+    environment: (name) => dependencies.environment()[name],
+    workingDirectory: paths.workspace,
+    fetch: serverFetch,
+    version: dependencies.version,
+    database,
+    registry,
+    putMedia: media.put,
+    clock,
+    logger,
+  })
+  const contract = createContractTools({
+    ...dependencies,
+    roots: [
+      { path: paths.tools, isPrivate: true },
+      ...config().tools.directories.map((path) => ({ path, isPrivate: false })),
+    ],
+    cacheDirectory: paths.cache,
+    isEnabled: () => config().tools.enabled,
+    proxy,
+    telemetry: telemetry.telemetryFor,
+  })
+  const triggers = createToolTriggers({
+    ...dependencies,
+    tools: () => (config().tools.enabled ? contract.triggered() : []),
+    run: contract.catalog.run,
+    show: contract.catalog.show,
+  })
+  const unfollow = contract.onChange(triggers.refresh)
+
+  return {
+    catalog: contract.catalog,
+    triggers,
+    telemetry,
+    mcp,
+    async begin() {
+      await telemetry.start()
+      await Promise.all([contract.start(), mcp.refresh()])
+      await triggers.start()
+    },
+    async refresh() {
+      await mcp.refresh()
+      triggers.refresh()
+    },
+    async close() {
+      unfollow()
+      await triggers.close()
+      telemetry.close()
+      await Promise.all([contract.close(), mcp.close(), browser.close()])
+      await Promise.all([proxy.close(), fetches.close(), serverFetch.close()])
+    },
+  }
+}
+
+/** A server that the owner named is reached wherever it is, as a model server is. */
+function serverHosts({ egress, mcp }: Config): AllowedHost[] {
+  const urls = Object.values(mcp.servers).flatMap((server) => ('url' in server ? [new URL(server.url)] : []))
+  return [...egress.allowedHosts, ...urls.map(allowedHostOf)]
+}
+
+/** What a command on this machine may know of its surroundings: nothing that could be a secret. */
+function plainEnvironment(environment: Readonly<Record<string, string>>): Record<string, string> {
+  const names = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TERM', 'SHELL', 'TMPDIR']
+  return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])))
+}
