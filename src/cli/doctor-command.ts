@@ -1,6 +1,7 @@
 import packageFile from '../../package.json' with { type: 'json' }
 import type { CommandContext, CommandHandler } from './command.ts'
 import { exitCodes } from './command-error.ts'
+import { checkBrowser } from './doctor/check-browser.ts'
 import { checkConfig } from './doctor/check-config.ts'
 import { checkDaemon } from './doctor/check-daemon.ts'
 import { checkDatabase } from './doctor/check-database.ts'
@@ -48,6 +49,7 @@ async function examine({ homePath, env }: CommandContext, network: boolean): Pro
     daemon,
     ...(loaded.ok ? await look('routes', checkRoutes(loaded)) : []),
     ...(loaded.ok && network ? await look('providers', checkProviders(loaded.config)) : []),
+    ...(loaded.ok ? await look('browser', checkBrowser(loaded.config, loaded.environment.PATH ?? '')) : []),
     ...(loaded.ok
       ? await look('sandbox', checkSandbox(loaded.config, homePath, loaded.environment.XDG_RUNTIME_DIR ?? null))
       : []),

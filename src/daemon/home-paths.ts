@@ -20,7 +20,7 @@ export interface HomePaths {
   run: string
   cache: string
   sandbox: string
-  browserProfile: string
+  browserProfiles: string
   daemonInfo: string
   daemonLock: string
   pidFile: string
@@ -48,7 +48,7 @@ export function homePaths(home: string): HomePaths {
     run: inside('run'),
     cache: inside('cache'),
     sandbox: inside('run', 'sandbox'),
-    browserProfile: inside('run', 'browser'),
+    browserProfiles: inside('browser'),
     daemonInfo: inside('run', 'daemon.json'),
     daemonLock: inside('run', 'daemon.lock'),
     pidFile: inside('familiar.pid'),

@@ -13,11 +13,8 @@ import type { Redactor } from '../secrets/redactor.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { MediaStore } from '../sessions/media-store.ts'
 import type { Database } from '../storage/database.ts'
-import { createBrowserTool } from '../tools/builtin/browser/browser-tool.ts'
-import { createExecTool } from '../tools/builtin/exec/exec-tool.ts'
-import { allowedHostOf, createFetches } from '../tools/builtin/fetches.ts'
-import { createSpeechTool } from '../tools/builtin/speech/speech-tool.ts'
-import { createWebTools } from '../tools/builtin/web/web-tools.ts'
+import { allowedHostOf } from '../tools/builtin/fetches.ts'
+import { createOutsideTools } from '../tools/builtin/outside-tools.ts'
 import { type ClientTelemetry, createClientTelemetry } from '../tools/client-telemetry.ts'
 import { createContractTools } from '../tools/contract/create-contract-tools.ts'
 import type { ToolCatalog } from '../tools/contract/tool-catalog.ts'
@@ -61,45 +58,22 @@ export function openTools(dependencies: {
   timeZone: string
 }): OpenTools {
   const { config, paths, registry, sandbox, media, database, clock, logger } = dependencies
-  const runChild = createRunChild({ clock })
-  const fetches = createFetches((allowedHosts) => createGuardedFetch({ allowedHosts }))
-  const serverFetch = createGuardedFetch({ allowedHosts: serverHosts(config()), streaming: true })
-  const searchPath = () => dependencies.environment().PATH ?? ''
-  const browser = createBrowserTool({
-    settings: () => config().tools.browser,
-    searchPath: searchPath(),
-    directory: paths.browserProfile,
+  const outside = createOutsideTools({
+    settings: () => config().tools,
+    allowedHosts: () => config().egress.allowedHosts,
+    openFetch: (allowedHosts) => createGuardedFetch({ allowedHosts }),
     openProxy: () => openLoopbackProxy(),
+    sandbox,
+    runChild: createRunChild({ clock }),
+    putMedia: media.put,
+    workspace: paths.workspace,
+    browserDirectory: paths.browserProfiles,
+    environment: plainEnvironment(dependencies.environment()),
     isRoot: process.getuid?.() === 0,
     clock,
-    putMedia: media.put,
   })
-  const ownTools = [
-    ...createWebTools({
-      webSearch: () => config().tools.webSearch,
-      fetches,
-      allowedHosts: () => config().egress.allowedHosts,
-      runChild,
-      clock,
-    }),
-    browser.tool,
-    createExecTool({
-      sandbox,
-      runChild,
-      settings: () => config().tools.exec,
-      workspace: paths.workspace,
-      environment: plainEnvironment(dependencies.environment()),
-    }),
-    createSpeechTool({
-      settings: () => config().tools.tts,
-      fetches,
-      runChild,
-      putMedia: media.put,
-      searchPath: searchPath(),
-    }),
-  ]
-  for (const tool of ownTools) registry.add(tool)
-
+  for (const tool of outside.tools) registry.add(tool)
+  const serverFetch = createGuardedFetch({ allowedHosts: serverHosts(config()), streaming: true })
   const telemetry = createClientTelemetry({ database, clock })
   const proxy = createSandboxProxy({
     directory: paths.run,
@@ -155,8 +129,8 @@ export function openTools(dependencies: {
       unfollow()
       await triggers.close()
       telemetry.close()
-      await Promise.all([contract.close(), mcp.close(), browser.close()])
-      await Promise.all([proxy.close(), fetches.close(), serverFetch.close()])
+      await Promise.all([contract.close(), mcp.close(), outside.close()])
+      await Promise.all([proxy.close(), serverFetch.close()])
     },
   }
 }

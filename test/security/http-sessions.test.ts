@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import * as api from '../../src/protocol/api.ts'
 import { toolOf } from '../support/scripted-familiar.ts'
-import { pathOf, type ServedFamiliar, serveFamiliar } from './http-support.ts'
+import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const wait = toolOf('wait', (_input, { signal }) => {
   return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -131,7 +131,9 @@ describe('sessions and reports over HTTP', () => {
     const described = Object.entries(paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )
-    expect(described.sort()).toEqual(served.routes.map((route) => `${route.method} ${pathOf(route, '{id}')}`).sort())
+    expect(described.sort()).toEqual(
+      served.routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`).sort(),
+    )
     const references = new Set(JSON.stringify(json).match(/#\/[^"]*/g))
     const schemas = (json.components as { schemas: Record<string, object> }).schemas
     for (const reference of references) expect(schemas).toHaveProperty(reference.replace('#/components/schemas/', ''))

@@ -44,14 +44,4 @@ describe('createOutsideTools', () => {
     expect(Object.keys(tokens)).toEqual(['web_fetch', 'web_search', 'browser', 'exec', 'tts'])
     expect(Math.max(...Object.values(tokens))).toBeLessThan(250)
   })
-
-  it('SEC-6 names the services that the owner has configured', async () => {
-    expect(outside().destinations()).toEqual([])
-    const configured = outside({
-      webSearch: { provider: 'tavily', apiKey: 'a', baseUrl: null },
-      tts: { provider: 'elevenlabs', apiKey: 'a', voice: null },
-    })
-    expect(configured.destinations()).toEqual(['https://api.tavily.com', 'https://api.elevenlabs.io'])
-    await configured.close()
-  })
 })

@@ -8,8 +8,8 @@ import { createBrowserTool } from './browser/browser-tool.ts'
 import { createExecTool } from './exec/exec-tool.ts'
 import { createFetches, type OpenFetch } from './fetches.ts'
 import type { PutMedia } from './put-media.ts'
-import { createSpeechTool, type SpeechSettings, speechDestination } from './speech/speech-tool.ts'
-import { type WebSearchSettings, webSearchDestination } from './web/web-search.ts'
+import { createSpeechTool, type SpeechSettings } from './speech/speech-tool.ts'
+import type { WebSearchSettings } from './web/web-search.ts'
 import { createWebTools } from './web/web-tools.ts'
 
 interface OutsideSettings {
@@ -40,8 +40,6 @@ export interface OutsideNeeds {
 
 export interface OutsideTools {
   tools: Tool[]
-  /** Services that the owner has named in the config, and so declared. */
-  destinations(): string[]
   /** Ends the browsers and lets go of the network. */
   close(): Promise<void>
 }
@@ -66,8 +64,6 @@ export function createOutsideTools(needs: OutsideNeeds): OutsideTools {
       createExecTool({ ...needs, settings: () => settings().exec }),
       createSpeechTool({ ...needs, fetches, searchPath, settings: () => settings().tts }),
     ],
-    destinations: () =>
-      [webSearchDestination(settings().webSearch), speechDestination(settings().tts)].filter((one) => one !== null),
     async close() {
       await browser.close()
       await fetches.close()

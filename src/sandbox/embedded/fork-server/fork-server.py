@@ -201,6 +201,8 @@ def be_first_process(settings, seccomp_filter, join_files):
     """Never returns."""
     try:
         prepare(settings, join_files)
+        # Where the fork server lies on the host is nobody's business.
+        show_as(["sandbox"], {})
         wire = b""
         while chunk := os.read(REQUEST, 65536):
             wire += chunk
@@ -271,7 +273,7 @@ def be_script(request, listener):
 
 
 def show_as(argv, environment):
-    """Lets the process look like its script to whoever lists processes, inside and outside."""
+    """Lets the process look like what it is to whoever lists processes, inside and outside."""
     words = b"".join(os.fsencode(word) + b"\0" for word in argv)
     settings = b"".join(os.fsencode("%s=%s" % pair) + b"\0" for pair in environment.items())
     shown = ctypes.create_string_buffer(words + settings)
