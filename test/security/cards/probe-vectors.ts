@@ -113,8 +113,9 @@ async function visit({ context, url, shown, note }: Visit): Promise<void> {
     const name = nameOf(frame)
     const isFirst = frame.url().endsWith(`/one/${name.slice(1)}`) || /^(about:(blank|srcdoc))?$/.test(frame.url())
     if (frame === page.mainFrame() ? frame.url() === url : isFirst) return
-    if (!frame.url().startsWith('chrome-error:')) note(name, 'navigation')
     // An empty page in place of the card: nothing has left. Only a click may do that.
+    const isStopped = frame.url().startsWith('chrome-error:') || frame.url() === 'about:blank#blocked'
+    if (!isStopped) note(name, 'navigation')
     else if (frame.parentFrame() === page.mainFrame()) note(name, isTouched ? 'stopped click' : 'navigation')
   })
   await page.goto(url, { waitUntil: 'domcontentloaded' })
