@@ -39,7 +39,8 @@ export function leftovers() {
   return {
     processes: processesBelow(process.pid),
     places: trees.filter(canList).flatMap((path) => readdirSync(path).filter(own)),
-    mounts: readFileSync('/proc/self/mountinfo', 'utf8').split('\n').length,
+    // Others mount things, too; what is of a driver has its name in it.
+    mounts: readFileSync('/proc/self/mountinfo', 'utf8').split('\n').filter(own),
     descriptors: readdirSync('/proc/self/fd').length,
   }
 }
@@ -55,12 +56,23 @@ function canList(path: string): boolean {
 
 /** All descendants, those that have ended and were not buried included. */
 export function processesBelow(pid: number): string[] {
-  const parents = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => ({ pid: Number(name), ...statusOf(name) }))
+  const all = everyProcess()
   const below = (root: number): string[] =>
-    parents.flatMap((each) => (each.parent === root ? [`${each.pid} ${each.name}`, ...below(each.pid)] : []))
+    all.flatMap((each) => (each.parent === root ? [`${each.pid} ${each.name}`, ...below(each.pid)] : []))
   return below(pid)
+}
+
+/** The processes that this one has started itself, by their program. */
+export function ownChildren(program: string): number[] {
+  const isOwn = (each: { parent: number; name: string }) => each.parent === process.pid && each.name.startsWith(program)
+  return everyProcess()
+    .filter(isOwn)
+    .map(({ pid }) => pid)
+}
+
+function everyProcess() {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.map((name) => ({ pid: Number(name), ...statusOf(name) }))
 }
 
 function statusOf(pid: string): { parent: number; name: string } {

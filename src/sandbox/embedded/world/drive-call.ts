@@ -49,12 +49,12 @@ export async function driveCall(options: {
     const ended = await world.ended
     await reading
     signal.throwIfAborted()
-    if (ended.kind === 'broken' && !stopped) {
-      throw new Error(
-        `The sandbox could not be set up: ${ended.reason} ${Buffer.from(stderr.bytes()).toString()}`.trim(),
-      )
-    }
     const wasOutOfMemory = isOutOfMemory(world) && stopped?.kind !== 'output_too_large'
+    // Where the kernel ends all of a cgroup at once, nobody is left to tell how the command ended.
+    if (ended.kind === 'broken' && !stopped && !wasOutOfMemory) {
+      const said = Buffer.from(stderr.bytes()).toString()
+      throw new Error(`The sandbox could not be set up: ${ended.reason} ${said}`.trim())
+    }
     return {
       end: wasOutOfMemory ? { kind: 'out_of_memory' } : (stopped ?? endOf(ended.kind === 'exited' ? ended.code : 0)),
       stdout: stdout.bytes(),

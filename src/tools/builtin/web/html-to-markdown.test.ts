@@ -78,6 +78,10 @@ describe('htmlToMarkdown', () => {
     expect(text).not.toContain('HIDDEN')
   })
 
+  it('reads a page whose head stands in a paragraph', () => {
+    expect(textOf(`</html><p><head>${paragraph}`)).toContain('A sentence of the article')
+  })
+
   it('no broken page makes it throw', () => {
     const piece = fc.oneof(
       fc.string(),

@@ -20,10 +20,19 @@ export function htmlToMarkdown(html: string, address: string): PageText {
   const page = parse(html, address)
   const title = page.querySelector('title')?.textContent ?? ''
   if (!isProbablyReaderable(page)) return { title, text: toMarkdown(page.body) }
-  // It takes the page apart, so that what is wanted whole is parsed again.
-  const article = new Readability<PageElement>(page, { serializer: (node) => node as unknown as PageElement }).parse()
-  const isWhole = article?.content && (article.length ?? 0) >= shortestArticle
-  return { title, text: toMarkdown(isWhole ? article.content : parse(html, address).body) }
+  return { title, text: toMarkdown(articleOf(page) ?? parse(html, address).body) }
+}
+
+/** Takes the page apart, so that what is wanted whole is parsed again. */
+function articleOf(page: PageDocument): PageElement | undefined {
+  try {
+    const reader = new Readability<PageElement>(page, { serializer: (node) => node as unknown as PageElement })
+    const article = reader.parse()
+    return article?.content && (article.length ?? 0) >= shortestArticle ? article.content : undefined
+  } catch {
+    // It expects a tree that a browser would make: with a `head` inside a paragraph it finds nobody above the article.
+    return undefined
+  }
 }
 
 function parse(html: string, address: string): PageDocument {
