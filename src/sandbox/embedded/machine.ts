@@ -4,7 +4,7 @@ import type { Architecture } from '../seccomp/system-calls.ts'
 import { findSystemProgram } from './inner-programs.ts'
 
 /** What the driver needs of the machine it runs on. */
-export interface Machine {
+interface Machine {
   bubblewrap: string
   architecture: Architecture
 }

@@ -7,7 +7,7 @@ import { copyTree } from './copy-tree.ts'
 import { stampTree } from './stamp-tree.ts'
 
 /** A place where the sandbox's account can read what was asked for, until it is released. */
-export interface ReadableFolder {
+interface ReadableFolder {
   path: string
   release(): void
 }
