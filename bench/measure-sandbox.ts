@@ -66,6 +66,8 @@ export async function measureSandbox(options: {
     }
   }
 
+  // What is kept warm keeps no program awake, and here nothing else does while it is made.
+  const awake = setInterval(() => {}, 60_000)
   try {
     const embedded = { directory: join(folder, 'embedded'), logger: silentLogger }
     await add('embedded, cold', createEmbeddedDriver({ ...embedded, forkServer: 'off' }))
@@ -101,6 +103,7 @@ export async function measureSandbox(options: {
       missing,
     }
   } finally {
+    clearInterval(awake)
     for (const contestant of contestants) await contestant.close()
     rmSync(folder, { recursive: true, force: true })
   }
