@@ -82,6 +82,13 @@ os.write(3, b"result \\x00\\xff")
         expect(outcome.end).toEqual({ kind: 'exited', code: 0 })
       })
 
+      test('TOOL-2 all that a quick program prints, also where it leaves its input unread', async () => {
+        const command = () => commandOf(['sh', '-c', 'echo first; echo beside >&2; echo last'], { stdin: 'unread\n' })
+        const outcomes = await Promise.all(Array.from({ length: 12 }, () => sandbox.driver.run(command())))
+        const printed = outcomes.map(({ stdout, stderr }) => [textOf(stdout), textOf(stderr)])
+        expect(printed).toEqual(outcomes.map(() => ['first\nlast\n', 'beside\n']))
+      })
+
       test('TOOL-2 words of a command, whatever is in them', async () => {
         const words = ['', ' ', 'a b', '"', "'", '$HOME', '`id`', '\n', '-x', '--', 'Grüße 🦊 \u202e', '*', '\\']
         const outcome = await run(

@@ -8,9 +8,7 @@ import { temporaryFolder } from './sandbox-support.ts'
 
 const missing = whyNoPodman()
 
-// On a busy machine Podman now and then loses what a quick program prints before it is attached: a known fault of the
-// driver, which has to hold the program back until then.
-describe.skipIf(missing)(missing ?? 'with Podman', { retry: 2 }, () => {
+describe.skipIf(missing)(missing ?? 'with Podman', () => {
   describeSandbox('a container engine', async () => {
     const podman = await startPodman()
     const folder = temporaryFolder()

@@ -82,6 +82,12 @@ function bind(source: string, target: string) {
 }
 
 /**
+ * The line that lets the command begin. It goes the way of the standard input, so whoever has read it is attached: an
+ * engine may drop what is printed before that (Podman does).
+ */
+export const startLine = '\n'
+
+/**
  * The shell stays as the first process and waits: as the first, the command itself could not be ended by a signal. Its
  * own words ("Killed") go nowhere; the command has the real standard error, and the result as descriptor 3. At the end it
  * looks into its control group, because engines do not reliably tell that memory ran out.
@@ -93,8 +99,12 @@ function entryScript({ environment }: SandboxCommand): string {
   return [
     `unset ${unset.join(' ')}`,
     'exec 4>&2 2>/dev/null',
+    // Of an input that cannot be sought in, a shell takes the line and not a byte more.
+    'read -r line || exit 125',
     `"$@" 3>${kitPath}/result 2>&4 4>&-`,
     'code=$?',
+    // Podman gives up on what was printed when the input breaks off before its end.
+    'while read -r line; do :; done',
     `exec >${kitPath}/account`,
     'for file in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do',
     '[ -r $file ] && while read -r name value; do [ "$name" = oom_kill ] && echo "oom_kill $value"; done <$file',

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { type Clock, sleep } from '../../base/clock.ts'
 import type { SandboxCommand, SandboxEnd, SandboxOutcome } from '../sandbox.ts'
 import { collectOutput } from './collect-output.ts'
+import { startLine } from './container-spec.ts'
 import { type EngineClient, EngineError } from './engine-client.ts'
 
 /** How long the engine itself may take for one step. */
@@ -52,6 +53,7 @@ async function attachAndRun(options: {
     const output = collectOutput(socket, command.limits.outputBytes)
     await client.send({ method: 'POST', path: `/containers/${name}/start`, ...patiently() })
     const startedAt = clock.now()
+    socket.write(startLine)
     socket.end(command.stdin)
 
     const timeout = new AbortController()

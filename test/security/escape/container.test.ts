@@ -8,9 +8,7 @@ import { type DriverUnderProbe, describeEscapes, testWithout } from './describe-
 
 const missing = whyNoPodman()
 
-// On a busy machine Podman now and then loses what a quick program prints before it is attached: a known fault of the
-// driver, which has to hold the program back until then.
-describe.skipIf(missing)(missing ?? 'with Podman', { retry: 2 }, () => {
+describe.skipIf(missing)(missing ?? 'with Podman', () => {
   let podman: RunningPodman
   beforeAll(async () => {
     podman = await startPodman()
