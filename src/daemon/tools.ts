@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Conversations } from '../agent/conversations.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
@@ -19,6 +20,7 @@ import { type ClientTelemetry, createClientTelemetry } from '../tools/client-tel
 import { createContractTools } from '../tools/contract/create-contract-tools.ts'
 import type { ToolCatalog } from '../tools/contract/tool-catalog.ts'
 import { createMcpTools, type McpTools } from '../tools/mcp/mcp-tools.ts'
+import { createPythonPackages } from '../tools/packages/python-packages.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import type { ToolAudit } from '../tools/tool-audit.ts'
 import type { Config } from './config/config.ts'
@@ -92,8 +94,10 @@ export function openTools(dependencies: {
     clock,
     logger,
   })
+  const packages = createPythonPackages({ directory: join(paths.cache, 'python'), sandbox, proxy })
   const contract = createContractTools({
     ...dependencies,
+    packages,
     roots: [
       { path: paths.tools, isPrivate: true },
       ...config().tools.directories.map((path) => ({ path, isPrivate: false })),

@@ -27,6 +27,7 @@ import { createClientTelemetry } from '../../src/tools/client-telemetry.ts'
 import { createContractTools } from '../../src/tools/contract/create-contract-tools.ts'
 import type { ToolDetails } from '../../src/tools/contract/tool-catalog.ts'
 import { createMcpTools } from '../../src/tools/mcp/mcp-tools.ts'
+import { createPythonPackages } from '../../src/tools/packages/python-packages.ts'
 import { createToolRegistry } from '../../src/tools/registry.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar } from '../support/scripted-familiar.ts'
@@ -127,13 +128,16 @@ export async function serveFamiliar(
     mkdirSync(join(toolsDirectory, name), { recursive: true })
     for (const [file, text] of Object.entries(files)) writeFileSync(join(toolsDirectory, name, file), text)
   }
+  const sandbox = createSandbox(async () => [createUnsandboxedDriver()])
+  const proxy = createSandboxProxy({ directory: familiar.home, logger: silentLogger })
   const contractTools = createContractTools({
     roots: [{ path: toolsDirectory, isPrivate: true }],
     cacheDirectory: join(familiar.home, 'cache'),
     registry: createToolRegistry([], () => true),
     isEnabled: () => true,
-    sandbox: createSandbox(async () => [createUnsandboxedDriver()]),
-    proxy: createSandboxProxy({ directory: familiar.home, logger: silentLogger }),
+    sandbox,
+    proxy,
+    packages: createPythonPackages({ directory: join(familiar.home, 'cache', 'python'), sandbox, proxy }),
     vault,
     audit: familiar.audit,
     database,

@@ -12,6 +12,7 @@ import { createRedactor } from '../../src/secrets/redactor.ts'
 import { createVault } from '../../src/secrets/vault.ts'
 import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { createContractTools } from '../../src/tools/contract/create-contract-tools.ts'
+import { createPythonPackages, type PackageIndex } from '../../src/tools/packages/python-packages.ts'
 import { createToolRegistry } from '../../src/tools/registry.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../../src/tools/tool.ts'
 import { createToolAudit } from '../../src/tools/tool-audit.ts'
@@ -19,6 +20,7 @@ import { createUnsandboxedDriver } from './unsandboxed-driver.ts'
 
 type ContractToolsOptions = Partial<Parameters<typeof createContractTools>[0]> & {
   driver?: SandboxDriver
+  packageIndex?: PackageIndex
   builtin?: Tool[]
   /** Folders in the home beside `tools`, as the owner would configure them. */
   moreRoots?: string[]
@@ -68,6 +70,12 @@ export async function openContractTools(options: ContractToolsOptions = {}) {
       isEnabled: () => switches.isEnabled,
       sandbox,
       proxy,
+      packages: createPythonPackages({
+        directory: join(home, 'cache', 'python'),
+        sandbox,
+        proxy,
+        index: options.packageIndex,
+      }),
       vault,
       audit,
       database,

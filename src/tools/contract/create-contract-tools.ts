@@ -5,6 +5,8 @@ import type { SandboxProxy } from '../../egress/sandbox-proxy.ts'
 import type { WatchFolder } from '../../memory/files/watch-folder.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { Database } from '../../storage/database.ts'
+import type { PythonPackages } from '../packages/python-packages.ts'
+import { createSourceStore } from '../packages/source-store.ts'
 import { contractSource, type RegisteredTool, type ToolRegistry } from '../registry.ts'
 import type { Tool } from '../tool.ts'
 import type { ToolAudit } from '../tool-audit.ts'
@@ -12,10 +14,8 @@ import { createContractTool } from './contract-tool.ts'
 import { createToolCatalog } from './create-tool-catalog.ts'
 import type { ToolRoot } from './folder/find-tool-folders.ts'
 import { keptKey } from './folder/kept-key.ts'
-import { createSourceStore } from './folder/source-store.ts'
 import { createFolderTools, type LoadedFolderTool } from './folder-tools.ts'
 import { prepareCommand } from './run/prepare-command.ts'
-import { createPythonPackages, type PackageIndex } from './run/python-packages.ts'
 import type { OutputRedactor } from './run/read-output.ts'
 import { createFolderToolRuns } from './run-folder-tool.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -62,19 +62,13 @@ export function createContractTools(dependencies: {
   redactor: OutputRedactor
   /** What the client told of itself that the user spoke through last. */
   telemetry?: (userId: string) => Promise<Partial<Telemetry>>
-  packageIndex?: PackageIndex
+  packages: PythonPackages
   clock: Clock
   logger: Logger
   watch?: WatchFolder
 }): ContractTools {
-  const { registry, sandbox, database, clock, logger, cacheDirectory } = dependencies
+  const { registry, sandbox, packages, database, clock, logger, cacheDirectory } = dependencies
   const sources = createSourceStore({ directory: join(cacheDirectory, 'tools') })
-  const packages = createPythonPackages({
-    sandbox,
-    store: createSourceStore({ directory: join(cacheDirectory, 'python') }),
-    proxy: dependencies.proxy,
-    index: dependencies.packageIndex,
-  })
   const settings = createToolSettings(dependencies)
   const listeners = new Set<() => void>()
   const folderTools = createFolderTools({

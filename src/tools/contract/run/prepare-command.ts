@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { Sandbox, SandboxImage, SandboxMount } from '../../../sandbox/sandbox.ts'
+import type { PythonPackages } from '../../packages/python-packages.ts'
+import type { SourceStore } from '../../packages/source-store.ts'
 import { keptKey } from '../folder/kept-key.ts'
-import type { SourceStore } from '../folder/source-store.ts'
 import type { ToolFolder } from '../folder/tool-folder.ts'
 import type { CommandPlan, PlannedCommand } from './command-plan.ts'
-import type { PythonPackages } from './python-packages.ts'
 import { foldersOf } from './relocate.ts'
 
 /** A command that can run now, but for its input. */

@@ -1,7 +1,6 @@
 import { chmod, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { isInside } from '../../../memory/files/cite-file.ts'
-import type { FolderFile } from './tool-folder.ts'
+import { isInside } from '../../memory/files/cite-file.ts'
 
 /**
  * Copies of what was read, which nobody changes any more: what runs is what was looked at, whatever happens to the folder
@@ -16,7 +15,10 @@ export interface SourceStore {
   prune(isUsed: (key: string) => boolean): Promise<void>
 }
 
-type StoredFile = Pick<FolderFile, 'bytes' | 'isExecutable'>
+export interface StoredFile {
+  bytes: Uint8Array
+  isExecutable: boolean
+}
 
 // Between being written and being whole.
 const draft = '.draft-'

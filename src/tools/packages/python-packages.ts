@@ -1,10 +1,10 @@
-import { sha256 } from '../../../base/hash.ts'
-import { canonicalJson } from '../../../base/json.ts'
-import { readBundledText } from '../../../base/text-file.ts'
-import type { SandboxProxy } from '../../../egress/sandbox-proxy.ts'
-import { type Sandbox, type SandboxCommand, type SandboxMount, SandboxUnavailable } from '../../../sandbox/sandbox.ts'
-import type { SourceStore } from '../folder/source-store.ts'
+import { sha256 } from '../../base/hash.ts'
+import { canonicalJson } from '../../base/json.ts'
+import { readBundledText } from '../../base/text-file.ts'
+import type { SandboxProxy } from '../../egress/sandbox-proxy.ts'
+import { type Sandbox, type SandboxCommand, type SandboxMount, SandboxUnavailable } from '../../sandbox/sandbox.ts'
 import { readPackages } from './read-packages.ts'
+import { createSourceStore } from './source-store.ts'
 
 /** Where packages come from. */
 export interface PackageIndex {
@@ -41,12 +41,14 @@ const requirement =
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,100}\s*(?:\[[A-Za-z0-9._, -]{0,200}\])?\s*(?:[(<>=!~][^@/\\]{0,200})?(?:;[^@\\]{0,300})?$/
 
 export function createPythonPackages(dependencies: {
+  /** A folder of this program alone. */
+  directory: string
   sandbox: Sandbox
-  store: SourceStore
   proxy: Pick<SandboxProxy, 'open'>
   index?: PackageIndex | undefined
 }): PythonPackages {
-  const { sandbox, store, proxy, index = publicIndex } = dependencies
+  const { sandbox, proxy, index = publicIndex } = dependencies
+  const store = createSourceStore({ directory: dependencies.directory })
   const building = new Map<string, Promise<PackageBuild>>()
   let version: Promise<string> | undefined
 

@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type ContractToolsHome, openContractTools } from '../../../../test/support/contract-tools.ts'
-import { pythonTool } from '../../../../test/support/published-tools.ts'
-import { openRealSandbox } from '../../../../test/support/real-sandbox.ts'
+import { type ContractToolsHome, openContractTools } from '../../../test/support/contract-tools.ts'
+import { pythonTool } from '../../../test/support/published-tools.ts'
+import { openRealSandbox } from '../../../test/support/real-sandbox.ts'
 import type { PackageIndex } from './python-packages.ts'
 
 const hasPip = spawnSync('/usr/bin/python3', ['-m', 'pip', '--version']).status === 0

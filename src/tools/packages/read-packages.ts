@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib'
 import { z } from 'zod'
-import { type Parsed, parseJson } from '../../../base/json.ts'
+import { type Parsed, parseJson } from '../../base/json.ts'
 
 const entrySchema = z.union([
   z.object({ path: z.string(), size: z.int().min(0), packed: z.int().min(0) }),
