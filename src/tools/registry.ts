@@ -1,16 +1,29 @@
 import type { Tool } from './tool.ts'
 
-export interface ToolRegistry {
+/** What the turns of one user look at. */
+export interface ToolView {
+  /** By name or alias. */
+  find(name: string): Tool | undefined
+  /** In order of name, so that the same set always makes the same request. What shelves hold is not in it. */
+  list(): readonly Tool[]
+}
+
+/** Tools that are too many to be listed, and each user's own: they are looked up by name, and searched for elsewhere. */
+export interface ToolShelf {
+  find(userId: string, name: string): Tool | undefined
+}
+
+export interface ToolRegistry extends ToolView {
+  /** With what the shelves hold for this user. */
+  viewOf(userId: string): ToolView
+  /** A name that is registered hides the same name on a shelf. */
+  addShelf(shelf: ToolShelf): void
   add(tool: Tool): void
   /**
    * Puts these tools in place of all that the source (`contract`, `mcp:calendar`) brought before, from the next look on.
    * A name or alias that another source has stays with it: such tools are left out, and their names returned.
    */
   replace(source: string, tools: readonly Tool[]): string[]
-  /** By name or alias. */
-  find(name: string): Tool | undefined
-  /** In order of name, so that the same set always makes the same request. */
-  list(): readonly Tool[]
   /** What is registered with the source it came from, in order of name, whether tools are switched on or not. */
   entries(): readonly RegisteredTool[]
 }
@@ -35,6 +48,7 @@ export function createToolRegistry(
   prepare: (tool: Tool) => Tool = (tool) => tool,
 ): ToolRegistry {
   const byName = new Map<string, RegisteredTool>()
+  const shelves: ToolShelf[] = []
   let sorted: readonly RegisteredTool[] | undefined
   let sortedTools: readonly Tool[] | undefined
 
@@ -43,6 +57,15 @@ export function createToolRegistry(
     for (const name of namesOf(tool)) byName.set(name, entry)
     sorted = undefined
     sortedTools = undefined
+  }
+
+  function findOnShelves(userId: string, name: string): Tool | undefined {
+    if (!isEnabled()) return undefined
+    for (const shelf of shelves) {
+      const tool = shelf.find(userId, name)
+      if (tool) return prepare(tool)
+    }
+    return undefined
   }
 
   const registry: ToolRegistry = {
@@ -62,6 +85,10 @@ export function createToolRegistry(
       }
       return leftOut
     },
+    viewOf(userId) {
+      return { find: (name) => registry.find(name) ?? findOnShelves(userId, name), list: registry.list }
+    },
+    addShelf: (shelf) => void shelves.push(shelf),
     find: (name) => (isEnabled() ? byName.get(name)?.tool : undefined),
     list() {
       if (!isEnabled()) return []

@@ -2,7 +2,8 @@ import { core } from './0001-core.ts'
 import { textSearch } from './0002-text-search.ts'
 import { memory } from './0003-memory.ts'
 import { tools } from './0004-tools.ts'
+import { capabilities } from './0005-capabilities.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released one never changes and never leaves the list. */
-export const allMigrations: readonly Migration[] = [core, textSearch, memory, tools]
+export const allMigrations: readonly Migration[] = [core, textSearch, memory, tools, capabilities]

@@ -174,6 +174,14 @@ describe('migrations', () => {
       tool_weights: true,
       trigger_runs: true,
       users: true,
+      build_events: true,
+      build_files: true,
+      build_questions: true,
+      builds: true,
+      capabilities: true,
+      capability_storage: true,
+      capability_vectors: true,
+      capability_versions: true,
       webhook_nonces: true,
     } satisfies Record<keyof Tables, true>
     const textTables = ['text_entries', 'text_index', 'text_scopes']

@@ -1,0 +1,15 @@
+import type { Capability } from '../capability.ts'
+
+export interface FoundCapability {
+  capability: Capability
+  /** 0 to 1, by words and meaning together. */
+  score: number
+  /** Of the meaning alone, 0 to 1; 0 where it could not be told. */
+  closeness: number
+}
+
+/** Capabilities by what they do, at any number of them: an index of words and of vectors, both in memory. */
+export interface CapabilitySearch {
+  /** Active ones, best first. By words alone where meaning cannot be told in time. */
+  search(query: { userId: string; text: string; limit: number; signal: AbortSignal }): Promise<FoundCapability[]>
+}
