@@ -5,7 +5,7 @@ import { isAutomated } from '../policy/own-words.ts'
 import type { ToolCallPart } from '../protocol/message.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
 import type { Writer } from '../storage/database.ts'
-import type { ToolRegistry } from '../tools/registry.ts'
+import type { ToolView } from '../tools/registry.ts'
 import type { Tool, ToolReach } from '../tools/tool.ts'
 import type { CallRecords, MadeCall } from './call-records.ts'
 import { noSuchTool } from './run-tool.ts'
@@ -20,6 +20,8 @@ interface CallsToBegin {
   /** What was in sight when the model made the calls. */
   seen: Seen
   calls: readonly ToolCallPart[]
+  /** Those that the session has. */
+  tools: ToolView
 }
 
 export interface BegunCalls {
@@ -35,19 +37,18 @@ export interface BegunCalls {
 export type BeginCalls = (writer: Writer, turn: CallsToBegin) => Promise<BegunCalls>
 
 export function createBeginCalls(dependencies: {
-  tools: ToolRegistry
   approvals: Approvals
   /** `policy.destinations` of the config. */
   destinations: () => readonly string[]
   records: CallRecords
 }): BeginCalls {
-  const { tools, approvals, destinations, records } = dependencies
+  const { approvals, destinations, records } = dependencies
 
   return async (writer, turn) => {
     const events: SessionEvent[] = []
     const begun: ToolCallPart[] = []
     for (const call of turn.calls) {
-      const tool = tools.find(call.name)
+      const tool = turn.tools.find(call.name)
       const event = tool ? await beginOrAsk(writer, turn, call, tool) : await missing(writer, turn, call)
       events.push(event)
       if (event.type === 'tool_started') begun.push(call)

@@ -35,7 +35,7 @@ export function createCallRecords(dependencies: {
     { call, ...made }: MadeCall,
     outcome: Pick<AuditedCall, 'outcome' | 'durationMs' | 'error' | 'driver' | 'budgetRemaining'>,
   ): Promise<void> {
-    const tool = tools.find(call.name)?.definition.name ?? call.name
+    const tool = tools.viewOf(made.userId).find(call.name)?.definition.name ?? call.name
     await audit.recordIn(writer, { ...made, ...outcome, tool, caller: 'turn', callId: call.id })
   }
 
@@ -44,7 +44,7 @@ export function createCallRecords(dependencies: {
       const outcome = outcomeOf(result)
       const error = result.isError ? result.text : null
       await recordIn(writer, made, { outcome, durationMs, error, ...result.ran })
-      const tool = tools.find(made.call.name)
+      const tool = tools.viewOf(made.userId).find(made.call.name)
       // A question is no outcome yet; core tools are not searched for.
       if (!tool || tool.core || result.question) return
       const { userId, userText } = made

@@ -1,7 +1,7 @@
 import { estimateTokens, tokenizerName } from '../base/tokens.ts'
 import type { SystemBlock } from '../models/model.ts'
 import type { Projection } from '../sessions/projection.ts'
-import type { ToolRegistry } from '../tools/registry.ts'
+import type { ToolView } from '../tools/registry.ts'
 import type { ContextReport } from './conversations.ts'
 import { offeredTools } from './offered-tools.ts'
 import { estimateEntry } from './request-size.ts'
@@ -10,7 +10,7 @@ import { estimateEntry } from './request-size.ts'
 export function reportContext(facts: {
   projection: Projection
   system: readonly SystemBlock[]
-  tools: ToolRegistry
+  tools: ToolView
   thresholdTokens: number
 }): ContextReport {
   const { projection, system, tools, thresholdTokens } = facts

@@ -13,14 +13,15 @@ import type { OpenSessions } from '../sessions/open-sessions.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session, SessionKey, Sessions } from '../sessions/sessions.ts'
-import type { ToolRegistry } from '../tools/registry.ts'
+import { isWorkChannel } from '../sessions/work-channels.ts'
 import type { AnswerApproval } from './answer-approval.ts'
 import type { Compaction } from './compaction.ts'
 import { reportContext } from './context-report.ts'
-import type { Conversations, InboundMessage, Receipt } from './conversations.ts'
+import type { Conversations, InboundMessage, Receipt, TurnEnd } from './conversations.ts'
 import { streamEvents } from './event-stream.ts'
 import type { Learning } from './learning.ts'
 import type { LiveResponses } from './live-responses.ts'
+import type { RoleOf } from './role.ts'
 import type { OnStep } from './step.ts'
 import { createTurnQueue, type JobResult, type TurnJob } from './turn-queue.ts'
 import { createTurnWaiters } from './turn-waiters.ts'
@@ -32,6 +33,8 @@ const maxContactLength = 200
 export interface ConversationSettings {
   debounceMs: number
   maxConcurrentTurns: number
+  /** Beside them: work in the background has places of its own. */
+  maxConcurrentWork: number
   maxMessageCharacters: number
   tierOf(source: string): string
 }
@@ -44,8 +47,8 @@ export function createConversations(dependencies: {
   turns: Turns
   compaction: Compaction
   ledger: Ledger
-  context: Context
-  tools: ToolRegistry
+  context: Pick<Context, 'requireTier'>
+  roleOf: RoleOf
   live: LiveResponses
   approvals: Approvals
   answerApproval: AnswerApproval
@@ -55,21 +58,22 @@ export function createConversations(dependencies: {
   settings: ConversationSettings
   /** Told of every turn and every session that has ended; both return at once. */
   learning?: Pick<Learning, 'afterTurn' | 'afterClose'>
+  /** Of every turn that this process ends. Returns at once. */
+  onTurnEnded?(session: Session, end: TurnEnd): void
   onStep: OnStep
 }): Conversations {
   const { log, openSessions, sessions, inbox, turns, compaction, ids, logger, settings, onStep } = dependencies
-  const running = new Map<string, { turnId: string; controller: AbortController }>()
+  const running = new Map<string, { turnId: string; controller: AbortController; isWork: boolean }>()
   /** Compactions and snapshots under way. */
   const tending = new Map<string, { controller: AbortController; done: Promise<unknown> }>()
   const waiters = createTurnWaiters({ log, inbox })
   let closing = false
 
-  const queue = createTurnQueue({
-    clock: dependencies.clock,
-    debounceMs: settings.debounceMs,
-    maxConcurrent: settings.maxConcurrentTurns,
-    run: runJob,
-  })
+  const { clock } = dependencies
+  const debounceMs = settings.debounceMs
+  const talk = createTurnQueue({ clock, debounceMs, maxConcurrent: settings.maxConcurrentTurns, run: runJob })
+  const work = createTurnQueue({ clock, debounceMs, maxConcurrent: settings.maxConcurrentWork, run: runJob })
+  const queueOf = (channel: string) => (isWorkChannel(channel) ? work : talk)
 
   async function runJob(sessionId: string, job: TurnJob): Promise<JobResult> {
     const session = job.kind === 'draft' ? job.session : await sessionOf(job.userId, sessionId)
@@ -77,18 +81,23 @@ export function createConversations(dependencies: {
     const turnId = job.kind === 'resume' ? job.turnId : ids.next()
     const controller = new AbortController()
     const run: TurnRun = { session, turnId, signal: controller.signal, suspended: () => closing }
-    running.set(sessionId, { turnId, controller })
+    running.set(sessionId, { turnId, controller, isWork: isWorkChannel(session.channel) })
     try {
       const ended = await perform(run, job)
-      if (ended) waiters.settle(ended.messageIds, ended.end)
+      if (ended) tellEnded(session, ended)
     } catch (cause) {
       running.delete(sessionId)
       return afterFailure(run, job, cause)
     }
     running.delete(sessionId)
-    if (!closing) dependencies.learning?.afterTurn(session)
+    if (!closing && dependencies.roleOf(session).remembers) dependencies.learning?.afterTurn(session)
     await afterTurn(session)
     return 'done'
+  }
+
+  function tellEnded(session: Session, { messageIds, end }: EndedTurn): void {
+    waiters.settle(messageIds, end)
+    dependencies.onTurnEnded?.(session, end)
   }
 
   async function sessionOf(userId: string, sessionId: string): Promise<Session | undefined> {
@@ -125,7 +134,7 @@ export function createConversations(dependencies: {
     if (!begun) return retry
     try {
       const ended = await turns.fail(run, 'Something went wrong inside Familiar; its log tells more. Please try again.')
-      if (ended) waiters.settle(ended.messageIds, ended.end)
+      if (ended) tellEnded(run.session, ended)
       return 'done'
     } catch (second) {
       logger.error('a failed turn could not be ended', { turn: run.turnId, error: describe(second) })
@@ -142,7 +151,7 @@ export function createConversations(dependencies: {
     if (!session) return undefined
     const draft = inbox.draft(session, payload)
     const written = Promise.withResolvers<void>()
-    if (!queue.runNow(session.id, { kind: 'draft', session, draft, written })) return undefined
+    if (!queueOf(key.channel).runNow(session.id, { kind: 'draft', session, draft, written })) return undefined
     waiters.expect(draft.id)
     try {
       await written.promise
@@ -162,7 +171,7 @@ export function createConversations(dependencies: {
   /** The message is committed: its turn comes. */
   function takeIn(message: InboxMessage): void {
     waiters.expect(message.id)
-    queue.add(message)
+    queueOf(message.source).add(message)
   }
 
   async function hasBegun(run: TurnRun): Promise<boolean> {
@@ -241,8 +250,9 @@ export function createConversations(dependencies: {
       await dependencies.ledger.closeInterrupted()
       const interrupted = await inbox.interruptedTurns()
       const queued = await inbox.queued()
-      for (const turn of interrupted) queue.addResume(turn)
-      for (const message of queued) queue.add(message)
+      for (const turn of interrupted) queueOf(turn.channel).addResume(turn)
+      // Of work the source is the channel: nobody else speaks there.
+      for (const message of queued) queueOf(message.source).add(message)
       return { resumedTurns: interrupted.length, queuedMessages: queued.length }
     },
     async submit(inbound) {
@@ -271,7 +281,7 @@ export function createConversations(dependencies: {
         const next = await sessions.archive(session)
         openSessions.forget(session.id)
         log.wake(session.id)
-        if (next) queue.move(session.id, next.id)
+        if (next) queueOf(session.channel).move(session.id, next.id)
         dependencies.learning?.afterClose(session)
       }
       return chosen
@@ -319,11 +329,12 @@ export function createConversations(dependencies: {
     async contextReport(userId, sessionId) {
       const session = await own(userId, sessionId)
       const tier = settings.tierOf(session.channel)
+      const role = dependencies.roleOf(session)
       const projection = await openSessions.projection(sessionId)
       return reportContext({
         projection,
-        system: dependencies.context.system(tier),
-        tools: dependencies.tools,
+        system: role.system(tier),
+        tools: role.tools,
         thresholdTokens: compaction.threshold(session.channel),
       })
     },
@@ -335,14 +346,17 @@ export function createConversations(dependencies: {
       if (message) takeIn(message)
       return approval
     },
-    load: (sessionId) => ({ ...queue.load(), waitingHere: sessionId === undefined ? 0 : queue.waitingIn(sessionId) }),
+    load: (sessionId) => ({ ...talk.load(), waitingHere: sessionId === undefined ? 0 : talk.waitingIn(sessionId) }),
     async close(graceMs) {
       closing = true
-      const cancel = dependencies.clock.after(graceMs, () => {
+      const cancel = clock.after(graceMs, () => {
         for (const { controller } of [...running.values(), ...tending.values()])
           controller.abort(new Error('Familiar is stopping'))
       })
-      await queue.drain()
+      for (const { controller, isWork } of running.values()) {
+        if (isWork) controller.abort(new Error('Familiar is stopping'))
+      }
+      await Promise.all([talk.drain(), work.drain()])
       cancel()
       waiters.close()
     },

@@ -1,6 +1,6 @@
 import type { TurnState } from '../sessions/turn-state.ts'
 
-export interface Limits {
+interface Limits {
   maxRounds: number
 }
 

@@ -1,12 +1,12 @@
 import { toStorableText, truncateText } from '../base/text.ts'
 import type { ToolCallPart } from '../protocol/message.ts'
-import type { ToolRegistry } from '../tools/registry.ts'
+import type { ToolView } from '../tools/registry.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
 
 const maxResultCharacters = 30_000
 
 /** Runs one call to its outcome. Whatever goes wrong is an error outcome for the model; only an abort throws. */
-export async function runTool(registry: ToolRegistry, call: ToolCallPart, context: ToolContext): Promise<ToolOutcome> {
+export async function runTool(registry: ToolView, call: ToolCallPart, context: ToolContext): Promise<ToolOutcome> {
   const tool = registry.find(call.name)
   if (!tool) return noSuchTool(call)
   const outcome = await Promise.race([attempt(tool, call, context), rejectOnAbort(context.signal)])
@@ -39,7 +39,7 @@ function failure(text: string): ToolOutcome {
 }
 
 /** Calls that may run side by side, in order; one that touches shared state stands alone. */
-export function nextBatch(registry: ToolRegistry, calls: readonly ToolCallPart[]): ToolCallPart[] {
+export function nextBatch(registry: ToolView, calls: readonly ToolCallPart[]): ToolCallPart[] {
   const isSerial = (call: ToolCallPart) => registry.find(call.name)?.serial === true
   const first = calls[0]
   if (!first) return []

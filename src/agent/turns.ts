@@ -5,11 +5,11 @@ import { estimateTokens } from '../base/tokens.ts'
 import type { Context, RecalledMemory } from '../context/context.ts'
 import type { Ledger, Reservation } from '../cost/ledger.ts'
 import { costNanousd } from '../cost/money.ts'
-import type { LanguageModel } from '../models/model.ts'
+import type { LanguageModel, ModelResponse } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
 import type { Monitor } from '../monitor/monitor.ts'
 import type { Approvals } from '../policy/approvals.ts'
-import type { AssistantPart, StopReason, ToolCallPart } from '../protocol/message.ts'
+import type { ToolCallPart } from '../protocol/message.ts'
 import type { Inbox, InboxMessage } from '../sessions/inbox.ts'
 import { outcomeUnknown, toMessages } from '../sessions/messages.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
@@ -19,16 +19,16 @@ import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { TurnState } from '../sessions/turn-state.ts'
 import type { Database, Writer } from '../storage/database.ts'
-import type { ToolRegistry } from '../tools/registry.ts'
 import type { ToolContext, ToolOutcome } from '../tools/tool.ts'
 import type { BeginCalls, BegunCalls } from './begin-calls.ts'
 import { type CallPlan, callModel, reserveCall } from './call-model.ts'
 import type { CallRecords, MadeCall } from './call-records.ts'
 import type { TurnEnd } from './conversations.ts'
 import { type LiveResponses, toolProgress } from './live-responses.ts'
-import { type Limits, nextStep, questionOf } from './next-step.ts'
+import { nextStep, questionOf } from './next-step.ts'
 import { offeredTools } from './offered-tools.ts'
 import { estimateRequestTokens } from './request-size.ts'
+import type { Role, RoleOf } from './role.ts'
 import { nextBatch, runTool } from './run-tool.ts'
 import { type Said, saidIn, userEntriesOf } from './said-in.ts'
 import { giveAnswers, readSpokenAnswers, tellAnswers } from './spoken-answers.ts'
@@ -45,8 +45,8 @@ export interface TurnsDependencies {
   ledger: Ledger
   monitor: Monitor
   models: Models
-  tools: ToolRegistry
-  context: Context
+  roleOf: RoleOf
+  context: Pick<Context, 'dynamic'>
   live: LiveResponses
   approvals: Approvals
   beginCalls: BeginCalls
@@ -57,7 +57,6 @@ export interface TurnsDependencies {
   ids: Ids
   random: () => number
   logger: Logger
-  limits: () => Limits
   onStep: OnStep
 }
 
@@ -97,7 +96,7 @@ export interface EndedTurn {
 }
 
 export function createTurns(dependencies: TurnsDependencies): Turns {
-  const { database, log, openSessions, inbox, ledger, monitor, tools, live, approvals, records, clock, ids, onStep } =
+  const { database, log, openSessions, inbox, ledger, monitor, roleOf, live, approvals, records, clock, ids, onStep } =
     dependencies
 
   async function record(run: TurnRun, events: SessionEvent[], also?: (writer: Writer) => Promise<void>): Promise<void> {
@@ -110,7 +109,10 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       const projection = await openSessions.projection(run.session.id)
       const { source, tier } = messages[0] ?? { source: '', tier: '' }
       const text = messages.map((message) => message.text).join('\n')
-      const recalled = await dependencies.recall({ userId: run.session.userId, sessionId: run.session.id, text })
+      const role = roleOf(run.session)
+      const { userId, id: sessionId } = run.session
+      const recalled = role.remembers ? await dependencies.recall({ userId, sessionId, text }) : []
+      const news = await role.news(run.session)
       const answers = await readSpokenAnswers(approvals, { session: run.session, messages, projection })
       const dynamic = dependencies.context.dynamic({
         now: clock.now(),
@@ -118,14 +120,14 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         text,
         recalled,
         pendingQuestion: projection.pendingQuestion,
-        told: tellAnswers(answers),
+        told: [...tellAnswers(answers), ...(news?.lines ?? [])],
       })
       // A question is told with its answer, even where the one before was the same.
       const isKnown = dynamic.text === projection.lastContext && !projection.pendingQuestion
       const context = isKnown ? '' : dynamic.text
-      const models = modelsFor(source, messages)
-      const tokens = requestTokens(projection, tier) + estimateTokens(text) + estimateTokens(context)
-      const plan = planCall(run, models, tokens)
+      const models = modelsFor(role, source, messages)
+      const tokens = requestTokens(role, projection, tier) + estimateTokens(text) + estimateTokens(context)
+      const plan = planCall(run, role, { models, inputTokens: tokens })
       const progress: Progress = { startedHere: new Set(), reservation: undefined }
       onStep('turn_starting')
       await record(
@@ -141,11 +143,12 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
             context,
             recalled: dynamic.included.map(({ id, text: remembered }) => ({ id, text: remembered })),
             ...(dynamic.included.some(({ label }) => label === 'untrusted') && { label: 'untrusted' as const }),
-            ...(dependencies.context.holdsPrivate(tier) && { isPrivate: true as const }),
+            ...(role.holdsPrivate(tier) && { isPrivate: true as const }),
           },
         ],
         async (writer) => {
           if (answers) await giveAnswers(writer, approvals, answers)
+          await news?.onTold(writer)
           if (draft) for (const message of messages) await inbox.admitRunning(writer, message, run.turnId)
           else await inbox.claim(writer, { messageIds: messages.map((message) => message.id), turnId: run.turnId })
           progress.reservation = await reserveCall(ledger, writer, plan)
@@ -180,19 +183,19 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   }
 
   function modelsFor(
+    { purpose }: Role,
     source: string,
     messages: readonly { media: { mediaType: string }[] }[],
   ): readonly LanguageModel[] {
-    const primary = dependencies.models.route('primary', source)
+    const primary = dependencies.models.route(purpose, source)
     const hasImage = messages.some((message) => message.media.some((media) => media.mediaType.startsWith('image/')))
     if (!hasImage || primary[0]?.info.supportsVision) return primary
     const vision = dependencies.models.route('vision', source)
     return vision[0]?.info.supportsVision ? vision : primary
   }
 
-  function requestTokens(projection: Projection, tier: string): number {
-    const system = dependencies.context.system(tier)
-    return estimateRequestTokens(projection, system, offeredTools(tools, projection.foundTools))
+  function requestTokens(role: Role, projection: Projection, tier: string): number {
+    return estimateRequestTokens(projection, role.system(tier), offeredTools(role.tools, projection.foundTools))
   }
 
   async function drive(run: TurnRun, progress: Progress): Promise<EndedTurn | undefined> {
@@ -206,7 +209,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
           continue
         }
         const unanswered = turn.calls.filter((call) => !projection.results[call.id])
-        const step = nextStep(turn, unanswered.length, dependencies.limits())
+        const step = nextStep(turn, unanswered.length, roleOf(run.session))
         if (step.do === 'end') {
           return await end(run, turn, { ...step, unanswered })
         }
@@ -232,10 +235,11 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     progress: Progress,
   ): Promise<EndedTurn | undefined> {
     const userEntries = userEntriesOf(projection, turn)
-    const system = dependencies.context.system(turn.tier)
-    const offered = offeredTools(tools, projection.foundTools)
+    const role = roleOf(run.session)
+    const system = role.system(turn.tier)
+    const offered = offeredTools(role.tools, projection.foundTools)
     const inputTokens = estimateRequestTokens(projection, system, offered)
-    const plan = planCall(run, modelsFor(turn.source, userEntries), inputTokens)
+    const plan = planCall(run, role, { models: modelsFor(role, turn.source, userEntries), inputTokens })
     const reservation = progress.reservation ?? (await database.write((writer) => reserveCall(ledger, writer, plan)))
     progress.reservation = undefined
     onStep('call_reserved')
@@ -288,8 +292,8 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     }
     // The first calls are written as begun together with the response that makes them: one commit, not two.
     const calls = parts.filter((part) => part.type === 'tool_call')
-    const batch = stopReason === 'end' || turn.stopRequested ? [] : nextBatch(tools, calls)
-    const ending = batch.length > 0 || turn.stopRequested ? undefined : endingOf(turn, stopReason, parts)
+    const batch = stopReason === 'end' || turn.stopRequested ? [] : nextBatch(role.tools, calls)
+    const ending = batch.length > 0 || turn.stopRequested ? undefined : endingOf(role, turn, { stopReason, parts })
     const ended = ending && turnEnded(turn, ending, projection.seen)
     const lastInputTokens = usage.inputTokens + usage.outputTokens
     await begin(run, projection, { turn, calls: batch, progress, lastInputTokens }, async (writer) => {
@@ -314,7 +318,16 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     const { turn, calls, progress, lastInputTokens } = what
     const { id: sessionId, userId } = run.session
     const { userText } = saidIn(projection, turn)
-    const asked = { userId, sessionId, turnId: turn.id, source: turn.source, userText, seen: projection.seen, calls }
+    const asked = {
+      userId,
+      sessionId,
+      turnId: turn.id,
+      source: turn.source,
+      userText,
+      seen: projection.seen,
+      calls,
+      tools: roleOf(run.session).tools,
+    }
     const target = { sessionId, turnId: turn.id, ...(lastInputTokens !== undefined && { lastInputTokens }) }
     let begun: BegunCalls = { events: [], begun: [] }
     const logged = await log.decide(target, async (writer) => {
@@ -328,9 +341,13 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   }
 
   /** How a response without calls ends its turn. */
-  function endingOf(turn: TurnState, stopReason: StopReason, parts: readonly AssistantPart[]): Ending {
+  function endingOf(
+    role: Role,
+    turn: TurnState,
+    { stopReason, parts }: Pick<ModelResponse, 'stopReason' | 'parts'>,
+  ): Ending {
     const after = { ...turn, rounds: turn.rounds + 1, calls: [], stopReason, text: textOf(parts) }
-    const step = nextStep(after, 0, dependencies.limits())
+    const step = nextStep(after, 0, role)
     return step.do === 'end' ? step : { outcome: 'completed', text: after.text }
   }
 
@@ -349,6 +366,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   ): Promise<void> {
     const { turn, unanswered, progress } = state
     const { startedHere } = progress
+    const { tools } = roleOf(run.session)
     const batch = nextBatch(tools, unanswered)
     const said = saidIn(projection, turn)
     const interrupted = batch.filter((call) => turn.started[call.id] === 'at-most-once' && !startedHere.has(call.id))
@@ -389,7 +407,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   }
 
   function runOne(run: TurnRun, call: ToolCallPart, known: Said & Pick<ToolContext, 'seen'>): Promise<ToolOutcome> {
-    return runTool(tools, call, {
+    return runTool(roleOf(run.session).tools, call, {
       userId: run.session.userId,
       sessionId: run.session.id,
       turnId: run.turnId,
@@ -405,8 +423,10 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   }
 
   function reserveNext(run: TurnRun, turn: TurnState, projection: Projection, result: string) {
-    const tokens = requestTokens(projection, turn.tier) + estimateTokens(result)
-    const plan = planCall(run, modelsFor(turn.source, userEntriesOf(projection, turn)), tokens)
+    const role = roleOf(run.session)
+    const inputTokens = requestTokens(role, projection, turn.tier) + estimateTokens(result)
+    const models = modelsFor(role, turn.source, userEntriesOf(projection, turn))
+    const plan = planCall(run, role, { models, inputTokens })
     return (writer: Writer) => reserveCall(ledger, writer, plan)
   }
 
@@ -437,9 +457,9 @@ function mustStop(run: TurnRun): boolean {
   return run.signal.aborted && !run.suspended()
 }
 
-function planCall(run: TurnRun, models: readonly LanguageModel[], inputTokens: number): CallPlan {
+function planCall(run: TurnRun, { purpose }: Role, call: Pick<CallPlan, 'models' | 'inputTokens'>): CallPlan {
   const { id: sessionId, userId } = run.session
-  return { models, inputTokens, userId, sessionId, turnId: run.turnId, purpose: 'primary' }
+  return { ...call, userId, sessionId, turnId: run.turnId, purpose }
 }
 
 /** `turn` has been followed to its end by now: it is the same object that the projection held. */

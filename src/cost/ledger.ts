@@ -8,6 +8,8 @@ import { dayOf, monthOf } from './periods.ts'
 
 export interface Caps {
   perMessageNanousd: number | null
+  /** Of the turn that builds a capability; as for a message where it is absent. */
+  perBuildNanousd?: number | null
   perDayNanousd: number | null
   perMonthNanousd: number | null
 }
@@ -201,6 +203,12 @@ const selectCallsOfTurn = reusableQuery((database, of: { turnId: string }) =>
     .where('turn_id', '=', of.turnId),
 )
 
+function capOfTurn({ purpose }: PlannedCall, { perMessageNanousd, perBuildNanousd }: Caps) {
+  return purpose === 'builder' && perBuildNanousd !== undefined
+    ? { limit: perBuildNanousd, name: 'this build', key: 'per_build_usd' }
+    : { limit: perMessageNanousd, name: 'this message', key: 'per_message_usd' }
+}
+
 async function firstCapPassed(
   writer: Writer,
   call: PlannedCall,
@@ -213,12 +221,7 @@ async function firstCapPassed(
   const { rows: totals } = await selectTotals(writer, { userId: call.userId, day, month })
   const usedIn = (period: string) => totals.find((row) => row.period === period) ?? nothingUsed
   const limits = [
-    {
-      limit: caps.perMessageNanousd,
-      used: await usedByTurn(writer, call),
-      name: 'this message',
-      key: 'per_message_usd',
-    },
+    { ...capOfTurn(call, caps), used: await usedByTurn(writer, call) },
     { limit: caps.perDayNanousd, used: usedIn(day), name: 'today', key: 'per_day_usd' },
     { limit: caps.perMonthNanousd, used: usedIn(month), name: 'this month', key: 'per_month_usd' },
   ]

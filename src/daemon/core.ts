@@ -52,12 +52,15 @@ import { describeStatus } from './describe-status.ts'
 import { starterFiles } from './home.ts'
 import { openMemory } from './memory.ts'
 import { openHistory } from './open-history.ts'
+import { createRoles, type Roles } from './roles.ts'
 
 export interface Core {
   conversations: Conversations
   monitor: Monitor
   media: MediaStore
   tools: ToolRegistry
+  /** Who else works in sessions, and what it tells the one that speaks. Before anything is recovered. */
+  useRoles: Roles['use']
   memory: FamiliarMemory
   learning: Learning
   /** Watches the folders that the user has indexed. Returns at once. */
@@ -175,7 +178,9 @@ export function createCore(dependencies: {
     minutes: () => config().policy.approvalMinutes,
   })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
-  const beginCalls = createBeginCalls({ tools, approvals, destinations: () => declaredDestinations(config()), records })
+  const beginCalls = createBeginCalls({ approvals, destinations: () => declaredDestinations(config()), records })
+  const roles = createRoles({ tools, context, maxRounds: () => config().agent.maxRounds })
+  const { roleOf } = roles
   const turns = createTurns({
     database,
     log,
@@ -184,7 +189,7 @@ export function createCore(dependencies: {
     ledger,
     monitor,
     models,
-    tools,
+    roleOf,
     context,
     live,
     approvals,
@@ -201,7 +206,6 @@ export function createCore(dependencies: {
     ids,
     random,
     logger,
-    limits: () => ({ maxRounds: config().agent.maxRounds }),
     onStep,
   })
   const compaction = createCompaction({
@@ -226,7 +230,7 @@ export function createCore(dependencies: {
     compaction,
     ledger,
     context,
-    tools,
+    roleOf,
     live,
     approvals,
     answerApproval: createAnswerApproval({ database, approvals, sessions, inbox, tierOf }),
@@ -236,14 +240,17 @@ export function createCore(dependencies: {
     settings: {
       debounceMs: config().sessions.debounceMs,
       maxConcurrentTurns: config().sessions.maxConcurrentTurns,
+      maxConcurrentWork: config().capabilities.maxConcurrentBuilds,
       maxMessageCharacters: 200_000,
       tierOf,
     },
     learning,
+    onTurnEnded: (session, end) => roles.onTurnEnded(session, end),
     onStep,
   })
   return {
     conversations,
+    useRoles: roles.use,
     monitor,
     media,
     tools,
@@ -272,6 +279,7 @@ function refuseOverload({ sessions }: Config, conversations: Conversations, sess
 function capsOf({ budget }: Config) {
   return {
     perMessageNanousd: toNanousd(budget.perMessageUsd),
+    perBuildNanousd: toNanousd(budget.perBuildUsd),
     perDayNanousd: toNanousd(budget.perDayUsd),
     perMonthNanousd: budget.perMonthUsd === null ? null : toNanousd(budget.perMonthUsd),
   }

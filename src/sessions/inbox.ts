@@ -55,7 +55,7 @@ export interface Inbox {
   finish(writer: Writer, turnId: string): Promise<void>
   find(messageId: string): Promise<{ sessionId: string; turnId: string | null; done: boolean } | undefined>
   /** Turns that had begun when the daemon stopped. */
-  interruptedTurns(): Promise<{ turnId: string; sessionId: string; userId: string }[]>
+  interruptedTurns(): Promise<{ turnId: string; sessionId: string; userId: string; channel: string }[]>
 }
 
 export function createInbox(dependencies: {
@@ -141,11 +141,23 @@ export function createInbox(dependencies: {
       const rows = await database.read
         .selectFrom('inbox')
         .select(['turn_id', 'session_id', 'user_id'])
+        .select((select) =>
+          select
+            .selectFrom('sessions')
+            .select('channel')
+            .whereRef('sessions.id', '=', 'inbox.session_id')
+            .as('channel'),
+        )
         .distinct()
         .where(isOpen)
         .where('state', '=', 'running')
         .execute()
-      return rows.map((row) => ({ turnId: row.turn_id ?? '', sessionId: row.session_id, userId: row.user_id }))
+      return rows.map((row) => ({
+        turnId: row.turn_id ?? '',
+        sessionId: row.session_id,
+        userId: row.user_id,
+        channel: row.channel ?? '',
+      }))
     },
   }
   return inbox

@@ -5,6 +5,7 @@ import type { Database, Reader, Writer } from '../storage/database.ts'
 import { reusableQuery } from '../storage/reusable-query.ts'
 import type { SessionRow } from '../storage/tables.ts'
 import { appendEvents } from './session-log.ts'
+import { workChannels } from './work-channels.ts'
 
 export interface Session {
   id: string
@@ -33,6 +34,7 @@ export interface Sessions {
   find(key: SessionKey): Promise<Session | undefined>
   get(userId: string, sessionId: string): Promise<Session | undefined>
   getIn(writer: Writer, userId: string, sessionId: string): Promise<Session | undefined>
+  /** The conversations: work in the background is not among them. */
   list(userId: string, options?: { includeArchived?: boolean; limit?: number }): Promise<Session[]>
   /**
    * Ends the session for good and keeps all of it; the next message of the same key begins a new one. Messages that
@@ -71,7 +73,11 @@ export function createSessions(dependencies: { database: Database; clock: Clock;
     get: (userId, sessionId) => findById(database.read, userId, sessionId),
     getIn: findById,
     async list(userId, options = {}) {
-      let query = database.read.selectFrom('sessions').selectAll().where('user_id', '=', userId)
+      let query = database.read
+        .selectFrom('sessions')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .where('channel', 'not in', workChannels)
       if (!options.includeArchived) query = query.where('state', '=', 'active')
       const rows = await query
         .orderBy('updated_at', 'desc')

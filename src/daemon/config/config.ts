@@ -54,6 +54,7 @@ export interface Config {
   egress: { allowedHosts: AllowedHost[] }
   log: Settings['log']
   tools: ToolSettings
+  capabilities: CamelKeys<Settings['capabilities']>
   sandbox: { driver: Settings['sandbox']['driver']; containerSocket: string | null }
   policy: { destinations: string[]; approvalMinutes: number }
   /** The values of headers are resolved. */

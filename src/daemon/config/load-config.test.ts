@@ -68,9 +68,16 @@ describe('sources and their order', () => {
           "name": "Familiar",
         },
         "budget": {
+          "perBuildUsd": 2,
           "perDayUsd": 20,
           "perMessageUsd": 5,
           "perMonthUsd": null,
+        },
+        "capabilities": {
+          "buildMinutes": 10,
+          "maxConcurrentBuilds": 3,
+          "maxRounds": 25,
+          "repair": "ask",
         },
         "compaction": {
           "keepRatio": 0.3333333333333333,
@@ -153,7 +160,7 @@ describe('sources and their order', () => {
     const { config, warnings } = load({ LOCAL_KEY: 'from-environment' })
     expect(warnings).toEqual([])
     expect(config.routes).toEqual({ primary: ['local/main'], sources: {} })
-    expect(config.budget).toEqual({ perMessageUsd: 5, perDayUsd: 2.5, perMonthUsd: null })
+    expect(config.budget).toEqual({ perMessageUsd: 5, perBuildUsd: 2, perDayUsd: 2.5, perMonthUsd: null })
     expect(config.providers).toEqual([
       {
         name: 'local',

@@ -88,6 +88,7 @@ function toConfig(
     http: camelKeys(settings.http),
     egress: { allowedHosts: settings.egress.allowed_hosts.map(toAllowedHost) },
     log: settings.log,
+    capabilities: camelKeys(settings.capabilities),
     memory: { ...settings.memory, embedding },
     token: null,
   }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { logLevels } from '../../base/logger.ts'
 import { purposes } from '../../models/models.ts'
 import { memorySchema } from './memory-schema.ts'
-import { mcpSchema, policySchema, sandboxSchema, toolsSchema } from './tools-schema.ts'
+import { capabilitiesSchema, mcpSchema, policySchema, sandboxSchema, toolsSchema } from './tools-schema.ts'
 
 /** What `familiar.toml` may hold, as it is written there. Strict throughout: a key that does nothing is a mistake. */
 
@@ -49,6 +49,7 @@ export const settingsSchema = z.strictObject({
   budget: z
     .strictObject({
       per_message_usd: usd.default(5),
+      per_build_usd: usd.default(2),
       per_day_usd: usd.default(20),
       per_month_usd: usd.nullable().default(null),
     })
@@ -107,6 +108,7 @@ export const settingsSchema = z.strictObject({
   log: z.strictObject({ level: z.enum(logLevels).default('info') }).prefault({}),
   tools: toolsSchema,
   sandbox: sandboxSchema,
+  capabilities: capabilitiesSchema,
   policy: policySchema,
   mcp: mcpSchema,
   memory: memorySchema,

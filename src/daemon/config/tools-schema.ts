@@ -65,6 +65,17 @@ const destination = z
     'must be an origin such as "https://example.org", or "mcp:NAME" or "tool:NAME"',
   )
 
+/** `[capabilities]` of `familiar.toml`. */
+export const capabilitiesSchema = z
+  .strictObject({
+    /** What becomes of one that fails in use: a repair is offered, begun by itself, or neither. */
+    repair: z.enum(['ask', 'auto', 'off']).default('ask'),
+    max_rounds: z.int().min(1).max(1000).default(25),
+    build_minutes: z.int().min(1).max(120).default(10),
+    max_concurrent_builds: z.int().min(1).max(100).default(3),
+  })
+  .prefault({})
+
 /** `[policy]` of `familiar.toml`. */
 export const policySchema = z
   .strictObject({

@@ -1,6 +1,7 @@
 import type { Seen } from '../../../policy/gate.ts'
 import type { BuildEvent } from '../../../protocol/build-api.ts'
 import type { Json } from '../../../protocol/json.ts'
+import type { Writer } from '../../../storage/database.ts'
 import type { BuildRow } from '../../../storage/tables.ts'
 
 export interface Build {
@@ -76,10 +77,12 @@ export interface Builds {
   answer(userId: string, questionId: string, answer: string): Promise<void>
   /** The value goes into the vault and nowhere else. */
   giveSecret(userId: string, questionId: string, value: string): Promise<void>
+  /** The events after the cursor that are there already, in order: for a reader that does not wait. */
+  eventsSoFar(build: { userId: string; buildId: string; after: number }): Promise<BuildEvent[]>
   /** Every event after the cursor, once each and in order; then what comes, until the build has ended or the signal aborts. */
   events(build: { userId: string; buildId: string; after: number; signal: AbortSignal }): AsyncGenerator<BuildEvent>
   /** What a conversation has not heard yet: ends of the builds that it asked for, and questions that wait. */
   news(session: { userId: string; sessionId: string }): Promise<{ lines: string[]; builds: string[] }>
   /** In the unit that writes that it was told. */
-  markTold(builds: readonly string[]): Promise<void>
+  markToldIn(writer: Writer, builds: readonly string[]): Promise<void>
 }
