@@ -4,6 +4,7 @@ import type { Label } from '../protocol/label.ts'
 const automated: Readonly<Record<string, Label>> = {
   system: 'internal',
   approval: 'internal',
+  builder: 'internal',
   cron: 'untrusted',
   webhook: 'untrusted',
 }
