@@ -17,7 +17,7 @@ import { setImmediate as nextRound } from 'node:timers/promises'
 const bytesAtOnce = 4 * 1024 * 1024
 const bytesOfAnEntry = 32 * 1024
 /** From here on a file is linked instead of copied where that is possible. */
-const largeBytes = 1024 * 1024
+export const largeBytes = 1024 * 1024
 
 /** Whom the copy is for, beside this user: one group, or everybody. */
 interface Readers {

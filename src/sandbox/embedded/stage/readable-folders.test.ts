@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { commandOf, textOf } from '../../../../test/contract/sandbox-support.ts'
 import { embeddedDrivers, hasBubblewrap, isRoot } from '../../../../test/support/embedded-sandbox.ts'
 import { SandboxUnavailable } from '../../sandbox.ts'
+import { largeBytes } from './copy-tree.ts'
 import { createReadableFolders } from './readable-folders.ts'
 
 const { open, closeAll } = embeddedDrivers()
@@ -93,6 +94,14 @@ describe.skipIf(!isRoot)('copies for the account of root’s sandbox', () => {
     expect(readFileSync(join(second.path, 'deep/data'), 'utf8')).toBe('second\n')
     second.release()
     expect((await copies.hold(source)).path).toBe(second.path)
+  })
+
+  it('SEC-12 are made once of a large file, too, which is linked', async () => {
+    const source = privateFolder()
+    writeFileSync(join(source, 'large'), Buffer.alloc(largeBytes), { mode: 0o644 })
+    const copies = stage()
+    const first = await copies.hold(source)
+    expect((await copies.hold(source)).path).toBe(first.path)
   })
 
   it('SEC-12 are made once by many who want them at the same time', async () => {

@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { sha256 } from '../../../base/hash.ts'
+import { largeBytes } from './copy-tree.ts'
 
 export interface TreeStamp {
   /** Another one when anything in the folder was changed, added, removed or renamed. */
@@ -23,7 +24,9 @@ export async function stampTree(source: string): Promise<TreeStamp> {
   const waiting = [source]
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const found = lstatSync(path)
-    lines.push(`${path}\0${found.ino}:${found.size}:${found.mtimeMs}:${found.ctimeMs}:${found.mode}`)
+    // A large file gets another ctime when it is linked, and what is linked shows every change anyway.
+    const changedAt = found.isFile() && found.size >= largeBytes ? 0 : found.ctimeMs
+    lines.push(`${path}\0${found.ino}:${found.size}:${found.mtimeMs}:${changedAt}:${found.mode}`)
     isOpen &&= isOpenTo(found)
     const isFinished = path === source && (found.mode & 0o222) === 0
     // Whether everything in it is readable was not looked at.
