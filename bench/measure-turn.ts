@@ -45,7 +45,7 @@ export async function measureTurn(options: {
 }): Promise<TurnReport> {
   const { turns, sessions, say } = options
   const model = await startProcess({
-    args: [join(root, 'test/support/fake-model/main.ts'), '--default', 'echo'],
+    args: [join(root, 'test/support/fake-model/main.ts'), '--default', join(import.meta.dirname, 'echo-message.ts')],
     healthPath: '/v1/models',
   })
   const home = mkdtempSync(join(tmpdir(), 'familiar-bench-'))
@@ -122,6 +122,7 @@ export async function measureTurn(options: {
   } finally {
     await model.stop()
     await rm(home, { recursive: true, force: true })
+    await rm(homeOfTurns, { recursive: true, force: true })
   }
 }
 

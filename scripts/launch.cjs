@@ -76,9 +76,9 @@ function runHere(file, args) {
 
 // Measured on an idle daemon and after 500 turns: 135 → 105 MB and 340 → 180 MB. The heap itself is about 35 MB in all
 // cases; the rest is what Node and the C library would keep for later. One helper thread instead of four: on two cores
-// the others only got in the way, and a turn took a quarter longer. Without its start-up snapshot Node starts some 50 ms
-// later and holds 5 MB less.
-const smallNode = ['--max-semi-space-size=8', '--v8-pool-size=1', '--no-node-snapshot']
+// the others only got in the way, and a turn took a quarter longer. `--expose-gc` lets the daemon give back what its
+// start has used (src/cli/settle-memory.ts).
+const smallNode = ['--min-semi-space-size=8', '--max-semi-space-size=8', '--v8-pool-size=1', '--expose-gc']
 
 function programEnv() {
   return Object.assign({ NODE_COMPILE_CACHE: places.compileCache, MALLOC_ARENA_MAX: '1' }, process.env)

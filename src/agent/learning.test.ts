@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type LearningMemory, openLearningMemory } from '../../test/support/learning-memory.ts'
 import { createWakeups } from '../base/wakeups.ts'
 import { createLedger } from '../cost/ledger.ts'
@@ -199,12 +199,51 @@ describe('createLearning', () => {
 
   it('MEM-8 keeps no line of talk where the user does not want it, and does not catch up on it later', async () => {
     const scene = await openScene({ script: [], isIndexing: false, isExtracting: false })
-    await scene.tell('Last spring I visited Oslo')
-    await scene.tell('In autumn I visited Rome')
+    await scene.say('Last spring I visited Oslo')
+    scene.afterTurn(scene.session)
     expect(await scene.recover()).toBe(1)
-    await scene.idle()
+    await scene.tell('In autumn I visited Rome')
     expect(await scene.recover()).toBe(0)
     expect(await scene.contents('chunk')).toEqual([])
+  })
+
+  it('MEM-1 takes turns that follow each other quickly together, and has all of them after a pause', async () => {
+    const scene = await openScene({ script: [], isExtracting: false })
+    const { clock } = scene.memory
+    const settled = () => vi.waitFor(async () => expect((await scene.status('max')).waiting).toBe(0))
+    for (const place of ['Oslo', 'Rome']) {
+      await scene.say(`I visited ${place}`)
+      scene.afterTurn(scene.session)
+      await clock.advance(400)
+    }
+    expect(await scene.contents('chunk')).toEqual([])
+    await clock.advance(100)
+    await settled()
+    await vi.waitFor(async () =>
+      expect(await scene.contents('chunk')).toEqual(['I visited Oslo', reply, 'I visited Rome', reply]),
+    )
+    for (let turn = 1; turn <= 13; turn += 1) {
+      await scene.say(`Day number ${turn} of the trip`)
+      scene.afterTurn(scene.session)
+      await clock.advance(400)
+    }
+    // No pause in five seconds: what was said by then is there all the same.
+    await vi.waitFor(async () => expect(await scene.contents('chunk')).toHaveLength(4 + 2 * 13))
+  })
+
+  it('MEM-1 loses nothing where Familiar stops before the pause', async () => {
+    const first = await openScene({ script: [], isExtracting: false })
+    await first.say('Last spring I visited Oslo')
+    first.afterTurn(first.session)
+    expect((await first.status('max')).waiting).toBe(1)
+    for (const { close } of opened.splice(0)) await close(true)
+    expect(first.memory.clock.timers()).toBe(0)
+    const scene = await openScene({ script: [], isExtracting: false, home: first.memory.home })
+    expect(await scene.contents('chunk')).toEqual([])
+    expect(await scene.recover()).toBe(1)
+    await scene.idle()
+    expect(await scene.contents('chunk')).toEqual(['Last spring I visited Oslo', reply])
+    expect(await scene.recover()).toBe(0)
   })
 
   it('MEM-8 reads by form with the offline model, whose replies are not kept', async () => {

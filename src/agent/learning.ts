@@ -11,6 +11,7 @@ import type { Models } from '../models/models.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Database, Writer } from '../storage/database.ts'
+import { createLearningPauses } from './learning-pauses.ts'
 import { createExchangeReader } from './read-exchanges.ts'
 
 type SessionId = Pick<Session, 'id' | 'userId'>
@@ -27,7 +28,10 @@ interface LearningStatus {
  * where it stopped. It never delays a turn, and does nothing while nothing is said.
  */
 export interface Learning {
-  /** Returns at once. What was said becomes findable, and what is worth keeping of it is kept. */
+  /**
+   * Returns at once. What was said becomes findable a moment later, several turns together where they follow each other
+   * quickly; what is worth keeping of it is kept.
+   */
   afterTurn(session: SessionId): void
   /** The session was archived: what it was about is consolidated. Returns at once. */
   afterClose(session: SessionId): void
@@ -47,13 +51,14 @@ export interface Learning {
     signal: AbortSignal,
   ): Promise<((writer: Writer) => Promise<void>) | undefined>
   status(userId: string): Promise<LearningStatus>
-  /** Resolves when nothing is under way or waits. */
+  /** Does at once whatever waits. Resolves when nothing is under way. */
   idle(): Promise<void>
   /** Stops what is under way; it goes on at the next start. */
   close(): Promise<void>
 }
 
-const passOverMs = 5_000
+/** One unit of writing holds up all others: this many exchanges take some ten milliseconds. */
+const indexedAtOnce = 16
 /** Past this, extraction leaves an exchange to consolidation: nobody expects a bill for old conversations at a start. */
 const oldestExtracted = 2 * 24 * 60 * 60_000
 
@@ -80,8 +85,8 @@ export function createLearning(dependencies: {
   /** The last thing of each user's line. */
   const lines = new Map<string, Promise<unknown>>()
   const waiting = new Map<string, string>()
-  /** Sessions of which nothing is kept, with the way to cancel their timer. What is cancelled is done at the next start. */
-  const passingOver = new Map<string, () => void>()
+  /** What still waits at a stop is done at the next start: the marks tell that it is not. */
+  const pauses = createLearningPauses({ clock, onPause: (session) => later(session, 'learn', () => learn(session)) })
 
   /** Behind whatever is under way for that user. */
   function inLine<T>(userId: string, task: () => Promise<T>): Promise<T> {
@@ -118,9 +123,9 @@ export function createLearning(dependencies: {
 
   async function indexConversation({ id, userId }: SessionId): Promise<void> {
     for await (const { exchanges, throughSeq } of readExchanges(id, await index.through(userId, id))) {
-      for (const exchange of exchanges) {
+      for (let first = 0; first < exchanges.length && isIndexing(); first += indexedAtOnce) {
         if (stop.signal.aborted) return
-        if (isIndexing()) await index.index(userId, exchange)
+        await index.index(userId, exchanges.slice(first, first + indexedAtOnce))
       }
       if (!isIndexing() || exchanges.at(-1)?.throughSeq !== throughSeq) await index.passOver(userId, id, throughSeq)
     }
@@ -156,26 +161,11 @@ export function createLearning(dependencies: {
     return found
   }
 
+  /** Extraction follows each turn, and reads what was said before it. Everything else has time until a pause. */
   function afterTurn(session: SessionId): void {
-    if (isIndexing() || isExtracting()) later(session, 'learn', () => learn(session))
-    else passOverSoon(session)
-  }
-
-  /** Nothing is kept, and nothing of it is to be kept later: that needs a mark, but not one after every turn. */
-  function passOverSoon(session: SessionId): void {
-    if (passingOver.has(session.id) || stop.signal.aborted) return
-    const cancel = clock.after(passOverMs, () => {
-      passingOver.delete(session.id)
-      later(session, 'pass over', () => passOver(session))
-    })
-    passingOver.set(session.id, cancel)
-  }
-
-  async function passOver({ id, userId }: SessionId): Promise<void> {
-    for await (const { throughSeq } of readExchanges(id, await index.through(userId, id))) {
-      await index.passOver(userId, id, throughSeq)
-      await extraction.passOver(userId, id, throughSeq)
-    }
+    if (stop.signal.aborted) return
+    if (isExtracting()) later(session, 'learn', () => learn(session))
+    else pauses.wait(session)
   }
 
   return {
@@ -194,8 +184,10 @@ export function createLearning(dependencies: {
       for (const session of behind) later(session, 'learn', () => learn(session))
       return behind.length
     },
-    consolidate: (session, signal) =>
-      inLine(session.userId, () => consolidateNow(session, AbortSignal.any([signal, stop.signal]))),
+    consolidate(session, signal) {
+      pauses.end(session.userId)
+      return inLine(session.userId, () => consolidateNow(session, AbortSignal.any([signal, stop.signal])))
+    },
     consolidateFiles: (userId, signal) =>
       inLine(userId, async () => {
         const outcomes: ConsolidationOutcome[] = []
@@ -224,17 +216,20 @@ export function createLearning(dependencies: {
     },
     async status(userId) {
       return {
-        waiting: [...waiting.values()].filter((owner) => owner === userId).length,
+        waiting: [...waiting.values(), ...pauses.waiting().map((session) => session.userId)].filter(
+          (owner) => owner === userId,
+        ).length,
         extraction: await extraction.trouble(userId),
         consolidation: await consolidation.trouble(userId),
       }
     },
     async idle() {
+      pauses.end()
       while (lines.size > 0) await Promise.all(lines.values())
     },
     async close() {
       stop.abort(new Error('Familiar is stopping'))
-      for (const cancel of passingOver.values()) cancel()
+      pauses.cancel()
       await Promise.all(lines.values())
     },
   }

@@ -1,10 +1,12 @@
 import { createServer } from 'node:net'
+import { systemClock } from '../base/clock.ts'
 import { formatProblems } from '../daemon/config/config-problem.ts'
 import { type Daemon, type StartResult, startDaemon, version } from '../daemon/daemon.ts'
 import type { CommandContext } from './command.ts'
 import { CommandError } from './command-error.ts'
 import { confirm } from './confirm.ts'
 import { startFailure } from './connect.ts'
+import { settleMemory } from './settle-memory.ts'
 
 export interface ListenInput {
   port?: number
@@ -20,7 +22,10 @@ export async function serveDaemon(
   const { homePath: home, env, output } = context
   const options = { home, env, ...(input.host !== undefined && { host: input.host }), ...(writeLine && { writeLine }) }
   const started = await startDaemon({ ...options, ...(input.port !== undefined && { port: input.port }) })
-  if (started.ok) return started.daemon
+  if (started.ok) {
+    settleMemory(systemClock())
+    return started.daemon
+  }
   if (started.reason !== 'port') throw cannotServe(started, home)
   const port = await nextFreePort(started.message, input.host ?? '127.0.0.1')
   if (port === undefined || !context.stdin.isTTY || !context.stderr.isTTY) throw portTaken(started.message, port)

@@ -28,10 +28,10 @@ export function recalledLines(
   const room = { left: budgetTokens - restTokens }
   const take = (memories: readonly RecalledMemory[]) =>
     memories.flatMap((memory) => {
-      const line = fitLine(memory, { about, timeZone, tokens: room.left })
-      if (line === undefined) return []
-      room.left -= estimateTokens(line)
-      return [{ memory, line }]
+      const fitting = fitLine(memory, { about, timeZone, tokens: room.left })
+      if (!fitting) return []
+      room.left -= fitting.tokens
+      return [{ memory, line: fitting.line }]
     })
   const due = take(recalled.filter((memory) => memory.isDue))
   const others = take(recalled.filter((memory) => !memory.isDue))
@@ -52,12 +52,13 @@ export function recalledLines(
 /** Whole, else its best passage, else a shorter one; undefined where there is no room for any. */
 function fitLine(
   memory: RecalledMemory,
-  { about, timeZone, tokens }: { about: string; timeZone: string; tokens: number },
-): string | undefined {
+  { about, timeZone, tokens: room }: { about: string; timeZone: string; tokens: number },
+): { line: string; tokens: number } | undefined {
   for (let longest = longestMemory; longest >= shortestPiece; longest = Math.floor(longest / 2)) {
     const text = bestPassage(memory.text, about, longest)
     const line = `- ${withoutContextTags(renderMemory({ ...memory, text }, timeZone))}`
-    if (estimateTokens(line) <= tokens) return line
+    const tokens = estimateTokens(line)
+    if (tokens <= room) return { line, tokens }
   }
   return undefined
 }

@@ -4,8 +4,6 @@ import type { Clock } from '../base/clock.ts'
 import type { HttpMemory } from '../channels/http/http-dependencies.ts'
 import { countMemories } from '../memory/count-memories.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
-import { exportMemories } from '../memory/transfer/export-memories.ts'
-import { importMemories } from '../memory/transfer/import-memories.ts'
 import type { Database } from '../storage/database.ts'
 
 /** Memory as the HTTP API asks for it. */
@@ -29,8 +27,15 @@ export function httpMemory(options: {
     timeZone,
     countMemories: (userId) => countMemories({ database, clock }, userId),
     databaseBytes: async () => (await bytesOf(databasePath)) + (await bytesOf(`${databasePath}-wal`)),
-    exportMemories: (request) => exportMemories({ database, memories, folders }, request),
-    importMemories: (request) => importMemories({ database, memories, clock, addFolder: files.addRoot }, request),
+    // Both are loaded when somebody asks for them, which is seldom.
+    async *exportMemories(request) {
+      const { exportMemories } = await import('../memory/transfer/export-memories.ts')
+      yield* exportMemories({ database, memories, folders }, request)
+    },
+    async importMemories(request) {
+      const { importMemories } = await import('../memory/transfer/import-memories.ts')
+      return importMemories({ database, memories, clock, addFolder: files.addRoot }, request)
+    },
   }
 
   /** The workspace's own are everywhere: only what the user added is worth telling. */

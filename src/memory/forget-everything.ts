@@ -34,10 +34,11 @@ export async function forgetEverything(options: {
   const phrases = [about, ...names.values()]
   const words = new Set(phrases.flatMap(foldedWords))
   const forgetting: Forgetting = { database, userId, mentions: mentionsAny(phrases), words, signal }
-  const memories = await forgetMemories(forgetting, options.memories)
-  await forgetNames(forgetting)
+  // The conversations first: what was said a moment ago is yet to become a memory, and is read from there.
   const { events, sessionIds } = await forgetInConversations(forgetting)
   options.onSessionsChanged(sessionIds)
+  const memories = await forgetMemories(forgetting, options.memories)
+  await forgetNames(forgetting)
   await database.scrub(signal)
   return { memories, events }
 }

@@ -5,16 +5,22 @@ import { type Memories, memoryCollection } from './memories.ts'
 import type { Memory } from './memory.ts'
 
 const mostCandidates = 50
+const mostWords = 64
 const sharedWords = 0.8
+
+/** Whether a text merely repeats a memory: it holds nearly all of its words. One word alone says too little for that. */
+export function repetitionOf(content: string): (text: string) => boolean {
+  const wanted = new Set(contentWords(content, mostWords).flatMap(foldedWords))
+  return (text) => wanted.size >= 2 && shareOf(wanted, text) >= sharedWords
+}
 
 /**
  * What merely repeats a memory: the passages of conversations that it was told in, and what was extracted from them that
- * says the same. They hold nearly all of its words. One word alone says too little for that.
+ * says the same.
  */
 export async function findRepetitions(database: Database, memories: Memories, memory: Memory): Promise<Memory[]> {
-  const words = contentWords(memory.content, 64)
-  const wanted = new Set(words.flatMap(foldedWords))
-  if (wanted.size < 2) return []
+  const words = contentWords(memory.content, mostWords)
+  const repeats = repetitionOf(memory.content)
   const { userId } = memory
   const matches = await database.textSearch.search({
     collection: memoryCollection,
@@ -29,7 +35,7 @@ export async function findRepetitions(database: Database, memories: Memories, me
   const ofFiles = await idsOfFiles(database, candidates)
   return candidates.filter((candidate) => {
     const isRepeated = candidate.kind === 'chunk' ? !ofFiles.has(candidate.id) : candidate.source === 'extracted'
-    return isRepeated && shareOf(wanted, candidate.content) >= sharedWords
+    return isRepeated && repeats(candidate.content)
   })
 }
 

@@ -1,10 +1,37 @@
 import { z } from 'zod'
 import { parseJson } from '../../base/json.ts'
-import type { Database } from '../../storage/database.ts'
+import type { Database, Reader, Writer } from '../../storage/database.ts'
+import type { MemoryLabel } from '../memory.ts'
+import { repetitionOf } from '../repetitions.ts'
 import { evidenceOf, isGrounded } from './grounding.ts'
 import type { Learned } from './learned.ts'
 
 const changeSchema = z.object({ memories: z.array(z.object({ memory: z.object({ content: z.string() }) })) })
+
+/** What a user has had forgotten since a time. */
+interface Forgotten {
+  /**
+   * Whether a text that was said before that merely repeats it: had it been a memory by then, it would have gone too.
+   * What the user said themself goes on their own word only.
+   */
+  isRepeated(said: { text: string; label: MemoryLabel; at: number }): boolean
+}
+
+export async function readForgotten(
+  reader: Reader | Writer,
+  { userId, since }: { userId: string; since: number },
+): Promise<Forgotten> {
+  const changes = (await readChanges(reader, userId, since)).map(({ contents: [content = ''], ...change }) => {
+    return { ...change, repeats: repetitionOf(content) }
+  })
+  return {
+    isRepeated: ({ text, label, at }) =>
+      changes.some(({ at: forgottenAt, madeBy, repeats }) => {
+        const mayGo = madeBy === 'user' || label !== 'owner'
+        return mayGo && at <= forgottenAt && repeats(text)
+      }),
+  }
+}
 
 /**
  * The same without what the user has had forgotten since it was said at `saidAt`: the log still holds it, and learning it
@@ -15,17 +42,8 @@ export async function leaveOutForgotten(
   { userId, saidAt }: { userId: string; saidAt: number },
   learned: Learned,
 ): Promise<Learned> {
-  const changes = await database.read
-    .selectFrom('memory_changes')
-    .select('data')
-    .where('user_id', '=', userId)
-    .where('at', '>=', saidAt)
-    .where('action', '=', 'forgotten')
-    .execute()
-  const forgotten = changes.flatMap(({ data }) => {
-    const change = parseJson(data, changeSchema)
-    return change.ok ? change.value.memories.map(({ memory }) => evidenceOf([memory.content])) : []
-  })
+  const changes = await readChanges(database.read, userId, saidAt)
+  const forgotten = changes.flatMap(({ contents }) => contents.map((content) => evidenceOf([content])))
   if (forgotten.length === 0) return learned
   const isForgotten = (text: string) => forgotten.some((evidence) => isGrounded(text, evidence, 1))
   return {
@@ -38,4 +56,20 @@ export async function leaveOutForgotten(
       decisions: learned.episode.decisions.filter((decision) => !isForgotten(decision)),
     },
   }
+}
+
+async function readChanges(reader: Reader | Writer, userId: string, since: number) {
+  const rows = await reader
+    .selectFrom('memory_changes')
+    .select(['data', 'at', 'made_by'])
+    .where('user_id', '=', userId)
+    .where('at', '>=', since)
+    .where('action', '=', 'forgotten')
+    .execute()
+  return rows.map(({ data, at, made_by }) => {
+    const change = parseJson(data, changeSchema)
+    // The one that was to be forgotten, then what went with it.
+    const contents = change.ok ? change.value.memories.map(({ memory }) => memory.content) : []
+    return { contents, at, madeBy: made_by }
+  })
 }

@@ -4,7 +4,9 @@ import { sha256 } from '../../base/hash.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import type { Memories } from '../memories.ts'
+import type { MemoryLabel } from '../memory.ts'
 import type { Exchange, ExchangeLine } from './exchange.ts'
+import { readForgotten } from './forgotten.ts'
 import { evidenceOf, isGrounded } from './grounding.ts'
 import { isPlainQuestion, isTrivial } from './is-trivial.ts'
 import { readMark, readSeqMark, writeMark } from './marks.ts'
@@ -19,8 +21,8 @@ type Place = z.infer<typeof placeSchema>
 
 /** Past conversations as passages that recall finds (MEM-1). It needs no model and makes nothing twice. */
 export interface ConversationIndex {
-  /** How many passages were new. Exchanges of one session come in order. */
-  index(userId: string, exchange: Exchange): Promise<number>
+  /** How many passages were new. The exchanges are of one session, in order; all of them are indexed, or none. */
+  index(userId: string, exchanges: readonly Exchange[]): Promise<number>
   /** Up to here the session holds nothing to index. */
   passOver(userId: string, sessionId: string, throughSeq: number): Promise<void>
   through(userId: string, sessionId: string): Promise<number>
@@ -37,42 +39,35 @@ export function createConversationIndex(dependencies: {
   const { database, memories, clock } = dependencies
 
   return {
-    index: (userId, exchange) =>
-      database.write(async (writer) => {
-        const { sessionId, turnId, throughSeq, lines } = exchange
-        if ((await readSeqMark(writer, userId, indexedMark(sessionId))) >= throughSeq) return 0
-        const stored = await storedInTurn(writer, userId, exchange)
+    async index(userId, exchanges) {
+      const [first] = exchanges
+      if (!first) return 0
+      const { sessionId } = first
+      return database.write(async (writer) => {
+        const reached = await readSeqMark(writer, userId, indexedMark(sessionId))
+        const unread = exchanges.filter((exchange) => exchange.throughSeq > reached)
+        const last = unread.at(-1)
+        if (!last) return 0
+        const stored = await storedInTurns(writer, userId, unread)
+        const forgotten = await readForgotten(writer, { userId, since: Math.min(...unread.map(({ at }) => at)) })
         let place = await readPlace(writer, userId, sessionId)
         let added = 0
-        for (const line of lines) {
-          place = placeAfter(place, line.at)
-          const passages = passagesOf(line)
-          place.position += 1
-          for (const [part, passage] of passages.entries()) {
-            if (isGrounded(passage, stored, 1)) continue
-            added += 1
-            await memories.addIn(writer, {
-              userId,
-              kind: 'chunk',
-              content: passage,
-              source: 'extracted',
-              label: labelOf(line, exchange),
-              speaker: line.speaker,
-              sessionId,
-              turnId,
-              threadId: `${sessionId}/${place.sitting}`,
-              position: place.position,
-              passages: passages.length,
-              at: line.at,
-              id: sha256(`${sessionId}\n${line.seq}\n${part}`).slice(0, 32),
-            })
+        for (const exchange of unread) {
+          const notes = evidenceOf(stored.get(exchange.turnId) ?? [])
+          for (const line of exchange.lines) {
+            place = placeAfter(place, line.at)
+            const label = labelOf(line, exchange)
+            const isWanted = (text: string) =>
+              !isGrounded(text, notes, 1) && !forgotten.isRepeated({ text, label, at: line.at })
+            added += await addPassages(writer, { userId, exchange, line, label, place, isWanted })
           }
         }
         const at = clock.now()
         await writeMark(writer, { userId, name: placeMark(sessionId), value: JSON.stringify(place), at })
-        await writeMark(writer, { userId, name: indexedMark(sessionId), value: String(throughSeq), at })
+        await writeMark(writer, { userId, name: indexedMark(sessionId), value: String(last.throughSeq), at })
         return added
-      }),
+      })
+    },
     async passOver(userId, sessionId, throughSeq) {
       await database.write(async (writer) => {
         if ((await readSeqMark(writer, userId, indexedMark(sessionId))) >= throughSeq) return
@@ -81,6 +76,44 @@ export function createConversationIndex(dependencies: {
     },
     through: (userId, sessionId) => readSeqMark(database.read, userId, indexedMark(sessionId)),
   }
+
+  async function addPassages(
+    writer: Writer,
+    { userId, exchange, line, label, place, isWanted }: PlacedLine,
+  ): Promise<number> {
+    const { sessionId, turnId } = exchange
+    const passages = passagesOf(line)
+    let added = 0
+    for (const [part, passage] of passages.entries()) {
+      if (!isWanted(passage)) continue
+      added += 1
+      await memories.addIn(writer, {
+        userId,
+        kind: 'chunk',
+        content: passage,
+        source: 'extracted',
+        label,
+        speaker: line.speaker,
+        sessionId,
+        turnId,
+        threadId: `${sessionId}/${place.sitting}`,
+        position: place.position,
+        passages: passages.length,
+        at: line.at,
+        id: sha256(`${sessionId}\n${line.seq}\n${part}`).slice(0, 32),
+      })
+    }
+    return added
+  }
+}
+
+interface PlacedLine {
+  userId: string
+  exchange: Exchange
+  line: ExchangeLine
+  label: MemoryLabel
+  place: Place
+  isWanted(passage: string): boolean
 }
 
 /** What is worth finding again of a line; nothing where it is mere courtesy or a plain question. */
@@ -90,22 +123,32 @@ function passagesOf({ speaker, text }: ExchangeLine): string[] {
   return splitPassages(text)
 }
 
-function labelOf({ speaker, isProgram }: ExchangeLine, { untrusted, sawUntrusted }: Exchange) {
+function labelOf({ speaker, isProgram }: ExchangeLine, { untrusted, sawUntrusted }: Exchange): MemoryLabel {
   if (untrusted || (sawUntrusted && speaker === 'assistant')) return 'untrusted'
   return speaker === 'user' && !isProgram ? 'owner' : 'internal'
 }
 
-/** What the turn itself stored as notes: a passage that says no more than those would only repeat them. */
-async function storedInTurn(writer: Writer, userId: string, { turnId, at }: Exchange) {
+/** What each turn itself stored as notes: a passage that says no more than those would only repeat them. */
+async function storedInTurns(
+  writer: Writer,
+  userId: string,
+  exchanges: readonly Exchange[],
+): Promise<Map<string | null, string[]>> {
   const notes = await writer
     .selectFrom('memories')
-    .select('content')
+    .select(['content', 'turn_id'])
     .where('user_id', '=', userId)
     .where('kind', '=', 'note')
-    .where('created_at', '>=', at)
-    .where('turn_id', '=', turnId)
+    .where('created_at', '>=', Math.min(...exchanges.map(({ at }) => at)))
+    .where(
+      'turn_id',
+      'in',
+      exchanges.map(({ turnId }) => turnId),
+    )
     .execute()
-  return evidenceOf(notes.map((note) => note.content))
+  const byTurn = new Map<string | null, string[]>()
+  for (const { turn_id, content } of notes) byTurn.set(turn_id, [...(byTurn.get(turn_id) ?? []), content])
+  return byTurn
 }
 
 async function readPlace(writer: Writer, userId: string, sessionId: string): Promise<Place> {
@@ -115,5 +158,5 @@ async function readPlace(writer: Writer, userId: string, sessionId: string): Pro
 
 function placeAfter(place: Place, at: number): Place {
   const isNewSitting = place.at > 0 && at - place.at > pauseBetweenSittings
-  return { sitting: place.sitting + (isNewSitting ? 1 : 0), position: isNewSitting ? 0 : place.position, at }
+  return isNewSitting ? { sitting: place.sitting + 1, position: 1, at } : { ...place, position: place.position + 1, at }
 }

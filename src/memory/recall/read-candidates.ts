@@ -19,6 +19,7 @@ const mostStanding = 20
 /** How many of the best bring their neighbours along. */
 const bestWithNeighbours = 30
 const bestWithWindow = 50
+const placesAtOnce = 40
 
 export interface Candidates {
   all: Candidate[]
@@ -130,7 +131,11 @@ async function readByPlace(
   places: readonly { threadId: string; position: number }[],
 ): Promise<Memory[]> {
   if (places.length === 0) return []
-  const pairs = sql.join(places.map(({ threadId, position }) => sql`(${threadId}, ${position})`))
+  // Some twice: a statement of one of few lengths is likely to have been prepared before.
+  const filled = Array.from({ length: Math.ceil(places.length / placesAtOnce) * placesAtOnce }, (_, index) => {
+    return places[index % places.length] as (typeof places)[number]
+  })
+  const pairs = sql.join(filled.map(({ threadId, position }) => sql`(${threadId}, ${position})`))
   // Of long prose nothing counts beside a line: its many passages need not be read. The index holds threads only, and is
   // used only by a question that says so.
   const isHeard = sql`thread_id is not null and (passages = 1 or speaker = 'user')`

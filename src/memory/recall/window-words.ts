@@ -30,7 +30,14 @@ export function windowWords(
   candidates: readonly Candidate[],
   beside: ReadonlyMap<string, Candidate>,
 ): WindowWords {
-  const windows = candidates.map((candidate) => countWindow(terms, candidate, beside))
+  const counted = new Map<Candidate, readonly number[]>()
+  // Most stand beside several others.
+  const countsOf = (candidate: Candidate) => {
+    const counts = counted.get(candidate) ?? countTerms(terms, candidate.terms)
+    counted.set(candidate, counts)
+    return counts
+  }
+  const windows = candidates.map((candidate) => countWindow(countsOf, candidate, beside))
   const averageLength = windows.reduce((sum, window) => sum + window.length, 0) / Math.max(1, windows.length) || 1
   const worth = new Map(
     terms.map((term, index) => {
@@ -48,13 +55,16 @@ export function windowWords(
   return { scores, worth }
 }
 
-function countWindow(terms: readonly string[], candidate: Candidate, beside: ReadonlyMap<string, Candidate>) {
-  const own = countTerms(terms, candidate.terms)
+function countWindow(
+  countsOf: (candidate: Candidate) => readonly number[],
+  candidate: Candidate,
+  beside: ReadonlyMap<string, Candidate>,
+) {
+  const own = countsOf(candidate)
   const counts = [...own]
   let length = candidate.terms.length
   for (const { neighbour, weight } of neighboursOf(candidate, beside)) {
-    const near = countTerms(terms, neighbour.terms)
-    near.forEach((count, index) => {
+    countsOf(neighbour).forEach((count, index) => {
       counts[index] = (counts[index] ?? 0) + weight * count
     })
     length += weight * neighbour.terms.length

@@ -1,21 +1,9 @@
 import type { Ids } from '../../base/ids.ts'
-import { canonicalJson } from '../../base/json.ts'
-import type { ToolCallPart } from '../../protocol/message.ts'
-import type { LanguageModel, ModelRequest, ModelResponse } from '../model.ts'
+import type { LanguageModel } from '../model.ts'
 import { ModelError } from '../model-error.ts'
-import type { CallIntent, Intent } from './ability.ts'
-import { estimateUsage } from './estimate-usage.ts'
-import { planReply } from './plan-reply.ts'
-import { readTurn, type Turn } from './read-turn.ts'
 import { splitDeltas } from './split-deltas.ts'
-import { texts } from './texts.ts'
-import { answerOf } from './tool-answer.ts'
 
 const offlineModelId = 'offline/offline'
-
-// Finding and then changing takes two rounds. The rest is for turns that another model began.
-const mostRounds = 4
-const mostSteps = 6
 
 /**
  * What answers where no language model does. It is none, and says so: it reads the form of the newest message, calls
@@ -33,6 +21,8 @@ export function createOfflineModel({ ids }: { ids: Ids }): LanguageModel {
     },
     async *stream(request, signal) {
       stopIfAborted(signal)
+      // All that it can read is loaded with its first reply: where a language model answers, that never comes.
+      const { respond } = await import('./respond.ts')
       const response = respond(request, ids)
       for (const part of response.parts) {
         if (part.type !== 'text') continue
@@ -45,62 +35,6 @@ export function createOfflineModel({ ids }: { ids: Ids }): LanguageModel {
       yield { type: 'finished', response }
     },
   }
-}
-
-function respond(request: ModelRequest, ids: Ids): ModelResponse {
-  const turn = readTurn(request.messages)
-  const settled = planReply(turn).map((intent) => settle(intent, turn, reachable(request)))
-  const calls = turn.rounds < mostRounds ? callsToMake(settled, ids) : []
-  if (calls.length > 0) return { parts: calls, stopReason: 'tool_use', usage: estimateUsage(request, calls) }
-  const text = settled
-    .map((said) => (typeof said === 'string' ? said : texts.outcomeUnknown(said.purpose)))
-    .join('\n\n')
-  const parts = [{ type: 'text' as const, text }]
-  return { parts, stopReason: 'end', usage: estimateUsage(request, parts) }
-}
-
-/** Where `find_tools` is offered, whatever it would find can be called by its name. */
-function reachable(request: ModelRequest): (tool: string) => boolean {
-  const offered = new Set(request.tools.map((tool) => tool.name))
-  return (tool) => offered.has(tool) || offered.has('find_tools')
-}
-
-/** Follows an intent through the calls that were made for it: to what there is to say, or to the call to make next. */
-function settle(intent: Intent, turn: Turn, canCall: (tool: string) => boolean): string | CallIntent {
-  let next = intent
-  for (let step = 0; step < mostSteps; step += 1) {
-    if (next.type === 'say') return next.text
-    if (!canCall(next.tool) || (next.leadsTo !== undefined && !canCall(next.leadsTo))) {
-      if (!next.otherwise) return texts.toolMissing(next.purpose)
-      next = next.otherwise
-      continue
-    }
-    const call = madeCall(next, turn)
-    if (!call) return next
-    const answer = answerOf(next, turn.results.get(call.id))
-    if (typeof answer === 'string') return answer
-    next = answer
-  }
-  return texts.toolMissing('come to an end')
-}
-
-function callsToMake(settled: readonly (string | CallIntent)[], ids: Ids): ToolCallPart[] {
-  const open = new Map<string, CallIntent>()
-  for (const intent of settled) {
-    if (typeof intent !== 'string') open.set(canonicalJson([intent.tool, intent.input]), intent)
-  }
-  return [...open.values()].map(({ tool, input }) => ({
-    type: 'tool_call',
-    // Without dashes it fits the shortest id that any provider takes when the session goes on with another model.
-    id: `call_${ids.next().replaceAll('-', '')}`,
-    name: tool,
-    input,
-  }))
-}
-
-function madeCall(intent: CallIntent, turn: Turn): ToolCallPart | undefined {
-  const wanted = canonicalJson(intent.input)
-  return turn.calls.find((call) => call.name === intent.tool && canonicalJson(call.input) === wanted)
 }
 
 function stopIfAborted(signal: AbortSignal): void {

@@ -48,3 +48,17 @@ describe('useWeb', () => {
     }
   })
 })
+
+describe('matchesToolRun', () => {
+  it('OFFLINE-4 runs a capability by its own name, which its tool only begins with', () => {
+    const intent = matchesToolRun('Run the capability word_count with text: a b c')
+    if (intent?.type !== 'call') throw new Error('It was not understood')
+    expect(intent).toMatchObject({ tool: 'find_tools', input: { query: 'word_count' } })
+    const input = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
+    const found = JSON.stringify({ name: 'cap_word_count', description: 'Counts words', input })
+    expect(intent.answer({ callId: 'a', name: 'find_tools', text: found, isError: false })).toMatchObject({
+      tool: 'cap_word_count',
+      input: { text: 'a b c' },
+    })
+  })
+})

@@ -9,7 +9,12 @@ import { afterPhrase, hasWords } from './phrase.ts'
 import { texts } from './texts.ts'
 import { withoutWrapping } from './without-wrapping.ts'
 
-const orders = ['run the tool', 'run tool', 'use the tool', 'use tool', 'call the tool', 'call tool', '/run']
+const orders = [
+  ...['run', 'use', 'call'].flatMap((verb) =>
+    ['tool', 'capability'].flatMap((kind) => [`${verb} the ${kind}`, `${verb} ${kind}`]),
+  ),
+  '/run',
+]
 const joints = ['with', 'on', 'for', 'to']
 const fetches = ['fetch', 'read', 'open', 'get', 'load', 'show me', 'what does', "what's on", 'what is on']
 const searches = [
@@ -60,21 +65,24 @@ function findTool(name: string, words: string): CallIntent {
     input: { query: name },
     purpose: `find the tool ${name}`,
     answer(result) {
-      const schema = schemaOf(name, result)
-      if (schema === undefined) return texts.noSuchTool(name)
-      const { values, missing } = fillParameters(words, schema)
-      return missing.length > 0 ? say(texts.toolNeeds(name, missing)) : callTool(name, values)
+      const tool = findNamed(name, result)
+      if (!tool) return texts.noSuchTool(name)
+      const { values, missing } = fillParameters(words, tool.input)
+      return missing.length > 0 ? say(texts.toolNeeds(name, missing)) : callTool(tool.name, values)
     },
     ifRefused: say(texts.noSuchTool(name)),
   }
 }
 
-/** `find_tools` tells each tool on a line of its own. */
-function schemaOf(name: string, result: ToolResult): Json | undefined {
+/** `find_tools` tells each tool on a line of its own. Capabilities are called by more than their name. */
+function findNamed(name: string, result: ToolResult): z.infer<typeof foundSchema> | undefined {
   const found = withoutWrapping(result)
     .split('\n')
-    .map((line) => parseJson(line, foundSchema))
-  return found.flatMap((tool) => (tool.ok && tool.value.name === name ? [tool.value.input] : []))[0]
+    .flatMap((line) => {
+      const parsed = parseJson(line, foundSchema)
+      return parsed.ok ? [parsed.value] : []
+    })
+  return found.find((tool) => tool.name === name) ?? found.find((tool) => tool.name === `cap_${name}`)
 }
 
 function callTool(tool: string, input: { [key: string]: Json }): CallIntent {

@@ -1,3 +1,4 @@
+import { dayOf, formatDay } from '../../base/calendar.ts'
 import { citePlace, type FilePlace } from '../../memory/files/cite-file.ts'
 import type { Memory, MemoryKind, MemoryLabel } from '../../memory/memory.ts'
 import type { ToolOutcome } from '../tool.ts'
@@ -77,8 +78,7 @@ export function renderMemory(memory: ShownMemory, timeZone: string): string {
 
 /** `2026-11-15`, as the calendar stood where the user lives. */
 export function formatDate(time: number, timeZone: string): string {
-  // Sweden writes dates the way ISO 8601 does.
-  return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(time)
+  return formatDay(dayOf(time, timeZone))
 }
 
 const lineBreak = /\r\n|[\r\n\u2028\u2029]/g

@@ -24,13 +24,19 @@ export function createToolCatalog(dependencies: {
   const { registry, folderTools, runs, settings, audit, isEnabled } = dependencies
 
   async function all(userId: string): Promise<ToolDetails[]> {
-    const folders = folderTools.all()
-    await Promise.all(folders.map((entry) => (entry.kind === 'tool' ? entry.staged.checked() : undefined)))
     const details = [
       ...otherTools().map(describeOther),
-      ...(await Promise.all(folders.map((entry) => describeFolder(userId, entry)))),
+      ...(await Promise.all(folderTools.all().map((entry) => describeFolder(userId, entry)))),
     ]
     return details.map(switchedOff).sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** Looks at that one alone. A folder cannot take the name of another tool. */
+  async function one(userId: string, name: string): Promise<ToolDetails | undefined> {
+    const other = otherTools().find(({ tool }) => tool.definition.name === name)
+    if (other) return switchedOff(describeOther(other))
+    const folder = folderTools.find(name)
+    return folder && switchedOff(await describeFolder(userId, folder))
   }
 
   /** What comes with the program, and what servers bring. */
@@ -46,6 +52,7 @@ export function createToolCatalog(dependencies: {
   async function describeFolder(userId: string, entry: FolderTool): Promise<ToolDetails> {
     if (entry.kind === 'wrong') return describeWrong(entry)
     const { manifest, notes } = entry.tool
+    await entry.staged.checked()
     const { status, problem } = await statusOf(userId, entry)
     return {
       name: entry.name,
@@ -111,7 +118,7 @@ export function createToolCatalog(dependencies: {
 
   return {
     list: async (userId) => (await all(userId)).map(toSummary),
-    show: async (userId, name) => (await all(userId)).find((details) => details.name === name),
+    show: one,
     async run(request) {
       const { userId, name, caller } = request
       const run = isElsewhere(name)
@@ -137,7 +144,7 @@ export function createToolCatalog(dependencies: {
     setConfig: async (userId, name, values) => settings.write(settingsOf(userId, name), values),
     deleteConfig: async (userId, name, key) => settings.delete(settingsOf(userId, name), key),
     async test(userId, name) {
-      const details = (await all(userId)).find((one) => one.name === name)
+      const details = await one(userId, name)
       if (!details) throw notFound(name)
       const ok = details.status === 'system' || details.status === 'connected'
       return { ok, message: ok ? 'Configuration looks complete' : (details.problem ?? 'It is still being built') }

@@ -1,4 +1,3 @@
-import { makeCard } from '../../../cards/make-card.ts'
 import type { SandboxProxy } from '../../../egress/sandbox-proxy.ts'
 import type { Card } from '../../../protocol/card.ts'
 import type { Json } from '../../../protocol/json.ts'
@@ -88,7 +87,7 @@ export async function callTool(
         `It was not let through to ${host}. The owner can allow it: familiar tools allow ${manifest.name} ${host}`,
     )
     const notes = [...coerced.notes, ...result.notes, ...refused]
-    return toRun(
+    return await toRun(
       { ...result, notes },
       { call, params: coerced.params, log: readLog({ ...outcome, redactor }), outcome },
     )
@@ -152,12 +151,12 @@ function keptParams({ params, caller, state }: ToolCall): JsonObject {
   return { ...(state !== undefined && { _state: state }), ...(caller === 'webhook' && { _webhook: params }) }
 }
 
-function toRun(
+async function toRun(
   result: ToolResult,
   { call, params, log, outcome }: { call: ToolCall; params: JsonObject; log: string; outcome: SandboxOutcome },
-): ToolRun {
+): Promise<ToolRun> {
   const ok = result.error === null
-  const card = ok ? cardOf(result, call.manifest, params) : undefined
+  const card = ok ? await cardOf(result, call.manifest, params) : undefined
   const { card: settings } = call.manifest.output
   return {
     ok,
@@ -178,11 +177,14 @@ function toRun(
   }
 }
 
-function cardOf(
+async function cardOf(
   { html, title }: ToolResult,
   { name, icon, output }: ToolManifest,
   params: JsonObject,
-): Card | undefined {
+): Promise<Card | undefined> {
+  if (!html) return undefined
+  // Loaded with the first card: what sanitises it is a tenth of everything that a start would load.
+  const { makeCard } = await import('../../../cards/make-card.ts')
   const { accentColor, backgroundColor } = output.card
   const manifestTitle = output.card.title ?? name
   return makeCard({ html, title, manifestTitle, params, accentColor, backgroundColor, icon })
