@@ -15,6 +15,11 @@ const usage = `Usage: npm run bench -- BENCH [options]
                  [--sizes 10000,50000,1000000] [--questions N] [--store DIRECTORY to keep]
   sandbox        what a sandboxed Python tool costs beside the bare interpreter: cold, forked, in a container engine
                  [--calls N] [--socket PATH of a container engine]
+  capability     what a call of a capability costs beside the bare interpreter: cold and forked, with and without numpy
+                 [--calls N]
+  capability-search
+                 whether find_tools finds the right one among many capabilities, and how fast
+                 [--sizes 10,1000,10000] [--store DIRECTORY to keep]
 
 Figures are printed and written to --out, otherwise to bench/results.
 `
@@ -84,10 +89,29 @@ const benches: Record<string, () => Promise<void>> = {
     write(report, values.out)
   },
 
+  async 'capability-search'() {
+    const { measureCapabilitySearch } = await import('./capability-search/measure-capability-search.ts')
+    const sizes = (values.sizes ?? '10,1000,10000').split(',').map(Number)
+    const report = await measureCapabilitySearch({ sizes, store: values.store, say })
+    for (const { findTools, wordsOnly, hints, hintsWordsOnly, ...size } of report.sizes) {
+      console.log(size)
+      console.table({ findTools, wordsOnly, hints, hintsWordsOnly }, ['recallAt1', 'recallAt5', 'p50Ms', 'p95Ms'])
+    }
+    write(report, values.out)
+  },
+
   async sandbox() {
     const { measureSandbox } = await import('./measure-sandbox.ts')
     const calls = Number(values.calls ?? 200)
     const report = await measureSandbox({ calls, socketPath: values.socket ?? null, say })
+    console.table(report.contestants)
+    for (const reason of report.missing) console.log(`not measured: ${reason}`)
+    write(report, values.out)
+  },
+
+  async capability() {
+    const { measureCapability } = await import('./measure-capability.ts')
+    const report = await measureCapability({ calls: Number(values.calls ?? 100), say })
     console.table(report.contestants)
     for (const reason of report.missing) console.log(`not measured: ${reason}`)
     write(report, values.out)

@@ -1,4 +1,5 @@
 import { type Argument, Command, InvalidArgumentError, Option } from 'commander'
+import { addCapabilityCommands } from './caps-command.ts'
 import { handlers, type LoadHandler } from './handlers.ts'
 import { helpEpilogue } from './help-text.ts'
 import { addMcpCommands } from './mcp-command.ts'
@@ -89,6 +90,7 @@ export function createProgram(options: { version: string; homePath: string; run:
 
   program.commandsGroup('Tools:')
   const tools = addToolCommands(program, define)
+  const caps = addCapabilityCommands(program, define)
   const mcp = addMcpCommands(program, define)
 
   program.commandsGroup('Keep:')
@@ -116,6 +118,7 @@ export function createProgram(options: { version: string; homePath: string; run:
     ...approvals.commands,
     ...memory.commands,
     ...tools.commands,
+    ...caps.commands,
     ...mcp.commands,
   ])
     addCommon(command)
@@ -135,6 +138,8 @@ function createRoot(version: string): Command {
         subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(placeholder)].join(' '),
       })
       .showSuggestionAfterError()
+      // The version of the program is asked for before a command; after it, the option is the command's.
+      .enablePositionalOptions()
       // What is wrong is thrown, and said in one place.
       .exitOverride()
       .configureOutput({ outputError: () => undefined })

@@ -18,6 +18,7 @@ import { createContext } from '../context/context.ts'
 import { createRecallForTurn } from '../context/recall-for-turn.ts'
 import { createLedger } from '../cost/ledger.ts'
 import { toNanousd } from '../cost/money.ts'
+import type { Embedder } from '../memory/embedding/embedder.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
 import { readWorkspaceFiles } from '../memory/files/read-workspace-files.ts'
 import { createFileConsolidation } from '../memory/learning/consolidate-file.ts'
@@ -59,6 +60,8 @@ export interface Core {
   monitor: Monitor
   media: MediaStore
   tools: ToolRegistry
+  /** Of questions and of what is found by meaning; undefined where nothing is embedded. */
+  embedder: Embedder | undefined
   /** Who else works in sessions, and what it tells the one that speaks. Before anything is recovered. */
   useRoles: Roles['use']
   memory: FamiliarMemory
@@ -168,7 +171,16 @@ export function createCore(dependencies: {
     (tool) => redactTool(tool, redactor),
   )
   const procedural = createProceduralMemory({ database, clock })
-  tools.add(createFindTools({ registry: tools, weights: procedural.weights, meaning: opened.toolMeaning }))
+  const roles = createRoles({ tools, context, maxRounds: () => config().agent.maxRounds })
+  const { roleOf } = roles
+  tools.add(
+    createFindTools({
+      registry: tools,
+      weights: procedural.weights,
+      meaning: opened.toolMeaning,
+      capabilities: { search: roles.searchCapabilities },
+    }),
+  )
 
   const approvals = createApprovals({
     database,
@@ -179,8 +191,6 @@ export function createCore(dependencies: {
   })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
   const beginCalls = createBeginCalls({ approvals, destinations: () => declaredDestinations(config()), records })
-  const roles = createRoles({ tools, context, maxRounds: () => config().agent.maxRounds })
-  const { roleOf } = roles
   const turns = createTurns({
     database,
     log,
@@ -254,6 +264,7 @@ export function createCore(dependencies: {
     monitor,
     media,
     tools,
+    embedder: opened.embedder,
     memory,
     learning,
     followFiles: (userId) => void opened.files.follow(userId),

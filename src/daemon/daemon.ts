@@ -10,7 +10,7 @@ import { replaceFile } from '../base/safe-file.ts'
 import { createHttpApp } from '../channels/http/create-http-app.ts'
 import { serveHttp } from '../channels/http/serve-http.ts'
 import { reportCost } from '../cost/report.ts'
-import { createAccessTokens } from '../policy/access-tokens.ts'
+import { createAccessTokens, localTokenId } from '../policy/access-tokens.ts'
 import { createRateLimiter } from '../policy/rate-limiter.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import { redactJson, redactStored } from '../secrets/redact-json.ts'
@@ -18,6 +18,7 @@ import { createRedactor } from '../secrets/redactor.ts'
 import { createVault } from '../secrets/vault.ts'
 import type { Database } from '../storage/database.ts'
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
+import type { OnBuildStep } from '../tools/capabilities/builds/build-step.ts'
 import type { Tool } from '../tools/tool.ts'
 import { createToolAudit } from '../tools/tool-audit.ts'
 import type { Config } from './config/config.ts'
@@ -51,6 +52,7 @@ export interface StartOptions {
   clock?: Clock
   extraTools?: readonly Tool[]
   onStep?: OnStep
+  onBuildStep?: OnBuildStep
 }
 
 export interface Daemon {
@@ -206,6 +208,7 @@ async function assemble(
   const tools = openTools({
     ...core,
     registry: core.tools,
+    models,
     config: () => config,
     paths,
     sandbox,
@@ -220,8 +223,10 @@ async function assemble(
     ids,
     logger,
     timeZone,
+    ...(options.onBuildStep && { onBuildStep: options.onBuildStep }),
   })
   closers.push(tools.close)
+  await tools.prepare()
 
   function reportMonitor(cause: unknown): void {
     logger.warn('monitor.json was not written', { error: cause instanceof Error ? cause.message : String(cause) })
@@ -240,7 +245,7 @@ async function assemble(
       verify: async (token) =>
         // Hashes are compared, so that the time it takes tells nothing of the credential.
         sha256(token) === credentialHash
-          ? { userId: owner.id, scope: 'owner', tokenId: 'local' }
+          ? { userId: owner.id, scope: 'owner', tokenId: localTokenId }
           : tokens.verify(token),
     },
     limiter: createRateLimiter({
@@ -251,6 +256,7 @@ async function assemble(
     ...httpMemory({ ...core, database, databasePath: paths.database, spoolDirectory: paths.run, clock, timeZone }),
     media: core.media,
     tools: tools.catalog,
+    capabilities: tools.capabilities,
     triggers: tools.triggers,
     telemetry: tools.telemetry,
     mcp: tools.mcp,

@@ -34,6 +34,7 @@ export interface OpenMemory {
   files: FileWatch
   /** Undefined where nothing is embedded. */
   toolMeaning: ToolMeaning | undefined
+  embedder: Embedder | undefined
   /** Begins the work in the background: missing vectors, indexed files, what can no longer be undone. Returns at once. */
   begin(userIds: readonly string[]): void
   /** Before the database closes. */
@@ -118,6 +119,7 @@ export function openMemory(dependencies: {
     },
     files,
     toolMeaning: embedding.toolMeaning,
+    embedder: embedding.embedder,
     begin(userIds) {
       embedding.job?.wake()
       for (const userId of userIds) void files.follow(userId)
@@ -149,13 +151,16 @@ function openEmbedding(dependencies: {
     redact: dependencies.redactor.redact,
   })
   const { current } = embedders
+  // What looks for tools asks the same question of each kind of them.
+  const asked = current && cachedQuestions(current)
   const job =
     current &&
     createEmbeddingJob({ database, embedder: current, olderEmbedder: embedders.byModel, clock, logger, embeddingText })
   const wakeSoon = createWakeSoon(clock, job)
   return {
     job,
-    toolMeaning: current && createToolMeaning({ database, embedder: current, logger }),
+    embedder: asked,
+    toolMeaning: asked && createToolMeaning({ database, embedder: asked, logger }),
     wakeSoon: wakeSoon.wake,
     findByMeaning: job
       ? createFindByMeaning({

@@ -4,6 +4,7 @@ import type { Context } from '../context/context.ts'
 import type { SystemBlock } from '../models/model.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { builderChannel } from '../sessions/work-channels.ts'
+import type { CapabilitySearch } from '../tools/capabilities/catalog/search.ts'
 import type { ToolRegistry, ToolView } from '../tools/registry.ts'
 
 /** What the capabilities bring: a worker of their own, and what the one that speaks should know of them. */
@@ -11,6 +12,7 @@ export interface CapabilityRoles {
   builder: { tools: ToolView; system: readonly SystemBlock[]; maxRounds(): number }
   /** The block of the prompt that names them; undefined where there is none. */
   lines(userId: string): string | undefined
+  search: CapabilitySearch['search']
   news(session: Session): Promise<News | undefined>
   /** A turn of the Builder has ended. Returns at once. */
   onBuilderEnded(session: Session, end: TurnEnd): void
@@ -19,6 +21,8 @@ export interface CapabilityRoles {
 export interface Roles {
   roleOf: RoleOf
   onTurnEnded(session: Session, end: TurnEnd): void
+  /** Finds nothing before they are there. */
+  searchCapabilities: CapabilitySearch['search']
   use(capabilities: CapabilityRoles): void
 }
 
@@ -64,6 +68,7 @@ export function createRoles(dependencies: { tools: ToolRegistry; context: Contex
     onTurnEnded(session, end) {
       if (session.channel === builderChannel) capabilities?.onBuilderEnded(session, end)
     },
+    searchCapabilities: async (query) => (await capabilities?.search(query)) ?? [],
     use(given) {
       capabilities = given
     },

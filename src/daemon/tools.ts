@@ -8,6 +8,8 @@ import type { AllowedHost } from '../egress/destination.ts'
 import { createGuardedFetch } from '../egress/guarded-fetch.ts'
 import { openLoopbackProxy } from '../egress/loopback-proxy.ts'
 import { createSandboxProxy } from '../egress/sandbox-proxy.ts'
+import type { Embedder } from '../memory/embedding/embedder.ts'
+import type { Models } from '../models/models.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { createToolTriggers, type ToolTriggers } from '../scheduler/tool-triggers.ts'
 import type { Redactor } from '../secrets/redactor.ts'
@@ -16,21 +18,29 @@ import type { MediaStore } from '../sessions/media-store.ts'
 import type { Database } from '../storage/database.ts'
 import { allowedHostOf } from '../tools/builtin/fetches.ts'
 import { createOutsideTools } from '../tools/builtin/outside-tools.ts'
+import type { OnBuildStep } from '../tools/capabilities/builds/build-step.ts'
+import type { Capabilities } from '../tools/capabilities/capabilities.ts'
 import { type ClientTelemetry, createClientTelemetry } from '../tools/client-telemetry.ts'
 import { createContractTools } from '../tools/contract/create-contract-tools.ts'
 import type { ToolCatalog } from '../tools/contract/tool-catalog.ts'
 import { createMcpTools, type McpTools } from '../tools/mcp/mcp-tools.ts'
 import { createPythonPackages } from '../tools/packages/python-packages.ts'
+import { redactTool } from '../tools/redact-tool.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import type { ToolAudit } from '../tools/tool-audit.ts'
+import { openCapabilities } from './capabilities.ts'
 import type { Config } from './config/config.ts'
 import type { HomePaths } from './home-paths.ts'
+import type { Roles } from './roles.ts'
 
 export interface OpenTools {
   catalog: ToolCatalog
+  capabilities: Capabilities
   triggers: ToolTriggers
   telemetry: ClientTelemetry
   mcp: McpTools
+  /** What the conversations need of tools before they recover. */
+  prepare(): Promise<void>
   /** Finds the tools of folders and servers, and begins with what runs by itself. After the conversations recovered. */
   begin(): Promise<void>
   /** After the config was read again. */
@@ -51,6 +61,10 @@ export function openTools(dependencies: {
   media: MediaStore
   database: Database
   conversations: Conversations
+  models: Models
+  embedder: Embedder | undefined
+  useRoles: Roles['use']
+  onBuildStep?: OnBuildStep
   ownerId: string
   environment: () => Readonly<Record<string, string>>
   version: string
@@ -107,6 +121,14 @@ export function openTools(dependencies: {
     proxy,
     telemetry: telemetry.telemetryFor,
   })
+  const opened = openCapabilities({
+    ...dependencies,
+    packages,
+    proxy,
+    prepareTool: (tool) => redactTool(tool, dependencies.redactor),
+    ...(dependencies.onBuildStep && { onStep: dependencies.onBuildStep }),
+  })
+  dependencies.useRoles(opened.roles)
   const triggers = createToolTriggers({
     ...dependencies,
     tools: () => (config().tools.enabled ? contract.triggered() : []),
@@ -117,10 +139,13 @@ export function openTools(dependencies: {
 
   return {
     catalog: contract.catalog,
+    capabilities: opened.capabilities,
     triggers,
     telemetry,
     mcp,
+    prepare: opened.start,
     async begin() {
+      await opened.recover()
       await telemetry.start()
       await Promise.all([contract.start(), mcp.refresh()])
       await triggers.start()
@@ -131,6 +156,7 @@ export function openTools(dependencies: {
     },
     async close() {
       unfollow()
+      await opened.close()
       await triggers.close()
       telemetry.close()
       await Promise.all([contract.close(), mcp.close(), outside.close()])

@@ -15,6 +15,8 @@ export interface ProxiedRun {
   hosts: readonly string[]
   /** What the owner calls the tool, for the advice in a refusal. */
   tool: string
+  /** Said with a refusal in place of how a tool is allowed a host. */
+  advice?: string
   /** Once for each host. */
   onRefused?(host: string): void
   signal?: AbortSignal
@@ -81,7 +83,7 @@ export function createSandboxProxy(dependencies: {
             logger.info('a tool was refused a host', { tool: run.tool, host: target.host, reason: cause.code })
             run.onRefused?.(target.hostname)
           }
-          return adviceFor(cause, target, run.tool)
+          return adviceFor(cause, target, run)
         },
       })
       let closing: Promise<void> | undefined
@@ -126,10 +128,15 @@ async function prepare(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
 }
 
-function adviceFor({ code }: EgressError, target: URL, tool: string): string | undefined {
+function adviceFor(
+  { code }: EgressError,
+  target: URL,
+  { tool, advice }: Pick<ProxiedRun, 'tool' | 'advice'>,
+): string | undefined {
   if (code === 'blocked_address')
     return 'A host of the own network has to be listed in familiar.toml: egress.allowed_hosts'
   if (code !== 'blocked_host') return undefined
+  if (advice !== undefined) return advice
   const isUsual = target.port === '' || target.port === '80' || target.port === '443'
   return `Its owner can allow it: familiar tools allow ${tool} ${isUsual ? target.hostname : target.host}`
 }

@@ -14,6 +14,9 @@ export interface Bearer {
   tokenId: string
 }
 
+/** Whoever holds the credential that a daemon writes into its home at its start. No token that is made has this id. */
+export const localTokenId = 'local'
+
 /** The one moment at which a token can be read: only its hash is kept. */
 export interface MadeToken {
   tokenId: string
@@ -91,7 +94,7 @@ export function createAccessTokens(dependencies: {
       database.write(async (writer) => {
         const known = await writer.selectFrom('users').selectAll().where('role', '=', 'owner').executeTakeFirst()
         if (known) return known
-        const owner: UserRow = { id: ids.next(), name: userName, role: 'owner', created_at: clock.now() }
+        const owner: UserRow = { id: ids.next(), name: userName, role: 'owner', tier: 'owner', created_at: clock.now() }
         await writer.insertInto('users').values(owner).execute()
         return owner
       }),

@@ -65,6 +65,8 @@ export const buildQuestionReplySchema = z.object({
   kind: z.enum(['question', 'secret']),
   question: z.string(),
   secret: z.string().nullable(),
+  /** The Builder had words of others in sight when it asked. */
+  is_untrusted: z.boolean(),
   asked_at: z.string(),
   expires_at: z.string(),
 })
@@ -75,3 +77,23 @@ export type BuildQuestionsReply = z.infer<typeof buildQuestionsReplySchema>
 
 export const buildAnswerRequestSchema = z.strictObject({ answer: z.string().min(1).max(10_000) })
 export const buildSecretRequestSchema = z.strictObject({ value: z.string().min(1).max(16_384) })
+
+export const buildsQuerySchema = z.strictObject({
+  name: z.string().min(1).max(200).optional(),
+  state: z.enum(['running', 'complete', 'failed', 'stopped']).optional(),
+  limit: z.coerce.number().int().min(1).max(500).default(50),
+})
+
+/** A cursor: the number of the last event that was seen. The header `Last-Event-ID` wins. */
+const cursorSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+export const buildEventsQuerySchema = z.strictObject({ after: cursorSchema.optional() })
+export const builderStatusQuerySchema = z.strictObject({ buildId: z.string().min(1).max(200) })
+
+export const buildEventsReplySchema = z.object({ events: z.array(buildEventSchema) })
+export type BuildEventsReply = z.infer<typeof buildEventsReplySchema>
+
+export const buildStopReplySchema = z.object({ stopped: z.boolean() })
+export type BuildStopReply = z.infer<typeof buildStopReplySchema>
+
+export const buildAnsweredReplySchema = z.object({ ok: z.literal(true) })
+export type BuildAnsweredReply = z.infer<typeof buildAnsweredReplySchema>

@@ -58,6 +58,7 @@ export function createSessions(dependencies: { database: Database; clock: Clock;
       state: 'active',
       last_seq: 0,
       last_input_tokens: 0,
+      agent: 'main',
       created_at: now,
       updated_at: now,
     }

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { openCapabilityCatalog } from '../../test/support/capability-catalog.ts'
+import { silentLogger } from '../base/logger.ts'
+import { createCapabilityShelf } from './capabilities/capability-shelf.ts'
+import { createCapabilitySearch } from './capabilities/catalog/create-search.ts'
 import { defineTool, succeeded } from './define-tool.ts'
 import { createFindTools, type ToolWeights } from './find-tools.ts'
 import { createToolRegistry } from './registry.ts'
@@ -83,5 +87,28 @@ describe('find_tools', () => {
     expect(await names('forecast', weights)).toEqual(['b_forecast', 'weather_forecast', 'a_forecast'])
     expect(await names('weather forecast', weights)).toEqual(['weather_forecast', 'b_forecast', 'a_forecast'])
     expect(asked[0]).toEqual(['max', ['forecast']])
+  })
+
+  it('CAP-1 capabilities stand between the tools by how well they fit, among themselves as their search has them', async () => {
+    const home = await openCapabilityCatalog()
+    const { catalog, database } = home
+    await home.publish({ name: 'rain_radar', description: 'Where it rains now.' })
+    await home.publish({ name: 'rain_diary', description: 'Keeps how much rain fell.' })
+    await home.publish({ name: 'loan', description: 'Monthly payment.' })
+    const search = createCapabilitySearch({ catalog, database, logger: silentLogger })
+    const registry = createToolRegistry([weather, messages, core])
+    const runs = { run: () => Promise.reject(new Error('nothing runs here')) }
+    registry.addShelf(createCapabilityShelf({ catalog, runs, afterFailure: async () => undefined }))
+    const names = async (query: string, weights?: ToolWeights) =>
+      (await createFindTools({ registry, capabilities: search, weights }).run({ query }, context)).foundTools
+    expect(await names('rain diary')).toEqual(['cap_rain_diary', 'cap_rain_radar', 'weather_forecast'])
+    expect(await names('weather forecast')).toEqual(['weather_forecast'])
+    expect(await names('monthly message')).toEqual(['schedule_message', 'cap_loan'])
+    expect(await names('cap_loan')).toEqual(['cap_loan'])
+    const weights = async () => new Map([['cap_rain_diary', 1]])
+    expect((await names('rain'))?.slice(0, 2).sort()).toEqual(['cap_rain_diary', 'cap_rain_radar'])
+    expect((await names('rain', weights))?.[0]).toBe('cap_rain_diary')
+    await search.close()
+    await home.close()
   })
 })

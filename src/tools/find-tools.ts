@@ -1,13 +1,17 @@
 import { z } from 'zod'
 import { topicsOf } from '../memory/topics-of.ts'
+import { toolNameOf } from './capabilities/capability.ts'
+import type { CapabilitySearch } from './capabilities/catalog/search.ts'
 import { defineTool, failed, succeeded } from './define-tool.ts'
-import { rankTools } from './rank-tools.ts'
+import { type RankedCapability, rankTools } from './rank-tools.ts'
 import type { ToolRegistry } from './registry.ts'
 import type { Tool } from './tool.ts'
 import type { ToolMeaning } from './tool-meaning.ts'
 
 const mostFound = 5
 const mostNamed = 20
+/** Of the capabilities: more than are shown, so that how they have served can change their order. */
+const mostCapabilities = 20
 
 /** How well a tool has served, -1 to 1, by its name: less than a word that fits, more than the order of names. */
 export type ToolWeights = (userId: string, topics: readonly string[]) => Promise<ReadonlyMap<string, number>>
@@ -18,8 +22,20 @@ export function createFindTools(needs: {
   weights?: ToolWeights | undefined
   /** Absent: by words alone. */
   meaning?: ToolMeaning | undefined
+  /** What the shelves hold and the registry does not list. */
+  capabilities?: Pick<CapabilitySearch, 'search'> | undefined
 }): Tool {
-  const { registry, weights = async () => new Map(), meaning = async () => new Map() } = needs
+  const { registry, weights = async () => new Map(), meaning = async () => new Map(), capabilities } = needs
+
+  async function findCapabilities(userId: string, text: string, signal: AbortSignal): Promise<RankedCapability[]> {
+    const found = await capabilities?.search({ userId, text, limit: mostCapabilities, signal })
+    const view = registry.viewOf(userId)
+    return (found ?? []).flatMap(({ capability, ...ranked }) => {
+      const tool = view.find(toolNameOf(capability.name))
+      return tool ? [{ tool, ...ranked }] : []
+    })
+  }
+
   return defineTool({
     name: 'find_tools',
     description: 'Find more tools by what they do. Call what it returns by its name.',
@@ -28,10 +44,12 @@ export function createFindTools(needs: {
     core: true,
     async run({ query }, { userId, userText, signal }) {
       const others = registry.list().filter((tool) => !tool.core)
-      if (others.length === 0) return failed('There are no further tools.')
       const topics = [...new Set([...topicsOf(query), ...topicsOf(userText)])]
-      const [experience, closeness] = await Promise.all([weights(userId, topics), meaning(others, query, signal)])
-      const found = rankTools(others, query, { experience, closeness }).slice(0, mostFound)
+      const [experience, built] = await Promise.all([weights(userId, topics), findCapabilities(userId, query, signal)])
+      if (others.length === 0 && built.length === 0) return failed('There are no further tools.')
+      // After the capabilities, not beside them: the question is embedded once and remembered.
+      const closeness = await meaning(others, query, signal)
+      const found = rankTools(others, query, { experience, closeness, capabilities: built }).slice(0, mostFound)
       if (found.length > 0) {
         const foundTools = found.map((tool) => tool.definition.name)
         return { ...succeeded(found.map(describeTool).join('\n')), foundTools }

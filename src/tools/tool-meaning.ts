@@ -31,7 +31,6 @@ export function createToolMeaning(dependencies: {
   logger: Logger
 }): ToolMeaning {
   const { database, embedder, logger } = dependencies
-  const threshold = thresholds[embedder.model] ?? usualThreshold
   const known = new Map<string, { hash: string; vector: Float32Array }>()
 
   async function vectorsOf(tools: readonly Tool[], signal: AbortSignal): Promise<ReadonlyMap<string, Float32Array>> {
@@ -108,7 +107,9 @@ export function createToolMeaning(dependencies: {
         embedder.embed([query], 'question', limited),
       ])
       if (!question) return new Map()
-      return new Map(Array.from(vectors, ([name, vector]) => [name, closenessOf(cosine(question, vector), threshold)]))
+      return new Map(
+        Array.from(vectors, ([name, vector]) => [name, closenessOf(cosine(question, vector), embedder.model)]),
+      )
     } catch (error) {
       signal.throwIfAborted()
       logger.debug('tools are ranked by their words alone', { error })
@@ -122,7 +123,9 @@ function textOf({ definition, documentation = '' }: Tool): string {
   return `${name}: ${definition.description} ${documentation}`.slice(0, longestText).toWellFormed().trim()
 }
 
-function closenessOf(cosine: number, threshold: number): number {
+/** 0 where the model puts two texts no nearer than any two, 1 where they are the same to it. */
+export function closenessOf(cosine: number, model: string): number {
+  const threshold = thresholds[model] ?? usualThreshold
   return Math.max(0, (cosine - threshold) / (1 - threshold))
 }
 

@@ -25,6 +25,7 @@ export interface CommandOptions {
   home: string
   input?: string
   env?: Record<string, string>
+  workingDirectory?: string
 }
 
 const running = new Set<RunningCommand>()
@@ -102,7 +103,7 @@ export function startFamiliar(args: string[], options: CommandOptions): RunningC
 }
 
 function start([file = '', ...args]: string[], options: CommandOptions): RunningCommand {
-  const child = spawn(file, args, { env: scrubbedEnvironment(options), stdio: 'pipe' })
+  const child = spawn(file, args, { env: scrubbedEnvironment(options), stdio: 'pipe', cwd: options.workingDirectory })
   let stdout = ''
   let stderr = ''
   let isOver = false

@@ -11,9 +11,9 @@ describe('what clients rely on', () => {
 
   it('HTTP-1 the routes, who may call them, and the status of success', () => {
     const who: Record<string, string> = { optional: 'open', signature: 'signed' }
-    const lines = served.routes.map(({ method, path, auth, scope, body, rawBody, reply }) => {
+    const lines = served.routes.map(({ method, path, auth, scope, isLocal, body, rawBody, reply }) => {
       const takes = body ? 'body' : rawBody ? 'lines' : '-'
-      return [method, path, who[auth] ?? scope, takes, reply.status].join(' ')
+      return [method, path, isLocal ? 'local' : (who[auth] ?? scope), takes, reply.status].join(' ')
     })
     expect(lines.sort()).toEqual([
       'DELETE /api/v1/memories/:id owner - 200',
@@ -22,7 +22,17 @@ describe('what clients rely on', () => {
       'DELETE /api/v1/memories/roots owner - 200',
       'DELETE /api/v1/tools/:name/config/:key owner - 200',
       'DELETE /tools/:name/config/:key owner - 200',
+      'GET /api/builder/status read - 200',
       'GET /api/v1/approvals read - 200',
+      'GET /api/v1/builds read - 200',
+      'GET /api/v1/builds/:id read - 200',
+      'GET /api/v1/builds/:id/events read - 200',
+      'GET /api/v1/builds/questions read - 200',
+      'GET /api/v1/capabilities read - 200',
+      'GET /api/v1/capabilities/:name read - 200',
+      'GET /api/v1/capabilities/:name/calls read - 200',
+      'GET /api/v1/capabilities/:name/diff read - 200',
+      'GET /api/v1/capabilities/proposals read - 200',
       'GET /api/v1/cost read - 200',
       'GET /api/v1/mcp read - 200',
       'GET /api/v1/memories read - 200',
@@ -55,8 +65,20 @@ describe('what clients rely on', () => {
       'PATCH /api/v1/memories/commitments/:id owner body 200',
       'POST /api/chat chat body 200',
       'POST /api/v1/approvals/:id chat body 200',
+      'POST /api/v1/builds/:id/stop chat body 200',
+      'POST /api/v1/builds/questions/:id chat body 200',
+      'POST /api/v1/builds/questions/:id/secret chat body 200',
+      'POST /api/v1/capabilities/:name/disable owner body 200',
+      'POST /api/v1/capabilities/:name/enable owner body 200',
+      'POST /api/v1/capabilities/:name/repair chat body 202',
+      'POST /api/v1/capabilities/:name/rollback owner body 200',
+      'POST /api/v1/capabilities/:name/run chat body 200',
       'POST /api/v1/chat chat body 200',
       'POST /api/v1/hooks/:tool signed lines 202',
+      'POST /api/v1/local/capabilities/:name/approve local body 200',
+      'POST /api/v1/local/capabilities/:name/export local body 201',
+      'POST /api/v1/local/capabilities/import local body 200',
+      'POST /api/v1/local/capabilities/register local body 200',
       'POST /api/v1/mcp/refresh owner body 200',
       'POST /api/v1/memories owner body 201',
       'POST /api/v1/memories/aliases owner body 201',
@@ -86,6 +108,7 @@ describe('what clients rely on', () => {
       'POST /api/v1/tools/:name/test owner body 200',
       'POST /hooks/:tool signed lines 202',
       'POST /tools/:name/test owner body 200',
+      'PUT /api/v1/capabilities/:name/secrets/:key owner body 200',
       'PUT /api/v1/telemetry chat body 200',
       'PUT /api/v1/tools/:name/config owner body 200',
       'PUT /tools/:name/config owner body 200',

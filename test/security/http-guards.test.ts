@@ -4,6 +4,7 @@ import { type GuardName, guardNames } from '../../src/channels/http/guards/guard
 import { FamiliarError } from '../../src/protocol/error.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { bashTool } from '../support/published-tools.ts'
+import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { pathOf, type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const opened: ServedFamiliar[] = []
@@ -179,6 +180,11 @@ describe('scopes', () => {
       '/api/v1/approvals/:id',
       '/api/v1/sessions/:id/stop',
       '/api/v1/memories/deep',
+      '/api/v1/capabilities/:name/run',
+      '/api/v1/capabilities/:name/repair',
+      '/api/v1/builds/questions/:id',
+      '/api/v1/builds/questions/:id/secret',
+      '/api/v1/builds/:id/stop',
       '/api/v1/telemetry',
     ])
   })
@@ -230,11 +236,17 @@ describe('the server itself', () => {
       content: 'The spare key is with Ruth',
       source: 'user',
     })
+    for (const description of ['Sends a letter', 'Sends a long letter']) {
+      const manifest = greeterManifest({ name: 'mail', description })
+      await served.capabilities.publish(userId, greeterFiles({ 'manifest.json': manifest }))
+    }
+    const build = await served.capabilities.requestBuild(userId, 'weather')
     await served.familiar.learning.idle()
     const counts = async () => {
       const tables = [
         ...(['sessions', 'session_events', 'inbox', 'cost_ledger', 'media', 'access_tokens'] as const),
         ...(['memories', 'facts', 'commitments', 'entity_aliases', 'memory_edges', 'memory_changes'] as const),
+        ...(['capabilities', 'capability_versions', 'builds', 'build_events', 'build_questions'] as const),
       ]
       const rows = tables.map((table) => database.read.selectFrom(table).selectAll().execute())
       return JSON.stringify(await Promise.all(rows))
@@ -242,7 +254,8 @@ describe('the server itself', () => {
     const before = await counts()
     for (const route of served.routes.filter(({ method, reply }) => method === 'GET' && !reply.events)) {
       for (const method of ['GET', 'HEAD']) {
-        const id = route.path === '/api/v1/memories/:id' ? memory.id : 'main'
+        const ids: Record<string, string> = { '/api/v1/memories/:id': memory.id, '/api/v1/builds/:id': build.id }
+        const id = ids[route.path] ?? 'main'
         const query = route.path === '/api/v1/memories/search' ? '?q=key' : ''
         expect((await served.call({ method, path: pathOf(route, id) + query })).status, route.path).toBe(200)
       }
@@ -325,7 +338,7 @@ describe('the server itself', () => {
 
   it('SEC-2 every guard has a test that shows what happens without it', () => {
     const here = ['rate_limit', 'failed_logins', 'scope']
-    const inMatrix = ['host', 'origin', 'token', 'method', 'content_type', 'body_size', 'signature']
+    const inMatrix = ['host', 'origin', 'token', 'method', 'content_type', 'body_size', 'signature', 'local']
     expect([...here, ...inMatrix].sort()).toEqual([...guardNames].sort())
   })
 })

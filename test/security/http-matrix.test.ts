@@ -71,6 +71,12 @@ const refusals: Refusal[] = [
     expected: whereSigned(401, 'unauthorized'),
   },
   {
+    name: 'SEC-4 the owner’s token where only this machine’s command line may call',
+    guard: 'local',
+    call: () => ({}),
+    expected: ({ isLocal }) => (isLocal ? { status: 403, code: 'forbidden' } : undefined),
+  },
+  {
     name: 'SEC-2 the Host of an attacker',
     guard: 'host',
     call: () => ({ headers: { host: 'attacker.example:8100' } }),
@@ -143,7 +149,12 @@ const refusals: Refusal[] = [
 ]
 
 function send(served: ServedFamiliar, route: Route, refusal: Refusal): Promise<Answer> {
-  const call = { method: route.method, path: pathOf(route, 'main'), ...refusal.call(route, served.owner.token) }
+  const call = {
+    method: route.method,
+    path: pathOf(route, 'main'),
+    ...(route.isLocal && refusal.guard !== 'local' && { token: served.localToken }),
+    ...refusal.call(route, served.owner.token),
+  }
   const type = call.body !== undefined && route.rawBody?.mediaTypes[0]
   return served.call(type ? { ...call, headers: { 'content-type': type, ...call.headers } } : call)
 }
@@ -194,8 +205,10 @@ describe('every route × every refusal', () => {
 })
 
 describe('a guard that is switched off turns the matrix red', () => {
-  // One that needs no user behind the guard, one that takes a body, one that is signed; none leaves a trace.
-  const probes = ['/api/v1/monitor', '/api/v1/sessions/:id/stop', '/hooks/:tool']
+  // One that needs no user behind the guard, one that takes a body, one that is signed, one of this machine alone; none
+  // leaves a trace.
+  const local = '/api/v1/local/capabilities/:name/approve'
+  const probes = ['/api/v1/monitor', '/api/v1/sessions/:id/stop', '/hooks/:tool', local]
   const guards = new Set(refusals.flatMap(({ guard }) => (guard ? [guard] : [])))
 
   for (const guard of guards) {
@@ -204,8 +217,11 @@ describe('a guard that is switched off turns the matrix red', () => {
       await served.familiar.say('Hello')
       const routes = served.routes.filter(({ path }) => probes.includes(path))
       for (const refusal of refusals) {
-        // Who checks the signature also reads the body: without it nothing of a signed call is looked at.
-        const isLookedAt = (route: Route) => guard !== 'signature' || refusal.guard === guard || route.auth === 'token'
+        // Who checks the signature also reads the body: without it nothing of a signed call is looked at. And without
+        // the guard that says who calls, nobody is this machine's command line.
+        const isUnseen = ({ auth, isLocal }: Route) =>
+          (guard === 'signature' && auth !== 'token') || (guard === 'token' && isLocal)
+        const isLookedAt = (route: Route) => refusal.guard === guard || !isUnseen(route)
         const refusing = routes.filter(
           (route) => isLookedAt(route) && refusal.expected(route, methodsOf(served, route)) !== undefined,
         )

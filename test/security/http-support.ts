@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
@@ -16,9 +17,10 @@ import { createSandboxProxy } from '../../src/egress/sandbox-proxy.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
 import type { Purpose } from '../../src/models/models.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { createAccessTokens, type MadeToken } from '../../src/policy/access-tokens.ts'
+import { createAccessTokens, localTokenId, type MadeToken } from '../../src/policy/access-tokens.ts'
 import { createRateLimiter } from '../../src/policy/rate-limiter.ts'
 import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { createToolTriggers } from '../../src/scheduler/tool-triggers.ts'
 import type { RunTool, TriggeredTool } from '../../src/scheduler/triggered-tool.ts'
 import { createRedactor } from '../../src/secrets/redactor.ts'
@@ -31,6 +33,7 @@ import { createPythonPackages } from '../../src/tools/packages/python-packages.t
 import { createToolRegistry } from '../../src/tools/registry.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar } from '../support/scripted-familiar.ts'
+import { openServedCapabilities, type ServedCapabilities } from '../support/served-capabilities.ts'
 import { unknownTool } from '../support/triggers.ts'
 import { createUnsandboxedDriver } from '../support/unsandboxed-driver.ts'
 
@@ -65,6 +68,9 @@ export interface ServedFamiliar {
   /** The paths of the router itself, whatever the list above says. */
   routerPaths: { method: string; path: string }[]
   owner: MadeToken
+  /** What the command line of this machine comes with, and no token is. */
+  localToken: string
+  capabilities: ServedCapabilities
   tokens: ReturnType<typeof createAccessTokens>
   tokenFor(scope: 'owner' | 'chat' | 'read', userId?: string): Promise<string>
   call(call: Call): Promise<Answer>
@@ -89,6 +95,8 @@ export async function serveFamiliar(
     triggered?: { tools: TriggeredTool[]; run: RunTool; secret: string }
     /** Files of tools that are folders, by the name of the tool. */
     folderTools?: Record<string, Record<string, string>>
+    /** Where capabilities run. Without one, none of them does. The caller closes it. */
+    sandbox?: Sandbox
   } = {},
 ): Promise<ServedFamiliar> {
   const clock = options.clock ?? systemClock()
@@ -130,6 +138,7 @@ export async function serveFamiliar(
   }
   const sandbox = createSandbox(async () => [createUnsandboxedDriver()])
   const proxy = createSandboxProxy({ directory: familiar.home, logger: silentLogger })
+  const packages = createPythonPackages({ directory: join(familiar.home, 'cache', 'python'), sandbox, proxy })
   const contractTools = createContractTools({
     roots: [{ path: toolsDirectory, isPrivate: true }],
     cacheDirectory: join(familiar.home, 'cache'),
@@ -137,7 +146,7 @@ export async function serveFamiliar(
     isEnabled: () => true,
     sandbox,
     proxy,
-    packages: createPythonPackages({ directory: join(familiar.home, 'cache', 'python'), sandbox, proxy }),
+    packages,
     vault,
     audit: familiar.audit,
     database,
@@ -147,6 +156,16 @@ export async function serveFamiliar(
   })
   await contractTools.start()
   await contractTools.settled()
+  const capabilities = await openServedCapabilities({
+    ...familiar,
+    vault,
+    redactor,
+    sandbox: options.sandbox ?? sandbox,
+    proxy,
+    packages,
+    clock,
+  })
+  const localToken = `local-${randomUUID()}`
   const fetch = createGuardedFetch({ streaming: true })
   const mcp = createMcpTools({
     servers: () => ({}),
@@ -162,11 +181,15 @@ export async function serveFamiliar(
   })
   const http = createHttpApp({
     tools: contractTools.catalog,
+    capabilities: capabilities.capabilities,
     triggers,
     telemetry,
     mcp,
     conversations: familiar.conversations,
-    tokens,
+    tokens: {
+      verify: async (token) =>
+        token === localToken ? { userId, scope: 'owner', tokenId: localTokenId } : tokens.verify(token),
+    },
     limiter: createRateLimiter({
       clock,
       requestsPerMinute: options.requestsPerMinute ?? 1_000_000,
@@ -238,6 +261,8 @@ export async function serveFamiliar(
     routes: http.routes,
     routerPaths: http.app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => ({ method, path })),
     owner,
+    localToken,
+    capabilities,
     tokens,
     tokenFor: async (scope, user = userId) => (await tokens.createToken(user, scope)).token,
     open,
@@ -249,6 +274,7 @@ export async function serveFamiliar(
       await server.close(0)
       await triggers.close()
       await contractTools.close()
+      await capabilities.close()
       telemetry.close()
       await mcp.close()
       await fetch.close()

@@ -7,6 +7,7 @@ import { createOpenStreams } from './open-streams.ts'
 import { redactReply } from './redact-reply.ts'
 import { answer, type Route } from './route.ts'
 import { createApprovalRoutes } from './routes/approval-routes.ts'
+import { createCapabilityRoutes } from './routes/capabilities/capability-routes.ts'
 import { createChatRoutes } from './routes/chat-routes.ts'
 import { createDocumentRoutes } from './routes/document-routes.ts'
 import { createEventRoutes } from './routes/event-routes.ts'
@@ -37,7 +38,7 @@ export function createHttpApp(
     guards?: readonly GuardName[]
   },
 ): HttpApp {
-  const { clock, logger, settings, triggers, telemetry, tools, mcp } = dependencies
+  const { clock, logger, settings, triggers, telemetry, tools, capabilities, mcp } = dependencies
   const guards = new Set(dependencies.guards ?? guardNames)
   const streams = createOpenStreams(settings.maxStreams ?? defaultMaxStreams)
   const { redactor } = dependencies
@@ -52,6 +53,7 @@ export function createHttpApp(
     ...createEventRoutes(dependencies, streamReply),
     ...createMemoryRoutes(dependencies, streamReply),
     ...(tools ? createToolRoutes(tools) : []),
+    ...(capabilities ? createCapabilityRoutes(capabilities, streamReply) : []),
     ...(triggers ? [...createHookRoutes({ ...triggers, settings }), ...createTriggerRoutes(triggers)] : []),
     ...(mcp ? createMcpRoutes(mcp) : []),
     ...(telemetry ? createTelemetryRoutes(telemetry) : []),

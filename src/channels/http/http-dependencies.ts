@@ -15,6 +15,7 @@ import type { RateLimiter } from '../../policy/rate-limiter.ts'
 import type { TriggerRunReply } from '../../protocol/trigger-api.ts'
 import type { Redactor } from '../../secrets/redactor.ts'
 import type { MediaStore } from '../../sessions/media-store.ts'
+import type { Capabilities } from '../../tools/capabilities/capabilities.ts'
 import type { ClientTelemetry } from '../../tools/client-telemetry.ts'
 import type { ToolCatalog } from '../../tools/contract/tool-catalog.ts'
 import type { McpTools } from '../../tools/mcp/mcp-tools.ts'
@@ -75,6 +76,8 @@ export interface HttpDependencies extends HttpMemory {
   triggers?: HttpTriggers
   /** Absent: there are no routes for them. */
   tools?: ToolCatalog
+  /** Absent: there are no routes for them. */
+  capabilities?: Capabilities
   /** Absent: there are no routes for them. */
   mcp?: Pick<McpTools, 'servers' | 'refresh'>
   /** Absent: what clients tell of themselves is not taken. */

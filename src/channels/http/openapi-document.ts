@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import * as api from '../../protocol/api.ts'
 import * as approvalApi from '../../protocol/approval-api.ts'
+import * as buildApi from '../../protocol/build-api.ts'
+import * as capabilityApi from '../../protocol/capability-api.ts'
 import * as factApi from '../../protocol/fact-api.ts'
 import * as mcpApi from '../../protocol/mcp-api.ts'
 import * as memoryApi from '../../protocol/memory-api.ts'
@@ -14,6 +16,8 @@ type Schema = z.ZodType
 const parts: readonly [string, unknown][] = [
   ...Object.entries(api),
   ...Object.entries(approvalApi),
+  ...Object.entries(buildApi),
+  ...Object.entries(capabilityApi),
   ...Object.entries(factApi),
   ...Object.entries(mcpApi),
   ...Object.entries(memoryApi),

@@ -24,6 +24,8 @@ export interface Route<Body = unknown, Query = unknown> {
   auth: 'token' | 'optional' | 'signature'
   /** What a token must allow. */
   scope: TokenScope
+  /** Only the command line of this machine may call it, with the credential in the home. */
+  isLocal?: true
   /** The schema of the body; a route without one takes none. */
   body?: z.ZodType<Body>
   query?: z.ZodType<Query>

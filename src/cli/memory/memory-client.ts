@@ -1,16 +1,10 @@
 import type { z } from 'zod'
-import { parseJson } from '../../base/json.ts'
 import * as factApi from '../../protocol/fact-api.ts'
 import * as api from '../../protocol/memory-api.ts'
 import * as upkeepApi from '../../protocol/memory-upkeep-api.ts'
-import { type ApiRequest, type ApiTransport, notUnderstood } from '../api-transport.ts'
-import { type RequestBody, unreachable } from '../http-request.ts'
-
-/** Work that tells how far it is, and stops with its signal. */
-export interface Watched<Progress> {
-  signal: AbortSignal
-  onProgress(progress: Progress): void
-}
+import type { ApiRequest, ApiTransport } from '../api-transport.ts'
+import type { RequestBody } from '../http-request.ts'
+import { type Watched, watchedResult } from '../watched-result.ts'
 
 /** What can be asked of memory over HTTP, typed. */
 export interface MemoryClient {
@@ -70,27 +64,14 @@ interface FactsQuery {
   limit: number
 }
 
-export function createMemoryClient({ base, ask, events, bytes }: ApiTransport): MemoryClient {
-  /** The result that a stream of progress ends with. */
-  async function watch<Progress, Result>(
+export function createMemoryClient(transport: ApiTransport): MemoryClient {
+  const { ask, bytes } = transport
+  const watch = <Progress, Result>(
     path: string,
     schemas: { progress: z.ZodType<Progress>; result: z.ZodType<Result> },
-    { signal, onProgress }: Watched<Progress>,
+    watched: Watched<Progress>,
     request: ApiRequest,
-  ): Promise<Result> {
-    for await (const { type, data } of events(path, { ...request, signal })) {
-      if (type === 'progress') {
-        const progress = parseJson(data, schemas.progress)
-        if (progress.ok) onProgress(progress.value)
-      } else if (type === 'result') {
-        const result = parseJson(data, schemas.result)
-        if (!result.ok) throw notUnderstood(path, result.message)
-        return result.value
-      }
-    }
-    // A Familiar that stops ends its streams first.
-    throw unreachable(base, 'it is stopping')
-  }
+  ): Promise<Result> => watchedResult(transport, { path, schemas, watched, request })
 
   const one = (id: string) => `/memories/${encodeURIComponent(id)}`
 

@@ -3,7 +3,8 @@ import { createStatusLine } from '../../channels/terminal/status-line.ts'
 import type { ApiClient } from '../api-client.ts'
 import type { CommandContext } from '../command.ts'
 import { interrupted } from '../command-error.ts'
-import type { MemoryClient, Watched } from './memory-client.ts'
+import type { Watched } from '../watched-result.ts'
+import type { MemoryClient } from './memory-client.ts'
 import { withMemory } from './with-memory.ts'
 
 /**

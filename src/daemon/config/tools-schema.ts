@@ -71,6 +71,7 @@ export const capabilitiesSchema = z
     /** What becomes of one that fails in use: a repair is offered, begun by itself, or neither. */
     repair: z.enum(['ask', 'auto', 'off']).default('ask'),
     max_rounds: z.int().min(1).max(1000).default(25),
+    /** What a build may take, without the time that the user is waited for. */
     build_minutes: z.int().min(1).max(120).default(10),
     max_concurrent_builds: z.int().min(1).max(100).default(3),
   })

@@ -3,7 +3,8 @@ import { textSearch } from './0002-text-search.ts'
 import { memory } from './0003-memory.ts'
 import { tools } from './0004-tools.ts'
 import { capabilities } from './0005-capabilities.ts'
+import { workspace } from './0006-workspace.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released one never changes and never leaves the list. */
-export const allMigrations: readonly Migration[] = [core, textSearch, memory, tools, capabilities]
+export const allMigrations: readonly Migration[] = [core, textSearch, memory, tools, capabilities, workspace]

@@ -174,6 +174,13 @@ describe('migrations', () => {
       tool_weights: true,
       trigger_runs: true,
       users: true,
+      asset_versions: true,
+      blocks: true,
+      client_calls: true,
+      pins: true,
+      schedule_runs: true,
+      schedules: true,
+      spawns: true,
       build_events: true,
       build_files: true,
       build_questions: true,
@@ -190,6 +197,9 @@ describe('migrations', () => {
     expect(of('index')).toEqual([
       'approvals_by_session_id_state',
       'approvals_by_user_id_state_asked_at',
+      'build_questions_by_build_id_state',
+      'builds_by_capability_id_created_at',
+      'builds_by_user_id_state',
       'chunks_by_file_id_first_line',
       'commitments_by_user_id_state_closed_at',
       'commitments_by_user_id_state_deadline',
@@ -220,6 +230,7 @@ describe('migrations', () => {
       'memory_edges_by_user_id_created_at',
       'memory_vectors_by_model_user_id',
       'memory_vectors_by_text_hash',
+      'schedules_by_state_next_at',
       'session_events_by_turn',
       'sessions_active',
       'sessions_by_user',
@@ -396,7 +407,7 @@ describe('migrations', () => {
       async up(db) {
         await sql`create table fresh as select * from users`.execute(db)
         await db.schema.dropTable('users').execute()
-        await sql`create table users (id text primary key, name text, role text, created_at bigint)`.execute(db)
+        await sql`create table users (id text primary key, name text, role text, created_at bigint, tier text)`.execute(db)
         await sql`insert into users select * from fresh`.execute(db)
         await db.schema.dropTable('fresh').execute()
       },

@@ -1,5 +1,5 @@
 import type { Json } from '../../protocol/json.ts'
-import type { CapabilityRow } from '../../storage/tables.ts'
+import type { CapabilityRow } from '../../storage/capability-tables.ts'
 
 export type CapabilityState = CapabilityRow['state']
 export type CapabilityOrigin = CapabilityRow['origin']

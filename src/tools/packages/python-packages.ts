@@ -4,6 +4,7 @@ import { readBundledText } from '../../base/text-file.ts'
 import type { SandboxProxy } from '../../egress/sandbox-proxy.ts'
 import { type Sandbox, type SandboxCommand, type SandboxMount, SandboxUnavailable } from '../../sandbox/sandbox.ts'
 import { readPackages } from './read-packages.ts'
+import { createSharedWork } from './shared-work.ts'
 import { createSourceStore } from './source-store.ts'
 
 /** Where packages come from. */
@@ -22,7 +23,7 @@ type PackageBuild = { ok: true; directory: string } | { ok: false; problem: stri
 export interface PythonPackages {
   /** The folder, where they are built already. */
   find(requirements: readonly string[]): Promise<string | undefined>
-  /** Those who ask for the same at the same time wait for one build. */
+  /** Those who ask for the same at the same time wait for one build, which ends early only when all of them have left. */
   build(requirements: readonly string[], signal: AbortSignal): Promise<PackageBuild>
 }
 
@@ -40,6 +41,13 @@ const script = readBundledText(new URL('build-packages.py', import.meta.url))
 const requirement =
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,100}\s*(?:\[[A-Za-z0-9._, -]{0,200}\])?\s*(?:[(<>=!~][^@/\\]{0,200})?(?:;[^@\\]{0,300})?$/
 
+/** Past that length no requirement is one, and the expression above would take its time over blanks. */
+const longestRequirement = 1_000
+
+export function isRequirement(line: string): boolean {
+  return line.length <= longestRequirement && requirement.test(line)
+}
+
 export function createPythonPackages(dependencies: {
   /** A folder of this program alone. */
   directory: string
@@ -49,7 +57,7 @@ export function createPythonPackages(dependencies: {
 }): PythonPackages {
   const { sandbox, proxy, index = publicIndex } = dependencies
   const store = createSourceStore({ directory: dependencies.directory })
-  const building = new Map<string, Promise<PackageBuild>>()
+  const share = createSharedWork<PackageBuild>()
   let version: Promise<string> | undefined
 
   async function keyOf(requirements: readonly string[]): Promise<string> {
@@ -89,14 +97,12 @@ export function createPythonPackages(dependencies: {
   return {
     find: async (requirements) => store.find(await keyOf(requirements)),
     async build(requirements, signal) {
-      const refused = requirements.find((line) => !requirement.test(line))
+      const refused = requirements.find((line) => !isRequirement(line))
       if (refused !== undefined)
         return failed([refused], 'only names with versions are installed, no options or addresses')
       try {
         const key = await keyOf(requirements)
-        const build = building.get(key) ?? buildNow(key, requirements, signal).finally(() => building.delete(key))
-        building.set(key, build)
-        return await build
+        return await share(key, signal, (whileWanted) => buildNow(key, requirements, whileWanted))
       } catch (cause) {
         if (cause instanceof SandboxUnavailable) return failed(requirements, cause.message)
         throw cause
@@ -126,6 +132,12 @@ function pythonCommand(given: readonly string[], signal: AbortSignal): Omit<Sand
 }
 
 function failed(requirements: readonly string[], reason: string): PackageBuild {
-  const hint = /no module named pip/i.test(reason) ? ': sudo apt-get install python3-pip' : `, and pip says: ${reason}`
-  return { ok: false, problem: `needs ${requirements.join(', ')} for Python${hint}` }
+  return { ok: false, problem: `needs ${requirements.join(', ')} for Python${hintOf(reason)}` }
+}
+
+/** Without a network pip complains at length that there is no such package. */
+function hintOf(reason: string): string {
+  if (/no module named pip/i.test(reason)) return ': sudo apt-get install python3-pip'
+  if (!/connection broken by|max retries exceeded/i.test(reason)) return `, and pip says: ${reason}`
+  return ', and the index of packages cannot be reached. Is this machine online?'
 }

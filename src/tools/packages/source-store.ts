@@ -15,13 +15,19 @@ export interface SourceStore {
   prune(isUsed: (key: string) => boolean): Promise<void>
 }
 
-export interface StoredFile {
+interface StoredFile {
   bytes: Uint8Array
   isExecutable: boolean
 }
 
 // Between being written and being whole.
 const draft = '.draft-'
+/**
+ * The sandbox of root takes copies of what it mounts, and a folder that cannot be written is the one that it need not look
+ * through before every call: numpy has 1,500 files. Another user's is mounted where it lies, and stays removable by `rm`.
+ */
+const finished = 0o555
+const isRoot = process.geteuid?.() === 0
 
 export function createSourceStore({ directory }: { directory: string }): SourceStore {
   const drafts = new Set<string>()
@@ -39,6 +45,7 @@ export function createSourceStore({ directory }: { directory: string }): SourceS
           // Somebody was quicker with the same files.
           if (cause.code !== 'ENOTEMPTY' && cause.code !== 'EEXIST') throw cause
         })
+        if (isRoot) await chmod(join(directory, key), finished)
       } finally {
         await rm(written, { recursive: true, force: true })
         drafts.delete(basename(written))

@@ -5,6 +5,7 @@ import { bodySizeGuard } from './body-size-guard.ts'
 import { contentTypeGuard } from './content-type-guard.ts'
 import type { GuardName } from './guard-names.ts'
 import { hostGuard } from './host-guard.ts'
+import { localGuard } from './local-guard.ts'
 import { originGuard } from './origin-guard.ts'
 import { rateLimitGuard } from './rate-limit-guard.ts'
 import { scopeGuard } from './scope-guard.ts'
@@ -35,6 +36,7 @@ export function routeGuards(
   const failures = guards.has('failed_logins') ? limiter : undefined
   return [
     ...(guards.has('scope') ? [scopeGuard(route.scope)] : []),
+    ...(guards.has('local') && route.isLocal ? [localGuard()] : []),
     ...(guards.has('content_type') ? [contentTypeGuard(route.rawBody?.mediaTypes)] : []),
     ...(guards.has('body_size') ? [bodySizeGuard(maxBodyBytes)] : []),
     ...(guards.has('signature') && route.auth === 'signature' && triggers

@@ -1,8 +1,8 @@
 import type { Seen } from '../../../policy/gate.ts'
 import type { BuildEvent } from '../../../protocol/build-api.ts'
 import type { Json } from '../../../protocol/json.ts'
+import type { BuildRow } from '../../../storage/capability-tables.ts'
 import type { Writer } from '../../../storage/database.ts'
-import type { BuildRow } from '../../../storage/tables.ts'
 
 export interface Build {
   id: string
@@ -36,6 +36,8 @@ export interface BuildQuestion {
   question: string
   /** With `secret`: the name that it is kept under. */
   secret: string | null
+  /** The Builder had words of others in sight when it asked. */
+  isUntrusted: boolean
   askedAt: number
   expiresAt: number
 }
@@ -46,8 +48,8 @@ export interface BuildWork {
   begin(build: Build, text: string): Promise<void>
   /** Ends it where it runs. */
   stop(build: Build): Promise<void>
-  /** Whether it waits, runs or will be resumed. */
-  isAlive(build: Build): Promise<boolean>
+  /** `alive`: it waits, runs or will be resumed. */
+  state(build: Build): Promise<'unbegun' | 'alive' | 'over'>
 }
 
 /**
@@ -73,16 +75,29 @@ export interface Builds {
   /** Newest first. */
   list(userId: string, options?: { name?: string; state?: BuildRow['state']; limit?: number }): Promise<Build[]>
   questions(userId: string): Promise<BuildQuestion[]>
-  /** `conflict` where it was answered or has expired. */
-  answer(userId: string, questionId: string, answer: string): Promise<void>
+  /**
+   * `conflict` where it was answered or has expired. `seen` is what a model had in sight that wrote the answer down; the
+   * build inherits it with the words. Absent: they are the user's own.
+   */
+  answer(userId: string, questionId: string, answer: string, seen?: Seen): Promise<void>
   /** The value goes into the vault and nowhere else. */
   giveSecret(userId: string, questionId: string, value: string): Promise<void>
+  /** A secret of the capability was set in another way: whoever waits for it goes on. */
+  noticeSecret(userId: string, name: string, secret: string): Promise<void>
   /** The events after the cursor that are there already, in order: for a reader that does not wait. */
   eventsSoFar(build: { userId: string; buildId: string; after: number }): Promise<BuildEvent[]>
   /** Every event after the cursor, once each and in order; then what comes, until the build has ended or the signal aborts. */
   events(build: { userId: string; buildId: string; after: number; signal: AbortSignal }): AsyncGenerator<BuildEvent>
-  /** What a conversation has not heard yet: ends of the builds that it asked for, and questions that wait. */
-  news(session: { userId: string; sessionId: string }): Promise<{ lines: string[]; builds: string[] }>
+  /**
+   * What a conversation has not heard yet: ends of the builds that it asked for, and questions that wait. With
+   * `isUntrusted` a question among them may be in the words of others.
+   */
+  news(session: {
+    userId: string
+    sessionId: string
+  }): Promise<{ lines: string[]; builds: string[]; isUntrusted: boolean }>
   /** In the unit that writes that it was told. */
   markToldIn(writer: Writer, builds: readonly string[]): Promise<void>
+  /** Ends no build; only no timer runs any more. */
+  close(): Promise<void>
 }

@@ -10,6 +10,13 @@ export interface FoundCapability {
 
 /** Capabilities by what they do, at any number of them: an index of words and of vectors, both in memory. */
 export interface CapabilitySearch {
-  /** Active ones, best first. By words alone where meaning cannot be told in time. */
+  /** Those that serve, best first. By words alone where meaning cannot be told in time. */
   search(query: { userId: string; text: string; limit: number; signal: AbortSignal }): Promise<FoundCapability[]>
+  /** One that does the same already, of another name. */
+  findDuplicate(wanted: {
+    userId: string
+    name: string
+    description: string
+    signal: AbortSignal
+  }): Promise<Capability | undefined>
 }

@@ -1,0 +1,71 @@
+import type { Clock } from '../../../base/clock.ts'
+import type { Ids } from '../../../base/ids.ts'
+import type { Database, Writer } from '../../../storage/database.ts'
+import type { VersionKey, VersionStore } from '../versions/version-store.ts'
+import { manifestColumns, selectCapabilities } from './capability-record.ts'
+import type { CapabilityCatalog } from './catalog.ts'
+import type { VersionRecords } from './version-records.ts'
+
+/**
+ * The directory first, whole and on the disk, then everything else in one unit: a crash in between leaves a directory that
+ * no row names. Nobody else may publish meanwhile: the number is chosen first.
+ */
+export async function publishVersion(
+  dependencies: { database: Database; versions: VersionStore; records: VersionRecords; clock: Clock; ids: Ids },
+  published: Parameters<CapabilityCatalog['publish']>[0],
+): Promise<VersionKey> {
+  const { database, versions, records, clock, ids } = dependencies
+  const { userId, manifest, files, buildId, also } = published
+  const registered = buildId === null ? undefined : await records.ofBuild(buildId)
+  if (registered) return registered
+  const before = await selectCapabilities(database.read)
+    .where('user_id', '=', userId)
+    .where('name', '=', manifest.name)
+    .executeTakeFirst()
+  const capabilityId = before?.id ?? ids.next()
+  const key = { capabilityId, version: (await records.newest(capabilityId)) + 1 }
+  const createdAt = clock.now()
+  const { hash } = await versions.write({ ...key, files, createdAt })
+  try {
+    await database.write(async (writer) => {
+      await writeServing(writer, { ...key, now: createdAt }, published)
+      await records.insertIn(writer, { ...key, manifest, hash, buildId, createdAt })
+      await also?.(writer, key)
+    })
+  } catch (cause) {
+    // It may have been committed all the same: what a row names stays.
+    if (!(await records.find(key.capabilityId, key.version))) await versions.remove(key)
+    throw cause
+  }
+  return key
+}
+
+async function writeServing(
+  writer: Writer,
+  { capabilityId, version, now }: VersionKey & { now: number },
+  published: Parameters<CapabilityCatalog['publish']>[0],
+): Promise<void> {
+  const { userId, manifest, origin, buildId, state, problem = null } = published
+  const current = await selectCapabilities(writer).where('id', '=', capabilityId).executeTakeFirst()
+  const serving = {
+    ...manifestColumns(manifest),
+    origin,
+    version,
+    state,
+    problem,
+    last_called_at: current?.last_called_at ?? null,
+    // What failed, failed with the version before.
+    last_error: null,
+    failing_input: null,
+    updated_at: now,
+  }
+  if (!current) {
+    const row = { id: capabilityId, user_id: userId, name: manifest.name, created_at: now, ...serving }
+    await writer.insertInto('capabilities').values(row).execute()
+    return
+  }
+  // What the owner has switched off meanwhile stays off, whatever the build brings.
+  const staysOff = buildId !== null && current.state === 'disabled'
+  const changes = staysOff ? { ...serving, state: current.state, problem: current.problem } : serving
+  await writer.updateTable('capabilities').set(changes).where('id', '=', capabilityId).execute()
+}
