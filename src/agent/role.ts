@@ -22,6 +22,8 @@ export interface Role {
 
 export interface News {
   lines: string[]
+  /** They may be in the words of others: that marks the session for good. */
+  isUntrusted: boolean
   onTold(writer: Writer): Promise<void>
 }
 

@@ -122,6 +122,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         pendingQuestion: projection.pendingQuestion,
         told: [...tellAnswers(answers), ...(news?.lines ?? [])],
       })
+      const isForeign = news?.isUntrusted || dynamic.included.some(({ label }) => label === 'untrusted')
       // A question is told with its answer, even where the one before was the same.
       const isKnown = dynamic.text === projection.lastContext && !projection.pendingQuestion
       const context = isKnown ? '' : dynamic.text
@@ -142,7 +143,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
             model: models[0]?.info.id ?? '',
             context,
             recalled: dynamic.included.map(({ id, text: remembered }) => ({ id, text: remembered })),
-            ...(dynamic.included.some(({ label }) => label === 'untrusted') && { label: 'untrusted' as const }),
+            ...(isForeign && { label: 'untrusted' as const }),
             ...(role.holdsPrivate(tier) && { isPrivate: true as const }),
           },
         ],

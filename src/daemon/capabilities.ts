@@ -119,9 +119,9 @@ export function openCapabilities(dependencies: {
       lines: prompt.lines,
       search: search.search,
       async news({ userId, id }) {
-        const { lines, builds: told } = await builds.news({ userId, sessionId: id })
+        const { lines, builds: told, isUntrusted } = await builds.news({ userId, sessionId: id })
         if (lines.length === 0) return undefined
-        return { lines, onTold: (writer) => builds.markToldIn(writer, told) }
+        return { lines, isUntrusted, onTold: (writer) => builds.markToldIn(writer, told) }
       },
       onBuilderEnded(session, { outcome, text }) {
         const why = { isStopped: outcome === 'stopped', reason: text }
