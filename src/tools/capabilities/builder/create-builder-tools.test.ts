@@ -56,7 +56,7 @@ describe('write_file', () => {
   })
 
   it.each(['../main.py', '/etc/passwd', 'a/../b', '.git/config', 'a//b', 'a\\b', 'lock.json', 'x'.repeat(201)])(
-    'SEC-7 refuses %s',
+    'CAP-3 refuses %s',
     async (path) => {
       expect(await write(path, 'x')).toMatchObject({ isError: true })
       expect(await filesOf()).toEqual([])
@@ -104,7 +104,7 @@ describe('run_code and run_command', () => {
     expect(text).toMatch(/^first\n[\s\S]*characters left out[\s\S]*last\n$/)
   })
 
-  it('SEC-14 have no network unless the manifest declares it and the call asks for it', async () => {
+  it('CAP-3 have no network unless the manifest declares it and the call asks for it', async () => {
     const before = site.requests.length
     expect(await call('run_code', { code: fetching(), network: true })).toMatchObject({ isError: true })
     await manifest({ hosts: [host()] })

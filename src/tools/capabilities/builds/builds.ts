@@ -19,7 +19,7 @@ export interface Build {
   endedAt: number | null
 }
 
-export interface BuildRequest {
+interface BuildRequest {
   description: string
   inputSchema: { [key: string]: Json }
   /** Of a repair: what failed, and with what. */
