@@ -44,6 +44,8 @@ export function createBuilds(dependencies: {
   const { database, catalog, work, clock, ids, wakeups, logger, onStep = () => {} } = dependencies
   const { lifeMs = () => usualLifeMs } = dependencies
   const questions = createBuildQuestions({ ...dependencies, onStep })
+  /** Users for whom nothing is built and nothing is left to tell: the next turn need not look. */
+  const quiet = new Set<string>()
   const lives = createBuildLives({
     read: database.read,
     clock,
@@ -150,6 +152,7 @@ export function createBuilds(dependencies: {
         writeBuildIn(writer, { wanted, files, id: ids.next(), now: clock.now(), catalog }),
       )
       if (!isNew) return build
+      quiet.delete(wanted.userId)
       onStep('build_written')
       await catalog.refresh(build.capabilityId)
       wakeBuild(wakeups, build.id)
@@ -187,14 +190,16 @@ export function createBuilds(dependencies: {
     },
 
     async news({ userId, sessionId }) {
+      if (quiet.has(userId)) return { lines: [], builds: [], isUntrusted: false }
       const rows = await selectBuilds(database.read)
         .where('builds.user_id', '=', userId)
-        .where('builds.session_id', '=', sessionId)
-        .where('builds.state', '!=', 'running')
         .where('builds.is_told', '=', 0)
+        // One that nobody asked for in a conversation is told in none, and may still ask something.
+        .where((where) => where.or([where('builds.session_id', 'is not', null), where('builds.state', '=', 'running')]))
         .orderBy('builds.ended_at')
         .execute()
-      const ended = rows.map(toBuild)
+      if (rows.length === 0) quiet.add(userId)
+      const ended = rows.map(toBuild).filter((build) => build.sessionId === sessionId && build.state !== 'running')
       const waiting = await questions.questions(userId)
       // Why it failed is told in the words of its Builder.
       const failed = ended.filter(({ state }) => state !== 'complete')
