@@ -36,7 +36,19 @@ const restrictions: Restriction[] = [
   {
     what: 'node:fs',
     imports: /^(node:)?fs(\/promises)?$/,
-    owners: ['base', 'storage', 'memory/files', 'egress', 'secrets', 'sandbox', 'tools/contract', 'tools/packages', 'tools/capabilities', 'daemon', 'cli'],
+    owners: [
+      'base',
+      'storage',
+      'memory/files',
+      'egress',
+      'secrets',
+      'sandbox',
+      'tools/contract',
+      'tools/packages',
+      'tools/capabilities',
+      'daemon',
+      'cli',
+    ],
     instead: 'use the safe files of src/base',
   },
   {

@@ -18,6 +18,8 @@ export interface TextSearch {
     entry: { collection: string; userId: string; id: string; text: string },
   ): Promise<void>
   remove(writer: Transaction<Tables>, entry: { collection: string; id: string }): Promise<void>
+  /** Everything of one user, in every collection. */
+  removeUser(writer: Transaction<Tables>, userId: string): Promise<void>
   search(query: { collection: string; userId: string; words: string; limit: number }): Promise<TextMatch[]>
   /** The ids of texts that hold every one of the words, in no order. Empty where there are no words. */
   withAll(query: { collection: string; userId: string; words: readonly string[]; limit: number }): Promise<string[]>

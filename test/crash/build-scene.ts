@@ -58,8 +58,10 @@ export async function playBuild(options: {
   child.ended.then(onEnd)
 
   function onEnd({ signal: killedBy, errors }: { signal: NodeJS.Signals | null; errors: string }): void {
-    if (killedBy !== 'SIGKILL')
-      return isOver ? undefined : void stuck.push(`a daemon ended by itself: ${errors.slice(-2_000)}`)
+    if (killedBy !== 'SIGKILL') {
+      if (!isOver) stuck.push(`a daemon ended by itself: ${errors.slice(-2_000)}`)
+      return
+    }
     crashes += 1
     child = startDaemonAt(home)
     child.ended.then(onEnd)

@@ -407,7 +407,9 @@ describe('migrations', () => {
       async up(db) {
         await sql`create table fresh as select * from users`.execute(db)
         await db.schema.dropTable('users').execute()
-        await sql`create table users (id text primary key, name text, role text, created_at bigint, tier text)`.execute(db)
+        await sql`create table users (id text primary key, name text, role text, created_at bigint, tier text)`.execute(
+          db,
+        )
         await sql`insert into users select * from fresh`.execute(db)
         await db.schema.dropTable('fresh').execute()
       },

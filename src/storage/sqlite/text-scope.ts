@@ -33,3 +33,11 @@ export async function addScope<T>(writer: Kysely<T>, collection: string, userId:
   if (!added) throw new Error('A scope that was just added is not there.')
   return added
 }
+
+/** Of one user in every collection. */
+export async function scopesOf<T>(db: Kysely<T>, userId: string): Promise<TextScope[]> {
+  const found = await sql<{ collection: string }>`
+    select collection from text_scopes where user_id = ${userId}`.execute(db)
+  const scopes = await Promise.all(found.rows.map(({ collection }) => findScope(db, collection, userId)))
+  return scopes.filter((scope) => scope !== undefined)
+}

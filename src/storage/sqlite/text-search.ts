@@ -5,7 +5,7 @@ import { toQueryWords } from '../query-words.ts'
 import type { TextSearch } from '../text-search.ts'
 import { spaceOut } from '../unspaced-scripts.ts'
 import { lengthFactor, rankByWords } from './rank-by-words.ts'
-import { addScope, findScope } from './text-scope.ts'
+import { addScope, findScope, scopesOf } from './text-scope.ts'
 import { readPlaces } from './word-places.ts'
 
 /**
@@ -57,6 +57,15 @@ export function createSqliteTextSearch({ read, write }: { read: Reader; write: D
     },
 
     remove: removeText,
+
+    async removeUser(writer, userId) {
+      for (const { first, last } of await scopesOf(writer, userId)) {
+        const numbers = sql`between ${BigInt(first)} and ${BigInt(last)}`
+        await sql`delete from text_index where rowid ${numbers}`.execute(writer)
+        await sql`delete from text_entries where number ${numbers}`.execute(writer)
+      }
+      await sql`delete from text_scopes where user_id = ${userId}`.execute(writer)
+    },
 
     async search({ collection, userId, words, limit }) {
       const queryWords = toQueryWords(words)

@@ -93,7 +93,7 @@ describe('run_code and run_command', () => {
   })
 
   it('CAP-3 run Node where the draft is for Node', async () => {
-    await write('main.js', 'export function run({ city }) { return `Sunny in ${city}` }')
+    await write('main.js', "export function run({ city }) { return 'Sunny in ' + city }")
     const code = "import { run } from './main.js'\nconsole.log(run({ city: 'Oslo' }))"
     expect(await call('run_code', { code })).toMatchObject({ isError: false, text: 'Sunny in Oslo\n' })
   })
