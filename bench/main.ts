@@ -20,6 +20,8 @@ const usage = `Usage: npm run bench -- BENCH [options]
   capability-search
                  whether find_tools finds the right one among many capabilities, and how fast
                  [--sizes 10,1000,10000] [--store DIRECTORY to keep]
+  finder         what a keystroke costs in the finder of files, and whether it finds what fzf finds
+                 [--sizes 10,1000,100000,1000000] [--questions N]
 
 Figures are printed and written to --out, otherwise to bench/results.
 `
@@ -93,10 +95,27 @@ const benches: Record<string, () => Promise<void>> = {
     const { measureCapabilitySearch } = await import('./capability-search/measure-capability-search.ts')
     const sizes = (values.sizes ?? '10,1000,10000').split(',').map(Number)
     const report = await measureCapabilitySearch({ sizes, store: values.store, say })
-    for (const { findTools, wordsOnly, hints, hintsWordsOnly, ...size } of report.sizes) {
+    console.table(report.overlap)
+    for (const { sets, ...size } of report.sizes) {
       console.log(size)
-      console.table({ findTools, wordsOnly, hints, hintsWordsOnly }, ['recallAt1', 'recallAt5', 'p50Ms', 'p95Ms'])
+      for (const [name, { findTools, wordsOnly, withoutSamples, ...subsets }] of Object.entries(sets)) {
+        console.log(name, subsets)
+        console.table({ findTools, wordsOnly, withoutSamples }, ['recallAt1', 'recallAt5', 'p50Ms', 'p95Ms'])
+      }
     }
+    write(report, values.out)
+  },
+
+  async finder() {
+    const { measureFinder } = await import('./finder/measure-finder.ts')
+    const sizes = (values.sizes ?? '10,1000,100000,1000000').split(',').map(Number)
+    const report = await measureFinder({ sizes, questions: Number(values.questions ?? 40), say })
+    for (const { paths, typed, typedCpu, pasted } of report.sizes) {
+      console.log(`${paths} paths`)
+      console.table({ typed, typedCpu, pasted })
+    }
+    console.log(report.onDisk)
+    console.table(report.besideFzf ?? ['not measured: there is no fzf here'])
     write(report, values.out)
   },
 

@@ -40,6 +40,7 @@ const restrictions: Restriction[] = [
       'base',
       'storage',
       'memory/files',
+      'assets/finder',
       'egress',
       'secrets',
       'sandbox',

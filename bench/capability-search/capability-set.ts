@@ -1,34 +1,51 @@
 import { readFileSync } from 'node:fs'
 import { seededRandom } from '../recall-scale/seeded-random.ts'
+import { distractorSamples } from './distractor-samples.ts'
 import { fields, neighbouringSubjects, neighbouringWork, places, type Work, work } from './vocabulary.ts'
 
 export interface BenchCapability {
   name: string
   description: string
   tags: readonly string[]
+  /** Four sentences, as the Builder is asked for them. */
+  askedAs: readonly string[]
 }
 
 export interface BenchQuestion {
   text: string
   /** The same wish, hinted at: whoever does not know the subject could not tell what is meant. */
   hint: string
+  /** And once more, in words that neither the name nor the description has. */
+  fresh: string
   /** The name of the one that answers it. */
   answer: string
 }
 
-/** The hand-written ones, each with a question that it answers. */
+/** The hand-written ones, each with questions that it answers. */
 export function readTargets(): { capabilities: BenchCapability[]; questions: BenchQuestion[] } {
-  const text = readFileSync(new URL('./targets.txt', import.meta.url), 'utf8')
-  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  const entries = lines.map((line) => line.split(' | ').map((part) => part.trim()))
+  const entries = readEntries('targets.txt')
+  const samples = new Map(readEntries('samples.txt').map(([name = '', ...sentences]) => [name, sentences]))
+  const fresh = new Map(readEntries('fresh-questions.txt').map(([name = '', text = '']) => [name, text]))
   return {
     capabilities: entries.map(([name = '', description = '', tags = '']) => ({
       name,
       description,
       tags: tags.split(', '),
+      askedAs: samples.get(name) ?? [],
     })),
-    questions: entries.map(([answer = '', , , text = '', hint = '']) => ({ text, hint, answer })),
+    questions: entries.map(([answer = '', , , text = '', hint = '']) => ({
+      text,
+      hint,
+      fresh: fresh.get(answer) ?? '',
+      answer,
+    })),
   }
+}
+
+function readEntries(file: string): string[][] {
+  const text = readFileSync(new URL(file, import.meta.url), 'utf8')
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return lines.map((line) => line.split(' | ').map((part) => part.trim()))
 }
 
 /** As many as there are: first the neighbours of the targets, then other fields of work; always in the same order. */
@@ -40,7 +57,8 @@ export function makeDistractors(seed: number): BenchCapability[] {
     const place = random.pick(places)
     const description = sentence.replace('#', subject).replace(/\.$/, place === '' ? '.' : `, ${place}.`)
     const subjects = [field.replaceAll('_', ' '), ...subject.split(' ')].filter(Boolean)
-    if (!made.has(name)) made.set(name, { name, description, tags: [...subjects, ...tags.split(', ')] })
+    const askedAs = (distractorSamples[action] ?? []).map((sample) => sample.replace('#', subject))
+    if (!made.has(name)) made.set(name, { name, description, tags: [...subjects, ...tags.split(', ')], askedAs })
   }
   for (const subject of neighbouringSubjects) for (const one of neighbouringWork) add(subject, one)
   for (const [field, subjects] of Object.entries(fields)) {

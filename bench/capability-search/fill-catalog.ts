@@ -17,30 +17,50 @@ export async function fillCatalog(
   userId = benchUser,
 ): Promise<void> {
   for (let from = 0; from < capabilities.length; from += rowsPerUnit) {
-    const rows = capabilities.slice(from, from + rowsPerUnit).map(({ name, description, tags }, index) => ({
-      id: `capability-${name}`,
-      user_id: userId,
-      name,
-      description,
-      state: 'active' as const,
-      origin: 'built' as const,
-      version: 1,
-      input_schema: JSON.stringify(inputSchema),
-      tags: JSON.stringify(tags),
-      permissions: '{"hosts":[],"secrets":[],"storage":false}',
-      problem: null,
-      last_called_at: null,
-      last_error: null,
-      failing_input: null,
-      created_at: from + index,
-      updated_at: from + index,
-    }))
-    await database.write((writer) =>
-      writer
+    const some = capabilities.slice(from, from + rowsPerUnit)
+    await database.write(async (writer) => {
+      await writer
         .insertInto('capabilities')
-        .values(rows)
+        .values(some.map((capability, index) => capabilityRow(capability, { userId, at: from + index })))
         .onConflict((conflict) => conflict.doNothing())
-        .execute(),
-    )
+        .execute()
+      await writer
+        .insertInto('capability_versions')
+        .values(some.map((capability, index) => versionRow(capability, from + index)))
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+    })
   }
+}
+
+const idOf = ({ name }: BenchCapability) => `capability-${name}`
+
+function capabilityRow(capability: BenchCapability, { userId, at }: { userId: string; at: number }) {
+  const { name, description, tags } = capability
+  return {
+    id: idOf(capability),
+    user_id: userId,
+    name,
+    description,
+    state: 'active' as const,
+    origin: 'built' as const,
+    version: 1,
+    input_schema: JSON.stringify(inputSchema),
+    tags: JSON.stringify(tags),
+    permissions: '{"hosts":[],"secrets":[],"storage":false}',
+    problem: null,
+    last_called_at: null,
+    last_error: null,
+    failing_input: null,
+    created_at: at,
+    updated_at: at,
+  }
+}
+
+function versionRow(capability: BenchCapability, at: number) {
+  const { name, description, tags, askedAs } = capability
+  const declared = { hosts: [], secrets: [], storage: false, timeoutMs: 30_000, memoryBytes: 256 * 1024 ** 2 }
+  const manifest = { name, description, runtime: 'python', inputSchema, tags, askedAs, ...declared }
+  const row = { manifest: JSON.stringify(manifest), hash: '', build_id: null, created_at: at }
+  return { capability_id: idOf(capability), version: 1, ...row }
 }

@@ -14,33 +14,30 @@ import { capabilityLines } from '../../src/tools/capabilities/capability-lines.t
 import { createCapabilityShelf } from '../../src/tools/capabilities/capability-shelf.ts'
 import { createCapabilityCatalog } from '../../src/tools/capabilities/catalog/create-catalog.ts'
 import { createCapabilitySearch } from '../../src/tools/capabilities/catalog/create-search.ts'
-import { wordsOf } from '../../src/tools/capabilities/catalog/word-index.ts'
 import { createVersionStore } from '../../src/tools/capabilities/versions/version-store.ts'
 import { createFindTools } from '../../src/tools/find-tools.ts'
 import { createToolRegistry } from '../../src/tools/registry.ts'
 import { toolContext } from '../../test/support/tool-context.ts'
 import { parallelEmbedder } from '../recall/parallel-embedder.ts'
-import { percentile, rounded } from '../statistics.ts'
-import { type BenchQuestion, makeDistractors, readTargets } from './capability-set.ts'
+import { rounded } from '../statistics.ts'
+import { askAll, type Figures } from './ask-all.ts'
+import { type BenchCapability, makeDistractors, readTargets } from './capability-set.ts'
 import { benchUser, fillCatalog } from './fill-catalog.ts'
+import { measureOverlap, repeatsSample, sharesItsSamples, sharesItsWords, type WordOverlap } from './word-overlap.ts'
 
 export interface CapabilitySearchReport {
   note: string
+  /** Of the whole sets; what smaller sizes ask is their beginning. */
+  overlap: Record<SetName, WordOverlap>
   sizes: SizeFigures[]
 }
+
+type SetName = 'plain' | 'hints' | 'fresh'
 
 interface SizeFigures {
   capabilities: number
   questions: number
-  /** With a warm model, the question's embedding included. */
-  findTools: Figures
-  wordsOnly: Figures
-  /** Of the plain questions, those that have no word of the name, and none of name and description, in common with it. */
-  withoutItsName: Subset
-  withoutItsWords: Subset
-  /** The same 200 wishes, only hinted at. */
-  hints: Figures
-  hintsWordsOnly: Figures
+  sets: Record<SetName, SetFigures>
   /** What the lines of the prompt cost. */
   promptTokens: number
   /** From rows and vectors on disk to a catalog and indexes in memory. */
@@ -48,16 +45,18 @@ interface SizeFigures {
   rssMegabytes: number
 }
 
-interface Figures {
-  /** Shares of the questions whose answer is first, or among the first five. */
-  recallAt1: number
-  recallAt5: number
-  /** The half that the weights were chosen on, and the other one. */
-  recallAt5OfHalves: [chosen: number, held: number]
-  p50Ms: number
-  p95Ms: number
-  /** Those that were not found, by the name of what would have answered them. */
-  missed: string[]
+interface SetFigures {
+  /** With a warm model, the question's embedding included. */
+  findTools: Figures
+  wordsOnly: Figures
+  /** As if no capability said how it is asked for. */
+  withoutSamples: Figures
+  /** Of the first, the questions that have no word in common with the name and the description of their answer … */
+  unlikeItsWords: Subset
+  /** … none with its samples … */
+  unlikeItsSamples: Subset
+  /** … and those that are not nearly one of its samples. */
+  notRepeated: Subset
 }
 
 interface Subset {
@@ -67,7 +66,7 @@ interface Subset {
 
 const seed = 7
 
-/** Asks `find_tools` 200 hand-written questions among more and more capabilities that look real. */
+/** Asks `find_tools` three times 200 hand-written questions among more and more capabilities that look real. */
 export async function measureCapabilitySearch(options: {
   sizes: readonly number[]
   /** A folder that keeps databases with their vectors for the next run. */
@@ -86,15 +85,35 @@ export async function measureCapabilitySearch(options: {
       figures.push(await measureSize({ size, folder, embedder, say }))
     }
     const note =
-      'Targets, questions and hints are hand-written, the other capabilities generated: nearly a quarter of them about ' +
-      'the subjects of the targets. The hints were the first set; the tags and the plain questions were written after it ' +
-      'had been measured, and most plain questions have a word in common with the tags. Every second question chose the ' +
-      'weight of words.'
-    return { note, sizes: figures }
+      'Targets, their samples and all questions are hand-written, the other capabilities and their samples generated: ' +
+      'nearly a quarter of them about the subjects of the targets. The samples were written from names and descriptions ' +
+      'alone, before any question was looked at. The hints are older than samples, tags and plain questions, and by ' +
+      'another hand. The fresh questions have no word of the name or the description; they are by the hand that wrote the ' +
+      'samples, and were asked in another way where they repeated several words of these. Every second question chose the ' +
+      'weight of words; that the middle of the vectors is compared was chosen with all questions in view.'
+    const overlap = await measureSets(async (name) => measureOverlap(askedIn(name, targets.questions)))
+    return { note, overlap, sizes: figures }
   } finally {
     await embedder.close()
     if (store === undefined) rmSync(folder, { recursive: true })
   }
+}
+
+const targets = readTargets()
+const targetOf = new Map(targets.capabilities.map((capability) => [capability.name, capability]))
+const unknown: BenchCapability = { name: '', description: '', tags: [], askedAs: [] }
+
+function askedIn(set: SetName, questions: typeof targets.questions) {
+  const texts = { plain: 'text', hints: 'hint', fresh: 'fresh' } as const
+  return questions.map((question) => ({
+    text: question[texts[set]],
+    answer: question.answer,
+    capability: targetOf.get(question.answer) ?? unknown,
+  }))
+}
+
+async function measureSets<T>(measure: (name: SetName) => Promise<T>): Promise<Record<SetName, T>> {
+  return { plain: await measure('plain'), hints: await measure('hints'), fresh: await measure('fresh') }
 }
 
 async function measureSize(options: {
@@ -104,11 +123,63 @@ async function measureSize(options: {
   say(line: string): void
 }): Promise<SizeFigures> {
   const { size, folder, embedder, say } = options
-  const targets = readTargets()
   const capabilities = [...targets.capabilities, ...makeDistractors(seed)].slice(0, size)
   if (capabilities.length < size) throw new Error(`There are only ${capabilities.length} capabilities`)
   const questions = targets.questions.slice(0, size)
-  const path = join(folder, `capabilities-${size}.db`)
+  const silent = capabilities.map((capability) => ({ ...capability, askedAs: [] }))
+  const bare = await openBench({ path: join(folder, `capabilities-${size}-bare.db`), folder, capabilities: silent })
+  const full = await openBench({ path: join(folder, `capabilities-${size}.db`), folder, capabilities })
+  try {
+    // Once so that there are vectors, and once more as at any later start.
+    await (await bare.open(embedder)).close()
+    const before = await bare.open(cachedQuestions(embedder))
+    const withoutSamples = await measureSets((set) => askAll(askedIn(set, questions), before.find))
+    await before.close()
+    await (await full.open(embedder)).close()
+    const startedAt = performance.now()
+    const { catalog, find, close } = await full.open(cachedQuestions(embedder))
+    const startMs = performance.now() - startedAt
+    say(`asking ${questions.length} questions of each set`)
+    // The model and the compiled code are warm in a daemon that has been asked before.
+    for (const { text } of questions) await find(`${text} please`)
+    const withSamples = await measureSets((set) => askAll(askedIn(set, questions), find))
+    const rssMegabytes = Math.round(process.memoryUsage().rss / 1e6)
+    const words = await full.open(undefined)
+    const sets = await measureSets(async (set) => {
+      const asked = askedIn(set, questions)
+      const findTools = withSamples[set]
+      const subset = (belongs: (one: (typeof asked)[number]) => boolean): Subset => {
+        const chosen = asked.filter(belongs)
+        const found = chosen.filter(({ answer }) => !findTools.missed.includes(answer))
+        return { questions: chosen.length, recallAt5: rounded(found.length / Math.max(1, chosen.length), 3) }
+      }
+      return {
+        findTools,
+        wordsOnly: await askAll(asked, words.find),
+        withoutSamples: withoutSamples[set],
+        unlikeItsWords: subset((one) => !sharesItsWords(one)),
+        unlikeItsSamples: subset((one) => !sharesItsSamples(one)),
+        notRepeated: subset((one) => !repeatsSample(one)),
+      }
+    })
+    const promptTokens = estimateTokens(capabilityLines(catalog.list(benchUser)) ?? '')
+    await Promise.all([close(), words.close()])
+    return {
+      capabilities: size,
+      questions: questions.length,
+      sets,
+      promptTokens,
+      startMs: rounded(startMs, 0),
+      rssMegabytes,
+    }
+  } finally {
+    await Promise.all([bare.close(), full.close()])
+  }
+}
+
+/** A catalog on the disk that can be opened as at a start of the program, with `find_tools` over it. */
+async function openBench(options: { path: string; folder: string; capabilities: readonly BenchCapability[] }) {
+  const { path, folder, capabilities } = options
   const clock = systemClock()
   const database = await openSqlite({ path, clock, snapshotDirectory: folder })
   const user = { id: benchUser, name: 'Bench', role: 'owner' as const, created_at: 1 }
@@ -122,88 +193,21 @@ async function measureSize(options: {
   await fillCatalog(database, capabilities)
   const versions = createVersionStore({ directory: join(folder, 'versions') })
   const dependencies = { database, versions, clock, ids: createIds(clock), logger: silentLogger }
-
-  async function open(model: Embedder | undefined) {
-    const catalog = createCapabilityCatalog(dependencies)
-    await catalog.start()
-    const search = createCapabilitySearch({ catalog, database, embedder: model, logger: silentLogger })
-    await search.start()
-    await search.settled()
-    const runs = { run: () => Promise.reject(new Error('nothing runs here')) }
-    const registry = createToolRegistry()
-    registry.addShelf(createCapabilityShelf({ catalog, runs, afterFailure: async () => undefined }))
-    return { catalog, search, findTools: createFindTools({ registry, capabilities: search }) }
-  }
-
-  try {
-    // Once so that there are vectors, and once more as at any later start.
-    await (await open(embedder)).search.close()
-    const before = performance.now()
-    const { catalog, search, findTools } = await open(cachedQuestions(embedder))
-    const startMs = performance.now() - before
-    say(`asking ${questions.length} questions`)
-    const find = async ({ text }: BenchQuestion) =>
-      (await findTools.run({ query: text }, toolContext({ userId: benchUser }))).foundTools ?? []
-    // The model and the compiled code are warm in a daemon that has been asked before.
-    for (const question of questions) await find({ ...question, text: `${question.text} please` })
-    const both = await askAll(questions, find)
-    const hinted = questions.map((question) => ({ ...question, text: question.hint }))
-    const descriptions = new Map(capabilities.map(({ name, description }) => [name, description]))
-    const subset = (textOf: (name: string) => string): Subset => {
-      const chosen = questions.filter(({ text, answer }) => !sharesWord(text, textOf(answer)))
-      const found = chosen.filter(({ answer }) => !both.missed.includes(answer))
-      return { questions: chosen.length, recallAt5: rounded(found.length / Math.max(1, chosen.length), 3) }
-    }
-    const words = await open(undefined)
-    const byWords = async ({ text }: BenchQuestion) =>
-      (await words.findTools.run({ query: text }, toolContext({ userId: benchUser }))).foundTools ?? []
-    const wordsOnly = await askAll(questions, byWords)
-    const figures = {
-      capabilities: size,
-      questions: questions.length,
-      findTools: both,
-      wordsOnly,
-      withoutItsName: subset((name) => name),
-      withoutItsWords: subset((name) => `${name} ${descriptions.get(name)}`),
-      hints: await askAll(hinted, find),
-      hintsWordsOnly: await askAll(hinted, byWords),
-      promptTokens: estimateTokens(capabilityLines(catalog.list(benchUser)) ?? ''),
-      startMs: rounded(startMs, 0),
-      rssMegabytes: Math.round(process.memoryUsage().rss / 1e6),
-    }
-    await Promise.all([search.close(), words.search.close()])
-    return figures
-  } finally {
-    await database.close()
-  }
-}
-
-function sharesWord(text: string, other: string): boolean {
-  const words = new Set(wordsOf(text))
-  return wordsOf(other).some((word) => words.has(word))
-}
-
-async function askAll(
-  questions: readonly BenchQuestion[],
-  find: (question: BenchQuestion) => Promise<readonly string[]>,
-): Promise<Figures> {
-  const times: number[] = []
-  const places: number[] = []
-  for (const question of questions) {
-    const startedAt = performance.now()
-    const found = await find(question)
-    times.push(performance.now() - startedAt)
-    places.push(found.indexOf(`cap_${question.answer}`))
-  }
-  const share = (from: readonly number[], most: number) =>
-    rounded(from.filter((place) => place >= 0 && place < most).length / Math.max(1, from.length), 3)
-  const half = (parity: number) => places.filter((_, index) => index % 2 === parity)
   return {
-    recallAt1: share(places, 1),
-    recallAt5: share(places, 5),
-    recallAt5OfHalves: [share(half(0), 5), share(half(1), 5)],
-    p50Ms: rounded(percentile(times, 0.5)),
-    p95Ms: rounded(percentile(times, 0.95)),
-    missed: questions.filter((_, index) => (places[index] ?? -1) < 0).map(({ answer }) => answer),
+    async open(model: Embedder | undefined) {
+      const catalog = createCapabilityCatalog(dependencies)
+      await catalog.start()
+      const search = createCapabilitySearch({ catalog, database, embedder: model, logger: silentLogger })
+      await search.start()
+      await search.settled()
+      const runs = { run: () => Promise.reject(new Error('nothing runs here')) }
+      const registry = createToolRegistry()
+      registry.addShelf(createCapabilityShelf({ catalog, runs, afterFailure: async () => undefined }))
+      const findTools = createFindTools({ registry, capabilities: search })
+      const find = async (query: string) =>
+        (await findTools.run({ query }, toolContext({ userId: benchUser }))).foundTools ?? []
+      return { catalog, find, close: () => search.close() }
+    },
+    close: () => database.close(),
   }
 }

@@ -37,7 +37,7 @@ async function ask(models: LanguageModel[], options: { perDay?: number; signal?:
   const caps = { perMessageNanousd: null, perDayNanousd: options.perDay ?? null, perMonthNanousd: null }
   const ledger = createLedger({ database, clock, ids, caps: () => caps })
   const routes = { route: () => models, byId: () => undefined, list: () => models }
-  const askModel = createAskModel({ database, ledger, models: routes, clock, random: () => 0 })
+  const askModel = createAskModel({ database, ledger, modelsOf: () => routes, clock, random: () => 0 })
   const { signal = new AbortController().signal } = options
   const answer = await askModel({
     userId: 'max',

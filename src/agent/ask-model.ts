@@ -11,14 +11,17 @@ import { type CallPlan, callModel, reserveCall } from './call-model.ts'
 export function createAskModel(dependencies: {
   database: Database
   ledger: Ledger
-  models: Models
+  /** As the user has them (CLIENT-4). */
+  modelsOf: (userId: string) => Models
   clock: Clock
   random: () => number
 }): AskModel {
-  const { database, ledger, models } = dependencies
+  const { database, ledger, modelsOf } = dependencies
 
   return async ({ userId, purpose, system, text, signal }) => {
-    const route = models.route('fast').filter((model) => !model.info.offline)
+    const route = modelsOf(userId)
+      .route('fast')
+      .filter((model) => !model.info.offline)
     if (route.length === 0) return { ok: false, reason: 'no_model', message: 'No language model is configured' }
     if (signal.aborted) return { ok: false, reason: 'aborted', message: 'Stopped.' }
     const plan: CallPlan = {

@@ -22,6 +22,8 @@ interface CallsToBegin {
   calls: readonly ToolCallPart[]
   /** Those that the session has. */
   tools: ToolView
+  /** Nobody there would hear a question: what needs the user's word is refused. */
+  cannotAsk: boolean
 }
 
 export interface BegunCalls {
@@ -70,15 +72,24 @@ export function createBeginCalls(dependencies: {
     const guarded = { userId, sessionId, tool: tool.definition.name, arguments: input, destination: reach.destination }
     const verdict = judgeCall({ seen, reach, destinations: destinations() })
     if (verdict.allowed || (await approvals.use(writer, guarded))) {
-      return { type: 'tool_started', callId, name, input, effect: tool.effect }
+      const { effect, isClients } = tool
+      await tool.beginIn?.(writer, { userId, sessionId, turnId, callId, input })
+      return { type: 'tool_started', callId, name, input, effect, ...(isClients && { isClients }) }
     }
     const { reason } = verdict
+    if (turn.cannotAsk) {
+      await records.refusedIn(writer, madeCall(turn, call), reason)
+      return toolFinished(call, { text: `${reason} ${cannotBeAsked}`, isError: true })
+    }
     const approval = await approvals.ask(writer, { ...guarded, turnId, callId, reason, isPatient: isAutomated(source) })
     await records.refusedIn(writer, madeCall(turn, call), reason)
     const told = { text: waitsForApproval, isError: true, question: approvalQuestion(approval) }
     return { type: 'tool_finished', callId, name, ...told, approvalId: approval.id }
   }
 }
+
+const cannotBeAsked =
+  'It needs the word of the user, who cannot be asked from here: leave it, and say so in your answer.'
 
 /** A tool that cannot say what it would do may do anything. */
 function reachOf(tool: Tool, call: ToolCallPart): ToolReach {

@@ -42,6 +42,8 @@ export function createCompaction(dependencies: {
   openSessions: OpenSessions
   ledger: Ledger
   models: Models
+  /** As the user has them (CLIENT-4). */
+  modelsOf: (userId: string) => Models
   clock: Clock
   random: () => number
   logger: Logger
@@ -58,7 +60,7 @@ export function createCompaction(dependencies: {
   }
 
   async function compact(session: Session, signal: AbortSignal): Promise<boolean> {
-    const route = models.route('compaction')
+    const route = dependencies.modelsOf(session.userId).route('compaction')
     if (route[0]?.info.offline) return false
     const projection = await openSessions.projection(session.id)
     const part = planCompaction(projection, 1 - settings().keepRatio)

@@ -4,8 +4,11 @@ import type { StreamedEvent, ToolCallSummary, TurnOutcome } from '../protocol/ev
 import type { Json } from '../protocol/json.ts'
 import type { Label } from '../protocol/label.ts'
 import type { MediaPart, Usage } from '../protocol/message.ts'
+import type { ToolDefinition } from '../protocol/tool.ts'
 import type { LoggedEvent } from '../sessions/session-event.ts'
 import type { Session } from '../sessions/sessions.ts'
+import type { Spawn } from '../tools/subagents/subagents.ts'
+import type { ClientCall, ClientResult } from './client-tools/client-calls.ts'
 
 /** A message as a channel hands it in. */
 export interface InboundMessage {
@@ -25,6 +28,8 @@ export interface InboundMessage {
   metadata: Record<string, Json>
   /** Whose words it is. Absent: the owner's own, unless the source is one that nobody speaks through. */
   label?: Label
+  /** What the client that sends it can do itself. `bad_request` where one has the name of a tool of ours. */
+  clientTools?: ToolDefinition[]
 }
 
 export interface Receipt {
@@ -55,6 +60,10 @@ export interface TurnEnd {
   costUsd: number | null
 }
 
+export type TurnReply =
+  | { kind: 'ended'; end: TurnEnd }
+  | { kind: 'asks'; sessionId: string; turnId: string; calls: readonly ClientCall[] }
+
 export interface ContextReport {
   tokenizer: string
   /** What the provider counted for the newest request; null before the first. */
@@ -73,7 +82,15 @@ export interface Conversations {
   submit(inbound: InboundMessage): Promise<Receipt>
   /** Resolves with the end of the message's turn, however long that takes. Aborting the wait does not stop the turn. */
   waitForTurn(messageId: string, signal?: AbortSignal): Promise<TurnEnd>
-  /** True where a turn was running. */
+  /** The same, or what the turn's client shall do before it goes on. */
+  waitForReply(messageId: string, signal?: AbortSignal): Promise<TurnReply>
+  /** What the client has done. See ClientCalls for what is refused. Resolves with a message whose turn goes on. */
+  giveToolResults(given: {
+    userId: string
+    sessionId: string
+    results: readonly ClientResult[]
+  }): Promise<{ messageId: string }>
+  /** With all that works for it. True where something was running. */
   stop(userId: string, sessionId: string): Promise<boolean>
   /** Archives; nothing is deleted. Returns the archived sessions. */
   reset(userId: string, target: { all: true } | { sessionId: string } | { contact: string }): Promise<Session[]>
@@ -88,6 +105,8 @@ export interface Conversations {
   history(userId: string, sessionId: string, range?: { after?: number; limit?: number }): Promise<LoggedEvent[]>
   events(userId: string, sessionId: string, cursor: string, signal: AbortSignal): Promise<AsyncGenerator<StreamedEvent>>
   contextReport(userId: string, sessionId: string): Promise<ContextReport>
+  /** What works for the conversation, or has worked, oldest first. */
+  spawns(userId: string, sessionId: string): Promise<Spawn[]>
   /** The calls that wait for the user's word. */
   approvals(userId: string): Promise<Approval[]>
   /** The answer from elsewhere than the conversation; the agent goes on by itself. `conflict` where it comes too late. */

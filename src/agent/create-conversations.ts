@@ -13,19 +13,24 @@ import type { OpenSessions } from '../sessions/open-sessions.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session, SessionKey, Sessions } from '../sessions/sessions.ts'
-import { isWorkChannel } from '../sessions/work-channels.ts'
+import { isWorkChannel, subagentChannel } from '../sessions/work-channels.ts'
+import type { ToolRegistry } from '../tools/registry.ts'
 import type { AnswerApproval } from './answer-approval.ts'
+import type { ClientCalls } from './client-tools/client-calls.ts'
+import { refuseOurNames } from './client-tools/refuse-our-names.ts'
 import type { Compaction } from './compaction.ts'
 import { reportContext } from './context-report.ts'
-import type { Conversations, InboundMessage, Receipt, TurnEnd } from './conversations.ts'
+import type { Conversations, InboundMessage, Receipt, TurnEnd, TurnReply } from './conversations.ts'
 import { streamEvents } from './event-stream.ts'
 import type { Learning } from './learning.ts'
 import type { LiveResponses } from './live-responses.ts'
 import type { RoleOf } from './role.ts'
 import type { OnStep } from './step.ts'
-import { createTurnQueue, type JobResult, type TurnJob } from './turn-queue.ts'
+import type { SubagentWork } from './subagents/create-subagents.ts'
+import { createTurnQueue, type JobResult, type TurnJob, type TurnQueue } from './turn-queue.ts'
+import type { TurnRun } from './turn-run.ts'
 import { createTurnWaiters } from './turn-waiters.ts'
-import { type EndedTurn, type TurnRun, TurnSuspended, type Turns } from './turns.ts'
+import { type EndedTurn, TurnSuspended, type Turns } from './turns.ts'
 
 const storageRetryMs = 2_000
 const maxContactLength = 200
@@ -35,6 +40,8 @@ export interface ConversationSettings {
   maxConcurrentTurns: number
   /** Beside them: work in the background has places of its own. */
   maxConcurrentWork: number
+  /** Beside both: a build that waits for its user must not hold up a sub-agent that a conversation waits for. */
+  maxConcurrentSubagents: number
   maxMessageCharacters: number
   tierOf(source: string): string
 }
@@ -49,6 +56,7 @@ export function createConversations(dependencies: {
   ledger: Ledger
   context: Pick<Context, 'requireTier'>
   roleOf: RoleOf
+  tools: Pick<ToolRegistry, 'viewOf'>
   live: LiveResponses
   approvals: Approvals
   answerApproval: AnswerApproval
@@ -60,9 +68,15 @@ export function createConversations(dependencies: {
   learning?: Pick<Learning, 'afterTurn' | 'afterClose'>
   /** Of every turn that this process ends. Returns at once. */
   onTurnEnded?(session: Session, end: TurnEnd): void
+  subagents: Pick<SubagentWork, 'list' | 'stopAll'>
+  clientCalls: Pick<ClientCalls, 'waitForCalls' | 'answer'>
+  /** The daemon begins to stop: calls that wait for what does not come any more let go. */
+  onClosing?(): void
+  onForked?(session: Session): Promise<void>
   onStep: OnStep
 }): Conversations {
-  const { log, openSessions, sessions, inbox, turns, compaction, ids, logger, settings, onStep } = dependencies
+  const { log, openSessions, sessions, inbox, turns, compaction, clientCalls, ids, logger, settings, onStep } =
+    dependencies
   const running = new Map<string, { turnId: string; controller: AbortController; isWork: boolean }>()
   /** Compactions and snapshots under way. */
   const tending = new Map<string, { controller: AbortController; done: Promise<unknown> }>()
@@ -73,7 +87,12 @@ export function createConversations(dependencies: {
   const debounceMs = settings.debounceMs
   const talk = createTurnQueue({ clock, debounceMs, maxConcurrent: settings.maxConcurrentTurns, run: runJob })
   const work = createTurnQueue({ clock, debounceMs, maxConcurrent: settings.maxConcurrentWork, run: runJob })
-  const queueOf = (channel: string) => (isWorkChannel(channel) ? work : talk)
+  const helpers = createTurnQueue({ clock, debounceMs, maxConcurrent: settings.maxConcurrentSubagents, run: runJob })
+
+  function queueOf(channel: string): TurnQueue {
+    if (channel === subagentChannel) return helpers
+    return isWorkChannel(channel) ? work : talk
+  }
 
   async function runJob(sessionId: string, job: TurnJob): Promise<JobResult> {
     const session = job.kind === 'draft' ? job.session : await sessionOf(job.userId, sessionId)
@@ -199,7 +218,8 @@ export function createConversations(dependencies: {
   async function afterTurn(session: Session): Promise<void> {
     try {
       await tend(session.id, async (signal) => {
-        if (!closing) await compaction.afterTurn(session, session.channel, signal)
+        // Nobody goes on with work that has ended.
+        if (!closing && !isWorkChannel(session.channel)) await compaction.afterTurn(session, session.channel, signal)
         await openSessions.settle(session.id)
       })
       onStep('snapshot_saved')
@@ -229,10 +249,32 @@ export function createConversations(dependencies: {
   async function stop(userId: string, sessionId: string): Promise<boolean> {
     await own(userId, sessionId)
     const turn = running.get(sessionId)
-    if (!turn) return false
-    await append(sessionId, { type: 'stop_requested' }, turn.turnId)
-    turn.controller.abort(new Error('Stopped by the user'))
-    return true
+    if (turn) {
+      await append(sessionId, { type: 'stop_requested' }, turn.turnId)
+      turn.controller.abort(new Error('Stopped by the user'))
+    }
+    const stopped = await dependencies.subagents.stopAll(userId, sessionId)
+    return turn !== undefined || stopped > 0
+  }
+
+  async function waitForReply(messageId: string, signal?: AbortSignal): Promise<TurnReply> {
+    const over = new AbortController()
+    const either = AbortSignal.any([over.signal, ...(signal ? [signal] : [])])
+    const place = async () => (await inbox.find(messageId)) ?? { sessionId: '', turnId: null }
+    const asked = clientCalls
+      .waitForCalls(async () => (await place()).turnId, either)
+      .then(async (calls) => {
+        const { sessionId, turnId } = await place()
+        return { kind: 'asks' as const, sessionId, turnId: turnId ?? '', calls }
+      })
+    asked.catch(() => undefined)
+    try {
+      const ended = waiters.wait(messageId, either).then((end) => ({ kind: 'ended' as const, end }))
+      ended.catch(() => undefined)
+      return await Promise.race([ended, asked])
+    } finally {
+      over.abort()
+    }
   }
 
   async function targets(userId: string, target: Parameters<Conversations['reset']>[1]): Promise<Session[]> {
@@ -258,6 +300,7 @@ export function createConversations(dependencies: {
     async submit(inbound) {
       refuseClosing()
       const { userId, channel, contact, key, ...rest } = checked(inbound, settings)
+      refuseOurNames(dependencies.tools.viewOf(userId), rest.clientTools ?? [])
       const tier = rest.tier ?? settings.tierOf(rest.source)
       dependencies.context.requireTier(tier)
       const sessionKey = { userId, channel, contact }
@@ -272,6 +315,13 @@ export function createConversations(dependencies: {
       return { messageId: message.id, sessionId: message.sessionId, duplicate: !admission.admitted }
     },
     waitForTurn: (messageId, signal) => waiters.wait(messageId, signal),
+    waitForReply,
+    async giveToolResults(given) {
+      refuseClosing()
+      await own(given.userId, given.sessionId)
+      const { turnId } = await clientCalls.answer(given)
+      return { messageId: await inbox.messageOf(turnId) }
+    },
     stop,
     async reset(userId, target) {
       const chosen = await targets(userId, target)
@@ -307,7 +357,9 @@ export function createConversations(dependencies: {
     async fork(userId, sessionId, contact) {
       const session = await own(userId, sessionId)
       const { turn, seq } = await openSessions.projection(sessionId)
-      return sessions.fork(session, { contact, throughSeq: turn ? turn.beforeSeq : seq })
+      const fork = await sessions.fork(session, { contact, throughSeq: turn ? turn.beforeSeq : seq })
+      await dependencies.onForked?.(fork)
+      return fork
     },
     async compact(userId, sessionId) {
       const session = await ownAndQuiet(userId, sessionId)
@@ -338,6 +390,10 @@ export function createConversations(dependencies: {
         thresholdTokens: compaction.threshold(session.channel),
       })
     },
+    async spawns(userId, sessionId) {
+      await own(userId, sessionId)
+      return dependencies.subagents.list(userId, sessionId)
+    },
     approvals: (userId) => dependencies.approvals.pending(userId),
     async answerApproval(answer) {
       refuseClosing()
@@ -349,6 +405,7 @@ export function createConversations(dependencies: {
     load: (sessionId) => ({ ...talk.load(), waitingHere: sessionId === undefined ? 0 : talk.waitingIn(sessionId) }),
     async close(graceMs) {
       closing = true
+      dependencies.onClosing?.()
       const cancel = clock.after(graceMs, () => {
         for (const { controller } of [...running.values(), ...tending.values()])
           controller.abort(new Error('Familiar is stopping'))
@@ -356,7 +413,7 @@ export function createConversations(dependencies: {
       for (const { controller, isWork } of running.values()) {
         if (isWork) controller.abort(new Error('Familiar is stopping'))
       }
-      await Promise.all([talk.drain(), work.drain()])
+      await Promise.all([talk.drain(), work.drain(), helpers.drain()])
       cancel()
       waiters.close()
     },

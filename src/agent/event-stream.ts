@@ -141,8 +141,13 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
     }
     case 'model_failed':
       return [{ type: 'retry', turnId, attempt: logged.attempt, reason: logged.reason, waitMs: logged.waitMs }]
-    case 'tool_started':
-      return [{ type: 'tool_start', turnId, callId: logged.callId, name: logged.name, input: logged.input }]
+    case 'tool_started': {
+      const { callId, name, input, isClients } = logged
+      const told: TurnEvent[] = [{ type: 'tool_start', turnId, callId, name, input }]
+      const toolCalls = [{ id: callId, name, arguments: input }]
+      if (isClients) told.push({ type: 'tool_calls', turnId, toolCalls, meta: { has_tool_calls: true } })
+      return told
+    }
     case 'tool_finished': {
       const { callId, name, text, isError, says, reaction, card, media, approvalId, question = '' } = logged
       const told: TurnEvent[] = [{ type: 'tool_result', turnId, callId, name, result: text, isError }]

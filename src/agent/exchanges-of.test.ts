@@ -44,6 +44,9 @@ function read(events: readonly LoggedEvent[]) {
 describe('exchangesOf', () => {
   it('MEM-11 words that ask to forget something are not kept, unless nothing was forgotten', () => {
     const call = (name: string, isError = false) => ({ toolCalls: [{ name, input: { id: 'x' }, isError }] })
+    const command = (line: string) => ({
+      toolCalls: [{ name: 'slash_command', input: { command: line }, isError: false }],
+    })
     const { lines, throughSeq } = read(
       log(
         ['a', message('Forget that I like tea')],
@@ -52,10 +55,15 @@ describe('exchangesOf', () => {
         ['b', ended('There is none.', call('memory_forget', true))],
         ['c', message('I like milk')],
         ['c', ended('Noted.', call('store_memory'))],
+        ['d', message('Forget that I like gin')],
+        ['d', ended('Forgotten.', command('/forget gin'))],
+        ['e', message('Pin the list')],
+        ['e', ended('Pinned.', command('/pin forget'))],
       ),
     )
-    expect(lines).toEqual([[], ['3 user: Forget that I like rum'], ['5 user: I like milk']])
-    expect(throughSeq).toBe(6)
+    const kept = [['3 user: Forget that I like rum'], ['5 user: I like milk'], [], ['9 user: Pin the list']]
+    expect(lines).toEqual([[], ...kept])
+    expect(throughSeq).toBe(10)
   })
 
   it('MEM-8 takes what the user said and what the model answered, turn by turn', () => {

@@ -1,5 +1,6 @@
 import type { Exchange, ExchangeLine } from '../memory/learning/exchange.ts'
 import { isAutomated, isOwnWords } from '../policy/own-words.ts'
+import type { Json } from '../protocol/json.ts'
 import type { LoggedEvent } from '../sessions/session-event.ts'
 
 type EventOf<Type extends LoggedEvent['type']> = Extract<LoggedEvent, { type: Type }>
@@ -12,6 +13,14 @@ export interface ReadExchanges {
 
 /** Whoever asks to forget something names it: those words are not to be kept either. */
 const forgettingTools = ['memory_forget', 'delete_memory']
+
+const forgettingCommand = /^\s*\/?forget\b/i
+
+function isForgettingCall({ name, input }: { name: string; input: Json }): boolean {
+  if (forgettingTools.includes(name)) return true
+  const given = name === 'slash_command' && typeof input === 'object' && !Array.isArray(input) ? input?.command : null
+  return typeof given === 'string' && forgettingCommand.test(given)
+}
 
 /**
  * What was said, out of a part of a session's log that begins between two turns. Automated messages and the replies to
@@ -49,7 +58,7 @@ export function exchangesOf(
 
   function exchangeOf(turnId: string, own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>): Exchange {
     const messages = own.filter((event) => event.type === 'message_received')
-    const isForgetting = ended.toolCalls.some(({ name, isError }) => !isError && forgettingTools.includes(name))
+    const isForgetting = ended.toolCalls.some((call) => !call.isError && isForgettingCall(call))
     const said = messages.filter(
       (message) => !isForgetting && !isAutomated(message.source) && message.text.trim() !== '',
     )

@@ -61,7 +61,10 @@ async function openScene(options: {
   const ledger = createLedger({ database, clock, ids, caps: () => caps })
   const log = createSessionLog({ database, clock, wakeups: createWakeups() })
   const sessions = createSessions({ database, clock, ids })
-  const shared = { ...memory, askModel: createAskModel({ database, ledger, models, clock, random: () => 0 }) }
+  const shared = {
+    ...memory,
+    askModel: createAskModel({ database, ledger, modelsOf: () => models, clock, random: () => 0 }),
+  }
   const learning = createLearning({
     database,
     log,

@@ -28,7 +28,7 @@ function estimateFixed(system: readonly SystemBlock[], tools: readonly ToolDefin
 export function estimateEntry(entry: Entry, projection: Projection): number {
   if (entry.role === 'user') {
     const images = entry.media.length * tokensOfImage
-    return estimateTokens(entry.context) + estimateTokens(entry.texts.join('\n')) + images
+    return estimateTokens(entry.context) + estimateTokens((entry.shown ?? entry.texts).join('\n')) + images
   }
   const spoken = entry.parts.reduce(
     (sum, part) => sum + estimateTokens(part.type === 'tool_call' ? JSON.stringify(part.input) : part.text),

@@ -11,8 +11,16 @@ export interface Role {
   system(tier: string): SystemBlock[]
   /** Whether they hold what the user wrote of themself. */
   holdsPrivate(tier: string): boolean
+  /** Words of others were in sight where its work was given to it (SEC-17). */
+  holdsUntrusted?: true
   /** The route of models that it takes, and what its calls are filed under. */
   purpose: Purpose
+  /** In place of the route, where it is configured. */
+  model?: string
+  /** The turn that its calls are paid by, where that is not its own: the cap of a message holds for all that it set off. */
+  countsTo?: string
+  /** Nobody would hear it: a call that needs the user's word is refused. */
+  cannotAsk?: true
   maxRounds: number
   /** Whether it knows the user: memories come to mind before a turn, and what was said is learnt from after it. */
   remembers: boolean

@@ -1,11 +1,11 @@
 import { toStorableText, truncateText } from '../base/text.ts'
 import type { ToolCallPart } from '../protocol/message.ts'
 import type { ToolView } from '../tools/registry.ts'
-import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
+import { CallSuspended, type Tool, type ToolContext, type ToolOutcome } from '../tools/tool.ts'
 
 const maxResultCharacters = 30_000
 
-/** Runs one call to its outcome. Whatever goes wrong is an error outcome for the model; only an abort throws. */
+/** Runs one call to its outcome. Whatever goes wrong is an error outcome for the model; only an end of the work throws. */
 export async function runTool(registry: ToolView, call: ToolCallPart, context: ToolContext): Promise<ToolOutcome> {
   const tool = registry.find(call.name)
   if (!tool) return noSuchTool(call)
@@ -18,6 +18,7 @@ async function attempt(tool: Tool, call: ToolCallPart, context: ToolContext): Pr
     return await tool.run(call.input, context)
   } catch (cause) {
     context.signal.throwIfAborted()
+    if (cause instanceof CallSuspended) throw cause
     return failure(`${call.name} failed: ${cause instanceof Error ? cause.message : String(cause)}`)
   }
 }

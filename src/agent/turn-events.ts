@@ -6,15 +6,17 @@ import type { SessionEvent } from '../sessions/session-event.ts'
 import { isSilentReply } from '../sessions/silent-reply.ts'
 import type { TurnState } from '../sessions/turn-state.ts'
 import type { ToolOutcome } from '../tools/tool.ts'
+import type { MessageExpansion } from './expand-message.ts'
 import { questionOf } from './next-step.ts'
 
-export function received(message: InboxMessage): SessionEvent {
+export function received(message: InboxMessage, expansion?: MessageExpansion): SessionEvent {
   const { id, text, media, sender, source, tier, metadata, label } = message
   return {
     type: 'message_received',
     messageId: id,
     text,
-    media,
+    ...(expansion && expansion.text !== text && { expanded: expansion.text }),
+    media: [...media, ...(expansion?.media ?? [])],
     sender,
     source,
     tier,

@@ -5,10 +5,11 @@ import { estimateTokens } from '../base/tokens.ts'
 import type { Context, RecalledMemory } from '../context/context.ts'
 import type { Ledger, Reservation } from '../cost/ledger.ts'
 import { costNanousd } from '../cost/money.ts'
-import type { LanguageModel, ModelResponse } from '../models/model.ts'
+import type { ModelResponse } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
 import type { Monitor } from '../monitor/monitor.ts'
 import type { Approvals } from '../policy/approvals.ts'
+import { isOwnWords } from '../policy/own-words.ts'
 import type { ToolCallPart } from '../protocol/message.ts'
 import type { Inbox, InboxMessage } from '../sessions/inbox.ts'
 import { outcomeUnknown, toMessages } from '../sessions/messages.ts'
@@ -16,14 +17,17 @@ import type { OpenSessions } from '../sessions/open-sessions.ts'
 import { type Projection, textOf } from '../sessions/projection.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
-import type { Session } from '../sessions/sessions.ts'
 import type { TurnState } from '../sessions/turn-state.ts'
 import type { Database, Writer } from '../storage/database.ts'
-import type { ToolContext, ToolOutcome } from '../tools/tool.ts'
+import type { ToolView } from '../tools/registry.ts'
+import { CallSuspended, type ToolContext, type ToolOutcome } from '../tools/tool.ts'
 import type { BeginCalls, BegunCalls } from './begin-calls.ts'
-import { type CallPlan, callModel, reserveCall } from './call-model.ts'
-import type { CallRecords, MadeCall } from './call-records.ts'
+import { callModel, reserveCall } from './call-model.ts'
+import type { CallRecords } from './call-records.ts'
+import { chooseModels } from './choose-models.ts'
+import type { ClientCalls } from './client-tools/client-calls.ts'
 import type { TurnEnd } from './conversations.ts'
+import type { ExpandMessage, MessageExpansion } from './expand-message.ts'
 import { type LiveResponses, toolProgress } from './live-responses.ts'
 import { nextStep, questionOf } from './next-step.ts'
 import { offeredTools } from './offered-tools.ts'
@@ -35,6 +39,7 @@ import { giveAnswers, readSpokenAnswers, tellAnswers } from './spoken-answers.ts
 import type { OnStep } from './step.ts'
 import { turnEndFrom } from './turn-end.ts'
 import { type Ending, notified, received, type TurnEnded, toolFinished, turnEnded } from './turn-events.ts'
+import { madeCall, mustStop, payingTurn, planCall, type TurnRun } from './turn-run.ts'
 import { withUniqueCallIds } from './unique-call-ids.ts'
 
 export interface TurnsDependencies {
@@ -44,8 +49,10 @@ export interface TurnsDependencies {
   inbox: Inbox
   ledger: Ledger
   monitor: Monitor
-  models: Models
+  /** As the user has them (CLIENT-4). */
+  modelsOf: (userId: string) => Models
   roleOf: RoleOf
+  clientCalls: Pick<ClientCalls, 'addTo'>
   context: Pick<Context, 'dynamic'>
   live: LiveResponses
   approvals: Approvals
@@ -53,19 +60,13 @@ export interface TurnsDependencies {
   records: CallRecords
   recall(query: { userId: string; sessionId: string; text: string }): Promise<RecalledMemory[]>
   loadMedia(hash: string): Promise<Uint8Array>
+  /** Absent: messages stay as they are. */
+  expand?: ExpandMessage
   clock: Clock
   ids: Ids
   random: () => number
   logger: Logger
   onStep: OnStep
-}
-
-/** A turn under way. `signal` aborts for a stop and for a shutdown; `suspended` tells the second from the first. */
-export interface TurnRun {
-  session: Session
-  turnId: string
-  signal: AbortSignal
-  suspended: () => boolean
 }
 
 /** What this process has done for the turn and not yet used up. */
@@ -96,8 +97,9 @@ export interface EndedTurn {
 }
 
 export function createTurns(dependencies: TurnsDependencies): Turns {
-  const { database, log, openSessions, inbox, ledger, monitor, roleOf, live, approvals, records, clock, ids, onStep } =
+  const { database, log, openSessions, inbox, ledger, monitor, roleOf, clientCalls, live, approvals, records } =
     dependencies
+  const { clock, ids, onStep } = dependencies
 
   async function record(run: TurnRun, events: SessionEvent[], also?: (writer: Writer) => Promise<void>): Promise<void> {
     const target = { sessionId: run.session.id, turnId: run.turnId }
@@ -109,8 +111,11 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       const projection = await openSessions.projection(run.session.id)
       const { source, tier } = messages[0] ?? { source: '', tier: '' }
       const text = messages.map((message) => message.text).join('\n')
-      const role = roleOf(run.session)
+      const clientTools = messages.flatMap((message) => message.clientTools ?? [])
+      const role = roleIn(run, { clientTools })
       const { userId, id: sessionId } = run.session
+      const expansions = await Promise.all(messages.map((message) => expand(run, role, message)))
+      const included = expansions.flatMap((expansion) => expansion?.included ?? [])
       const recalled = role.remembers ? await dependencies.recall({ userId, sessionId, text }) : []
       const news = await role.news(run.session)
       const answers = await readSpokenAnswers(approvals, { session: run.session, messages, projection })
@@ -120,21 +125,30 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
         text,
         recalled,
         pendingQuestion: projection.pendingQuestion,
-        told: [...tellAnswers(answers), ...(news?.lines ?? [])],
+        told: [
+          ...tellAnswers(answers),
+          ...(news?.lines ?? []),
+          ...expansions.flatMap((expansion) => expansion?.notes ?? []),
+        ],
       })
-      const isForeign = news?.isUntrusted || dynamic.included.some(({ label }) => label === 'untrusted')
+      const isForeign =
+        role.holdsUntrusted ||
+        news?.isUntrusted ||
+        dynamic.included.some(({ label }) => label === 'untrusted') ||
+        included.some(({ trust }) => trust === 'untrusted')
       // A question is told with its answer, even where the one before was the same.
       const isKnown = dynamic.text === projection.lastContext && !projection.pendingQuestion
       const context = isKnown ? '' : dynamic.text
-      const models = modelsFor(role, source, messages)
-      const tokens = requestTokens(role, projection, tier) + estimateTokens(text) + estimateTokens(context)
+      const models = chooseModels(dependencies.modelsOf(run.session.userId), role, { source, messages })
+      const read = messages.map((message, at) => expansions[at]?.text ?? message.text).join('\n')
+      const tokens = requestTokens(role, projection, tier) + estimateTokens(read) + estimateTokens(context)
       const plan = planCall(run, role, { models, inputTokens: tokens })
       const progress: Progress = { startedHere: new Set(), reservation: undefined }
       onStep('turn_starting')
       await record(
         run,
         [
-          ...messages.map(received),
+          ...messages.map((message, at) => received(message, expansions[at])),
           {
             type: 'turn_started',
             messageIds: messages.map((message) => message.id),
@@ -144,7 +158,8 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
             context,
             recalled: dynamic.included.map(({ id, text: remembered }) => ({ id, text: remembered })),
             ...(isForeign && { label: 'untrusted' as const }),
-            ...(role.holdsPrivate(tier) && { isPrivate: true as const }),
+            ...((included.length > 0 || role.holdsPrivate(tier)) && { isPrivate: true as const }),
+            ...(clientTools.length > 0 && { clientTools }),
           },
         ],
         async (writer) => {
@@ -160,7 +175,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       return drive(run, progress)
     },
     async resume(run) {
-      await ledger.closeInterrupted({ sessionId: run.session.id, turnId: run.turnId })
+      await closeInterrupted(run)
       const { turn, results } = await openSessions.projection(run.session.id)
       if (turn?.id !== run.turnId) {
         // Its end is in the log and only the inbox did not hear of it; both are written together, so this is repair.
@@ -174,7 +189,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       return drive(run, { startedHere: new Set(), reservation: undefined })
     },
     async fail(run, text) {
-      await ledger.closeInterrupted({ sessionId: run.session.id, turnId: run.turnId })
+      await closeInterrupted(run)
       const projection = await openSessions.projection(run.session.id)
       const turn = projection.turn
       if (turn?.id !== run.turnId) return undefined
@@ -183,16 +198,20 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     },
   }
 
-  function modelsFor(
-    { purpose }: Role,
-    source: string,
-    messages: readonly { media: { mediaType: string }[] }[],
-  ): readonly LanguageModel[] {
-    const primary = dependencies.models.route(purpose, source)
-    const hasImage = messages.some((message) => message.media.some((media) => media.mediaType.startsWith('image/')))
-    if (!hasImage || primary[0]?.info.supportsVision) return primary
-    const vision = dependencies.models.route('vision', source)
-    return vision[0]?.info.supportsVision ? vision : primary
+  /** Who answers in the turn, with what its client can do. */
+  function roleIn(run: TurnRun, { clientTools = [] }: Pick<TurnState, 'clientTools'>): Role {
+    const role = roleOf(run.session)
+    return clientTools.length > 0 ? { ...role, tools: clientCalls.addTo(role.tools, clientTools) } : role
+  }
+
+  function closeInterrupted(run: TurnRun): Promise<number> {
+    return ledger.closeInterrupted({ sessionId: run.session.id, turnId: payingTurn(run, roleOf(run.session)) })
+  }
+
+  /** Only what the user wrote themself names their files. */
+  async function expand(run: TurnRun, role: Role, message: InboxMessage): Promise<MessageExpansion | undefined> {
+    if (!dependencies.expand || !role.remembers || !isOwnWords(message)) return undefined
+    return dependencies.expand({ userId: run.session.userId, text: message.text, signal: run.signal })
   }
 
   function requestTokens(role: Role, projection: Projection, tier: string): number {
@@ -236,11 +255,15 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     progress: Progress,
   ): Promise<EndedTurn | undefined> {
     const userEntries = userEntriesOf(projection, turn)
-    const role = roleOf(run.session)
+    const role = roleIn(run, turn)
     const system = role.system(turn.tier)
     const offered = offeredTools(role.tools, projection.foundTools)
     const inputTokens = estimateRequestTokens(projection, system, offered)
-    const plan = planCall(run, role, { models: modelsFor(role, turn.source, userEntries), inputTokens })
+    const models = chooseModels(dependencies.modelsOf(run.session.userId), role, {
+      source: turn.source,
+      messages: userEntries,
+    })
+    const plan = planCall(run, role, { models, inputTokens })
     const reservation = progress.reservation ?? (await database.write((writer) => reserveCall(ledger, writer, plan)))
     progress.reservation = undefined
     onStep('call_reserved')
@@ -319,6 +342,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     const { turn, calls, progress, lastInputTokens } = what
     const { id: sessionId, userId } = run.session
     const { userText } = saidIn(projection, turn)
+    const { tools, cannotAsk = false } = roleIn(run, turn)
     const asked = {
       userId,
       sessionId,
@@ -327,7 +351,8 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       userText,
       seen: projection.seen,
       calls,
-      tools: roleOf(run.session).tools,
+      tools,
+      cannotAsk,
     }
     const target = { sessionId, turnId: turn.id, ...(lastInputTokens !== undefined && { lastInputTokens }) }
     let begun: BegunCalls = { events: [], begun: [] }
@@ -367,7 +392,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   ): Promise<void> {
     const { turn, unanswered, progress } = state
     const { startedHere } = progress
-    const { tools } = roleOf(run.session)
+    const { tools } = roleIn(run, turn)
     const batch = nextBatch(tools, unanswered)
     const said = saidIn(projection, turn)
     const interrupted = batch.filter((call) => turn.started[call.id] === 'at-most-once' && !startedHere.has(call.id))
@@ -388,7 +413,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     const outcomes = await Promise.allSettled(
       begun.map(async (call) => {
         const startedAt = clock.now()
-        const outcome = await runOne(run, call, { ...said, seen })
+        const outcome = await runOne(run, tools, call, { ...said, seen })
         const durationMs = clock.now() - startedAt
         onStep('tool_ran')
         left -= 1
@@ -404,11 +429,16 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     )
     const failed = outcomes.find((outcome) => outcome.status === 'rejected')
     if (!failed || run.signal.aborted) return
-    throw failed.reason
+    throw failed.reason instanceof CallSuspended ? new TurnSuspended() : failed.reason
   }
 
-  function runOne(run: TurnRun, call: ToolCallPart, known: Said & Pick<ToolContext, 'seen'>): Promise<ToolOutcome> {
-    return runTool(roleOf(run.session).tools, call, {
+  function runOne(
+    run: TurnRun,
+    tools: ToolView,
+    call: ToolCallPart,
+    known: Said & Pick<ToolContext, 'seen'>,
+  ): Promise<ToolOutcome> {
+    return runTool(tools, call, {
       userId: run.session.userId,
       sessionId: run.session.id,
       turnId: run.turnId,
@@ -424,9 +454,10 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   }
 
   function reserveNext(run: TurnRun, turn: TurnState, projection: Projection, result: string) {
-    const role = roleOf(run.session)
+    const role = roleIn(run, turn)
     const inputTokens = requestTokens(role, projection, turn.tier) + estimateTokens(result)
-    const models = modelsFor(role, turn.source, userEntriesOf(projection, turn))
+    const messages = userEntriesOf(projection, turn)
+    const models = chooseModels(dependencies.modelsOf(run.session.userId), role, { source: turn.source, messages })
     const plan = planCall(run, role, { models, inputTokens })
     return (writer: Writer) => reserveCall(ledger, writer, plan)
   }
@@ -453,21 +484,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
 
 const cutOff = 'Stopped before it finished.'
 
-/** Also a stop that came before the turn was written down, and so left no mark in it. */
-function mustStop(run: TurnRun): boolean {
-  return run.signal.aborted && !run.suspended()
-}
-
-function planCall(run: TurnRun, { purpose }: Role, call: Pick<CallPlan, 'models' | 'inputTokens'>): CallPlan {
-  const { id: sessionId, userId } = run.session
-  return { ...call, userId, sessionId, turnId: run.turnId, purpose }
-}
-
 /** `turn` has been followed to its end by now: it is the same object that the projection held. */
 function endedTurn(run: TurnRun, turn: TurnState, ended: TurnEnded): EndedTurn {
   return { messageIds: turn.messageIds, end: turnEndFrom(run.session.id, turn, ended) }
-}
-
-function madeCall({ session, turnId }: TurnRun, { userText }: Said, call: ToolCallPart): MadeCall {
-  return { userId: session.userId, sessionId: session.id, turnId, userText, call }
 }

@@ -21,10 +21,6 @@ export interface ApiClient {
   events(sessionId: string, options: { after?: string; signal: AbortSignal }): AsyncGenerator<StreamedEvent>
   stop(sessionId: string): Promise<api.StopReply>
   reset(target: string): Promise<api.ResetReply>
-  mark(sessionId: string, name: string): Promise<api.MarkReply>
-  rewind(sessionId: string, to: api.RewindRequest): Promise<api.RewindReply>
-  fork(sessionId: string, contact: string): Promise<api.SessionReply>
-  compact(sessionId: string): Promise<api.CompactReply>
   context(sessionId: string): Promise<api.ContextReply>
   /** For what else there is to ask. */
   transport: ApiTransport
@@ -68,10 +64,6 @@ export function createApiClient(options: { url: string; credential: string }): A
       stream(session(id, after === undefined ? 'events' : `events?${new URLSearchParams({ after })}`), { signal }),
     stop: (id) => ask(session(id, 'stop'), api.stopReplySchema, { body: {} }),
     reset: (target) => ask('/sessions/reset', api.resetReplySchema, { body: { target } }),
-    mark: (id, name) => ask(session(id, 'mark'), api.markReplySchema, { body: { name } }),
-    rewind: (id, to) => ask(session(id, 'rewind'), api.rewindReplySchema, { body: to }),
-    fork: (id, contact) => ask(session(id, 'fork'), api.sessionReplySchema, { body: { contact } }),
-    compact: (id) => ask(session(id, 'compact'), api.compactReplySchema, { body: {} }),
     context: (id) => ask(session(id, 'context'), api.contextReplySchema),
     transport,
   }

@@ -28,9 +28,9 @@ export const chat: CommandHandler<ChatInput> = async (context, input) => {
 export async function talk(context: CommandContext, session: ChatSession): Promise<ExitCode> {
   const { runPlainChat } = await import('../channels/terminal/plain-chat.ts')
   const { stdin: input, stdout: output, signal } = context
-  const { partner, commands } = session
+  const { partner, commands, ownCommands } = session
   const colours = hasColours(output, context.env)
-  await runPlainChat({ input, output, partner, commands, colours, clock: systemClock(), signal })
+  await runPlainChat({ input, output, partner, commands, ownCommands, colours, clock: systemClock(), signal })
   return exitCodes.fine
 }
 

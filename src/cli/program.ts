@@ -1,10 +1,15 @@
 import { type Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { addCapabilityCommands } from './caps-command.ts'
+import { addFileCommands } from './file-command.ts'
 import { handlers, type LoadHandler } from './handlers.ts'
 import { helpEpilogue } from './help-text.ts'
+import { addImportCommands } from './import-command.ts'
 import { addMcpCommands } from './mcp-command.ts'
 import { addMemoryCommands } from './memory-command.ts'
+import { addScheduleCommands } from './schedule-command.ts'
+import { addSkillCommands } from './skills-command.ts'
 import { addToolCommands } from './tools-command.ts'
+import { addUserCommands } from './users-command.ts'
 
 /** Runs one command with its options and arguments, each under its own name, in one object. */
 export type RunCommand = (load: LoadHandler, input: Record<string, unknown>) => Promise<void>
@@ -47,6 +52,8 @@ export function createProgram(options: { version: string; homePath: string; run:
   define('approve', 'let one be made, once and exactly so', handlers.approve, approvals).argument('<id>', 'its id')
   define('deny', 'have one left', handlers.deny, approvals).argument('<id>', 'its id')
 
+  const schedule = addScheduleCommands(program, define)
+
   program.commandsGroup('Run:')
   addListenOptions(define('start', 'serve and, on a terminal, open a chat (npm start)', handlers.start))
     .option('-s, --session <session>', session, 'main')
@@ -59,6 +66,7 @@ export function createProgram(options: { version: string; homePath: string; run:
   )
   const token = program.command('token').description('the key to the HTTP API')
   define('rotate', 'make a new token and print it once; the old one ends at once', handlers.rotateToken, token)
+  const users = addUserCommands(program, define)
   const secrets = program.command('secrets').description('what tools are given and nobody is shown')
   define('list', 'which secrets are kept; never their values', handlers.listSecrets, secrets)
   define('rotate-key', 'seal them with a new key; the old one ends', handlers.rotateKey, secrets).option(
@@ -87,10 +95,12 @@ export function createProgram(options: { version: string; homePath: string; run:
 
   program.commandsGroup('Remember:')
   const memory = addMemoryCommands(program, define)
+  const file = addFileCommands(program, define)
 
   program.commandsGroup('Tools:')
   const tools = addToolCommands(program, define)
   const caps = addCapabilityCommands(program, define)
+  const skills = addSkillCommands(program, define)
   const mcp = addMcpCommands(program, define)
 
   program.commandsGroup('Keep:')
@@ -108,18 +118,24 @@ export function createProgram(options: { version: string; homePath: string; run:
     .addOption(new Option('-s, --session <session>', session).conflicts('all'))
     .option('--all', 'every session, the archived ones too')
     .option('-o, --out <directory>', 'where to', 'familiar-export')
+  const imports = addImportCommands(program, define)
 
   // Last, so that the help begins with what is the command's own.
   for (const command of [
     program,
     ...program.commands,
     ...token.commands,
+    ...users.commands,
     ...secrets.commands,
     ...approvals.commands,
+    ...schedule.commands,
     ...memory.commands,
+    ...file.commands,
     ...tools.commands,
     ...caps.commands,
+    ...skills.commands,
     ...mcp.commands,
+    ...imports.commands,
   ])
     addCommon(command)
   return program

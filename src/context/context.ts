@@ -13,6 +13,11 @@ const stableFiles = ['SOUL.md', 'AGENTS.md', 'USER.md', 'IDENTITY.md', 'TOOLS.md
 const privateFiles = ['USER.md', 'MEMORY.md']
 const maxFileCharacters = 40_000
 
+/** The blocks for who is not the owner (SEC-22): what the owner wrote of themself is told to nobody else. */
+export function withoutPrivateFiles(blocks: readonly SystemBlock[]): SystemBlock[] {
+  return blocks.filter(({ name }) => !privateFiles.includes(name))
+}
+
 const sourceFraming: Record<string, string> = {
   system: 'This message is automated; your reply is stored and not delivered to anyone.',
   http: 'This message came over the HTTP interface; your reply goes back in its response.',

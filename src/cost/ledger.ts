@@ -12,6 +12,8 @@ export interface Caps {
   perBuildNanousd?: number | null
   perDayNanousd: number | null
   perMonthNanousd: number | null
+  /** The table of the config that they stand in; `budget` where it is absent. */
+  section?: string
 }
 
 interface PlannedCall {
@@ -56,14 +58,20 @@ export interface Ledger {
   closeInterrupted(of?: { sessionId: string; turnId: string | null }): Promise<number>
 }
 
-export function createLedger(dependencies: { database: Database; clock: Clock; ids: Ids; caps: () => Caps }): Ledger {
+export function createLedger(dependencies: {
+  database: Database
+  clock: Clock
+  ids: Ids
+  /** Of one user, as they are now. */
+  caps: (userId: string) => Caps
+}): Ledger {
   const { database, clock, ids, caps } = dependencies
 
   return {
     async reserve(writer, call) {
       const amount = worstCaseNanousd(call.inputTokens, call.maxOutputTokens, call.rates)
       const at = clock.now()
-      const refusal = amount > 0 ? await firstCapPassed(writer, call, amount, at, caps()) : undefined
+      const refusal = amount > 0 ? await firstCapPassed(writer, call, amount, at, caps(call.userId)) : undefined
       if (refusal) return { ok: false, message: refusal }
       const id = ids.next()
       await insertReserved(writer, { ...call, id, at, amount })
@@ -228,7 +236,7 @@ async function firstCapPassed(
   for (const { limit, used, name, key } of limits) {
     const spent = Number(used.spent_nanousd)
     if (limit === null || spent + Number(used.reserved_nanousd) + amount <= limit) continue
-    return `The next call could cost up to ${formatUsd(amount)}, and ${formatUsd(spent)} of ${formatUsd(limit)} is spent for ${name} (budget.${key}).`
+    return `The next call could cost up to ${formatUsd(amount)}, and ${formatUsd(spent)} of ${formatUsd(limit)} is spent for ${name} (${caps.section ?? 'budget'}.${key}).`
   }
   return undefined
 }

@@ -132,7 +132,8 @@ export function openCapabilities(dependencies: {
     },
     async start() {
       await catalog.start()
-      await search.start()
+      // Whoever searches before it is done waits for it; nothing else needs it.
+      void search.start().catch((error: unknown) => logger.warn('capabilities are not indexed yet', { error }))
     },
     recover: builds.recover,
     async close() {

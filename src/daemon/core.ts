@@ -2,12 +2,14 @@ import { createAnswerApproval } from '../agent/answer-approval.ts'
 import { createAskModel } from '../agent/ask-model.ts'
 import { createBeginCalls } from '../agent/begin-calls.ts'
 import { createCallRecords } from '../agent/call-records.ts'
+import { createClientCalls } from '../agent/client-tools/create-client-calls.ts'
 import { createCompaction } from '../agent/compaction.ts'
 import type { Conversations } from '../agent/conversations.ts'
 import { createConversations } from '../agent/create-conversations.ts'
 import { createLearning, type Learning } from '../agent/learning.ts'
 import { createLiveResponses } from '../agent/live-responses.ts'
 import type { OnStep } from '../agent/step.ts'
+import { createSubagents } from '../agent/subagents/create-subagents.ts'
 import { createTurns } from '../agent/turns.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
@@ -16,20 +18,25 @@ import { createTextFileCache, readBundledText } from '../base/text-file.ts'
 import { createWakeups } from '../base/wakeups.ts'
 import { createContext } from '../context/context.ts'
 import { createRecallForTurn } from '../context/recall-for-turn.ts'
+import { capsOf } from '../cost/caps-of-tier.ts'
 import { createLedger } from '../cost/ledger.ts'
 import { toNanousd } from '../cost/money.ts'
 import type { Embedder } from '../memory/embedding/embedder.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
 import { readWorkspaceFiles } from '../memory/files/read-workspace-files.ts'
+import type { AskModel } from '../memory/learning/ask-model.ts'
 import { createFileConsolidation } from '../memory/learning/consolidate-file.ts'
 import { createConsolidation } from '../memory/learning/consolidation.ts'
 import { createExtraction } from '../memory/learning/extraction.ts'
 import { createConversationIndex } from '../memory/learning/index-conversation.ts'
 import { createProceduralMemory } from '../memory/procedural.ts'
 import type { Models } from '../models/models.ts'
+import { modelsOfUser } from '../models/models-of-user.ts'
 import { redactModels } from '../models/redact-models.ts'
 import { createMonitor, type Monitor, type MonitorState } from '../monitor/monitor.ts'
 import { createApprovals } from '../policy/approvals.ts'
+import { allowsModel, allowsTool, routeOf } from '../policy/users/tier.ts'
+import type { Users } from '../policy/users/users.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import { redactBytes } from '../secrets/redact-bytes.ts'
 import { redactJson } from '../secrets/redact-json.ts'
@@ -45,6 +52,7 @@ import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts'
 import { createFindTools } from '../tools/find-tools.ts'
 import { redactTool } from '../tools/redact-tool.ts'
 import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts'
+import { createSubagentTools } from '../tools/subagents/subagent-tools.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { ToolAudit } from '../tools/tool-audit.ts'
 import type { Config } from './config/config.ts'
@@ -64,6 +72,9 @@ export interface Core {
   embedder: Embedder | undefined
   /** Who else works in sessions, and what it tells the one that speaks. Before anything is recovered. */
   useRoles: Roles['use']
+  useWorkspace: Roles['useWorkspace']
+  /** Single questions to the fast model. */
+  askModel: AskModel
   memory: FamiliarMemory
   learning: Learning
   /** Watches the folders that the user has indexed. Returns at once. */
@@ -91,6 +102,8 @@ export function createCore(dependencies: {
   random: () => number
   logger: Logger
   timeZone: string
+  /** Who uses this home, and what each may use and spend. */
+  users: Pick<Users, 'tierOf' | 'isOwner'>
   /** Tools beside the built-in ones. */
   extraTools?: readonly Tool[]
   /** Every call of a tool stands there. */
@@ -103,9 +116,14 @@ export function createCore(dependencies: {
 }): Core {
   const { database, config, clock, ids, random, logger, timeZone, redactor, onStep = () => undefined } = dependencies
   const models = redactModels(dependencies.models, redactor)
+  const { tierOf: tierOfUser, isOwner } = dependencies.users
+  const modelsOf = (userId: string) => {
+    const tier = tierOfUser(userId)
+    return modelsOfUser(models, { route: (purpose) => routeOf(tier, purpose), allows: (id) => allowsModel(tier, id) })
+  }
   const wakeups = createWakeups()
   const log = createSessionLog({ database, clock, wakeups })
-  const sessions = createSessions({ database, clock, ids })
+  const sessions = createSessions({ database, clock, ids, maxSessions: (userId) => tierOfUser(userId).maxSessions })
   const openSessions = createOpenSessions({ log, snapshots: createSnapshots({ database }) })
   const inbox = createInbox({
     database,
@@ -115,7 +133,12 @@ export function createCore(dependencies: {
     refuseOverload: (sessionId) => refuseOverload(config(), conversations, sessionId),
     redact: (payload) => redactJson(redactor, payload),
   })
-  const ledger = createLedger({ database, clock, ids, caps: () => capsOf(config()) })
+  const ledger = createLedger({
+    database,
+    clock,
+    ids,
+    caps: (userId) => capsOf(tierOfUser(userId), capsOfEverybody(config())),
+  })
   const monitor = createMonitor({ clock, publish: dependencies.publishMonitor })
   const media = createMediaStore({
     database,
@@ -123,7 +146,7 @@ export function createCore(dependencies: {
     clock,
     redact: (bytes) => redactBytes(redactor, bytes),
   })
-  const askModel = createAskModel({ database, ledger, models, clock, random })
+  const askModel = createAskModel({ database, ledger, modelsOf, clock, random })
   const opened = openMemory({
     ...dependencies,
     askModel,
@@ -162,16 +185,38 @@ export function createCore(dependencies: {
         ...memory,
         clock,
         timeZone,
-        describeStatus: (call) => describeStatus({ database, models, clock, startedAt }, call),
+        describeStatus: (call) => describeStatus({ database, models: modelsOf(call.userId), clock, startedAt }, call),
         openHistory: (range) => openHistory({ log, sessions }, range),
       }),
       ...(dependencies.extraTools ?? []),
     ],
     () => config().tools.enabled,
     (tool) => redactTool(tool, redactor),
+    (userId, name) => allowsTool(tierOfUser(userId), name),
   )
   const procedural = createProceduralMemory({ database, clock })
-  const roles = createRoles({ tools, context, maxRounds: () => config().agent.maxRounds })
+  const stopping = new AbortController()
+  const subagents = createSubagents({
+    database,
+    conversations: () => conversations,
+    modelsOf,
+    tools,
+    seenIn: async (sessionId) => (await openSessions.projection(sessionId)).seen,
+    limits: () => config().subagents,
+    stopping: stopping.signal,
+    clock,
+    ids,
+    logger,
+  })
+  for (const tool of createSubagentTools({ subagents, clock })) tools.add(tool)
+  const clientCalls = createClientCalls({
+    database,
+    clock,
+    timeoutSeconds: () => config().clientTools.timeoutSeconds,
+    stopping: stopping.signal,
+    prepareTool: (tool) => redactTool(tool, redactor),
+  })
+  const roles = createRoles({ tools, context, maxRounds: () => config().agent.maxRounds, subagents, isOwner })
   const { roleOf } = roles
   tools.add(
     createFindTools({
@@ -198,8 +243,9 @@ export function createCore(dependencies: {
     inbox,
     ledger,
     monitor,
-    models,
+    modelsOf,
     roleOf,
+    clientCalls,
     context,
     live,
     approvals,
@@ -212,6 +258,7 @@ export function createCore(dependencies: {
       return await recallForTurn({ userId, text, turnsInSight })
     },
     loadMedia: media.load,
+    expand: roles.expand,
     clock,
     ids,
     random,
@@ -224,6 +271,7 @@ export function createCore(dependencies: {
     openSessions,
     ledger,
     models,
+    modelsOf,
     clock,
     random,
     logger,
@@ -251,16 +299,39 @@ export function createCore(dependencies: {
       debounceMs: config().sessions.debounceMs,
       maxConcurrentTurns: config().sessions.maxConcurrentTurns,
       maxConcurrentWork: config().capabilities.maxConcurrentBuilds,
+      maxConcurrentSubagents: config().sessions.maxConcurrentTurns,
       maxMessageCharacters: 200_000,
       tierOf,
     },
     learning,
-    onTurnEnded: (session, end) => roles.onTurnEnded(session, end),
+    onTurnEnded(session, end) {
+      roles.onTurnEnded(session, end)
+      // Also where a stop was written down and the daemon died before those who worked for it were told.
+      if (end.outcome === 'stopped') void subagents.stopAll(session.userId, session.id).catch(reportUnstopped)
+    },
+    subagents,
+    clientCalls,
+    tools,
+    onClosing: () => stopping.abort(),
+    onForked: roles.onForked,
     onStep,
   })
+
+  function reportUnstopped(cause: unknown): void {
+    logger.error('sub-agents were not stopped', { error: cause instanceof Error ? cause.message : String(cause) })
+  }
+
   return {
-    conversations,
+    conversations: {
+      ...conversations,
+      async recover() {
+        await subagents.prepare()
+        return conversations.recover()
+      },
+    },
     useRoles: roles.use,
+    useWorkspace: roles.useWorkspace,
+    askModel,
     monitor,
     media,
     tools,
@@ -269,6 +340,7 @@ export function createCore(dependencies: {
     learning,
     followFiles: (userId) => void opened.files.follow(userId),
     async recover(userIds) {
+      await subagents.recover()
       await learning.recover()
       opened.begin(userIds)
     },
@@ -287,7 +359,7 @@ function refuseOverload({ sessions }: Config, conversations: Conversations, sess
   throw new FamiliarError('rate_limited', `Too many messages wait ${where}`, { retryAfterSeconds: 5 })
 }
 
-function capsOf({ budget }: Config) {
+function capsOfEverybody({ budget }: Config) {
   return {
     perMessageNanousd: toNanousd(budget.perMessageUsd),
     perBuildNanousd: toNanousd(budget.perBuildUsd),

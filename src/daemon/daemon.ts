@@ -9,9 +9,11 @@ import { openLogger } from '../base/logger.ts'
 import { replaceFile } from '../base/safe-file.ts'
 import { createHttpApp } from '../channels/http/create-http-app.ts'
 import { serveHttp } from '../channels/http/serve-http.ts'
-import { reportCost } from '../cost/report.ts'
+import { type CostPeriod, reportCost } from '../cost/report.ts'
 import { createAccessTokens, localTokenId } from '../policy/access-tokens.ts'
 import { createRateLimiter } from '../policy/rate-limiter.ts'
+import { allowsTool } from '../policy/users/tier.ts'
+import { createUsers } from '../policy/users/users.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import { redactJson, redactStored } from '../secrets/redact-json.ts'
 import { createRedactor } from '../secrets/redactor.ts'
@@ -19,6 +21,7 @@ import { createVault } from '../secrets/vault.ts'
 import type { Database } from '../storage/database.ts'
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
 import type { OnBuildStep } from '../tools/capabilities/builds/build-step.ts'
+import { catalogOfTier } from '../tools/contract/catalog-of-tier.ts'
 import type { Tool } from '../tools/tool.ts'
 import { createToolAudit } from '../tools/tool-audit.ts'
 import type { Config } from './config/config.ts'
@@ -33,6 +36,8 @@ import { httpMemory } from './http-memory.ts'
 import { createModelSet } from './model-set.ts'
 import { openSandbox } from './open-sandbox.ts'
 import { openTools } from './tools.ts'
+import { createRemoveUser } from './users/remove-user.ts'
+import { openWorkspace } from './workspace.ts'
 
 const packageInfo = createRequire(import.meta.url)('../../package.json') as { version: string }
 export const version = packageInfo.version
@@ -167,6 +172,8 @@ async function assemble(
   const owner = await tokens.ensureOwner('owner')
   await tokens.setEnvironmentToken(owner.id, config.token)
   const isFirst = (await tokens.list(owner.id)).length === 0
+  const users = createUsers({ database, tokens, clock, ids, tiers: () => config.tiers, addSecret: redactor.add })
+  await users.refresh()
   const newToken =
     isFirst && options.makeToken !== false ? (await tokens.createToken(owner.id, 'owner')).token : undefined
   const credential = randomBytes(32).toString('base64url')
@@ -190,6 +197,7 @@ async function assemble(
     random: Math.random,
     logger,
     timeZone,
+    users,
     ...(options.extraTools && { extraTools: options.extraTools }),
     audit,
     redactor,
@@ -226,7 +234,27 @@ async function assemble(
     ...(options.onBuildStep && { onBuildStep: options.onBuildStep }),
   })
   closers.push(tools.close)
-  await tools.prepare()
+  const costOf = (userId: string, period: CostPeriod) => reportCost(database, { userId, period, now: clock.now() })
+  const workspace = openWorkspace({
+    ...core,
+    registry: core.tools,
+    models,
+    capabilities: tools.capabilities,
+    costReport: costOf,
+    redact: redactor.redact,
+    config: () => config,
+    paths,
+    sandbox,
+    database,
+    ownerId: owner.id,
+    timeZone,
+    clock,
+    ids,
+    logger,
+  })
+  core.useWorkspace(workspace.roles)
+  closers.push(workspace.close)
+  await Promise.all([tools.prepare(), workspace.start()])
 
   function reportMonitor(cause: unknown): void {
     logger.warn('monitor.json was not written', { error: cause instanceof Error ? cause.message : String(cause) })
@@ -235,6 +263,25 @@ async function assemble(
   const startedAt = clock.now()
   // The port is taken before anything runs, and what an earlier run left stands in line before what comes in now.
   const recovery = Promise.withResolvers<void>()
+  const memory = httpMemory({
+    ...core,
+    database,
+    databasePath: paths.database,
+    spoolDirectory: paths.run,
+    clock,
+    timeZone,
+  })
+  const removeUser = createRemoveUser({
+    database,
+    users,
+    conversations,
+    builds: tools.capabilities.builds,
+    exportMemories: memory.exportMemories,
+    mediaDirectory: paths.media,
+    capabilitiesDirectory: paths.capabilities,
+    browserDirectory: paths.browserProfiles,
+    clock,
+  })
   const http = createHttpApp({
     conversations: {
       ...conversations,
@@ -245,7 +292,7 @@ async function assemble(
       verify: async (token) =>
         // Hashes are compared, so that the time it takes tells nothing of the credential.
         sha256(token) === credentialHash
-          ? { userId: owner.id, scope: 'owner', tokenId: localTokenId }
+          ? { userId: owner.id, isOwner: true, scope: 'owner', tokenId: localTokenId }
           : tokens.verify(token),
     },
     limiter: createRateLimiter({
@@ -253,15 +300,22 @@ async function assemble(
       requestsPerMinute: config.http.rateLimitPerMinute,
       failuresPerMinute: config.http.failedLoginsPerMinute,
     }),
-    ...httpMemory({ ...core, database, databasePath: paths.database, spoolDirectory: paths.run, clock, timeZone }),
+    ...memory,
+    users: { users, removeUser },
     media: core.media,
-    tools: tools.catalog,
+    tools: catalogOfTier(tools.catalog, (userId, name) => allowsTool(users.tierOf(userId), name)),
     capabilities: tools.capabilities,
     triggers: tools.triggers,
     telemetry: tools.telemetry,
     mcp: tools.mcp,
     redactor,
-    costReport: (userId, period) => reportCost(database, { userId, period, now: clock.now() }),
+    costReport: costOf,
+    assets: workspace.assets,
+    skills: workspace.skills,
+    schedules: workspace.schedules,
+    commands: workspace.commands,
+    finders: workspace.finders,
+
     monitor: core.monitor.current,
     status: () => ({
       name: config.agent.name,
@@ -280,8 +334,9 @@ async function assemble(
   await writeDaemonInfo(home, { url: server.url, credential })
   const recovered = options.recover === false ? { resumedTurns: 0, queuedMessages: 0 } : await conversations.recover()
   recovery.resolve()
-  if (options.recover !== false) await core.recover([owner.id])
+  if (options.recover !== false) await core.recover(users.list().map(({ id }) => id))
   await tools.begin()
+  await workspace.begin()
   logger.info('ready', { url: server.url, model: models.route('primary')[0]?.info.id, ...recovered })
 
   let closing: Promise<void> | undefined
@@ -303,6 +358,7 @@ async function assemble(
       for (const secret of secretsOf(config)) redactor.add(secret)
       await models.use(config, environment)
       await tools.refresh()
+      await workspace.refresh()
       logger.setLevel(config.log.level)
       logger.info('the config was read again')
       return []

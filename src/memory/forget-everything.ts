@@ -2,6 +2,7 @@ import { FamiliarError } from '../protocol/error.ts'
 import type { Database } from '../storage/database.ts'
 import { foldedWords, foldText } from './fold-text.ts'
 import { forgetInConversations } from './forget-in-conversations.ts'
+import { forgetInWork } from './forget-in-work.ts'
 import { forgetMemories } from './forget-memories.ts'
 import { forgetNames } from './forget-names.ts'
 import type { Forgetting } from './forgetting.ts'
@@ -37,6 +38,7 @@ export async function forgetEverything(options: {
   // The conversations first: what was said a moment ago is yet to become a memory, and is read from there.
   const { events, sessionIds } = await forgetInConversations(forgetting)
   options.onSessionsChanged(sessionIds)
+  await forgetInWork(forgetting)
   const memories = await forgetMemories(forgetting, options.memories)
   await forgetNames(forgetting)
   await database.scrub(signal)

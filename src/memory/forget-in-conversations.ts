@@ -97,7 +97,7 @@ async function forgetInInbox(forgetting: Forgetting): Promise<void> {
 }
 
 /** Undefined where nothing has to change. A damaged row that mentions it is emptied: nobody can read it anyway. */
-function withoutMentions(data: string, mentions: Mentions): string | undefined {
+export function withoutMentions(data: string, mentions: Mentions): string | undefined {
   const parsed = parseAnyJson(data)
   if (!parsed.ok) return mentions(data) ? '{}' : undefined
   const changed = forgetInRecord(parsed.value, mentions)

@@ -46,8 +46,7 @@ export function createMonitor(dependencies: {
 
   function current(): MonitorState {
     const active = [...turns.values()]
-    const state = active.find((turn) => turn.state === 'tools')?.state ?? active[0]?.state ?? 'idle'
-    return { state, updatedAt, turns: active }
+    return { state: stateOf(active), updatedAt, turns: active }
   }
   function changed(): void {
     updatedAt = clock.now()
@@ -76,6 +75,11 @@ export function createMonitor(dependencies: {
       await publish(current())
     },
   }
+}
+
+/** What several turns together are doing. */
+export function stateOf(turns: readonly Activity[]): MonitorState['state'] {
+  return turns.find((turn) => turn.state === 'tools')?.state ?? turns[0]?.state ?? 'idle'
 }
 
 function newActivity(turnId: string, sessionId: string, now: number): Activity {

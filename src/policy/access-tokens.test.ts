@@ -39,7 +39,7 @@ describe('access tokens', () => {
     expect((await tokens.createToken(owner.id, 'owner')).token).not.toBe(token)
     const rows = await database.read.selectFrom('access_tokens').selectAll().execute()
     expect(JSON.stringify(rows)).not.toContain(token.slice(4))
-    expect(await tokens.verify(token)).toEqual({ userId: owner.id, scope: 'owner', tokenId })
+    expect(await tokens.verify(token)).toEqual({ userId: owner.id, isOwner: true, scope: 'owner', tokenId })
   })
 
   it('SEC-3 knows no token but the exact one', async () => {

@@ -10,6 +10,8 @@ export type TokenScope = AccessTokenRow['scope']
 
 export interface Bearer {
   userId: string
+  /** Of this home. A token of anybody else never is, whatever its scope. */
+  isOwner: boolean
   scope: TokenScope
   tokenId: string
 }
@@ -51,7 +53,8 @@ const longestToken = 1024
 const selectByHash = reusableQuery((database, token: { hash: string }) =>
   database
     .selectFrom('access_tokens')
-    .select(['id', 'user_id', 'scope', 'token_hash'])
+    .innerJoin('users', 'users.id', 'access_tokens.user_id')
+    .select(['access_tokens.id', 'user_id', 'scope', 'token_hash', 'role'])
     .where('token_hash', '=', token.hash)
     .where('revoked_at', 'is', null),
 )
@@ -107,7 +110,7 @@ export function createAccessTokens(dependencies: {
       const [row] = (await selectByHash(database.read, { hash })).rows
       // The index compares hashes, which nobody can steer; the last word has a comparison that takes the same time always.
       if (!row || !timingSafeEqual(Buffer.from(row.token_hash), Buffer.from(hash))) return undefined
-      return { userId: row.user_id, scope: row.scope, tokenId: row.id }
+      return { userId: row.user_id, isOwner: row.role === 'owner', scope: row.scope, tokenId: row.id }
     },
 
     rotate: (tokenId) =>

@@ -5,6 +5,8 @@ const automated: Readonly<Record<string, Label>> = {
   system: 'internal',
   approval: 'internal',
   builder: 'internal',
+  subagent: 'internal',
+  schedule: 'internal',
   cron: 'untrusted',
   webhook: 'untrusted',
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { cardSchema } from './card.ts'
+import { clientToolsSchema } from './client-tool.ts'
+import { isShallow } from './is-shallow.ts'
 import type { Json } from './json.ts'
 
 /**
@@ -24,7 +26,7 @@ const contact = label.refine((name) => name !== 'all', '"all" cannot be the name
 
 const metadata = z
   .record(z.string(), z.custom<Json>())
-  .refine((value) => isShallow(value), `must not be nested deeper than ${maxMetadataDepth} levels`)
+  .refine((value) => isShallow(value, maxMetadataDepth), `must not be nested deeper than ${maxMetadataDepth} levels`)
 
 const attachmentSchema = z.strictObject({
   name: label.refine((name) => !/[/\\]/.test(name), 'must be a name without a path'),
@@ -51,6 +53,8 @@ const messageFields = {
   metadata: metadata.default({}),
   /** Somebody else wrote the text: it is data, and nobody's word for anything. */
   untrusted: z.boolean().optional(),
+  /** What the client can do itself in this turn; it is asked to with `tool_calls`. */
+  client_tools: clientToolsSchema.default([]),
 }
 
 export const messageRequestSchema = z.strictObject({ message: z.string(), ...messageFields })
@@ -111,6 +115,8 @@ export const chatReplySchema = z.object({
   cost_usd: z.number().nullable(),
   /** What came to mind when the turn began. */
   memories: z.array(z.object({ id: z.string(), text: z.string() })),
+  /** True where the turn has not ended and waits for the client to make calls. */
+  meta: z.object({ has_tool_calls: z.literal(false) }),
 })
 export type ChatReply = z.infer<typeof chatReplySchema>
 
@@ -287,14 +293,4 @@ export const emptyRequestSchema = z.strictObject({})
 
 function isPlainLabel(text: string): boolean {
   return text.isWellFormed() && !/\p{Cc}/u.test(text)
-}
-
-/** Walks without recursion: a body of a megabyte of brackets must not end the stack. */
-function isShallow(value: Json): boolean {
-  let level: Json[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > maxMetadataDepth) return false
-    level = level.flatMap((item) => (item !== null && typeof item === 'object' ? Object.values(item) : []))
-  }
-  return true
 }

@@ -40,6 +40,8 @@ export type CapabilitiesReply = z.infer<typeof capabilitiesReplySchema>
 export const capabilityReplySchema = capabilitySummaryReplySchema.extend({
   /** As the model calls it. */
   tool: z.string(),
+  /** How somebody would ask for it, as its version says. */
+  asked_as: z.array(z.string()),
   /** JSON Schema. */
   input_schema: json,
   permissions: z.object({

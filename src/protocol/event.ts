@@ -29,6 +29,13 @@ export type TurnEvent =
   | { type: 'thinking_delta'; turnId: string; text: string }
   | { type: 'retry'; turnId: string; attempt: number; reason: string; waitMs: number }
   | { type: 'tool_start'; turnId: string; callId: string; name: string; input: Json }
+  /** The client shall make this call, and post its result. */
+  | {
+      type: 'tool_calls'
+      turnId: string
+      toolCalls: { id: string; name: string; arguments: Json }[]
+      meta: { has_tool_calls: true }
+    }
   | { type: 'tool_progress'; turnId: string; callId: string; name: string; data: Json }
   | { type: 'tool_result'; turnId: string; callId: string; name: string; result: string; isError: boolean }
   | { type: 'card'; turnId: string; callId: string; name: string; card: Card }

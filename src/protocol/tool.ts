@@ -1,14 +1,15 @@
-import type { Json } from './json.ts'
+import { z } from 'zod'
 
 /** What a model is told of a tool. */
-export interface ToolDefinition {
-  name: string
-  description: string
+export const toolDefinitionSchema = z.object({
+  name: z.string(),
+  description: z.string(),
   /** JSON Schema of an object. */
-  inputSchema: { [key: string]: Json }
+  inputSchema: z.record(z.string(), z.json()),
   /** Ask the provider to hold the arguments to the schema, where it can. */
-  strict?: boolean
-}
+  strict: z.boolean().exactOptional(),
+})
+export type ToolDefinition = z.infer<typeof toolDefinitionSchema>
 
 /**
  * What may happen to a call that was interrupted by a crash.

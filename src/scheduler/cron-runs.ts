@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { type CronExpression, parseCronExpression } from '../base/cron-expression.ts'
 import type { Logger } from '../base/logger.ts'
+import { createAlarm } from './alarm.ts'
 import type { ToolLanes } from './tool-lanes.ts'
 import type { RunToPerform } from './trigger-runner.ts'
 import type { TriggerRuns } from './trigger-runs.ts'
@@ -13,11 +14,6 @@ import type { TriggeredTool } from './triggered-tool.ts'
 export const catchUpMs = 12 * 60 * 60_000
 /** So many are written down as missed, the newest ones. */
 const mostMissed = 50
-/**
- * A timer counts the time that the machine is awake, and the clock may be set: after this long it is looked at again.
- * Nothing is read then unless something is due. It also keeps every wait far below the 24.8 days that a timer can hold.
- */
-const longestWaitMs = 5 * 60_000
 const retryMs = 60_000
 
 type CronTool = TriggeredTool & { trigger: { kind: 'cron' } }
@@ -41,8 +37,8 @@ export function createCronRuns(dependencies: {
   const { runs, lanes, clock, timeZone, logger } = dependencies
   const expressions = new Map<string, CronExpression>()
   let steps = Promise.resolve()
-  let cancelTimer = () => {}
   let isClosed = false
+  const alarm = createAlarm({ clock, onTime: () => void look() })
 
   function expressionOf(tool: CronTool): CronExpression | undefined {
     const { schedule } = tool.trigger
@@ -103,14 +99,7 @@ export function createCronRuns(dependencies: {
   }
 
   function wakeAt(time: number | undefined): void {
-    cancelTimer()
-    cancelTimer = () => {}
-    if (isClosed || time === undefined) return
-    const wait = Math.max(0, time - clock.now())
-    cancelTimer = clock.after(Math.min(wait, longestWaitMs), () => {
-      if (clock.now() < time) wakeAt(time)
-      else void look()
-    })
+    alarm.set(isClosed ? undefined : time)
   }
 
   function look(): Promise<void> {
@@ -123,7 +112,7 @@ export function createCronRuns(dependencies: {
     look,
     async close(): Promise<void> {
       isClosed = true
-      cancelTimer()
+      alarm.set(undefined)
       await steps
     },
   }

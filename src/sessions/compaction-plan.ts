@@ -34,7 +34,7 @@ export function transcriptOf(plan: CompactionPlan, projection: Projection): stri
 function describeEntry(entry: Entry, projection: Projection): string {
   if (entry.role === 'user') {
     const files = entry.media.map((media) => `[attached: ${media.name}]`)
-    return ['User:', ...entry.texts, ...files].join('\n')
+    return ['User:', ...(entry.shown ?? entry.texts), ...files].join('\n')
   }
   const lines = entry.parts.flatMap((part) => {
     if (part.type === 'thinking') return []

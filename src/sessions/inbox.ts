@@ -7,6 +7,7 @@ import { canonicalJson, parseJson } from '../base/json.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import { labelSchema } from '../protocol/label.ts'
 import { mediaPartSchema } from '../protocol/message.ts'
+import { toolDefinitionSchema } from '../protocol/tool.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import { reusableQuery } from '../storage/reusable-query.ts'
 import type { InboxRow, Tables } from '../storage/tables.ts'
@@ -23,6 +24,8 @@ const payloadSchema = z.object({
   metadata: z.record(z.string(), z.json()),
   /** Whose words it is. Absent: the owner's own. */
   label: labelSchema.optional(),
+  /** What the client that sent it can do itself in its turn. */
+  clientTools: z.array(toolDefinitionSchema).optional(),
 })
 
 export type InboundPayload = z.infer<typeof payloadSchema>
@@ -53,6 +56,8 @@ export interface Inbox {
   queued(): Promise<InboxMessage[]>
   claim(writer: Writer, turn: { turnId: string; messageIds: readonly string[] }): Promise<void>
   finish(writer: Writer, turnId: string): Promise<void>
+  /** One of the messages that the turn began with. */
+  messageOf(turnId: string): Promise<string>
   find(messageId: string): Promise<{ sessionId: string; turnId: string | null; done: boolean } | undefined>
   /** Turns that had begun when the daemon stopped. */
   interruptedTurns(): Promise<{ turnId: string; sessionId: string; userId: string; channel: string }[]>
@@ -128,6 +133,10 @@ export function createInbox(dependencies: {
     },
     async finish(writer, turnId) {
       await finishTurn(writer, { turnId })
+    },
+    async messageOf(turnId) {
+      const of = database.read.selectFrom('inbox').select('id').where('turn_id', '=', turnId)
+      return (await of.executeTakeFirstOrThrow()).id
     },
     async find(messageId) {
       const row = await database.read

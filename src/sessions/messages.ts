@@ -60,7 +60,7 @@ function withObjectInput(part: AssistantPart): AssistantPart {
 function userParts(entry: UserEntry, mediaOfTurn: string | null): UserPart[] {
   const parts: UserPart[] = []
   if (entry.context) parts.push({ type: 'text', text: entry.context })
-  const text = entry.texts.join('\n')
+  const text = (entry.shown ?? entry.texts).join('\n')
   if (text.trim()) parts.push({ type: 'text', text })
   for (const media of entry.media) {
     if (mediaOfTurn !== null && entry.turnId === mediaOfTurn) parts.push(media)

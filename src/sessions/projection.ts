@@ -10,7 +10,10 @@ export interface UserEntry {
   seq: number
   turnId: string | null
   context: string
+  /** As it was said. */
   texts: string[]
+  /** What the model reads in place of `texts`, where files and blocks were put in. */
+  shown?: string[]
   media: MediaPart[]
   /** Not all of it was said by the user themself: it is nobody's word for anything. */
   isOthers?: true
@@ -160,7 +163,12 @@ function foldMessage(projection: Projection, event: Extract<LoggedEvent, { type:
   // A file is forwarded more often than made by whoever sends it.
   if (event.label === 'untrusted' || event.media.length > 0) projection.seen.untrusted = true
   if (!isOwnWords(event)) entry.isOthers = true
-  if (event.text) entry.texts.push(event.label === 'untrusted' ? asData(event.text) : event.text)
+  if (event.text) {
+    const text = event.label === 'untrusted' ? asData(event.text) : event.text
+    if (event.expanded !== undefined) entry.shown ??= [...entry.texts]
+    entry.texts.push(text)
+    entry.shown?.push(event.expanded ?? text)
+  }
   entry.media.push(...event.media)
 }
 

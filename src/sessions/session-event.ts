@@ -3,8 +3,9 @@ import { parseAnyJson } from '../base/json.ts'
 import { cardSchema } from '../protocol/card.ts'
 import { labelSchema } from '../protocol/label.ts'
 import { assistantPartSchema, mediaPartSchema, stopReasonSchema, usageSchema } from '../protocol/message.ts'
+import { toolDefinitionSchema } from '../protocol/tool.ts'
 
-const turnOutcomeSchema = z.enum([
+export const turnOutcomeSchema = z.enum([
   'completed',
   'question',
   'stopped',
@@ -23,6 +24,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     type: z.literal('message_received'),
     messageId: z.string(),
     text: z.string(),
+    /** What the model reads in place of it: with the files and blocks that it names. Never the user's own words. */
+    expanded: z.string().optional(),
     media: z.array(mediaPartSchema),
     sender: z.string(),
     source: z.string(),
@@ -44,6 +47,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     label: labelSchema.optional(),
     /** The prompt holds what the user wrote of themself. */
     isPrivate: z.literal(true).optional(),
+    /** What the client of this turn can do itself. */
+    clientTools: z.array(toolDefinitionSchema).optional(),
   }),
   z.object({
     type: z.literal('model_responded'),
@@ -66,6 +71,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     name: z.string(),
     input: z.json(),
     effect: z.enum(['idempotent', 'at-most-once', 'at-least-once']),
+    /** The client makes it. */
+    isClients: z.literal(true).optional(),
   }),
   z.object({
     type: z.literal('tool_finished'),

@@ -1,3 +1,4 @@
+import { copyPinsIn } from '../assets/blocks/copy-pins.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { FamiliarError } from '../protocol/error.ts'
@@ -5,7 +6,7 @@ import type { Database, Reader, Writer } from '../storage/database.ts'
 import { reusableQuery } from '../storage/reusable-query.ts'
 import type { SessionRow } from '../storage/tables.ts'
 import { appendEvents } from './session-log.ts'
-import { workChannels } from './work-channels.ts'
+import { isWorkChannel, workChannels } from './work-channels.ts'
 
 export interface Session {
   id: string
@@ -15,6 +16,8 @@ export interface Session {
   state: 'active' | 'archived'
   lastSeq: number
   lastInputTokens: number
+  /** Whose pins it has: `main`, or its own id where it is a fork. */
+  agent: string
   createdAt: number
   updatedAt: number
 }
@@ -41,14 +44,35 @@ export interface Sessions {
    * still waited move to the new one, which is then returned.
    */
   archive(session: Session): Promise<Session | undefined>
-  /** A new active session under `contact` that holds the same events up to `throughSeq`. */
+  /** A new active session under `contact` that holds the same events up to `throughSeq`, with pins of its own that are the same. */
   fork(session: Session, options: { contact: string; throughSeq: number }): Promise<Session>
 }
 
-export function createSessions(dependencies: { database: Database; clock: Clock; ids: Ids }): Sessions {
-  const { database, clock, ids } = dependencies
+export function createSessions(dependencies: {
+  database: Database
+  clock: Clock
+  ids: Ids
+  /** How many conversations a user may have at once (CLIENT-4); null: as many as they like. */
+  maxSessions?: (userId: string) => number | null
+}): Sessions {
+  const { database, clock, ids, maxSessions = () => null } = dependencies
 
-  async function insert(writer: Writer, key: SessionKey): Promise<Session> {
+  async function refuseTooMany(writer: Writer, { userId, channel }: SessionKey): Promise<void> {
+    const most = isWorkChannel(channel) ? null : maxSessions(userId)
+    if (most === null) return
+    const { count } = await writer
+      .selectFrom('sessions')
+      .select((select) => select.fn.countAll().as('count'))
+      .where('user_id', '=', userId)
+      .where('state', '=', 'active')
+      .where('channel', 'not in', workChannels)
+      .executeTakeFirstOrThrow()
+    if (Number(count) < most) return
+    throw new FamiliarError('forbidden', `You may have ${most} conversations at once; end one with /reset first`)
+  }
+
+  async function insert(writer: Writer, key: SessionKey & { agent?: string }): Promise<Session> {
+    await refuseTooMany(writer, key)
     const now = clock.now()
     const row: SessionRow = {
       id: ids.next(),
@@ -58,7 +82,7 @@ export function createSessions(dependencies: { database: Database; clock: Clock;
       state: 'active',
       last_seq: 0,
       last_input_tokens: 0,
-      agent: 'main',
+      agent: key.agent ?? 'main',
       created_at: now,
       updated_at: now,
     }
@@ -130,10 +154,12 @@ export function createSessions(dependencies: { database: Database; clock: Clock;
               .where('seq', '<=', options.throughSeq),
           )
           .execute()
-        await writer.updateTable('sessions').set({ last_seq: options.throughSeq }).where('id', '=', fork.id).execute()
+        const own = { agent: fork.id, last_seq: options.throughSeq }
+        await writer.updateTable('sessions').set(own).where('id', '=', fork.id).execute()
+        await copyPinsIn(writer, { userId: fork.userId, from: session.agent, to: fork.id })
         const forked = { type: 'forked', fromSessionId: session.id, fromSeq: options.throughSeq } as const
         await appendEvents(writer, { sessionId: fork.id, turnId: null, events: [forked], at: clock.now() })
-        return { ...fork, lastSeq: options.throughSeq + 1 }
+        return { ...fork, agent: fork.id, lastSeq: options.throughSeq + 1 }
       })
     },
   }
@@ -173,6 +199,7 @@ function fromRow(row: SessionRow): Session {
     state: row.state,
     lastSeq: Number(row.last_seq),
     lastInputTokens: Number(row.last_input_tokens),
+    agent: row.agent,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
   }

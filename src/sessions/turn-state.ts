@@ -1,6 +1,6 @@
 import type { Card } from '../protocol/card.ts'
 import type { StopReason, ToolCallPart, Usage } from '../protocol/message.ts'
-import type { ToolEffect } from '../protocol/tool.ts'
+import type { ToolDefinition, ToolEffect } from '../protocol/tool.ts'
 import type { LoggedEvent } from './session-event.ts'
 
 /** Where a turn stands, from its events alone. */
@@ -15,6 +15,8 @@ export interface TurnState {
   /** The question that the turn before ended with: this one's messages are the answer. */
   answers: string | null
   recalled: { id: string; text: string }[]
+  /** What the client of this turn can do itself. */
+  clientTools?: readonly ToolDefinition[]
   /** How many responses the model has given in this turn. */
   rounds: number
   /** The calls of the newest response, in its order. */
@@ -46,6 +48,7 @@ export function startTurn(event: Extract<LoggedEvent, { type: 'turn_started' }>,
     messageIds: event.messageIds,
     answers,
     recalled: event.recalled,
+    ...(event.clientTools && { clientTools: event.clientTools }),
     rounds: 0,
     calls: [],
     started: {},

@@ -62,6 +62,7 @@ interface CapabilityVectorRow {
   capability_id: string
   model: string
   text_hash: string
+  /** Two, one after the other: of what it says of itself, and of that together with how it is asked for. */
   vector: Uint8Array
 }
 

@@ -43,7 +43,10 @@ export function createFindTools(needs: {
     effect: 'idempotent',
     core: true,
     async run({ query }, { userId, userText, signal }) {
-      const others = registry.list().filter((tool) => !tool.core)
+      const others = registry
+        .viewOf(userId)
+        .list()
+        .filter((tool) => !tool.core)
       const topics = [...new Set([...topicsOf(query), ...topicsOf(userText)])]
       const [experience, built] = await Promise.all([weights(userId, topics), findCapabilities(userId, query, signal)])
       if (others.length === 0 && built.length === 0) return failed('There are no further tools.')

@@ -14,7 +14,7 @@ export interface ToolShelf {
 }
 
 export interface ToolRegistry extends ToolView {
-  /** With what the shelves hold for this user. */
+  /** With what the shelves hold for this user, and without what is not for them. */
   viewOf(userId: string): ToolView
   /** A name that is registered hides the same name on a shelf. */
   addShelf(shelf: ToolShelf): void
@@ -40,12 +40,14 @@ export const contractSource = 'contract'
 
 /**
  * With `isEnabled` false there are no tools at all, from the next look on: the switch that stops everything. `prepare` is
- * done to every tool that comes in, whoever brings it.
+ * done to every tool that comes in, whoever brings it. What `allows` refuses is not there for the user, neither by name
+ * nor by alias, from the next look on (CLIENT-4).
  */
 export function createToolRegistry(
   tools: readonly Tool[] = [],
   isEnabled: () => boolean = () => true,
   prepare: (tool: Tool) => Tool = (tool) => tool,
+  allows: (userId: string, toolName: string) => boolean = () => true,
 ): ToolRegistry {
   const byName = new Map<string, RegisteredTool>()
   const shelves: ToolShelf[] = []
@@ -86,7 +88,14 @@ export function createToolRegistry(
       return leftOut
     },
     viewOf(userId) {
-      return { find: (name) => registry.find(name) ?? findOnShelves(userId, name), list: registry.list }
+      const isTheirs = (tool: Tool) => allows(userId, tool.definition.name)
+      return {
+        find(name) {
+          const tool = registry.find(name) ?? findOnShelves(userId, name)
+          return tool && isTheirs(tool) ? tool : undefined
+        },
+        list: () => registry.list().filter(isTheirs),
+      }
     },
     addShelf: (shelf) => void shelves.push(shelf),
     find: (name) => (isEnabled() ? byName.get(name)?.tool : undefined),

@@ -4,6 +4,7 @@ import type { Json } from '../protocol/json.ts'
 import type { Label } from '../protocol/label.ts'
 import type { MediaPart } from '../protocol/message.ts'
 import type { ToolDefinition, ToolEffect } from '../protocol/tool.ts'
+import type { Writer } from '../storage/database.ts'
 
 export interface ToolContext {
   userId: string
@@ -58,6 +59,17 @@ export interface ToolReach {
   destination: string | null
 }
 
+/** A call that may be made now. */
+export interface BegunCall extends Pick<ToolContext, 'userId' | 'sessionId' | 'turnId' | 'callId'> {
+  input: Json
+}
+
+/**
+ * Thrown by `run` where the daemon is stopping and the call waits for what comes after the next start. Nothing is recorded
+ * of it; it is made again then, so only an idempotent tool may throw this.
+ */
+export class CallSuspended extends Error {}
+
 /**
  * Something the model can do.
  *
@@ -73,6 +85,10 @@ export interface Tool {
   core: boolean
   /** Further names that work and are not advertised. */
   aliases: readonly string[]
+  /** The client runs it: its calls are told to the client, and `run` waits for the result. */
+  isClients?: true
+  /** Called in the unit that writes the call as begun: what it writes is there before anybody hears of the call. */
+  beginIn?(writer: Writer, call: BegunCall): Promise<void>
   /** More of what it is for, by which it is found. Never sent to a model. */
   documentation?: string
   /** What this call would do. Must decide by the arguments alone, and for bad ones take the graver answer. */

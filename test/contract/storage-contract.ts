@@ -292,6 +292,22 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
         expect(await search('敏过')).toEqual([])
       })
 
+      test('USERS-1 removes all texts of one user, in every collection, and no others', async () => {
+        await index('1', 'a garden in Kiel')
+        await index('theirs', 'a garden in Oslo', 'other')
+        await database.write((writer) =>
+          database.textSearch.index(writer, { collection: 'other', userId: 'other', id: '1', text: 'a garden' }),
+        )
+        const find = (collection: string) =>
+          database.textSearch.search({ collection, userId: 'other', words: 'garden', limit: 9 })
+        expect(await find('other')).toHaveLength(1)
+        await database.write((writer) => database.textSearch.removeUser(writer, 'other'))
+        expect(await find('other')).toEqual([])
+        expect(await search('garden')).toEqual(['1'])
+        await index('theirs', 'a garden in Oslo', 'other')
+        expect(await search('garden')).toEqual(['1'])
+      })
+
       test('STORE-5 finds the texts that hold every word, by stem', async () => {
         await index('1', 'a marine biologist at NOAA')
         await index('2', 'marine biologists of Kiel')

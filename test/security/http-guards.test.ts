@@ -5,6 +5,7 @@ import { FamiliarError } from '../../src/protocol/error.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { bashTool } from '../support/published-tools.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
+import { skillText } from '../support/skills.ts'
 import { pathOf, type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const opened: ServedFamiliar[] = []
@@ -168,7 +169,7 @@ describe('scopes', () => {
       for (const route of served.routes) {
         if ((route.reply.events && route.method === 'GET') || route.auth === 'signature') continue
         const { status } = await served.call({ method: route.method, path: pathOf(route, 'main'), token })
-        const allowed = route.method === 'GET' || (scope === 'chat' && route.scope === 'chat')
+        const allowed = !route.isLocal && (route.method === 'GET' || (scope === 'chat' && route.scope === 'chat'))
         expect(status === 403, `${scope} ${route.method} ${route.path}`).toBe(!allowed)
       }
     }
@@ -179,6 +180,7 @@ describe('scopes', () => {
       '/api/chat',
       '/api/v1/approvals/:id',
       '/api/v1/sessions/:id/stop',
+      '/api/v1/sessions/:id/tool-results',
       '/api/v1/memories/deep',
       '/api/v1/capabilities/:name/run',
       '/api/v1/capabilities/:name/repair',
@@ -196,6 +198,38 @@ describe('scopes', () => {
     expect((await served.call(call)).status).toBe(200)
   })
 
+  it('SEC-22 what is everybody’s is the owner’s to see and to change, whatever another user’s token allows', async () => {
+    const served = await serve()
+    const { made } = await served.users.add({ name: 'Ben', scope: 'owner' })
+    const owners = served.routes.filter(({ isOwners }) => isOwners)
+    for (const { method, path } of owners) {
+      const answer = await served.call({ method, path: pathOf({ path }, 'main'), token: made.token })
+      expect({ path, status: answer.status, error: answer.json.error }).toEqual({
+        path,
+        status: 403,
+        error: 'This is for the owner of this home.',
+      })
+    }
+    expect(owners.filter(({ isLocal }) => !isLocal).map(({ path }) => path)).toEqual([
+      '/api/v1/tools/:name/enable',
+      '/api/v1/tools/:name/disable',
+      '/api/v1/tools/:name/reload',
+      '/api/v1/schedules/heartbeat',
+      '/api/v1/skills',
+      '/api/v1/skills/reload',
+      '/api/v1/skills/:name',
+      '/api/v1/skills/:name/disable',
+      '/api/v1/mcp',
+      '/api/v1/mcp/refresh',
+    ])
+  })
+
+  it('SEC-22 without the guard "owner" another user may look at the owner’s servers', async () => {
+    const served = await serve(without('owner'))
+    const { made } = await served.users.add({ name: 'Ben', scope: 'owner' })
+    expect((await served.call({ path: '/api/v1/mcp', token: made.token })).status).toBe(200)
+  })
+
   it('SEC-22 a session of another user is unknown to every route', async () => {
     const served = await serve()
     const mine = await served.familiar.say('Hello')
@@ -209,6 +243,7 @@ describe('scopes', () => {
       '/api/v1/sessions/:id/mark': { name: 'here' },
       '/api/v1/sessions/:id/rewind': { turns: 1 },
       '/api/v1/sessions/:id/fork': { contact: 'copy' },
+      '/api/v1/sessions/:id/tool-results': { results: [{ call_id: 'call', result: 'x' }] },
     }
     for (const route of served.routes.filter(({ path }) => path.startsWith('/api/v1/sessions/:id'))) {
       for (const name of [mine.sessionId, 'main']) {
@@ -227,7 +262,7 @@ describe('scopes', () => {
 
 describe('the server itself', () => {
   it('SEC-2 GET never changes anything', async () => {
-    const served = await serve({ folderTools: { mail: bashTool('mail', 'true') } })
+    const served = await serve({ folderTools: { mail: bashTool('mail', 'true') }, skills: { mail: skillText('mail') } })
     await served.familiar.say('Hello')
     const { database, userId } = served.familiar
     const { memory } = await served.familiar.memory.memories.add({
@@ -257,7 +292,8 @@ describe('the server itself', () => {
         const ids: Record<string, string> = { '/api/v1/memories/:id': memory.id, '/api/v1/builds/:id': build.id }
         const id = ids[route.path] ?? 'main'
         const query = route.path === '/api/v1/memories/search' ? '?q=key' : ''
-        expect((await served.call({ method, path: pathOf(route, id) + query })).status, route.path).toBe(200)
+        const token = route.isLocal ? served.localToken : served.owner.token
+        expect((await served.call({ method, path: pathOf(route, id) + query, token })).status, route.path).toBe(200)
       }
     }
     expect(await counts()).toBe(before)
@@ -337,7 +373,7 @@ describe('the server itself', () => {
   })
 
   it('SEC-2 every guard has a test that shows what happens without it', () => {
-    const here = ['rate_limit', 'failed_logins', 'scope']
+    const here = ['rate_limit', 'failed_logins', 'scope', 'owner']
     const inMatrix = ['host', 'origin', 'token', 'method', 'content_type', 'body_size', 'signature', 'local']
     expect([...here, ...inMatrix].sort()).toEqual([...guardNames].sort())
   })

@@ -32,6 +32,7 @@ describe('what is remembered for one user', () => {
       const row = { id: 'user-2', name: 'Ben', role: 'user', created_at: 0 } as const
       await writer.insertInto('users').values(row).execute()
     })
+    await served.users.refresh()
     otherToken = await served.tokenFor('owner', 'user-2')
     const add = async (content: string) =>
       (await memories.add({ userId, kind: 'note', content, source: 'user', title: 'Zanzibar title' })).memory.id

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
+import { openAssets } from '../../src/assets/open-assets.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { type Logger, silentLogger } from '../../src/base/logger.ts'
@@ -12,6 +13,7 @@ import type { Route } from '../../src/channels/http/route.ts'
 import { type HttpServer, type ServerLimits, serveHttp } from '../../src/channels/http/serve-http.ts'
 import { reportCost } from '../../src/cost/report.ts'
 import { httpMemory } from '../../src/daemon/http-memory.ts'
+import { createRemoveUser } from '../../src/daemon/users/remove-user.ts'
 import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
 import { createSandboxProxy } from '../../src/egress/sandbox-proxy.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
@@ -19,18 +21,23 @@ import type { Purpose } from '../../src/models/models.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createAccessTokens, localTokenId, type MadeToken } from '../../src/policy/access-tokens.ts'
 import { createRateLimiter } from '../../src/policy/rate-limiter.ts'
+import { allowsTool } from '../../src/policy/users/tier.ts'
+import type { Users } from '../../src/policy/users/users.ts'
 import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { createSchedules } from '../../src/scheduler/schedules/create-schedules.ts'
 import { createToolTriggers } from '../../src/scheduler/tool-triggers.ts'
 import type { RunTool, TriggeredTool } from '../../src/scheduler/triggered-tool.ts'
 import { createRedactor } from '../../src/secrets/redactor.ts'
 import { createVault } from '../../src/secrets/vault.ts'
 import { createClientTelemetry } from '../../src/tools/client-telemetry.ts'
+import { catalogOfTier } from '../../src/tools/contract/catalog-of-tier.ts'
 import { createContractTools } from '../../src/tools/contract/create-contract-tools.ts'
 import type { ToolDetails } from '../../src/tools/contract/tool-catalog.ts'
 import { createMcpTools } from '../../src/tools/mcp/mcp-tools.ts'
 import { createPythonPackages } from '../../src/tools/packages/python-packages.ts'
 import { createToolRegistry } from '../../src/tools/registry.ts'
+import { createSkills } from '../../src/tools/skills/create-skills.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar } from '../support/scripted-familiar.ts'
 import { openServedCapabilities, type ServedCapabilities } from '../support/served-capabilities.ts'
@@ -72,6 +79,7 @@ export interface ServedFamiliar {
   localToken: string
   capabilities: ServedCapabilities
   tokens: ReturnType<typeof createAccessTokens>
+  users: Users
   tokenFor(scope: 'owner' | 'chat' | 'read', userId?: string): Promise<string>
   call(call: Call): Promise<Answer>
   open(call: Call): Promise<{ request: ClientRequest; response: IncomingMessage }>
@@ -95,6 +103,10 @@ export async function serveFamiliar(
     triggered?: { tools: TriggeredTool[]; run: RunTool; secret: string }
     /** Files of tools that are folders, by the name of the tool. */
     folderTools?: Record<string, Record<string, string>>
+    /** The SKILL.md of skills in the workspace, by their name. */
+    skills?: Record<string, string>
+    /** Files of the home's workspace, blocks and pins are served, too. */
+    assets?: true
     /** Where capabilities run. Without one, none of them does. The caller closes it. */
     sandbox?: Sandbox
   } = {},
@@ -130,6 +142,16 @@ export async function serveFamiliar(
     logger: options.logger ?? silentLogger,
   })
   await triggers.start()
+  const schedules = createSchedules({
+    database,
+    conversations: familiar.conversations,
+    readHeartbeat: async () => undefined,
+    clock,
+    ids: createIds(clock),
+    timeZone: 'UTC',
+    logger: options.logger ?? silentLogger,
+  })
+  await schedules.start()
   const telemetry = createClientTelemetry({ database, clock })
   const toolsDirectory = join(familiar.home, 'tools')
   for (const [name, files] of Object.entries(options.folderTools ?? {})) {
@@ -179,29 +201,70 @@ export async function serveFamiliar(
     clock,
     logger: options.logger ?? silentLogger,
   })
+  const skillsDirectory = join(familiar.home, 'workspace', 'skills')
+  for (const [name, text] of Object.entries(options.skills ?? {})) {
+    mkdirSync(join(skillsDirectory, name), { recursive: true })
+    writeFileSync(join(skillsDirectory, name, 'SKILL.md'), text)
+  }
+  const skills = createSkills({
+    directory: skillsDirectory,
+    directories: () => [],
+    cacheDirectory: join(familiar.home, 'cache'),
+    isEnabled: () => true,
+    sandbox,
+    database,
+    clock,
+    logger: silentLogger,
+  })
+  if (options.skills) await skills.reload()
+  const memory = httpMemory({
+    ...familiar,
+    databasePath: join(familiar.home, 'familiar.db'),
+    spoolDirectory: familiar.home,
+    clock,
+    timeZone: 'UTC',
+  })
+  const { users } = familiar
+  const removeUser = createRemoveUser({
+    ...familiar,
+    ...memory,
+    users,
+    builds: capabilities.capabilities.builds,
+    mediaDirectory: join(familiar.home, 'media'),
+    capabilitiesDirectory: join(familiar.home, 'capabilities'),
+    browserDirectory: join(familiar.home, 'browser'),
+    clock,
+  })
+  const assets = openAssets({
+    database,
+    clock,
+    budget: () => 1_000,
+    boundsOf: (user) => ({
+      roots: user === userId ? [{ path: join(familiar.home, 'workspace'), trust: 'owner' }] : [],
+      closed: [familiar.home],
+    }),
+  })
   const http = createHttpApp({
-    tools: contractTools.catalog,
+    ...(options.assets && { assets }),
+    users: { users, removeUser },
+    tools: catalogOfTier(contractTools.catalog, (user, name) => allowsTool(users.tierOf(user), name)),
     capabilities: capabilities.capabilities,
     triggers,
     telemetry,
+    schedules,
     mcp,
+    skills,
     conversations: familiar.conversations,
     tokens: {
       verify: async (token) =>
-        token === localToken ? { userId, scope: 'owner', tokenId: localTokenId } : tokens.verify(token),
+        token === localToken ? { userId, isOwner: true, scope: 'owner', tokenId: localTokenId } : tokens.verify(token),
     },
     limiter: createRateLimiter({
       clock,
       requestsPerMinute: options.requestsPerMinute ?? 1_000_000,
       failuresPerMinute: options.failuresPerMinute ?? 1_000_000,
     }),
-    ...httpMemory({
-      ...familiar,
-      databasePath: join(familiar.home, 'familiar.db'),
-      spoolDirectory: familiar.home,
-      clock,
-      timeZone: 'UTC',
-    }),
+    ...memory,
     media: familiar.media,
     costReport: (user, period) => reportCost(database, { userId: user, period, now: clock.now() }),
     monitor: familiar.monitor.current,
@@ -264,6 +327,7 @@ export async function serveFamiliar(
     localToken,
     capabilities,
     tokens,
+    users,
     tokenFor: async (scope, user = userId) => (await tokens.createToken(user, scope)).token,
     open,
     async call(call) {
@@ -273,10 +337,12 @@ export async function serveFamiliar(
     async close() {
       await server.close(0)
       await triggers.close()
+      await schedules.close()
       await contractTools.close()
       await capabilities.close()
       telemetry.close()
       await mcp.close()
+      await skills.close()
       await fetch.close()
       await familiar.close()
     },

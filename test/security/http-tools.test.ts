@@ -211,6 +211,7 @@ describe('tools over HTTP', () => {
     await served.familiar.database.write((writer) =>
       writer.insertInto('users').values({ id: 'eve', name: 'Eve', role: 'user', created_at: 0 }).execute(),
     )
+    await served.users.refresh()
     const token = await served.tokenFor('owner', 'eve')
     await call('PUT', '/api/v1/tools/keeper/config', { api_key: secret, endpoint: 'https://mine.example' })
     const theirs = await served.call({ path: '/api/v1/tools/keeper/config', token })

@@ -25,6 +25,7 @@ export function capabilityManifest(changes: Partial<CapabilityManifest> = {}): C
     runtime: 'python',
     inputSchema: { type: 'object' },
     tags: [],
+    askedAs: [],
     hosts: [],
     secrets: [],
     storage: false,

@@ -13,6 +13,8 @@ import { type Core, createCore } from '../../src/daemon/core.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
 import type { Purpose } from '../../src/models/models.ts'
 import type { MonitorState } from '../../src/monitor/monitor.ts'
+import { createAccessTokens } from '../../src/policy/access-tokens.ts'
+import { createUsers, type Users } from '../../src/policy/users/users.ts'
 import { createRedactor } from '../../src/secrets/redactor.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
@@ -25,6 +27,7 @@ export interface ScriptedFamiliar extends Core {
   /** Read at every use: what is changed in it holds at once. */
   config: Config
   audit: ToolAudit
+  users: Users
   userId: string
   published: MonitorState[]
   /** Sends a message and waits for the end of its turn. */
@@ -67,7 +70,12 @@ export async function openScriptedFamiliar(options: {
   const routes = 'stream' in options.model ? { primary: [options.model] } : options.model
   const published: MonitorState[] = []
   const audit = createToolAudit({ database, clock, ids, redact: (text) => text })
+  const tokens = createAccessTokens({ database, clock, ids })
+  const tiers = () => loaded.config.tiers
+  const users = createUsers({ database, tokens, clock, ids, tiers, addSecret: () => undefined })
+  await users.refresh()
   const core = createCore({
+    users,
     database,
     models: {
       // A script is for its own calls: what is learnt in the background asks none of it unless the test says so.
@@ -111,6 +119,7 @@ export async function openScriptedFamiliar(options: {
     database,
     config: loaded.config,
     audit,
+    users,
     userId,
     published,
     inbound,

@@ -7,19 +7,27 @@ import { createOpenStreams } from './open-streams.ts'
 import { redactReply } from './redact-reply.ts'
 import { answer, type Route } from './route.ts'
 import { createApprovalRoutes } from './routes/approval-routes.ts'
+import { createAssetRoutes } from './routes/assets/asset-routes.ts'
 import { createCapabilityRoutes } from './routes/capabilities/capability-routes.ts'
 import { createChatRoutes } from './routes/chat-routes.ts'
+import { createClientToolRoutes } from './routes/client-tool-routes.ts'
+import { createCommandRoutes } from './routes/command-routes.ts'
 import { createDocumentRoutes } from './routes/document-routes.ts'
 import { createEventRoutes } from './routes/event-routes.ts'
+import { createFinderRoutes } from './routes/finder-routes.ts'
 import { createHookRoutes } from './routes/hook-routes.ts'
 import { createMcpRoutes } from './routes/mcp-routes.ts'
 import { createMemoryRoutes } from './routes/memory/memory-routes.ts'
+import { createScheduleRoutes } from './routes/schedule-routes.ts'
 import { createSessionControlRoutes } from './routes/session-control-routes.ts'
 import { createSessionRoutes } from './routes/session-routes.ts'
+import { createSkillRoutes } from './routes/skill-routes.ts'
+import { createSpawnRoutes } from './routes/spawn-routes.ts'
 import { createStatusRoutes } from './routes/status-routes.ts'
 import { createTelemetryRoutes } from './routes/telemetry-routes.ts'
 import { createToolRoutes } from './routes/tools/tool-routes.ts'
 import { createTriggerRoutes } from './routes/trigger-routes.ts'
+import { createUserRoutes } from './routes/user-routes.ts'
 import { createStreamReply } from './stream-reply.ts'
 
 export interface HttpApp {
@@ -38,7 +46,7 @@ export function createHttpApp(
     guards?: readonly GuardName[]
   },
 ): HttpApp {
-  const { clock, logger, settings, triggers, telemetry, tools, capabilities, mcp } = dependencies
+  const { clock, logger, settings, triggers, telemetry, tools, capabilities, schedules, mcp, assets } = dependencies
   const guards = new Set(dependencies.guards ?? guardNames)
   const streams = createOpenStreams(settings.maxStreams ?? defaultMaxStreams)
   const { redactor } = dependencies
@@ -47,16 +55,24 @@ export function createHttpApp(
   const routes: Route[] = [
     ...createChatRoutes(dependencies, streamReply),
     ...createApprovalRoutes(dependencies),
+    ...(dependencies.commands ? createCommandRoutes({ ...dependencies, commands: dependencies.commands }) : []),
     ...createStatusRoutes(dependencies),
     ...createSessionRoutes(dependencies),
     ...createSessionControlRoutes(dependencies),
     ...createEventRoutes(dependencies, streamReply),
+    ...createSpawnRoutes(dependencies),
+    ...createClientToolRoutes(dependencies),
     ...createMemoryRoutes(dependencies, streamReply),
     ...(tools ? createToolRoutes(tools) : []),
     ...(capabilities ? createCapabilityRoutes(capabilities, streamReply) : []),
     ...(triggers ? [...createHookRoutes({ ...triggers, settings }), ...createTriggerRoutes(triggers)] : []),
+    ...(schedules ? createScheduleRoutes(schedules) : []),
+    ...(dependencies.skills ? createSkillRoutes(dependencies.skills) : []),
     ...(mcp ? createMcpRoutes(mcp) : []),
+    ...(assets ? createAssetRoutes(assets) : []),
+    ...(dependencies.finders ? createFinderRoutes(dependencies.finders) : []),
     ...(telemetry ? createTelemetryRoutes(telemetry) : []),
+    ...(dependencies.users ? createUserRoutes(dependencies.users) : []),
     ...createDocumentRoutes(dependencies, () => routes),
   ]
 

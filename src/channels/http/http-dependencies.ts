@@ -1,7 +1,10 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Context } from 'hono'
+import type { Commands } from '../../agent/commands/commands.ts'
 import type { Conversations } from '../../agent/conversations.ts'
 import type { Learning } from '../../agent/learning.ts'
+import type { Finders } from '../../assets/finder/create-finders.ts'
+import type { OpenAssets } from '../../assets/open-assets.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { CostPeriod, CostReport } from '../../cost/report.ts'
@@ -12,6 +15,7 @@ import type { ImportOutcome, MemoryImport } from '../../memory/transfer/import-m
 import type { MonitorState } from '../../monitor/monitor.ts'
 import type { AccessTokens, Bearer } from '../../policy/access-tokens.ts'
 import type { RateLimiter } from '../../policy/rate-limiter.ts'
+import type { User, Users } from '../../policy/users/users.ts'
 import type { TriggerRunReply } from '../../protocol/trigger-api.ts'
 import type { Redactor } from '../../secrets/redactor.ts'
 import type { MediaStore } from '../../sessions/media-store.ts'
@@ -19,6 +23,8 @@ import type { Capabilities } from '../../tools/capabilities/capabilities.ts'
 import type { ClientTelemetry } from '../../tools/client-telemetry.ts'
 import type { ToolCatalog } from '../../tools/contract/tool-catalog.ts'
 import type { McpTools } from '../../tools/mcp/mcp-tools.ts'
+import type { Schedules } from '../../tools/schedules/schedules.ts'
+import type { Skills } from '../../tools/skills/skills.ts'
 import type { WebhookCall, Webhooks } from './webhook-call.ts'
 
 interface DaemonStatus {
@@ -71,7 +77,23 @@ export interface HttpTriggers {
   makeHookSecret(userId: string, tool: string): Promise<string>
 }
 
+/** Who uses this home, for its owner. */
+export interface HttpUsers {
+  users: Users
+  /** Exports first; see there. */
+  removeUser(request: {
+    name: string
+    directory: string
+    signal: AbortSignal
+  }): Promise<{ user: User; directory: string; files: string[] }>
+}
+
 export interface HttpDependencies extends HttpMemory {
+  /** Absent: there are no routes for them. */
+  commands?: Commands
+  finders?: Pick<Finders, 'find'>
+  /** Absent: there are no routes for them. */
+  users?: HttpUsers
   /** Absent: there are no routes for them. */
   triggers?: HttpTriggers
   /** Absent: there are no routes for them. */
@@ -79,7 +101,13 @@ export interface HttpDependencies extends HttpMemory {
   /** Absent: there are no routes for them. */
   capabilities?: Capabilities
   /** Absent: there are no routes for them. */
+  schedules?: Schedules
+  /** Absent: there are no routes for them. */
+  assets?: Pick<OpenAssets, 'assets' | 'pins'>
+  /** Absent: there are no routes for them. */
   mcp?: Pick<McpTools, 'servers' | 'refresh'>
+  /** Absent: there are no routes for them. */
+  skills?: Pick<Skills, 'list' | 'show' | 'enable' | 'disable' | 'reload'>
   /** Absent: what clients tell of themselves is not taken. */
   telemetry?: Pick<ClientTelemetry, 'keep'>
   conversations: Conversations

@@ -3,7 +3,10 @@ import { isAutomated } from '../../policy/own-words.ts'
 import type { Attachment, MessageRequest } from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/error.ts'
 import type { MediaPart } from '../../protocol/message.ts'
+import type { ToolDefinition } from '../../protocol/tool.ts'
 import { messageTelemetrySchema } from '../../protocol/trigger-api.ts'
+import { isWorkChannel } from '../../sessions/work-channels.ts'
+import { cleanForeignText } from '../../tools/builtin/foreign-text.ts'
 import { callerOf } from './guards/token-guard.ts'
 import type { HttpContext, HttpDependencies } from './http-dependencies.ts'
 
@@ -22,6 +25,7 @@ export async function toInboundMessage(
   options: { immediate: boolean; isNotice?: boolean },
 ): Promise<InboundMessage> {
   const { userId } = callerOf(context)
+  refuseWork(request)
   const key = keyOf(context, request)
   const metadata = await takeTelemetry(dependencies, userId, request.metadata)
   return {
@@ -36,7 +40,12 @@ export async function toInboundMessage(
     immediate: options.immediate,
     metadata,
     ...labelOf(request, options),
+    ...(request.client_tools.length > 0 && { clientTools: request.client_tools.map(toDefinition) }),
   }
+}
+
+function toDefinition({ name, description, input_schema }: MessageRequest['client_tools'][number]): ToolDefinition {
+  return { name, description: cleanForeignText(description), inputSchema: input_schema }
 }
 
 /** A notice is a program's, unless it comes from the owner's own keyboard. Absent: as its source is. */
@@ -59,6 +68,12 @@ async function takeTelemetry(
   return metadata
 }
 
+/** Nobody speaks where work is done, nor in its name. */
+function refuseWork({ channel, source }: Pick<MessageRequest, 'channel' | 'source'>): void {
+  const taken = [channel, source].find(isWorkChannel)
+  if (taken !== undefined) throw new FamiliarError('bad_request', `"${taken}" is for work that Familiar does itself`)
+}
+
 async function placeOf(
   { conversations }: HttpDependencies,
   userId: string,
@@ -73,6 +88,7 @@ async function placeOf(
       `Session ${session.id} is archived; a new one begins with the name of a contact`,
     )
   }
+  refuseWork({ channel: session.channel, source: request.source })
   return { channel: session.channel, contact: session.contact }
 }
 

@@ -3,12 +3,17 @@ import * as api from '../../protocol/api.ts'
 import * as approvalApi from '../../protocol/approval-api.ts'
 import * as buildApi from '../../protocol/build-api.ts'
 import * as capabilityApi from '../../protocol/capability-api.ts'
+import * as clientToolApi from '../../protocol/client-tool-api.ts'
+import * as commandApi from '../../protocol/command-api.ts'
 import * as factApi from '../../protocol/fact-api.ts'
 import * as mcpApi from '../../protocol/mcp-api.ts'
 import * as memoryApi from '../../protocol/memory-api.ts'
 import * as memoryUpkeepApi from '../../protocol/memory-upkeep-api.ts'
+import * as scheduleApi from '../../protocol/schedule-api.ts'
+import * as spawnApi from '../../protocol/spawn-api.ts'
 import * as toolApi from '../../protocol/tool-api.ts'
 import * as triggerApi from '../../protocol/trigger-api.ts'
+import * as userApi from '../../protocol/user-api.ts'
 import type { Route } from './route.ts'
 
 type Schema = z.ZodType
@@ -18,12 +23,17 @@ const parts: readonly [string, unknown][] = [
   ...Object.entries(approvalApi),
   ...Object.entries(buildApi),
   ...Object.entries(capabilityApi),
+  ...Object.entries(commandApi),
+  ...Object.entries(clientToolApi),
   ...Object.entries(factApi),
   ...Object.entries(mcpApi),
   ...Object.entries(memoryApi),
   ...Object.entries(memoryUpkeepApi),
+  ...Object.entries(scheduleApi),
+  ...Object.entries(spawnApi),
   ...Object.entries(toolApi),
   ...Object.entries(triggerApi),
+  ...Object.entries(userApi),
 ]
 
 /** The description of the API, out of the same schemas that check it. Costly, so it is made when someone asks. */

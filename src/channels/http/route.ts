@@ -24,6 +24,8 @@ export interface Route<Body = unknown, Query = unknown> {
   auth: 'token' | 'optional' | 'signature'
   /** What a token must allow. */
   scope: TokenScope
+  /** It shows or changes what is everybody's: only for the owner of this home, whatever another user's token allows. */
+  isOwners?: true
   /** Only the command line of this machine may call it, with the credential in the home. */
   isLocal?: true
   /** The schema of the body; a route without one takes none. */

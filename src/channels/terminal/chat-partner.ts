@@ -8,10 +8,22 @@ export interface ChatPartner {
   stop(): Promise<boolean>
 }
 
-/** What a `/command` does: its lines are shown as they are. */
+/** What the other end does with a line that begins with a slash. */
+export interface ChatCommands {
+  /** With `confirm` the user has said yes to the question that it came with. */
+  run(line: string, confirm?: string): Promise<CommandReply>
+  /** What may stand from `start` on. */
+  complete(line: string): Promise<{ start: number; candidates: readonly string[] }>
+}
+
+interface CommandReply {
+  text: string
+  /** Nothing was done: the text is a question, and this comes back with the user's yes. */
+  confirm?: string | undefined
+}
+
+/** What a `/command` of the terminal itself does: its lines are shown as they are. */
 export interface ChatCommand {
-  /** Behind the name, in the help: `<name>`. */
-  takes?: string
   help: string
-  run(argument: string): Promise<string[]>
+  run(): Promise<string[]>
 }

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
 import type { StreamedEvent, TurnEvent } from '../../protocol/event.ts'
-import type { ChatPartner } from './chat-partner.ts'
+import type { ChatCommands, ChatPartner } from './chat-partner.ts'
 import { runPlainChat } from './plain-chat.ts'
 
 /** A terminal with a person at it, and a partner that answers each message when it is told to. */
@@ -32,19 +32,32 @@ function openChat() {
       return true
     },
   }
-  const commands = {
-    cost: { takes: '[period]', help: 'what it cost', run: async (period: string) => [`$1 (${period})`] },
+  const ran: [string, string | undefined][] = []
+  const commands: ChatCommands = {
+    async run(line, confirm) {
+      ran.push([line, confirm])
+      if (line === '/stop') return { text: (await partner.stop()) ? 'Stopping.' : 'Nothing is running.' }
+      if (line === '/forget tea') {
+        return confirm === 'tea' ? { text: 'Forgot it.' } : { text: 'Forget tea?', confirm: 'tea' }
+      }
+      return { text: line.startsWith('/cost') ? `$1 (${line})` : `There is no ${line}.` }
+    },
+    complete: async (line) =>
+      line.includes(' ')
+        ? { start: line.indexOf(' ') + 1, candidates: ['notes/tea.md '] }
+        : { start: 0, candidates: ['/pin', '/pinned'] },
   }
+  const ownCommands = { status: { help: 'what runs', run: async () => ['All is well.'] } }
   const controller = new AbortController()
   const clock = systemClock()
-  const options = { input, output, partner, commands, colours: false, clock, signal: controller.signal }
+  const options = { input, output, partner, commands, ownCommands, colours: false, clock, signal: controller.signal }
   const ended = runPlainChat(options)
   const until = (pattern: RegExp) =>
     new Promise<void>((resolve) => {
       look = () => pattern.test(stripVTControlCharacters(shown)) && resolve()
       look()
     })
-  return { type: (text: string) => input.write(text), until, said, stops: () => stops, ended, controller, input }
+  return { type: (text: string) => input.write(text), until, said, ran, stops: () => stops, ended, controller, input }
 }
 
 function* turn(reply: string): Generator<StreamedEvent> {
@@ -64,9 +77,11 @@ it('CLI-1 answers line by line until /exit', async () => {
   await chat.until(/You said: hello\n/)
   chat.type('\r')
   chat.type('/cost week\r')
-  await chat.until(/\$1 \(week\)/)
+  await chat.until(/\$1 \(\/cost week\)/)
+  chat.type('/status\r')
+  await chat.until(/All is well\./)
   chat.type('/help\r')
-  await chat.until(/\/cost \[period\] +what it cost[\s\S]*\/exit/)
+  await chat.until(/There is no \/help[\s\S]*\/status {2}what runs[\s\S]*\/exit/)
   chat.type('/constructor\r')
   await chat.until(/There is no \/constructor/)
   chat.type('//etc/passwd\r')
@@ -106,6 +121,43 @@ it('DAEMON-1 leaves when it is told from outside', async () => {
   const chat = openChat()
   chat.type('wait\r')
   await chat.until(/wait\r?\n/)
+  chat.controller.abort()
+  await chat.ended
+})
+
+it('ASSET-5 does what a command asks about only on a plain yes to it', async () => {
+  const chat = openChat()
+  for (const [place, answer] of ['no', 'tell me more first', '/cost'].entries()) {
+    chat.type('/forget tea\r')
+    await chat.until(new RegExp(`(?:Forget tea\\?[\\s\\S]*){${place + 1}}yes does it[^›]*› $`))
+    chat.type(`${answer}\r`)
+    await chat.until(new RegExp(`(?:left as it was[\\s\\S]*){${place + 1}}› $`))
+  }
+  chat.type('yes\r')
+  await chat.until(/You said: yes/)
+  expect(chat.ran.filter(([, confirm]) => confirm !== undefined)).toEqual([])
+  chat.type('/forget tea\r')
+  await chat.until(/You said: yes[\s\S]*yes does it[^›]*› $/)
+  chat.type('yes\r')
+  await chat.until(/Forgot it\./)
+  chat.type('yes\r')
+  await chat.until(/You said: yes[\s\S]*You said: yes/)
+  expect(chat.ran.filter(([, confirm]) => confirm !== undefined)).toEqual([['/forget tea', 'tea']])
+  expect(chat.said).toEqual(['tell me more first', 'yes', 'yes'])
+  chat.controller.abort()
+  await chat.ended
+})
+
+it('CMD-1 completes a command with the tab key', async () => {
+  const chat = openChat()
+  await chat.until(/› $/)
+  chat.type('/pi\t')
+  await chat.until(/\/pin$/)
+  chat.type(' no\t')
+  await chat.until(/\/pin notes\/tea\.md $/)
+  chat.type('\r')
+  await chat.until(/There is no \/pin notes\/tea\.md\./)
+  expect(chat.ran).toEqual([['/pin notes/tea.md', undefined]])
   chat.controller.abort()
   await chat.ended
 })

@@ -1,8 +1,9 @@
-import { createInterface, type Interface, type Key } from 'node:readline'
+import { type CompleterResult, createInterface, type Interface, type Key } from 'node:readline'
 import { styleText } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
 import { toDisplayText } from '../../base/text.ts'
-import type { ChatCommand, ChatPartner } from './chat-partner.ts'
+import { readSpokenAnswer } from '../../policy/spoken-answer.ts'
+import type { ChatCommand, ChatCommands, ChatPartner } from './chat-partner.ts'
 import { createStatusLine, type TerminalStream } from './status-line.ts'
 import { createTurnText } from './turn-text.ts'
 
@@ -14,7 +15,9 @@ export interface PlainChatOptions {
   input: NodeJS.ReadableStream
   output: TerminalStream & NodeJS.WritableStream
   partner: ChatPartner
-  commands: Readonly<Record<string, ChatCommand>>
+  commands: ChatCommands
+  /** What the terminal does by itself, beside leaving. */
+  ownCommands: Readonly<Record<string, ChatCommand>>
   colours: boolean
   clock: Clock
   /** Ends the chat from outside. */
@@ -26,13 +29,16 @@ export interface PlainChatOptions {
  * running or when pressed again. Resolves when the user leaves; a turn that is still running goes on without.
  */
 export async function runPlainChat(options: PlainChatOptions): Promise<void> {
-  const { input, output, partner, commands, colours, clock, signal } = options
+  const { input, output, partner, commands, ownCommands, colours, clock, signal } = options
   const lines = createInterface({
     input,
     output,
     prompt: promptText,
     historySize: 500,
     terminal: output.isTTY === true,
+    completer(line: string, answer: (error: null, found: CompleterResult) => void) {
+      void complete(line).then((found) => answer(null, found))
+    },
   })
   const status = createStatusLine({ stream: output, clock, afterMs: 700 })
   const waiting: string[] = []
@@ -40,6 +46,8 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
   let isRunning = false
   let hasLeft = false
   let atLineStart = true
+  /** The command that the user is asked about: the next line may be the answer. */
+  let asked: { line: string; confirm: string } | undefined
   /** When Ctrl-C was pressed last, with nothing typed since. */
   let pressedAt: number | undefined
 
@@ -71,14 +79,46 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
     }
   }
 
-  async function command(line: string): Promise<void> {
+  async function command(line: string, confirm?: string): Promise<void> {
     const [, name = '', argument = ''] = /^\/(\S*)\s*(.*)$/s.exec(line) ?? []
     if (name === 'exit' || name === 'quit') return left.resolve()
-    if (name === 'help') return say(helpText(commands))
-    if (name === 'stop') return say((await partner.stop()) ? 'Stopping.' : 'Nothing is running.')
-    const known = Object.hasOwn(commands, name) ? commands[name] : undefined
-    if (!known) return say(`There is no /${name}. /help lists what there is; // begins a message with a slash.`)
-    for (const shown of await known.run(argument.trim())) say(shown)
+    const own = Object.hasOwn(ownCommands, name) ? ownCommands[name] : undefined
+    if (own) {
+      for (const shown of await own.run()) say(shown)
+      return
+    }
+    const reply = await commands.run(line, confirm)
+    say(reply.text)
+    if (name === 'help' && argument === '') say(helpText(ownCommands))
+    asked = reply.confirm === undefined ? undefined : { line, confirm: reply.confirm }
+    if (asked) aside('yes does it; anything else leaves it as it is')
+  }
+
+  async function complete(line: string): Promise<CompleterResult> {
+    if (!line.startsWith('/')) return [[], line]
+    const found = await commands.complete(line).catch(() => undefined)
+    return found ? [[...found.candidates], line.slice(found.start)] : [[], line]
+  }
+
+  function runCommand(line: string, confirm?: string): void {
+    command(line, confirm)
+      .catch((error: unknown) => say(describe(error)))
+      .finally(prompt)
+  }
+
+  /** True where the line was the answer to what was asked. Whatever is no plain yes leaves all as it is. */
+  function isAnswer(text: string): boolean {
+    if (!asked) return false
+    const { line, confirm } = asked
+    asked = undefined
+    const answer = text.toLowerCase() === 'y' ? 'approve' : text.toLowerCase() === 'n' ? 'deny' : readSpokenAnswer(text)
+    if (answer === 'approve') {
+      runCommand(line, confirm)
+      return true
+    }
+    aside('left as it was')
+    if (answer === 'deny') prompt()
+    return answer === 'deny'
   }
 
   /** One message after another; commands do not wait for them. */
@@ -96,12 +136,8 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
   lines.on('line', (line) => {
     const text = line.trim()
     if (text === '') return prompt()
-    if (text.startsWith('/') && !text.startsWith('//')) {
-      command(text)
-        .catch((error: unknown) => say(describe(error)))
-        .finally(prompt)
-      return
-    }
+    if (isAnswer(text)) return
+    if (text.startsWith('/') && !text.startsWith('//')) return runCommand(text)
     waiting.push(text.startsWith('//') ? text.slice(1) : line)
     void work()
   })
@@ -136,14 +172,9 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
   output.write('\n')
 }
 
-function helpText(commands: PlainChatOptions['commands']): string {
-  const entries = [
-    ...Object.entries(commands).map(([name, { takes, help }]) => [[`/${name}`, takes].filter(Boolean).join(' '), help]),
-    ['/stop', 'stop the running turn (or Ctrl-C)'],
-    ['/help', 'this list'],
-    ['/exit', 'leave (or Ctrl-D)'],
-  ]
-  return entries.map(([name = '', help]) => `  ${name.padEnd(21)} ${help}`).join('\n')
+function helpText(commands: PlainChatOptions['ownCommands']): string {
+  const own = Object.entries(commands).map(([name, { help }]) => `/${name}  ${help}`)
+  return ['At this terminal:', ...own, '/exit  leave (or Ctrl-D)', '//  begins a message with a slash'].join('\n')
 }
 
 /** Throws away what was typed so far, as shells do. */

@@ -96,6 +96,7 @@ export function createTurnText(options: { now: () => number; colours: boolean })
         case 'message':
         case 'turn_start':
         case 'thinking_delta':
+        case 'tool_calls':
         case 'tool_progress':
         case 'cost':
         case 'session_changed':

@@ -24,6 +24,7 @@ function printCapability(output: Output, capability: CapabilityReply): void {
     ['Origin', origins[capability.origin]],
     ['Called as', capability.tool],
     ['Tags', tags.join(', ')],
+    ['Asked as', capability.asked_as.map((sentence) => oneLine(sentence, 120)).join(' / ')],
     ['Calls', `${statistics.calls}, ${plural(statistics.failures, 'failure')}`],
     ['Median', statistics.median_ms === null ? null : formatDuration(statistics.median_ms)],
     ['Last call', statistics.last_called_at && formatTime(statistics.last_called_at)],

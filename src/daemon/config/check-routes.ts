@@ -12,13 +12,17 @@ export function checkRoutes(source: {
   file: string
   index: TomlIndex
   routes: { sources: Readonly<Record<string, string[]>> } & Readonly<Partial<Record<string, unknown>>>
+  tiers: Readonly<Record<string, { routes: object }>>
   read: ReadProviders
 }): ConfigProblem[] {
-  const { file, index, routes, read } = source
+  const { file, index, routes, tiers, read } = source
   const { sources, ...purposes } = routes
   const targets: { path: TomlPath; ids: string[] }[] = [
     ...Object.entries(purposes).map(([name, ids]) => ({ path: ['routes', name], ids: ids as string[] })),
     ...Object.entries(sources).map(([name, ids]) => ({ path: ['routes', 'sources', name], ids })),
+    ...Object.entries(tiers).flatMap(([tier, { routes: own }]) =>
+      Object.entries(own).map(([name, ids]) => ({ path: ['tiers', tier, 'routes', name], ids: ids as string[] })),
+    ),
   ]
   return targets.flatMap(({ path, ids }) =>
     ids.flatMap((id, place) => {

@@ -3,6 +3,7 @@ import type { DecayPolicy } from '../../memory/decay.ts'
 import type { EmbeddingSettings } from '../../memory/embedding/embedding-settings.ts'
 import type { ProviderSettings } from '../../models/model-settings.ts'
 import type { Purpose } from '../../models/models.ts'
+import type { Tier } from '../../policy/users/tier.ts'
 import type { CamelKeys } from './camel-keys.ts'
 import type { ContextTier, Settings } from './settings-schema.ts'
 
@@ -48,6 +49,8 @@ export interface Config {
   budget: CamelKeys<Settings['budget']>
   agent: { name: string; maxRounds: number; context: ContextConfig }
   sessions: CamelKeys<Settings['sessions']>
+  subagents: CamelKeys<Settings['subagents']>
+  clientTools: CamelKeys<Settings['client_tools']>
   compaction: CamelKeys<Settings['compaction']>
   http: CamelKeys<Settings['http']>
   /** Hosts of the owner's own network that may be called. */
@@ -55,12 +58,16 @@ export interface Config {
   log: Settings['log']
   tools: ToolSettings
   capabilities: CamelKeys<Settings['capabilities']>
+  assets: CamelKeys<Settings['assets']>
+  skills: Settings['skills']
   sandbox: { driver: Settings['sandbox']['driver']; containerSocket: string | null }
   policy: { destinations: string[]; approvalMinutes: number }
   /** The values of headers are resolved. */
   mcp: { servers: Record<string, McpServerSettings> }
   /** The key of the embedding is resolved, too. */
   memory: { decay: DecayPolicy; conversations: boolean; extraction: boolean; embedding: EmbeddingSettings }
+  /** By name; the built-in ones are among them. */
+  tiers: Readonly<Record<string, Tier>>
   /** The owner's bearer token where the environment sets one; otherwise Familiar makes its own. */
   token: string | null
 }

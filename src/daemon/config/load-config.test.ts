@@ -67,6 +67,10 @@ describe('sources and their order', () => {
           "maxRounds": 50,
           "name": "Familiar",
         },
+        "assets": {
+          "blockBudgetTokens": 100000,
+          "roots": [],
+        },
         "budget": {
           "perBuildUsd": 2,
           "perDayUsd": 20,
@@ -78,6 +82,9 @@ describe('sources and their order', () => {
           "maxConcurrentBuilds": 3,
           "maxRounds": 25,
           "repair": "ask",
+        },
+        "clientTools": {
+          "timeoutSeconds": 60,
         },
         "compaction": {
           "keepRatio": 0.3333333333333333,
@@ -129,6 +136,37 @@ describe('sources and their order', () => {
           "maxConcurrentTurns": 8,
           "maxQueued": 10000,
           "maxQueuedPerSession": 100,
+        },
+        "skills": {
+          "directories": [],
+        },
+        "subagents": {
+          "maxAtOnce": 5,
+          "maxRounds": 50,
+        },
+        "tiers": {
+          "guest": {
+            "budget": {},
+            "maxSessions": null,
+            "name": "guest",
+            "routes": {},
+            "tools": {
+              "allow": [],
+              "deny": [],
+            },
+          },
+          "owner": {
+            "budget": {},
+            "maxSessions": null,
+            "name": "owner",
+            "routes": {},
+            "tools": {
+              "allow": [
+                "*",
+              ],
+              "deny": [],
+            },
+          },
         },
         "token": null,
         "tools": {

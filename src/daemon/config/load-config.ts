@@ -11,6 +11,7 @@ import { type ConfigFlags, readEnvironment, readOrReport } from './environment.t
 import { applyOverrides } from './overrides.ts'
 import { readEmbedding } from './read-embedding.ts'
 import { readProviders } from './read-providers.ts'
+import { readTiers } from './read-tiers.ts'
 import { readTools } from './read-tools.ts'
 import { checkRemoteAccess } from './remote-access.ts'
 import { type Settings, settingsSchema } from './settings-schema.ts'
@@ -55,7 +56,7 @@ export function loadConfig(source: {
     return { name, file, line: index.lineOf(path), key: 'providers.load' }
   })
   const read = readProviders({ directory: paths.providers, files, environment, load, problems, warnings })
-  problems.push(...checkRoutes({ file, index, routes: settings.routes, read }))
+  problems.push(...checkRoutes({ file, index, routes: settings.routes, tiers: settings.tiers, read }))
 
   const embedding = readEmbedding({ file, embedding: settings.memory.embedding, environment, warnings })
   const tools = readTools({ file, settings, environment, warnings })
@@ -84,12 +85,17 @@ function toConfig(
       context: { tiers, sources: { system: 'operational', ...tierSources } },
     },
     sessions: camelKeys(settings.sessions),
+    subagents: camelKeys(settings.subagents),
+    clientTools: camelKeys(settings.client_tools),
     compaction: camelKeys(settings.compaction),
     http: camelKeys(settings.http),
     egress: { allowedHosts: settings.egress.allowed_hosts.map(toAllowedHost) },
     log: settings.log,
     capabilities: camelKeys(settings.capabilities),
+    assets: camelKeys(settings.assets),
+    skills: settings.skills,
     memory: { ...settings.memory, embedding },
+    tiers: readTiers(settings.tiers),
     token: null,
   }
 }

@@ -88,8 +88,8 @@ url = "https://example.org"
         "problems": [
           "familiar.toml:2: tools.directories[0]: must be an absolute path",
           "familiar.toml:3: tools.web_search.base_url: is needed for provider "searxng"",
-          "familiar.toml:6: policy.destinations[0]: must be an origin such as "https://example.org", or "mcp:NAME" or "tool:NAME"",
-          "familiar.toml:6: policy.destinations[1]: must be an origin such as "https://example.org", or "mcp:NAME" or "tool:NAME"",
+          "familiar.toml:6: policy.destinations[0]: must be an origin such as "https://example.org", or "mcp:NAME", "tool:NAME" or "client:NAME"",
+          "familiar.toml:6: policy.destinations[1]: must be an origin such as "https://example.org", or "mcp:NAME", "tool:NAME" or "client:NAME"",
           "familiar.toml:7: mcp.servers.both: must have either a command or a url (found a table)",
         ],
       }

@@ -2,7 +2,16 @@ import { z } from 'zod'
 import { logLevels } from '../../base/logger.ts'
 import { purposes } from '../../models/models.ts'
 import { memorySchema } from './memory-schema.ts'
-import { capabilitiesSchema, mcpSchema, policySchema, sandboxSchema, toolsSchema } from './tools-schema.ts'
+import { tiersSchema } from './tiers-schema.ts'
+import {
+  assetsSchema,
+  capabilitiesSchema,
+  mcpSchema,
+  policySchema,
+  sandboxSchema,
+  skillsSchema,
+  toolsSchema,
+} from './tools-schema.ts'
 
 /** What `familiar.toml` may hold, as it is written there. Strict throughout: a key that does nothing is a mistake. */
 
@@ -81,6 +90,15 @@ export const settingsSchema = z.strictObject({
       max_queued: count.default(10_000),
     })
     .prefault({}),
+  subagents: z
+    .strictObject({
+      max_rounds: count.max(1000).default(50),
+      /** For one conversation. */
+      max_at_once: count.max(100).default(5),
+    })
+    .prefault({}),
+  /** How long the client is waited for that shall run a tool. */
+  client_tools: z.strictObject({ timeout_seconds: count.max(86_400).default(60) }).prefault({}),
   compaction: z
     .strictObject({
       threshold_tokens: z.int().min(1000).default(150_000),
@@ -109,9 +127,12 @@ export const settingsSchema = z.strictObject({
   tools: toolsSchema,
   sandbox: sandboxSchema,
   capabilities: capabilitiesSchema,
+  assets: assetsSchema,
+  skills: skillsSchema,
   policy: policySchema,
   mcp: mcpSchema,
   memory: memorySchema,
+  tiers: tiersSchema(route),
 })
 
 export type Settings = z.output<typeof settingsSchema>

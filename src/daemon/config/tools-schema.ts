@@ -61,8 +61,9 @@ export const sandboxSchema = z
 const destination = z
   .string()
   .refine(
-    (text) => /^(mcp|tool):[a-z0-9_-]+$/.test(text) || (/^https?:/.test(text) && isOrigin(text)),
-    'must be an origin such as "https://example.org", or "mcp:NAME" or "tool:NAME"',
+    (text) =>
+      /^(?:mcp:|tool:)[a-z0-9_-]+$|^client:[A-Za-z0-9_-]+$/.test(text) || (/^https?:/.test(text) && isOrigin(text)),
+    'must be an origin such as "https://example.org", or "mcp:NAME", "tool:NAME" or "client:NAME"',
   )
 
 /** `[capabilities]` of `familiar.toml`. */
@@ -74,6 +75,23 @@ export const capabilitiesSchema = z
     /** What a build may take, without the time that the user is waited for. */
     build_minutes: z.int().min(1).max(120).default(10),
     max_concurrent_builds: z.int().min(1).max(100).default(3),
+  })
+  .prefault({})
+
+/** `[assets]` of `familiar.toml`. */
+export const assetsSchema = z
+  .strictObject({
+    /** Folders beside the workspace whose files can be read and written. */
+    roots: z.array(absolutePath).default([]),
+    block_budget_tokens: z.int().min(1_000).max(1_000_000).default(100_000),
+  })
+  .prefault({})
+
+/** `[skills]` of `familiar.toml`. */
+export const skillsSchema = z
+  .strictObject({
+    /** Folders of skills beside the one in the workspace. */
+    directories: z.array(absolutePath).default([]),
   })
   .prefault({})
 

@@ -38,7 +38,7 @@ export function readChatChunk(data: string): ChatChunk | undefined {
     error: errorOf(fields),
     said: delta ? readSaid(delta, refusal) : [],
     refused: refusal !== undefined,
-    calls: list(delta?.tool_calls).map(readPiece),
+    calls: readCalls(delta).map(readPiece),
     finishReason: text(choice?.finish_reason),
     usage: record(fields?.usage),
   }
@@ -69,9 +69,16 @@ function readContentPart(part: Fields | undefined): ChatChunk['said'] {
   return thinking.some((piece) => piece !== '') ? [{ type: 'thinking', text: thinking.join('') }] : []
 }
 
+/** Servers of the first days send one `function_call` in place of the list. */
+function readCalls(delta: Fields | undefined): Json[] {
+  const single = record(delta?.function_call)
+  return [...list(delta?.tool_calls), ...(single ? [single as Json] : [])]
+}
+
+/** Name and arguments stand under `function` or, from some servers, beside the id (CLIENT-5). */
 function readPiece(value: Json): ToolCallPiece {
   const piece = record(value)
-  const called = record(piece?.function)
+  const called = record(piece?.function) ?? piece
   return {
     index: typeof piece?.index === 'number' ? piece.index : undefined,
     id: text(piece?.id)?.trim() || undefined,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { parseAnyJson } from '../../base/json.ts'
 import type { ModelRequest } from '../model.ts'
 import { type ModelSettings, modelInfo } from '../model-settings.ts'
 import { toChatRequest } from './chat-request.ts'
@@ -71,6 +72,21 @@ describe('toChatRequest', () => {
         '{"role":"tool","tool_call_id":"c1","content":"sunny"},{"role":"user","content":"Thanks"}]}',
       ].join(''),
     )
+  })
+
+  it('CLIENT-5 closes the schema of a client at every level, and asks for one call at a time', async () => {
+    const inputSchema = {
+      type: 'object',
+      properties: { entry: { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] } },
+      required: ['entry'],
+    }
+    const tools = [{ name: 'save_memory', description: 'Saves', inputSchema }]
+    const written = parseAnyJson(await write({ strictTools: true, oneCallAtATime: true }, { tools }))
+    const entry = { ...inputSchema.properties.entry, additionalProperties: false }
+    const parameters = { ...inputSchema, additionalProperties: false, properties: { entry } }
+    expect(written).toMatchObject({
+      value: { parallel_tool_calls: false, tools: [{ function: { strict: true, parameters } }] },
+    })
   })
 
   it('MODEL-3 says nothing that was not asked for', async () => {

@@ -91,6 +91,11 @@ async function createSchedules(db: Kysely<unknown>): Promise<void> {
     // The same hour of the same schedule is one run, however often it is looked at.
     .addPrimaryKeyConstraint('schedule_runs_key', ['schedule_id', 'due_at'])
     .execute()
+  await db.schema
+    .createIndex('schedule_runs_by_state_due_at')
+    .on('schedule_runs')
+    .columns(['state', 'due_at'])
+    .execute()
 }
 
 async function createSpawns(db: Kysely<unknown>): Promise<void> {

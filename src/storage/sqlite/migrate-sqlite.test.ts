@@ -230,6 +230,7 @@ describe('migrations', () => {
       'memory_edges_by_user_id_created_at',
       'memory_vectors_by_model_user_id',
       'memory_vectors_by_text_hash',
+      'schedule_runs_by_state_due_at',
       'schedules_by_state_next_at',
       'session_events_by_turn',
       'sessions_active',

@@ -23,6 +23,8 @@ export interface CapabilityManifest extends CapabilityPermissions {
   /** JSON Schema of an object. */
   inputSchema: { [key: string]: Json }
   tags: readonly string[]
+  /** How somebody would ask for it, in their own words: found by these, shown to the owner, no part of any prompt. */
+  askedAs: readonly string[]
   timeoutMs: number
   memoryBytes: number
 }

@@ -7,6 +7,7 @@ export const guardNames = [
   'failed_logins',
   'method',
   'scope',
+  'owner',
   'local',
   'content_type',
   'body_size',

@@ -7,6 +7,7 @@ import type { GuardName } from './guard-names.ts'
 import { hostGuard } from './host-guard.ts'
 import { localGuard } from './local-guard.ts'
 import { originGuard } from './origin-guard.ts'
+import { ownerGuard } from './owner-guard.ts'
 import { rateLimitGuard } from './rate-limit-guard.ts'
 import { scopeGuard } from './scope-guard.ts'
 import { signatureGuard } from './signature-guard.ts'
@@ -36,6 +37,7 @@ export function routeGuards(
   const failures = guards.has('failed_logins') ? limiter : undefined
   return [
     ...(guards.has('scope') ? [scopeGuard(route.scope)] : []),
+    ...(guards.has('owner') && route.isOwners ? [ownerGuard()] : []),
     ...(guards.has('local') && route.isLocal ? [localGuard()] : []),
     ...(guards.has('content_type') ? [contentTypeGuard(route.rawBody?.mediaTypes)] : []),
     ...(guards.has('body_size') ? [bodySizeGuard(maxBodyBytes)] : []),

@@ -10,6 +10,6 @@ import type { HttpEnv } from '../http-dependencies.ts'
 export function localGuard(): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     if (context.get('caller')?.tokenId === localTokenId) return next()
-    return errorReply('forbidden', 'This is for the command line of the machine itself: familiar caps.')
+    return errorReply('forbidden', 'This is for the command line of the machine itself.')
   }
 }

@@ -1,15 +1,13 @@
 import type { InboundMessage, Receipt } from '../../../agent/conversations.ts'
 import {
   chatQuerySchema,
-  chatReplySchema,
   type MessageRequest,
   messageRequestSchema,
   type NotifyReply,
   notifyReplySchema,
   plainChatRequestSchema,
 } from '../../../protocol/api.ts'
-import { chatReply } from '../chat-reply.ts'
-import { errorReply } from '../error-reply.ts'
+import { turnReplySchema } from '../../../protocol/client-tool-api.ts'
 import { toSentEvents } from '../event-stream-reply.ts'
 import type { HttpContext, HttpDependencies } from '../http-dependencies.ts'
 import { toInboundMessage } from '../inbound-message.ts'
@@ -18,30 +16,15 @@ import { lastUserMessage } from '../plain-chat.ts'
 import { defineRoute, type Route } from '../route.ts'
 import type { StreamReply } from '../stream-reply.ts'
 import { cursorBefore, eventsOfTurn } from '../turn-events.ts'
+import { waitForReply } from '../wait-for-reply.ts'
 import { wantsEvents } from '../wants-events.ts'
 
 /** Ways to say something: wait for the answer, watch it come, or leave it. */
 export function createChatRoutes(dependencies: HttpDependencies, streamReply: StreamReply): Route[] {
-  const { conversations, clock } = dependencies
+  const { conversations } = dependencies
 
-  /** Answers when the turn has ended. Whoever stops waiting, the client or the clock, does not stop the turn. */
   async function wait(context: HttpContext, inbound: InboundMessage, timeoutSeconds?: number): Promise<Response> {
-    const receipt = await conversations.submit(inbound)
-    if (timeoutSeconds === undefined) {
-      return chatReply(await conversations.waitForTurn(receipt.messageId, context.req.raw.signal))
-    }
-    const timeout = new AbortController()
-    const cancel = clock.after(timeoutSeconds * 1000, () => timeout.abort())
-    try {
-      const either = AbortSignal.any([timeout.signal, context.req.raw.signal])
-      return chatReply(await conversations.waitForTurn(receipt.messageId, either))
-    } catch (cause) {
-      if (!timeout.signal.aborted) throw cause
-      const message = `The turn takes longer than ${timeoutSeconds} seconds. It goes on; watch the session's events.`
-      return errorReply('timeout', message, { details: idsOf(receipt) })
-    } finally {
-      cancel()
-    }
+    return waitForReply(dependencies, context, { ...(await conversations.submit(inbound)), timeoutSeconds })
   }
 
   async function watch(inbound: InboundMessage, only?: ReadonlySet<string>): Promise<Response> {
@@ -66,7 +49,7 @@ export function createChatRoutes(dependencies: HttpDependencies, streamReply: St
       body: messageRequestSchema,
       query: chatQuerySchema,
       attachments: true,
-      reply: { status: 200, schema: chatReplySchema, events: true },
+      reply: { status: 200, schema: turnReplySchema, events: true },
       async handle({ context, body, query }) {
         const inbound = await toInboundMessage(dependencies, context, body, { immediate: true })
         return wantsEvents(context) ? watch(inbound) : wait(context, inbound, query.timeout_seconds)
@@ -96,7 +79,7 @@ export function createChatRoutes(dependencies: HttpDependencies, streamReply: St
       scope: 'chat',
       body: plainChatRequestSchema,
       attachments: true,
-      reply: { status: 200, schema: chatReplySchema, events: true },
+      reply: { status: 200, schema: turnReplySchema, events: true },
       async handle({ context, body }) {
         const { message, messages, ...rest } = body
         const request: MessageRequest = { ...rest, message: lastUserMessage(message, messages) }
@@ -107,7 +90,13 @@ export function createChatRoutes(dependencies: HttpDependencies, streamReply: St
   ]
 }
 
-const plainEvents: ReadonlySet<string> = new Set(['tool_start', 'tool_progress', 'tool_result', 'response'])
+const plainEvents: ReadonlySet<string> = new Set([
+  'tool_start',
+  'tool_calls',
+  'tool_progress',
+  'tool_result',
+  'response',
+])
 
 function idsOf(receipt: Receipt): { message_id: string; session_id: string } {
   return { message_id: receipt.messageId, session_id: receipt.sessionId }

@@ -22,6 +22,7 @@ export function createMcpRoutes(mcp: Pick<McpTools, 'servers' | 'refresh'>): Rou
       summary: 'The MCP servers of the configuration, their tools, and which of them wait for approval.',
       auth: 'token',
       scope: 'read',
+      isOwners: true,
       reply: { status: 200, schema: mcpServersReplySchema },
       handle: () => jsonReply(reply()),
     }),
@@ -31,6 +32,7 @@ export function createMcpRoutes(mcp: Pick<McpTools, 'servers' | 'refresh'>): Rou
       summary: 'Read again which MCP servers the owner has approved.',
       auth: 'token',
       scope: 'owner',
+      isOwners: true,
       body: emptyRequestSchema,
       reply: { status: 200, schema: mcpServersReplySchema },
       async handle() {

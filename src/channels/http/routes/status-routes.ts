@@ -1,4 +1,4 @@
-import type { Activity } from '../../../monitor/monitor.ts'
+import { type Activity, stateOf } from '../../../monitor/monitor.ts'
 import {
   type CostReply,
   costQuerySchema,
@@ -76,13 +76,21 @@ export function createStatusRoutes(dependencies: HttpDependencies): Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/v1/monitor',
-      summary: 'The turns under way at this moment.',
+      summary: 'Your turns under way at this moment.',
       auth: 'token',
       scope: 'read',
       reply: { status: 200, schema: monitorReplySchema },
-      handle() {
-        const { state, updatedAt, turns } = dependencies.monitor()
-        const reply: MonitorReply = { state, updated_at: isoTime(updatedAt), turns: turns.map(activityReply) }
+      async handle({ context }) {
+        const { userId } = callerOf(context)
+        const { updatedAt, turns: all } = dependencies.monitor()
+        // The monitor knows of everybody's turns, and of no users: whose they are, the sessions tell.
+        const sessions = await Promise.all(all.map(({ sessionId }) => conversations.findSession(userId, sessionId)))
+        const turns = all.filter((_turn, index) => sessions[index] !== undefined)
+        const reply: MonitorReply = {
+          state: stateOf(turns),
+          updated_at: isoTime(updatedAt),
+          turns: turns.map(activityReply),
+        }
         return jsonReply(reply)
       },
     }),

@@ -50,6 +50,11 @@ interface OpenBrowser {
 const idleMs = 10 * 60_000
 const mostPages = 12
 
+/** What a user's browser keeps lies there, under a name that is safe whatever the id holds. */
+export function profileDirectoryOf(directory: string, userId: string): string {
+  return join(directory, sha256(userId).slice(0, 16))
+}
+
 export function createBrowsers(needs: BrowserNeeds): Browsers {
   const { clock } = needs
   const opened = new Map<string, Promise<OpenBrowser>>()
@@ -58,7 +63,7 @@ export function createBrowsers(needs: BrowserNeeds): Browsers {
     const executable = await findChromium({ ...needs.settings(), searchPath: needs.searchPath })
     if (executable === undefined) throw new FamiliarError('not_found', noChromium)
     await ensurePrivateDirectory(needs.directory)
-    const profileDirectory = join(needs.directory, sha256(userId).slice(0, 16))
+    const profileDirectory = profileDirectoryOf(needs.directory, userId)
     await ensurePrivateDirectory(profileDirectory)
     const proxy = await needs.openProxy()
     try {

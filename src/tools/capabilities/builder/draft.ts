@@ -29,6 +29,7 @@ function bareManifest({ name, request }: Build, files: CapabilityFiles): Capabil
     runtime: files.has('main.js') && !files.has('main.py') ? 'node' : 'python',
     inputSchema: request.inputSchema,
     tags: [],
+    askedAs: [],
     hosts: [],
     secrets: [],
     storage: false,

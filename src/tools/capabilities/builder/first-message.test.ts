@@ -58,7 +58,17 @@ describe('what the Builder is told', () => {
 
   it('CAP-3 every file, every key and every tool that it has', () => {
     const words = ['main.py', 'main.js', 'manifest.json', 'examples.json', 'requirements.txt', 'RUN.md']
-    const keys = ['input_schema', 'hosts', 'secrets', 'storage', 'timeout_seconds', 'memory_mb', 'tags', 'runtime']
+    const keys = [
+      'input_schema',
+      'hosts',
+      'secrets',
+      'storage',
+      'timeout_seconds',
+      'memory_mb',
+      'tags',
+      'asked_as',
+      'runtime',
+    ]
     const checks = ['equals', 'contains', 'matches', 'schema']
     const tools = ['request_secret', 'ask_user', 'report_progress', 'run_code', 'network: true']
     for (const word of [...words, ...keys, ...checks, ...tools]) expect(builderPrompt).toContain(word)

@@ -21,6 +21,8 @@ const manifestSchema = permissionsSchema.extend({
   runtime: z.enum(['python', 'node']),
   inputSchema: objectSchema,
   tags: tagsSchema,
+  // Versions from before there was such a key have none.
+  askedAs: z.array(z.string()).default([]),
   timeoutMs: z.number(),
   memoryBytes: z.number(),
 })

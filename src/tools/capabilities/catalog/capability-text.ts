@@ -5,29 +5,40 @@ import type { IndexedText } from './word-index.ts'
 const mostLines = 6
 const longestNotes = 400
 const longestText = 700
+const textForm = 2
 
-/** By what a capability is found, as words. `notes` are the first lines of its RUN.md. */
-export function indexedText({ name, description, tags }: Capability, notes: string): IndexedText[] {
+/** What a version tells of itself beyond its line of the catalog. */
+export interface ToldText {
+  /** The first lines of its RUN.md. */
+  notes: string
+  askedAs: readonly string[]
+}
+
+export const nothingTold: ToldText = { notes: '', askedAs: [] }
+
+/** By what a capability is found, as words. */
+export function indexedText({ name, description, tags }: Capability, { notes, askedAs }: ToldText): IndexedText[] {
   return [
     { text: name, weight: 2 },
     { text: description, weight: 1 },
     { text: tags.join(' '), weight: 1 },
+    { text: askedAs.join(' '), weight: 1 },
     { text: notes, weight: 0.3 },
   ]
 }
 
-/** And as a meaning. */
-export function meaningText({ name, description, tags }: Capability, notes: string): string {
+/** And as meanings: first what it says of itself, then each way to ask for it. */
+export function meaningTexts({ name, description, tags }: Capability, { notes, askedAs }: ToldText): string[] {
   const text = `${name.replaceAll('_', ' ')}: ${description} ${tags.join(' ')} ${notes}`
-  return text.slice(0, longestText).toWellFormed().trim()
+  return [text.slice(0, longestText).toWellFormed().trim(), ...askedAs]
 }
 
 /**
- * Stands for that text without a look at the files: a version never changes, so its RUN.md does not either. What is read
- * at every start are rows alone.
+ * Stands for these texts without a look at them: a version never changes, so neither do its RUN.md and how it is asked
+ * for. Another form of the texts needs another number.
  */
 export function meaningKey({ version, name, description, tags }: Capability): string {
-  return sha256(JSON.stringify([version, name, description, tags]))
+  return sha256(JSON.stringify([textForm, version, name, description, tags]))
 }
 
 /** What a RUN.md says first, without the marks of its headings. */

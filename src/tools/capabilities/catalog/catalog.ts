@@ -38,6 +38,8 @@ export interface CapabilityCatalog {
   list(userId: string, options?: { state?: CapabilityState }): readonly Capability[]
   /** The version that serves, or the named one. */
   version(userId: string, name: string, version?: number): Promise<CapabilityVersion | undefined>
+  /** The versions that these lines of the catalog stand for, by the ids of the capabilities. A handful at a time. */
+  versionsOf(capabilities: readonly Capability[]): Promise<ReadonlyMap<string, CapabilityVersion>>
   /** Oldest first. */
   versions(userId: string, name: string): Promise<CapabilityVersion[]>
   statistics(userId: string, name: string): Promise<CapabilityStatistics | undefined>

@@ -86,6 +86,10 @@ export function createCapabilityCatalog(dependencies: {
       const wanted = version ?? capability?.version
       return capability && wanted != null ? await records.find(capability.id, wanted) : undefined
     },
+    versionsOf: (capabilities) =>
+      records.findAll(
+        capabilities.flatMap(({ id, version }) => (version === null ? [] : [{ capabilityId: id, version }])),
+      ),
     async versions(userId, name) {
       const capability = held.find(userId, name)
       return capability ? await records.list(capability.id) : []

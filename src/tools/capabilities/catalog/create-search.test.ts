@@ -93,6 +93,28 @@ describe('createCapabilitySearch', () => {
     expect(await names(again, 'a meal')).toContain('forecast')
   })
 
+  it('CAP-1 finds by how somebody would ask for it, by words and by meaning, after a restart too', async () => {
+    const model = skyAndFood()
+    const askedAs = ['Are wellies enough for that rain?', 'Do I need an umbrella?', 'Any sun today?']
+    await home.publish({ name: 'forecast', description: 'The days to come.', askedAs })
+    await home.publish({ name: 'loan', description: 'Monthly payment.' })
+    expect(await names(await open(), 'wellies')).toEqual(['forecast'])
+    const search = await open(model.embedder)
+    expect(await names(search, 'sunny')).toEqual(['forecast'])
+    expect(model.embedded).toEqual(expect.arrayContaining(askedAs))
+    model.embedded.length = 0
+    const again = await open(model.embedder)
+    expect(await names(again, 'rain')).toEqual(['forecast'])
+    expect(model.embedded).toEqual(['rain'])
+    // What does the same is told by what both say of themselves: an umbrella alone is no second forecast.
+    const wanted = { userId: 'max', name: 'umbrella_shop', description: 'Umbrella offers.', signal }
+    expect(await again.findDuplicate(wanted)).toBeUndefined()
+    await home.publish({ name: 'forecast', description: 'The days to come.' })
+    await again.settled()
+    expect(await names(again, 'rain')).toEqual([])
+    expect(await names(await open(), 'wellies')).toEqual([])
+  })
+
   it('CAP-1 does with words alone while the model fails, and catches up when it answers', async () => {
     const model = skyAndFood()
     model.state.isBroken = true

@@ -3,6 +3,7 @@ import { createTurnstile, type Turnstile } from '../../../base/turnstile.ts'
 import type { Embedder } from '../../../memory/embedding/embedder.ts'
 import type { Database } from '../../../storage/database.ts'
 import { closenessOf } from '../../tool-meaning.ts'
+import type { CapabilityVectors } from './capability-vectors.ts'
 import type { CapabilityCatalog } from './catalog.ts'
 import { createMeaningJob } from './meaning-job.ts'
 import { duplicateFrom } from './meaning-scale.ts'
@@ -63,13 +64,17 @@ export function createCapabilitySearch(dependencies: {
   }
 
   /** Undefined where there is no telling in time. */
-  async function compare(index: UserIndex, text: string, signal: AbortSignal): Promise<Compared | undefined> {
+  async function compare(
+    index: UserIndex,
+    { text, by }: { text: string; by: keyof CapabilityVectors<unknown> },
+    signal: AbortSignal,
+  ): Promise<Compared | undefined> {
     if (!embedder) return undefined
     try {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(mostMs)])
       const [question] = await embedder.embed([text], 'question', limited)
       job.retry()
-      const table = index.vectors()
+      const table = index.vectors()?.[by]
       return question && table?.dimensions === question.length ? table.compare(question) : undefined
     } catch (error) {
       signal.throwIfAborted()
@@ -85,7 +90,7 @@ export function createCapabilitySearch(dependencies: {
     },
     async search({ userId, text, limit, signal }) {
       const index = await current(userId)
-      const meaning = await compare(index, text, signal)
+      const meaning = await compare(index, { text, by: 'whole' }, signal)
       const words = index.words.compare(text)
       const ids = new Set(
         [...words.best(mostCandidates), ...(meaning?.nearest(mostCandidates) ?? [])].map(({ id }) => id),
@@ -111,7 +116,8 @@ export function createCapabilitySearch(dependencies: {
       const nameWords = wordsOf(name).sort().join(' ')
       const renamed = others.find((other) => wordsOf(other.name).sort().join(' ') === nameWords)
       if (renamed) return renamed
-      const compared = await compare(await current(userId), `${name.replaceAll('_', ' ')}: ${description}`, signal)
+      const wish = `${name.replaceAll('_', ' ')}: ${description}`
+      const compared = await compare(await current(userId), { text: wish, by: 'said' }, signal)
       const nearest = compared
         ?.nearest(2)
         .filter(({ cosine }) => cosine >= duplicateFrom(embedder?.model ?? '', 'asked'))

@@ -3,13 +3,17 @@ import { join } from 'node:path'
 import type { Logger } from '../../../base/logger.ts'
 import type { Embedder } from '../../../memory/embedding/embedder.ts'
 import type { Database } from '../../../storage/database.ts'
-import { toVectorBytes, vectorNumbers } from '../../../storage/vector-bytes.ts'
+import { vectorNumbers } from '../../../storage/vector-bytes.ts'
 import type { Capability } from '../capability.ts'
-import { firstLines, indexedText, meaningKey, meaningText } from './capability-text.ts'
+import { firstLines, indexedText, meaningKey, meaningTexts, nothingTold, type ToldText } from './capability-text.ts'
+import { type CapabilityVectors, packVectors, toCapabilityVectors, unpackVectors } from './capability-vectors.ts'
 import type { CapabilityCatalog } from './catalog.ts'
 import type { UserIndex } from './user-index.ts'
 
-/** Brings into the indexes what takes time, in the background: notes from the disk, vectors from the database or the model. */
+/**
+ * Brings into the indexes what takes time, in the background: what versions tell of themselves, from rows and from the
+ * disk, and vectors, from rows or from the model.
+ */
 export interface MeaningJob {
   add(work: Work): void
   /** The model answers: what it could not be asked for before is asked for again. */
@@ -40,18 +44,23 @@ export function createMeaningJob(dependencies: {
 
   async function take({ userId, index, capabilities }: Work): Promise<void> {
     const stored = await readStored(userId, capabilities)
-    for (const [id, vector] of stored) index.putVector(id, vector)
+    for (const [id, vectors] of stored) index.putVectors(id, vectors)
     for (let from = 0; from < capabilities.length && !ended.signal.aborted; from += perBatch) {
       const batch = capabilities.slice(from, from + perBatch)
-      const notes = new Map(await Promise.all(batch.map(async (one) => [one.id, await readNotes(one)] as const)))
-      const noteOf = ({ id }: Capability) => notes.get(id) ?? ''
-      for (const one of batch) if (noteOf(one) !== '' && index.holds(one)) putWords(index, one, noteOf(one))
+      const told = await readTold(batch)
+      for (const one of batch) {
+        const text = told.get(one.id)
+        if (text && index.holds(one)) index.words.put(one.id, indexedText(one, text))
+      }
       const lacking = batch.filter(({ id }) => !stored.has(id))
-      if (embedder && lacking.length > 0) await embed(embedder, index, lacking, noteOf)
+      if (embedder && lacking.length > 0) await embed(embedder, index, lacking, told)
     }
   }
 
-  async function readStored(userId: string, capabilities: readonly Capability[]): Promise<Map<string, Int8Array>> {
+  async function readStored(
+    userId: string,
+    capabilities: readonly Capability[],
+  ): Promise<Map<string, CapabilityVectors<Int8Array>>> {
     if (!embedder || capabilities.length === 0) return new Map()
     const [only] = capabilities
     let select = database.read
@@ -64,22 +73,26 @@ export function createMeaningJob(dependencies: {
     const keys = new Map(capabilities.map((capability) => [capability.id, meaningKey(capability)]))
     const rows = await select.execute()
     const current = rows.filter((row) => keys.get(row.capability_id) === row.text_hash)
-    return new Map(current.map((row) => [row.capability_id, vectorNumbers(row.vector)]))
+    return new Map(current.map((row) => [row.capability_id, numbersOf(row.vector)]))
   }
 
   async function embed(
     model: Embedder,
     index: UserIndex,
     capabilities: readonly Capability[],
-    noteOf: (capability: Capability) => string,
+    told: ReadonlyMap<string, ToldText>,
   ): Promise<void> {
-    const texts = capabilities.map((capability) => meaningText(capability, noteOf(capability)))
-    const vectors = await model.embed(texts, 'memory', ended.signal)
-    const rows = capabilities.flatMap((capability, at) => {
-      const vector = vectors[at]
-      if (!vector) return []
-      const row = { model: model.model, text_hash: meaningKey(capability), vector: toVectorBytes(vector) }
-      return [{ capability_id: capability.id, ...row }]
+    const texts = capabilities.map((capability) => meaningTexts(capability, told.get(capability.id) ?? nothingTold))
+    const vectors = await model.embed(texts.flat(), 'memory', ended.signal)
+    let from = 0
+    const made = capabilities.flatMap((capability, at) => {
+      const count = texts[at]?.length ?? 0
+      const own = vectors.slice(from, from + count)
+      from += count
+      return own.length === count ? [{ capability, packed: packVectors(toCapabilityVectors(own)) }] : []
+    })
+    const rows = made.map(({ capability, packed }) => {
+      return { capability_id: capability.id, model: model.model, text_hash: meaningKey(capability), vector: packed }
     })
     await database.write(async (writer) => {
       const ids = rows.map((row) => row.capability_id)
@@ -87,17 +100,19 @@ export function createMeaningJob(dependencies: {
       await writer.deleteFrom('capability_vectors').where('capability_id', 'in', ids).execute()
       await writer.insertInto('capability_vectors').values(rows).execute()
     })
-    for (const [at, { capability_id, vector }] of rows.entries()) {
-      const capability = capabilities[at]
-      if (capability && index.holds(capability)) index.putVector(capability_id, vectorNumbers(vector))
+    for (const { capability, packed } of made) {
+      if (index.holds(capability)) index.putVectors(capability.id, numbersOf(packed))
     }
   }
 
   /** A file that cannot be read says nothing: whoever calls the capability is told. */
-  async function readNotes({ userId, name, version }: Capability): Promise<string> {
-    const found = await catalog.version(userId, name, version ?? undefined)
-    const text = found && (await readFile(join(found.directory, 'RUN.md'), 'utf8').catch(() => ''))
-    return firstLines(text ?? '')
+  async function readTold(capabilities: readonly Capability[]): Promise<ReadonlyMap<string, ToldText>> {
+    const versions = [...(await catalog.versionsOf(capabilities)).values()]
+    const told = versions.map(async ({ capabilityId, manifest, directory }) => {
+      const notes = await readFile(join(directory, 'RUN.md'), 'utf8').catch(() => '')
+      return [capabilityId, { notes: firstLines(notes), askedAs: manifest.askedAs }] as const
+    })
+    return new Map(await Promise.all(told))
   }
 
   function add(work: Work): void {
@@ -124,6 +139,7 @@ export function createMeaningJob(dependencies: {
   }
 }
 
-function putWords(index: UserIndex, capability: Capability, notes: string): void {
-  index.words.put(capability.id, indexedText(capability, notes))
+function numbersOf(packed: Uint8Array): CapabilityVectors<Int8Array> {
+  const { said, whole } = unpackVectors(packed)
+  return { said: vectorNumbers(said), whole: vectorNumbers(whole) }
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../../../storage/database.ts'
 import { fromVectorBytes, vectorNumbers } from '../../../storage/vector-bytes.ts'
 import type { Capability } from '../capability.ts'
+import { unpackVectors } from './capability-vectors.ts'
 import type { RetirementProposal } from './catalog.ts'
 import { duplicateFrom } from './meaning-scale.ts'
 import { createVectorTable } from './vector-table.ts'
@@ -43,14 +44,16 @@ async function findBetter(database: Database, active: readonly Capability[]): Pr
     .where('user_id', '=', used[0]?.userId ?? '')
     .execute()
   for (const [model, ofModel] of Map.groupBy(rows, (row) => row.model)) {
-    const vectors = new Map(ofModel.map((row) => [row.capability_id, row.vector]))
-    const [first] = ofModel
+    const vectors = new Map(ofModel.map((row) => [row.capability_id, unpackVectors(row.vector).said]))
+    const [first] = vectors.values()
     if (!first) continue
-    const table = createVectorTable(vectorNumbers(first.vector).length)
-    for (const [id, vector] of vectors) if (byId.has(id)) table.put(id, vectorNumbers(vector))
+    const table = createVectorTable(vectorNumbers(first).length)
+    for (const [id, vector] of vectors) {
+      if (byId.has(id) && vector.length === first.length) table.put(id, vectorNumbers(vector))
+    }
     for (const user of used.slice(0, mostCompared)) {
       const vector = vectors.get(user.id)
-      if (!vector) continue
+      if (vector?.length !== first.length) continue
       for (const { id, cosine } of table.compare(fromVectorBytes(vector)).nearest(mostNeighbours)) {
         const other = byId.get(id)
         if (!other || cosine < duplicateFrom(model, 'written') || other.calls >= user.calls || better.has(other.name))

@@ -1,5 +1,6 @@
 import type { Capability } from '../capability.ts'
-import { indexedText } from './capability-text.ts'
+import { indexedText, nothingTold } from './capability-text.ts'
+import type { CapabilityVectors } from './capability-vectors.ts'
 import { serves } from './serves.ts'
 import { createVectorTable, type VectorTable } from './vector-table.ts'
 import { createWordIndex, type WordIndex } from './word-index.ts'
@@ -8,8 +9,8 @@ import { createWordIndex, type WordIndex } from './word-index.ts'
 export interface UserIndex {
   readonly words: WordIndex
   /** Undefined before the first vector. */
-  vectors(): VectorTable | undefined
-  putVector(id: string, vector: Int8Array): void
+  vectors(): CapabilityVectors<VectorTable> | undefined
+  putVectors(id: string, vectors: CapabilityVectors<Int8Array>): void
   /** Takes in what has changed, and returns it. Gives way to others every so often. */
   follow(capabilities: readonly Capability[]): Promise<Capability[]>
   nameOf(id: string): string | undefined
@@ -22,21 +23,28 @@ const perSlice = 200
 export function createUserIndex(): UserIndex {
   const words = createWordIndex()
   const held = new Map<string, { name: string; version: number | null }>()
-  let table: VectorTable | undefined
+  let tables: CapabilityVectors<VectorTable> | undefined
 
   function drop(id: string): void {
     words.delete(id)
-    table?.delete(id)
+    dropVectors(id)
     held.delete(id)
+  }
+
+  function dropVectors(id: string): void {
+    tables?.said.delete(id)
+    tables?.whole.delete(id)
   }
 
   return {
     words,
-    vectors: () => table,
-    putVector(id, vector) {
+    vectors: () => tables,
+    putVectors(id, { said, whole }) {
+      tables ??= { said: createVectorTable(said.length), whole: createVectorTable(said.length) }
       // A server may answer with another length from one day to the next: what does not fit together is left out.
-      table ??= createVectorTable(vector.length)
-      if (held.has(id) && table.dimensions === vector.length) table.put(id, vector)
+      if (!held.has(id) || tables.said.dimensions !== said.length) return
+      tables.said.put(id, said)
+      tables.whole.put(id, whole)
     },
     async follow(capabilities) {
       const serving = new Map(capabilities.filter(serves).map((capability) => [capability.id, capability]))
@@ -44,8 +52,8 @@ export function createUserIndex(): UserIndex {
       const changed = [...serving.values()].filter(({ id, version }) => held.get(id)?.version !== version)
       for (const [index, capability] of changed.entries()) {
         if (index % perSlice === perSlice - 1) await new Promise(setImmediate)
-        words.put(capability.id, indexedText(capability, ''))
-        table?.delete(capability.id)
+        words.put(capability.id, indexedText(capability, nothingTold))
+        dropVectors(capability.id)
         held.set(capability.id, { name: capability.name, version: capability.version })
       }
       return changed

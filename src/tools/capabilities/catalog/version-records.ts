@@ -7,6 +7,8 @@ import { readManifestColumn } from './capability-record.ts'
 /** The rows of versions. */
 export interface VersionRecords {
   find(capabilityId: string, version: number): Promise<CapabilityVersion | undefined>
+  /** Those of these that there are, by the ids of their capabilities: one question for all of them. */
+  findAll(keys: readonly VersionKey[]): Promise<ReadonlyMap<string, CapabilityVersion>>
   /** Oldest first. */
   list(capabilityId: string): Promise<CapabilityVersion[]>
   /** What a build has registered. */
@@ -44,6 +46,16 @@ export function createVersionRecords({
         .where('version', '=', version)
         .executeTakeFirst()
       return row && toVersion(row)
+    },
+    async findAll(keys) {
+      if (keys.length === 0) return new Map()
+      const rows = await select()
+        .selectAll()
+        .where(({ and, or }) =>
+          or(keys.map(({ capabilityId, version }) => and({ capability_id: capabilityId, version }))),
+        )
+        .execute()
+      return new Map(rows.map((row) => [row.capability_id, toVersion(row)]))
     },
     async list(capabilityId) {
       const rows = await select().selectAll().where('capability_id', '=', capabilityId).orderBy('version').execute()

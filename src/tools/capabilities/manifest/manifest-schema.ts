@@ -15,6 +15,7 @@ export const manifestSchema = z.looseObject({
   runtime: z.enum(['python', 'node']).nullish(),
   input_schema: z.looseObject({ type: z.literal('object') }),
   tags: z.array(z.string().trim().min(1).max(40)).max(20).nullish(),
+  asked_as: z.array(z.string().trim().min(1).max(120)).max(8).nullish(),
   hosts: z.array(z.string()).max(50).nullish(),
   secrets: z
     .array(

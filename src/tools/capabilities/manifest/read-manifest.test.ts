@@ -25,6 +25,7 @@ describe('readManifest', () => {
         runtime: 'python',
         inputSchema: whole.input_schema,
         tags: [],
+        askedAs: [],
         hosts: [],
         secrets: [],
         storage: false,
@@ -38,6 +39,7 @@ describe('readManifest', () => {
     const reading = read({
       runtime: 'node',
       tags: ['weather', 'weather'],
+      asked_as: [' Do I need an umbrella? ', 'Do I need an umbrella?', 'Is it cold out?'],
       hosts: ['API.example.com', '*.example.org:8443'],
       secrets: ['API_KEY', { name: 'token', description: 'of the account' }],
       storage: true,
@@ -50,6 +52,7 @@ describe('readManifest', () => {
     expect(reading.ok && reading.manifest).toMatchObject({
       runtime: 'node',
       tags: ['weather'],
+      askedAs: ['Do I need an umbrella?', 'Is it cold out?'],
       hosts: ['api.example.com', '*.example.org:8443'],
       secrets: [
         { name: 'API_KEY', description: '' },
@@ -75,6 +78,10 @@ describe('readManifest', () => {
       { input_schema: { type: 'object', x: 'x'.repeat(20_000) } },
       'input_schema: expected at most 16',
     ],
+    ['a long way to ask', { asked_as: ['x'.repeat(121)] }, 'asked_as[0]: expected at most 120 characters'],
+    ['an empty way to ask', { asked_as: ['Is it cold?', ' '] }, 'asked_as[1]: expected at least 1 characters'],
+    ['many ways to ask', { asked_as: Array.from('123456789') }, 'asked_as: expected at most 8 entries'],
+    ['a way to ask that is none', { asked_as: 'Is it cold?' }, 'asked_as: expected a list, found "Is it cold?"'],
     ['an address for a host', { hosts: ['https://a.example.com/x'] }, 'hosts[0]: expected a host such as'],
     ['every host', { hosts: ['*'] }, 'hosts[0]: expected a host such as'],
     ['a secret that is none', { secrets: ['my key'] }, 'secrets[0]: expected up to 64 letters'],
@@ -93,6 +100,7 @@ describe('readManifest', () => {
     ['the description', { description: 'Tells \u202ethe weather' }],
     ['the schema', { input_schema: { type: 'object', properties: { a: { description: 'x\u200by' } } } }],
     ['a key', { 'a\u2066': 1 }],
+    ['a way to ask', { asked_as: ['Is it \u202ecold?'] }],
     ['a tag', { tags: ['x\u{e0049}'] }],
   ])('SEC-14 refuses a hidden character in %s', (_, more) => {
     expect(problem(more)).toMatch(/expected characters that can be seen, found U\+/)
@@ -111,6 +119,7 @@ describe('readManifest', () => {
         timeout_seconds: fc.oneof(fc.double(), value),
         memory_mb: fc.oneof(fc.integer(), value),
         tags: value,
+        asked_as: fc.oneof(fc.array(anyText), value),
       },
       { requiredKeys: [] },
     )

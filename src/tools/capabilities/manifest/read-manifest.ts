@@ -50,6 +50,7 @@ export function readManifest(text: string): ManifestReading {
     runtime: written.runtime ?? 'python',
     inputSchema,
     tags: [...new Set(written.tags ?? [])],
+    askedAs: [...new Set(written.asked_as ?? [])],
     hosts: [...new Set(hosts)],
     secrets,
     storage: written.storage ?? false,

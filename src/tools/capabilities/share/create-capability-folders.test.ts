@@ -105,6 +105,10 @@ describe('createCapabilityFolders', () => {
   it('CAP-9 imports what was exported, off until it is approved, and runs nothing of it before', async () => {
     await folders.register('max', join(examples, 'csv_summary'), job)
     const { directory } = await folders.exportTo('max', 'csv_summary', root)
+    const skill = readFileSync(join(directory, 'SKILL.md'), 'utf8')
+    expect(skill).toContain(
+      'For requests such as: What is in this export from Excel? / How much did we sell on average?',
+    )
     expect(runByHand(directory, '{"csv": ""}')).toContain('rows: 0')
     const imported = await folders.importFrom('eve', directory, signal)
     expect(imported).toMatchObject({
@@ -116,6 +120,9 @@ describe('createCapabilityFolders', () => {
         problem: expect.stringContaining('off until you approve what it may do. It reaches no network.'),
       },
     })
+    const { askedAs } = (await catalog.version('eve', 'csv_summary'))?.manifest ?? {}
+    expect(askedAs).toEqual((await catalog.version('max', 'csv_summary'))?.manifest.askedAs)
+    expect(askedAs).toHaveLength(4)
     const approved = await folders.approve('eve', 'csv_summary', job)
     expect(approved).toMatchObject({ ok: true, capability: { state: 'active', problem: null }, version: 1 })
     expect(approved.examples).toHaveLength(3)

@@ -18,13 +18,19 @@ const run = main.run ?? main.default.run
 console.log(await run(JSON.parse(process.argv[1]), { secrets: process.env }))' '{…}'`,
 } as const
 
+/** Agents choose a skill by its description alone, so it also says how people ask for it. */
+function describeSkill({ description, askedAs }: CapabilityManifest): string {
+  const asked = askedAs.length > 0 ? ` For requests such as: ${askedAs.join(' / ')}` : ''
+  return `${description}${asked}`.replaceAll(/\s+/g, ' ').slice(0, longestDescription).toWellFormed()
+}
+
 /** The SKILL.md of a capability, for whoever has no Familiar: what it is for, and how it is run by hand. */
 export function skillText(
   manifest: CapabilityManifest,
   { version, hasRequirements }: { version: number; hasRequirements: boolean },
 ): string {
   const { name, runtime, inputSchema, secrets, storage } = manifest
-  const description = manifest.description.replaceAll(/\s+/g, ' ').slice(0, longestDescription).toWellFormed()
+  const description = describeSkill(manifest)
   const needs = runtime === 'python' ? 'Python 3.9 or newer' : 'Node.js 22.7 or newer'
   const language = runtime === 'python' ? 'main.py' : 'main.js'
   const given = [

@@ -53,6 +53,7 @@ const manifest = {
     required: ['text'],
   },
   tags: ['text'],
+  asked_as: ['How long is my essay?', 'Which expressions do I repeat all the time?'],
   hosts: [],
   secrets: [],
   storage: false,

@@ -52,7 +52,7 @@ export async function findToolFolders(roots: readonly ToolRoot[]): Promise<Found
 const notSlug = 'the name of a tool has small letters, digits, "_" and "-" only'
 const isLink = 'it is a link; name the folder that it leads to in tools.directories'
 
-async function addFoldersInside(directory: string, watched: Map<string, string | null>): Promise<void> {
+export async function addFoldersInside(directory: string, watched: Map<string, string | null>): Promise<void> {
   const waiting = [directory]
   const most = watched.size + mostWatchedInside
   for (let folder = waiting.shift(); folder !== undefined && watched.size < most; folder = waiting.shift()) {
@@ -66,7 +66,7 @@ async function addFoldersInside(directory: string, watched: Map<string, string |
 }
 
 /** The root, and above it the folder in which it, or the first of what it lies in, comes and goes. */
-async function watchRoot(path: string, watched: Map<string, string | null>): Promise<void> {
+export async function watchRoot(path: string, watched: Map<string, string | null>): Promise<void> {
   if (await isFolder(path)) watched.set(path, null)
   let missing = path
   while (!(await isFolder(dirname(missing))) && dirname(missing) !== missing) missing = dirname(missing)
@@ -75,7 +75,7 @@ async function watchRoot(path: string, watched: Map<string, string | null>): Pro
 }
 
 /** In order of name, hidden ones left out. */
-async function entriesIn(folder: string): Promise<Dirent[]> {
+export async function entriesIn(folder: string): Promise<Dirent[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => [])
   return entries.filter(({ name }) => !name.startsWith('.')).sort((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -82,6 +82,7 @@ function detailReply(
   return {
     ...summaryReply(capability),
     tool: toolNameOf(capability.name),
+    asked_as: [...(versions.find(({ version }) => version === capability.version)?.manifest.askedAs ?? [])],
     input_schema: capability.inputSchema,
     permissions: {
       hosts: [...hosts],

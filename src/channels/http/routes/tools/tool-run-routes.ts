@@ -39,6 +39,7 @@ export function createToolRunRoutes(tools: ToolCatalog): Route[] {
             : 'Keep a tool from running.',
         auth: 'token',
         scope: 'owner',
+        isOwners: true,
         body: emptyRequestSchema,
         reply: { status: 200, schema: toolReplySchema },
         async handle({ context }) {
@@ -53,6 +54,7 @@ export function createToolRunRoutes(tools: ToolCatalog): Route[] {
       summary: 'Look again at the folders of tools and at what was decided about them, and tell of this one.',
       auth: 'token',
       scope: 'owner',
+      isOwners: true,
       body: emptyRequestSchema,
       reply: { status: 200, schema: toolReplySchema },
       async handle({ context }) {

@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { formatProblems } from './config-problem.ts'
+import { loadConfig } from './load-config.ts'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'familiar-tiers-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+function load(toml: string) {
+  writeFileSync(join(home, 'familiar.toml'), toml, { mode: 0o600 })
+  return loadConfig({ home, env: {} })
+}
+
+it('CLIENT-4 reads tiers, each with what it says and nothing more', () => {
+  const loaded = load(`
+[tiers.free]
+max_sessions = 2
+[tiers.free.routes]
+primary = "offline/offline"
+[tiers.free.budget]
+per_day_usd = 0.5
+[tiers.jigga.tools]
+allow = ["*"]
+deny = ["web_*"]
+`)
+  expect(loaded.ok && loaded.config.tiers).toEqual({
+    free: {
+      name: 'free',
+      tools: { allow: [], deny: [] },
+      routes: { primary: ['offline/offline'] },
+      budget: { perDayUsd: 0.5 },
+      maxSessions: 2,
+    },
+    jigga: { name: 'jigga', tools: { allow: ['*'], deny: ['web_*'] }, routes: {}, budget: {}, maxSessions: null },
+    guest: { name: 'guest', tools: { allow: [], deny: [] }, routes: {}, budget: {}, maxSessions: null },
+    owner: { name: 'owner', tools: { allow: ['*'], deny: [] }, routes: {}, budget: {}, maxSessions: null },
+  })
+})
+
+it('CONF-2 tells what is wrong with a tier, with its line', () => {
+  const loaded = load(`
+[tiers.owner.tools]
+allow = []
+[tiers.free]
+max_sessions = 0
+[tiers.free.routes]
+primary = "local/nowhere"
+[tiers.free.tools]
+allowed = ["*"]
+deny = ["a b"]
+`)
+  const problems = loaded.ok ? [] : formatProblems(loaded.problems, home)
+  expect(problems).toMatchInlineSnapshot(`
+    [
+      "familiar.toml:2: tiers.owner: is built in: the owner has everything",
+      "familiar.toml:5: tiers.free.max_sessions: must be more than 0 (found 0)",
+      "familiar.toml:7: tiers.free.routes.primary: "local/nowhere" is not a configured model (known: offline/offline)",
+      "familiar.toml:9: tiers.free.tools.allowed: is not a known key; did you mean allow?",
+      "familiar.toml:10: tiers.free.tools.deny[0]: must be the name of a tool, in which * stands for any letters (found "a b")",
+    ]
+  `)
+})

@@ -1,0 +1,57 @@
+import { type StepName, stepNames } from '../../src/agent/step.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { openScriptedFamiliar, said, toolOf } from '../support/scripted-familiar.ts'
+
+/**
+ * A conversation that gives a task away and tells what came of it, with its message under a key: begun anew after a kill
+ * it goes on where it was. Kills itself at the given step; says how often each was passed otherwise.
+ */
+const [home = '', step = '', passing = ''] = process.argv.slice(2)
+const passings = Object.fromEntries(stepNames.map((name) => [name, 0])) as Record<StepName, number>
+
+/** By what was said so far, never by a count: after a restart the count begins anew. */
+function model(id: string, call: { name: string; input: { task: string } | null }) {
+  return createScriptedModel({
+    info: { id },
+    script: (request) => {
+      const last = request.messages.at(-1)
+      return last?.role === 'tool' ? { text: `told: ${last.results[0]?.text}` } : { toolCalls: [call] }
+    },
+  })
+}
+
+const familiar = await openScriptedFamiliar({
+  model: {
+    primary: [model('scripted/main', { name: 'sessions_spawn', input: { task: 'Look at the sky.' } })],
+    subagent: [model('scripted/child', { name: 'look', input: null })],
+  },
+  home,
+  tools: [toolOf('look', async () => said('blue'))],
+  toml: '[memory]\nconversations = false\nextraction = false\n',
+  onStep(name) {
+    passings[name] += 1
+    if (name === step && passings[name] === Number(passing)) process.kill(process.pid, 'SIGKILL')
+  },
+})
+const { conversations, database, userId } = familiar
+await conversations.recover()
+await familiar.recover([userId])
+const end = await familiar.say('What colour is the sky?', { key: 'asks' })
+const events = await conversations.history(userId, end.sessionId)
+const finished = events.filter((event) => event.type === 'tool_finished')
+const spawns = await database.read.selectFrom('spawns').select('state').execute()
+const sessions = await database.read.selectFrom('sessions').select('id').where('channel', '=', 'subagent').execute()
+const open = await database.read.selectFrom('cost_ledger').select('id').where('state', '=', 'reserved').execute()
+const turns = await database.read.selectFrom('cost_ledger').select('turn_id').distinct().execute()
+await familiar.close({ keep: true })
+console.log(
+  JSON.stringify({
+    passings,
+    text: end.text,
+    results: finished.map((event) => event.text),
+    spawns: spawns.map(({ state }) => state),
+    sessions: sessions.length,
+    open: open.length,
+    paying: turns.length,
+  }),
+)

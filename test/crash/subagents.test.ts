@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openKillBench } from './kill-bench.ts'
+
+describe('SUB-1 killed while a sub-agent works', () => {
+  it('SUB-1 the sub-agent goes on, and its parent is given its answer once', { timeout: 300_000 }, async () => {
+    await using bench = openKillBench(join(import.meta.dirname, 'subagent-child.ts'))
+    const { whole, points } = await bench.count()
+    expect(whole).toEqual({
+      text: 'told: told: blue',
+      results: ['told: blue'],
+      spawns: ['done'],
+      sessions: 1,
+      open: 0,
+      paying: 1,
+    })
+    expect(points.length).toBeGreaterThan(20)
+    // Every second one: all of them take a minute.
+    expect(await bench.killAt(points.filter((_point, index) => index % 2 === 0))).toEqual([])
+  })
+})

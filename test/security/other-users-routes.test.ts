@@ -1,0 +1,287 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { userTables } from '../../src/policy/users/user-tables.ts'
+import { bashTool } from '../support/published-tools.ts'
+import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
+import { type Call, type ServedFamiliar, serveFamiliar } from './http-support.ts'
+
+/** Memories have a list of their own, as long as this one: `http-memory-users.test.ts`. */
+const elsewhere = '/api/v1/memories'
+
+const toml = `[memory]
+extraction = false
+[memory.embedding]
+provider = "off"
+[tiers.jive.tools]
+allow = ["memory_*", "ask_user"]
+`
+
+/** What belongs to the owner, by its id or name. */
+interface Owned {
+  session: string
+  contact: string
+  approval: string
+  tool: string
+  capability: string
+  build: string
+  question: string
+  schedule: string
+  user: string
+}
+
+type Attempt = [path: string, call: Partial<Call>, status: number]
+
+const get = (path: string, status: number): Attempt => [path, {}, status]
+const post = (path: string, body: object, status: number): Attempt => [path, { body }, status]
+const put = (path: string, body: object, status: number): Attempt => [path, { method: 'PUT', body }, status]
+const drop = (path: string, status: number): Attempt => [path, { method: 'DELETE' }, status]
+
+/** For every route what another user may try with them, and how it ends. A route that is not here fails the test. */
+function attemptsWith(of: Owned): Record<string, Attempt[]> {
+  const v1 = '/api/v1'
+  const onSession = (rest: string, method: 'GET' | 'POST', body?: object): Attempt[] =>
+    [of.session, of.contact].map((name) => {
+      const path = `${v1}/sessions/${name}/${rest}`
+      return method === 'GET' ? get(path, 404) : post(path, body ?? {}, 404)
+    })
+  const message = { message: 'Hello', session: of.session }
+  const settings = (base: string): Record<string, Attempt[]> => ({
+    [`GET ${base}`]: [get(base.replace(':name', of.tool), 404)],
+    [`PUT ${base}`]: [put(base.replace(':name', of.tool), { api_key: 'mine' }, 404)],
+    [`DELETE ${base}/:key`]: [drop(`${base.replace(':name', of.tool)}/api_key`, 404)],
+  })
+  const local = { directory: '/tmp/nowhere' }
+  return {
+    'POST /api/v1/chat': [post(`${v1}/chat`, message, 404)],
+    'POST /api/v1/notify': [post(`${v1}/notify`, message, 404)],
+    'POST /api/chat': [post('/api/chat', message, 404)],
+    'GET /api/v1/approvals': [get(`${v1}/approvals`, 200)],
+    'POST /api/v1/approvals/:id': [post(`${v1}/approvals/${of.approval}`, { answer: 'approve' }, 404)],
+    'GET /api/v1/status': [get(`${v1}/status`, 200)],
+    'GET /api/v1/cost': [get(`${v1}/cost?period=all`, 200)],
+    'GET /api/v1/monitor': [get(`${v1}/monitor`, 200)],
+    'GET /api/v1/sessions': [get(`${v1}/sessions?archived=true`, 200)],
+    'POST /api/v1/sessions/reset': [
+      post(`${v1}/sessions/reset`, { target: of.session }, 404),
+      post(`${v1}/sessions/reset`, { target: of.contact }, 404),
+      post(`${v1}/sessions/reset`, { target: 'all' }, 200),
+    ],
+    'GET /api/v1/sessions/:id/history': onSession('history', 'GET'),
+    'GET /api/v1/sessions/:id/context': onSession('context', 'GET'),
+    'GET /api/v1/sessions/:id/events': onSession('events', 'GET'),
+    'POST /api/v1/sessions/:id/stop': onSession('stop', 'POST'),
+    'POST /api/v1/sessions/:id/mark': onSession('mark', 'POST', { name: 'here' }),
+    'POST /api/v1/sessions/:id/rewind': onSession('rewind', 'POST', { turns: 1 }),
+    'POST /api/v1/sessions/:id/fork': onSession('fork', 'POST', { contact: 'copy' }),
+    'POST /api/v1/sessions/:id/compact': onSession('compact', 'POST'),
+    'GET /api/v1/sessions/:id/spawns': onSession('spawns', 'GET'),
+    'POST /api/v1/sessions/:id/tool-results': onSession('tool-results', 'POST', {
+      results: [{ call_id: 'call-1', result: 'Done' }],
+    }),
+    'GET /api/v1/tools': [get(`${v1}/tools`, 200)],
+    'GET /api/v1/tools/:name': [get(`${v1}/tools/${of.tool}`, 404)],
+    'GET /api/v1/tools/:name/calls': [get(`${v1}/tools/${of.tool}/calls`, 200)],
+    ...settings('/api/v1/tools/:name/config'),
+    'POST /api/v1/tools/:name/test': [post(`${v1}/tools/${of.tool}/test`, {}, 404)],
+    'POST /api/v1/tools/:name/run': [post(`${v1}/tools/${of.tool}/run`, {}, 404)],
+    // What is everybody's is the owner's to change.
+    'POST /api/v1/tools/:name/enable': [post(`${v1}/tools/${of.tool}/enable`, {}, 403)],
+    'POST /api/v1/tools/:name/disable': [post(`${v1}/tools/${of.tool}/disable`, {}, 403)],
+    'POST /api/v1/tools/:name/reload': [post(`${v1}/tools/${of.tool}/reload`, {}, 403)],
+    'GET /tools': [get('/tools', 200)],
+    ...settings('/tools/:name/config'),
+    'POST /tools/:name/test': [post(`/tools/${of.tool}/test`, {}, 404)],
+    'GET /api/v1/tools/:name/runs': [get(`${v1}/tools/${of.tool}/runs`, 200)],
+    'GET /api/v1/runs': [get(`${v1}/runs`, 200)],
+    'POST /api/v1/tools/:name/hook': [post(`${v1}/tools/${of.tool}/hook`, {}, 404)],
+    // No token opens these, whoever's it is.
+    'POST /hooks/:tool': [post(`/hooks/${of.tool}`, {}, 401)],
+    'POST /api/v1/hooks/:tool': [post(`${v1}/hooks/${of.tool}`, {}, 401)],
+    'GET /api/v1/capabilities': [get(`${v1}/capabilities?query=zanzibar`, 200)],
+    'GET /api/v1/capabilities/proposals': [get(`${v1}/capabilities/proposals`, 200)],
+    'GET /api/v1/capabilities/:name': [get(`${v1}/capabilities/${of.capability}`, 404)],
+    'GET /api/v1/capabilities/:name/diff': [get(`${v1}/capabilities/${of.capability}/diff`, 404)],
+    'GET /api/v1/capabilities/:name/calls': [get(`${v1}/capabilities/${of.capability}/calls`, 404)],
+    'POST /api/v1/capabilities/:name/run': [post(`${v1}/capabilities/${of.capability}/run`, {}, 404)],
+    'POST /api/v1/capabilities/:name/repair': [post(`${v1}/capabilities/${of.capability}/repair`, {}, 404)],
+    'PUT /api/v1/capabilities/:name/secrets/:key': [
+      put(`${v1}/capabilities/${of.capability}/secrets/API_KEY`, { value: 'a-secret-of-mine' }, 404),
+    ],
+    'POST /api/v1/capabilities/:name/enable': [post(`${v1}/capabilities/${of.capability}/enable`, {}, 404)],
+    'POST /api/v1/capabilities/:name/disable': [post(`${v1}/capabilities/${of.capability}/disable`, {}, 404)],
+    'POST /api/v1/capabilities/:name/rollback': [post(`${v1}/capabilities/${of.capability}/rollback`, {}, 404)],
+    'POST /api/v1/local/capabilities/register': [post(`${v1}/local/capabilities/register`, local, 403)],
+    'POST /api/v1/local/capabilities/import': [post(`${v1}/local/capabilities/import`, local, 403)],
+    'POST /api/v1/local/capabilities/:name/approve': [
+      post(`${v1}/local/capabilities/${of.capability}/approve`, { version: 1 }, 403),
+    ],
+    'POST /api/v1/local/capabilities/:name/export': [
+      post(`${v1}/local/capabilities/${of.capability}/export`, local, 403),
+    ],
+    'GET /api/v1/builds': [get(`${v1}/builds`, 200)],
+    'GET /api/v1/builds/questions': [get(`${v1}/builds/questions`, 200)],
+    'POST /api/v1/builds/questions/:id': [post(`${v1}/builds/questions/${of.question}`, { answer: 'this' }, 404)],
+    'POST /api/v1/builds/questions/:id/secret': [
+      post(`${v1}/builds/questions/${of.question}/secret`, { value: 'a-secret-of-mine' }, 404),
+    ],
+    'GET /api/v1/builds/:id': [get(`${v1}/builds/${of.build}`, 404)],
+    'POST /api/v1/builds/:id/stop': [post(`${v1}/builds/${of.build}/stop`, {}, 404)],
+    'GET /api/v1/builds/:id/events': [get(`${v1}/builds/${of.build}/events`, 404)],
+    'GET /api/builder/status': [get(`/api/builder/status?buildId=${of.build}`, 404)],
+    'GET /api/v1/schedules': [get(`${v1}/schedules?all=true`, 200)],
+    // A schedule goes to a conversation of one's own: another one's is none.
+    'POST /api/v1/schedules': [post(`${v1}/schedules`, { cron: '0 9 * * *', message: 'Hello', session: 'mine' }, 201)],
+    'POST /api/v1/schedules/heartbeat': [post(`${v1}/schedules/heartbeat`, {}, 403)],
+    'GET /api/v1/schedules/:id': [get(`${v1}/schedules/${of.schedule}`, 404)],
+    'DELETE /api/v1/schedules/:id': [drop(`${v1}/schedules/${of.schedule}`, 404)],
+    'POST /api/v1/schedules/:id/run': [post(`${v1}/schedules/${of.schedule}/run`, {}, 404)],
+    'GET /api/v1/skills': [get(`${v1}/skills`, 403)],
+    'POST /api/v1/skills/reload': [post(`${v1}/skills/reload`, {}, 403)],
+    'GET /api/v1/skills/:name': [get(`${v1}/skills/zanzibar`, 403)],
+    'POST /api/v1/skills/:name/disable': [post(`${v1}/skills/zanzibar/disable`, {}, 403)],
+    'POST /api/v1/local/skills/:name/enable': [post(`${v1}/local/skills/zanzibar/enable`, {}, 403)],
+    'GET /api/v1/mcp': [get(`${v1}/mcp`, 403)],
+    'POST /api/v1/mcp/refresh': [post(`${v1}/mcp/refresh`, {}, 403)],
+    'PUT /api/v1/telemetry': [put(`${v1}/telemetry`, { language: 'en' }, 200)],
+    'GET /api/v1/local/users': [get(`${v1}/local/users`, 403)],
+    'POST /api/v1/local/users': [post(`${v1}/local/users`, { name: 'eve' }, 403)],
+    'POST /api/v1/local/users/:name/rotate': [post(`${v1}/local/users/${of.user}/rotate`, {}, 403)],
+    'PUT /api/v1/local/users/:name/tier': [put(`${v1}/local/users/${of.user}/tier`, { tier: 'jive' }, 403)],
+    'POST /api/v1/local/users/:name/remove': [post(`${v1}/local/users/${of.user}/remove`, local, 403)],
+    'GET /api/v1/openapi.json': [get(`${v1}/openapi.json`, 200)],
+  }
+}
+
+describe('what is one user’s', () => {
+  let served: ServedFamiliar
+  let mine: Owned
+  let token: string
+  const asking = new AbortController()
+
+  beforeAll(async () => {
+    served = await serveFamiliar({ toml, folderTools: { zanzibar_mail: bashTool('zanzibar_mail', 'true') } })
+    const { familiar, capabilities, owner, users } = served
+    const { userId, database } = familiar
+    const { sessionId } = await familiar.say('I live in Zanzibar', { contact: 'zanzibar' })
+    await capabilities.publish(
+      userId,
+      greeterFiles({ 'manifest.json': greeterManifest({ name: 'zanzibar_greeter', description: 'Greets Zanzibar' }) }),
+    )
+    const build = await capabilities.requestBuild(userId, 'zanzibar_weather')
+    const seen = { untrusted: false, private: false }
+    void capabilities.desk
+      .ask({ build, callId: 'call-1', question: 'Zanzibar?', seen, signal: asking.signal })
+      .catch(() => 'ended')
+    const scheduled = await served.call({
+      path: '/api/v1/schedules',
+      token: owner.token,
+      body: { cron: '0 9 * * *', message: 'Think of Zanzibar' },
+    })
+    await database.write((writer) =>
+      writer
+        .insertInto('approvals')
+        .values({
+          ...{ id: 'approval-1', user_id: userId, session_id: sessionId, turn_id: 't', call_id: 'c', tool: 'send' },
+          ...{ arguments: '{"to":"Zanzibar"}', destination: null, reason: 'It acts.', state: 'asked', seal: 's' },
+          ...{ asked_at: 0, expires_at: Date.now() + 3_600_000, answered_at: null, answered_from: null },
+        })
+        .execute(),
+    )
+    await users.add({ name: 'zanzibar-zoe', tier: 'jive' })
+    const ben = await users.add({ name: 'ben', tier: 'jive', scope: 'owner' })
+    token = ben.made.token
+    mine = {
+      session: sessionId,
+      contact: 'zanzibar',
+      approval: 'approval-1',
+      tool: 'zanzibar_mail',
+      capability: 'zanzibar_greeter',
+      build: build.id,
+      question: `${build.id}.call-1`,
+      schedule: String(scheduled.json.id),
+      user: 'zanzibar-zoe',
+    }
+    await familiar.learning.idle()
+  })
+  afterAll(async () => {
+    asking.abort()
+    await served.close()
+  })
+
+  /** The same in shape, and nobody's. */
+  function nobodys(): Owned {
+    const changed = (text: string) => text.replace(/[a-z0-9]$/i, (last) => (last === 'a' ? 'b' : 'a'))
+    const build = changed(mine.build)
+    const others = Object.entries(mine).map(([key, value]) => [key, changed(value)])
+    return { ...(Object.fromEntries(others) as unknown as Owned), build, question: `${build}.call-1` }
+  }
+
+  /** What an answer says, but for what the caller said and for the moment. */
+  const wordsOf = (text: string, of: Owned) =>
+    Object.values(of)
+      .sort((a, b) => b.length - a.length)
+      .reduce((rest, id) => rest.replaceAll(id, '<id>'), text)
+
+  async function rowsOfOwner(): Promise<unknown[]> {
+    const { database, userId } = served.familiar
+    const tables = Object.entries(userTables).flatMap(([table, rule]) => (rule.rows === 'own' ? [table] : []))
+    return Promise.all(
+      tables.map(async (table) => [
+        table,
+        (await sql`select * from ${sql.table(table)} where user_id = ${userId}`.execute(database.read)).rows,
+      ]),
+    )
+  }
+
+  it('SEC-22 every route is tried', () => {
+    const routes = served.routes.filter(({ path }) => !path.startsWith(elsewhere))
+    expect(Object.keys(attemptsWith(mine)).sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort())
+  })
+
+  it('SEC-22 no route shows it to another user, changes it, or tells it from what does not exist', async () => {
+    const before = await rowsOfOwner()
+    const [real, madeUp] = [attemptsWith(mine), attemptsWith(nobodys())]
+    for (const [route, attempts] of Object.entries(real)) {
+      for (const [index, [path, call, status]] of attempts.entries()) {
+        const answer = await served.call({ path, ...call, token })
+        expect({ route, path, status: answer.status, text: answer.text }).toMatchObject({ route, path, status })
+        // A refusal may repeat what the caller said, and nothing else.
+        const said = status < 400 ? answer.text : wordsOf(answer.text, mine)
+        expect(said, route).not.toMatch(/zanzibar/i)
+        for (const id of Object.values(mine)) expect(said, route).not.toContain(id)
+        if (status < 400) continue
+        const [otherPath, otherCall] = madeUp[route]?.[index] ?? ['', {}]
+        const other = await served.call({ path: otherPath, ...otherCall, token })
+        expect({ route, path, status: other.status, said: wordsOf(other.text, nobodys()) }).toEqual({
+          route,
+          path,
+          status,
+          said,
+        })
+      }
+    }
+    expect(await rowsOfOwner()).toEqual(before)
+  })
+})
+
+it('SEC-22 the monitor shows each user their own turns', async () => {
+  const release = Promise.withResolvers<void>()
+  const model = createScriptedModel({
+    async script() {
+      await release.promise
+      return { text: 'Hello.' }
+    },
+  })
+  const served = await serveFamiliar({ toml, model })
+  const { made } = await served.users.add({ name: 'ben', tier: 'jive' })
+  await served.familiar.conversations.submit(served.familiar.inbound('Hello', { contact: 'zanzibar' }))
+  const monitor = (token?: string) => served.call({ path: '/api/v1/monitor', ...(token && { token }) })
+  await expect
+    .poll(async () => (await monitor()).json)
+    .toMatchObject({ state: 'thinking', turns: [{ contact: 'zanzibar' }] })
+  const { json } = await monitor(made.token)
+  expect({ state: json.state, turns: json.turns }).toEqual({ state: 'idle', turns: [] })
+  release.resolve()
+  await served.close()
+})
