@@ -43,7 +43,7 @@ export interface AssetVersionRow {
   at: number
 }
 
-export interface PinRow {
+interface PinRow {
   user_id: string
   /** `main`, or the session that a fork has become. */
   agent: string

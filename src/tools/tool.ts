@@ -60,7 +60,7 @@ export interface ToolReach {
 }
 
 /** A call that may be made now. */
-export interface BegunCall extends Pick<ToolContext, 'userId' | 'sessionId' | 'turnId' | 'callId'> {
+interface BegunCall extends Pick<ToolContext, 'userId' | 'sessionId' | 'turnId' | 'callId'> {
   input: Json
 }
 
