@@ -16,7 +16,7 @@ describe('a full disk', () => {
         body: { message: `${index} ${'x'.repeat(50_000)}`, session: `contact ${index}` },
       })
 
-    await setLimit(200)
+    await setLimit(300)
     const taken: number[] = []
     let refused: Awaited<ReturnType<typeof notify>> | undefined
     for (let index = 0; index < 100 && !refused; index++) {

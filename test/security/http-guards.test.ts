@@ -187,6 +187,10 @@ describe('scopes', () => {
       '/api/v1/builds/questions/:id',
       '/api/v1/builds/questions/:id/secret',
       '/api/v1/builds/:id/stop',
+      '/api/v1/schedules',
+      '/api/v1/schedules/heartbeat',
+      '/api/v1/schedules/:id',
+      '/api/v1/schedules/:id/run',
       '/api/v1/telemetry',
     ])
   })
@@ -276,12 +280,15 @@ describe('the server itself', () => {
       await served.capabilities.publish(userId, greeterFiles({ 'manifest.json': manifest }))
     }
     const build = await served.capabilities.requestBuild(userId, 'weather')
+    const planned = { message: 'Water the plants', at: '2099-01-01T09:00', session: 'main' }
+    const { json: schedule } = await served.call({ path: '/api/v1/schedules', body: planned })
     await served.familiar.learning.idle()
     const counts = async () => {
       const tables = [
         ...(['sessions', 'session_events', 'inbox', 'cost_ledger', 'media', 'access_tokens'] as const),
         ...(['memories', 'facts', 'commitments', 'entity_aliases', 'memory_edges', 'memory_changes'] as const),
         ...(['capabilities', 'capability_versions', 'builds', 'build_events', 'build_questions'] as const),
+        ...(['schedules', 'schedule_runs', 'blocks', 'pins'] as const),
       ]
       const rows = tables.map((table) => database.read.selectFrom(table).selectAll().execute())
       return JSON.stringify(await Promise.all(rows))
@@ -289,7 +296,11 @@ describe('the server itself', () => {
     const before = await counts()
     for (const route of served.routes.filter(({ method, reply }) => method === 'GET' && !reply.events)) {
       for (const method of ['GET', 'HEAD']) {
-        const ids: Record<string, string> = { '/api/v1/memories/:id': memory.id, '/api/v1/builds/:id': build.id }
+        const ids: Record<string, string> = {
+          '/api/v1/memories/:id': memory.id,
+          '/api/v1/builds/:id': build.id,
+          '/api/v1/schedules/:id': String(schedule.id),
+        }
         const id = ids[route.path] ?? 'main'
         const query = route.path === '/api/v1/memories/search' ? '?q=key' : ''
         const token = route.isLocal ? served.localToken : served.owner.token

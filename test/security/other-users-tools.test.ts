@@ -15,6 +15,7 @@ interface Owned {
   capability: string
   question: string
   spawn: string
+  schedule: string
 }
 
 /**
@@ -26,6 +27,7 @@ function attemptsWith(of: Owned): Record<string, object[]> {
     answer_build: [{ question_id: of.question, answer: 'yes' }],
     ask_user: [{ question: 'Which?' }],
     browser: [{ action: 'close' }],
+    cancel_scheduled: [{ id: of.schedule }],
     commitment_update: [
       { id: of.commitment, state: 'done' },
       { who: 'user', what: 'feed', state: 'done' },
@@ -34,8 +36,15 @@ function attemptsWith(of: Owned): Record<string, object[]> {
     // Where there is a sandbox, it is the tier that keeps others from it.
     exec: [{ command: 'cat USER.md' }],
     execute_capability: [{ name: of.capability, input: {} }],
+    file_edit: [
+      { path: 'USER.md', old: 'a', new: 'b' },
+      { path: 'familiar:///blocks/house.md', old: 'blue', new: 'red' },
+    ],
+    file_read: [{ path: 'USER.md' }, { path: 'familiar:///blocks/house.md' }],
+    file_write: [{ path: 'notes/house.md', content: 'Oslo' }],
     find_tools: [{ query: 'greet the house' }],
     history_open: [{ limit: 50 }],
+    list_scheduled: [{ all: true }],
     // Skills are of the home, for all its users.
     load_skill: [{ name: 'house' }],
     lookup_capability: [{ query: 'greet the house' }],
@@ -54,10 +63,17 @@ function attemptsWith(of: Owned): Record<string, object[]> {
     repair_capability: [{ name: of.capability, problem: 'It is wrong' }],
     request_capability: [{ name: of.capability, description: 'Greets the house' }],
     run_skill_script: [{ name: 'house', path: 'scripts/greet.py' }],
+    schedule_message: [{ message: 'Hello', at: '2099-01-01T09:00' }],
     session_status: [{}],
     sessions_collect: [{ ids: [of.spawn] }, {}],
     sessions_spawn: [{ task: 'Say hello', tools: ['memory_get'] }],
     sessions_wait: [{ ids: [of.spawn], timeout_seconds: 1 }],
+    slash_command: [
+      { command: '/blocks' },
+      { command: '/pin house' },
+      { command: '/schedule list' },
+      { command: '/recall blue door' },
+    ],
     store_memory: [{ content: 'Oslo has a fjord' }],
     tts: [{ text: 'Hello' }],
     web_fetch: [{ url: 'http://127.0.0.1:9/' }],
@@ -116,9 +132,16 @@ describe('what is one user’s', () => {
     const [note, commitment] = [await idOf('note'), await idOf('commitment')]
     await familiar.chat('CALL sessions_spawn {"task": "Think of a quagga"}')
     const spawn = await database.read.selectFrom('spawns').select('id').executeTakeFirstOrThrow()
+    const plan = { message: 'Feed the quagga', at: '2099-01-01T09:00', session: 'main' }
+    const planned = (await (await familiar.request('POST', '/api/v1/schedules', plan)).json()) as { id: string }
     const now = Date.now()
     const [capability, build] = ['capability-1', 'build-1']
     await database.write(async (writer) => {
+      const block = { user_id: ownerId, label: 'house.md', content: 'The quagga house is blue', tokens: 6, version: 1 }
+      await writer
+        .insertInto('blocks')
+        .values({ ...block, trust: 'owner', created_at: now, updated_at: now })
+        .execute()
       await writer
         .insertInto('capabilities')
         .values({
@@ -146,7 +169,14 @@ describe('what is one user’s', () => {
     const clock = systemClock()
     const tokens = createAccessTokens({ database, clock, ids: createIds(clock) })
     token = (await tokens.createToken('user-2', 'chat')).token
-    mine = { note, commitment, capability: 'house_greeter', question: 'question-1', spawn: spawn.id }
+    mine = {
+      note,
+      commitment,
+      capability: 'house_greeter',
+      question: 'question-1',
+      spawn: spawn.id,
+      schedule: planned.id,
+    }
   })
   afterAll(async () => {
     await familiar.close()

@@ -1,15 +1,18 @@
 import { z } from 'zod'
 import * as api from '../../protocol/api.ts'
 import * as approvalApi from '../../protocol/approval-api.ts'
+import * as assetApi from '../../protocol/asset-api.ts'
 import * as buildApi from '../../protocol/build-api.ts'
 import * as capabilityApi from '../../protocol/capability-api.ts'
 import * as clientToolApi from '../../protocol/client-tool-api.ts'
 import * as commandApi from '../../protocol/command-api.ts'
 import * as factApi from '../../protocol/fact-api.ts'
+import * as finderApi from '../../protocol/finder-api.ts'
 import * as mcpApi from '../../protocol/mcp-api.ts'
 import * as memoryApi from '../../protocol/memory-api.ts'
 import * as memoryUpkeepApi from '../../protocol/memory-upkeep-api.ts'
 import * as scheduleApi from '../../protocol/schedule-api.ts'
+import * as skillApi from '../../protocol/skill-api.ts'
 import * as spawnApi from '../../protocol/spawn-api.ts'
 import * as toolApi from '../../protocol/tool-api.ts'
 import * as triggerApi from '../../protocol/trigger-api.ts'
@@ -21,15 +24,18 @@ type Schema = z.ZodType
 const parts: readonly [string, unknown][] = [
   ...Object.entries(api),
   ...Object.entries(approvalApi),
+  ...Object.entries(assetApi),
   ...Object.entries(buildApi),
   ...Object.entries(capabilityApi),
   ...Object.entries(commandApi),
   ...Object.entries(clientToolApi),
   ...Object.entries(factApi),
+  ...Object.entries(finderApi),
   ...Object.entries(mcpApi),
   ...Object.entries(memoryApi),
   ...Object.entries(memoryUpkeepApi),
   ...Object.entries(scheduleApi),
+  ...Object.entries(skillApi),
   ...Object.entries(spawnApi),
   ...Object.entries(toolApi),
   ...Object.entries(triggerApi),
