@@ -95,9 +95,9 @@ describe.skipIf(!hasChromium)('what a browser makes of it', () => {
   afterAll(() => browser.close())
 
   it('CARD-1 a browser reads the fragment as the very tree that was checked', { timeout: 2 * minutes }, async () => {
-    const soups = fc.sample(tagSoup, { numRuns: 1_500, seed: 7 })
+    const soups = fc.sample(tagSoup, { numRuns: 700, seed: 7 })
     const fragments = [...allVectors.map(({ html }) => html), ...soups].map(sanitiseCard)
-    expect(new Set(fragments).size).toBeGreaterThan(1_000)
+    expect(new Set(fragments).size).toBeGreaterThan(700)
     for (const doctype of ['<!doctype html>', '']) {
       const page = await browser.newPage()
       await page.setContent(`${doctype}<body></body>`)

@@ -105,7 +105,7 @@ export function createCapabilityExecutor(dependencies: {
       if ('refused' in started) return refusedRun(started.refused)
       const { outcome, refusedHosts } = started
       const run = { log: logOf(outcome), refusedHosts, durationMs: outcome.durationMs, driver: outcome.driver }
-      const result = readResult(outcome, { runnable, input, limits, redactor })
+      const result = await readResult(outcome, { runnable, input, limits, redactor })
       if (!result.ok) return failedRun(run, result)
       const problem = await storage.write(place, result.changes)
       if (problem !== undefined) return failedRun(run, { error: problem, outcome: 'failed' })
@@ -145,7 +145,7 @@ export function createCapabilityExecutor(dependencies: {
       const run = { log, refusedHosts, durationMs: outcome.durationMs, driver: outcome.driver }
       const result = isShell
         ? readShellEnd(outcome, tryLimits)
-        : readResult(outcome, { runnable, input: null, limits: tryLimits, redactor })
+        : await readResult(outcome, { runnable, input: null, limits: tryLimits, redactor })
       const text = log.trim() === '' ? 'It printed nothing.' : log
       if (!result.ok) return { ...withoutValue(failedRun(run, result)), text }
       return { ...run, ok: true, text, error: null, outcome: 'succeeded' }

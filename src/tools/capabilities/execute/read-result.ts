@@ -1,6 +1,5 @@
 import { parseAnyJson } from '../../../base/json.ts'
 import { toStorableText } from '../../../base/text.ts'
-import { makeCard } from '../../../cards/make-card.ts'
 import type { Json } from '../../../protocol/json.ts'
 import type { SandboxEnd, SandboxLimits, SandboxOutcome } from '../../../sandbox/sandbox.ts'
 import { redactJson, redactStored } from '../../../secrets/redact-json.ts'
@@ -19,10 +18,10 @@ const mostResultBytes = 1024 ** 2
 const deepest = 64
 
 /** What came of a run, without secrets. What was printed has no part in it. Never throws. */
-export function readResult(
+export async function readResult(
   ended: Pick<SandboxOutcome, 'end' | 'result'>,
   options: { runnable: Runnable; input: Json; limits: SandboxLimits; redactor: Pick<Redactor, 'redact'> },
-): Success | Failure {
+): Promise<Success | Failure> {
   const { redact } = options.redactor
   const cut = readCut(ended, options.limits)
   if (cut) return cut
@@ -41,7 +40,7 @@ export function readResult(
   const parsed = parseAnyJson(value)
   if (!parsed.ok) return failed(`What run returned is no JSON: ${parsed.message}.`)
   if (isDeeperThan(parsed.value, deepest)) return failed('What run returned is nested too deeply.')
-  return { ok: true, ...shown(value, redactJson(options.redactor, parsed.value), options), changes: storage }
+  return { ok: true, ...(await shown(value, redactJson(options.redactor, parsed.value), options)), changes: storage }
 }
 
 /** What a shell tells of itself is the code with which it ends. */
@@ -57,13 +56,15 @@ function readCut(ended: Pick<SandboxOutcome, 'end'>, limits: SandboxLimits): Fai
 }
 
 /** The words are those of the JSON text itself: a number with more digits than this program can hold keeps them there. */
-function shown(
+async function shown(
   written: string,
   value: Json,
   options: { runnable: Runnable; input: Json; redactor: Pick<Redactor, 'redact'> },
-): Pick<CapabilityRun, 'value' | 'text' | 'card'> {
+): Promise<Pick<CapabilityRun, 'value' | 'text' | 'card'>> {
   if (typeof value === 'string') return { value, text: toStorableText(value), card: null }
   const { text, html, title } = isObject(value) ? value : {}
+  // Few have something to look at, and what rebuilds it is a hundred files.
+  const { makeCard } = html === undefined ? { makeCard: () => undefined } : await import('../../../cards/make-card.ts')
   const card = makeCard({
     html: asText(html),
     title: asText(title),
