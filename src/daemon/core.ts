@@ -45,7 +45,7 @@ import { createInbox } from '../sessions/inbox.ts'
 import { createMediaStore, type MediaStore } from '../sessions/media-store.ts'
 import { createOpenSessions } from '../sessions/open-sessions.ts'
 import { createSessionLog } from '../sessions/session-log.ts'
-import { createSessions } from '../sessions/sessions.ts'
+import { createSessions, type Sessions } from '../sessions/sessions.ts'
 import { createSnapshots } from '../sessions/snapshots.ts'
 import type { Database } from '../storage/database.ts'
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts'
@@ -75,6 +75,8 @@ export interface Core {
   useWorkspace: Roles['useWorkspace']
   /** Single questions to the fast model. */
   askModel: AskModel
+  modelsOf(userId: string): Models
+  chooseModel: Sessions['chooseModel']
   memory: FamiliarMemory
   learning: Learning
   /** Watches the folders that the user has indexed. Returns at once. */
@@ -332,6 +334,8 @@ export function createCore(dependencies: {
     useRoles: roles.use,
     useWorkspace: roles.useWorkspace,
     askModel,
+    modelsOf,
+    chooseModel: sessions.chooseModel,
     monitor,
     media,
     tools,

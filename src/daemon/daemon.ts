@@ -238,7 +238,6 @@ async function assemble(
   const workspace = openWorkspace({
     ...core,
     registry: core.tools,
-    models,
     capabilities: tools.capabilities,
     costReport: costOf,
     redact: redactor.redact,

@@ -70,6 +70,7 @@ export function createRoles(dependencies: {
       holdsPrivate: (tier) => seen?.private || (isOwner(userId) && context.holdsPrivate(tier)),
       ...(seen?.untrusted && { holdsUntrusted: true as const }),
       purpose: 'primary',
+      ...(session.model !== null && { model: session.model }),
       maxRounds: maxRounds(),
       remembers: true,
       news: async (session) => capabilities?.news(session),

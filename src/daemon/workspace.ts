@@ -57,7 +57,10 @@ export function openWorkspace(
     clock: Clock
     ids: Ids
     logger: Logger
-  } & Pick<CommandServices, 'memory' | 'capabilities' | 'costReport' | 'models' | 'askModel' | 'redact'>,
+  } & Pick<
+    CommandServices,
+    'memory' | 'capabilities' | 'costReport' | 'modelsOf' | 'chooseModel' | 'askModel' | 'redact'
+  >,
 ): OpenWorkspace {
   const { config, paths, registry, database, ownerId, clock } = dependencies
   // The home itself is closed: keys and data lie there. Files are the owner's; others have blocks.

@@ -18,6 +18,8 @@ export interface Session {
   lastInputTokens: number
   /** Whose pins it has: `main`, or its own id where it is a fork. */
   agent: string
+  /** The model that the user has chosen for it; null where the routes decide. */
+  model: string | null
   createdAt: number
   updatedAt: number
 }
@@ -37,6 +39,8 @@ export interface Sessions {
   find(key: SessionKey): Promise<Session | undefined>
   get(userId: string, sessionId: string): Promise<Session | undefined>
   getIn(writer: Writer, userId: string, sessionId: string): Promise<Session | undefined>
+  /** From the next turn on. Null gives the choice back to the routes. False where there is no such session. */
+  chooseModel(userId: string, sessionId: string, model: string | null): Promise<boolean>
   /** The conversations: work in the background is not among them. */
   list(userId: string, options?: { includeArchived?: boolean; limit?: number }): Promise<Session[]>
   /**
@@ -71,7 +75,7 @@ export function createSessions(dependencies: {
     throw new FamiliarError('forbidden', `You may have ${most} conversations at once; end one with /reset first`)
   }
 
-  async function insert(writer: Writer, key: SessionKey & { agent?: string }): Promise<Session> {
+  async function insert(writer: Writer, key: SessionKey & { agent?: string; model?: string | null }): Promise<Session> {
     await refuseTooMany(writer, key)
     const now = clock.now()
     const row: SessionRow = {
@@ -83,6 +87,7 @@ export function createSessions(dependencies: {
       last_seq: 0,
       last_input_tokens: 0,
       agent: key.agent ?? 'main',
+      model: key.model ?? null,
       created_at: now,
       updated_at: now,
     }
@@ -97,6 +102,17 @@ export function createSessions(dependencies: {
     find: (key) => findActive(database.read, key),
     get: (userId, sessionId) => findById(database.read, userId, sessionId),
     getIn: findById,
+    async chooseModel(userId, sessionId, model) {
+      const { numUpdatedRows } = await database.write((writer) =>
+        writer
+          .updateTable('sessions')
+          .set({ model })
+          .where('id', '=', sessionId)
+          .where('user_id', '=', userId)
+          .executeTakeFirst(),
+      )
+      return numUpdatedRows > 0n
+    },
     async list(userId, options = {}) {
       let query = database.read
         .selectFrom('sessions')
@@ -138,7 +154,8 @@ export function createSessions(dependencies: {
     },
     async fork(session, options) {
       return database.write(async (writer) => {
-        const key = { userId: session.userId, channel: session.channel, contact: options.contact }
+        const { userId, channel, model } = session
+        const key = { userId, channel, contact: options.contact, model }
         if (await findActive(writer, key)) {
           throw new FamiliarError('conflict', `There is already a session named ${options.contact}`)
         }
@@ -200,6 +217,7 @@ function fromRow(row: SessionRow): Session {
     lastSeq: Number(row.last_seq),
     lastInputTokens: Number(row.last_input_tokens),
     agent: row.agent,
+    model: row.model,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
   }

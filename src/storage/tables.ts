@@ -72,6 +72,8 @@ export interface SessionRow {
   last_input_tokens: number
   /** Whose pins it has: `main`, or its own id where it is a fork. */
   agent: string
+  /** The model that the user has chosen for it; null where the routes decide. */
+  model: string | null
   created_at: number
   updated_at: number
 }

@@ -12,6 +12,7 @@ import type { LanguageModel } from '../../src/models/model.ts'
 import type { Models } from '../../src/models/models.ts'
 import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
 import { createSchedules } from '../../src/scheduler/schedules/create-schedules.ts'
+import { createSessions } from '../../src/sessions/sessions.ts'
 import { createCapabilityCatalog } from '../../src/tools/capabilities/catalog/create-catalog.ts'
 import { createCapabilitySearch } from '../../src/tools/capabilities/catalog/create-search.ts'
 import { createVersionStore } from '../../src/tools/capabilities/versions/version-store.ts'
@@ -100,7 +101,8 @@ export async function openCommands(options: { model: LanguageModel; fast?: Langu
     capabilities: { catalog, search: createCapabilitySearch({ catalog, database, logger: silentLogger }) },
     schedules,
     costReport: (user, period) => reportCost(database, { userId: user, period, now: clock.now() }),
-    models,
+    modelsOf: () => models,
+    chooseModel: createSessions({ database, clock, ids: createIds(clock) }).chooseModel,
     askModel: createAskModel({ database, ledger, modelsOf: () => models, clock, random: () => 0.5 }),
     redact: (text) => text.replaceAll('a-known-secret', '[REDACTED]'),
     timeZone: 'UTC',

@@ -28,19 +28,13 @@ export interface CommandServices {
   capabilities: { catalog: Pick<Capabilities['catalog'], 'list'>; search: Capabilities['search'] }
   schedules: Pick<Schedules, 'add' | 'list' | 'cancel'>
   costReport(userId: string, period: CostPeriod): Promise<CostReport>
-  models: Pick<Models, 'route' | 'byId' | 'list'>
-  /** Which model answers in one session. Absent: the routes of the configuration decide for all of them. */
-  sessionModels?: SessionModels
+  /** Those that the user has (CLIENT-4). */
+  modelsOf(userId: string): Pick<Models, 'route' | 'byId' | 'list'>
+  /** From the next turn of the session on; null gives the choice back to the routes. */
+  chooseModel(userId: string, sessionId: string, model: string | null): Promise<unknown>
   /** The fast model; what it cannot do is done without it, or said. */
   askModel: AskModel
   /** Takes secrets out of what was typed before anything keeps it (SEC-13). */
   redact(text: string): string
   timeZone: string
-}
-
-interface SessionModels {
-  /** Undefined where the routes decide. */
-  get(userId: string, sessionId: string): Promise<string | undefined>
-  /** From the next turn on; undefined gives the choice back to the routes. */
-  set(userId: string, sessionId: string, model: string | undefined): Promise<void>
 }

@@ -1,4 +1,4 @@
-import { type Command, done, misused, refused } from './command.ts'
+import { type Command, done, misused } from './command.ts'
 import type { CommandServices } from './command-services.ts'
 import { sessionHere } from './session-of.ts'
 
@@ -6,9 +6,9 @@ import { sessionHere } from './session-of.ts'
 const byRoute = 'default'
 
 export function createModelCommand(
-  services: Pick<CommandServices, 'conversations' | 'models' | 'sessionModels'>,
+  services: Pick<CommandServices, 'conversations' | 'modelsOf' | 'chooseModel'>,
 ): Command {
-  const { conversations, models, sessionModels } = services
+  const { conversations, modelsOf, chooseModel } = services
 
   const model: Command = {
     name: 'model',
@@ -17,19 +17,20 @@ export function createModelCommand(
     changesForGood: false,
     agentMay: false,
     acts: (argument) => argument !== '',
-    complete: async () => [...models.list().map(({ info }) => info.id), ...(sessionModels ? [byRoute] : [])],
+    complete: async ({ userId }) => [
+      ...modelsOf(userId)
+        .list()
+        .map(({ info }) => info.id),
+      byRoute,
+    ],
     async run(call) {
       const { userId, argument } = call
       if (argument === '') return describe(call)
       const isDefault = argument === byRoute
-      if (!isDefault && !models.byId(argument)) return misused(`There is no model ${JSON.stringify(argument)}.`, model)
-      if (!sessionModels) {
-        return refused(
-          'The model of a single session cannot be changed here: the table [routes] of the configuration decides for all of them.',
-        )
-      }
+      if (!isDefault && !modelsOf(userId).byId(argument))
+        return misused(`There is no model ${JSON.stringify(argument)}.`, model)
       const session = await sessionHere(conversations, call)
-      await sessionModels.set(userId, session.id, isDefault ? undefined : argument)
+      await chooseModel(userId, session.id, isDefault ? null : argument)
       return done(
         isDefault
           ? 'The configuration decides again which model answers here.'
@@ -41,7 +42,8 @@ export function createModelCommand(
 
   async function describe({ userId, sessionId }: { userId: string; sessionId: string | null }) {
     const session = sessionId === null ? undefined : await conversations.findSession(userId, sessionId)
-    const chosen = session && (await sessionModels?.get(userId, session.id))
+    const models = modelsOf(userId)
+    const chosen = session?.model
     const [first, ...fallbacks] = models.route('primary', session?.channel).map(({ info }) => info.id)
     const current = chosen ?? first ?? 'none'
     const others = models.list().flatMap(({ info }) => (info.id === current ? [] : [info.id]))

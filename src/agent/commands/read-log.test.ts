@@ -14,6 +14,7 @@ function open(happened: readonly Happened[]) {
     contact: 'main',
     state: 'active',
     agent: 'main',
+    model: null,
     lastSeq: events.length,
     lastInputTokens: 0,
     createdAt: 0,

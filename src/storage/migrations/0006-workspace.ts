@@ -17,6 +17,7 @@ export const workspace: Migration = {
       .alterTable('sessions')
       .addColumn('agent', 'text', (column) => column.notNull().defaultTo('main'))
       .execute()
+    await db.schema.alterTable('sessions').addColumn('model', 'text').execute()
   },
 }
 
