@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Random, seededRandom } from '../support/random-log.ts'
+import { takesAll } from './chosen-passings.ts'
 import { type Provider, startProvider } from './provider.ts'
 import { createScene, type Scene } from './scene.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
 import { inTwoLanes } from './two-lanes.ts'
 
 const minutes = 60_000
-const scenes = 10
+const scenes = takesAll ? 10 : 5
 const killsPerScene = 10
 /** In every third life or so the kill comes while the daemon starts or takes up what the one before left. */
 const startMs = 700

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type StepName, stepNames } from '../../src/agent/step.ts'
 import { readRecorded } from './audit/recorded.ts'
+import { chosenPassings } from './chosen-passings.ts'
 import type { Client } from './client.ts'
 import { thinkingSource } from './crash-home.ts'
 import { errand } from './errand.ts'
@@ -105,22 +106,12 @@ async function violationsAt(point: CrashPoint): Promise<string[]> {
   }
 }
 
-/**
- * The first two passings, the last, and every third between them: what differs between passings is whether there was one
- * before, and what comes after it. FAMILIAR_TEST_ALL takes all of them, in twice the time.
- */
-function chosenOf(count: number): number[] {
-  const all = Array.from({ length: count }, (_, index) => index + 1)
-  if (process.env.FAMILIAR_TEST_ALL) return all
-  return all.filter((passing) => passing <= 2 || passing === count || passing % 3 === 0)
-}
-
 describe('SESS-3 SESS-5 killed at a durable step', () => {
   test.each(stepNames)(
     'SESS-5 at the passings of %s: nothing lost, nothing twice, nothing that a provider refuses',
     async (step) => {
       expect(passings[step], `the script never reaches ${step}`).toBeGreaterThan(0)
-      const points = chosenOf(passings[step]).map((passing) => ({ step, passing }))
+      const points = chosenPassings(passings[step]).map((passing) => ({ step, passing }))
       const results = await inTwoLanes(points, async (point) => {
         const result = { point: `${point.step} ${point.passing}`, violations: await violationsAt(point) }
         covered.push(result)
