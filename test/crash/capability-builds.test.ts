@@ -7,6 +7,7 @@ import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake
 import type { Step } from '../support/fake-model/step.ts'
 import { isBuilder } from '../support/weather-build.ts'
 import { type BuildCrashPoint, type BuildRemains, playBuild, writeBuildHome } from './build-scene.ts'
+import { chosenPassings } from './chosen-passings.ts'
 import { inTwoLanes } from './two-lanes.ts'
 
 const minutes = 60_000
@@ -106,7 +107,7 @@ describe('CAP-2 CAP-4 killed in the middle of a build', () => {
     'CAP-4 at each of its steps: it goes on, registers once, and leaves nothing half done',
     async () => {
       const points = Object.entries(passings).flatMap(([step, count]) =>
-        Array.from({ length: count }, (_, index) => ({ step: step as keyof typeof passings, passing: index + 1 })),
+        chosenPassings(count).map((passing) => ({ step: step as keyof typeof passings, passing })),
       )
       const results = await inTwoLanes(points, async (point) => ({ point, ...(await play(point)) }))
       for (const { point, events, home: _home, reply: _reply, ...remains } of results) {

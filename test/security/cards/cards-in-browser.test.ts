@@ -5,6 +5,7 @@ import type { CardNode } from '../../../src/cards/card-node.ts'
 import { frameAttributes, frameDocument, framePageHeaders, framePagePolicy } from '../../../src/cards/frame-document.ts'
 import { readFragment } from '../../../src/cards/read-fragment.ts'
 import { sanitiseCard } from '../../../src/cards/sanitise-card.ts'
+import { takesAll } from '../../crash/chosen-passings.ts'
 import { chromiumArguments, chromiumPath, type Findings, hasChromium, probeVectors } from './probe-vectors.ts'
 import { tagSoup } from './tag-soup.ts'
 import type { Exhibit } from './vector-server.ts'
@@ -14,6 +15,8 @@ if (!hasChromium)
   console.log(`Cards in a browser are not tested: ${chromiumPath} is not there (apt-get install chromium).`)
 
 const minutes = 60_000
+/** Neighbours in the list are alike: by itself a run takes every second one. */
+const vectors = allVectors.filter((_, at) => takesAll || at % 2 === 0)
 
 describe.skipIf(!hasChromium)('what gets through', () => {
   const pagePolicy = Object.entries(framePagePolicy).map(([directive, value]) => `${directive} ${value}`)
@@ -28,11 +31,11 @@ describe.skipIf(!hasChromium)('what gets through', () => {
   })
 
   it('CARD-1 SEC-9 the sanitiser alone stops every vector', { timeout: 5 * minutes }, async () => {
-    expect(describeFindings(await probeVectors({ fragment: sanitiseCard }, allVectors))).toEqual([])
+    expect(describeFindings(await probeVectors({ fragment: sanitiseCard }, vectors))).toEqual([])
   })
 
   it('CARD-1 SEC-7 the frame alone stops every vector', { timeout: 5 * minutes }, async () => {
-    const findings = await probeVectors(framed, allVectors)
+    const findings = await probeVectors(framed, vectors)
     // A link that is clicked leaves an empty frame behind; nothing is asked for.
     for (const whats of findings.values()) whats.delete('stopped click')
     expect(describeFindings(findings)).toEqual([])
@@ -40,7 +43,7 @@ describe.skipIf(!hasChromium)('what gets through', () => {
 
   // A busy browser may be later than the probe waits, which has a few tries to see it.
   describe('the probe notices', { retry: 3 }, () => {
-    const some = allVectors.filter((_, at) => at % 4 === 0)
+    const some = allVectors.filter((_, at) => at % 8 === 0)
     const having = (...words: string[]) =>
       allVectors.filter(({ html }) => words.some((word) => html.includes(word))).slice(0, 40)
 
