@@ -139,7 +139,8 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
       // A question is told with its answer, even where the one before was the same.
       const isKnown = dynamic.text === projection.lastContext && !projection.pendingQuestion
       const context = isKnown ? '' : dynamic.text
-      const models = chooseModels(dependencies.modelsOf(run.session.userId), role, { source, messages })
+      const shown = messages.map(({ media }, at) => ({ media: [...media, ...(expansions[at]?.media ?? [])] }))
+      const models = chooseModels(dependencies.modelsOf(userId), role, { source, messages: shown })
       const read = messages.map((message, at) => expansions[at]?.text ?? message.text).join('\n')
       const tokens = requestTokens(role, projection, tier) + estimateTokens(read) + estimateTokens(context)
       const plan = planCall(run, role, { models, inputTokens: tokens })
@@ -211,7 +212,14 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
   /** Only what the user wrote themself names their files. */
   async function expand(run: TurnRun, role: Role, message: InboxMessage): Promise<MessageExpansion | undefined> {
     if (!dependencies.expand || !role.remembers || !isOwnWords(message)) return undefined
-    return dependencies.expand({ userId: run.session.userId, text: message.text, signal: run.signal })
+    try {
+      return await dependencies.expand({ userId: run.session.userId, text: message.text, signal: run.signal })
+    } catch (error) {
+      run.signal.throwIfAborted()
+      // The message is answered as it was written, and not tried for ever.
+      dependencies.logger.error('what a message names was not put in', { session: run.session.id, error })
+      return undefined
+    }
   }
 
   function requestTokens(role: Role, projection: Projection, tier: string): number {

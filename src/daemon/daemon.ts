@@ -314,7 +314,6 @@ async function assemble(
     schedules: workspace.schedules,
     commands: workspace.commands,
     finders: workspace.finders,
-
     monitor: core.monitor.current,
     status: () => ({
       name: config.agent.name,
