@@ -238,7 +238,7 @@ export function createConversations(dependencies: {
   async function ownAndQuiet(userId: string, sessionId: string): Promise<Session> {
     const session = await own(userId, sessionId)
     await tending.get(sessionId)?.done
-    if (running.has(sessionId)) throw new FamiliarError('conflict', 'A turn is running in this session; stop it first')
+    if (running.has(sessionId)) throw new FamiliarError('conflict', 'A turn is running in the session; stop it first')
     return session
   }
 

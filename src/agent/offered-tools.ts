@@ -2,7 +2,7 @@ import type { ToolDefinition } from '../protocol/tool.ts'
 import type { ToolView } from '../tools/registry.ts'
 
 /**
- * The tools whose schema a request carries: the core ones by name, then those found in this session in the order of
+ * The tools whose schema a request carries: the core ones by name, then those found in the session in the order of
  * finding, so that finding one only ever adds at the end.
  */
 export function offeredTools(registry: ToolView, found: readonly string[]): ToolDefinition[] {

@@ -77,7 +77,7 @@ export function addMemoryCommands(program: Command, define: DefineCommand): Comm
     'consolidate',
     'write facts, episodes and commitments from conversations and files',
     handlers.memoryConsolidate,
-  ).option('-s, --session <session>', 'only this session (name or id)')
+  ).option('-s, --session <session>', 'only one session (name or id)')
   add('export', 'write everything as JSON lines or Markdown', handlers.memoryExport)
     .argument('[file]', 'where to (default: standard output)')
     .addOption(new Option('--format <format>', 'of the file').choices(['jsonl', 'markdown']).default('jsonl'))

@@ -19,6 +19,7 @@ export function createBuildWork({
       .where('sessions.user_id', '=', userId)
       .where('sessions.channel', '=', builderChannel)
       .where('sessions.contact', '=', id)
+      .where('sessions.state', '=', 'active')
       .executeTakeFirst()
   }
 

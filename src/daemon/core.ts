@@ -358,7 +358,7 @@ export function createCore(dependencies: {
 
 function refuseOverload({ sessions }: Config, conversations: Conversations, sessionId: string): void {
   const { waiting, waitingHere } = conversations.load(sessionId)
-  const where = waitingHere >= sessions.maxQueuedPerSession ? 'in this session' : 'in all'
+  const where = waitingHere >= sessions.maxQueuedPerSession ? 'in the session' : 'in all'
   if (waitingHere < sessions.maxQueuedPerSession && waiting < sessions.maxQueued) return
   throw new FamiliarError('rate_limited', `Too many messages wait ${where}`, { retryAfterSeconds: 5 })
 }

@@ -21,7 +21,7 @@ export async function describeStatus(
     `Model: ${models.route('primary')[0]?.info.id ?? 'none'}`,
     `Up for: ${formatDuration(clock.now() - startedAt)}`,
     `Cost today: $${cost.totalUsd.toFixed(4)} in ${cost.calls} calls${unpriced}`,
-    `This session: ${session?.contact ?? call.sessionId}, ${session?.last_seq ?? 0} events, ${session?.last_input_tokens ?? 0} tokens in the last request`,
+    `Session: ${session?.contact ?? call.sessionId}, ${session?.last_seq ?? 0} events, ${session?.last_input_tokens ?? 0} tokens in the last request`,
   ].join('\n')
 }
 

@@ -56,7 +56,7 @@ export type AnswerOutcome =
   | { ok: false; reason: 'not_found' | 'expired' | 'answered_otherwise' | 'broken_seal' }
 
 /**
- * Approvals (SEC-16). One holds for one call, with these arguments, to this destination, in this session, once, and for
+ * Approvals (SEC-16). One holds for one call, with these arguments, to this destination, in its session, once, and for
  * a few minutes. Whatever does not fit in every point does not exist: another one is asked for.
  */
 export interface Approvals {

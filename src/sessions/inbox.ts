@@ -68,7 +68,7 @@ export function createInbox(dependencies: {
   sessions: Sessions
   clock: Clock
   ids: Ids
-  /** Throws where no more may wait: in this session, or in all. */
+  /** Throws where no more may wait: in the session, or in all. */
   refuseOverload(sessionId: string): void
   /** Takes secrets out of what comes in: from here on nobody makes keys, topics or questions of them. */
   redact?: (payload: InboundPayload) => InboundPayload

@@ -44,7 +44,7 @@ export interface Projection {
   lastContext: string
   warned: boolean
   marks: Record<string, number>
-  /** Tools found in this session, in the order of finding: their schemas ride along from then on. */
+  /** Tools found in the session, in the order of finding: their schemas ride along from then on. */
   foundTools: string[]
   /** What has been in sight here; once set, for good, whatever is summarised since (SEC-6). */
   seen: { untrusted: boolean; private: boolean }

@@ -44,7 +44,7 @@ export function createClientCallStore(dependencies: { database: Database; clock:
   async function answerOne(writer: Writer, userId: string, key: CallKey, given: ClientResult): Promise<string> {
     const row = await rowOf(writer, key)
     if (!row || row.user_id !== userId) {
-      throw new FamiliarError('not_found', `There is no call ${JSON.stringify(key.callId)} in this session`)
+      throw new FamiliarError('not_found', `There is no call ${JSON.stringify(key.callId)} in the session`)
     }
     if (row.state === 'answered') {
       throw new FamiliarError('conflict', `Call ${key.callId} has its result already; the first one counts`)

@@ -28,7 +28,7 @@ export interface ClientCalls {
   /** Resolves with the calls of the turn that wait, as soon as some do: all that were made together. */
   waitForCalls(turnOf: () => Promise<string | null>, signal: AbortSignal): Promise<ClientCall[]>
   /**
-   * All or nothing. `not_found` for a call that is not of this session, `conflict` for one that has its result or whose
+   * All or nothing. `not_found` for a call that is not of the session, `conflict` for one that has its result or whose
    * time is over. Resolves with the turn that goes on.
    */
   answer(answer: { userId: string; sessionId: string; results: readonly ClientResult[] }): Promise<{ turnId: string }>

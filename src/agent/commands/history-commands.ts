@@ -23,7 +23,7 @@ export function createHistoryCommands(
   const history: Command = {
     name: 'history',
     usage: '/history [N]',
-    summary: `the newest N messages of this session (${usualLines})`,
+    summary: `the newest N messages of the session (${usualLines})`,
     changesForGood: false,
     agentMay: true,
     acts: never,

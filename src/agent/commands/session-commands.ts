@@ -74,7 +74,7 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
   const fork: Command = {
     name: 'fork',
     usage: '/fork NAME',
-    summary: 'go on in a copy of this session',
+    summary: 'go on in a copy of the session',
     changesForGood: false,
     agentMay: false,
     acts: always,
@@ -104,14 +104,14 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
   const reset: Command = {
     name: 'reset',
     usage: '/reset',
-    summary: 'archive this session and begin anew',
+    summary: 'archive the session and begin anew',
     changesForGood: true,
     agentMay: false,
     acts: never,
     async run(call) {
       const session = await sessionHere(conversations, call)
       const { id, contact, lastSeq } = session
-      if (session.state === 'archived') return misused('This session is archived already.', reset)
+      if (session.state === 'archived') return misused('The session is archived already.', reset)
       const size = `${plural(lastSeq, 'event')} up to ${formatMoment(session.updatedAt, timeZone)}`
       return {
         question: `Archive ${quoted(contact)} (${size}) and begin anew? Nothing is deleted, and nothing comes back by itself.`,

@@ -15,6 +15,12 @@ interface PinnedContent {
   trust: Label
 }
 
+/** What one agent has pinned, as it is sent: made once for each change, and not for each request. */
+interface Prompted {
+  blocks: readonly PinnedBlock[]
+  isUntrusted: boolean
+}
+
 /**
  * The pinned blocks as they stand in the prompt, at hand without waiting. The same pins always give the same bytes.
  * Whoever changes pins or pinned blocks calls `refresh` after the commit.
@@ -24,13 +30,13 @@ export interface PinnedBlocks {
   start(): Promise<void>
   refresh(userId: string): Promise<void>
   /** In the order of the pins. */
-  of(userId: string, agent: string): PinnedBlock[]
+  of(userId: string, agent: string): readonly PinnedBlock[]
   /** What a session has in sight by them (SEC-6): whether words of others are among them. What is pinned is private. */
   seen(userId: string, agent: string): { untrusted: boolean; private: boolean }
 }
 
 export function createPinnedBlocks({ database }: { database: Database }): PinnedBlocks {
-  const users = new Map<string, Map<string, PinnedContent[]>>()
+  const users = new Map<string, ReadonlyMap<string, Prompted>>()
   const waiting = new Map<string, Promise<void>>()
   // One after the other: the newest look is the last to be kept.
   const oneAtATime = createTurnstile(1)
@@ -49,10 +55,8 @@ export function createPinnedBlocks({ database }: { database: Database }): Pinned
       .orderBy('pins.position')
       .orderBy('pins.label')
       .execute()
-    users.set(
-      userId,
-      Map.groupBy(rows, ({ agent }) => agent),
-    )
+    const byAgent = Map.groupBy(rows, ({ agent }) => agent)
+    users.set(userId, new Map(Array.from(byAgent, ([agent, contents]) => [agent, prompted(contents)])))
   }
 
   function refresh(userId: string): Promise<void> {
@@ -62,7 +66,7 @@ export function createPinnedBlocks({ database }: { database: Database }): Pinned
     return joined
   }
 
-  const contents = (userId: string, agent: string) => users.get(userId)?.get(agent) ?? []
+  const find = (userId: string, agent: string) => users.get(userId)?.get(agent)
 
   return {
     async start() {
@@ -70,12 +74,16 @@ export function createPinnedBlocks({ database }: { database: Database }): Pinned
       for (const { user_id } of rows) await refresh(user_id)
     },
     refresh,
-    of: (userId, agent) => contents(userId, agent).map(render),
+    of: (userId, agent) => find(userId, agent)?.blocks ?? [],
     seen(userId, agent) {
-      const pinned = contents(userId, agent)
-      return { untrusted: pinned.some(({ trust }) => trust === 'untrusted'), private: pinned.length > 0 }
+      const pinned = find(userId, agent)
+      return { untrusted: pinned?.isUntrusted ?? false, private: pinned !== undefined }
     },
   }
+}
+
+function prompted(contents: readonly PinnedContent[]): Prompted {
+  return { blocks: contents.map(render), isUntrusted: contents.some(({ trust }) => trust === 'untrusted') }
 }
 
 const blockTag = /<(?=\/?\s*block\b)/gi

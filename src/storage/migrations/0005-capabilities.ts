@@ -82,6 +82,8 @@ async function createBuilds(db: Kysely<unknown>): Promise<void> {
     // The call that asks for a build may be made again after a restart.
     .addUniqueConstraint('builds_call', ['session_id', 'call_id'])
     .execute()
+  // What a start takes up.
+  await db.schema.createIndex('builds_running').on('builds').column('state').where('state', '=', 'running').execute()
   await db.schema.createIndex('builds_by_user_id_state').on('builds').columns(['user_id', 'state']).execute()
   await db.schema
     .createIndex('builds_by_capability_id_created_at')

@@ -80,6 +80,7 @@ async function createSchedules(db: Kysely<unknown>): Promise<void> {
     .addColumn('updated_at', 'bigint', (column) => column.notNull())
     .execute()
   await db.schema.createIndex('schedules_by_state_next_at').on('schedules').columns(['state', 'next_at']).execute()
+  await db.schema.createIndex('schedules_by_user_id_state').on('schedules').columns(['user_id', 'state']).execute()
   await db.schema
     .createTable('schedule_runs')
     .addColumn('schedule_id', 'text', (column) => column.notNull().references('schedules.id'))
@@ -115,6 +116,8 @@ async function createSpawns(db: Kysely<unknown>): Promise<void> {
     .addColumn('ended_at', 'bigint')
     .addUniqueConstraint('spawns_call', ['parent_session_id', 'call_id'])
     .execute()
+  // What a start takes up.
+  await db.schema.createIndex('spawns_open').on('spawns').column('result').where('result', 'is', null).execute()
 }
 
 async function createClientCalls(db: Kysely<unknown>): Promise<void> {

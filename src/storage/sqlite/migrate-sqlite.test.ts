@@ -200,6 +200,7 @@ describe('migrations', () => {
       'build_questions_by_build_id_state',
       'builds_by_capability_id_created_at',
       'builds_by_user_id_state',
+      'builds_running',
       'chunks_by_file_id_first_line',
       'commitments_by_user_id_state_closed_at',
       'commitments_by_user_id_state_deadline',
@@ -232,9 +233,11 @@ describe('migrations', () => {
       'memory_vectors_by_text_hash',
       'schedule_runs_by_state_due_at',
       'schedules_by_state_next_at',
+      'schedules_by_user_id_state',
       'session_events_by_turn',
       'sessions_active',
       'sessions_by_user',
+      'spawns_open',
       'tool_calls_by_user_id_at',
       'tool_calls_by_user_id_tool_at',
       'tool_weights_by_user_id_updated_at',
@@ -249,6 +252,9 @@ describe('migrations', () => {
     ["select * from cost_ledger where state = 'reserved'", [], 'cost_ledger_reserved'],
     ['select * from session_events where turn_id = ?', ['t'], 'session_events_by_turn'],
     ['select * from sessions where user_id = ? order by updated_at desc', ['a'], 'sessions_by_user'],
+    ['select * from builds where state = ?', ['running'], 'builds_running'],
+    ['select * from spawns where result is null', [], 'spawns_open'],
+    ['select * from schedules where user_id = ? and state = ?', ['a', 'active'], 'schedules_by_'],
   ])('STORE-3 %s uses its index', async (query, values, index) => {
     using directory = temporaryDirectory()
     await seeded(directory.path)

@@ -13,7 +13,7 @@ export interface BuilderNeeds {
 /** The build that the call belongs to. One that has ended takes nothing any more. */
 export async function runningBuildOf(desk: BuilderDesk, { sessionId }: Pick<ToolContext, 'sessionId'>): Promise<Build> {
   const build = await desk.buildOf(sessionId)
-  if (!build) throw new FamiliarError('not_found', 'No build belongs to this session')
+  if (!build) throw new FamiliarError('not_found', 'No build belongs to the session')
   if (build.state !== 'running') throw new FamiliarError('conflict', 'This build has ended. Stop here.')
   return build
 }

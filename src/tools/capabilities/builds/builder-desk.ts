@@ -5,7 +5,7 @@ import type { Build } from './builds.ts'
 
 /** A build from the side of the Builder: what its tools tell and ask. Each of them may run again after a crash. */
 export interface BuilderDesk extends Pick<BuildQuestions, 'ask' | 'requestSecret' | 'allowsHost'> {
-  /** The build that this session works on. */
+  /** The build that the session works on. */
   buildOf(sessionId: string): Promise<Build | undefined>
   /** Once for each call and message, however often it runs. `seen`: what comes into sight with it. */
   report(build: Build, progress: { callId: string; message: string; seen?: Seen }): Promise<void>
