@@ -2,11 +2,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { writeDaemonInfo } from '../../src/daemon/daemon-info.ts'
-import { acquireDaemonLock } from '../../src/daemon/daemon-lock.ts'
-import { openHome } from '../../src/daemon/home.ts'
 import { secretOwnerOf } from '../../src/tools/capabilities/capability.ts'
-import { type ServedFamiliar, serveFamiliar } from '../security/http-support.ts'
+import type { ServedFamiliar } from '../security/http-support.ts'
 import { openRealSandbox } from '../support/real-sandbox.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import {
@@ -19,6 +16,7 @@ import {
   startFamiliar,
   temporaryDirectory,
 } from './cli-process.ts'
+import { serveHome } from './serve-home.ts'
 
 const secret = 'sk-canary-90be12f7ac'
 const seen = { untrusted: false, private: false }
@@ -27,21 +25,13 @@ describe('familiar caps', () => {
   const real = openRealSandbox()
   let served: ServedFamiliar
   let home: string
-  let release: () => unknown
+  let close: () => Promise<void>
   beforeAll(async () => {
-    served = await serveFamiliar({ sandbox: real.sandbox })
-    home = served.familiar.home
-    await openHome(home)
-    const lock = await acquireDaemonLock(home)
-    if (!lock.ok) throw new Error('The home is held by another process')
-    release = lock.release
-    await writeDaemonInfo(home, { url: served.server.url, credential: served.localToken })
+    ;({ served, home, close } = await serveHome({ sandbox: real.sandbox }))
   })
   afterAll(async () => {
-    await release()
-    await served.close()
+    await close()
     await real.close()
-    await cleanUp()
   })
 
   const caps = (...args: string[]) => familiar(['caps', ...args], { home })

@@ -1,30 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { writeDaemonInfo } from '../../src/daemon/daemon-info.ts'
-import { acquireDaemonLock } from '../../src/daemon/daemon-lock.ts'
-import { openHome } from '../../src/daemon/home.ts'
-import { type ServedFamiliar, serveFamiliar } from '../security/http-support.ts'
-import { cleanUp, familiar, familiarJson } from './cli-process.ts'
+import { familiar, familiarJson } from './cli-process.ts'
+import { serveHome } from './serve-home.ts'
 
 describe('familiar file', () => {
-  let served: ServedFamiliar
   let home: string
-  let release: () => unknown
+  let close: () => Promise<void>
   beforeAll(async () => {
-    served = await serveFamiliar({ assets: true, settings: { maxBodyBytes: 5_000_000 } })
-    home = served.familiar.home
-    await openHome(home)
-    const lock = await acquireDaemonLock(home)
-    if (!lock.ok) throw new Error('The home is held by another process')
-    release = lock.release
-    await writeDaemonInfo(home, { url: served.server.url, credential: served.localToken })
+    ;({ home, close } = await serveHome({ assets: true, settings: { maxBodyBytes: 5_000_000 } }))
   })
-  afterAll(async () => {
-    await release()
-    await served.close()
-    await cleanUp()
-  })
+  afterAll(() => close())
 
   const file = (...args: string[]) => familiar(['file', ...args], { home })
 

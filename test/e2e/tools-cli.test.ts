@@ -2,12 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { writeDaemonInfo } from '../../src/daemon/daemon-info.ts'
-import { acquireDaemonLock } from '../../src/daemon/daemon-lock.ts'
-import { openHome } from '../../src/daemon/home.ts'
-import { type ServedFamiliar, serveFamiliar } from '../security/http-support.ts'
+import type { ServedFamiliar } from '../security/http-support.ts'
 import { bashTool, pythonTool, toolExample } from '../support/published-tools.ts'
-import { canOpenTerminal, cleanUp, familiar, familiarJson, startAtTerminal } from './cli-process.ts'
+import { canOpenTerminal, familiar, familiarJson, startAtTerminal } from './cli-process.ts'
+import { serveHome } from './serve-home.ts'
 
 const secret = 'sk-canary-5b81d0'
 const tests = [
@@ -28,9 +26,9 @@ const tests = [
 describe('familiar tools', () => {
   let served: ServedFamiliar
   let home: string
-  let release: () => unknown
+  let close: () => Promise<void>
   beforeAll(async () => {
-    served = await serveFamiliar({
+    ;({ served, home, close } = await serveHome({
       folderTools: {
         tool_example: { ...toolExample, 'tests.json': JSON.stringify(tests) },
         keeper: pythonTool('keeper', 'print(json.dumps({"text": "kept " + str(len(settings["api_key"]))}))', {
@@ -51,18 +49,10 @@ describe('familiar tools', () => {
         ),
         broken: { 'manifest.json': '{', 'runner.sh': '' },
       },
-    })
-    home = served.familiar.home
-    await openHome(home)
-    const lock = await acquireDaemonLock(home)
-    if (!lock.ok) throw new Error('The home is held by another process')
-    release = lock.release
-    await writeDaemonInfo(home, { url: served.server.url, credential: served.owner.token })
+    }))
   })
   afterAll(async () => {
-    await release()
-    await served.close()
-    await cleanUp()
+    await close()
   })
 
   const tools = (...args: string[]) => familiar(['tools', ...args], { home })

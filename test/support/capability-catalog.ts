@@ -5,6 +5,7 @@ import { silentLogger } from '../../src/base/logger.ts'
 import type { CapabilityManifest } from '../../src/tools/capabilities/capability.ts'
 import type { CapabilityCatalog } from '../../src/tools/capabilities/catalog/catalog.ts'
 import { createCapabilityCatalog } from '../../src/tools/capabilities/catalog/create-catalog.ts'
+import type { CapabilityRun } from '../../src/tools/capabilities/execute/executor.ts'
 import { createVersionStore } from '../../src/tools/capabilities/versions/version-store.ts'
 import { capabilityManifest } from './capabilities.ts'
 import { openMemoryStore } from './memory-store.ts'
@@ -58,3 +59,17 @@ export async function openCapabilityCatalog() {
 }
 
 export type OpenCapabilityCatalog = Awaited<ReturnType<typeof openCapabilityCatalog>>
+
+/** A call that went well and said nothing. */
+export const succeededRun: CapabilityRun = {
+  ok: true,
+  value: '',
+  text: '',
+  card: null,
+  error: null,
+  outcome: 'succeeded',
+  log: '',
+  refusedHosts: [],
+  durationMs: 1,
+  driver: null,
+}

@@ -1,25 +1,10 @@
 import type { CommandHandler } from '../command.ts'
-import { formatDuration, formatTime, oneLine } from '../format.ts'
+import { printCalls } from '../print-calls.ts'
 import { withTools } from './with-tools.ts'
 
-/** `familiar tools logs NAME`: what a tool did, newest first, whoever called it. */
-export const showCalls: CommandHandler<{ name: string; limit: number }> = async (context, input) => {
-  const { output } = context
-  const calls = await withTools(context, (tools) => tools.calls(input.name, Math.min(500, input.limit)))
-  if (input.json) output.printJson({ calls })
-  else if (calls.length === 0) output.print(`${input.name} has not been called yet.`)
-  else {
-    output.printTable(
-      calls.map(({ at, caller, outcome, duration_ms, driver, error, topic }) => [
-        formatTime(at),
-        caller,
-        outcome === 'succeeded' ? outcome : output.style('red', outcome),
-        formatDuration(duration_ms),
-        driver ?? '',
-        oneLine(error ?? topic, 200),
-      ]),
-      { header: ['When', 'By', 'Outcome', 'Took', 'Sandbox', ''] },
-    )
-  }
+/** `familiar tools logs NAME`. */
+export const showCalls: CommandHandler<{ name: string; limit: number }> = async (context, { name, limit, json }) => {
+  const calls = await withTools(context, (tools) => tools.calls(name, Math.min(500, limit)))
+  printCalls(context.output, name, { calls, json })
   return undefined
 }

@@ -1,21 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type OpenCapabilityCatalog, openCapabilityCatalog } from '../../../test/support/capability-catalog.ts'
+import {
+  type OpenCapabilityCatalog,
+  openCapabilityCatalog,
+  succeededRun,
+} from '../../../test/support/capability-catalog.ts'
 import { estimateTokens } from '../../base/tokens.ts'
 import { capabilityLines, createCapabilityPrompt } from './capability-lines.ts'
-import type { CapabilityRun } from './execute/executor.ts'
-
-const run: CapabilityRun = {
-  ok: true,
-  value: '',
-  text: '',
-  card: null,
-  error: null,
-  outcome: 'succeeded',
-  log: '',
-  refusedHosts: [],
-  durationMs: 1,
-  driver: null,
-}
 
 describe('the lines of capabilities in the prompt', () => {
   let home: OpenCapabilityCatalog
@@ -31,7 +21,7 @@ describe('the lines of capabilities in the prompt', () => {
     const { id } = (await home.publish({ name: 'loan', description: 'Payments.' })).capability
     await home.publish({ name: 'off', description: 'Off.' })
     await home.catalog.setEnabled('max', 'off', false)
-    await home.catalog.recordRun(id, {}, run)
+    await home.catalog.recordRun(id, {}, succeededRun)
     expect(capabilityLines(home.catalog.list('max'))?.split('\n')).toEqual([
       'Tools you have built; lookup_capability makes them callable:',
       '- cap_loan: Payments.',
@@ -52,7 +42,7 @@ describe('the lines of capabilities in the prompt', () => {
     const prompt = createCapabilityPrompt(home.catalog)
     const before = prompt.lines('max')
     const other = prompt.lines('eve')
-    for (let call = 0; call < 3; call += 1) await home.catalog.recordRun(id, {}, run)
+    for (let call = 0; call < 3; call += 1) await home.catalog.recordRun(id, {}, succeededRun)
     await home.publish({ name: 'loan', description: 'Payments.' })
     expect([prompt.lines('max'), prompt.lines('eve')]).toEqual([before, other])
     await home.publish({ name: 'tides', description: 'High and low water.' })

@@ -1,41 +1,21 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ContractToolsHome, openContractTools } from '../../../test/support/contract-tools.ts'
+import { hasPip, makeGreetingIndex } from '../../../test/support/greeting-wheel.ts'
 import { pythonTool } from '../../../test/support/published-tools.ts'
 import { openRealSandbox } from '../../../test/support/real-sandbox.ts'
-import type { PackageIndex } from './python-packages.ts'
-
-const hasPip = spawnSync('/usr/bin/python3', ['-m', 'pip', '--version']).status === 0
-
-// A wheel is a zip with a module and three files that say so.
-const makeWheel = `
-import sys, zipfile
-with zipfile.ZipFile(sys.argv[1] + "/greeting-1.0-py3-none-any.whl", "w") as wheel:
-    wheel.writestr("greeting/__init__.py", "word = 'Hello from a wheel'")
-    wheel.writestr("greeting-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: greeting\\nVersion: 1.0\\n")
-    wheel.writestr("greeting-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
-    wheel.writestr("greeting-1.0.dist-info/RECORD", "")
-`
 
 describe.skipIf(!hasPip)(hasPip ? 'packages of Python' : 'pip is not installed', () => {
   const real = openRealSandbox()
-  const wheels = mkdtempSync(join(tmpdir(), 'familiar-wheels-'))
-  execFileSync('/usr/bin/python3', ['-c', makeWheel, wheels])
-  const packageIndex: PackageIndex = {
-    hosts: [],
-    arguments: ['--no-index', '--find-links', '/wheels'],
-    mounts: [{ source: wheels, target: '/wheels' }],
-  }
+  const { index: packageIndex, remove } = makeGreetingIndex()
   let home: ContractToolsHome
   beforeEach(async () => {
     home = await openContractTools({ sandbox: real.sandbox, packageIndex })
   })
   afterEach(() => home.close())
   afterAll(async () => {
-    rmSync(wheels, { recursive: true })
+    remove()
     await real.close()
   })
 

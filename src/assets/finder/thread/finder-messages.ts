@@ -8,7 +8,8 @@ export interface FinderThreadData {
 }
 
 /** `find` answers from what is known; `refresh` when all that lies on the disk now is known. */
-export type FinderRequest = { id: number } & ({ kind: 'find'; query: string; limit: number } | { kind: 'refresh' })
+export type FinderQuestion = { kind: 'find'; query: string; limit: number } | { kind: 'refresh' }
+export type FinderRequest = { id: number } & FinderQuestion
 
 export interface FinderAnswer extends FoundFiles {
   id: number

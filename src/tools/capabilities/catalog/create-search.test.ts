@@ -1,25 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type OpenCapabilityCatalog, openCapabilityCatalog } from '../../../../test/support/capability-catalog.ts'
+import {
+  type OpenCapabilityCatalog,
+  openCapabilityCatalog,
+  succeededRun,
+} from '../../../../test/support/capability-catalog.ts'
 import { silentLogger } from '../../../base/logger.ts'
 import type { Embedder } from '../../../memory/embedding/embedder.ts'
 import { toUnitVector } from '../../../memory/embedding/unit-vector.ts'
-import type { CapabilityRun } from '../execute/executor.ts'
 import { createCapabilitySearch, type OpenCapabilitySearch } from './create-search.ts'
 
 const signal = new AbortController().signal
-const success: CapabilityRun = {
-  ok: true,
-  value: '',
-  text: '',
-  card: null,
-  error: null,
-  outcome: 'succeeded',
-  log: '',
-  refusedHosts: [],
-  durationMs: 1,
-  driver: null,
-}
-
 /** Texts about the sky point one way, texts about food another; it counts what it is asked. */
 function skyAndFood() {
   const embedded: string[] = []
@@ -164,7 +154,7 @@ describe('createCapabilitySearch', () => {
     await publish({ name: 'recipes', description: 'What to cook.' })
     await open(skyAndFood().embedder)
     expect(await catalog.proposals('max')).toEqual([])
-    await catalog.recordRun(id, {}, success)
+    await catalog.recordRun(id, {}, succeededRun)
     expect(await catalog.proposals('max')).toEqual([
       { name: 'umbrella_advice', reason: 'rain_forecast does much the same and is used more (1 calls).' },
     ])
