@@ -17,6 +17,7 @@ export const layers = [
   'sessions',
   'skills',
   'models',
+  'voice',
   'sandbox',
   'cards',
   'tools',

@@ -7,6 +7,7 @@ import type { MediaPart, Usage } from '../protocol/message.ts'
 import type { ToolDefinition } from '../protocol/tool.ts'
 import type { LoggedEvent } from '../sessions/session-event.ts'
 import type { Session } from '../sessions/sessions.ts'
+import type { Writer } from '../storage/database.ts'
 import type { Spawn } from '../tools/subagents/subagents.ts'
 import type { ClientCall, ClientResult } from './client-tools/client-calls.ts'
 
@@ -79,7 +80,8 @@ export interface ContextReport {
 export interface Conversations {
   /** Takes up what an earlier run left: interrupted turns first, then what waits. */
   recover(): Promise<{ resumedTurns: number; queuedMessages: number }>
-  submit(inbound: InboundMessage): Promise<Receipt>
+  /** What `also` writes is committed with the message, or with the knowledge that it came before; a message with a key. */
+  submit(inbound: InboundMessage, also?: (writer: Writer) => Promise<void>): Promise<Receipt>
   /** Resolves with the end of the message's turn, however long that takes. Aborting the wait does not stop the turn. */
   waitForTurn(messageId: string, signal?: AbortSignal): Promise<TurnEnd>
   /** The same, or what the turn's client shall do before it goes on. */

@@ -297,7 +297,7 @@ export function createConversations(dependencies: {
       for (const message of queued) queueOf(message.source).add(message)
       return { resumedTurns: interrupted.length, queuedMessages: queued.length }
     },
-    async submit(inbound) {
+    async submit(inbound, also) {
       refuseClosing()
       const { userId, channel, contact, key, ...rest } = checked(inbound, settings)
       refuseOurNames(dependencies.tools.viewOf(userId), rest.clientTools ?? [])
@@ -306,9 +306,9 @@ export function createConversations(dependencies: {
       const sessionKey = { userId, channel, contact }
       const label = rest.label ?? usualLabel(rest.source)
       const payload = { ...rest, tier, ...(label && { label }) }
-      const begun = key === undefined && rest.immediate ? await beginAtOnce(sessionKey, payload) : undefined
+      const begun = key === undefined && !also && rest.immediate ? await beginAtOnce(sessionKey, payload) : undefined
       if (begun) return begun
-      const admission = await inbox.admit(sessionKey, { ...payload, key: key ?? null })
+      const admission = await inbox.admit(sessionKey, { ...payload, key: key ?? null }, also)
       onStep('inbox_committed')
       const { message } = admission
       if (admission.admitted) takeIn(message)

@@ -115,9 +115,17 @@ export async function startDaemon(options: StartOptions): Promise<StartResult> {
 }
 
 /** Of providers' keys the models tell the redactor themselves, with those that they find. */
-function secretsOf({ token, memory, tools, mcp }: Config): string[] {
+function secretsOf({ token, memory, tools, mcp, telegram, callback, voice }: Config): string[] {
   const headers = Object.values(mcp.servers).flatMap((server) => ('url' in server ? Object.values(server.headers) : []))
-  const keys = [token, memory.embedding.apiKey, tools.webSearch?.apiKey, tools.tts.apiKey]
+  const keys = [
+    token,
+    memory.embedding.apiKey,
+    tools.webSearch?.apiKey,
+    tools.tts.apiKey,
+    telegram?.token,
+    callback?.secret,
+    voice.transcription.apiKey,
+  ]
   return [...keys.filter((key) => typeof key === 'string'), ...headers]
 }
 
@@ -284,7 +292,7 @@ async function assemble(
   const http = createHttpApp({
     conversations: {
       ...conversations,
-      submit: (inbound) => recovery.promise.then(() => conversations.submit(inbound)),
+      submit: (...message) => recovery.promise.then(() => conversations.submit(...message)),
       answerApproval: (answer) => recovery.promise.then(() => conversations.answerApproval(answer)),
     },
     tokens: {

@@ -44,8 +44,12 @@ type Admission =
 
 /** Messages that were accepted and whose turn has not ended. Committed before the sender is told that they arrived. */
 export interface Inbox {
-  /** Without a key every call is a new message. */
-  admit(session: SessionKey, inbound: InboundPayload & { key: string | null }): Promise<Admission>
+  /** Without a key every call is a new message. What `also` writes is committed with it, also where it is known. */
+  admit(
+    session: SessionKey,
+    inbound: InboundPayload & { key: string | null },
+    also?: (writer: Writer) => Promise<void>,
+  ): Promise<Admission>
   /** In a unit of the caller's: nothing may be begun of it before that is committed. */
   admitIn(writer: Writer, session: SessionKey, inbound: InboundPayload & { key: string | null }): Promise<Admission>
   /** A message that is not to wait: nothing is written before `admitRunning`. */
@@ -84,7 +88,12 @@ export function createInbox(dependencies: {
   }
 
   const inbox: Inbox = {
-    admit: (key, inbound) => database.write((writer) => inbox.admitIn(writer, key, inbound)),
+    admit: (key, inbound, also) =>
+      database.write(async (writer) => {
+        const admission = await inbox.admitIn(writer, key, inbound)
+        await also?.(writer)
+        return admission
+      }),
     async admitIn(writer, key, inbound) {
       const { key: messageKey, ...payload } = inbound
       const bodyHash = sha256(canonicalJson({ ...payload, channel: key.channel, contact: key.contact }))

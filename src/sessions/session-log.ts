@@ -30,12 +30,20 @@ export interface SessionLog {
   readTurn(sessionId: string, turnId: string): Promise<LoggedEvent[]>
   /** Woken after every commit to the session's log. */
   onChange(sessionId: string, listener: () => void): () => void
+  /** The same for every session. */
+  onAnyChange(listener: (sessionId: string) => void): () => void
   wake(sessionId: string): void
 }
 
 export function createSessionLog(dependencies: { database: Database; clock: Clock; wakeups: Wakeups }): SessionLog {
   const { database, clock, wakeups } = dependencies
   const topic = (sessionId: string) => `session:${sessionId}`
+  const listeners = new Set<(sessionId: string) => void>()
+
+  function wake(sessionId: string): void {
+    wakeups.wake(topic(sessionId))
+    for (const listener of [...listeners]) listener(sessionId)
+  }
 
   const log: SessionLog = {
     record: (target, events, also) =>
@@ -48,7 +56,7 @@ export function createSessionLog(dependencies: { database: Database; clock: Cloc
         const events = await unit(writer)
         return events.length === 0 ? [] : appendEvents(writer, { ...target, events, at: clock.now() })
       })
-      wakeups.wake(topic(target.sessionId))
+      wake(target.sessionId)
       return logged
     },
     async read(sessionId, range = {}) {
@@ -74,7 +82,11 @@ export function createSessionLog(dependencies: { database: Database; clock: Cloc
       return rows.map(eventFromRow).filter((event) => event !== undefined)
     },
     onChange: (sessionId, listener) => wakeups.on(topic(sessionId), listener),
-    wake: (sessionId) => wakeups.wake(topic(sessionId)),
+    onAnyChange(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    wake,
   }
   return log
 }

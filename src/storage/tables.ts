@@ -1,9 +1,10 @@
 import type { Generated } from 'kysely'
 import type { CapabilityTables } from './capability-tables.ts'
+import type { ChannelTables } from './channel-tables.ts'
 import type { WorkspaceTables } from './workspace-tables.ts'
 
 /** Times are milliseconds since the epoch, money is whole nano-dollars, `data` columns hold JSON text. */
-export interface Tables extends CapabilityTables, WorkspaceTables {
+export interface Tables extends CapabilityTables, ChannelTables, WorkspaceTables {
   users: UserTable
   access_tokens: AccessTokenRow
   sessions: SessionTable

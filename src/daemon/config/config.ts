@@ -34,7 +34,27 @@ interface ToolSettings {
   /** Null where none is configured. */
   webSearch: WebSearchSettings | null
   browser: { executable: string | null }
-  tts: { provider: 'system' | 'elevenlabs' | 'off'; apiKey: string | null; voice: string | null }
+  tts: { provider: 'system' | 'local' | 'elevenlabs' | 'off'; apiKey: string | null; voice: string | null }
+}
+
+interface TelegramSettings {
+  token: string
+  allowedIds: number[]
+  apiRoot: string
+  repeatUnknown: boolean
+}
+
+interface CallbackSettings {
+  url: string
+  secret: string
+  channels: string[]
+}
+
+interface TranscriptionSettings {
+  provider: 'auto' | 'local' | 'openai-compatible' | 'off'
+  baseUrl: string | null
+  apiKey: string | null
+  model: string | null
 }
 
 type McpServerSettings =
@@ -66,6 +86,11 @@ export interface Config {
   mcp: { servers: Record<string, McpServerSettings> }
   /** The key of the embedding is resolved, too. */
   memory: { decay: DecayPolicy; conversations: boolean; extraction: boolean; embedding: EmbeddingSettings }
+  /** Null where it is not set up. Its token is resolved. */
+  telegram: TelegramSettings | null
+  /** Null where nobody is to be called. */
+  callback: CallbackSettings | null
+  voice: { transcription: TranscriptionSettings }
   /** By name; the built-in ones are among them. */
   tiers: Readonly<Record<string, Tier>>
   /** The owner's bearer token where the environment sets one; otherwise Familiar makes its own. */

@@ -9,6 +9,7 @@ import { type ConfigFiles, diskFiles } from './config-files.ts'
 import { type ConfigProblem, sortProblems } from './config-problem.ts'
 import { type ConfigFlags, readEnvironment, readOrReport } from './environment.ts'
 import { applyOverrides } from './overrides.ts'
+import { readChannels } from './read-channels.ts'
 import { readEmbedding } from './read-embedding.ts'
 import { readProviders } from './read-providers.ts'
 import { readTiers } from './read-tiers.ts'
@@ -60,7 +61,8 @@ export function loadConfig(source: {
 
   const embedding = readEmbedding({ file, embedding: settings.memory.embedding, environment, warnings })
   const tools = readTools({ file, settings, environment, warnings })
-  const config = { ...toConfig(settings, read.providers, embedding), ...tools }
+  const channels = readChannels({ file, settings, environment, warnings })
+  const config = { ...toConfig(settings, read.providers, embedding), ...tools, ...channels }
   problems.push(...applyOverrides({ config, environment, read, warnings }))
   problems.push(...checkRemoteAccess({ config, environment, file, index }))
 
@@ -72,7 +74,7 @@ function toConfig(
   settings: Settings,
   providers: Config['providers'],
   embedding: EmbeddingSettings,
-): Omit<Config, 'tools' | 'sandbox' | 'policy' | 'mcp'> {
+): Omit<Config, 'tools' | 'sandbox' | 'policy' | 'mcp' | 'telegram' | 'callback' | 'voice'> {
   const { sources, ...routes } = settings.routes
   const { tiers, sources: tierSources } = settings.agent.context
   return {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { logLevels } from '../../base/logger.ts'
 import { purposes } from '../../models/models.ts'
+import { callbackSchema, telegramSchema, voiceSchema } from './channels-schema.ts'
 import { memorySchema } from './memory-schema.ts'
 import { tiersSchema } from './tiers-schema.ts'
 import {
@@ -113,6 +114,8 @@ export const settingsSchema = z.strictObject({
       allow_remote: z.boolean().default(false),
       allowed_hosts: z.array(host).default([]),
       allowed_origins: z.array(origin).default([]),
+      /** How it is reached from elsewhere, for links that are sent out; this machine's own address where none is given. */
+      public_url: origin.nullable().default(null),
       max_body_bytes: z
         .int()
         .min(1024)
@@ -132,6 +135,9 @@ export const settingsSchema = z.strictObject({
   policy: policySchema,
   mcp: mcpSchema,
   memory: memorySchema,
+  telegram: telegramSchema.exactOptional(),
+  callback: callbackSchema.exactOptional(),
+  voice: voiceSchema,
   tiers: tiersSchema(route),
 })
 

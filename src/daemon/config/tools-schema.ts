@@ -28,7 +28,7 @@ const webSearchSchema = z
 
 const speechSchema = z
   .strictObject({
-    provider: z.enum(['system', 'elevenlabs', 'off']).default('system'),
+    provider: z.enum(['system', 'local', 'elevenlabs', 'off']).default('system'),
     api_key_env: variableName.exactOptional(),
     voice: z.string().min(1).max(100).exactOptional(),
   })

@@ -38,6 +38,11 @@ export const userTables = {
   pins: own,
   asset_versions: own,
   blocks: own,
+  outbox: own,
+  delivery_cursors: partsOf('sessions', 'session_id', { isExported: false }),
+  channel_contacts: own,
+  pairing_codes: unexported,
+  one_time_links: unexported,
   // The memories themselves are exported in the form that can be brought in again.
   memory_vectors: unexported,
   memory_edges: unexported,
@@ -71,6 +76,7 @@ export const userTables = {
   tool_states: shared,
   tool_vectors: shared,
   trigger_runs: shared,
+  channel_marks: shared,
   webhook_nonces: shared,
   users: { rows: 'parts', column: 'id', of: 'users', key: 'id', isExported: true },
 } satisfies Record<keyof Tables, TableRule>

@@ -4,7 +4,8 @@ import { memory } from './0003-memory.ts'
 import { tools } from './0004-tools.ts'
 import { capabilities } from './0005-capabilities.ts'
 import { workspace } from './0006-workspace.ts'
+import { channels } from './0007-channels.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released one never changes and never leaves the list. */
-export const allMigrations: readonly Migration[] = [core, textSearch, memory, tools, capabilities, workspace]
+export const allMigrations: readonly Migration[] = [core, textSearch, memory, tools, capabilities, workspace, channels]

@@ -190,6 +190,12 @@ describe('migrations', () => {
       capability_vectors: true,
       capability_versions: true,
       webhook_nonces: true,
+      outbox: true,
+      delivery_cursors: true,
+      channel_marks: true,
+      channel_contacts: true,
+      pairing_codes: true,
+      one_time_links: true,
     } satisfies Record<keyof Tables, true>
     const textTables = ['text_entries', 'text_index', 'text_scopes']
     const of = (type: string) => objects.rows.filter((row) => row.type === type).map((row) => row.name)
@@ -231,6 +237,8 @@ describe('migrations', () => {
       'memory_edges_by_user_id_created_at',
       'memory_vectors_by_model_user_id',
       'memory_vectors_by_text_hash',
+      'outbox_by_user_id',
+      'outbox_open',
       'schedule_runs_by_state_due_at',
       'schedules_by_state_next_at',
       'schedules_by_user_id_state',

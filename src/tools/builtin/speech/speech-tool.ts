@@ -8,7 +8,7 @@ import { elevenLabsOrigin, speakByElevenLabs } from './elevenlabs.ts'
 import { speakBySystem } from './system-voice.ts'
 
 export interface SpeechSettings {
-  provider: 'system' | 'elevenlabs' | 'off'
+  provider: 'system' | 'local' | 'elevenlabs' | 'off'
   apiKey: string | null
   voice: string | null
 }

@@ -98,6 +98,8 @@ export interface Builds {
   }): Promise<{ lines: string[]; builds: string[]; isUntrusted: boolean }>
   /** In the unit that writes that it was told. */
   markToldIn(writer: Writer, builds: readonly string[]): Promise<void>
+  /** Called after something was written about any build; carries nothing: whoever listens reads. */
+  onChange(listener: () => void): () => void
   /** Ends no build; only no timer runs any more. */
   close(): Promise<void>
 }

@@ -18,7 +18,7 @@ import type { OnBuildStep } from './build-step.ts'
 import type { BuilderDesk } from './builder-desk.ts'
 import type { Build, Builds, BuildWork } from './builds.ts'
 import { endBuildIn } from './end-build.ts'
-import { wakeBuild } from './listen-to-build.ts'
+import { anyBuild, wakeBuild } from './listen-to-build.ts'
 import { readServedFiles } from './served-files.ts'
 import { streamBuildEvents } from './stream-build-events.ts'
 import { writeBuildIn } from './write-build.ts'
@@ -127,6 +127,7 @@ export function createBuilds(dependencies: {
 
   return {
     ...questions,
+    onChange: (listener) => wakeups.on(anyBuild, listener),
     async recover() {
       const running = await selectBuilds(database.read).where('builds.state', '=', 'running').execute()
       for (const build of running.map(toBuild)) {

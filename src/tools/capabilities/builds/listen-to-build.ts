@@ -4,9 +4,13 @@ function topicOf(buildId: string): string {
   return `build:${buildId}`
 }
 
+/** Woken with every build. */
+export const anyBuild = 'builds'
+
 /** Something was written about the build: whoever follows it looks. */
 export function wakeBuild(wakeups: Wakeups, buildId: string): void {
   wakeups.wake(topicOf(buildId))
+  wakeups.wake(anyBuild)
 }
 
 /**
