@@ -77,6 +77,7 @@ describe('sources and their order', () => {
           "perMessageUsd": 5,
           "perMonthUsd": null,
         },
+        "callback": null,
         "capabilities": {
           "buildMinutes": 10,
           "maxConcurrentBuilds": 3,
@@ -103,6 +104,7 @@ describe('sources and their order', () => {
           "maxAttachmentBytes": 20000000,
           "maxBodyBytes": 2097152,
           "port": 8100,
+          "publicUrl": null,
           "rateLimitPerMinute": 600,
         },
         "log": {
@@ -144,6 +146,7 @@ describe('sources and their order', () => {
           "maxAtOnce": 5,
           "maxRounds": 50,
         },
+        "telegram": null,
         "tiers": {
           "guest": {
             "budget": {},
@@ -184,6 +187,14 @@ describe('sources and their order', () => {
             "voice": null,
           },
           "webSearch": null,
+        },
+        "voice": {
+          "transcription": {
+            "apiKey": null,
+            "baseUrl": null,
+            "model": null,
+            "provider": "auto",
+          },
         },
       }
     `)
