@@ -22,6 +22,10 @@ const usage = `Usage: npm run bench -- BENCH [options]
                  [--sizes 10,1000,10000] [--store DIRECTORY to keep]
   finder         what a keystroke costs in the finder of files, and whether it finds what fzf finds
                  [--sizes 10,1000,100000,1000000] [--questions N]
+  voice          how much of what the voices say is written down rightly, and how fast both are
+                 --store DIRECTORY that \`familiar voice install\` has filled (voice/ in the home)
+  page           what the page weighs, and how it moves in Chromium: opening and scrolling a long conversation, typing
+                 while a reply streams in [--sizes 2000, the messages of the conversation]
 
 Figures are printed and written to --out, otherwise to bench/results.
 `
@@ -116,6 +120,22 @@ const benches: Record<string, () => Promise<void>> = {
     }
     console.log(report.onDisk)
     console.table(report.besideFzf ?? ['not measured: there is no fzf here'])
+    write(report, values.out)
+  },
+
+  async voice() {
+    if (!values.store) return refuse('voice needs --store DIRECTORY, such as ~/.familiar/voice')
+    const { measureVoice } = await import('./measure-voice.ts')
+    const report = await measureVoice({ folder: values.store, say })
+    console.table(report.voices)
+    console.log(report.processMegabytes)
+    write(report, values.out)
+  },
+
+  async page() {
+    const { measurePage } = await import('./measure-page.ts')
+    const report = await measurePage({ messages: Number(values.sizes ?? 2_000), say })
+    console.log(report)
     write(report, values.out)
   },
 

@@ -75,10 +75,10 @@ const restrictions: Restriction[] = [
     instead: 'take the guarded fetch or a proxy of src/egress as an argument',
   },
   {
-    // Each is handed the guarded fetch, or the address of a proxy.
+    // Each is handed the guarded fetch, or the address of a proxy; the server of MCP only answers what HTTP brings it.
     what: 'a package that opens connections by itself',
     imports: /^(@ai-sdk\/(?!provider$)|@modelcontextprotocol\/|playwright)/,
-    owners: ['models/providers', 'tools/mcp', 'tools/builtin/browser'],
+    owners: ['models/providers', 'tools/mcp', 'tools/builtin/browser', 'channels/mcp'],
     instead: 'take the guarded fetch or a proxy of src/egress as an argument',
   },
   {

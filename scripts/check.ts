@@ -14,10 +14,14 @@ const checks: { name: string; run: () => Report | Promise<Report> }[] = [
     run: () => runTool('@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '--max-diagnostics=200']),
   },
   { name: 'types', run: () => runTool('typescript/bin/tsc', ['-p', '.', '--pretty', 'false']) },
+  {
+    name: 'types of the page',
+    run: () => runTool('typescript/bin/tsc', ['-p', 'web', '--noEmit', '--pretty', 'false']),
+  },
   { name: 'layers and cycles', run: () => checkLayers(read('{src,scripts,bench,test,examples}/**/*.ts')) },
-  { name: 'file sizes', run: () => checkSizes(read('src/**/*.{ts,tsx}')) },
+  { name: 'file sizes', run: () => checkSizes(read('{src,web/src}/**/*.{ts,tsx}')) },
   { name: 'unused code', run: () => runTool('knip/bin/knip.js', ['--no-progress']) },
-  { name: 'rules without a test', run: () => checkSpec(read('docs/spec/*.md', '{src,test}/**/*.test.ts')) },
+  { name: 'rules without a test', run: () => checkSpec(read('docs/spec/*.md', '{src,test,web/src}/**/*.test.ts')) },
   { name: 'words with an owner', run: () => checkWords(read('{src,web}/**/*.{ts,tsx,html}')) },
 ]
 

@@ -2,18 +2,21 @@
 
 // Starts a TypeScript file of this repository with a new enough Node and the locked dependencies, fetching both first
 // when they are missing. No dependencies and old syntax on purpose, here and in launcher/: an old Node must be able to
-// read these files, if only to say that it is too old.
+// read these files, if only to say that it is too old. In a package the file is JavaScript, and npm has brought the
+// dependencies.
 //
-// Everything that is fetched passes through `.runtime/` under one lock, and counts as done only when the last step is
-// written: a start that is interrupted anywhere is repaired by the next one.
+// Everything that is fetched passes through one folder (places.cjs) under one lock, and counts as done only when the last
+// step is written: a start that is interrupted anywhere is repaired by the next one.
 
 const fs = require('fs')
 const path = require('path')
 const url = require('url')
 const dependencies = require('./launcher/dependencies.cjs')
 const embeddingModel = require('./launcher/embedding-model.cjs')
+const knownAnswer = require('./launcher/known-answer.cjs').knownAnswer
 const messages = require('./launcher/messages.cjs')
 const node = require('./launcher/node-runtime.cjs')
+const page = require('./launcher/page.cjs')
 const places = require('./launcher/places.cjs')
 const runChild = require('./launcher/run-child.cjs').runChild
 const withLock = require('./launcher/start-lock.cjs').withLock
@@ -22,10 +25,16 @@ const withLock = require('./launcher/start-lock.cjs').withLock
  * Runs `options.file` with `options.args`, in this process when its Node is new enough, otherwise in a child whose exit
  * code or signal becomes ours. `options.dependencies` is 'production' or 'full'; a full set also serves production.
  * `options.embedding` says whether the embedding model is fetched: 'no', 'once', or 'again' where that failed lately.
+ * With `options.page` the page is built where its sources have changed.
  * With `options.staysSmall` the program gets a Node that keeps little memory, for it will run for days.
  * The working directory stays the caller's.
  */
 function launch(options) {
+  const answer = knownAnswer(options.args)
+  if (answer !== null) {
+    process.stdout.write(answer)
+    return
+  }
   prepare(options).then(
     (binary) => {
       const command = (options.staysSmall ? smallNode : []).concat(options.file, options.args)
@@ -42,7 +51,11 @@ function launch(options) {
 }
 
 function prepare(options) {
-  return prepareProgram(options.dependencies).then((binary) => prepareEmbedding(options.embedding).then(() => binary))
+  return prepareProgram(options.dependencies).then((binary) =>
+    prepareEmbedding(options.embedding)
+      .then(() => preparePage(options.page, binary))
+      .then(() => binary)
+  )
 }
 
 function prepareProgram(wanted) {
@@ -65,6 +78,17 @@ function prepareEmbedding(wanted) {
   }).catch((error) => {
     if (error.signal) throw error
     messages.printError(embeddingModel.isMissing(error))
+  })
+}
+
+/** Never keeps the program from starting either. */
+function preparePage(wanted, binary) {
+  if (page.isSettled(wanted)) return Promise.resolve()
+  return withLock(() => {
+    if (!page.isSettled(wanted)) return page.build(binary)
+  }).catch((error) => {
+    if (error.signal) throw error
+    messages.printError(page.isMissing(error))
   })
 }
 
@@ -106,13 +130,15 @@ function isPathName(name) {
 
 function main() {
   const words = process.argv.slice(2)
-  const embedding = words[0] === '--embedding' && words.shift() ? 'once' : 'no'
+  const takes = (word) => words[0] === word && words.shift() === word
+  const embedding = takes('--embedding') ? 'once' : 'no'
+  const wantsPage = takes('--page')
   const file = words.shift()
   if (file && fs.existsSync(file)) {
-    launch({ file: path.resolve(file), args: words, dependencies: 'full', embedding: embedding })
+    launch({ file: path.resolve(file), args: words, dependencies: 'full', embedding: embedding, page: wantsPage })
     return
   }
-  const usage = 'usage: launch.cjs [--embedding] FILE.ts [arguments]'
+  const usage = 'usage: launch.cjs [--embedding] [--page] FILE.ts [arguments]'
   messages.printError(messages.expected(file ? `there is no file ${file}` : usage))
   process.exitCode = 2
 }

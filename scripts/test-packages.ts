@@ -17,6 +17,7 @@ export const testPackages: TestPackage[] = [
   { name: 'podman', purpose: 'the container driver' },
   { name: 'runc', purpose: 'the container driver' },
   { name: 'espeak-ng', purpose: 'the system’s voice' },
+  { name: 'tmux', purpose: 'the chat that draws, in a real terminal' },
   { name: 'chromium', purpose: 'cards in a real browser, and the browser tool' },
 ]
 

@@ -32,12 +32,15 @@ function interrupted(signal) {
 
 /** Turns a refusal of the file system into words; leaves every other error as it is. */
 function inWords(error) {
-  const refusals = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOSPC']
+  const refusals = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT', 'EEXIST', 'ENOSPC']
   if (error.expected || !error.path || refusals.indexOf(error.code) < 0) return error
+  const help = places.isPackage
+    ? 'Make that folder writable for you, or give HOME a folder of your own.'
+    : 'Make that folder writable for you, or clone the repository to a folder of your own.'
   return expected(
     `cannot write to ${error.path} (${error.code}).
   Familiar keeps its Node and the record of its dependencies in ${places.runtime}.
-  Make that folder writable for you, or clone the repository to a folder of your own.`
+  ${help}`
   )
 }
 

@@ -57,7 +57,7 @@ function install() {
   const name = `${platform === 'darwin-arm64' ? 'node-bin' : 'node'}-${platform}`
   const wanted = `${name}@${pin ? pin.version : `^${minimum}.0`}`
   const temporary = leftovers.temporaryFolder()
-  const done = messages.announce('installing Node 24 into .runtime (once)')
+  const done = messages.announce(`installing Node 24 into ${places.isPackage ? places.runtime : '.runtime'} (once)`)
   return npm({
     args: ['install', '--prefix', temporary, '--no-save', wanted],
     what: 'Node 24',

@@ -1,10 +1,16 @@
 'use strict'
 
+const fs = require('fs')
+const os = require('os')
 const path = require('path')
 
 const root = path.join(__dirname, '..', '..')
-const runtime = path.join(root, '.runtime')
+// A package may lie where nobody can write, and npm throws it away whole. src/memory/embedding/local/model-files.ts
+// names the same place.
+const isPackage = !fs.existsSync(path.join(root, 'src'))
+const runtime = isPackage ? path.join(os.homedir(), '.cache', 'familiar') : path.join(root, '.runtime')
 
+exports.isPackage = isPackage
 exports.root = root
 exports.runtime = runtime
 exports.lock = path.join(runtime, 'lock')
@@ -14,6 +20,7 @@ exports.embeddingStamp = path.join(runtime, 'embedding-model.json')
 exports.compileCache = path.join(runtime, 'compile-cache')
 exports.lockFile = path.join(root, 'package-lock.json')
 exports.manifest = path.join(root, 'package.json')
+exports.help = path.join(root, 'dist', 'help.txt')
 exports.modules = path.join(root, 'node_modules')
 // npm writes it last, so that its content stands for the whole tree.
 exports.record = path.join(root, 'node_modules', '.package-lock.json')

@@ -98,7 +98,8 @@ export interface Conversations {
   reset(userId: string, target: { all: true } | { sessionId: string } | { contact: string }): Promise<Session[]>
   mark(userId: string, sessionId: string, name: string): Promise<void>
   rewind(userId: string, sessionId: string, to: { mark: string } | { turns: number }): Promise<void>
-  fork(userId: string, sessionId: string, contact: string): Promise<Session>
+  /** With `beforeMessage` as it was before that message; otherwise as it is, without a turn under way. */
+  fork(userId: string, sessionId: string, contact: string, options?: { beforeMessage?: string }): Promise<Session>
   /** Summarises the oldest part now. False where there was too little to summarise or the summary failed. */
   compact(userId: string, sessionId: string): Promise<boolean>
   sessions(userId: string, options?: { includeArchived?: boolean }): Promise<Session[]>
@@ -106,6 +107,20 @@ export interface Conversations {
   findSession(userId: string, idOrContact: string): Promise<Session | undefined>
   history(userId: string, sessionId: string, range?: { after?: number; limit?: number }): Promise<LoggedEvent[]>
   events(userId: string, sessionId: string, cursor: string, signal: AbortSignal): Promise<AsyncGenerator<StreamedEvent>>
+  /** The newest events, of those before a place where that is given; in order. */
+  historyBack(
+    userId: string,
+    sessionId: string,
+    range: { before?: number | undefined; limit: number },
+  ): Promise<LoggedEvent[]>
+  /** The events of one turn, in order; none where there is no such turn. */
+  turnEvents(userId: string, sessionId: string, turnId: string): Promise<LoggedEvent[]>
+  /** The newest part of the stream, or what came before a place of the log; `cursor` is where `events` goes on. */
+  pastEvents(
+    userId: string,
+    sessionId: string,
+    range: { before?: number | undefined; limit: number },
+  ): Promise<{ events: StreamedEvent[]; cursor: string; before: number | null }>
   contextReport(userId: string, sessionId: string): Promise<ContextReport>
   /** What works for the conversation, or has worked, oldest first. */
   spawns(userId: string, sessionId: string): Promise<Spawn[]>

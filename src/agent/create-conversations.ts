@@ -21,9 +21,10 @@ import { refuseOurNames } from './client-tools/refuse-our-names.ts'
 import type { Compaction } from './compaction.ts'
 import { reportContext } from './context-report.ts'
 import type { Conversations, InboundMessage, Receipt, TurnEnd, TurnReply } from './conversations.ts'
-import { streamEvents } from './event-stream.ts'
+import { streamEvents, tellPast } from './event-stream.ts'
 import type { Learning } from './learning.ts'
 import type { LiveResponses } from './live-responses.ts'
+import { placeBeforeMessage } from './place-before-message.ts'
 import type { RoleOf } from './role.ts'
 import type { OnStep } from './step.ts'
 import type { SubagentWork } from './subagents/create-subagents.ts'
@@ -242,6 +243,11 @@ export function createConversations(dependencies: {
     return session
   }
 
+  async function endOfTurns(sessionId: string): Promise<number> {
+    const { turn, seq } = await openSessions.projection(sessionId)
+    return turn ? turn.beforeSeq : seq
+  }
+
   async function append(sessionId: string, event: SessionEvent, turnId: string | null = null): Promise<void> {
     openSessions.follow(sessionId, await log.record({ sessionId, turnId }, [event]))
   }
@@ -354,10 +360,13 @@ export function createConversations(dependencies: {
       if (!first) throw new FamiliarError('bad_request', `Cannot go back ${to.turns} turns; there are ${starts.length}`)
       await append(sessionId, { type: 'rewound', toSeq: first.seq - 1 })
     },
-    async fork(userId, sessionId, contact) {
+    async fork(userId, sessionId, contact, { beforeMessage } = {}) {
       const session = await own(userId, sessionId)
-      const { turn, seq } = await openSessions.projection(sessionId)
-      const fork = await sessions.fork(session, { contact, throughSeq: turn ? turn.beforeSeq : seq })
+      const throughSeq =
+        beforeMessage === undefined
+          ? await endOfTurns(sessionId)
+          : await placeBeforeMessage(log, { sessionId, messageId: beforeMessage })
+      const fork = await sessions.fork(session, { contact, throughSeq })
       await dependencies.onForked?.(fork)
       return fork
     },
@@ -377,6 +386,18 @@ export function createConversations(dependencies: {
     async events(userId, sessionId, cursor, signal) {
       await own(userId, sessionId)
       return streamEvents(dependencies, { sessionId, cursor, signal })
+    },
+    async historyBack(userId, sessionId, range) {
+      await own(userId, sessionId)
+      return log.readBack(sessionId, range)
+    },
+    async turnEvents(userId, sessionId, turnId) {
+      await own(userId, sessionId)
+      return log.readTurn(sessionId, turnId)
+    },
+    async pastEvents(userId, sessionId, range) {
+      const { lastSeq } = await own(userId, sessionId)
+      return tellPast(await log.readBack(sessionId, range), lastSeq)
     },
     async contextReport(userId, sessionId) {
       const session = await own(userId, sessionId)

@@ -79,6 +79,16 @@ export async function* streamEvents(
   }
 }
 
+/** A part of the log that is over, as its stream told it. `lastSeq` is the newest event of the session. */
+export function tellPast(events: readonly LoggedEvent[], lastSeq: number) {
+  const first = events[0]?.seq ?? 1
+  return {
+    events: events.flatMap((logged) => [...tell(logged, { seq: logged.seq - 1, offset: 0, told: 0 })]),
+    cursor: formatCursor({ seq: events.at(-1)?.seq ?? lastSeq, offset: 0, told: 0 }),
+    before: first > 1 ? first : null,
+  }
+}
+
 /** Tells one logged event from where the cursor stands in it, and moves the cursor past it. */
 function* tell(logged: LoggedEvent, cursor: Cursor): Generator<StreamedEvent> {
   const endsResponse = logged.type === 'model_responded' || logged.type === 'model_failed'
@@ -122,6 +132,7 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
           text: logged.text,
           sender: logged.sender,
           source: logged.source,
+          ...(logged.media.length > 0 && { media: logged.media }),
         },
       ]
     case 'turn_started': {

@@ -66,6 +66,27 @@ describe('exchangesOf', () => {
     expect(throughSeq).toBe(10)
   })
 
+  it('CLIENT-2 what is kept in the user’s browser, or read from there, is not kept here as well', () => {
+    const called = (name: string, isClients?: true): SessionEvent => {
+      return { type: 'tool_started', callId: 'c', name, input: {}, ...(isClients && { isClients }) } as SessionEvent
+    }
+    const turn = (id: string, call: SessionEvent): [string, SessionEvent][] => [
+      [id, message(`said in ${id}`)],
+      [id, call],
+      [id, responded()],
+      [id, ended('done')],
+    ]
+    const { lines } = read(
+      log(
+        ...turn('a', called('save_memory', true)),
+        ...turn('b', called('read_browser_memory', true)),
+        ...turn('c', called('save_memory')),
+        ...turn('d', called('ring_bell', true)),
+      ),
+    )
+    expect(lines.map((own) => own.length)).toEqual([0, 0, 2, 2])
+  })
+
   it('MEM-8 takes what the user said and what the model answered, turn by turn', () => {
     const { exchanges, lines, throughSeq } = read(
       log(

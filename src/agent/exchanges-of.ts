@@ -14,6 +14,9 @@ export interface ReadExchanges {
 /** Whoever asks to forget something names it: those words are not to be kept either. */
 const forgettingTools = ['memory_forget', 'delete_memory']
 
+/** What is kept in the user's browser alone, or is read from there, is not to be kept here as well (CLIENT-2). */
+const browserMemoryTools = ['save_memory', 'read_browser_memory']
+
 const forgettingCommand = /^\s*\/?forget\b/i
 
 function isForgettingCall({ name, input }: { name: string; input: Json }): boolean {
@@ -59,8 +62,11 @@ export function exchangesOf(
   function exchangeOf(turnId: string, own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>): Exchange {
     const messages = own.filter((event) => event.type === 'message_received')
     const isForgetting = ended.toolCalls.some((call) => !call.isError && isForgettingCall(call))
+    const isBrowsers = own.some(
+      (event) => event.type === 'tool_started' && event.isClients === true && browserMemoryTools.includes(event.name),
+    )
     const said = messages.filter(
-      (message) => !isForgetting && !isAutomated(message.source) && message.text.trim() !== '',
+      (message) => !isForgetting && !isBrowsers && !isAutomated(message.source) && message.text.trim() !== '',
     )
     const lines = said.map((message): ExchangeLine => {
       const { text, at, seq } = message

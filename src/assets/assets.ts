@@ -51,6 +51,8 @@ export interface Assets {
     actor: AssetActor,
     request: { path: string; old: string; new: string; all?: boolean | undefined; etag?: Etag },
   ): Promise<(AssetWritten & { count: number }) | AssetFailure>
+  /** It is gone, and its versions stay: an undo brings it back. */
+  remove(actor: AssetActor, request: { path: string; etag?: Etag }): Promise<AssetWritten | AssetFailure>
   /** What lies under a folder; an empty prefix is the workspace. */
   list(actor: AssetActor, request: { prefix: string }): Promise<AssetList | AssetFailure>
   stat(actor: AssetActor, request: { path: string }): Promise<({ ok: true } & AssetEntry) | AssetFailure>

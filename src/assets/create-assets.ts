@@ -156,6 +156,11 @@ export function createAssets(dependencies: {
       return written.ok ? { ...written, count } : written
     },
 
+    remove: (actor, request) =>
+      change(actor, request, (found, place, newest) =>
+        found ? { ok: true, content: null, trust: newest?.trust ?? found.trust } : notThere(place.path),
+      ),
+
     async list(actor, { prefix }) {
       const found = prefix === '' ? backendOf('.') : backendOf(prefix)
       if (!found.ok) return found

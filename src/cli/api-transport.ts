@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { z } from 'zod'
 import { parseJson } from '../base/json.ts'
@@ -15,6 +15,8 @@ export interface ApiRequest {
   /** In place of `body`: sent as it is. */
   raw?: { mediaType: string; data: RequestBody }
   signal?: AbortSignal | undefined
+  /** Of a stream: told its headers before its first event. */
+  onHeaders?: (headers: IncomingHttpHeaders) => void
 }
 
 /** Requests to Familiar's HTTP API. A refusal is thrown as a `CommandError` in its words. */
@@ -73,6 +75,7 @@ export function createApiTransport(options: { url: string; credential: string })
     ask,
     async *events(path, request = {}) {
       const response = await open(path, request, 'text/event-stream')
+      request.onHeaders?.(response.headers)
       for await (const event of readEventStream(readBody(response, base))) {
         if (event.type === 'error') throw refusal(response, event.data)
         yield event

@@ -1,9 +1,9 @@
+import { formatTime } from '../base/format.ts'
 import { type ApprovalReply, approvalReplySchema, approvalsReplySchema } from '../protocol/approval-api.ts'
 import type { ApiClient } from './api-client.ts'
 import type { CommandContext, CommandHandler } from './command.ts'
 import { CommandError } from './command-error.ts'
 import { withFamiliar } from './connect.ts'
-import { formatTime } from './format.ts'
 
 /** What waits for the user's word, with everything that it would be given for. */
 export const approvals: CommandHandler<object> = async (context, input) => {

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
+import { formatBytes } from '../base/format.ts'
 import type { Attachment } from '../protocol/api.ts'
 import { CommandError, usageError } from './command-error.ts'
-import { formatBytes } from './format.ts'
 
 const maxFiles = 10
 

@@ -1,45 +1,64 @@
 import { systemClock } from '../base/clock.ts'
-import { type ChatSession, openChatSession } from './chat-session.ts'
+import { type ChatLine, openChatLine } from './chat/chat-line.ts'
+import { openChatSession } from './chat-session.ts'
 import type { CommandContext, CommandHandler } from './command.ts'
 import { type ExitCode, exitCodes, interrupted } from './command-error.ts'
-import { type Connection, connect } from './connect.ts'
+import { connect } from './connect.ts'
 import { jsonLines } from './json-lines.ts'
 import { hasColours } from './output.ts'
 
 export interface ChatInput {
   session: string
   once?: boolean
+  /** Line by line, without drawing. */
+  plain?: boolean
 }
 
 export const chat: CommandHandler<ChatInput> = async (context, input) => {
-  const { stdin, stdout, output } = context
+  const { stdin, stdout } = context
   const connection = await connect(context, { talks: true })
-  const session = openChatSession(context, { session: input.session, connection })
+  const line = openChatLine(context, { session: input.session, connection })
   try {
-    if (!stdin.isTTY || !stdout.isTTY || input.once || input.json) return await pipe(context, session, input)
-    output.print(output.style('dim', greeting(connection, input.session)))
-    return await talk(context, session)
+    if (!stdin.isTTY || !stdout.isTTY || input.once || input.json) return await pipe(context, line, input)
+    return await talk(context, line, input)
   } finally {
-    await session.close()
+    await line.close()
   }
 }
 
 /** A chat on the terminal, until the user leaves. */
-export async function talk(context: CommandContext, session: ChatSession): Promise<ExitCode> {
-  const { runPlainChat } = await import('../channels/terminal/plain-chat.ts')
-  const { stdin: input, stdout: output, signal } = context
-  const { partner, commands, ownCommands } = session
-  const colours = hasColours(output, context.env)
-  await runPlainChat({ input, output, partner, commands, ownCommands, colours, clock: systemClock(), signal })
+export async function talk(context: CommandContext, line: ChatLine, input: { plain?: boolean }): Promise<ExitCode> {
+  if (input.plain || context.env.TERM === 'dumb') await talkPlainly(context, line)
+  else await talkDrawn(context, line)
   return exitCodes.fine
 }
 
-async function pipe(context: CommandContext, { partner }: ChatSession, input: ChatInput & { json?: boolean }) {
+async function talkDrawn(context: CommandContext, line: ChatLine): Promise<void> {
+  const [{ runTui }, { openTuiPartner }, { openChatMachine }] = await Promise.all([
+    import('../channels/terminal/tui/run-tui.ts'),
+    import('./chat/tui-partner.ts'),
+    import('./chat/chat-machine.ts'),
+  ])
+  const { stdin: input, stdout: output, signal } = context
+  const colours = hasColours(output, context.env)
+  const [partner, machine] = await Promise.all([openTuiPartner(line), openChatMachine(context)])
+  await runTui({ input, output, partner, machine, colours, clock: systemClock(), signal })
+}
+
+async function talkPlainly(context: CommandContext, line: ChatLine): Promise<void> {
+  const { runPlainChat } = await import('../channels/terminal/plain-chat.ts')
+  const { stdin: input, stdout, signal, output } = context
+  output.print(output.style('dim', greeting(line)))
+  const colours = hasColours(stdout, context.env)
+  await runPlainChat({ input, output: stdout, ...openChatSession(line), colours, clock: systemClock(), signal })
+}
+
+async function pipe(context: CommandContext, line: ChatLine, input: ChatInput & { json?: boolean }) {
   const { runPipeChat } = await import('../channels/terminal/pipe-chat.ts')
   const isFine = await runPipeChat({
     input: context.stdin,
     write: (text) => void context.stdout.write(text),
-    partner,
+    ...openChatSession(line),
     once: input.once === true,
     signal: context.signal,
     ...(input.json && { onEvent: jsonLines(context) }),
@@ -48,7 +67,8 @@ async function pipe(context: CommandContext, { partner }: ChatSession, input: Ch
   return isFine ? exitCodes.fine : exitCodes.failed
 }
 
-function greeting({ daemon }: Connection, session: string): string {
+function greeting(line: ChatLine): string {
+  const { daemon } = line.connection()
   const where = daemon ? `daemon at ${daemon.url}` : 'inside this process; "familiar serve" keeps it running'
-  return `Session ${session}, ${where}. /help lists the commands.`
+  return `Session ${line.session()}, ${where}. /help lists the commands.`
 }

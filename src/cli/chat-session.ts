@@ -1,66 +1,53 @@
 import { randomUUID } from 'node:crypto'
+import { formatDuration } from '../base/format.ts'
 import type { ChatCommand, ChatCommands, ChatPartner } from '../channels/terminal/chat-partner.ts'
 import { completeCommandReplySchema, type RunCommandRequest, runCommandReplySchema } from '../protocol/command-api.ts'
-import type { CommandContext } from './command.ts'
-import { CommandError } from './command-error.ts'
-import { type Connection, connect, isGone } from './connect.ts'
-import { cliChannel, findSession } from './find-session.ts'
-import { formatDuration } from './format.ts'
+import type { ChatLine } from './chat/chat-line.ts'
+import { isGone } from './connect.ts'
+import { cliChannel } from './find-session.ts'
 
-/** One chat at a terminal: the session it is in, which may change, and the connection, which may break and come back. */
+/** What every chat at a terminal or in a pipe can do. */
 export interface ChatSession {
   partner: ChatPartner
   commands: ChatCommands
   /** What the terminal tells of itself. */
   ownCommands: Record<string, ChatCommand>
-  close(): Promise<void>
 }
 
-export function openChatSession(
-  context: CommandContext,
-  options: { session: string; connection: Connection },
-): ChatSession {
-  let { session, connection } = options
-  const client = () => connection.client
-  const current = () => findSession(client(), session)
-
-  async function reconnect(): Promise<void> {
-    await connection.close()
-    connection = await connect(context, { talks: true })
-  }
+export function openChatSession(line: ChatLine): ChatSession {
+  const { client, found } = line
 
   const partner: ChatPartner = {
     async *say(text) {
+      const session = line.session()
       const message = { message: text, session, channel: cliChannel, source: cliChannel, key: randomUUID() }
       try {
         yield* client().chatEvents(message)
       } catch (error) {
-        if (!connection.daemon || !isGone(error)) throw error
+        if (!line.connection().daemon || !isGone(error)) throw error
         // The same key: if the message arrived before the line broke, its turn goes on and no second one begins.
-        await reconnect()
+        await line.reconnect()
         yield* client().chatEvents(message)
       }
     },
     async stop() {
-      const found = await current().catch(noneYet)
-      return found ? (await client().stop(found.id)).stopped : false
+      const session = await found()
+      return session ? (await client().stop(session.id)).stopped : false
     },
   }
 
   const commands: ChatCommands = {
-    async run(line, confirm) {
-      const found = await current().catch(noneYet)
-      const body: RunCommandRequest = { line, confirm, session: found?.id }
+    async run(text, confirm) {
+      const session = await found()
+      const body: RunCommandRequest = { line: text, confirm, session: session?.id }
       const reply = await client().transport.ask('/commands', runCommandReplySchema, { body })
-      if (reply.goes_on_in !== null) session = reply.goes_on_in
-      return { text: reply.text, confirm: reply.question?.confirm }
+      if (reply.goes_on_in !== null) line.moveTo(reply.goes_on_in)
+      return { ok: reply.ok, text: reply.text, confirm: reply.question?.confirm }
     },
-    async complete(line) {
-      const found = await current().catch(noneYet)
-      const query = new URLSearchParams({ line, ...(found && { session: found.id }) })
-      const { transport } = client()
-      const { start, candidates } = await transport.ask(`/commands/complete?${query}`, completeCommandReplySchema)
-      return { start, candidates: candidates.map(({ text }) => (candidates.length === 1 ? `${text} ` : text)) }
+    async complete(text) {
+      const session = await found()
+      const query = new URLSearchParams({ line: text, ...(session && { session: session.id }) })
+      return client().transport.ask(`/commands/complete?${query}`, completeCommandReplySchema)
     },
   }
 
@@ -74,9 +61,5 @@ export function openChatSession(
       },
     },
   }
-  return { partner, commands, ownCommands, close: () => connection.close() }
-}
-
-function noneYet(error: unknown): undefined {
-  if (!(error instanceof CommandError && error.code === 'not_found')) throw error
+  return { partner, commands, ownCommands }
 }

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises'
+import { toDisplayText } from '../base/text.ts'
 import type { CommandContext } from './command.ts'
 import { interrupted, usageError } from './command-error.ts'
 
@@ -13,7 +14,9 @@ export async function confirm(
   // On stderr, so that what is piped away is only the answer.
   const prompt = createInterface({ input: stdin, output: stderr })
   try {
-    const answer = await prompt.question(`${question} ${options.byDefault ? '[Y/n]' : '[y/N]'} `, { signal })
+    const answer = await prompt.question(`${toDisplayText(question)} ${options.byDefault ? '[Y/n]' : '[y/N]'} `, {
+      signal,
+    })
     return answer.trim() === '' ? options.byDefault : /^y(es)?$/i.test(answer.trim())
   } catch (error) {
     // Ctrl-C or Ctrl-D at the question.

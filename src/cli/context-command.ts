@@ -1,8 +1,8 @@
+import { formatCount } from '../base/format.ts'
 import type { ContextReply } from '../protocol/api.ts'
 import type { CommandHandler } from './command.ts'
 import { withFamiliar } from './connect.ts'
 import { findSession } from './find-session.ts'
-import { formatCount } from './format.ts'
 
 const barWidth = 30
 

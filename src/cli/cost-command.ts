@@ -1,6 +1,6 @@
+import { formatCount, formatUsd, plural } from '../base/format.ts'
 import type { CommandHandler } from './command.ts'
 import { withFamiliar } from './connect.ts'
-import { formatCount, formatUsd, plural } from './format.ts'
 
 export const cost: CommandHandler<{ period: string }> = async (context, input) => {
   const { output } = context

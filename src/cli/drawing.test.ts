@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
+import { formatBytes, formatDuration, formatUsd } from '../base/format.ts'
 import type { MonitorReply } from '../protocol/api.ts'
 import { drawContext } from './context-command.ts'
-import { formatBytes, formatDuration, formatUsd } from './format.ts'
 import { describeMonitor } from './monitor-command.ts'
 
 it('CTX-6 draws what fills the window: per block its tier, tokens, cached or fresh', () => {
@@ -26,7 +26,15 @@ it('CTX-6 draws what fills the window: per block its tier, tokens, cached or fre
 it('MON-1 tells what runs in a line each', () => {
   const at = '2026-11-15T10:00:00.000Z'
   expect(describeMonitor({ state: 'idle', updated_at: at, turns: [] }, 0)).toEqual(['idle'])
-  const turn = { session_id: 's', contact: 'main', turn_id: 't', model: 'a/b', started_at: at, updated_at: at }
+  const turn = {
+    session_id: 's',
+    channel: 'http',
+    contact: 'main',
+    turn_id: 't',
+    model: 'a/b',
+    started_at: at,
+    updated_at: at,
+  }
   const reply: MonitorReply = {
     state: 'tools',
     updated_at: at,

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { plural } from '../base/format.ts'
 import { writeFileAtomically } from '../base/safe-file.ts'
 import type { SessionReply } from '../protocol/api.ts'
 import type { ApiClient } from './api-client.ts'
 import type { CommandHandler } from './command.ts'
 import { withFamiliar } from './connect.ts'
 import { findSession } from './find-session.ts'
-import { plural } from './format.ts'
 import { historyPages } from './history-pages.ts'
 
 export interface ExportInput {

@@ -1,6 +1,6 @@
+import { formatCount, formatDuration, formatTime, formatUsd, oneLine, plural } from '../base/format.ts'
 import type { HistoryEvent } from '../protocol/api.ts'
 import { type SessionEvent, sessionEventSchema } from '../sessions/session-event.ts'
-import { formatCount, formatDuration, formatTime, formatUsd, oneLine, plural } from './format.ts'
 
 const textLimit = 200
 

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { formatCount, formatDuration } from '../base/format.ts'
 import type { MonitorReply } from '../protocol/api.ts'
 import type { ApiClient } from './api-client.ts'
 import type { CommandContext, CommandHandler } from './command.ts'
 import { CommandError, exitCodes } from './command-error.ts'
 import { type Connection, withFamiliar } from './connect.ts'
-import { formatCount, formatDuration } from './format.ts'
 
 const lookEveryMs = 500
 

@@ -95,8 +95,13 @@ function layOut(
 /** JSON escapes only the oldest control characters itself; the others mean the same when written as \uXXXX. */
 function escapeForDisplay(json: string): string {
   if (toDisplayText(json) === json) return json
-  // By code unit, so that what lies outside the basic plane is left alone: nothing of it is unsafe.
-  return json.replace(/[^\n\t -~]/g, (unit) =>
-    toDisplayText(unit) === unit ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  const lower = json.replace(/(?<=\p{M}{8})\p{M}/gu, escapeCharacter)
+  return lower.replace(/[^\n\t -~]/gu, (character) =>
+    toDisplayText(character) === character ? character : escapeCharacter(character),
   )
+}
+
+function escapeCharacter(character: string): string {
+  const units = character.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return units.join('')
 }

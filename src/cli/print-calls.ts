@@ -1,5 +1,5 @@
+import { formatDuration, formatTime, oneLine } from '../base/format.ts'
 import type { ToolCallReply } from '../protocol/tool-api.ts'
-import { formatDuration, formatTime, oneLine } from './format.ts'
 import type { Output } from './output.ts'
 
 /** Past calls of a tool or capability, newest first, whoever made them. */

@@ -1,15 +1,22 @@
 import { type Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { addCapabilityCommands } from './caps-command.ts'
+import { addCompletionCommand } from './completion-command.ts'
 import { addFileCommands } from './file-command.ts'
 import { handlers, type LoadHandler } from './handlers.ts'
 import { helpEpilogue } from './help-text.ts'
 import { addImportCommands } from './import-command.ts'
 import { addMcpCommands } from './mcp-command.ts'
 import { addMemoryCommands } from './memory-command.ts'
+import { addOutboxCommands } from './outbox-command.ts'
 import { addScheduleCommands } from './schedule-command.ts'
+import { addServiceCommands } from './service-command.ts'
 import { addSkillCommands } from './skills-command.ts'
+import { addTelegramCommands } from './telegram-command.ts'
+import { addTokenCommands } from './token-command.ts'
 import { addToolCommands } from './tools-command.ts'
+import { addUpdateCommand } from './update-command.ts'
 import { addUserCommands } from './users-command.ts'
+import { addVoiceCommands } from './voice-command.ts'
 
 /** Runs one command with its options and arguments, each under its own name, in one object. */
 export type RunCommand = (load: LoadHandler, input: Record<string, unknown>) => Promise<void>
@@ -37,6 +44,7 @@ export function createProgram(options: { version: string; homePath: string; run:
   define('chat', 'talk in the terminal, or line by line through a pipe', handlers.chat)
     .option('-s, --session <session>', session, 'main')
     .option('--once', 'take all of standard input as one message')
+    .option('--plain', 'line by line, without drawing')
   define('send', 'send one message and print the reply', handlers.send)
     .option('-m, --message <text>', 'the message; - reads standard input')
     .option('-s, --session <session>', session, 'main')
@@ -53,19 +61,23 @@ export function createProgram(options: { version: string; homePath: string; run:
   define('deny', 'have one left', handlers.deny, approvals).argument('<id>', 'its id')
 
   const schedule = addScheduleCommands(program, define)
+  const outbox = addOutboxCommands(define)
 
   program.commandsGroup('Run:')
   addListenOptions(define('start', 'serve and, on a terminal, open a chat (npm start)', handlers.start))
     .option('-s, --session <session>', session, 'main')
+    .option('--plain', 'chat line by line, without drawing')
     .addHelpText('after', epilogue)
   addListenOptions(define('serve', 'serve in the foreground until stopped', handlers.serve))
+  define('sign-in', 'print a link that signs a browser in to the page', handlers.signIn)
   define('setup', 'choose a model and write the configuration', handlers.setup)
   define('doctor', 'check everything and say how to mend it', handlers.doctor).option(
     '--network',
     'also ask the model providers whether they answer',
   )
-  const token = program.command('token').description('the key to the HTTP API')
-  define('rotate', 'make a new token and print it once; the old one ends at once', handlers.rotateToken, token)
+  const service = addServiceCommands(program, define)
+  const telegram = addTelegramCommands(program, define)
+  const token = addTokenCommands(program, define)
   const users = addUserCommands(program, define)
   const secrets = program.command('secrets').description('what tools are given and nobody is shown')
   define('list', 'which secrets are kept; never their values', handlers.listSecrets, secrets)
@@ -102,6 +114,7 @@ export function createProgram(options: { version: string; homePath: string; run:
   const caps = addCapabilityCommands(program, define)
   const skills = addSkillCommands(program, define)
   const mcp = addMcpCommands(program, define)
+  const voice = addVoiceCommands(program, define)
 
   program.commandsGroup('Keep:')
   define('reset', 'archive a session and begin anew; nothing is deleted', handlers.reset)
@@ -119,22 +132,28 @@ export function createProgram(options: { version: string; homePath: string; run:
     .option('--all', 'every session, the archived ones too')
     .option('-o, --out <directory>', 'where to', 'familiar-export')
   const imports = addImportCommands(program, define)
+  addUpdateCommand(define)
+  addCompletionCommand(program, define)
 
   // Last, so that the help begins with what is the command's own.
   for (const command of [
     program,
     ...program.commands,
+    ...service.commands,
+    ...telegram.commands,
     ...token.commands,
     ...users.commands,
     ...secrets.commands,
     ...approvals.commands,
     ...schedule.commands,
+    ...outbox.commands,
     ...memory.commands,
     ...file.commands,
     ...tools.commands,
     ...caps.commands,
     ...skills.commands,
     ...mcp.commands,
+    ...voice.commands,
     ...imports.commands,
   ])
     addCommon(command)

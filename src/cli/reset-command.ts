@@ -1,9 +1,9 @@
+import { plural } from '../base/format.ts'
 import type { CommandHandler } from './command.ts'
 import { exitCodes } from './command-error.ts'
 import { confirm } from './confirm.ts'
 import { withFamiliar } from './connect.ts'
 import { findSession } from './find-session.ts'
-import { plural } from './format.ts'
 
 /** Archives: what was said stays in the archive and in memory, the next message begins a new session. */
 export const reset: CommandHandler<{ target: string; yes?: boolean }> = async (context, input) => {

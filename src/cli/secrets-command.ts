@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { sql } from 'kysely'
 import { systemClock } from '../base/clock.ts'
+import { formatTime, plural } from '../base/format.ts'
 import { acquireDaemonLock } from '../daemon/daemon-lock.ts'
 import { openHome } from '../daemon/home.ts'
 import { homePaths } from '../daemon/home-paths.ts'
@@ -10,7 +11,6 @@ import type { Database } from '../storage/database.ts'
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
 import type { CommandHandler } from './command.ts'
 import { CommandError } from './command-error.ts'
-import { formatTime, plural } from './format.ts'
 import { openBeside } from './open-beside.ts'
 
 /** Which secrets are kept, for whom and since when. Their values are never shown. */

@@ -41,7 +41,13 @@ export async function announce({ output, homePath }: CommandContext, daemon: Dae
   if (!json) output.print(`${output.style('bold', `Familiar ${version}`)} serves on ${output.style('cyan', url)}`)
   for (const warning of warnings) output.note(`${output.style('yellow', 'Warning:')} ${warning}`)
   const token = newToken ?? null
-  if (json) return output.printJson({ url, home: homePath, model: daemon.model(), pid: process.pid, token, recovered })
+  const signIn = await daemon.signInLink()
+  if (json) {
+    const told = { url, home: homePath, model: daemon.model(), pid: process.pid, token, sign_in: signIn, recovered }
+    return output.printJson(told)
+  }
+  if (signIn !== null)
+    output.print(`Page:  ${output.style('cyan', signIn)} (works once; for another: familiar sign-in)`)
   output.print(`Home:  ${homePath}`)
   output.print(`Model: ${describeModel(daemon.model())}`)
   if (recovered.uncleanStop) output.print('The last stop was not clean. The database was checked and is sound.')

@@ -1,6 +1,6 @@
+import { formatCount, formatTime } from '../base/format.ts'
 import type { CommandHandler } from './command.ts'
 import { withFamiliar } from './connect.ts'
-import { formatCount, formatTime } from './format.ts'
 
 export const sessions: CommandHandler<{ all?: boolean }> = async (context, input) => {
   const { output } = context

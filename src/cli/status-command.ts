@@ -1,16 +1,22 @@
+import { formatDuration, formatUsd, plural } from '../base/format.ts'
+import { type OutboxReply, outboxReplySchema } from '../protocol/outbox-api.ts'
 import type { CommandHandler } from './command.ts'
 import { withFamiliar } from './connect.ts'
-import { formatDuration, formatUsd, plural } from './format.ts'
 
 export const status: CommandHandler<object> = async (context, input) => {
   const { homePath, output } = context
-  const [reply, daemon] = await withFamiliar(
+  const [reply, daemon, { counts }] = await withFamiliar(
     context,
-    async (client, connection) => [await client.status(), connection.daemon] as const,
+    async (client, connection) =>
+      [
+        await client.status(),
+        connection.daemon,
+        await client.transport.ask('/outbox?limit=1', outboxReplySchema),
+      ] as const,
   )
   const address = daemon ? { pid: daemon.pid, url: daemon.url } : null
   if (input.json) {
-    output.printJson({ ...reply, daemon: address, home: homePath })
+    output.printJson({ ...reply, outbox: counts, daemon: address, home: homePath })
     return undefined
   }
   const { stats } = reply
@@ -24,10 +30,23 @@ export const status: CommandHandler<object> = async (context, input) => {
       ['Today', costToday(stats)],
     )
   }
+  const undelivered = describeUndelivered(counts)
+  if (undelivered !== '') rows.push(['Outbox', undelivered])
   rows.push(['Home', homePath])
   output.print(output.style('bold', `${reply.name} ${reply.version}`))
   output.printTable(rows.map(([name = '', value = '']) => [output.style('dim', name), value]))
   return undefined
+}
+
+/** Empty where all that was to be sent has arrived. */
+function describeUndelivered({ pending, sending, unknown, failed }: OutboxReply['counts']): string {
+  const told = [
+    [pending + sending, 'waiting'],
+    [unknown, 'of unknown outcome'],
+    [failed, 'failed'],
+  ] as const
+  const parts = told.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []))
+  return parts.length === 0 ? '' : `${parts.join(', ')} (familiar outbox)`
 }
 
 function costToday(stats: { cost_today_usd: number; calls_today: number; unpriced_calls_today: number }): string {

@@ -1,45 +1,25 @@
-import { existsSync } from 'node:fs'
-import { systemClock } from '../base/clock.ts'
-import { createIds } from '../base/ids.ts'
-import { homePaths } from '../daemon/home-paths.ts'
-import { type AccessTokens, createAccessTokens } from '../policy/access-tokens.ts'
-import type { CommandHandler } from './command.ts'
-import { CommandError } from './command-error.ts'
-import { openBeside } from './open-beside.ts'
+import { type Command, Option } from 'commander'
+import { handlers, type LoadHandler } from './handlers.ts'
+import type { DefineCommand } from './memory-command.ts'
 
-/** For whoever can read the home alone: no route of the API does this. A running daemon refuses the old one at once. */
-export const rotateToken: CommandHandler<object> = async ({ homePath, env, output }, input) => {
-  const { database: path } = homePaths(homePath)
-  if (!existsSync(path)) {
-    throw new CommandError(`There is no token in ${homePath} yet.`, {
-      code: 'not_found',
-      hint: 'The first "familiar serve" makes one and shows it.',
-    })
-  }
-  const clock = systemClock()
-  const database = openBeside(path)
-  try {
-    const tokens = createAccessTokens({ database, clock, ids: createIds(clock) })
-    const token = await replaceOwnerToken(tokens)
-    if (input.json) output.printJson({ token })
-    else {
-      output.print(token)
-      output.note('Shown this once. The token before is refused from now on.')
-      if (env.FAMILIAR_TOKEN) output.note('FAMILIAR_TOKEN stays valid beside it, as long as the environment holds it.')
-    }
-    return undefined
-  } finally {
-    await database.close()
-  }
-}
+/** `familiar token …`: the keys to the HTTP API and to `/mcp`. For whoever can read the home alone. */
+export function addTokenCommands(program: Command, define: DefineCommand): Command {
+  const token = program.command('token').description('keys to the HTTP API').addHelpText('after', examples)
+  const add = (command: string, description: string, load: LoadHandler) => define(command, description, load, token)
 
-async function replaceOwnerToken(tokens: AccessTokens): Promise<string> {
-  const owner = await tokens.ensureOwner('owner')
-  const own = (await tokens.list(owner.id)).filter(
-    // The one that FAMILIAR_TOKEN holds is rotated where it is set.
-    ({ scope, tokenId }) => scope === 'owner' && !tokenId.startsWith('environment-'),
+  add('list', 'the tokens that are valid; never the tokens themselves', handlers.tokenList).option(
+    '--user <name>',
+    'of one user alone',
   )
-  const made = await tokens.createToken(owner.id, 'owner')
-  for (const { tokenId } of own) await tokens.revoke(tokenId)
-  return made.token
+  add('create', 'make a further token and print it once', handlers.tokenCreate)
+    .addOption(new Option('--scope <scope>', 'what it allows').choices(['read', 'chat', 'owner']).default('chat'))
+    .option('--user <name>', 'whose it is (default: yours)')
+  add('revoke', 'refuse a token from now on', handlers.tokenRevoke).argument('<id>', 'its id, as token list shows it')
+  add('rotate', 'make a new token and print it once; the old one ends at once', handlers.rotateToken)
+  return token
 }
+
+const examples = `
+Examples:
+  familiar token create --scope read                    a program that may only look
+  familiar token revoke ID`

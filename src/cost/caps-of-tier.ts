@@ -20,3 +20,18 @@ function capOf(usd: number | null | undefined, everybody: number | null): number
   if (usd === undefined) return everybody
   return usd === null ? null : toNanousd(usd)
 }
+
+/** The caps of everybody, as the config's table `budget` has them. */
+export function capsOfBudget(budget: {
+  perMessageUsd: number
+  perBuildUsd: number
+  perDayUsd: number
+  perMonthUsd: number | null
+}): Caps {
+  return {
+    perMessageNanousd: toNanousd(budget.perMessageUsd),
+    perBuildNanousd: toNanousd(budget.perBuildUsd),
+    perDayNanousd: toNanousd(budget.perDayUsd),
+    perMonthNanousd: budget.perMonthUsd === null ? null : toNanousd(budget.perMonthUsd),
+  }
+}

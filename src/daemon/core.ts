@@ -44,7 +44,8 @@ import type { Redactor } from '../secrets/redactor.ts'
 import { createInbox } from '../sessions/inbox.ts'
 import { createMediaStore, type MediaStore } from '../sessions/media-store.ts'
 import { createOpenSessions } from '../sessions/open-sessions.ts'
-import { createSessionLog } from '../sessions/session-log.ts'
+import { createSessionLog, type SessionLog } from '../sessions/session-log.ts'
+import { createSessionViews, type SessionViews } from '../sessions/session-views.ts'
 import { createSessions, type Sessions } from '../sessions/sessions.ts'
 import { createSnapshots } from '../sessions/snapshots.ts'
 import type { Database } from '../storage/database.ts'
@@ -77,6 +78,8 @@ export interface Core {
   askModel: AskModel
   modelsOf(userId: string): Models
   chooseModel: Sessions['chooseModel']
+  log: SessionLog
+  views: SessionViews
   memory: FamiliarMemory
   learning: Learning
   /** Watches the folders that the user has indexed. Returns at once. */
@@ -336,6 +339,8 @@ export function createCore(dependencies: {
     askModel,
     modelsOf,
     chooseModel: sessions.chooseModel,
+    log,
+    views: createSessionViews({ database, log }),
     monitor,
     media,
     tools,

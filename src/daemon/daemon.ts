@@ -8,9 +8,17 @@ import { createIds } from '../base/ids.ts'
 import { openLogger } from '../base/logger.ts'
 import { replaceFile } from '../base/safe-file.ts'
 import { createHttpApp } from '../channels/http/create-http-app.ts'
+import { createSecretLinks } from '../channels/http/secret-links/secret-links.ts'
 import { serveHttp } from '../channels/http/serve-http.ts'
+import { createLazyMcp } from '../channels/mcp/create-lazy-mcp.ts'
+import type { OnOutboxStep } from '../channels/outbox/outbox-step.ts'
+import type { OnTelegramStep } from '../channels/telegram/telegram-step.ts'
+import { capsOf, capsOfBudget } from '../cost/caps-of-tier.ts'
+import { createCosts } from '../cost/costs.ts'
 import { type CostPeriod, reportCost } from '../cost/report.ts'
+import { createGuardedFetch } from '../egress/guarded-fetch.ts'
 import { createAccessTokens, localTokenId } from '../policy/access-tokens.ts'
+import { createOneTimeLinks } from '../policy/one-time-links.ts'
 import { createRateLimiter } from '../policy/rate-limiter.ts'
 import { allowsTool } from '../policy/users/tier.ts'
 import { createUsers } from '../policy/users/users.ts'
@@ -20,10 +28,12 @@ import { createRedactor } from '../secrets/redactor.ts'
 import { createVault } from '../secrets/vault.ts'
 import type { Database } from '../storage/database.ts'
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
+import { watchWrites } from '../storage/watch-writes.ts'
 import type { OnBuildStep } from '../tools/capabilities/builds/build-step.ts'
 import { catalogOfTier } from '../tools/contract/catalog-of-tier.ts'
 import type { Tool } from '../tools/tool.ts'
 import { createToolAudit } from '../tools/tool-audit.ts'
+import { openChannels } from './channels.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigProblem } from './config/config-problem.ts'
 import { loadConfig } from './config/load-config.ts'
@@ -31,10 +41,12 @@ import { createCore } from './core.ts'
 import { writeDaemonInfo } from './daemon-info.ts'
 import { acquireDaemonLock } from './daemon-lock.ts'
 import { openHome } from './home.ts'
+import { openHomeDesk } from './home-desk.ts'
 import type { HomePaths } from './home-paths.ts'
 import { httpMemory } from './http-memory.ts'
 import { createModelSet } from './model-set.ts'
 import { openSandbox } from './open-sandbox.ts'
+import { openPage } from './page.ts'
 import { openTools } from './tools.ts'
 import { createRemoveUser } from './users/remove-user.ts'
 import { openWorkspace } from './workspace.ts'
@@ -58,10 +70,14 @@ export interface StartOptions {
   extraTools?: readonly Tool[]
   onStep?: OnStep
   onBuildStep?: OnBuildStep
+  onTelegramStep?: OnTelegramStep
+  onOutboxStep?: OnOutboxStep
 }
 
 export interface Daemon {
   url: string
+  /** An address that signs the owner's browser in, once; null where the page was not built. */
+  signInLink(): Promise<string | null>
   paths: HomePaths
   database: Database
   conversations: Conversations
@@ -136,8 +152,9 @@ function flagsOf({ port, host }: StartOptions): { port?: number; host?: string }
 }
 
 /** Bound to one address, the daemon is reached by its name; bound to all of them, the owner lists the names. */
-function ownName(host: string): string[] {
-  return host === '0.0.0.0' || host === '::' ? [] : [host]
+function ownNames({ host, publicUrl }: Config['http']): string[] {
+  const bound = host === '0.0.0.0' || host === '::' ? [] : [host]
+  return publicUrl === null ? bound : [...bound, new URL(publicUrl).hostname]
 }
 
 async function assemble(
@@ -160,13 +177,14 @@ async function assemble(
   })
   closers.push(logger.close)
 
-  const database = await openSqlite({
+  const opened = await openSqlite({
     path: paths.database,
     clock,
     snapshotDirectory: paths.backups,
     log: logger,
     redact: (text) => redactStored(redactor, text),
   })
+  const { database, onWrite } = watchWrites(opened)
   closers.push(database.close)
   const ids = createIds(clock)
   const vault = createVault({ database, keyFile: paths.key, clock, redactor })
@@ -267,8 +285,14 @@ async function assemble(
     logger.warn('monitor.json was not written', { error: cause instanceof Error ? cause.message : String(cause) })
   }
 
+  async function createSecretToken(...of: Parameters<typeof tokens.createToken>) {
+    const made = await tokens.createToken(...of)
+    redactor.add(made.token)
+    return made
+  }
+
   const startedAt = clock.now()
-  // The port is taken before anything runs, and what an earlier run left stands in line before what comes in now.
+  // The port is taken before anything runs.
   const recovery = Promise.withResolvers<void>()
   const memory = httpMemory({
     ...core,
@@ -289,12 +313,72 @@ async function assemble(
     browserDirectory: paths.browserProfiles,
     clock,
   })
+  let url = ''
+  const baseUrl = () => config.http.publicUrl ?? url
+  const links = createOneTimeLinks({ database, clock, ids })
+  const secretLinks = createSecretLinks({ database, links, capabilities: tools.capabilities, baseUrl })
+  const channels = openChannels({
+    ...core,
+    config: () => config,
+    database,
+    commands: workspace.commands,
+    builds: tools.capabilities.builds,
+    transcriber: tools.voice.transcriber,
+    users,
+    secretLink: secretLinks.secretLink,
+    clock,
+    ids,
+    logger,
+    ...(options.onTelegramStep && { onTelegramStep: options.onTelegramStep }),
+    ...(options.onOutboxStep && { onOutboxStep: options.onOutboxStep }),
+  })
+  closers.push(channels.close)
+  const mayUse = (userId: string, tool: string) => allowsTool(users.tierOf(userId), tool)
+  // What an earlier run left stands in line before what comes in now.
+  const patient: Conversations = {
+    ...conversations,
+    submit: (...message) => recovery.promise.then(() => conversations.submit(...message)),
+    answerApproval: (answer) => recovery.promise.then(() => conversations.answerApproval(answer)),
+  }
+  const mcpServer = createLazyMcp({
+    ...core,
+    conversations: patient,
+    name: config.agent.name,
+    version,
+    capabilities: tools.capabilities,
+    skills: workspace.skills,
+    assets: workspace.assets,
+    allowsTool: mayUse,
+    onWrite,
+    redactor,
+    clock,
+    timeZone,
+    logger,
+  })
+  const imageFetch = createGuardedFetch({ maxBytes: config.http.maxAttachmentBytes })
+  closers.push(imageFetch.close)
+  const page = openPage({ ...core, database, links, users, agentName: () => config.agent.name, baseUrl, clock, ids })
   const http = createHttpApp({
-    conversations: {
-      ...conversations,
-      submit: (...message) => recovery.promise.then(() => conversations.submit(...message)),
-      answerApproval: (answer) => recovery.promise.then(() => conversations.answerApproval(answer)),
-    },
+    links: { store: links, secrets: secretLinks },
+    page,
+    home: openHomeDesk({
+      ...core,
+      home,
+      env,
+      flags: flagsOf(options),
+      config: () => config,
+      models,
+      sandbox,
+      voice: tools.voice,
+      baseUrl,
+      clock,
+    }),
+    mcpServer,
+    openai: { ...core, fetch: imageFetch },
+    voice: tools.voice,
+    outbox: channels.outbox,
+    telegram: channels.telegram,
+    conversations: patient,
     tokens: {
       verify: async (token) =>
         // Hashes are compared, so that the time it takes tells nothing of the credential.
@@ -308,15 +392,16 @@ async function assemble(
       failuresPerMinute: config.http.failedLoginsPerMinute,
     }),
     ...memory,
-    users: { users, removeUser },
+    users: { users, removeUser, tokens: { ...tokens, createToken: createSecretToken } },
     media: core.media,
-    tools: catalogOfTier(tools.catalog, (userId, name) => allowsTool(users.tierOf(userId), name)),
+    tools: catalogOfTier(tools.catalog, mayUse),
     capabilities: tools.capabilities,
     triggers: tools.triggers,
     telemetry: tools.telemetry,
     mcp: tools.mcp,
     redactor,
     costReport: costOf,
+    costs: createCosts({ database, clock, caps: (id) => capsOf(users.tierOf(id), capsOfBudget(config.budget)) }),
     assets: workspace.assets,
     skills: workspace.skills,
     schedules: workspace.schedules,
@@ -331,23 +416,27 @@ async function assemble(
     }),
     clock,
     logger,
-    settings: { ...config.http, allowedHosts: [...config.http.allowedHosts, ...ownName(config.http.host)] },
+    settings: { ...config.http, allowedHosts: [...config.http.allowedHosts, ...ownNames(config.http)] },
   })
   const server = await serveHttp({ ...http, host: config.http.host, port: config.http.port, logger }).catch((cause) => {
     throw new CannotListen(cause instanceof Error ? cause.message : String(cause), { cause })
   })
   closers.push(() => server.close(1_000))
+  url = server.url
   await writeDaemonInfo(home, { url: server.url, credential })
   const recovered = options.recover === false ? { resumedTurns: 0, queuedMessages: 0 } : await conversations.recover()
   recovery.resolve()
   if (options.recover !== false) await core.recover(users.list().map(({ id }) => id))
   await tools.begin()
   await workspace.begin()
+  // A command that only looks fetches and sends nothing.
+  if (options.recover !== false) await channels.begin()
   logger.info('ready', { url: server.url, model: models.route('primary')[0]?.info.id, ...recovered })
 
   let closing: Promise<void> | undefined
   return {
     url: server.url,
+    signInLink: async () => (page.files ? (await page.signInLink(owner.id)).url : null),
     paths,
     database,
     conversations,

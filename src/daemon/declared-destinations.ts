@@ -1,5 +1,5 @@
-import { speechDestination } from '../tools/builtin/speech/speech-tool.ts'
 import { webSearchDestination } from '../tools/builtin/web/web-search.ts'
+import { speechDestination } from '../voice/create-speaker.ts'
 import type { Config } from './config/config.ts'
 
 /** Where calls may go unasked: what the owner listed, and the services that the owner set up for Familiar to ask. */

@@ -21,6 +21,7 @@ export interface HomePaths {
   cache: string
   sandbox: string
   browserProfiles: string
+  voice: string
   daemonInfo: string
   daemonLock: string
   pidFile: string
@@ -49,6 +50,7 @@ export function homePaths(home: string): HomePaths {
     cache: inside('cache'),
     sandbox: inside('run', 'sandbox'),
     browserProfiles: inside('browser'),
+    voice: inside('voice'),
     daemonInfo: inside('run', 'daemon.json'),
     daemonLock: inside('run', 'daemon.lock'),
     pidFile: inside('familiar.pid'),

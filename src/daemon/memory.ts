@@ -114,6 +114,11 @@ export function openMemory(dependencies: {
       corrections,
       files: index,
       recall,
+      decayState: async (userId) => ({
+        policy: config().memory.decay,
+        now: clock.now(),
+        cycle: await memories.cycle(userId),
+      }),
       deepRecall: createDeepRecall({ recall, graph, memories, askModel, synthesise }),
       embeddingStatus: async (userId) => embedding.job?.status(userId),
     },

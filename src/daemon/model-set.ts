@@ -15,12 +15,15 @@ export interface ModelSet extends Models {
    * servers that answer on this machine, which takes a third of a second at most.
    */
   use(config: Config, environment: Record<string, string | undefined>): Promise<void>
+  /** Those in use, found ones too. Their keys are resolved. */
+  providers(): readonly ProviderSettings[]
   close(): Promise<void>
 }
 
 export function createModelSet(dependencies: { ids: Ids; addSecret(secret: string): void }): ModelSet {
   const offline = createOfflineModel({ ids: dependencies.ids })
   const opened = new Set<GuardedFetch>()
+  let inUse: readonly ProviderSettings[] = []
   let current: Models = createModels({ providers: [], offline, fetch: openFetch([]) })
 
   function openFetch(allowedHosts: readonly AllowedHost[]): GuardedFetch {
@@ -33,6 +36,7 @@ export function createModelSet(dependencies: { ids: Ids; addSecret(secret: strin
     for (const { apiKey } of providers) if (apiKey) dependencies.addSecret(apiKey)
     const hosts = [...providerHosts(providers), ...config.egress.allowedHosts]
     current = createModels({ providers, routes: config.routes, offline, fetch: openFetch(hosts) })
+    inUse = providers
   }
 
   async function discover(environment: Record<string, string | undefined>): Promise<ProviderSettings[]> {
@@ -48,6 +52,7 @@ export function createModelSet(dependencies: { ids: Ids; addSecret(secret: strin
     route: (purpose, source) => current.route(purpose, source),
     byId: (id) => current.byId(id),
     list: () => current.list(),
+    providers: () => inUse,
     async use(config, environment) {
       build(config.providers.length > 0 ? config.providers : await discover(environment), config)
     },

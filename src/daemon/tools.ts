@@ -28,10 +28,13 @@ import { createPythonPackages } from '../tools/packages/python-packages.ts'
 import { redactTool } from '../tools/redact-tool.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import type { ToolAudit } from '../tools/tool-audit.ts'
+import type { Speaker } from '../voice/speaker.ts'
+import type { Transcriber } from '../voice/transcriber.ts'
 import { openCapabilities } from './capabilities.ts'
 import type { Config } from './config/config.ts'
 import type { HomePaths } from './home-paths.ts'
 import type { Roles } from './roles.ts'
+import { openVoice } from './voice.ts'
 
 export interface OpenTools {
   catalog: ToolCatalog
@@ -39,6 +42,7 @@ export interface OpenTools {
   triggers: ToolTriggers
   telemetry: ClientTelemetry
   mcp: McpTools
+  voice: { speaker: Speaker; transcriber: Transcriber }
   /** What the conversations need of tools before they recover. */
   prepare(): Promise<void>
   /** Finds the tools of folders and servers, and begins with what runs by itself. After the conversations recovered. */
@@ -74,17 +78,28 @@ export function openTools(dependencies: {
   timeZone: string
 }): OpenTools {
   const { config, paths, registry, sandbox, media, database, clock, logger } = dependencies
+  const runChild = createRunChild({ clock })
+  const environment = plainEnvironment(dependencies.environment())
+  const voice = openVoice({
+    config,
+    folder: paths.voice,
+    runChild,
+    searchPath: environment.PATH ?? '/usr/local/bin:/usr/bin:/bin',
+    clock,
+    logger,
+  })
   const outside = createOutsideTools({
     settings: () => config().tools,
     allowedHosts: () => config().egress.allowedHosts,
     openFetch: (allowedHosts) => createGuardedFetch({ allowedHosts }),
     openProxy: () => openLoopbackProxy(),
     sandbox,
-    runChild: createRunChild({ clock }),
+    runChild,
     putMedia: media.put,
+    voice: voice.local,
     workspace: paths.workspace,
     browserDirectory: paths.browserProfiles,
-    environment: plainEnvironment(dependencies.environment()),
+    environment,
     isRoot: process.getuid?.() === 0,
     clock,
   })
@@ -143,6 +158,7 @@ export function openTools(dependencies: {
     triggers,
     telemetry,
     mcp,
+    voice: { speaker: outside.speaker, transcriber: voice.transcriber },
     prepare: opened.start,
     async begin() {
       await opened.recover()
@@ -159,7 +175,7 @@ export function openTools(dependencies: {
       await opened.close()
       await triggers.close()
       telemetry.close()
-      await Promise.all([contract.close(), mcp.close(), outside.close()])
+      await Promise.all([contract.close(), mcp.close(), outside.close(), voice.close()])
       await Promise.all([proxy.close(), serverFetch.close()])
     },
   }

@@ -1,6 +1,7 @@
 import type { Aliases } from './aliases.ts'
 import type { Commitments } from './commitments.ts'
 import type { Corrections } from './corrections.ts'
+import type { DecayState } from './decay.ts'
 import type { EmbeddingStatus } from './embedding/embed-memories.ts'
 import type { Episodes } from './episodes.ts'
 import type { Facts } from './facts.ts'
@@ -22,6 +23,8 @@ export interface FamiliarMemory {
   files: FileIndex
   recall: Recall
   deepRecall: DeepRecall
+  /** What memories fade by at this moment. */
+  decayState(userId: string): Promise<DecayState>
   /** How far the embedding has come; undefined where there is none, and recall goes by words. */
   embeddingStatus(userId: string): Promise<EmbeddingStatus | undefined>
 }

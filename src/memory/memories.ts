@@ -15,6 +15,7 @@ import {
   rowFromMemory,
 } from './memory.ts'
 import { checkContent, cleanCategory, cleanTags, cleanTitle, searchedText } from './memory-content.ts'
+import { filterConditions, type MemoryFilter } from './memory-filter.ts'
 
 export interface NewMemory {
   userId: string
@@ -86,6 +87,7 @@ export type ReadDates = (text: string, at: number) => { from: number; until: num
 interface MemoryPage {
   limit: number
   kinds?: readonly MemoryKind[] | undefined
+  filter?: MemoryFilter | undefined
   before?: { createdAt: number; id: string } | undefined
 }
 
@@ -185,12 +187,13 @@ export function createMemories(dependencies: {
       return wanted.flatMap((id) => byId.get(id) ?? [])
     },
 
-    async list(userId, { limit, kinds, before }) {
+    async list(userId, { limit, kinds, filter = {}, before }) {
       const found: Memory[] = []
       // One question per kind: so each walks its own index and ends after a page.
       for (const kind of new Set(kinds ?? [undefined])) {
         let query = selectMemories(database.read, userId).where('superseded_at', 'is', null)
         if (kind) query = query.where('kind', '=', kind)
+        for (const condition of filterConditions(filter)) query = query.where(condition)
         if (before) {
           query = query.where(({ eb, refTuple, tuple }) =>
             eb(refTuple('created_at', 'id'), '<', tuple(before.createdAt, before.id)),
@@ -225,6 +228,7 @@ export function createMemories(dependencies: {
         category: edit.category === undefined ? memory.category : cleanCategory(edit.category),
         tags: edit.tags === undefined ? memory.tags : cleanTags(edit.tags),
         tier: edit.tier ?? memory.tier,
+        source: edit.source ?? memory.source,
         label: edit.label ?? memory.label,
         happenedFrom: dates ? (dates.now?.from ?? null) : memory.happenedFrom,
         happenedUntil: dates ? (dates.now?.until ?? null) : memory.happenedUntil,

@@ -54,6 +54,7 @@ export interface MemoryEdit {
   tier?: MemoryTier | undefined
   priority?: number | undefined
   /** Where it is not by whom it was first told. */
+  source?: MemorySource | undefined
   label?: MemoryLabel | undefined
 }
 

@@ -274,6 +274,8 @@ export const monitorReplySchema = z.object({
   turns: z.array(
     z.object({
       session_id: z.string(),
+      /** `subagent` and `builder`: nobody speaks there, it works for a conversation. */
+      channel: z.string(),
       contact: z.string(),
       turn_id: z.string(),
       state: z.enum(['thinking', 'tools', 'retry_wait']),

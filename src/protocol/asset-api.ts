@@ -70,12 +70,21 @@ export const assetHistoryReplySchema = z.object({
 })
 export type AssetHistoryReply = z.infer<typeof assetHistoryReplySchema>
 
+export const assetVersionReplySchema = z.object({
+  ...placeFields,
+  version,
+  /** Null: it was not there. */
+  content: z.string().nullable(),
+})
+export type AssetVersionReply = z.infer<typeof assetVersionReplySchema>
+
 const line = z.coerce.number().int().min(1).optional()
 export const blocksQuerySchema = z.strictObject({ prefix: z.string().max(400).default('') })
 export const blockQuerySchema = z.strictObject({ offset: line, limit: line })
 export const blockWriteRequestSchema = z.strictObject({ content, etag: etag.optional() })
 const editFields = { old: content, new: content, all: z.boolean().optional(), etag: etag.optional() }
 export const blockEditRequestSchema = z.strictObject(editFields)
+export const blockRemoveQuerySchema = z.strictObject({ etag: z.string().max(100).optional() })
 export const blockUndoRequestSchema = z.strictObject({ version: version.optional(), etag: etag.optional() })
 
 export const pinReplySchema = z.object({

@@ -112,6 +112,14 @@ export const capabilityDiffReplySchema = z.object({
 })
 export type CapabilityDiffReply = z.infer<typeof capabilityDiffReplySchema>
 
+export const capabilityFilesQuerySchema = z.strictObject({ version: versionInQuery })
+export const capabilityFilesReplySchema = z.object({
+  version: z.number(),
+  /** In order of path; `text` is null of one that is no text. */
+  files: z.array(z.object({ path: z.string(), bytes: z.number(), text: z.string().nullable() })),
+})
+export type CapabilityFilesReply = z.infer<typeof capabilityFilesReplySchema>
+
 export const capabilityRepairRequestSchema = z.strictObject({
   /** What is wrong with it, in words; what failed last is known anyway. */
   problem: z.string().min(1).max(4_000).optional(),

@@ -22,7 +22,8 @@ export interface ToolCallSummary {
  * names and fields that existing clients know.
  */
 export type TurnEvent =
-  | { type: 'message'; messageId: string; text: string; sender: string; source: string }
+  /** `media`: what was sent along; absent where nothing was. */
+  | { type: 'message'; messageId: string; text: string; sender: string; source: string; media?: MediaPart[] }
   | { type: 'turn_start'; turnId: string; model: string }
   | { type: 'memory_recalled'; turnId: string; memories: { id: string; text: string }[] }
   | { type: 'text_delta'; turnId: string; text: string }

@@ -1,14 +1,12 @@
 import { z } from 'zod'
-import { flag, id, limit, memoryKindSchema, name, share, text, time } from './memory-fields.ts'
+import { dayOrTime, flag, id, limit, memoryKindSchema, name, share, text, time } from './memory-fields.ts'
 
 /** What the HTTP API takes and answers under `/memories` for facts, commitments, names and edges. */
 
 const commitmentState = z.enum(['open', 'done', 'expired', 'cancelled'])
 
-/** A day such as 2026-11-20, by whose end it is due, or a moment with its zone. */
-const deadline = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
-  error: 'must be a day such as 2026-11-20, or a time such as 2026-11-20T18:00:00Z',
-})
+/** Of a day, by its end. */
+const deadline = dayOrTime
 
 export const factReplySchema = z.object({
   id: z.string(),
@@ -51,7 +49,7 @@ export const factsQuerySchema = z.strictObject({
   history: flag,
   /** `true`: also how many different entities there are for it. */
   count: flag,
-  limit: limit(500, 50),
+  limit: limit(5_000, 50),
 })
 export const factsReplySchema = z.object({
   facts: z.array(factReplySchema),
@@ -117,7 +115,7 @@ export const graphQuerySchema = z.strictObject({
   /** With commas between them; without any, the newest edges. */
   ids: z.string().min(1).max(4_000).optional(),
   depth: z.coerce.number().int().min(1).max(5).default(2),
-  limit: limit(500, 100),
+  limit: limit(5_000, 100),
 })
 export const graphReplySchema = z.object({
   nodes: z.array(

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { commitmentReplySchema, edgeReplySchema, factReplySchema } from './fact-api.ts'
-import { flag, id, limit, memoryKindSchema, name, share, text, time } from './memory-fields.ts'
+import { dayOrTime, flag, id, limit, memoryKindSchema, name, share, text, time } from './memory-fields.ts'
 
 /** What the HTTP API takes and answers under `/memories`. The same rules as in `api.ts`. */
 
 const tier = z.enum(['short_term', 'long_term'])
+const source = z.enum(['user', 'agent', 'extracted', 'tool', 'import'])
 
 export const filePlaceSchema = z.object({
   /** As people know it. */
@@ -25,7 +26,7 @@ export const memoryReplySchema = z.object({
   tier,
   /** As written; what it has faded to is the strength that a search tells. */
   priority: z.number(),
-  source: z.enum(['user', 'agent', 'extracted', 'tool', 'import']),
+  source,
   label: z.enum(['owner', 'internal', 'untrusted']),
   session_id: z.string().nullable(),
   turn_id: z.string().nullable(),
@@ -45,8 +46,23 @@ export const memoryReplySchema = z.object({
 })
 export type MemoryReply = z.infer<typeof memoryReplySchema>
 
-export const memoriesQuerySchema = z.strictObject({
+/** Which are wanted, in a list and in a search. */
+const filter = {
   kind: memoryKindSchema.optional(),
+  tier: tier.optional(),
+  source: source.optional(),
+  tag: text.max(200).optional(),
+  /** When it was told. */
+  from: dayOrTime.optional(),
+  until: dayOrTime.optional(),
+}
+const filterSchema = z.object(filter)
+export type MemoryFilterQuery = z.infer<typeof filterSchema>
+
+export const memoriesQuerySchema = z.strictObject({
+  ...filter,
+  /** `false`: without the passages of files and conversations. */
+  passages: z.enum(['true', 'false']).default('true'),
   limit: limit(500, 50),
   /** `next_cursor` of the page before. */
   cursor: z.string().max(300).optional(),
@@ -128,6 +144,15 @@ export const memoryDetailReplySchema = z.object({
   episode: episodeReplySchema.nullable(),
   commitment: commitmentReplySchema.nullable(),
   edges: z.array(edgeReplySchema),
+  decay: z.object({
+    policy: z.enum(['time', 'cycles']),
+    /** What its priority has faded to. */
+    strength: z.number(),
+    /** Left out of recall. */
+    is_faded: z.boolean(),
+    /** From its last use on, past now: offsets are days from now, or cycles by that policy. */
+    points: z.array(z.object({ offset: z.number(), strength: z.number() })),
+  }),
   /** The values that a fact has had, newest first, and the changes that can still be undone. */
   history: z.object({ facts: z.array(factReplySchema), changes: z.array(changeReplySchema) }),
 })
@@ -135,7 +160,7 @@ export type MemoryDetailReply = z.infer<typeof memoryDetailReplySchema>
 
 export const memorySearchQuerySchema = z.strictObject({
   q: text,
-  kind: memoryKindSchema.optional(),
+  ...filter,
   limit: limit(100, 10),
   /** `true`: every result says why. */
   explain: flag,

@@ -35,6 +35,28 @@ export const heartbeatRequestSchema = z.strictObject({
 })
 export type HeartbeatRequestInput = z.input<typeof heartbeatRequestSchema>
 
+/** One of them; whatever `POST /schedules` and `/schedules/heartbeat` would take. */
+export const schedulePreviewRequestSchema = z
+  .strictObject({
+    at: shortText(200).optional(),
+    cron: shortText(200).optional(),
+    every: shortText(20).optional(),
+    time_zone: shortText(64).optional(),
+  })
+  .refine(({ at, cron, every }) => [at, cron, every].filter((given) => given !== undefined).length === 1, {
+    error: 'give at, cron or every',
+  })
+
+export const schedulePreviewReplySchema = z.object({
+  kind: z.enum(['once', 'cron', 'heartbeat']),
+  /** As it would be kept. */
+  expression: z.string(),
+  time_zone: z.string(),
+  /** The next ones, five at most. */
+  times: z.array(z.string()),
+})
+export type SchedulePreviewReply = z.infer<typeof schedulePreviewReplySchema>
+
 export const scheduleRunReplySchema = z.object({
   due_at: z.string(),
   /** `late`: it arrived, but well after its time. */

@@ -68,6 +68,20 @@ export type ToolConfigReply = z.infer<typeof toolConfigReplySchema>
 export const toolTestReplySchema = z.object({ ok: z.boolean(), message: z.string() })
 export type ToolTestReply = z.infer<typeof toolTestReplySchema>
 
+export const toolOwnTestsReplySchema = z.object({
+  ok: z.boolean(),
+  tests: z.array(
+    z.object({
+      name: z.string(),
+      ok: z.boolean(),
+      /** What was not as expected. */
+      failures: z.array(z.string()),
+      duration_ms: z.number(),
+    }),
+  ),
+})
+export type ToolOwnTestsReply = z.infer<typeof toolOwnTestsReplySchema>
+
 const shortText = z.string().max(200).nullish()
 
 /** In place of what the user's client has told. */

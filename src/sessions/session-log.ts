@@ -26,6 +26,8 @@ export interface SessionLog {
     sessionId: string,
     range?: { after?: number; limit?: number },
   ): Promise<{ events: LoggedEvent[]; damaged: number }>
+  /** The newest events, of those before `before` where that is given; in order. */
+  readBack(sessionId: string, range: { before?: number | undefined; limit: number }): Promise<LoggedEvent[]>
   /** The events of one turn. */
   readTurn(sessionId: string, turnId: string): Promise<LoggedEvent[]>
   /** Woken after every commit to the session's log. */
@@ -70,6 +72,18 @@ export function createSessionLog(dependencies: { database: Database; clock: Cloc
       const rows = await query.execute()
       const events = rows.map(eventFromRow).filter((event) => event !== undefined)
       return { events, damaged: rows.length - events.length }
+    },
+    async readBack(sessionId, { before, limit }) {
+      let query = database.read
+        .selectFrom('session_events')
+        .select(['seq', 'turn_id', 'at', 'type', 'data'])
+        .where('session_id', '=', sessionId)
+      if (before !== undefined) query = query.where('seq', '<', before)
+      const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
+      return rows
+        .reverse()
+        .map(eventFromRow)
+        .filter((event) => event !== undefined)
     },
     async readTurn(sessionId, turnId) {
       const rows = await database.read

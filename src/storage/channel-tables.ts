@@ -35,14 +35,14 @@ export interface OutboxRow {
 }
 
 /** How far the log of a session has been put into the outbox of a channel. */
-export interface DeliveryCursorRow {
+interface DeliveryCursorRow {
   channel: string
   session_id: string
   seq: number
 }
 
 /** What a channel keeps of itself: how far it has read, since when it is in use. */
-export interface ChannelMarkRow {
+interface ChannelMarkRow {
   channel: string
   name: string
   value: string
@@ -50,7 +50,7 @@ export interface ChannelMarkRow {
 }
 
 /** Who speaks as which user from outside. */
-export interface ChannelContactRow {
+interface ChannelContactRow {
   channel: string
   /** The number that the channel knows the person by. */
   address: string
@@ -61,7 +61,7 @@ export interface ChannelContactRow {
 }
 
 /** Of one use and a short life: whoever sends it from outside becomes a contact of the user who made it. */
-export interface PairingCodeRow {
+interface PairingCodeRow {
   id: string
   channel: string
   user_id: string

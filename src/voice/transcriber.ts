@@ -1,4 +1,10 @@
-export type Transcription = { ok: true; text: string; by: string } | { ok: false; reason: string }
+/**
+ * `seconds` is how long the recording is, where that was measured. `fault` is there where not the recording but a service
+ * of others is the reason.
+ */
+export type Transcription =
+  | { ok: true; text: string; by: string; seconds?: number }
+  | { ok: false; reason: string; fault?: 'service' }
 
 /** Writes down what is said in a recording. */
 export interface Transcriber {

@@ -5,6 +5,7 @@ import { silentLogger } from '../../src/base/logger.ts'
 import { createHttpApp } from '../../src/channels/http/create-http-app.ts'
 import { type HttpServer, serveHttp } from '../../src/channels/http/serve-http.ts'
 import { createApiClient } from '../../src/cli/api-client.ts'
+import { openChatLine } from '../../src/cli/chat/chat-line.ts'
 import { openChatSession } from '../../src/cli/chat-session.ts'
 import type { CommandContext } from '../../src/cli/command.ts'
 import { reportCost } from '../../src/cost/report.ts'
@@ -117,9 +118,9 @@ it('CMD-1 a chat at a terminal goes through the same commands, and follows where
   const client = createApiClient({ url: server.url, credential: tokens.owner })
   const connection = { client, daemon: undefined, close: async () => {} }
   // Nothing of the context is asked for while the connection holds.
-  const chat = openChatSession({} as CommandContext, { session: 'terminal', connection })
-  expect(await chat.commands.run('/history')).toEqual({ text: 'Nothing was said here yet.', confirm: undefined })
-  expect(await chat.commands.complete('/pinn')).toEqual({ start: 0, candidates: ['/pinned '] })
+  const chat = openChatSession(openChatLine({} as CommandContext, { session: 'terminal', connection }))
+  expect(await chat.commands.run('/history')).toMatchObject({ text: 'Nothing was said here yet.' })
+  expect(await chat.commands.complete('/pinn')).toMatchObject({ start: 0, candidates: [{ text: '/pinned' }] })
   const say = async (text: string) => {
     for await (const { event } of chat.partner.say(text)) if (event.type === 'turn_end') return
   }

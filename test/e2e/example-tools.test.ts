@@ -1,9 +1,10 @@
 import { cpSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { failuresOf, readToolTests } from '../../src/cli/tools/tool-tests.ts'
+import { readToolTests } from '../../src/cli/tools/tool-tests.ts'
 import type { ToolRunReply } from '../../src/protocol/tool-api.ts'
 import { writeNewTool } from '../../src/tools/contract/new/write-new-tool.ts'
+import { failuresOf } from '../../src/tools/contract/own-tests.ts'
 import { type ContractToolsHome, openContractTools } from '../support/contract-tools.ts'
 import { openRealSandbox } from '../support/real-sandbox.ts'
 

@@ -50,9 +50,24 @@ describe('blocks and pins over HTTP', () => {
       { version: 1 },
       { was_there: false },
     ])
+    expect((await get(`${one}/versions/2`)).json).toMatchObject({ version: 2, content: 'To Comino.\n' })
+    expect((await get(`${one}/versions/0`)).json).toMatchObject({ version: 0, content: null })
+    for (const wanted of ['9', '-1', 'x', '1.0']) expect((await get(`${one}/versions/${wanted}`)).status).toBe(404)
     expect((await get(`${blocks}?prefix=notes`)).json).toMatchObject({
       entries: [{ path: 'familiar:///blocks/notes/trip.md' }],
     })
+  })
+
+  it('ASSET-2 a block that was deleted is gone, until an undo brings it back', async () => {
+    const { json } = await put('gone', { content: 'not for ever' })
+    const remove = (etag: unknown) => served.call({ method: 'DELETE', path: `${blocks}/gone?etag=${etag}` })
+    expect((await remove('old')).status).toBe(409)
+    expect(await remove(json.etag)).toMatchObject({ status: 200, json: { etag: null, version: 2 } })
+    expect((await get(`${blocks}/gone`)).status).toBe(404)
+    expect((await remove(json.etag)).status).toBe(409)
+    expect((await served.call({ method: 'DELETE', path: `${blocks}/gone` })).status).toBe(404)
+    expect(await post(`${blocks}/gone/undo`, {})).toMatchObject({ status: 200, json: { restored: 1 } })
+    expect((await get(`${blocks}/gone`)).json.text).toBe('not for ever')
   })
 
   it('ASSET-4 pins in an order, within the budget', async () => {
@@ -102,8 +117,10 @@ describe('blocks and pins over HTTP', () => {
     const attempts = [
       await get(one, other),
       await get(`${one}/history`, other),
+      await get(`${one}/versions/1`, other),
       await post(`${one}/edit`, { old: 'only', new: 'not' }, other),
       await post(`${one}/undo`, {}, other),
+      await served.call({ method: 'DELETE', path: one, token: other }),
       await post(pins, { label: 'mine' }, other),
       await served.call({ method: 'DELETE', path: `${pins}?label=mine`, token: other }),
     ]
@@ -120,6 +137,7 @@ describe('blocks and pins over HTTP', () => {
       await put('x', { content: 'x' }, reader),
       await post(`${blocks}/mine/edit`, { old: 'a', new: 'b' }, reader),
       await post(`${blocks}/mine/undo`, {}, reader),
+      await served.call({ method: 'DELETE', path: `${blocks}/mine`, token: reader }),
       await post(pins, { label: 'mine' }, reader),
       await served.call({ method: 'DELETE', path: `${pins}?label=mine`, token: reader }),
     ]

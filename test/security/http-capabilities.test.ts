@@ -155,6 +155,17 @@ describe('capabilities over HTTP', () => {
     expect(JSON.stringify(json)).toContain('Good day')
     expect((await get(`${base}/greeter/diff?from=2&to=1`)).json).toMatchObject({ from: 2, to: 1 })
     expect((await get(`${base}/greeter/diff?to=9`)).status).toBe(404)
+    const newest = (await get(`${base}/greeter/files`)).json as { version: number; files: { path: string }[] }
+    expect(newest.version).toBe(2)
+    expect(newest.files.map(({ path }) => path).sort()).toEqual(['RUN.md', 'examples.json', 'main.py', 'manifest.json'])
+    expect((await get(`${base}/greeter/files?version=1`)).json).toMatchObject({
+      version: 1,
+      files: expect.arrayContaining([
+        { path: 'main.py', bytes: greeterFiles()['main.py']?.length, text: greeterFiles()['main.py'] },
+      ]),
+    })
+    expect((await get(`${base}/greeter/files?version=9`)).status).toBe(404)
+    expect((await get(`${base}/greeter/files?version=../1`)).status).toBe(400)
     const args = { name: 'Ada' }
     expect((await post(`${base}/greeter/run`, { args })).json.text).toBe('Good day, Ada!')
     expect((await post(`${base}/greeter/run`, { args, version: 1 })).json.text).toBe('Hello, Ada!')
@@ -263,7 +274,7 @@ describe('capabilities over HTTP', () => {
       '/api/v1/builds/questions/:id/secret': { value: secret },
     }
     const routes = served.routes.filter(({ path, isLocal }) => /capabilities|build/.test(path) && !isLocal)
-    expect(routes.length).toBe(19)
+    expect(routes.length).toBe(20)
     for (const { method, path } of routes) {
       const id = path.includes('questions') ? `${build.id}.call-1` : build.id
       const named = path.replace(':id', id).replace(':name', 'greeter').replace(':key', 'API_KEY')

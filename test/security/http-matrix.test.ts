@@ -11,6 +11,7 @@ import {
   type ServedFamiliar,
   serveFamiliar,
 } from './http-support.ts'
+import { askBySecretLink } from './secret-link.ts'
 
 /** One way to be refused: what is sent to a route, and what has to come back. */
 interface Refusal {
@@ -26,10 +27,13 @@ const whereTokens = (status: number, code: string) => (route: Route) =>
   route.auth === 'token' ? { status, code } : undefined
 const whereSigned = (status: number, code: string) => (route: Route) =>
   route.auth === 'signature' ? { status, code } : undefined
+const whereLinks = (status: number, code: string) => (route: Route) =>
+  route.auth === 'link' ? { status, code } : undefined
 /** What a body of lines holds is told line by line, not refused. */
 const unlessLines = (status: number, code: string) => (route: Route) => (route.rawBody ? undefined : { status, code })
 const largest = bodyLimit + Math.ceil(attachmentLimit / 3) * 4
-const tooLarge = JSON.stringify({ message: 'x'.repeat(largest) })
+const tooLarge = ({ rawBody }: Route) =>
+  JSON.stringify({ message: 'x'.repeat(Math.max(largest, rawBody?.maxBytes ?? 0)) })
 const foreignMethods = ['DELETE', 'PUT', 'PATCH', 'OPTIONS']
 
 const refusals: Refusal[] = [
@@ -69,6 +73,19 @@ const refusals: Refusal[] = [
       },
     }),
     expected: whereSigned(401, 'unauthorized'),
+  },
+  {
+    name: 'SEC-13 a link that was never made',
+    guard: 'link',
+    call: (route) => ({ token: null, path: route.path.replace(':token', 'A'.repeat(43)) }),
+    // A person stands before it: it is told by a page.
+    expected: whereLinks(404, 'page'),
+  },
+  {
+    name: 'SEC-13 a token in place of a link',
+    guard: 'link',
+    call: (route, token) => ({ path: route.path.replace(':token', token) }),
+    expected: whereLinks(404, 'page'),
   },
   {
     name: 'SEC-4 the owner’s token where only this machine’s command line may call',
@@ -135,23 +152,35 @@ const refusals: Refusal[] = [
   {
     name: 'SEC-18 a body over the limit',
     guard: 'body_size',
-    call: () => ({ body: tooLarge }),
+    call: (route) => ({ body: tooLarge(route) }),
     expected: always(413, 'payload_too_large'),
   },
   {
     name: 'SEC-18 a body over the limit that does not say so',
     guard: 'body_size',
-    call: () => ({ body: tooLarge, chunked: true }),
+    call: (route) => ({ body: tooLarge(route), chunked: true }),
     // Where no body is taken, none is read, however long it is.
     expected: ({ body, rawBody }) =>
       body || rawBody ? { status: 413, code: 'payload_too_large' } : { status: 400, code: 'bad_request' },
   },
 ]
 
-function send(served: ServedFamiliar, route: Route, refusal: Refusal): Promise<Answer> {
+/** Familiar with a link that holds. */
+interface Scene extends ServedFamiliar {
+  linkToken: string
+}
+
+async function openScene(options: Parameters<typeof serveFamiliar>[0]): Promise<Scene> {
+  const served = await serveFamiliar(options)
+  await served.familiar.say('Hello')
+  const { token } = await askBySecretLink(served)
+  return { ...served, linkToken: token }
+}
+
+function send(served: Scene, route: Route, refusal: Refusal): Promise<Answer> {
   const call = {
     method: route.method,
-    path: pathOf(route, 'main'),
+    path: pathOf(route, 'main').replace(':token', served.linkToken),
     ...(route.isLocal && refusal.guard !== 'local' && { token: served.localToken }),
     ...refusal.call(route, served.owner.token),
   }
@@ -159,16 +188,21 @@ function send(served: ServedFamiliar, route: Route, refusal: Refusal): Promise<A
   return served.call(type ? { ...call, headers: { 'content-type': type, ...call.headers } } : call)
 }
 
+/** OpenAI’s clients know another shape; what is no HTTP at all is refused before anybody sees whose path it is. */
+function toldBy({ path }: Route, json: Answer['json']): Answer['json'] {
+  const isOurs = !path.startsWith('/v1/') || json.error === 'This is not a valid HTTP request.'
+  return isOurs ? json : (json.error as Answer['json'])
+}
+
 function methodsOf(served: ServedFamiliar, { path }: Route): string[] {
   return served.routes.filter((route) => route.path === path).map(({ method }) => method)
 }
 
 describe('every route × every refusal', () => {
-  let served: ServedFamiliar
+  let served: Scene
   beforeAll(async () => {
     // Which settings there are depends on the tool.
-    served = await serveFamiliar({ folderTools: { mail: bashTool('mail', 'true') } })
-    await served.familiar.say('Hello')
+    served = await openScene({ folderTools: { mail: bashTool('mail', 'true') } })
   })
   afterAll(() => served.close())
 
@@ -185,11 +219,14 @@ describe('every route × every refusal', () => {
         const expected = refusal.expected(route, known)
         if (!expected) continue
         const { status, json, headers } = await send(served, route, refusal)
-        expect({ route: `${route.method} ${route.path}`, status, code: json.code }).toEqual({
+        const told = toldBy(route, json)
+        const isPage = headers['content-type']?.startsWith('text/html')
+        expect({ route: `${route.method} ${route.path}`, status, code: isPage ? 'page' : told.code }).toEqual({
           route: `${route.method} ${route.path}`,
           ...expected,
         })
-        expect(Object.keys(json).sort()).toEqual(['code', 'error'])
+        const keys = told === json ? ['code', 'error'] : ['code', 'message', 'param', 'type']
+        expect(Object.keys(told).sort()).toEqual(isPage ? [] : keys)
         expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
         if (status === 401) expect(headers['www-authenticate']).toBe('Bearer')
         const allow = known.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
@@ -205,22 +242,21 @@ describe('every route × every refusal', () => {
 })
 
 describe('a guard that is switched off turns the matrix red', () => {
-  // One that needs no user behind the guard, one that takes a body, one that is signed, one of this machine alone; none
-  // leaves a trace.
+  // One that needs no user behind the guard, one that takes a body, one that is signed, one of this machine alone, one
+  // behind a link; none leaves a trace.
   const local = '/api/v1/local/capabilities/:name/approve'
-  const probes = ['/api/v1/monitor', '/api/v1/sessions/:id/stop', '/hooks/:tool', local]
+  const probes = ['/api/v1/monitor', '/api/v1/sessions/:id/stop', '/hooks/:tool', local, '/secret/:token']
   const guards = new Set(refusals.flatMap(({ guard }) => (guard ? [guard] : [])))
 
   for (const guard of guards) {
     it(`SEC-2 without the guard "${guard}" its refusals are gone, and all others stay`, async () => {
-      const served = await serveFamiliar({ without: guard })
-      await served.familiar.say('Hello')
+      const served = await openScene({ without: guard })
       const routes = served.routes.filter(({ path }) => probes.includes(path))
       for (const refusal of refusals) {
-        // Who checks the signature also reads the body: without it nothing of a signed call is looked at. And without
-        // the guard that says who calls, nobody is this machine's command line.
+        // Who checks the signature also reads the body: without it nothing of a signed call is looked at, as with a link
+        // that nobody checked. And without the guard that says who calls, nobody is this machine's command line.
         const isUnseen = ({ auth, isLocal }: Route) =>
-          (guard === 'signature' && auth !== 'token') || (guard === 'token' && isLocal)
+          (auth !== 'token' && auth === guard) || (guard === 'token' && isLocal)
         const isLookedAt = (route: Route) => refusal.guard === guard || !isUnseen(route)
         const refusing = routes.filter(
           (route) => isLookedAt(route) && refusal.expected(route, methodsOf(served, route)) !== undefined,

@@ -116,6 +116,7 @@ describe('what is remembered for one user', () => {
     [`GET ${base}/stats`]: [['/stats', {}, 200]],
     [`GET ${base}/:id`]: Object.values(mine).map((id) => [`/${encodeURIComponent(id)}`, {}, 404]),
     [`PATCH ${base}/:id`]: [[`/${mine.note}`, { method: 'PATCH', body: { content: 'Mine now' } }, 404]],
+    [`POST ${base}/:id/keep`]: [[`/${mine.note}/keep`, { body: {} }, 404]],
     [`DELETE ${base}/:id`]: [
       [`/${mine.note}`, { method: 'DELETE' }, 404],
       ['/Zanzibar%20title', { method: 'DELETE' }, 404],

@@ -39,6 +39,8 @@ describe('memory over HTTP', () => {
     const { status, json } = await served.call({ path: path(rest), ...call })
     return [status, json.error]
   }
+  /** A folder is named by the command line of the machine itself alone (SEC-4). */
+  const local = (body: object): Partial<Call> => ({ body, token: served.localToken })
   const add = async (content: string, more: object = {}) =>
     (await ask(api.addedMemoryReplySchema, '', { body: { content, ...more } }, 201)).memory
   const search = async (q: string, more = '') =>
@@ -72,6 +74,52 @@ describe('memory over HTTP', () => {
     expect(new Set(ids).size).toBe(ids.length)
     expect(ids.length).toBeGreaterThanOrEqual(8)
     expect((await ask(api.memoriesReplySchema, '?kind=episode')).memories).toEqual([])
+  })
+
+  it('MEM-1 GET /memories and its search leave out what is not asked for: by tier, source, tag and day', async () => {
+    const { userId, memory } = served.familiar
+    const told = { userId, kind: 'note', source: 'extracted', tags: ['gar', 'a "garden"'] } as const
+    const at = Date.parse('2025-03-03T12:00:00Z')
+    const { memory: learned } = await memory.memories.add({ ...told, content: 'The hedge was cut', at })
+    await memory.memories.add({ ...told, content: 'The hedge is green', tier: 'short_term', tags: ['garden'] })
+    const contents = async (query: string) =>
+      (await ask(api.memoriesReplySchema, `?${query}`)).memories.map(({ content }) => content)
+    expect(await contents('source=extracted')).toEqual(['The hedge is green', 'The hedge was cut'])
+    expect(await contents('source=extracted&tier=short_term')).toEqual(['The hedge is green'])
+    expect(await contents('tag=garden')).toEqual(['The hedge is green'])
+    expect(await contents(`tag=${encodeURIComponent('a "garden"')}`)).toEqual(['The hedge was cut'])
+    expect(await contents('from=2025-03-03&until=2025-03-03')).toEqual(['The hedge was cut'])
+    expect(await contents('from=2025-03-03T12:00:00.001Z&until=2025-03-05')).toEqual([])
+    expect(await contents('source=extracted&kind=fact')).toEqual([])
+    expect(await contents('source=extracted&passages=false')).toHaveLength(2)
+    expect((await search('hedge', '&until=2025-03-03')).map((found) => found.memory.id)).toEqual([learned.id])
+    expect((await search('hedge', '&tag=garden&source=user')).length).toBe(0)
+    expect(await refused('?from=soon')).toEqual([400, expect.stringContaining('from: must be a day')])
+  })
+
+  it('MEM-11 POST /memories/:id/keep makes what was learnt the user’s own word, and can be undone', async () => {
+    const { userId, memory } = served.familiar
+    const content = 'Ruth likes olives'
+    const learned = {
+      userId,
+      kind: 'note',
+      content,
+      source: 'extracted',
+      label: 'untrusted',
+      tier: 'short_term',
+    } as const
+    const { id } = (await memory.memories.add(learned)).memory
+    const kept = await ask(api.editedMemoryReplySchema, `/${id}/keep`, { body: {} })
+    expect(kept.memory).toMatchObject({ content, source: 'user', label: 'owner', tier: 'long_term', priority: 0.8 })
+    await ask(api.undoReplySchema, '/undo', { body: { change: kept.change_id } })
+    const { memory: again, decay } = await ask(api.memoryDetailReplySchema, `/${id}`)
+    expect(again).toMatchObject({ source: 'extracted', label: 'untrusted', tier: 'short_term', priority: 0.5 })
+    expect(decay).toMatchObject({ policy: 'time', is_faded: false })
+    expect(decay.points.some(({ offset }) => offset === 0)).toBe(true)
+    const passage = { userId, kind: 'chunk', content: 'Heard elsewhere', source: 'extracted' } as const
+    const heard = (await memory.memories.add(passage)).memory.id
+    expect(await refused(`/${heard}/keep`, { body: {} })).toEqual([400, expect.stringContaining('cannot be kept')])
+    expect(await refused('/nothing/keep', { body: {} })).toEqual([404, expect.any(String)])
   })
 
   it('MEM-4 GET /memories/search says with explain why each was found, and without it nothing of that', async () => {
@@ -218,7 +266,7 @@ describe('memory over HTTP', () => {
     const folder = join(served.familiar.home, 'notes')
     mkdirSync(folder)
     writeFileSync(join(folder, 'trip.md'), '# Lisbon\n\nThe ferry to Cacilhas leaves from Cais do Sodré.\n')
-    const added = await ask(upkeepApi.addedRootReplySchema, '/roots', { body: { path: folder } }, 201)
+    const added = await ask(upkeepApi.addedRootReplySchema, '/roots', local({ path: folder }), 201)
     expect(added).toMatchObject({ is_new: true, root: { is_workspace: false } })
     const events = await stream('/sync', { body: {} })
     expect(events.slice(0, -1).map(({ name }) => name)).toContain('progress')
@@ -234,18 +282,15 @@ describe('memory over HTTP', () => {
     await ask(factApi.removedReplySchema, remove, { method: 'DELETE' })
     expect(await search('ferry to Cacilhas')).toEqual([])
     expect((await refused(remove, { method: 'DELETE' }))[0]).toBe(404)
-    expect(await refused('/roots', { body: { path: 'notes' } })).toEqual([400, expect.stringMatching(/^path: /)])
-    expect(await refused('/roots', { body: { path: '/nowhere/at/all' } })).toEqual([
-      400,
-      expect.stringMatching(/^path: /),
-    ])
+    expect(await refused('/roots', local({ path: 'notes' }))).toEqual([400, expect.stringMatching(/^path: /)])
+    expect(await refused('/roots', local({ path: '/nowhere/at/all' }))).toEqual([400, expect.stringMatching(/^path: /)])
   })
 
   it('MEM-16 a sync whose client has gone stops; what is done stays, and the next one goes on', async () => {
     const folder = join(served.familiar.home, 'many')
     mkdirSync(folder)
     for (let number = 0; number < 150; number += 1) writeFileSync(join(folder, `${number}.md`), `Number ${number}\n`)
-    await ask(upkeepApi.addedRootReplySchema, '/roots', { body: { path: folder } }, 201)
+    await ask(upkeepApi.addedRootReplySchema, '/roots', local({ path: folder }), 201)
     const opened = await open('/sync', { body: {} })
     await readEvents(opened.response, ({ name }) => name === 'progress')
     opened.request.destroy()
@@ -379,12 +424,12 @@ describe('memory over HTTP', () => {
     ['/deep', { body: { question: '' } }, /^question: /],
     ['/export?format=xml', {}, /^format: /],
     ['/import?label=gospel', { method: 'POST' }, /^label: /],
-    ['/roots', { body: {} }, /^path: /],
   ]
   it('HTTP-2 bad input is told by the name of its field', async () => {
     for (const [rest, call, message] of bad) {
       expect([rest, ...(await refused(rest, call))]).toEqual([rest, 400, expect.stringMatching(message)])
     }
+    expect(await refused('/roots', local({}))).toEqual([400, expect.stringMatching(/^path: /)])
   })
 
   const lines = (text: string, type = 'application/x-ndjson'): Partial<Call> => ({

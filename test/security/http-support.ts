@@ -10,16 +10,25 @@ import { createHttpApp } from '../../src/channels/http/create-http-app.ts'
 import { type GuardName, guardNames } from '../../src/channels/http/guards/guard-names.ts'
 import type { HttpSettings } from '../../src/channels/http/http-dependencies.ts'
 import type { Route } from '../../src/channels/http/route.ts'
+import { createSecretLinks, type SecretLinks } from '../../src/channels/http/secret-links/secret-links.ts'
 import { type HttpServer, type ServerLimits, serveHttp } from '../../src/channels/http/serve-http.ts'
+import { createFamiliarMcp } from '../../src/channels/mcp/create-familiar-mcp.ts'
+import { createOutbox } from '../../src/channels/outbox/create-outbox.ts'
+import type { Outbox } from '../../src/channels/outbox/outbox.ts'
+import { createCosts } from '../../src/cost/costs.ts'
 import { reportCost } from '../../src/cost/report.ts'
+import { openHomeDesk } from '../../src/daemon/home-desk.ts'
 import { httpMemory } from '../../src/daemon/http-memory.ts'
+import { openPage } from '../../src/daemon/page.ts'
 import { createRemoveUser } from '../../src/daemon/users/remove-user.ts'
 import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
 import { createSandboxProxy } from '../../src/egress/sandbox-proxy.ts'
+import type { Embedder } from '../../src/memory/embedding/embedder.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
 import type { Purpose } from '../../src/models/models.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createAccessTokens, localTokenId, type MadeToken } from '../../src/policy/access-tokens.ts'
+import { createOneTimeLinks } from '../../src/policy/one-time-links.ts'
 import { createRateLimiter } from '../../src/policy/rate-limiter.ts'
 import { allowsTool } from '../../src/policy/users/tier.ts'
 import type { Users } from '../../src/policy/users/users.ts'
@@ -39,8 +48,10 @@ import { createPythonPackages } from '../../src/tools/packages/python-packages.t
 import { createToolRegistry } from '../../src/tools/registry.ts'
 import { createSkills } from '../../src/tools/skills/create-skills.ts'
 import type { Tool } from '../../src/tools/tool.ts'
+import { openTelegramDesk } from '../support/fake-telegram/open-telegram-desk.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar } from '../support/scripted-familiar.ts'
 import { openServedCapabilities, type ServedCapabilities } from '../support/served-capabilities.ts'
+import { createServedVoice, type ServedVoice } from '../support/served-voice.ts'
 import { unknownTool } from '../support/triggers.ts'
 import { createUnsandboxedDriver } from '../support/unsandboxed-driver.ts'
 
@@ -78,6 +89,9 @@ export interface ServedFamiliar {
   /** What the command line of this machine comes with, and no token is. */
   localToken: string
   capabilities: ServedCapabilities
+  secretLinks: SecretLinks
+  /** Nobody sends what is put there. */
+  outbox: Outbox
   tokens: ReturnType<typeof createAccessTokens>
   users: Users
   tokenFor(scope: 'owner' | 'chat' | 'read', userId?: string): Promise<string>
@@ -103,6 +117,10 @@ export async function serveFamiliar(
     triggered?: { tools: TriggeredTool[]; run: RunTool; secret: string }
     /** Files of tools that are folders, by the name of the tool. */
     folderTools?: Record<string, Record<string, string>>
+    /** For `/v1/embeddings`; off where none is given. */
+    embedder?: Embedder
+    /** Switched off where none is given. */
+    voice?: ServedVoice
     /** The SKILL.md of skills in the workspace, by their name. */
     skills?: Record<string, string>
     /** Files of the home's workspace, blocks and pins are served, too. */
@@ -152,6 +170,7 @@ export async function serveFamiliar(
     logger: options.logger ?? silentLogger,
   })
   await schedules.start()
+  const outbox = createOutbox({ database, clock, ids: createIds(clock), logger: options.logger ?? silentLogger })
   const telemetry = createClientTelemetry({ database, clock })
   const toolsDirectory = join(familiar.home, 'tools')
   for (const [name, files] of Object.entries(options.folderTools ?? {})) {
@@ -187,8 +206,17 @@ export async function serveFamiliar(
     packages,
     clock,
   })
+  let url = ''
+  const links = createOneTimeLinks({ database, clock, ids: createIds(clock) })
+  const secretLinks = createSecretLinks({
+    database,
+    links,
+    capabilities: capabilities.capabilities,
+    baseUrl: () => url,
+  })
   const localToken = `local-${randomUUID()}`
   const fetch = createGuardedFetch({ streaming: true })
+  const imageFetch = createGuardedFetch()
   const mcp = createMcpTools({
     servers: () => ({}),
     environment: () => undefined,
@@ -244,14 +272,54 @@ export async function serveFamiliar(
       closed: [familiar.home],
     }),
   })
-  const http = createHttpApp({
+  const mcpServer = createFamiliarMcp({
+    ...familiar,
+    ...memory,
     ...(options.assets && { assets }),
-    users: { users, removeUser },
+    name: 'Familiar',
+    version: '0.0.0',
+    capabilities: capabilities.capabilities,
+    skills,
+    allowsTool: (user, name) => allowsTool(users.tierOf(user), name),
+    redactor,
+    clock,
+    logger: options.logger ?? silentLogger,
+  })
+  const page = openPage({
+    ...familiar,
+    links,
+    users,
+    agentName: () => 'Familiar',
+    baseUrl: () => server.url,
+    clock,
+    ids: createIds(clock),
+  })
+  const http = createHttpApp({
+    page,
+    ...(options.assets && { assets }),
+    mcpServer,
+    openai: { ...familiar, embedder: options.embedder, fetch: imageFetch },
+    users: { users, removeUser, tokens },
+    telegram: openTelegramDesk({ database, users, clock }),
+    home: openHomeDesk({
+      ...familiar,
+      env: {},
+      flags: {},
+      sandbox,
+      clock,
+      voice: options.voice ?? createServedVoice(),
+      models: { ...familiar.modelsOf(userId), providers: () => [] },
+      config: () => familiar.config,
+      baseUrl: () => url,
+    }),
     tools: catalogOfTier(contractTools.catalog, (user, name) => allowsTool(users.tierOf(user), name)),
     capabilities: capabilities.capabilities,
     triggers,
+    links: { store: links, secrets: secretLinks },
     telemetry,
+    voice: options.voice ?? createServedVoice(),
     schedules,
+    outbox,
     mcp,
     skills,
     conversations: familiar.conversations,
@@ -267,6 +335,11 @@ export async function serveFamiliar(
     ...memory,
     media: familiar.media,
     costReport: (user, period) => reportCost(database, { userId: user, period, now: clock.now() }),
+    costs: createCosts({
+      database,
+      clock,
+      caps: () => ({ perMessageNanousd: 500_000_000, perDayNanousd: 5_000_000_000, perMonthNanousd: null }),
+    }),
     monitor: familiar.monitor.current,
     status: () => ({ name: 'Familiar', version: '0.0.0', uptimeSeconds: 1, model: 'scripted/main' }),
     clock,
@@ -288,6 +361,7 @@ export async function serveFamiliar(
     port: 0,
     ...(options.limits && { limits: options.limits }),
   })
+  url = server.url
 
   async function open(call: Call): Promise<{ request: ClientRequest; response: IncomingMessage }> {
     const token = call.token === undefined ? owner.token : call.token
@@ -326,6 +400,8 @@ export async function serveFamiliar(
     owner,
     localToken,
     capabilities,
+    secretLinks,
+    outbox,
     tokens,
     users,
     tokenFor: async (scope, user = userId) => (await tokens.createToken(user, scope)).token,
@@ -338,12 +414,14 @@ export async function serveFamiliar(
       await server.close(0)
       await triggers.close()
       await schedules.close()
+      await outbox.close()
       await contractTools.close()
       await capabilities.close()
       telemetry.close()
       await mcp.close()
       await skills.close()
       await fetch.close()
+      await imageFetch.close()
       await familiar.close()
     },
   }

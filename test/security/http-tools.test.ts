@@ -30,7 +30,13 @@ describe('tools over HTTP', () => {
       folderTools: {
         tool_example: toolExample,
         keeper: pythonTool('keeper', 'print(json.dumps({"text": settings["api_key"]}))', { config_schema: settings }),
-        failing: bashTool('failing', 'echo \'{"error": "The service is down"}\'; exit 1'),
+        failing: {
+          ...bashTool('failing', 'echo \'{"error": "The service is down"}\'; exit 1'),
+          'tests.json': JSON.stringify([
+            { name: 'works', expect: { text: 'fine' } },
+            { name: 'says why', expect: { error_contains: 'is down' } },
+          ]),
+        },
         broken: { 'manifest.json': '{', 'runner.sh': '' },
         waiting: bashTool('waiting', `echo $$ > ${pidFile}; exec sleep 30`, { constraints: { timeout_seconds: 30 } }),
       },
@@ -183,6 +189,19 @@ describe('tools over HTTP', () => {
       }),
     ])
     expect((await get('/api/v1/tools/failing/calls?limit=0')).status).toBe(400)
+  })
+
+  it('TOOL-6 runs the tests that a tool brings along, and tells what was not as expected', async () => {
+    const path = (name: string) => `/api/v1/tools/${name}/tests`
+    expect((await call('POST', path('failing'), {})).json).toEqual({
+      ok: false,
+      tests: [
+        { name: 'works', ok: false, failures: ['it failed: The service is down'], duration_ms: expect.any(Number) },
+        { name: 'says why', ok: true, failures: [], duration_ms: expect.any(Number) },
+      ],
+    })
+    expect(await call('POST', path('waiting'), {})).toMatchObject({ status: 404, json: { code: 'not_found' } })
+    expect((await call('POST', path('nothing'), {})).status).toBe(404)
   })
 
   it('TOOL-11 a tool that is switched off does not run until it is switched on', async () => {

@@ -5,6 +5,7 @@ import { userTables } from '../../src/policy/users/user-tables.ts'
 import { bashTool } from '../support/published-tools.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { type Call, type ServedFamiliar, serveFamiliar } from './http-support.ts'
+import { putOut } from './put-out.ts'
 
 /** Memories have a list of their own, as long as this one: `http-memory-users.test.ts`. */
 const elsewhere = '/api/v1/memories'
@@ -27,6 +28,7 @@ interface Owned {
   build: string
   question: string
   schedule: string
+  item: string
   user: string
 }
 
@@ -37,6 +39,12 @@ const post = (path: string, body: object, status: number): Attempt => [path, { b
 const put = (path: string, body: object, status: number): Attempt => [path, { method: 'PUT', body }, status]
 const drop = (path: string, status: number): Attempt => [path, { method: 'DELETE' }, status]
 
+/** The result of a call in that session, and an answer of it, as OpenAI’s clients name them. */
+const resultOf = (session: string) => [
+  { role: 'tool', tool_call_id: `call_${session.replaceAll('-', '')}_call-1`, content: 'Done' },
+]
+const responseOf = (session: string) => `resp_${session.replaceAll('-', '')}_${session.replaceAll('-', '')}_1`
+
 /** For every route what another user may try with them, and how it ends. A route that is not here fails the test. */
 function attemptsWith(of: Owned): Record<string, Attempt[]> {
   const v1 = '/api/v1'
@@ -46,20 +54,42 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
       return method === 'GET' ? get(path, 404) : post(path, body ?? {}, 404)
     })
   const message = { message: 'Hello', session: of.session }
+  const theirs = { 'familiar-session': of.session }
+  const said = [{ role: 'user', content: 'Hello' }]
   const settings = (base: string): Record<string, Attempt[]> => ({
     [`GET ${base}`]: [get(base.replace(':name', of.tool), 404)],
     [`PUT ${base}`]: [put(base.replace(':name', of.tool), { api_key: 'mine' }, 404)],
     [`DELETE ${base}/:key`]: [drop(`${base.replace(':name', of.tool)}/api_key`, 404)],
   })
   const local = { directory: '/tmp/nowhere' }
+  const card = { title: 'Mine', html: '<p>x</p>', text: 'x', accentColor: null, backgroundColor: null, icon: null }
+  const form = { body: 'value=mine', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
   return {
     'POST /api/v1/chat': [post(`${v1}/chat`, message, 404)],
     'POST /api/v1/notify': [post(`${v1}/notify`, message, 404)],
     'POST /api/chat': [post('/api/chat', message, 404)],
+    'POST /v1/chat/completions': [
+      ['/v1/chat/completions', { body: { model: 'familiar', messages: said }, headers: theirs }, 404],
+      post('/v1/chat/completions', { model: 'familiar', messages: [...said, ...resultOf(of.session)] }, 200),
+    ],
+    'POST /v1/responses': [
+      ['/v1/responses', { body: { model: 'familiar', input: 'Hello' }, headers: theirs }, 404],
+      post('/v1/responses', { model: 'familiar', input: 'Hello', previous_response_id: responseOf(of.session) }, 404),
+    ],
+    'GET /v1/models': [get('/v1/models', 200)],
+    'GET /v1/models/:id': [get('/v1/models/familiar', 200)],
+    'POST /v1/embeddings': [post('/v1/embeddings', { model: 'familiar-embedding', input: 'Hello' }, 503)],
     'GET /api/v1/approvals': [get(`${v1}/approvals`, 200)],
     'POST /api/v1/approvals/:id': [post(`${v1}/approvals/${of.approval}`, { answer: 'approve' }, 404)],
     'GET /api/v1/status': [get(`${v1}/status`, 200)],
+    'GET /api/v1/doctor': [get(`${v1}/doctor`, 403)],
+    'POST /api/v1/doctor': [post(`${v1}/doctor`, {}, 403)],
+    'GET /api/v1/settings': [get(`${v1}/settings`, 403)],
+    'GET /api/v1/models': [get(`${v1}/models`, 200)],
+    'GET /api/v1/users': [get(`${v1}/users`, 403)],
     'GET /api/v1/cost': [get(`${v1}/cost?period=all`, 200)],
+    'GET /api/v1/cost/spending': [get(`${v1}/cost/spending?period=all`, 200)],
+    'GET /api/v1/cost/caps': [get(`${v1}/cost/caps`, 200)],
     'GET /api/v1/monitor': [get(`${v1}/monitor`, 200)],
     'GET /api/v1/sessions': [get(`${v1}/sessions?archived=true`, 200)],
     'POST /api/v1/sessions/reset': [
@@ -69,6 +99,8 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     ],
     'GET /api/v1/sessions/:id/history': onSession('history', 'GET'),
     'GET /api/v1/sessions/:id/context': onSession('context', 'GET'),
+    'GET /api/v1/sessions/:id/trace': onSession('trace', 'GET'),
+    'GET /api/v1/sessions/:id/requests': onSession('requests', 'GET'),
     'GET /api/v1/sessions/:id/events': onSession('events', 'GET'),
     'POST /api/v1/sessions/:id/stop': onSession('stop', 'POST'),
     'POST /api/v1/sessions/:id/mark': onSession('mark', 'POST', { name: 'here' }),
@@ -84,6 +116,9 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'GET /api/v1/tools/:name/calls': [get(`${v1}/tools/${of.tool}/calls`, 200)],
     ...settings('/api/v1/tools/:name/config'),
     'POST /api/v1/tools/:name/test': [post(`${v1}/tools/${of.tool}/test`, {}, 404)],
+    // Makes a document of what it is given, and keeps nothing.
+    'POST /api/v1/page/card': [post(`${v1}/page/card`, card, 200)],
+    'POST /api/v1/tools/:name/tests': [post(`${v1}/tools/${of.tool}/tests`, {}, 404)],
     'POST /api/v1/tools/:name/run': [post(`${v1}/tools/${of.tool}/run`, {}, 404)],
     // What is everybody's is the owner's to change.
     'POST /api/v1/tools/:name/enable': [post(`${v1}/tools/${of.tool}/enable`, {}, 403)],
@@ -98,10 +133,14 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     // No token opens these, whoever's it is.
     'POST /hooks/:tool': [post(`/hooks/${of.tool}`, {}, 401)],
     'POST /api/v1/hooks/:tool': [post(`${v1}/hooks/${of.tool}`, {}, 401)],
+    // A link is its own right, and one that was never made is none.
+    'GET /secret/:token': [get(`/secret/${of.question}`, 404)],
+    'POST /secret/:token': [[`/secret/${of.question}`, form, 404]],
     'GET /api/v1/capabilities': [get(`${v1}/capabilities?query=zanzibar`, 200)],
     'GET /api/v1/capabilities/proposals': [get(`${v1}/capabilities/proposals`, 200)],
     'GET /api/v1/capabilities/:name': [get(`${v1}/capabilities/${of.capability}`, 404)],
     'GET /api/v1/capabilities/:name/diff': [get(`${v1}/capabilities/${of.capability}/diff`, 404)],
+    'GET /api/v1/capabilities/:name/files': [get(`${v1}/capabilities/${of.capability}/files`, 404)],
     'GET /api/v1/capabilities/:name/calls': [get(`${v1}/capabilities/${of.capability}/calls`, 404)],
     'POST /api/v1/capabilities/:name/run': [post(`${v1}/capabilities/${of.capability}/run`, {}, 404)],
     'POST /api/v1/capabilities/:name/repair': [post(`${v1}/capabilities/${of.capability}/repair`, {}, 404)],
@@ -132,10 +171,15 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'GET /api/v1/schedules': [get(`${v1}/schedules?all=true`, 200)],
     // A schedule goes to a conversation of one's own: another one's is none.
     'POST /api/v1/schedules': [post(`${v1}/schedules`, { cron: '0 9 * * *', message: 'Hello', session: 'mine' }, 201)],
+    'POST /api/v1/schedules/preview': [post(`${v1}/schedules/preview`, { cron: '0 9 * * *' }, 200)],
     'POST /api/v1/schedules/heartbeat': [post(`${v1}/schedules/heartbeat`, {}, 403)],
     'GET /api/v1/schedules/:id': [get(`${v1}/schedules/${of.schedule}`, 404)],
     'DELETE /api/v1/schedules/:id': [drop(`${v1}/schedules/${of.schedule}`, 404)],
     'POST /api/v1/schedules/:id/run': [post(`${v1}/schedules/${of.schedule}/run`, {}, 404)],
+    'GET /api/v1/outbox': [get(`${v1}/outbox`, 200)],
+    'GET /api/v1/outbox/:id': [get(`${v1}/outbox/${of.item}`, 404)],
+    'POST /api/v1/outbox/:id/retry': [post(`${v1}/outbox/${of.item}/retry`, {}, 404)],
+    'POST /api/v1/outbox/:id/cancel': [post(`${v1}/outbox/${of.item}/cancel`, {}, 404)],
     'GET /api/v1/skills': [get(`${v1}/skills`, 403)],
     'POST /api/v1/skills/reload': [post(`${v1}/skills/reload`, {}, 403)],
     'GET /api/v1/skills/:name': [get(`${v1}/skills/zanzibar`, 403)],
@@ -143,12 +187,42 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'POST /api/v1/local/skills/:name/enable': [post(`${v1}/local/skills/zanzibar/enable`, {}, 403)],
     'GET /api/v1/mcp': [get(`${v1}/mcp`, 403)],
     'POST /api/v1/mcp/refresh': [post(`${v1}/mcp/refresh`, {}, 403)],
+    // Nothing of it is anybody's: a voice and an ear of the house.
+    'GET /api/v1/voice': [get(`${v1}/voice`, 200)],
+    'POST /api/v1/voice/speak': [post(`${v1}/voice/speak`, { text: 'Hello' }, 503)],
+    'POST /api/v1/voice/transcribe': [
+      [`${v1}/voice/transcribe`, { body: 'RIFF', headers: { 'content-type': 'audio/wav' } }, 503],
+    ],
     'PUT /api/v1/telemetry': [put(`${v1}/telemetry`, { language: 'en' }, 200)],
+    'GET /api/v1/local/telegram': [get(`${v1}/local/telegram`, 403)],
+    'GET /api/v1/local/telegram/contacts': [get(`${v1}/local/telegram/contacts`, 403)],
+    'POST /api/v1/local/telegram/codes': [post(`${v1}/local/telegram/codes`, { user: 'owner' }, 403)],
+    'DELETE /api/v1/local/telegram/contacts/:id': [drop(`${v1}/local/telegram/contacts/71`, 403)],
     'GET /api/v1/local/users': [get(`${v1}/local/users`, 403)],
     'POST /api/v1/local/users': [post(`${v1}/local/users`, { name: 'eve' }, 403)],
     'POST /api/v1/local/users/:name/rotate': [post(`${v1}/local/users/${of.user}/rotate`, {}, 403)],
     'PUT /api/v1/local/users/:name/tier': [put(`${v1}/local/users/${of.user}/tier`, { tier: 'jive' }, 403)],
     'POST /api/v1/local/users/:name/remove': [post(`${v1}/local/users/${of.user}/remove`, local, 403)],
+    'GET /api/v1/local/tokens': [get(`${v1}/local/tokens`, 403)],
+    'POST /api/v1/local/tokens': [post(`${v1}/local/tokens`, { user: of.user }, 403)],
+    'POST /api/v1/local/tokens/:id/revoke': [post(`${v1}/local/tokens/${of.session}/revoke`, {}, 403)],
+    // What can be asked there has a list of its own: mcp-server.test.ts.
+    'POST /mcp': [post('/mcp', { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: of.session } }, 400)],
+    'GET /mcp': [get('/mcp', 400)],
+    'DELETE /mcp': [drop('/mcp', 400)],
+    'POST /api/v1/sign-in': [post(`${v1}/sign-in`, { code: of.session }, 401)],
+    'POST /api/v1/sign-out': [post(`${v1}/sign-out`, { browser: of.session }, 200)],
+    'GET /api/v1/browsers': [get(`${v1}/browsers`, 200)],
+    'GET /api/v1/who': [get(`${v1}/who`, 200)],
+    'POST /api/v1/local/sign-in-link': [post(`${v1}/local/sign-in-link`, {}, 403)],
+    'POST /api/v1/messages': [post(`${v1}/messages`, message, 404)],
+    'GET /api/v1/page/sessions': [get(`${v1}/page/sessions`, 200)],
+    'GET /api/v1/sessions/:id/turn-events': onSession('turn-events', 'GET'),
+    'PUT /api/v1/sessions/:id/read': [put(`${v1}/sessions/${of.session}/read`, { seq: 1 }, 404)],
+    'PUT /api/v1/sessions/:id/title': [put(`${v1}/sessions/${of.session}/title`, { title: 'Mine' }, 404)],
+    'POST /api/v1/sessions/:id/resend': onSession('resend', 'POST', { message_id: 'm', message: 'Hello' }),
+    'GET /api/v1/sessions/:id/cards/:call': onSession('cards/call-1', 'GET'),
+    'GET /api/v1/sessions/:id/media/:hash': onSession(`media/${'a'.repeat(64)}`, 'GET'),
     'GET /api/v1/openapi.json': [get(`${v1}/openapi.json`, 200)],
   }
 }
@@ -200,6 +274,7 @@ describe('what is one user’s', () => {
       build: build.id,
       question: `${build.id}.call-1`,
       schedule: String(scheduled.json.id),
+      item: await putOut(served, 'Greetings from Zanzibar'),
       user: 'zanzibar-zoe',
     }
     await familiar.learning.idle()

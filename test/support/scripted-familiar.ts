@@ -18,12 +18,14 @@ import { createUsers, type Users } from '../../src/policy/users/users.ts'
 import { createRedactor } from '../../src/secrets/redactor.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
+import { watchWrites } from '../../src/storage/watch-writes.ts'
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts'
 import { createToolAudit, type ToolAudit } from '../../src/tools/tool-audit.ts'
 
 export interface ScriptedFamiliar extends Core {
   home: string
   database: Database
+  onWrite(listener: () => void): () => void
   /** Read at every use: what is changed in it holds at once. */
   config: Config
   audit: ToolAudit
@@ -37,7 +39,8 @@ export interface ScriptedFamiliar extends Core {
   close(options?: { keep?: boolean }): Promise<void>
 }
 
-const approvalKey = new Uint8Array(32).fill(7)
+/** What its approvals are sealed with. */
+export const approvalKey = new Uint8Array(32).fill(7)
 
 /** The whole of Familiar but for the ways in: a real database in a home of its own, and the given model. */
 export async function openScriptedFamiliar(options: {
@@ -57,7 +60,8 @@ export async function openScriptedFamiliar(options: {
   const clock = options.clock ?? systemClock()
   const ids = createIds(clock)
   const path = join(home, 'familiar.db')
-  const database = await openSqlite({ path, clock, snapshotDirectory: join(home, 'backups') })
+  const opened = await openSqlite({ path, clock, snapshotDirectory: join(home, 'backups') })
+  const { database, onWrite } = watchWrites(opened)
   const userId = 'user-1'
   await database.write(async (writer) => {
     const row = { id: userId, name: 'Anna', role: 'owner', created_at: clock.now() } as const
@@ -117,6 +121,7 @@ export async function openScriptedFamiliar(options: {
     ...core,
     home,
     database,
+    onWrite,
     config: loaded.config,
     audit,
     users,

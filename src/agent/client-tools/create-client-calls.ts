@@ -7,6 +7,7 @@ import type { ToolView } from '../../tools/registry.ts'
 import { CallSuspended, type Tool, type ToolContext, type ToolOutcome } from '../../tools/tool.ts'
 import { createClientCallStore, type StoredCall } from './client-call-store.ts'
 import type { ClientCall, ClientCalls } from './client-calls.ts'
+import { isOurName } from './refuse-our-names.ts'
 
 /** A call that is being waited for in this process. */
 interface OpenCall {
@@ -111,9 +112,12 @@ export function createClientCalls(dependencies: {
     addTo(view: ToolView, tools): ToolView {
       const theirs = new Map(tools.map((tool) => [tool.name, toTool(tool)]))
       return {
-        find: (name) => view.find(name) ?? theirs.get(name),
+        find: (name) => (isOurName(view, name) ? undefined : theirs.get(name)) ?? view.find(name),
         // Behind ours: what stays the same from turn to turn stays in front.
-        list: () => [...view.list(), ...[...theirs.values()].filter(({ definition }) => !view.find(definition.name))],
+        list: () => [
+          ...view.list(),
+          ...[...theirs.values()].filter(({ definition }) => !isOurName(view, definition.name)),
+        ],
       }
     },
     async waitForCalls(turnOf, signal) {

@@ -4,6 +4,8 @@ import { type GuardName, guardNames } from './guards/guard-names.ts'
 import { addGuards, routeGuards } from './guards/guards.ts'
 import type { HttpDependencies, HttpEnv } from './http-dependencies.ts'
 import { createOpenStreams } from './open-streams.ts'
+import { openAiErrors, openAiPaths } from './openai/openai-errors.ts'
+import { createOpenAiRoutes } from './openai/openai-routes.ts'
 import { redactReply } from './redact-reply.ts'
 import { answer, type Route } from './route.ts'
 import { createApprovalRoutes } from './routes/approval-routes.ts'
@@ -12,22 +14,34 @@ import { createCapabilityRoutes } from './routes/capabilities/capability-routes.
 import { createChatRoutes } from './routes/chat-routes.ts'
 import { createClientToolRoutes } from './routes/client-tool-routes.ts'
 import { createCommandRoutes } from './routes/command-routes.ts'
+import { createCostRoutes } from './routes/cost-routes.ts'
 import { createDocumentRoutes } from './routes/document-routes.ts'
 import { createEventRoutes } from './routes/event-routes.ts'
 import { createFinderRoutes } from './routes/finder-routes.ts'
+import { createHomeRoutes } from './routes/home-routes.ts'
 import { createHookRoutes } from './routes/hook-routes.ts'
 import { createMcpRoutes } from './routes/mcp-routes.ts'
+import { createMcpServerRoutes } from './routes/mcp-server-routes.ts'
 import { createMemoryRoutes } from './routes/memory/memory-routes.ts'
+import { createOutboxRoutes } from './routes/outbox-routes.ts'
+import { createCardRoutes } from './routes/page/card-routes.ts'
+import { createSignInRoutes } from './routes/page/sign-in-routes.ts'
+import { createTalkRoutes } from './routes/page/talk-routes.ts'
 import { createScheduleRoutes } from './routes/schedule-routes.ts'
+import { createSecretLinkRoutes } from './routes/secret-link-routes.ts'
 import { createSessionControlRoutes } from './routes/session-control-routes.ts'
 import { createSessionRoutes } from './routes/session-routes.ts'
 import { createSkillRoutes } from './routes/skill-routes.ts'
 import { createSpawnRoutes } from './routes/spawn-routes.ts'
 import { createStatusRoutes } from './routes/status-routes.ts'
+import { createTelegramRoutes } from './routes/telegram-routes.ts'
 import { createTelemetryRoutes } from './routes/telemetry-routes.ts'
+import { createTokenRoutes } from './routes/token-routes.ts'
 import { createToolRoutes } from './routes/tools/tool-routes.ts'
+import { createTraceRoutes } from './routes/trace-routes.ts'
 import { createTriggerRoutes } from './routes/trigger-routes.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
+import { createVoiceRoutes } from './routes/voice-routes.ts'
 import { createStreamReply } from './stream-reply.ts'
 
 export interface HttpApp {
@@ -57,6 +71,9 @@ export function createHttpApp(
     ...createApprovalRoutes(dependencies),
     ...(dependencies.commands ? createCommandRoutes({ ...dependencies, commands: dependencies.commands }) : []),
     ...createStatusRoutes(dependencies),
+    ...(dependencies.costs ? createCostRoutes(dependencies.costs) : []),
+    ...(dependencies.costs ? createTraceRoutes(dependencies, dependencies.costs) : []),
+    ...(dependencies.home ? createHomeRoutes(dependencies.home) : []),
     ...createSessionRoutes(dependencies),
     ...createSessionControlRoutes(dependencies),
     ...createEventRoutes(dependencies, streamReply),
@@ -66,17 +83,32 @@ export function createHttpApp(
     ...(tools ? createToolRoutes(tools) : []),
     ...(capabilities ? createCapabilityRoutes(capabilities, streamReply) : []),
     ...(triggers ? [...createHookRoutes({ ...triggers, settings }), ...createTriggerRoutes(triggers)] : []),
+    ...(dependencies.links ? createSecretLinkRoutes(dependencies.links.secrets) : []),
     ...(schedules ? createScheduleRoutes(schedules) : []),
+    ...(dependencies.outbox ? createOutboxRoutes(dependencies.outbox) : []),
     ...(dependencies.skills ? createSkillRoutes(dependencies.skills) : []),
     ...(mcp ? createMcpRoutes(mcp) : []),
+    ...(dependencies.mcpServer ? createMcpServerRoutes(dependencies.mcpServer, { settings, streams }) : []),
     ...(assets ? createAssetRoutes(assets) : []),
     ...(dependencies.finders ? createFinderRoutes(dependencies.finders) : []),
     ...(telemetry ? createTelemetryRoutes(telemetry) : []),
+    ...(dependencies.telegram ? createTelegramRoutes(dependencies.telegram) : []),
     ...(dependencies.users ? createUserRoutes(dependencies.users) : []),
+    ...(dependencies.users?.tokens ? createTokenRoutes(dependencies.users.users, dependencies.users.tokens) : []),
+    ...(dependencies.openai ? createOpenAiRoutes(dependencies, dependencies.openai, streamReply) : []),
+    ...(dependencies.voice ? createVoiceRoutes(dependencies.voice) : []),
+    ...(dependencies.page
+      ? [
+          ...createSignInRoutes(dependencies, dependencies.page),
+          ...createTalkRoutes(dependencies, dependencies.page),
+          ...createCardRoutes(),
+        ]
+      : []),
     ...createDocumentRoutes(dependencies, () => routes),
   ]
 
   const app = new Hono<HttpEnv>()
+  app.use(openAiPaths, openAiErrors)
   addGuards(app, dependencies, { guards, routes })
   // Path by path: the first that fits answers, also with a refusal. `/memories/search` is no memory of that name.
   for (const [path, known] of Map.groupBy(routes, (route) => route.path)) {
@@ -96,7 +128,11 @@ export function createHttpApp(
     if (context.req.raw.signal.aborted) return new Response(null, { status: 499 })
     return cleaned(errorReplyFor(cause, logger))
   })
-  return { app, routes, endStreams: streams.endAll }
+  function endStreams(): void {
+    streams.endAll()
+    dependencies.mcpServer?.close().catch((error: unknown) => logger.error('MCP clients were not let go', { error }))
+  }
+  return { app, routes, endStreams }
 }
 
 /** Base64 makes three bytes four. */

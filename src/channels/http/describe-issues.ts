@@ -4,8 +4,8 @@ import { truncateText } from '../../base/text.ts'
 const maxIssues = 3
 const maxNameLength = 60
 
-/** What is wrong with a body or a query, by the names of its keys: `session: Too long; unknown key "mesage"`. */
-export function describeIssues(error: z.ZodError, where: 'body' | 'query'): string {
+/** What is wrong with what was given, by the names of its keys: `session: Too long; unknown key "mesage"`. */
+export function describeIssues(error: z.ZodError, where: 'body' | 'query' | 'arguments'): string {
   return error.issues
     .slice(0, maxIssues)
     .map((issue) => describeIssue(issue, where))

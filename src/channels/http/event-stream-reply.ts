@@ -3,8 +3,10 @@ import type { StreamedEvent } from '../../protocol/event.ts'
 import { commonHeaders } from './json-reply.ts'
 
 export interface SentEvent {
-  name: string
-  data: object
+  /** Absent: data alone, as some clients want it. */
+  name?: string
+  /** Text is sent as it is. */
+  data: object | string
   /** Comes back as `Last-Event-ID` from a client that reconnects. */
   id?: string
 }
@@ -26,7 +28,8 @@ export function eventStreamReply(options: {
   headers?: Record<string, string>
 }): Response {
   const { events, toErrorEvent, clock, redact = (data) => data } = options
-  const encode = (event: SentEvent) => encodeEvent({ ...event, data: redact(event.data) })
+  const encode = (event: SentEvent) =>
+    encodeEvent(typeof event.data === 'string' ? event : { ...event, data: redact(event.data) })
   let ended = false
   let stopKeepAlive = () => {}
 
@@ -79,5 +82,7 @@ export async function* toSentEvents(
 
 function encodeEvent(event: SentEvent): Uint8Array {
   const id = event.id === undefined ? '' : `id: ${event.id}\n`
-  return Buffer.from(`${id}event: ${event.name}\ndata: ${JSON.stringify(event.data)}\n\n`)
+  const name = event.name === undefined ? '' : `event: ${event.name}\n`
+  const data = typeof event.data === 'string' ? event.data : JSON.stringify(event.data)
+  return Buffer.from(`${id}${name}data: ${data}\n\n`)
 }

@@ -7,6 +7,7 @@ import type { Finders } from '../../assets/finder/create-finders.ts'
 import type { OpenAssets } from '../../assets/open-assets.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
+import type { Costs } from '../../cost/costs.ts'
 import type { CostPeriod, CostReport } from '../../cost/report.ts'
 import type { MemoryCounts } from '../../memory/count-memories.ts'
 import type { FamiliarMemory } from '../../memory/familiar-memory.ts'
@@ -14,6 +15,7 @@ import type { MemoryExport } from '../../memory/transfer/export-memories.ts'
 import type { ImportOutcome, MemoryImport } from '../../memory/transfer/import-memories.ts'
 import type { MonitorState } from '../../monitor/monitor.ts'
 import type { AccessTokens, Bearer } from '../../policy/access-tokens.ts'
+import type { OneTimeLinks } from '../../policy/one-time-links.ts'
 import type { RateLimiter } from '../../policy/rate-limiter.ts'
 import type { User, Users } from '../../policy/users/users.ts'
 import type { TriggerRunReply } from '../../protocol/trigger-api.ts'
@@ -25,6 +27,16 @@ import type { ToolCatalog } from '../../tools/contract/tool-catalog.ts'
 import type { McpTools } from '../../tools/mcp/mcp-tools.ts'
 import type { Schedules } from '../../tools/schedules/schedules.ts'
 import type { Skills } from '../../tools/skills/skills.ts'
+import type { Speaker } from '../../voice/speaker.ts'
+import type { Transcriber } from '../../voice/transcriber.ts'
+import type { McpEndpoint } from '../mcp/http/mcp-endpoint.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { TelegramDesk } from '../telegram/telegram-desk.ts'
+import type { HttpHome } from './http-home.ts'
+import type { OpenAiServices } from './openai/openai-services.ts'
+import type { OpenedLink } from './opened-link.ts'
+import type { HttpPage } from './page/http-page.ts'
+import type { SecretLinks } from './secret-links/secret-links.ts'
 import type { WebhookCall, Webhooks } from './webhook-call.ts'
 
 interface DaemonStatus {
@@ -77,6 +89,12 @@ export interface HttpTriggers {
   makeHookSecret(userId: string, tool: string): Promise<string>
 }
 
+/** Addresses of one use, and what can be done at them. */
+interface HttpLinks {
+  store: Pick<OneTimeLinks, 'peek'>
+  secrets: Pick<SecretLinks, 'asked' | 'give'>
+}
+
 /** Who uses this home, for its owner. */
 export interface HttpUsers {
   users: Users
@@ -86,9 +104,15 @@ export interface HttpUsers {
     directory: string
     signal: AbortSignal
   }): Promise<{ user: User; directory: string; files: string[] }>
+  /** Their tokens. Absent: there are no routes for them. Whoever makes one tells the redactor. */
+  tokens?: Pick<AccessTokens, 'createToken' | 'list' | 'revoke'>
 }
 
 export interface HttpDependencies extends HttpMemory {
+  /** Absent: there is no page, and no browser is signed in. */
+  page?: HttpPage
+  /** Absent: there are no routes for it. */
+  home?: HttpHome
   /** Absent: there are no routes for them. */
   commands?: Commands
   finders?: Pick<Finders, 'find'>
@@ -97,24 +121,38 @@ export interface HttpDependencies extends HttpMemory {
   /** Absent: there are no routes for them. */
   triggers?: HttpTriggers
   /** Absent: there are no routes for them. */
+  links?: HttpLinks
+  /** Absent: there are no routes for them. */
   tools?: ToolCatalog
   /** Absent: there are no routes for them. */
   capabilities?: Capabilities
   /** Absent: there are no routes for them. */
   schedules?: Schedules
+  /** Absent: there are no routes for it. */
+  outbox?: Pick<Outbox, 'list' | 'counts' | 'show' | 'retry' | 'cancel'>
   /** Absent: there are no routes for them. */
   assets?: Pick<OpenAssets, 'assets' | 'pins'>
   /** Absent: there are no routes for them. */
   mcp?: Pick<McpTools, 'servers' | 'refresh'>
+  /** Absent: MCP clients find nobody here. It is closed with the streams. */
+  mcpServer?: McpEndpoint
   /** Absent: there are no routes for them. */
   skills?: Pick<Skills, 'list' | 'show' | 'enable' | 'disable' | 'reload'>
+  /** Absent: there are no routes for them. */
+  voice?: { speaker: Speaker; transcriber: Transcriber }
+  /** Absent: there are no routes for it. */
+  telegram?: TelegramDesk
   /** Absent: what clients tell of themselves is not taken. */
   telemetry?: Pick<ClientTelemetry, 'keep'>
+  /** Absent: there are no routes for them. */
+  openai?: OpenAiServices
   conversations: Conversations
   tokens: Pick<AccessTokens, 'verify'>
   limiter: RateLimiter
-  media: Pick<MediaStore, 'put'>
+  media: Pick<MediaStore, 'put' | 'load'>
   costReport(userId: string, period: CostPeriod): Promise<CostReport>
+  /** Absent: there are no routes for them. */
+  costs?: Costs
   monitor(): MonitorState
   status(): DaemonStatus
   clock: Clock
@@ -127,7 +165,7 @@ export interface HttpDependencies extends HttpMemory {
 export interface HttpEnv {
   /** Absent where the application is called without a socket. */
   Bindings: Partial<HttpBindings>
-  Variables: { caller?: Bearer; signedCall?: WebhookCall }
+  Variables: { caller?: Bearer; signedCall?: WebhookCall; openedLink?: OpenedLink }
 }
 
 export type HttpContext = Context<HttpEnv>

@@ -11,12 +11,16 @@ import * as finderApi from '../../protocol/finder-api.ts'
 import * as mcpApi from '../../protocol/mcp-api.ts'
 import * as memoryApi from '../../protocol/memory-api.ts'
 import * as memoryUpkeepApi from '../../protocol/memory-upkeep-api.ts'
+import * as openAiApi from '../../protocol/openai-api.ts'
+import * as openAiResponsesApi from '../../protocol/openai-responses-api.ts'
 import * as scheduleApi from '../../protocol/schedule-api.ts'
 import * as skillApi from '../../protocol/skill-api.ts'
 import * as spawnApi from '../../protocol/spawn-api.ts'
+import * as tokenApi from '../../protocol/token-api.ts'
 import * as toolApi from '../../protocol/tool-api.ts'
 import * as triggerApi from '../../protocol/trigger-api.ts'
 import * as userApi from '../../protocol/user-api.ts'
+import * as voiceApi from '../../protocol/voice-api.ts'
 import type { Route } from './route.ts'
 
 type Schema = z.ZodType
@@ -34,12 +38,16 @@ const parts: readonly [string, unknown][] = [
   ...Object.entries(mcpApi),
   ...Object.entries(memoryApi),
   ...Object.entries(memoryUpkeepApi),
+  ...Object.entries(openAiApi),
+  ...Object.entries(openAiResponsesApi),
   ...Object.entries(scheduleApi),
   ...Object.entries(skillApi),
   ...Object.entries(spawnApi),
+  ...Object.entries(tokenApi),
   ...Object.entries(toolApi),
   ...Object.entries(triggerApi),
   ...Object.entries(userApi),
+  ...Object.entries(voiceApi),
 ]
 
 /** The description of the API, out of the same schemas that check it. Costly, so it is made when someone asks. */
@@ -79,7 +87,7 @@ function operation(route: Route, reference: (schema: Schema) => object): object 
   }
   const error = {
     description: 'What went wrong',
-    content: { 'application/json': { schema: reference(api.errorReplySchema) } },
+    content: { 'application/json': { schema: reference(errorSchemaOf(route)) } },
   }
   return {
     summary: route.summary,
@@ -93,10 +101,15 @@ function operation(route: Route, reference: (schema: Schema) => object): object 
   }
 }
 
+function errorSchemaOf({ path }: Route): Schema {
+  return path.startsWith('/v1/') ? openAiApi.openAiErrorReplySchema : api.errorReplySchema
+}
+
 const securityOf: Record<Route['auth'], object[]> = {
   token: [{ token: [] }],
   optional: [{}, { token: [] }],
   signature: [{ signature: [] }],
+  link: [{}],
 }
 
 const signature = {

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { parseAnyJson } from '../../base/json.ts'
 import type { TokenScope } from '../../policy/access-tokens.ts'
+import type { LinkPurpose } from '../../policy/one-time-links.ts'
 import { emptyRequestSchema } from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/error.ts'
 import { describeIssues } from './describe-issues.ts'
@@ -20,8 +21,13 @@ export interface Route<Body = unknown, Query = unknown> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   summary: string
-  /** `optional`: answers without a token too, with less. `signature`: the body is signed, and no token is needed. */
-  auth: 'token' | 'optional' | 'signature'
+  /**
+   * `optional`: answers without a token too, with less. `signature`: the body is signed, and no token is needed. `link`: a
+   * link of one use stands in the path as `:token`, and says who it is from.
+   */
+  auth: 'token' | 'optional' | 'signature' | 'link'
+  /** With `link`: what such a link must have been made for. */
+  link?: LinkPurpose
   /** What a token must allow. */
   scope: TokenScope
   /** It shows or changes what is everybody's: only for the owner of this home, whatever another user's token allows. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
+import type { FamiliarError } from '../../protocol/error.ts'
 import { redactJson } from '../../secrets/redact-json.ts'
 import type { Redactor } from '../../secrets/redactor.ts'
 import { describeError } from './error-reply.ts'
@@ -9,6 +10,8 @@ import type { OpenStreams } from './open-streams.ts'
 /** Opens a stream and answers with it. What fails before the first byte is an ordinary error, with its own status. */
 export type StreamReply = (
   begin: (signal: AbortSignal) => Promise<{ events: AsyncIterator<SentEvent>; headers?: Record<string, string> }>,
+  /** How an error on the way is told, where its readers do not know our own shape. */
+  tellError?: (cause: FamiliarError & { requestId?: string }) => SentEvent,
 ) => Promise<Response>
 
 export function createStreamReply(dependencies: {
@@ -20,13 +23,13 @@ export function createStreamReply(dependencies: {
   const { streams, clock, logger, redactor } = dependencies
   const redact = redactor && ((data: object) => redactJson(redactor, data))
 
-  function toErrorEvent(cause: unknown): SentEvent {
-    const { code, message, requestId } = describeError(cause, logger)
+  function tellPlainly({ code, message, requestId }: FamiliarError & { requestId?: string }): SentEvent {
     return { name: 'error', data: { error: message, code, ...(requestId && { request_id: requestId }) } }
   }
 
-  return async (begin) => {
+  return async (begin, tellError = tellPlainly) => {
     const { signal, release } = streams.open()
+    const toErrorEvent = (cause: unknown) => tellError(describeError(cause, logger))
     try {
       return eventStreamReply({ ...(await begin(signal)), release, clock, toErrorEvent, redact })
     } catch (cause) {

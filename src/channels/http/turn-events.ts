@@ -7,7 +7,7 @@ import type { HttpDependencies } from './http-dependencies.ts'
  * before `submit`: afterwards the turn may be running already.
  */
 export async function cursorBefore(
-  { conversations }: HttpDependencies,
+  { conversations }: Pick<HttpDependencies, 'conversations'>,
   place: { userId: string; channel: string; contact: string },
 ): Promise<(receipt: Receipt) => string> {
   const sessions = await conversations.sessions(place.userId)
@@ -18,8 +18,15 @@ export async function cursorBefore(
 
 /** The events of one message's turn, from the message itself to the end of the turn, and then no more. */
 export async function* eventsOfTurn(
-  { conversations }: HttpDependencies,
-  watch: { userId: string; receipt: Receipt; cursor: string; signal: AbortSignal },
+  { conversations }: Pick<HttpDependencies, 'conversations'>,
+  watch: {
+    userId: string
+    receipt: Receipt
+    cursor: string
+    signal: AbortSignal
+    /** The turn is under way: what is watched is the rest of it. */
+    turnId?: string
+  },
 ): AsyncGenerator<StreamedEvent> {
   const { receipt, signal } = watch
   const elsewhere = new AbortController()
@@ -39,8 +46,8 @@ export async function* eventsOfTurn(
   )
   const either = AbortSignal.any([signal, elsewhere.signal])
   const events = await conversations.events(watch.userId, receipt.sessionId, watch.cursor, either)
-  let isOurs = false
-  let turnId: string | undefined
+  let isOurs = watch.turnId !== undefined
+  let turnId = watch.turnId
   for await (const streamed of events) {
     const { event } = streamed
     if (event.type === 'message' && event.messageId === receipt.messageId) isOurs = true

@@ -31,16 +31,22 @@ export interface OutboxItem extends Outgoing {
 /** What came of one attempt, as far as it is known. */
 export type SendOutcome =
   | { kind: 'sent'; externalId: string | null }
-  /** It did not arrive, and may later: as soon as the other side said, or after a growing pause. */
-  | { kind: 'retry'; reason: string; afterMs: number | null }
+  /**
+   * It did not arrive, and may later: as soon as the other side said, or after a growing pause. With `isForAll` the other
+   * side wants nothing at all of this channel before that.
+   */
+  | { kind: 'retry'; reason: string; afterMs: number | null; isForAll?: true }
+  /** It did not arrive: whoever was there has another address now, and all that waits for them goes there. */
+  | { kind: 'moved'; address: string }
   /** It may have arrived. */
   | { kind: 'unknown'; reason: string }
   /** It did not arrive and never will. */
   | { kind: 'failed'; reason: string }
 
-/** How one channel sends. One item of an address at a time. */
+/** How one channel sends. */
 export interface Sender {
   channel: string
+  /** Called for one item of an address at a time. What it throws leaves the outcome unknown. */
   send(item: OutboxItem, signal: AbortSignal): Promise<SendOutcome>
   /**
    * What becomes of an item of unknown outcome: it is left at that, tried again as it is (the other side knows it by its
@@ -60,6 +66,8 @@ export interface Outbox {
   wake(): void
   /** Begins to send; what an earlier run was sending is of unknown outcome. */
   start(senders: readonly Sender[]): Promise<void>
+  /** `not_found` where there is none. */
+  show(userId: string, id: string): Promise<OutboxItem>
   /** Newest first; what belongs to another user does not exist. */
   list(userId: string, query: { state?: OutboxState; channel?: string; limit: number }): Promise<OutboxItem[]>
   counts(userId: string): Promise<Record<OutboxState, number>>

@@ -13,10 +13,14 @@ export interface ChatCommands {
   /** With `confirm` the user has said yes to the question that it came with. */
   run(line: string, confirm?: string): Promise<CommandReply>
   /** What may stand from `start` on. */
-  complete(line: string): Promise<{ start: number; candidates: readonly string[] }>
+  complete(
+    line: string,
+  ): Promise<{ start: number; candidates: readonly { text: string; summary?: string | undefined }[] }>
 }
 
 interface CommandReply {
+  /** False where it was not understood or could not be done. */
+  ok: boolean
   text: string
   /** Nothing was done: the text is a question, and this comes back with the user's yes. */
   confirm?: string | undefined

@@ -36,16 +36,16 @@ function openChat() {
   const commands: ChatCommands = {
     async run(line, confirm) {
       ran.push([line, confirm])
-      if (line === '/stop') return { text: (await partner.stop()) ? 'Stopping.' : 'Nothing is running.' }
+      if (line === '/stop') return { ok: true, text: (await partner.stop()) ? 'Stopping.' : 'Nothing is running.' }
       if (line === '/forget tea') {
-        return confirm === 'tea' ? { text: 'Forgot it.' } : { text: 'Forget tea?', confirm: 'tea' }
+        return { ok: true, ...(confirm === 'tea' ? { text: 'Forgot it.' } : { text: 'Forget tea?', confirm: 'tea' }) }
       }
-      return { text: line.startsWith('/cost') ? `$1 (${line})` : `There is no ${line}.` }
+      return { ok: true, text: line.startsWith('/cost') ? `$1 (${line})` : `There is no ${line}.` }
     },
     complete: async (line) =>
       line.includes(' ')
-        ? { start: line.indexOf(' ') + 1, candidates: ['notes/tea.md '] }
-        : { start: 0, candidates: ['/pin', '/pinned'] },
+        ? { start: line.indexOf(' ') + 1, candidates: [{ text: 'notes/tea.md' }] }
+        : { start: 0, candidates: [{ text: '/pin' }, { text: '/pinned' }] },
   }
   const ownCommands = { status: { help: 'what runs', run: async () => ['All is well.'] } }
   const controller = new AbortController()

@@ -97,7 +97,10 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
   async function complete(line: string): Promise<CompleterResult> {
     if (!line.startsWith('/')) return [[], line]
     const found = await commands.complete(line).catch(() => undefined)
-    return found ? [[...found.candidates], line.slice(found.start)] : [[], line]
+    if (!found) return [[], line]
+    const texts = found.candidates.map(({ text }) => text)
+    // The only one is what was meant: the next word may follow.
+    return [texts.length === 1 ? texts.map((text) => `${text.trimEnd()} `) : texts, line.slice(found.start)]
   }
 
   function runCommand(line: string, confirm?: string): void {

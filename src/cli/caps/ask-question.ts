@@ -1,3 +1,5 @@
+import { toDisplayText } from '../../base/text.ts'
+
 /**
  * Asks whoever sits at the terminal, under a question that is shown already; a secret is not seen while it is typed.
  * Undefined where they leave with Ctrl-C, or the signal takes the question away.
@@ -10,7 +12,7 @@ export async function askQuestion(asked: {
   const { secret, output, signal } = asked
   const clack = await import('@clack/prompts')
   const options = {
-    message: secret ?? 'Your answer',
+    message: toDisplayText(secret ?? 'Your answer'),
     validate: (text: string | undefined) => (text === undefined || text.trim() === '' ? 'It is empty.' : undefined),
     output,
     signal,

@@ -1,6 +1,6 @@
+import { formatDuration, formatTime, oneLine } from '../../base/format.ts'
 import type { BuildQuestionReply, BuildReply } from '../../protocol/build-api.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatDuration, formatTime, oneLine } from '../format.ts'
 import type { Output } from '../output.ts'
 import { withCaps } from './with-caps.ts'
 

@@ -1,6 +1,6 @@
+import { formatCount, oneLine } from '../../base/format.ts'
 import type { CapabilitySummaryReply } from '../../protocol/capability-api.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatCount, oneLine } from '../format.ts'
 import type { Output } from '../output.ts'
 import { withCaps } from './with-caps.ts'
 

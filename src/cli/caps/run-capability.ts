@@ -1,8 +1,8 @@
+import { formatDuration } from '../../base/format.ts'
 import { cardText } from '../../cards/card-text.ts'
 import type { CapabilityRunReply } from '../../protocol/capability-api.ts'
 import type { CommandContext, CommandHandler } from '../command.ts'
 import { exitCodes } from '../command-error.ts'
-import { formatDuration } from '../format.ts'
 import { readJsonOption } from '../tools/read-json-option.ts'
 import { withCapsOnce } from './with-caps.ts'
 

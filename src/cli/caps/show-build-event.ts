@@ -1,6 +1,6 @@
+import { formatTime } from '../../base/format.ts'
 import type { BuildEvent, BuildReply } from '../../protocol/build-api.ts'
 import { exitCodes } from '../command-error.ts'
-import { formatTime } from '../format.ts'
 import type { Output } from '../output.ts'
 import { describeQuestion } from './list-builds.ts'
 

@@ -1,6 +1,6 @@
+import { formatDuration, formatTime, oneLine, plural } from '../../base/format.ts'
 import type { CapabilityReply } from '../../protocol/capability-api.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatDuration, formatTime, oneLine, plural } from '../format.ts'
 import { printFields } from '../memory/describe-memory.ts'
 import type { Output } from '../output.ts'
 import { stateOf } from './list-capabilities.ts'

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
+import { formatDuration } from '../../base/format.ts'
 import { readLiveRecord } from '../../daemon/daemon-info.ts'
+import { type Finding, fail, ok, reasonOf, warn } from '../../daemon/doctor/finding.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import { createApiClient } from '../api-client.ts'
-import { formatDuration } from '../format.ts'
-import { type Finding, fail, ok, reasonOf, warn } from './finding.ts'
 
 // A machine that is busy is not a daemon that hangs.
 const patienceMs = 10_000

@@ -1,5 +1,5 @@
+import { formatBytes, formatTime } from '../../base/format.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatBytes, formatTime } from '../format.ts'
 import { withFiles } from './file-client.ts'
 
 export interface ListInput {

@@ -1,5 +1,5 @@
+import { formatCount, formatTime } from '../../base/format.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatCount, formatTime } from '../format.ts'
 import { withFiles } from './file-client.ts'
 
 export const showHistory: CommandHandler<{ path: string }> = async (context, input) => {

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
+import { plural } from '../../base/format.ts'
 import type { ImportPlan, ImportWay, LeftOut } from '../../daemon/import/import-plan.ts'
-import { plural } from '../format.ts'
 import type { Output } from '../output.ts'
 
 const ways: Record<ImportWay, string> = {

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { plural } from '../../base/format.ts'
 import { parseJson } from '../../base/json.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import { importRecordSchema } from '../../daemon/import/import-record.ts'
 import { undoImport } from '../../daemon/import/undo-import.ts'
 import type { CommandHandler } from '../command.ts'
 import { usageError } from '../command-error.ts'
-import { plural } from '../format.ts'
 
 /** `familiar import undo RECORD`: what was changed since stays. */
 export const undoImportRecord: CommandHandler<{ record: string }> = async ({ homePath, output }, input) => {

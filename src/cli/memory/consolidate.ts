@@ -1,7 +1,7 @@
+import { plural } from '../../base/format.ts'
 import type { CommandHandler } from '../command.ts'
 import { exitCodes } from '../command-error.ts'
 import { findSession } from '../find-session.ts'
-import { plural } from '../format.ts'
 import { watchProgress } from './watch-progress.ts'
 
 export const consolidate: CommandHandler<{ session?: string }> = async (context, input) => {

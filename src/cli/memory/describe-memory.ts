@@ -1,6 +1,6 @@
 import { displayWidth, fitWidth } from '../../base/display-width.ts'
+import { formatTime, oneLine } from '../../base/format.ts'
 import type { MemoryReply } from '../../protocol/memory-api.ts'
-import { formatTime, oneLine } from '../format.ts'
 import type { Output } from '../output.ts'
 
 const longestText = 200

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { resolve } from 'node:path'
+import { formatBytes } from '../../base/format.ts'
 import { writeFileAtomically } from '../../base/safe-file.ts'
 import { splitLines } from '../../memory/transfer/numbered-line.ts'
 import type { CommandContext, CommandHandler } from '../command.ts'
 import { CommandError, interrupted } from '../command-error.ts'
-import { formatBytes } from '../format.ts'
 import { withMemory } from './with-memory.ts'
 
 export interface ExportInput {

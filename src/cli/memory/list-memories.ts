@@ -1,7 +1,7 @@
+import { formatCount } from '../../base/format.ts'
 import type { MemoryReply } from '../../protocol/memory-api.ts'
 import type { CommandContext, CommandHandler } from '../command.ts'
 import { usageError } from '../command-error.ts'
-import { formatCount } from '../format.ts'
 import { formatDay, shortText } from './describe-memory.ts'
 import type { MemoryClient } from './memory-client.ts'
 import { withMemory } from './with-memory.ts'

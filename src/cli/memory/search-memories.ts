@@ -1,7 +1,7 @@
+import { plural } from '../../base/format.ts'
 import type { DeepProgressReply, MemorySearchReply } from '../../protocol/memory-api.ts'
 import type { CommandContext, CommandHandler } from '../command.ts'
 import { usageError } from '../command-error.ts'
-import { plural } from '../format.ts'
 import { describeOrigin, fitLine, formatDay, shortText } from './describe-memory.ts'
 import { watchProgress } from './watch-progress.ts'
 import { withMemory } from './with-memory.ts'

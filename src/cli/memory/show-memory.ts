@@ -1,6 +1,6 @@
+import { formatTime, plural } from '../../base/format.ts'
 import type { MemoryDetailReply } from '../../protocol/memory-api.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatTime, plural } from '../format.ts'
 import type { Output } from '../output.ts'
 import { describeOrigin, formatDay, printFields } from './describe-memory.ts'
 import { withMemory } from './with-memory.ts'

@@ -1,6 +1,6 @@
+import { formatBytes, formatCount, formatTime, plural } from '../../base/format.ts'
 import type { MemoryStatsReply, TroubleReply } from '../../protocol/memory-upkeep-api.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatBytes, formatCount, formatTime, plural } from '../format.ts'
 import { printFields } from './describe-memory.ts'
 import { withMemory } from './with-memory.ts'
 

@@ -1,7 +1,7 @@
+import { formatTime } from '../../base/format.ts'
 import type { ChangeReply } from '../../protocol/memory-api.ts'
 import type { CommandContext, CommandHandler } from '../command.ts'
 import { CommandError, usageError } from '../command-error.ts'
-import { formatTime } from '../format.ts'
 import { shortText } from './describe-memory.ts'
 import { withMemory } from './with-memory.ts'
 

@@ -1,7 +1,7 @@
+import { formatTime } from '../../base/format.ts'
 import type { ScheduleReply } from '../../protocol/schedule-api.ts'
 import type { CommandContext, CommandHandler } from '../command.ts'
 import { CommandError, exitCodes } from '../command-error.ts'
-import { formatTime } from '../format.ts'
 import { withSchedulesOnce } from './schedule-client.ts'
 
 interface PlaceInput {

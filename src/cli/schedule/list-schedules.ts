@@ -1,6 +1,6 @@
+import { formatTime, oneLine } from '../../base/format.ts'
 import type { ListedScheduleReply, ScheduleRunReply } from '../../protocol/schedule-api.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatTime, oneLine } from '../format.ts'
 import type { Output } from '../output.ts'
 import { withSchedules } from './schedule-client.ts'
 

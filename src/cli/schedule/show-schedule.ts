@@ -1,6 +1,6 @@
+import { formatDuration, formatTime } from '../../base/format.ts'
 import type { ScheduleRunReply, ShownScheduleReply } from '../../protocol/schedule-api.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatDuration, formatTime } from '../format.ts'
 import { printFields } from '../memory/describe-memory.ts'
 import type { Output } from '../output.ts'
 import { runStateOf } from './list-schedules.ts'

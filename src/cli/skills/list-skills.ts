@@ -1,6 +1,6 @@
+import { oneLine } from '../../base/format.ts'
 import type { SkillSummaryReply } from '../../protocol/skill-api.ts'
 import type { CommandHandler } from '../command.ts'
-import { oneLine } from '../format.ts'
 import type { Output } from '../output.ts'
 import { withSkills } from './with-skills.ts'
 

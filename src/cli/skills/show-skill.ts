@@ -1,6 +1,6 @@
+import { formatBytes } from '../../base/format.ts'
 import type { SkillReply } from '../../protocol/skill-api.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatBytes } from '../format.ts'
 import { printFields } from '../memory/describe-memory.ts'
 import type { Output } from '../output.ts'
 import { statusOf } from './list-skills.ts'

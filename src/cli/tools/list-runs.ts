@@ -1,7 +1,7 @@
+import { formatTime } from '../../base/format.ts'
 import { type TriggerRunReply, triggerRunsReplySchema } from '../../protocol/trigger-api.ts'
 import type { CommandHandler } from '../command.ts'
 import { withFamiliar } from '../connect.ts'
-import { formatTime } from '../format.ts'
 
 /** `familiar tools runs [NAME]`: when tools ran without being asked, late and missed runs among them. */
 export const listRuns: CommandHandler<{ name?: string; limit?: number }> = async (context, input) => {

@@ -1,8 +1,8 @@
+import { formatDuration } from '../../base/format.ts'
 import { cardText } from '../../cards/card-text.ts'
 import type { ToolRunReply, ToolRunRequest } from '../../protocol/tool-api.ts'
 import type { CommandContext, CommandHandler } from '../command.ts'
 import { exitCodes } from '../command-error.ts'
-import { formatDuration } from '../format.ts'
 import { readJsonOption } from './read-json-option.ts'
 import { withToolsOnce } from './with-tools.ts'
 

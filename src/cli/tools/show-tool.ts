@@ -1,6 +1,6 @@
+import { formatBytes, formatDuration } from '../../base/format.ts'
 import type { ToolFieldReply, ToolReply } from '../../protocol/tool-api.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatBytes, formatDuration } from '../format.ts'
 import { printFields } from '../memory/describe-memory.ts'
 import type { Output } from '../output.ts'
 import { statusOf } from './list-tools.ts'

@@ -1,8 +1,9 @@
+import { formatDuration, plural } from '../../base/format.ts'
 import type { ToolRunRequest } from '../../protocol/tool-api.ts'
+import { failuresOf } from '../../tools/contract/own-tests.ts'
 import type { CommandHandler } from '../command.ts'
 import { CommandError, exitCodes } from '../command-error.ts'
-import { formatDuration, plural } from '../format.ts'
-import { failuresOf, readToolTests } from './tool-tests.ts'
+import { readToolTests } from './tool-tests.ts'
 import { withToolsOnce } from './with-tools.ts'
 
 interface TestResult {

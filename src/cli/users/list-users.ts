@@ -1,5 +1,5 @@
+import { formatTime } from '../../base/format.ts'
 import type { CommandHandler } from '../command.ts'
-import { formatTime } from '../format.ts'
 import { withUsers } from './with-users.ts'
 
 /** `familiar users list`: everybody, the owner first. */

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
+import { plural } from '../../base/format.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import type { CommandHandler } from '../command.ts'
 import { exitCodes } from '../command-error.ts'
 import { confirm } from '../confirm.ts'
-import { plural } from '../format.ts'
 import { withUsers } from './with-users.ts'
 
 /** `familiar users remove NAME`: what they had is in the folder that is shown, and nowhere else. */

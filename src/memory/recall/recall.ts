@@ -4,6 +4,7 @@ import { type DecayPolicy, isFaded, strengthOf } from '../decay.ts'
 import type { MemoryGraph } from '../graph.ts'
 import type { Memories } from '../memories.ts'
 import type { Memory, MemoryKind } from '../memory.ts'
+import { type MemoryFilter, passesFilter } from '../memory-filter.ts'
 import { standingWish } from '../standing-wish.ts'
 import { type Candidate, candidateOf } from './candidate.ts'
 import { matchDates } from './match-dates.ts'
@@ -22,6 +23,7 @@ interface RecallQuery {
   text: string
   limit: number
   kinds?: readonly MemoryKind[] | undefined
+  filter?: MemoryFilter | undefined
   /** `telling`, where nothing is said: only what something speaks for. `everything`: all that was looked at, in order. */
   reach?: 'telling' | 'everything' | undefined
   signal?: AbortSignal | undefined
@@ -84,7 +86,7 @@ export function createRecall(dependencies: {
   const memoryTerms = createMemoryTerms()
 
   return {
-    async recall({ userId, text, limit, kinds, reach = 'telling', signal }) {
+    async recall({ userId, text, limit, kinds, filter = {}, reach = 'telling', signal }) {
       signal?.throwIfAborted()
       const now = clock.now()
       const policy = decay()
@@ -94,7 +96,8 @@ export function createRecall(dependencies: {
       const state = { policy, now, cycle: policy === 'cycles' ? await memories.cycle(userId) : 0 }
       const related = await followGraph(userId, found)
       const all = [...found.all, ...related.candidates].filter(
-        ({ memory }) => (!kinds || kinds.includes(memory.kind)) && !isFaded(memory, state),
+        ({ memory }) =>
+          (!kinds || kinds.includes(memory.kind)) && passesFilter(memory, filter) && !isFaded(memory, state),
       )
       const words = windowWords(question.terms, all, found.beside)
       const scene: Scene = { question, candidates: all, words, decay: state, related: related.weights }

@@ -43,6 +43,8 @@ export const userTables = {
   channel_contacts: own,
   pairing_codes: unexported,
   one_time_links: unexported,
+  browsers: unexported,
+  session_views: partsOf('sessions', 'session_id', { isExported: false }),
   // The memories themselves are exported in the form that can be brought in again.
   memory_vectors: unexported,
   memory_edges: unexported,

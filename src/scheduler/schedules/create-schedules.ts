@@ -7,7 +7,7 @@ import { isWorkChannel } from '../../sessions/work-channels.ts'
 import type { Schedule, ScheduleRequest, Schedules } from '../../tools/schedules/schedules.ts'
 import { createAlarm } from '../alarm.ts'
 import { createDeliverRun, type DeliveryNeeds } from './deliver-run.ts'
-import { draftSchedule } from './draft-schedule.ts'
+import { draftSchedule, previewSchedule } from './draft-schedule.ts'
 import { planDue } from './plan-due.ts'
 import { createScheduleRecords } from './schedule-records.ts'
 
@@ -102,6 +102,7 @@ export function createSchedules(
   }
 
   return {
+    preview: (time, timeZone = needs.timeZone) => previewSchedule(time, { now: clock.now(), timeZone }),
     async add(request) {
       const { userId, key } = request
       const id = key === undefined ? ids.next() : sha256(`${userId}:${key}`).slice(0, 32)

@@ -1,11 +1,12 @@
 import { parseCronExpression } from '../../base/cron-expression.ts'
 import { toStorableText } from '../../base/text.ts'
 import { FamiliarError } from '../../protocol/error.ts'
-import type { Schedule, ScheduleRequest } from '../../tools/schedules/schedules.ts'
+import type { Schedule, SchedulePreview, ScheduleRequest, ScheduleTime } from '../../tools/schedules/schedules.ts'
 import { readMoment } from './read-moment.ts'
 
 const longestMessage = 20_000
 const longestName = 100
+const shownTimes = 5
 const interval = /^(\d{1,4}) ?(m|h|mins?|minutes?|hrs?|hours?)$/
 
 /** A request as it will be kept. What does not make sense is a `bad_request` that says why. */
@@ -15,7 +16,7 @@ export function draftSchedule(
 ): Schedule {
   const { now } = place
   const timeZone = checkedZone(request.timeZone ?? place.timeZone)
-  const time = readTime(request, now, timeZone)
+  const time = readTime(request.time, now, timeZone)
   const message = time.kind === 'heartbeat' ? '' : toStorableText(request.message).trim()
   if (message === '' && time.kind !== 'heartbeat') throw new FamiliarError('bad_request', 'The message is empty.')
   if (message.length > longestMessage) {
@@ -38,9 +39,23 @@ export function draftSchedule(
   }
 }
 
+/** When it would come, for somebody who is still thinking about it. */
+export function previewSchedule(time: ScheduleTime, place: { now: number; timeZone: string }): SchedulePreview {
+  const timeZone = checkedZone(place.timeZone)
+  const { kind, expression, nextAt } = readTime(time, place.now, timeZone)
+  const cron = kind === 'once' ? undefined : parseCronExpression(expression, timeZone)
+  const times = [nextAt]
+  while (cron?.ok && times.length < shownTimes) {
+    const next = cron.value.next(times.at(-1) ?? nextAt)
+    if (next === undefined) break
+    times.push(next)
+  }
+  return { kind, expression, timeZone, times }
+}
+
 type Time = Pick<Schedule, 'kind' | 'expression'> & { nextAt: number }
 
-function readTime({ time }: ScheduleRequest, now: number, timeZone: string): Time {
+function readTime(time: ScheduleTime, now: number, timeZone: string): Time {
   if ('at' in time) {
     const moment = readMoment(time.at, now, timeZone)
     if (!moment.ok) throw new FamiliarError('bad_request', moment.message)

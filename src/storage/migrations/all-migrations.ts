@@ -5,7 +5,17 @@ import { tools } from './0004-tools.ts'
 import { capabilities } from './0005-capabilities.ts'
 import { workspace } from './0006-workspace.ts'
 import { channels } from './0007-channels.ts'
+import { page } from './0008-page.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released one never changes and never leaves the list. */
-export const allMigrations: readonly Migration[] = [core, textSearch, memory, tools, capabilities, workspace, channels]
+export const allMigrations: readonly Migration[] = [
+  core,
+  textSearch,
+  memory,
+  tools,
+  capabilities,
+  workspace,
+  channels,
+  page,
+]

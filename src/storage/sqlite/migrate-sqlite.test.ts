@@ -196,6 +196,8 @@ describe('migrations', () => {
       channel_contacts: true,
       pairing_codes: true,
       one_time_links: true,
+      browsers: true,
+      session_views: true,
     } satisfies Record<keyof Tables, true>
     const textTables = ['text_entries', 'text_index', 'text_scopes']
     const of = (type: string) => objects.rows.filter((row) => row.type === type).map((row) => row.name)

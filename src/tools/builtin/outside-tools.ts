@@ -3,12 +3,15 @@ import type { RunChild } from '../../base/run-child.ts'
 import type { AllowedHost } from '../../egress/destination.ts'
 import type { LoopbackProxy } from '../../egress/loopback-proxy.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
+import { createSpeaker } from '../../voice/create-speaker.ts'
+import type { LocalVoice } from '../../voice/local-voice.ts'
+import type { Speaker, SpeechSettings } from '../../voice/speaker.ts'
 import type { Tool } from '../tool.ts'
 import { createBrowserTool } from './browser/browser-tool.ts'
 import { createExecTool } from './exec/exec-tool.ts'
 import { createFetches, type OpenFetch } from './fetches.ts'
 import type { PutMedia } from './put-media.ts'
-import { createSpeechTool, type SpeechSettings } from './speech/speech-tool.ts'
+import { createSpeechTool } from './speech/speech-tool.ts'
 import type { WebSearchSettings } from './web/web-search.ts'
 import { createWebTools } from './web/web-tools.ts'
 
@@ -29,6 +32,8 @@ export interface OutsideNeeds {
   sandbox: Pick<Sandbox, 'run'>
   runChild: RunChild
   putMedia: PutMedia
+  /** The voice models of this machine; whoever made them lets go of them. Absent: there are none. */
+  voice?: LocalVoice
   workspace: string
   /** Holds the profiles of the browsers. */
   browserDirectory: string
@@ -40,6 +45,8 @@ export interface OutsideNeeds {
 
 export interface OutsideTools {
   tools: Tool[]
+  /** The same that the tool uses. */
+  speaker: Speaker
   /** Ends the browsers and lets go of the network. */
   close(): Promise<void>
 }
@@ -57,12 +64,20 @@ export function createOutsideTools(needs: OutsideNeeds): OutsideTools {
     directory: needs.browserDirectory,
     searchPath,
   })
+  const speaker = createSpeaker({
+    ...needs,
+    settings: () => settings().tts,
+    local: needs.voice ?? null,
+    fetchReaching: fetches.reaching,
+    searchPath,
+  })
   return {
+    speaker,
     tools: [
       ...createWebTools({ ...needs, fetches, webSearch: () => settings().webSearch }),
       browser.tool,
       createExecTool({ ...needs, settings: () => settings().exec }),
-      createSpeechTool({ ...needs, fetches, searchPath, settings: () => settings().tts }),
+      createSpeechTool({ ...needs, speaker }),
     ],
     async close() {
       await browser.close()

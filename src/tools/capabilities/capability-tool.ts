@@ -68,6 +68,6 @@ export function destinationOf(name: string): string {
 }
 
 /** What comes from a network, or out of the code of somebody else, are somebody else's words. */
-function labelOf({ permissions, origin }: Capability): 'untrusted' | 'internal' {
+export function labelOf({ permissions, origin }: Capability): 'untrusted' | 'internal' {
   return permissions.hosts.length > 0 || origin === 'imported' ? 'untrusted' : 'internal'
 }

@@ -45,6 +45,11 @@ export type ScheduleTime =
   /** A heartbeat every so often: "30m", "2h". */
   | { every: string }
 
+export interface SchedulePreview extends Pick<Schedule, 'kind' | 'expression' | 'timeZone'> {
+  /** The next ones, five at most. */
+  times: number[]
+}
+
 export interface ScheduleRequest {
   userId: string
   time: ScheduleTime
@@ -68,6 +73,8 @@ export interface ScheduleRequest {
  * time, or has passed, is a `bad_request` that says so.
  */
 export interface Schedules {
+  /** What a request would come to: nothing is kept. */
+  preview(time: ScheduleTime, timeZone?: string): SchedulePreview
   add(request: ScheduleRequest): Promise<Schedule>
   /** Those that are still to come, the next one first; with `all` also what is over, newest first. */
   list(userId: string, options?: { all?: boolean }): Promise<{ schedule: Schedule; lastRun: ScheduleRun | null }[]>

@@ -12,6 +12,7 @@ export const guardNames = [
   'content_type',
   'body_size',
   'signature',
+  'link',
 ] as const
 
 export type GuardName = (typeof guardNames)[number]

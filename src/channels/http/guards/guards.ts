@@ -1,10 +1,12 @@
 import type { Hono, MiddlewareHandler } from 'hono'
 import type { HttpDependencies, HttpEnv } from '../http-dependencies.ts'
+import { servePage } from '../page/serve-page.ts'
 import type { Route } from '../route.ts'
 import { bodySizeGuard } from './body-size-guard.ts'
 import { contentTypeGuard } from './content-type-guard.ts'
 import type { GuardName } from './guard-names.ts'
 import { hostGuard } from './host-guard.ts'
+import { linkGuard } from './link-guard.ts'
 import { localGuard } from './local-guard.ts'
 import { originGuard } from './origin-guard.ts'
 import { ownerGuard } from './owner-guard.ts'
@@ -16,7 +18,7 @@ import { tokenGuard } from './token-guard.ts'
 /** What every request passes, also one to a path that does not exist. The order is the order of asking. */
 export function addGuards(
   app: Hono<HttpEnv>,
-  { settings, limiter, tokens, logger }: HttpDependencies,
+  { settings, limiter, tokens, logger, page }: HttpDependencies,
   { guards, routes }: { guards: ReadonlySet<GuardName>; routes: readonly Route[] },
 ): void {
   const open = routes.filter((route) => route.auth !== 'token').map((route) => route.path.split('/'))
@@ -25,13 +27,15 @@ export function addGuards(
   if (guards.has('host')) app.use(hostGuard(settings.allowedHosts))
   if (guards.has('origin')) app.use(originGuard(settings.allowedOrigins))
   if (guards.has('rate_limit')) app.use(rateLimitGuard(limiter))
-  if (guards.has('token')) app.use(tokenGuard({ tokens, failures, logger, isOpen }))
+  // The page itself is nobody's; what it asks for is somebody's.
+  if (page?.files) app.use(servePage(page.files))
+  if (guards.has('token')) app.use(tokenGuard({ tokens, browsers: page?.browsers, failures, logger, isOpen }))
 }
 
 /** What a request to one route passes after that, still before any of its handler runs. */
 export function routeGuards(
   route: Route,
-  { triggers, limiter, logger }: HttpDependencies,
+  { triggers, links, limiter, logger }: HttpDependencies,
   { guards, maxBodyBytes }: { guards: ReadonlySet<GuardName>; maxBodyBytes: number },
 ): MiddlewareHandler<HttpEnv>[] {
   const failures = guards.has('failed_logins') ? limiter : undefined
@@ -43,6 +47,9 @@ export function routeGuards(
     ...(guards.has('body_size') ? [bodySizeGuard(maxBodyBytes)] : []),
     ...(guards.has('signature') && route.auth === 'signature' && triggers
       ? [signatureGuard({ webhooks: triggers.webhooks, failures, logger, maxBodyBytes })]
+      : []),
+    ...(guards.has('link') && route.link && links
+      ? [linkGuard({ links: links.store, purpose: route.link, failures, logger })]
       : []),
   ]
 }

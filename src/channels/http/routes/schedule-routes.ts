@@ -44,6 +44,22 @@ export function createScheduleRoutes(schedules: Schedules): Route[] {
     }),
     defineRoute({
       method: 'POST',
+      path: `${base}/preview`,
+      summary: 'When it would come, before it is asked for. Nothing is kept.',
+      auth: 'token',
+      scope: 'chat',
+      body: api.schedulePreviewRequestSchema,
+      reply: { status: 200, schema: api.schedulePreviewReplySchema },
+      handle({ body }) {
+        const { at, cron, every = '', time_zone } = body
+        const time = at !== undefined ? { at } : cron !== undefined ? { cron } : { every }
+        const { kind, expression, timeZone, times } = schedules.preview(time, time_zone)
+        const reply: api.SchedulePreviewReply = { kind, expression, time_zone: timeZone, times: times.map(isoTime) }
+        return jsonReply(reply)
+      },
+    }),
+    defineRoute({
+      method: 'POST',
       path: `${base}/heartbeat`,
       summary: 'Have what HEARTBEAT.md says sent every so often. Each one is a call of a model.',
       auth: 'token',

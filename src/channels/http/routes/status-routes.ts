@@ -85,11 +85,14 @@ export function createStatusRoutes(dependencies: HttpDependencies): Route[] {
         const { updatedAt, turns: all } = dependencies.monitor()
         // The monitor knows of everybody's turns, and of no users: whose they are, the sessions tell.
         const sessions = await Promise.all(all.map(({ sessionId }) => conversations.findSession(userId, sessionId)))
-        const turns = all.filter((_turn, index) => sessions[index] !== undefined)
+        const own = all.flatMap((turn, index) => {
+          const session = sessions[index]
+          return session ? [{ turn, channel: session.channel }] : []
+        })
         const reply: MonitorReply = {
-          state: stateOf(turns),
+          state: stateOf(own.map(({ turn }) => turn)),
           updated_at: isoTime(updatedAt),
-          turns: turns.map(activityReply),
+          turns: own.map(({ turn, channel }) => activityReply(turn, channel)),
         }
         return jsonReply(reply)
       },
@@ -97,9 +100,10 @@ export function createStatusRoutes(dependencies: HttpDependencies): Route[] {
   ]
 }
 
-function activityReply(activity: Activity): MonitorReply['turns'][number] {
+function activityReply(activity: Activity, channel: string): MonitorReply['turns'][number] {
   return {
     session_id: activity.sessionId,
+    channel,
     contact: activity.contact,
     turn_id: activity.turnId,
     state: activity.state,

@@ -29,6 +29,16 @@ export function createUserRoutes({ users, removeUser }: HttpUsers): Route[] {
   const reply = (user: User) => userReply(users, user)
   return [
     defineRoute({
+      method: 'GET',
+      path: '/api/v1/users',
+      summary: 'The users of this home and their tiers, to be looked at.',
+      auth: 'token',
+      scope: 'read',
+      isOwners: true,
+      reply: { status: 200, schema: usersReplySchema },
+      handle: () => jsonReply({ users: users.list().map(reply) } satisfies UsersReply),
+    }),
+    defineRoute({
       ...ownerAtHome,
       method: 'GET',
       path: base,

@@ -1,68 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { type ModelChild, type ModelChildEvents, startModelChild } from '../../../base/start-model-child.ts'
 import type { FromChild, ToChild } from './child-messages.ts'
 
-/** The model's process, as its one user sees it. */
-export interface EmbeddingChild {
-  readonly pid: number | undefined
-  send(message: ToChild): void
-  /** While it is at work the program waits for it; otherwise it keeps nobody from ending. */
-  setBusy(isBusy: boolean): void
-  /** Kills it; resolves when it is gone. */
-  end(): Promise<void>
-}
+export type EmbeddingChild = ModelChild<ToChild>
 
-export type StartChild = (
-  folder: string,
-  events: { onMessage(message: FromChild): void; onEnd(reason: string): void },
-) => EmbeddingChild
+export type StartChild = (folder: string, events: ModelChildEvents<FromChild>) => EmbeddingChild
 
-// Measured: the weights are 110 MB of its 150, and it needs next to no heap.
-const flags = [
-  '--max-semi-space-size=2',
-  '--v8-pool-size=1',
-  '--no-node-snapshot',
-  '--disable-warning=ExperimentalWarning',
-]
-
-/** Starts the child on the model in `folder`. It inherits nothing, and ends with this process however that ends. */
-export const startChild: StartChild = (folder, { onMessage, onEnd }) => {
-  const child = fork(fileURLToPath(new URL('./embedding-child.ts', import.meta.url)), [folder], {
-    env: { MALLOC_ARENA_MAX: '1' },
-    execArgv: flags,
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  })
-  const ended = Promise.withResolvers<void>()
-  function end(reason: string): void {
-    ended.resolve()
-    onEnd(reason)
-  }
-  child.on('message', (message) => onMessage(message as FromChild))
-  child.once('exit', (code, signal) => end(signal ? `ended by ${signal}` : `ended with exit code ${code}`))
-  child.on('error', (error) => {
-    // Only where it could not even start is there no exit to come.
-    if (child.pid === undefined) end(error.message)
-  })
-  return {
-    pid: child.pid,
-    send(message) {
-      // A child that is gone has said so, or is about to: its end is what counts.
-      child.send(message, () => undefined)
-    },
-    setBusy: (isBusy) => setReferenced(child, isBusy),
-    end() {
-      // Whoever waits for its end must live to see it.
-      setReferenced(child, true)
-      child.kill('SIGKILL')
-      return ended.promise
-    },
-  }
-}
-
-function setReferenced(child: ChildProcess, isReferenced: boolean): void {
-  if (isReferenced) child.ref()
-  else child.unref()
-  if (isReferenced) child.channel?.ref()
-  else child.channel?.unref()
-}
+/** Starts the child on the model in `folder`. */
+export const startChild: StartChild = (folder, events) =>
+  startModelChild({ program: new URL('./embedding-child.ts', import.meta.url), args: [folder] }, events)

@@ -5,12 +5,11 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createKeptMedia } from '../../../../test/support/kept-media.ts'
 import { type Answer, type LocalSite, openLocalSite } from '../../../../test/support/local-site.ts'
+import { createServedVoice } from '../../../../test/support/served-voice.ts'
 import { toolContext } from '../../../../test/support/tool-context.ts'
-import { systemClock } from '../../../base/clock.ts'
-import { createRunChild } from '../../../base/run-child.ts'
-import { createGuardedFetch } from '../../../egress/guarded-fetch.ts'
-import { createFetches } from '../fetches.ts'
-import { createSpeechTool, type SpeechSettings, speechDestination } from './speech-tool.ts'
+import { speechDestination } from '../../../voice/create-speaker.ts'
+import type { SpeechSettings } from '../../../voice/speaker.ts'
+import { createSpeechTool } from './speech-tool.ts'
 
 const hasVoice = spawnSync('espeak-ng', ['--version']).status === 0
 let site: LocalSite | undefined
@@ -21,14 +20,8 @@ afterEach(async () => {
 
 function speaking(settings: SpeechSettings, given: { searchPath?: string; elevenLabs?: string } = {}) {
   const media = createKeptMedia()
-  const tool = createSpeechTool({
-    settings: () => settings,
-    fetches: createFetches((allowedHosts) => createGuardedFetch({ allowedHosts })),
-    runChild: createRunChild({ clock: systemClock() }),
-    putMedia: media.putMedia,
-    searchPath: '/usr/bin:/bin',
-    ...given,
-  })
+  const { speaker } = createServedVoice({ speech: settings, ...given })
+  const tool = createSpeechTool({ speaker, putMedia: media.putMedia })
   return { tool, ...media }
 }
 
@@ -72,6 +65,15 @@ describe('tts by the system’s voice', () => {
       isError: true,
       text: expect.stringMatching(/no voice.*espeak-ng.*\[tools\.tts\]/s),
     })
+  })
+
+  it('CHAN-4 says how to get the model of this machine where it is asked for and not there', async () => {
+    const { tool } = speaking({ ...system, provider: 'local' })
+    expect(await tool.run({ text: 'hello' }, toolContext())).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('familiar voice install --speech'),
+    })
+    expect(tool.reach({ text: 'a' })).toEqual({ kind: 'reads', destination: null })
   })
 
   it('stays silent where speech is switched off', async () => {

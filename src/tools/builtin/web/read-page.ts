@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { parseJson } from '../../../base/json.ts'
@@ -20,6 +21,8 @@ const answerSchema = z.discriminatedUnion('ok', [
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const script = fileURLToPath(new URL('./page-child.ts', import.meta.url))
+// What a package depends on may have been put beside it instead of into it.
+const code = basename(dirname(root)) === 'node_modules' ? dirname(root) : root
 
 const wallMs = 20_000
 const mostCharacters = 500_000
@@ -32,7 +35,7 @@ const dataKilobytes = 1_500_000
 // network is left to it), but it takes the worth out of most mistakes of a parser.
 const flags = [
   '--permission',
-  `--allow-fs-read=${root}`,
+  `--allow-fs-read=${code}`,
   `--max-old-space-size=${heapMegabytes}`,
   '--disable-warning=ExperimentalWarning',
 ]

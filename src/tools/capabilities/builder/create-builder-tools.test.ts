@@ -116,7 +116,7 @@ describe('run_code and run_command', () => {
     await manifest({ hosts: [host()] })
     const reached = await call('run_code', { code: fetching(), network: true })
     expect(reached).toMatchObject({ isError: false, label: 'untrusted', text: '12 degrees\n' })
-    expect((await home.eventsOf(build)).at(-1)).toMatchObject({ message: `Reaching ${host()}.` })
+    expect((await home.eventsOf(build)).at(-2)).toMatchObject({ message: `Reaching ${host()}.` })
   })
 
   it('SEC-13 give a secret to the code, and never show it', async () => {

@@ -65,6 +65,8 @@ async function tryOut(
     const runnable = { name: build.name, manifest, directory, requirements: draft.requirements }
     return executor.tryOut({ userId, runnable, command, signal })
   })
+  // Not what it said: that may be the words of others.
+  await desk.report(build, { callId: context.callId, message: run.ok ? 'A try worked.' : 'A try failed.' })
   const notes = [
     draft.problem && `${draft.problem} So it ran without network, secrets and storage.`,
     run.error,

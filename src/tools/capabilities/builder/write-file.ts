@@ -16,7 +16,9 @@ export function createWriteFile({ desk, files }: BuilderNeeds): Tool {
       const build = await runningBuildOf(desk, context)
       const text = toStorableText(content)
       await files.write({ buildId: build.id, path, content: text })
-      return succeeded(`${path} is written, ${Buffer.byteLength(text)} bytes.`)
+      const written = `${path} is written, ${Buffer.byteLength(text)} bytes.`
+      await desk.report(build, { callId: context.callId, message: written })
+      return succeeded(written)
     },
   })
 }

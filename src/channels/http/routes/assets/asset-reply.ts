@@ -6,6 +6,7 @@ import type {
   AssetHistoryReply,
   AssetReadReply,
   AssetsReply,
+  AssetVersionReply,
   AssetWrittenReply,
   PinReply,
   PinsReply,
@@ -86,6 +87,12 @@ export function historyReply({ uri, path, versions }: History): AssetHistoryRepl
       return { version, at: isoTime(at), author, trust, tokens, was_there: content !== null }
     }),
   }
+}
+
+export function versionReply({ uri, path, versions }: History, wanted: string): AssetVersionReply {
+  const found = versions.find(({ version }) => String(version) === wanted)
+  if (!found) throw new FamiliarError('not_found', `There is no such version of ${path}.`)
+  return { uri, path, version: found.version, content: found.content }
 }
 
 export function pinReply({ label, position, tokens, trust, pinnedAt }: Pin): PinReply {

@@ -4,9 +4,11 @@ import {
   assetHistoryReplySchema,
   assetReadReplySchema,
   assetsReplySchema,
+  assetVersionReplySchema,
   assetWrittenReplySchema,
   blockEditRequestSchema,
   blockQuerySchema,
+  blockRemoveQuerySchema,
   blocksQuerySchema,
   blockUndoRequestSchema,
   blockWriteRequestSchema,
@@ -14,7 +16,7 @@ import {
 import type { HttpContext } from '../../http-dependencies.ts'
 import { jsonReply } from '../../json-reply.ts'
 import { defineRoute, type Route } from '../../route.ts'
-import { actorOf, historyReply, listReply, orRefuse, readReply, writtenReply } from './asset-reply.ts'
+import { actorOf, historyReply, listReply, orRefuse, readReply, versionReply, writtenReply } from './asset-reply.ts'
 
 /** Blocks by their labels. No file is reached from here, whatever a label says (SEC-4). */
 export function createBlockRoutes(assets: Assets): Route[] {
@@ -70,6 +72,19 @@ export function createBlockRoutes(assets: Assets): Route[] {
       },
     }),
     defineRoute({
+      method: 'DELETE',
+      path: '/api/v1/blocks/:label',
+      summary: 'Delete a block. Its versions stay, and an undo brings it back.',
+      auth: 'token',
+      scope: 'owner',
+      query: blockRemoveQuerySchema,
+      reply: { status: 200, schema: assetWrittenReplySchema },
+      async handle({ context, query }) {
+        const removed = await assets.remove(actorOf(context), { path: pathOf(context), ...query })
+        return jsonReply(writtenReply(orRefuse(removed)))
+      },
+    }),
+    defineRoute({
       method: 'GET',
       path: '/api/v1/blocks/:label/history',
       summary: 'The versions of a block, newest first.',
@@ -78,6 +93,18 @@ export function createBlockRoutes(assets: Assets): Route[] {
       reply: { status: 200, schema: assetHistoryReplySchema },
       async handle({ context }) {
         return jsonReply(historyReply(orRefuse(await assets.history(actorOf(context), { path: pathOf(context) }))))
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/blocks/:label/versions/:version',
+      summary: 'What a version of a block held, as a whole.',
+      auth: 'token',
+      scope: 'read',
+      reply: { status: 200, schema: assetVersionReplySchema },
+      async handle({ context }) {
+        const history = orRefuse(await assets.history(actorOf(context), { path: pathOf(context) }))
+        return jsonReply(versionReply(history, context.req.param('version') ?? ''))
       },
     }),
     defineRoute({

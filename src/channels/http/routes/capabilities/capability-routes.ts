@@ -3,6 +3,7 @@ import type { Route } from '../../route.ts'
 import type { StreamReply } from '../../stream-reply.ts'
 import { createBuildEventRoutes } from './build-event-routes.ts'
 import { createBuildRoutes } from './build-routes.ts'
+import { createCapabilityFileRoutes } from './capability-file-routes.ts'
 import { createCapabilityFolderRoutes } from './capability-folder-routes.ts'
 import { createCapabilityListRoutes } from './capability-list-routes.ts'
 import { createCapabilityRunRoutes } from './capability-run-routes.ts'
@@ -12,6 +13,7 @@ import { createCapabilitySwitchRoutes } from './capability-switch-routes.ts'
 export function createCapabilityRoutes(capabilities: Capabilities, streamReply: StreamReply): Route[] {
   return [
     ...createCapabilityListRoutes(capabilities),
+    ...createCapabilityFileRoutes(capabilities),
     ...createCapabilityRunRoutes(capabilities),
     ...createCapabilitySwitchRoutes(capabilities),
     ...createCapabilityFolderRoutes(capabilities, streamReply),

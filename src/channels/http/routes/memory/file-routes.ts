@@ -52,6 +52,8 @@ export function createFileRoutes(
       summary: 'Add a file or folder to the index. It is read with the next sync.',
       auth: 'token',
       scope: 'owner',
+      // It names a path (SEC-4).
+      isLocal: true,
       body: rootRequestSchema,
       reply: { status: 201, schema: addedRootReplySchema },
       async handle({ context, body }) {

@@ -100,4 +100,4 @@ export function createGraphRoutes({ memory: { graph, memories } }: HttpDependenc
   ]
 }
 
-const mostEdges = 2_000
+const mostEdges = 5_000

@@ -11,6 +11,7 @@ import { callerOf } from '../../guards/token-guard.ts'
 import type { HttpDependencies } from '../../http-dependencies.ts'
 import { jsonReply } from '../../json-reply.ts'
 import { defineRoute, type Route } from '../../route.ts'
+import { filterOf, kindsOf } from './memory-filter-query.ts'
 import { memoryReplies, oneMemoryReply } from './memory-reply.ts'
 
 /** All memories, and a new one in the user's own words. */
@@ -27,11 +28,12 @@ export function createNoteRoutes(dependencies: HttpDependencies): Route[] {
       reply: { status: 200, schema: memoriesReplySchema },
       async handle({ context, query }) {
         const { userId } = callerOf(context)
-        const { kind, limit, cursor } = query
+        const { limit, cursor } = query
         const page = await memories.list(userId, {
           // One more than is shown tells whether there is another page.
           limit: limit + 1,
-          kinds: kind && [kind],
+          kinds: kindsOf(query),
+          filter: filterOf(query, dependencies.timeZone),
           before: cursor === undefined ? undefined : parseCursor(cursor),
         })
         const shown = page.slice(0, limit)

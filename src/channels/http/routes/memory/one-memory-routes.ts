@@ -1,6 +1,10 @@
 import type { CorrectionOutcome } from '../../../../memory/corrections.ts'
+import { isFaded, strengthOf } from '../../../../memory/decay.ts'
+import { decayCurve } from '../../../../memory/decay-curve.ts'
 import type { Fact } from '../../../../memory/facts.ts'
+import { usualPriority } from '../../../../memory/memories.ts'
 import type { Memory } from '../../../../memory/memory.ts'
+import { emptyRequestSchema } from '../../../../protocol/api.ts'
 import { FamiliarError } from '../../../../protocol/error.ts'
 import {
   type EditedMemoryReply,
@@ -31,7 +35,7 @@ const mostChanges = 500
 
 /** One memory, whatever its kind. */
 export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
-  const { memories, facts, episodes, commitments, graph, corrections } = dependencies.memory
+  const { memories, facts, episodes, commitments, graph, corrections, decayState } = dependencies.memory
 
   async function detailsOf(memory: Memory): Promise<MemoryDetailReply> {
     const { id, userId, kind } = memory
@@ -40,12 +44,19 @@ export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
     const commitment = kind === 'commitment' ? await commitments.get(userId, id) : undefined
     const edges = await graph.edges(userId, { ids: [id], limit: mostEdges })
     const changes = await corrections.changes(userId, mostChanges)
+    const state = await decayState(userId)
     return {
       memory: await oneMemoryReply(dependencies, memory),
       fact: fact ? factReply(fact) : null,
       episode: episode ? episodeReply(episode) : null,
       commitment: commitment ? commitmentReply(commitment) : null,
       edges: edges.map(edgeReply),
+      decay: {
+        policy: state.policy,
+        strength: strengthOf(memory, state),
+        is_faded: isFaded(memory, state),
+        points: decayCurve(memory, state),
+      },
       history: {
         facts: fact ? (await valuesOf(fact)).map(factReply) : [],
         changes: changes.filter((change) => change.memoryId === id).map(changeReply),
@@ -82,6 +93,27 @@ export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
       async handle({ context, body }) {
         const outcome = await corrections.edit(callerOf(context).userId, idOf(context), body, 'user')
         const { changeId, memory } = done(outcome, context)
+        const reply: EditedMemoryReply = { change_id: changeId, memory: await oneMemoryReply(dependencies, memory) }
+        return jsonReply(reply)
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: `${path}/keep`,
+      summary: 'Say that what Familiar learnt by itself is so: from now on it is the user’s own, and lasts.',
+      auth: 'token',
+      scope: 'owner',
+      body: emptyRequestSchema,
+      reply: { status: 200, schema: editedMemoryReplySchema },
+      async handle({ context }) {
+        const { userId } = callerOf(context)
+        const known = await memories.get(userId, idOf(context))
+        if (!known) throw noMemory(context)
+        // Somebody else's words do not become the user's by being kept.
+        if (known.kind === 'chunk') throw new FamiliarError('bad_request', 'A passage is what it is: it cannot be kept')
+        const priority = Math.max(known.priority, usualPriority.long_term)
+        const kept = { source: 'user', label: 'owner', tier: 'long_term', priority } as const
+        const { changeId, memory } = done(await corrections.edit(userId, known.id, kept, 'user'), context)
         const reply: EditedMemoryReply = { change_id: changeId, memory: await oneMemoryReply(dependencies, memory) }
         return jsonReply(reply)
       },

@@ -12,6 +12,7 @@ import type { HttpDependencies } from '../../http-dependencies.ts'
 import { jsonReply } from '../../json-reply.ts'
 import { defineRoute, type Route } from '../../route.ts'
 import type { StreamReply } from '../../stream-reply.ts'
+import { filterOf, kindsOf } from './memory-filter-query.ts'
 import { memoryReplies } from './memory-reply.ts'
 import { progressReply } from './progress-reply.ts'
 
@@ -51,9 +52,16 @@ export function createSearchRoutes(dependencies: HttpDependencies, streamReply: 
       reply: { status: 200, schema: memorySearchReplySchema },
       async handle({ context, query }) {
         const { userId } = callerOf(context)
-        const { q, limit, kind } = query
+        const { q, limit } = query
         const signal = context.req.raw.signal
-        const found = await recall.recall({ userId, text: q, limit, kinds: kind && [kind], signal })
+        const found = await recall.recall({
+          userId,
+          text: q,
+          limit,
+          kinds: kindsOf(query),
+          filter: filterOf(query, dependencies.timeZone),
+          signal,
+        })
         const shown = await memoryReplies(
           dependencies,
           userId,

@@ -1,0 +1,14 @@
+import type { McpEndpoint } from './http/mcp-endpoint.ts'
+import type { McpNeeds } from './mcp-needs.ts'
+
+/** Made by the first client that comes: the library takes 34 MB and a tenth of a second, which most daemons never need. */
+export function createLazyMcp(needs: McpNeeds): McpEndpoint {
+  let made: Promise<McpEndpoint> | undefined
+  return {
+    async handle(request, given) {
+      made ??= import('./create-familiar-mcp.ts').then(({ createFamiliarMcp }) => createFamiliarMcp(needs))
+      return (await made).handle(request, given)
+    },
+    close: async () => (await made)?.close(),
+  }
+}

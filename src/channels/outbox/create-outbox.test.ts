@@ -1,0 +1,363 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { createIds } from '../../base/ids.ts'
+import { silentLogger } from '../../base/logger.ts'
+import type { Database } from '../../storage/database.ts'
+import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
+import { createOutbox } from './create-outbox.ts'
+import type { Outbox, OutboxItem, Outgoing, Sender, SendOutcome } from './outbox.ts'
+import type { OutboxStepName } from './outbox-step.ts'
+import { pauseAfter } from './pause-after.ts'
+
+const hour = 60 * 60_000
+const start = Date.UTC(2026, 10, 15, 9, 0)
+
+let folder: string
+let clock: ManualClock
+let database: Database
+const opened: Outbox[] = []
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'outbox-'))
+  clock = createManualClock(start)
+  database = await openSqlite({ path: join(folder, 'familiar.db'), clock, snapshotDirectory: folder })
+  await database.write(async (writer) => {
+    for (const id of ['anna', 'ben']) {
+      const row = { id, name: id, role: id === 'anna' ? 'owner' : 'user', created_at: start } as const
+      await writer.insertInto('users').values(row).execute()
+    }
+  })
+})
+
+afterEach(async () => {
+  for (const outbox of opened.splice(0)) await outbox.close()
+  await database.close()
+  rmSync(folder, { recursive: true })
+})
+
+type Script = (item: OutboxItem, attempt: number) => SendOutcome | Promise<SendOutcome>
+
+/** The other side, which answers as it is told and writes down what came. */
+function scriptedSender(script: Script = () => ({ kind: 'sent', externalId: null }), more: Partial<Sender> = {}) {
+  const sent: { text: unknown; at: number }[] = []
+  const sender: Sender = {
+    channel: 'post',
+    async send(item) {
+      sent.push({ text: item.payload, at: clock.now() - start })
+      return await script(item, sent.length)
+    },
+    onUnknown: () => ({ kind: 'leave' }),
+    ...more,
+  }
+  return { sender, sent, texts: () => sent.map(({ text }) => text) }
+}
+
+function open(onStep?: (step: OutboxStepName) => void): Outbox {
+  const ids = createIds(clock)
+  const dependencies = { database, clock, ids, logger: silentLogger, random: () => 0 }
+  const outbox = createOutbox({ ...dependencies, ...(onStep && { onStep }) })
+  opened.push(outbox)
+  return outbox
+}
+
+function letter(text: string, more: Partial<Outgoing> = {}): Outgoing {
+  return { userId: 'anna', channel: 'post', address: 'here', key: text, payload: text, sessionId: null, ...more }
+}
+
+async function put(outbox: Outbox, ...items: Outgoing[]): Promise<void> {
+  await database.write((writer) => outbox.putIn(writer, items))
+  outbox.wake()
+}
+
+const states = async (outbox: Outbox) =>
+  Object.fromEntries((await outbox.list('anna', { limit: 100 })).map((item) => [item.key, item.state]))
+
+async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await condition())) await new Promise(setImmediate)
+}
+
+const isQuiet = (outbox: Outbox) => async () => {
+  const counts = await outbox.counts('anna')
+  return counts.sending === 0
+}
+
+/** Lets the time pass until nothing is on its way, in steps that no timer is longer than. */
+async function pass(outbox: Outbox, milliseconds: number): Promise<void> {
+  await until(isQuiet(outbox))
+  for (let passed = 0; passed < milliseconds; passed += 250) {
+    await clock.advance(Math.min(250, milliseconds - passed))
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
+    await until(isQuiet(outbox))
+  }
+}
+
+describe('OUT-1 what is to be sent', () => {
+  it('OUT-1 is sent once it is committed, and is marked as such before the first byte leaves', async () => {
+    const seen: string[] = []
+    const { sender, texts } = scriptedSender(async () => {
+      const row = await database.read.selectFrom('outbox').select(['state', 'attempts']).executeTakeFirstOrThrow()
+      seen.push(`${row.state} ${row.attempts}`)
+      return { kind: 'sent', externalId: '77' }
+    })
+    const steps: string[] = []
+    const outbox = open((step) => steps.push(step))
+    await outbox.start([sender])
+    await put(outbox, letter('a'))
+    await until(async () => (await outbox.counts('anna')).sent === 1)
+    expect(texts()).toEqual(['a'])
+    expect(seen).toEqual(['sending 1'])
+    expect(steps).toEqual(['items_put_in', 'item_claimed', 'item_sent', 'outcome_written'])
+    const [item] = await outbox.list('anna', { limit: 1 })
+    expect(item).toMatchObject({ state: 'sent', externalId: '77', nextAt: null, error: null })
+  })
+
+  it('OUT-1 is not sent where the unit that put it in failed', async () => {
+    const { sender, texts } = scriptedSender()
+    const outbox = open()
+    await outbox.start([sender])
+    const unit = database.write(async (writer) => {
+      await outbox.putIn(writer, [letter('a')])
+      throw new Error('no')
+    })
+    await expect(unit).rejects.toThrow('no')
+    await put(outbox, letter('b'))
+    await until(async () => (await outbox.counts('anna')).sent === 1)
+    expect(texts()).toEqual(['b'])
+  })
+
+  it('OUT-1 is put in once under its key', async () => {
+    const { sender, texts } = scriptedSender()
+    const outbox = open()
+    await outbox.start([sender])
+    await put(outbox, letter('a'), letter('a'), letter('b'))
+    await put(outbox, letter('a'))
+    await until(async () => (await outbox.counts('anna')).sent === 2)
+    expect(texts()).toEqual(['a', 'b'])
+  })
+
+  it.each([
+    ['left', { kind: 'leave' }, ['unknown']],
+    ['tried again', { kind: 'retry' }, ['sent']],
+    ['said again', { kind: 'repeat', payload: 'a?' }, ['sent', 'unknown']],
+  ] as const)('OUT-1 is of unknown outcome after a crash, and then %s', async (_what, decision, expected) => {
+    const { sender: dying } = scriptedSender(() => new Promise(() => {}))
+    const dead = createOutbox({ database, clock, ids: createIds(clock), logger: silentLogger })
+    await dead.start([dying])
+    await put(dead, letter('a'), letter('b'))
+    await until(async () => (await dead.counts('anna')).sending === 1)
+
+    const { sender, texts } = scriptedSender(undefined, { onUnknown: () => decision })
+    const outbox = open()
+    await outbox.start([sender])
+    await pass(outbox, 3_000)
+    const items = await outbox.list('anna', { limit: 10 })
+    expect(items.filter(({ key }) => key.startsWith('a')).map(({ state }) => state)).toEqual(expected)
+    // Whatever becomes of it, the one after it comes after it.
+    expect(texts()).toEqual([...(decision.kind === 'leave' ? [] : [decision.kind === 'retry' ? 'a' : 'a?']), 'b'])
+    if (decision.kind === 'repeat') expect(items.find(({ repeats }) => repeats)?.repeats).toBe(items.at(-1)?.id)
+  })
+
+  it('OUT-1 what a sender throws leaves the outcome unknown', async () => {
+    const { sender } = scriptedSender(() => Promise.reject(new Error('broke')))
+    const outbox = open()
+    await outbox.start([sender])
+    await put(outbox, letter('a'))
+    await until(async () => (await outbox.counts('anna')).unknown === 1)
+    expect((await outbox.list('anna', { limit: 1 }))[0]).toMatchObject({ error: 'broke', nextAt: null })
+  })
+})
+
+describe('OUT-2 the order', () => {
+  it('OUT-2 goes to one address one by one, and addresses do not wait for each other', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { sender, texts } = scriptedSender(async (item) => {
+      if (item.address === 'slow') await gate.promise
+      return { kind: 'sent', externalId: null }
+    })
+    const outbox = open()
+    await outbox.start([sender])
+    const slow = { address: 'slow' }
+    await put(outbox, letter('s1', slow), letter('s2', slow), letter('a1'), letter('a2'), letter('a3'))
+    await until(async () => (await outbox.counts('anna')).sent === 3)
+    expect(texts()).toEqual(['s1', 'a1', 'a2', 'a3'])
+    gate.resolve()
+    await until(async () => (await outbox.counts('anna')).sent === 5)
+    expect(texts().slice(4)).toEqual(['s2'])
+  })
+
+  it('OUT-2 keeps the order while one waits for another try', async () => {
+    const { sender, texts } = scriptedSender((_item, attempt) =>
+      attempt <= 2 ? { kind: 'retry', reason: 'busy', afterMs: null } : { kind: 'sent', externalId: null },
+    )
+    const outbox = open()
+    await outbox.start([sender])
+    await put(outbox, letter('a'), letter('b'))
+    await pass(outbox, 500)
+    await put(outbox, letter('c'))
+    await pass(outbox, 5_000)
+    expect(texts()).toEqual(['a', 'a', 'a', 'b', 'c'])
+  })
+
+  it('OUT-2 does not wait for what failed for good or may have arrived', async () => {
+    const { sender, texts } = scriptedSender((item) =>
+      item.key === 'a'
+        ? { kind: 'failed', reason: 'no' }
+        : item.key === 'b'
+          ? { kind: 'unknown', reason: '?' }
+          : { kind: 'sent', externalId: null },
+    )
+    const outbox = open()
+    await outbox.start([sender])
+    await put(outbox, letter('a'), letter('b'), letter('c'))
+    await until(async () => (await outbox.counts('anna')).sent === 1)
+    expect(texts()).toEqual(['a', 'b', 'c'])
+    expect(await states(outbox)).toEqual({ a: 'failed', b: 'unknown', c: 'sent' })
+  })
+
+  it('OUT-2 puts nothing before what waits where the clock was set back', async () => {
+    const { sender, texts } = scriptedSender()
+    const outbox = open()
+    await put(outbox, letter('a'))
+    clock.setTime(start - hour)
+    const later = open()
+    await put(later, letter('b'))
+    await put(later, letter('c'))
+    clock.setTime(start + 1_000)
+    await later.start([sender])
+    await until(async () => (await later.counts('anna')).sent === 3)
+    expect(texts()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('OUT-2 goes on to the new address of whoever has moved', async () => {
+    const addresses: string[] = []
+    const { sender } = scriptedSender((item) => {
+      addresses.push(item.address)
+      return item.address === 'here' ? { kind: 'moved', address: 'there' } : { kind: 'sent', externalId: null }
+    })
+    const outbox = open()
+    await outbox.start([sender])
+    await put(outbox, letter('a'), letter('b'))
+    await until(async () => (await outbox.counts('anna')).sent === 2)
+    expect(addresses).toEqual(['here', 'there', 'there'])
+  })
+})
+
+describe('OUT-3 tries', () => {
+  it('OUT-3 keeps the pause that the other side asks for, for the whole channel, after a restart too', async () => {
+    const afterMs = 7_321
+    const { sender, sent } = scriptedSender((_item, attempt) =>
+      attempt === 1 ? { kind: 'retry', reason: '429', afterMs, isForAll: true } : { kind: 'sent', externalId: null },
+    )
+    const outbox = open()
+    await outbox.start([sender])
+    await put(outbox, letter('a'))
+    await pass(outbox, 1_000)
+    await put(outbox, letter('b', { address: 'elsewhere' }))
+    await pass(outbox, 2_000)
+    await outbox.close()
+    const again = open()
+    await again.start([sender])
+    await put(again, letter('c', { address: 'third' }))
+    await pass(again, 6_000)
+    expect(sent.map(({ text }) => text).sort()).toEqual(['a', 'a', 'b', 'c'])
+    for (const { at } of sent.slice(1)) expect(at).toBeGreaterThanOrEqual(afterMs)
+  })
+
+  it('OUT-3 waits longer each time, up to ten minutes, and gives up after two days', async () => {
+    const { sender, sent } = scriptedSender(() => ({ kind: 'retry', reason: 'down', afterMs: null }))
+    const outbox = open()
+    await outbox.start([sender])
+    await put(outbox, letter('a'))
+    for (;;) {
+      await until(isQuiet(outbox))
+      const [item] = await outbox.list('anna', { limit: 1 })
+      if (item?.nextAt === null || item === undefined) break
+      await clock.advance(Math.min(5 * 60_000, Math.max(0, item.nextAt - clock.now())))
+      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
+    }
+    const pauses = sent.slice(1).map(({ at }, index) => at - (sent[index]?.at ?? 0))
+    expect(pauses.slice(0, 5)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000])
+    expect(Math.max(...pauses)).toBe(10 * 60_000)
+    expect((await outbox.list('anna', { limit: 1 }))[0]).toMatchObject({
+      state: 'failed',
+      error: 'given up after 48 hours: down',
+    })
+    expect(sent.at(-1)?.at).toBeGreaterThan(48 * hour)
+  })
+
+  it('OUT-3 tries once what can never succeed', async () => {
+    const { sender, texts } = scriptedSender(() => ({ kind: 'failed', reason: 'gone' }))
+    const outbox = open()
+    await outbox.start([sender])
+    await put(outbox, letter('a'))
+    await pass(outbox, 60_000)
+    expect(texts()).toEqual(['a'])
+  })
+
+  it('OUT-3 pauses grow and stay within their bounds', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 10_000 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (attempts, share) => {
+          const pause = pauseAfter(attempts, () => share)
+          expect(pause).toBeGreaterThanOrEqual(1_000)
+          expect(pause).toBeLessThanOrEqual(10 * 60_000)
+          expect(pauseAfter(attempts + 1, () => 0)).toBeGreaterThanOrEqual(pauseAfter(attempts, () => 0))
+        },
+      ),
+    )
+  })
+})
+
+describe('OUT-1 for its user', () => {
+  it('OUT-1 is tried again or cancelled only where that is possible, and only by its own user', async () => {
+    let answer: SendOutcome = { kind: 'failed', reason: 'no' }
+    const { sender, texts } = scriptedSender(() => answer)
+    const outbox = open()
+    await outbox.start([sender])
+    await put(outbox, letter('a'))
+    await until(async () => (await outbox.counts('anna')).failed === 1)
+    const [failed] = await outbox.list('anna', { limit: 1 })
+    const id = failed?.id ?? ''
+    await expect(outbox.show('ben', id)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(outbox.retry('ben', id)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(outbox.cancel('ben', id)).rejects.toMatchObject({ code: 'not_found' })
+    expect(await outbox.list('ben', { limit: 10 })).toEqual([])
+    await expect(outbox.cancel('anna', id)).rejects.toMatchObject({ code: 'conflict' })
+
+    answer = { kind: 'sent', externalId: null }
+    expect((await outbox.retry('anna', id)).state).toBe('pending')
+    await until(async () => (await outbox.counts('anna')).sent === 1)
+    await expect(outbox.retry('anna', id)).rejects.toMatchObject({ code: 'conflict' })
+
+    answer = { kind: 'retry', reason: 'later', afterMs: hour }
+    await put(outbox, letter('b'), letter('c'))
+    await until(async () => (await outbox.list('anna', { state: 'pending', limit: 9 })).some(({ error }) => error))
+    const waiting = await outbox.list('anna', { state: 'pending', channel: 'post', limit: 9 })
+    const b = waiting.find(({ key }) => key === 'b')?.id ?? ''
+    answer = { kind: 'sent', externalId: null }
+    expect((await outbox.cancel('anna', b)).state).toBe('cancelled')
+    await until(async () => (await outbox.counts('anna')).sent === 2)
+    expect(texts()).toEqual(['a', 'a', 'b', 'c'])
+  })
+
+  it('OUT-1 is forgotten a month after it is over, and not before', async () => {
+    const { sender } = scriptedSender()
+    const outbox = open()
+    await outbox.start([sender])
+    await put(outbox, ...Array.from({ length: 210 }, (_, index) => letter(`old ${index}`)))
+    await until(async () => (await outbox.counts('anna')).sent === 210)
+    await put(outbox, letter('waits', { channel: 'nobody' }))
+    await clock.advance(29 * 24 * hour)
+    await put(outbox, letter('new'))
+    await until(async () => (await outbox.counts('anna')).sent === 211)
+    await clock.advance(2 * 24 * hour)
+    await until(async () => (await outbox.counts('anna')).sent === 1)
+    expect(await outbox.counts('anna')).toMatchObject({ sent: 1, pending: 1 })
+  })
+})

@@ -1,0 +1,1 @@
+export const kokoroFiles = { weights: 'kokoro-quantized.onnx' } as const

@@ -1,0 +1,76 @@
+import { createHmac } from 'node:crypto'
+import { afterEach, expect, it } from 'vitest'
+import { type FakeTelegram, startFakeTelegram } from '../support/fake-telegram/start-fake-telegram.ts'
+import { type LocalSite, openLocalSite } from '../support/local-site.ts'
+import { type RunningFamiliar, startFamiliar } from '../support/running-familiar.ts'
+
+const owner = 7_001
+let telegram: FakeTelegram
+let site: LocalSite | undefined
+let familiar: RunningFamiliar | undefined
+
+afterEach(async () => {
+  await familiar?.close()
+  await telegram.close()
+  await site?.close()
+  site = undefined
+})
+
+const toml = (more = '') => `
+[telegram]
+api_root = "${telegram.apiRoot}"
+allowed_ids = [${owner}]
+${more}`
+
+const start = (home?: string, more?: string) =>
+  startFamiliar({
+    ...(home && { home }),
+    toml: toml(more),
+    env: { TELEGRAM_BOT_TOKEN: telegram.token, CALLBACK_SECRET: 'a secret of some length' },
+  })
+
+const textsTo = (chat: number) => telegram.chat(chat).map(({ text }) => text)
+
+it('CHAN-1 OUT-2 a whole daemon talks over Telegram, pairs, and after a restart goes on where it was', async () => {
+  telegram = await startFakeTelegram({})
+  familiar = await start()
+  telegram.say(owner, 'Remember that the spare key is with Ruth')
+  await telegram.until(() => textsTo(owner).some((text) => text?.includes('Noted')))
+
+  // Somebody else of the house is let in by a code, and has a memory of her own.
+  const { home, daemon } = familiar
+  const local = { authorization: `Bearer ${daemon.credential}` }
+  await familiar.request('POST', '/api/v1/local/users', { name: 'anna' }, local)
+  const made = await familiar.request('POST', '/api/v1/local/telegram/codes', { user: 'anna' }, local)
+  const { code } = (await made.json()) as { code: string }
+  telegram.say(7_002, `/pair ${code}`)
+  await telegram.until(() => textsTo(7_002).length > 0)
+  telegram.say(7_002, 'Where is the spare key?')
+  await telegram.until(() => textsTo(7_002).length > 1)
+  expect(textsTo(7_002).join('\n')).not.toContain('Ruth')
+
+  // What is said while nobody listens is answered by whoever listens next; nothing is said twice.
+  await familiar.close({ keep: true })
+  const before = textsTo(owner).length
+  telegram.say(owner, 'Where is the spare key?')
+  telegram.replay()
+  familiar = await start(home)
+  await telegram.until(() => textsTo(owner).slice(before).join('\n').includes('Ruth'))
+  expect(textsTo(owner).filter((text) => text?.includes('Noted'))).toHaveLength(1)
+
+  const outbox = (await (await familiar.request('GET', '/api/v1/outbox')).json()) as { counts: Record<string, number> }
+  expect(outbox.counts).toMatchObject({ pending: 0, sending: 0, unknown: 0, failed: 0 })
+})
+
+it('OUT-4 a program is called after every message, and can tell who calls', async () => {
+  telegram = await startFakeTelegram({})
+  site = await openLocalSite((_request, response) => response.end())
+  familiar = await start(undefined, `[callback]\nurl = "${site.origin}/heard"\nsecret_env = "CALLBACK_SECRET"\n`)
+  await familiar.chat('Remember that I like chess')
+  await expect.poll(() => site?.requests.length, { timeout: 10_000 }).toBe(1)
+  const { headers = {}, body = '' } = site.requests[0] ?? {}
+  const signed = `${headers['x-familiar-timestamp']}.${headers['x-familiar-nonce']}.${body}`
+  const signature = createHmac('sha256', 'a secret of some length').update(signed).digest('hex')
+  expect(headers['x-familiar-signature']).toBe(signature)
+  expect(JSON.parse(body)).toMatchObject({ event: 'message_processed', channel: 'http', outcome: 'completed' })
+})

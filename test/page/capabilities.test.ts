@@ -1,0 +1,122 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { ModelRequest } from '../support/fake-model/recorded-request.ts'
+import type { Step } from '../support/fake-model/step.ts'
+import { openLocalSite } from '../support/local-site.ts'
+import type { RunningFamiliar } from '../support/running-familiar.ts'
+import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
+import { answerWeather, isBuilder, respondAsBuilder, weatherKey } from '../support/weather-build.ts'
+import { describePage } from './support/describe-page.ts'
+import { openPage, say } from './support/open-page.ts'
+
+const wanted = { name: 'weather_lookup', description: 'Look up the weather of a city by its name.' }
+const daemon = { env: { FAMILIAR_SANDBOX: 'embedded' } }
+
+/** The one that speaks: asks for what is missing. */
+function respondAsSpeaker({ messages, lastUserText }: ModelRequest): Step {
+  if (!lastUserText.includes('weather')) return { text: 'Hello.' }
+  const asked = messages.findLastIndex(({ role, text }) => role === 'user' && text !== '')
+  const round = messages.slice(asked + 1).filter(({ role }) => role === 'assistant').length
+  const request: Step = { toolCalls: [{ name: 'request_capability', input: wanted }] }
+  return [request][round] ?? { text: 'I am building it for you.' }
+}
+
+async function register(familiar: RunningFamiliar, folder: string, files: Record<string, string>): Promise<void> {
+  const directory = join(familiar.home, folder)
+  mkdirSync(directory, { mode: 0o700 })
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(directory, path), text)
+  const response = await familiar.request('POST', '/api/v1/local/capabilities/register', { directory })
+  expect(await response.json()).toMatchObject({ ok: true, problems: [] })
+}
+
+describePage('capabilities in the page', () => {
+  it('PAGE-6 CAP-7 a build is watched in its conversation and beside it, and answered by button, form and masked field', async () => {
+    // Not 127.0.0.1, which inside is the sandbox itself.
+    const site = await openLocalSite(answerWeather, '127.0.0.2')
+    const host = `127.0.0.2:${site.port}`
+    const { page, url } = await openPage({
+      toml: `[egress]\nallowed_hosts = ["${host}"]\n`,
+      daemon,
+      script: (request) => (isBuilder(request) ? respondAsBuilder(request, host) : respondAsSpeaker(request)),
+    })
+    await say(page, 'What is the weather in Austin?')
+    const log = page.getByRole('log')
+    await log.getByText('I am building it for you.').waitFor()
+    await log
+      .getByText(/^main\.py is written/)
+      .first()
+      .waitFor()
+    await log.getByText('A try failed.').waitFor()
+    await log.getByRole('button', { name: 'Celsius', exact: true }).click()
+
+    await log.getByRole('link', { name: 'Look at the build' }).click()
+    const field = page.getByLabel('Secret WEATHER_KEY')
+    await field.fill(weatherKey)
+    expect(await field.getAttribute('type')).toBe('password')
+    // A reload in the middle misses nothing, and asks again.
+    await page.reload()
+    await page.getByText('You: Celsius').waitFor()
+    await field.fill(weatherKey)
+    await page.getByRole('button', { name: 'Keep' }).click()
+    await page.getByRole('button', { name: 'yes', exact: true }).click()
+    await page.getByRole('list', { name: 'What it did' }).getByText('weather_lookup is ready').waitFor()
+    expect(await page.content()).not.toContain(weatherKey)
+
+    await page.goto(`${url}/capabilities/weather_lookup?tab=run`)
+    await page.getByLabel('city (needed)').fill('Austin')
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
+    await page.getByText('21 °C in Austin, from a fresh sandbox').waitFor()
+
+    await page.getByRole('tab', { name: 'About' }).click()
+    await page.getByText(`It reaches ${host}, and nothing else.`).waitFor()
+    await field.fill(`${weatherKey}-of-another-year`)
+    await page.getByRole('button', { name: 'Keep' }).click()
+    await page.getByText('WEATHER_KEY is kept.').waitFor()
+    expect(await field.inputValue()).toBe('')
+    await site.close()
+  })
+
+  it('PAGE-6 CAP-8 code, permissions, versions and their difference are looked at, and an older one serves again', async () => {
+    const { page, url, familiar } = await openPage({ daemon })
+    await register(familiar, 'one', greeterFiles({ 'RUN.md': '# Greeter\n\nCall it with **a name**.' }))
+    const manifest = greeterManifest({ storage: true })
+    const main = 'def run(args):\n    # <script>alert(1)</script>\n    return "Hello, " + args["name"] + "!"\n'
+    await register(familiar, 'two', greeterFiles({ 'main.py': main, 'manifest.json': manifest }))
+
+    await page.goto(`${url}/capabilities`)
+    await page.getByLabel('Search capabilities').fill('greets somebody')
+    await page.getByRole('link', { name: /greeter/ }).click()
+    // Its RUN.md may say the same.
+    await page.getByText('It reaches no network.').first().waitFor()
+    await page.getByText('It keeps data between calls.').first().waitFor()
+    await page.getByText('It is given no secret.').first().waitFor()
+
+    await page.getByRole('tab', { name: 'Code' }).click()
+    await page.getByText('<script>alert(1)</script>').waitFor()
+    await page.getByLabel('Version', { exact: true }).selectOption('1')
+    await page.getByRole('button', { name: 'RUN.md' }).click()
+    await page.getByText('Call it with a name.').waitFor()
+
+    await page.getByRole('tab', { name: 'Versions' }).click()
+    await page.getByRole('button', { name: 'What changed' }).click()
+    await page.getByText('+    # <script>alert(1)</script>').waitFor()
+    await page.getByRole('button', { name: 'Go back to it' }).click()
+    await page.getByRole('button', { name: 'Yes, version 1' }).click()
+    await page.getByText('Version 1 serves now.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Version 2 serves now.').waitFor()
+
+    await page.getByRole('button', { name: 'Switch off' }).click()
+    await page.getByText('Off', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Let it run' }).click()
+    await page.getByText('Ready', { exact: true }).waitFor()
+  })
+
+  it('PAGE-6 the empty list says how a capability comes about', async () => {
+    const { page } = await openPage({ path: '/capabilities' })
+    await page.getByText('None yet').waitFor()
+    await page.getByRole('tab', { name: 'Builds' }).click()
+    await page.getByText('Nothing was built').waitFor()
+  })
+})

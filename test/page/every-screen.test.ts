@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest'
+import { describePage } from './support/describe-page.ts'
+import { findFaults, sidewaysBy } from './support/find-faults.ts'
+import { openPage } from './support/open-page.ts'
+import { fillWithSamples, sampleTools } from './support/sample-data.ts'
+import { screenPaths, settle, walkScreen } from './support/walk-screens.ts'
+
+const phone = { width: 390, height: 844 }
+
+describePage('every screen', () => {
+  it.each(['light', 'dark'] as const)('PAGE-4 axe finds nothing serious, %s', async (colorScheme) => {
+    const opened = await openPage({
+      daemon: { extraTools: sampleTools },
+      context: { colorScheme, reducedMotion: 'reduce' },
+    })
+    const { page, url, familiar, fake, newContext } = opened
+    const { session } = await fillWithSamples(familiar, fake)
+    const faults: Record<string, string[]> = {}
+    const look = async (name: string) => {
+      const found = await findFaults(page)
+      if (found.length > 0) faults[name] = found
+    }
+    await look('a first look')
+    await page.goto(`${url}/talk/${session}`)
+    await page.getByRole('article').waitFor()
+    await look('a conversation')
+    for (const path of await screenPaths(page)) {
+      for await (const name of walkScreen(page, url, path)) await look(name)
+    }
+    const out = await (await newContext({ colorScheme })).newPage()
+    await out.goto(url)
+    await out.getByRole('button', { name: 'Sign in' }).waitFor()
+    const signedOut = await findFaults(out)
+    expect({ ...faults, ...(signedOut.length > 0 && { 'signing in': signedOut }) }).toEqual({})
+  })
+
+  it('PAGE-4 what looks for faults sees one', async () => {
+    const { page } = await openPage()
+    expect(await findFaults(page)).toEqual([])
+    await page.evaluate(`document.querySelector('main').append(document.createElement('button'))`)
+    expect(await findFaults(page)).toEqual([expect.stringContaining('button-name')])
+    expect(await sidewaysBy(page)).toBe(0)
+    await page.evaluate(
+      `document.body.append(Object.assign(document.createElement('div'), { style: 'width: 3000px; height: 1px' }))`,
+    )
+    expect(await sidewaysBy(page)).toBeGreaterThan(0)
+  })
+
+  it.each([phone, { width: 320, height: 640 }])(
+    'PAGE-4 nothing scrolls sideways at $width pixels',
+    async (viewport) => {
+      const { page, url, familiar, fake } = await openPage({
+        daemon: { extraTools: sampleTools },
+        context: { viewport },
+      })
+      const { session } = await fillWithSamples(familiar, fake)
+      const tooWide: Record<string, number> = {}
+      const look = async (name: string) => {
+        const by = await sidewaysBy(page)
+        if (by > 0) tooWide[name] = by
+      }
+      await look('a first look')
+      await page.goto(`${url}/talk/${session}`)
+      await page.getByRole('article').waitFor()
+      await settle(page)
+      await look('a conversation')
+      for (const path of await screenPaths(page)) {
+        for await (const name of walkScreen(page, url, path)) await look(name)
+      }
+      expect(tooWide).toEqual({})
+    },
+  )
+
+  it('PAGE-4 a phone opens the list at the side, goes somewhere, and the list closes', async () => {
+    const { page } = await openPage({ context: { viewport: phone, hasTouch: true } })
+    const [path = '/'] = await screenPaths(page)
+    await page.getByRole('button', { name: 'Open the menu' }).tap()
+    await page.locator(`nav a[href="${path}"]`).tap()
+    await page.waitForURL(`**${path}`)
+    await page.locator('nav[aria-label="Familiar"]').waitFor({ state: 'hidden' })
+  })
+})

@@ -1,0 +1,63 @@
+import { useCallback, useEffect, useState } from 'react'
+import type { WhoReply } from '../../src/protocol/page-api.ts'
+import { ApiError, ask, onSignedOut } from './api/ask.ts'
+import { Failure } from './components/notice.tsx'
+import { ToastProvider } from './components/toast.tsx'
+import { Shell } from './shell/shell.tsx'
+import { SignIn, signIn, takeSignInCode } from './shell/sign-in.tsx'
+import { WhoContext } from './shell/who.ts'
+
+type Access =
+  | { kind: 'asking' }
+  | { kind: 'in'; who: WhoReply }
+  | { kind: 'out'; problem?: string }
+  | { kind: 'unreached'; error: Error }
+
+export function App() {
+  const [access, setAccess] = useState<Access>({ kind: 'asking' })
+
+  const look = useCallback(async () => {
+    try {
+      setAccess({ kind: 'in', who: await ask<WhoReply>('/who') })
+    } catch (error) {
+      setAccess(error instanceof ApiError && error.status === 401 ? { kind: 'out' } : unreached(error))
+    }
+  }, [])
+
+  useEffect(() => {
+    const code = takeSignInCode()
+    if (code === undefined) void look()
+    else
+      signIn(code).then(look, async (error: Error) => {
+        // An old link in a browser that is signed in anyway is no reason to stop.
+        await look()
+        setAccess((now) => (now.kind === 'out' ? { kind: 'out', problem: error.message } : now))
+      })
+    return onSignedOut(() => setAccess((now) => (now.kind === 'in' ? { kind: 'out' } : now)))
+  }, [look])
+
+  switch (access.kind) {
+    case 'asking':
+      return null
+    case 'unreached':
+      return (
+        <main className="mx-auto max-w-md p-8">
+          <Failure error={access.error} onRetry={() => void look()} />
+        </main>
+      )
+    case 'out':
+      return <SignIn problem={access.problem} onSignedIn={() => void look()} />
+    case 'in':
+      return (
+        <WhoContext value={access.who}>
+          <ToastProvider>
+            <Shell />
+          </ToastProvider>
+        </WhoContext>
+      )
+  }
+}
+
+function unreached(error: unknown): Access {
+  return { kind: 'unreached', error: error instanceof Error ? error : new Error(String(error)) }
+}

@@ -1,0 +1,40 @@
+import { Tabs as Primitive } from 'radix-ui'
+import { type ReactNode, useEffect, useRef } from 'react'
+
+export interface Tab {
+  name: string
+  label: string
+  content: ReactNode
+}
+
+/** Parts of a screen, one at a time. Only the one that is looked at is drawn. */
+export function Tabs(props: { label: string; tabs: readonly Tab[]; value: string; onChange(name: string): void }) {
+  const { label, tabs, value, onChange } = props
+  const list = useRef<HTMLDivElement>(null)
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a narrow page the one that is looked at may lie outside.
+  useEffect(() => {
+    list.current?.querySelector('[data-state="active"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [value])
+
+  return (
+    <Primitive.Root value={value} onValueChange={onChange}>
+      <Primitive.List ref={list} aria-label={label} className="mb-4 flex gap-1 overflow-x-auto border-b border-line">
+        {tabs.map((tab) => (
+          <Primitive.Trigger
+            key={tab.name}
+            value={tab.name}
+            className="-mb-px shrink-0 -outline-offset-2 border-b-2 border-transparent px-3 py-2 text-sm font-medium text-soft hover:text-ink data-[state=active]:border-accent data-[state=active]:text-ink"
+          >
+            {tab.label}
+          </Primitive.Trigger>
+        ))}
+      </Primitive.List>
+      {tabs.map((tab) => (
+        <Primitive.Content key={tab.name} value={tab.name} className="outline-none">
+          {tab.content}
+        </Primitive.Content>
+      ))}
+    </Primitive.Root>
+  )
+}

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest'
+import type { TurnItem } from '../talk/conversation.ts'
+import type { EarsListener } from './ears/ears.ts'
+import type { Mouth } from './mouth/mouth.ts'
+import { createVoiceSession } from './voice-session.ts'
+import { usualVoiceSettings, type VoiceSettings } from './voice-settings.ts'
+
+function turn(id: string, text: string, outcome?: TurnItem['outcome']): TurnItem {
+  return {
+    kind: 'turn',
+    id,
+    model: '',
+    parts: text === '' ? [] : [{ kind: 'text', text }],
+    memories: [],
+    costUsd: 0,
+    tokens: 0,
+    deliver: true,
+    pendingQuestion: null,
+    ...(outcome && { outcome }),
+  }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Ears that hear what the test says, and a mouth that is silent when the test says so. */
+async function bench(
+  options: { mode?: 'hold' | 'hands_free'; settings?: Partial<VoiceSettings>; isSent?: boolean } = {},
+) {
+  const { mode = 'hands_free', isSent = true } = options
+  const sent: string[] = []
+  const said: string[] = []
+  const ears = { isOpen: false, isGuarded: false }
+  let heard: EarsListener | undefined
+  let isSpeaking = false
+  let tellMouth: () => void = () => undefined
+  const mouth: Mouth = {
+    say(text) {
+      said.push(text)
+      isSpeaking = true
+    },
+    cut() {
+      isSpeaking = false
+    },
+    owner: () => (isSpeaking ? 'reply' : null),
+    recent: () => said.join(' '),
+    subscribe(listener) {
+      tellMouth = listener
+      return () => undefined
+    },
+  }
+  const session = createVoiceSession({
+    async openEars(_mode, listener) {
+      heard = listener
+      ears.isOpen = true
+      return {
+        finish: () => listener.onUtterance('held'),
+        close: () => {
+          ears.isOpen = false
+        },
+        setGuarded: (isGuarded) => {
+          ears.isGuarded = isGuarded
+        },
+      }
+    },
+    mouth,
+    settings: () => ({ ...usualVoiceSettings, ...options.settings }),
+    async send(text) {
+      sent.push(text)
+      return isSent
+    },
+  })
+  const stop = session.start()
+  const show = (...items: TurnItem[]) => session.follow({ items, cursor: '1' })
+  async function start(): Promise<EarsListener> {
+    session.tell({ type: 'begin', mode })
+    await settled()
+    if (!heard) throw new Error('the ears are not open')
+    return heard
+  }
+  function finishSpeaking(): void {
+    isSpeaking = false
+    tellMouth()
+  }
+  return { session, stop, show, start, finishSpeaking, sent, said, ears, isSpeaking: () => isSpeaking }
+}
+
+describe('a conversation by voice', () => {
+  it('CHAN-3 what was answered before is not said; the answer is, as it grows, and then it listens again', async () => {
+    const { session, show, start, finishSpeaking, sent, said, ears } = await bench()
+    const old = turn('old', 'Long ago. ', 'completed')
+    show(old)
+    const heard = await start()
+    show(old)
+    heard.onSpeech()
+    heard.onPause()
+    heard.onUtterance('Hello')
+    show(old, turn('new', 'One. Tw'))
+    expect(said).toEqual(['One.'])
+    expect(session.state().kind).toBe('speaking')
+    expect(ears.isGuarded).toBe(true)
+    show(old, turn('new', 'One. Two.', 'completed'))
+    expect(said).toEqual(['One.', 'Two.'])
+    expect(session.state().kind).toBe('speaking')
+    finishSpeaking()
+    expect(session.state().kind).toBe('listening')
+    expect(ears).toEqual({ isOpen: true, isGuarded: false })
+    expect(sent).toEqual(['Hello'])
+  })
+
+  it('CHAN-3 a conversation that loads after the voice was switched on is not read out', async () => {
+    const { show, start, said } = await bench()
+    await start()
+    show(turn('old', 'Long ago.', 'completed'))
+    expect(said).toEqual([])
+  })
+
+  it('CHAN-3 what was interrupted is not taken up again', async () => {
+    const { show, start, said, isSpeaking } = await bench()
+    const heard = await start()
+    heard.onUtterance('Hello')
+    show(turn('a', 'One. Two'))
+    heard.onSpeech()
+    expect(isSpeaking()).toBe(false)
+    show(turn('a', 'One. Two. Three.', 'completed'))
+    heard.onUtterance('Other')
+    show(turn('a', 'One. Two. Three.', 'completed'), turn('b', 'Yes.', 'completed'))
+    expect(said).toEqual(['One.', 'Yes.'])
+  })
+
+  it('CHAN-3 its own voice in the microphone is not taken for the user’s', async () => {
+    const { show, start, sent } = await bench()
+    const heard = await start()
+    heard.onUtterance('Hello')
+    show(turn('a', 'The train leaves at nine. And'))
+    heard.onSpeech()
+    heard.onPause()
+    heard.onUtterance('the train leaves at nine')
+    expect(sent).toEqual(['Hello'])
+  })
+
+  it('CHAN-3 whoever does not want to interrupt by speaking does not', async () => {
+    const { session, show, start, sent, isSpeaking } = await bench({ settings: { isInterruptible: false } })
+    const heard = await start()
+    heard.onUtterance('Hello')
+    show(turn('a', 'One. Two'))
+    heard.onSpeech()
+    heard.onPause()
+    heard.onUtterance('something else')
+    expect(session.state().kind).toBe('speaking')
+    expect(isSpeaking()).toBe(true)
+    expect(sent).toEqual(['Hello'])
+  })
+
+  it('CHAN-3 a held question is answered in silence where that is wanted', async () => {
+    const { session, show, start, said, ears } = await bench({ mode: 'hold', settings: { isAnsweredAloud: false } })
+    await start()
+    session.tell({ type: 'released' })
+    await settled()
+    expect(session.state().kind).toBe('off')
+    show(turn('a', 'One.', 'completed'))
+    expect(said).toEqual([])
+    expect(ears.isOpen).toBe(false)
+  })
+
+  it('CHAN-3 what could not be sent is not lost, and the microphone is let go', async () => {
+    const { session, start, ears } = await bench({ isSent: false })
+    const heard = await start()
+    heard.onUtterance('Hello')
+    await settled()
+    expect(session.state()).toMatchObject({ kind: 'off', problem: { kind: 'not_sent', detail: 'Hello' } })
+    expect(ears.isOpen).toBe(false)
+  })
+
+  it('CHAN-3 ears that open after the end are closed at once', async () => {
+    const { session, stop, ears } = await bench()
+    session.tell({ type: 'begin', mode: 'hands_free' })
+    stop()
+    await settled()
+    expect(session.state().kind).toBe('off')
+    expect(ears.isOpen).toBe(false)
+  })
+})
