@@ -21,7 +21,7 @@ describe('readHostPattern', () => {
   })
 
   it.each([
-    ...['', '*', '*.', '*.com', '*.*', '*.*.example.com', 'a*.example.com', 'example.*', '**.example.com'],
+    ...['', '.', '*', '*.', '*.com', '*.*', '*.*.example.com', 'a*.example.com', 'example.*', '**.example.com'],
     ...['*.127.0.0.1', '*.1', '*.[::1]', 'http://example.com', 'example.com/', 'example.com/path', 'user@example.com'],
     ...['example.com:', 'example.com:0', 'example.com:65536', 'example.com:http', 'example.com:80:80', 'exa mple.com'],
     ...['example.com?', 'example.com#', '%65xample.com', 'example\\.com', '[::1', '::1', ':80'],

@@ -21,6 +21,7 @@ export function readHostPattern(text: string): Parsed<HostPattern> {
     return bad(`${JSON.stringify(text)} is no host; write example.com, *.example.com or example.com:8443`)
   }
   const host = hostOf(new URL(`http://${name}`))
+  if (host === '') return bad(`${JSON.stringify(text)} names no host`)
   const port = digits === undefined ? undefined : Number(digits)
   if (port !== undefined && (port < 1 || port > 65_535)) return bad(`${JSON.stringify(text)} has no possible port`)
   const isWildcard = wildcard !== undefined

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cardSchema } from './card.ts'
 import type { StreamedEvent } from './event.ts'
 
 /** What only the page asks for: how it is signed in, and a session from its newest part on. */
@@ -49,6 +50,7 @@ export type TurnEventsReply = z.infer<typeof turnEventsReplySchema>
 
 export const readRequestSchema = z.strictObject({ seq: z.number().int().nonnegative() })
 export const renameRequestSchema = z.strictObject({ title: z.string().trim().max(200) })
+export const cardDocumentRequestSchema = z.strictObject(cardSchema.shape)
 export const cardDocumentReplySchema = z.object({ document: z.string() })
 export type CardDocumentReply = z.infer<typeof cardDocumentReplySchema>
 

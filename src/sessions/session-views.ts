@@ -110,13 +110,16 @@ function isSaid(event: LoggedEvent): event is Extract<LoggedEvent, { type: 'mess
   return (event.type === 'message_received' || event.type === 'turn_ended') && event.text.trim() !== ''
 }
 
+/** A line for a list: without the marks of Markdown and the citations, which say nothing there. */
 function oneLine(text: string, most: number): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim()
+  const plain = text.replaceAll(/\s*\[memory:[0-9a-f-]+\]/g, '').replaceAll(/[*_`#>|]+/g, '')
+  const line = plain.replaceAll(/\s+/g, ' ').trim()
   return line.length <= most
     ? line
     : `${line
         .slice(0, most - 1)
         .toWellFormed()
+        .replace(/\ufffd$/, '')
         .trimEnd()}…`
 }
 

@@ -6,7 +6,7 @@ afterEach(cleanUp)
 describe.skipIf(!canOpenTerminal)('at a terminal', () => {
   it('CMD-1 a chat has every command, completes them, and asks first', async () => {
     const home = newHome()
-    const terminal = startAtTerminal(['start'], { home })
+    const terminal = startAtTerminal(['start', '--plain'], { home })
     const type = (text: string) => terminal.child.stdin.write(text)
     await terminal.untilShows(/› /)
     type('/help\r')

@@ -93,7 +93,7 @@ describePage('talking in the page', () => {
     expect(sent).toEqual([{ body: 'Hello Bob' }])
   })
 
-  it('LOOP-3 a question is shown, and what is said next answers it', async () => {
+  it('LOOP-4 a question is shown, and what is said next answers it', async () => {
     const { page, fake } = await openPage()
     fake.reply([
       { toolCalls: [{ name: 'ask_user', input: { question: 'Which train do you take?' } }] },
@@ -154,7 +154,7 @@ describePage('talking in the page', () => {
     await page.getByRole('region', { name: /^\/history/ }).waitFor()
   })
 
-  it('SESS-6 what is said differently goes on in a fork', async () => {
+  it('SESS-8 what is said differently goes on in a fork', async () => {
     const { page, fake } = await openPage()
     fake.respondWith(({ lastUserText }) => ({ text: lastUserText.includes('Bruges') ? 'Canals.' : 'Three towers.' }))
     await say(page, 'Tell me of Ghent')

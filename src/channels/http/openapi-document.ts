@@ -6,18 +6,24 @@ import * as buildApi from '../../protocol/build-api.ts'
 import * as capabilityApi from '../../protocol/capability-api.ts'
 import * as clientToolApi from '../../protocol/client-tool-api.ts'
 import * as commandApi from '../../protocol/command-api.ts'
+import * as costApi from '../../protocol/cost-api.ts'
 import * as factApi from '../../protocol/fact-api.ts'
 import * as finderApi from '../../protocol/finder-api.ts'
+import * as homeApi from '../../protocol/home-api.ts'
 import * as mcpApi from '../../protocol/mcp-api.ts'
 import * as memoryApi from '../../protocol/memory-api.ts'
 import * as memoryUpkeepApi from '../../protocol/memory-upkeep-api.ts'
 import * as openAiApi from '../../protocol/openai-api.ts'
 import * as openAiResponsesApi from '../../protocol/openai-responses-api.ts'
+import * as outboxApi from '../../protocol/outbox-api.ts'
+import * as pageApi from '../../protocol/page-api.ts'
 import * as scheduleApi from '../../protocol/schedule-api.ts'
 import * as skillApi from '../../protocol/skill-api.ts'
 import * as spawnApi from '../../protocol/spawn-api.ts'
+import * as telegramApi from '../../protocol/telegram-api.ts'
 import * as tokenApi from '../../protocol/token-api.ts'
 import * as toolApi from '../../protocol/tool-api.ts'
+import * as traceApi from '../../protocol/trace-api.ts'
 import * as triggerApi from '../../protocol/trigger-api.ts'
 import * as userApi from '../../protocol/user-api.ts'
 import * as voiceApi from '../../protocol/voice-api.ts'
@@ -40,6 +46,12 @@ const parts: readonly [string, unknown][] = [
   ...Object.entries(memoryUpkeepApi),
   ...Object.entries(openAiApi),
   ...Object.entries(openAiResponsesApi),
+  ...Object.entries(costApi),
+  ...Object.entries(homeApi),
+  ...Object.entries(outboxApi),
+  ...Object.entries(pageApi),
+  ...Object.entries(telegramApi),
+  ...Object.entries(traceApi),
   ...Object.entries(scheduleApi),
   ...Object.entries(skillApi),
   ...Object.entries(spawnApi),

@@ -11,7 +11,9 @@ export function CardView({ card, document }: { card: Card; document: string | un
   const frame = useRef<HTMLIFrameElement>(null)
   const [isTall, setIsTall] = useState(false)
   const lines = card.text.split('\n').length
-  const height = isTall ? Math.max(320, lines * 30 + 60) : Math.min(320, lines * 30 + 60)
+  // A row of a table is higher than a line of text; what is left over is less ugly than what is cut.
+  const whole = lines * 40 + 80
+  const height = isTall ? Math.max(360, whole) : Math.min(360, whole)
 
   useEffect(() => {
     // Not as an attribute of the element: what React sets there is text, which the browser takes for no document.

@@ -21,13 +21,13 @@ export function Fold(props: {
   const isOpen = chosen ?? (startsOpen || (opensWhileActive && isActive))
   const id = useId()
   return (
-    <div className={classes('rounded-xl border', isBad ? 'border-bad' : 'border-line')}>
+    <div className={classes('rounded-xl border', isBad ? 'border-bad' : isOpen ? 'border-line' : 'border-transparent')}>
       <button
         type="button"
         aria-expanded={isOpen}
         aria-controls={id}
         onClick={() => setChosen(!isOpen)}
-        className="flex min-h-9 w-full items-center gap-2 rounded-xl px-3 text-start text-sm hover:bg-sunken"
+        className="flex min-h-9 w-full items-center gap-2 rounded-xl px-2 text-start text-sm hover:bg-sunken"
       >
         <span className={classes(isBad ? 'text-bad' : 'text-soft', isActive && 'breathing')}>
           <Icon name={icon} size={16} />

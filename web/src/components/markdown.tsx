@@ -2,14 +2,14 @@ import { lexer, type Token, type Tokens } from 'marked'
 import { Fragment, memo, type ReactNode, useMemo } from 'react'
 import { citedText } from './cited-text.tsx'
 import { CodeBlock } from './code-block.tsx'
-import { splitLong } from './split-long.ts'
+import { splitMarkdown } from './split-markdown.ts'
 
 /**
  * Markdown as elements, never as HTML: what a model or a tool wrote can become a heading or a link and nothing else. HTML in it
  * is shown as it is written; pictures are links, for nothing is loaded from elsewhere (SEC-7).
  */
 export function Markdown({ text }: { text: string }) {
-  const parts = useMemo(() => splitLong(text), [text])
+  const parts = useMemo(() => splitMarkdown(text), [text])
   return (
     <div className="prose">
       {parts.map((part, index) =>
@@ -27,12 +27,12 @@ export function Markdown({ text }: { text: string }) {
   )
 }
 
-function Parsed({ text }: { text: string }) {
+const Parsed = memo(function Parsed({ text }: { text: string }) {
   const tokens = useMemo(() => lexer(text, { gfm: true }), [text])
   // While a text grows, only its last block changes: the others are drawn once.
   // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no other name, and only grow at the end.
   return tokens.map((token, index) => <Block key={index} token={token} raw={token.raw} />)
-}
+})
 
 const Block = memo(
   function Block({ token }: { token: Token; raw: string }) {

@@ -27,7 +27,7 @@ export const screens: readonly ScreenEntry[] = [
   },
   {
     path: '/private-memory',
-    label: 'Only in this browser',
+    label: 'Private',
     icon: 'lock',
     Component: lazyScreen(
       async () => (await import('../private-memory/private-memory-screen.tsx')).PrivateMemoryScreen,

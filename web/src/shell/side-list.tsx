@@ -21,7 +21,7 @@ export function SideList() {
       <div className="min-h-0 flex-1 overflow-y-auto">
         <SessionList />
       </div>
-      <ul className="max-h-[55%] shrink-0 overflow-y-auto border-t border-line pt-2">
+      <ul className="grid max-h-[55%] shrink-0 grid-cols-2 gap-x-1 overflow-y-auto border-t border-line pt-2">
         {shown.map(({ path: target, label, icon }) => {
           const isHere = path === target || path.startsWith(`${target}/`)
           return (

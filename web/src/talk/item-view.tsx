@@ -11,15 +11,14 @@ interface ItemViewProps {
   sessionId: string | null
   /** It is on its way and not kept yet. */
   isWaiting: boolean
-  onSend(text: string): Promise<boolean>
 }
 
-export const ItemView = memo(function ItemView({ item, sessionId, isWaiting, onSend }: ItemViewProps) {
+export const ItemView = memo(function ItemView({ item, sessionId, isWaiting }: ItemViewProps) {
   switch (item.kind) {
     case 'message':
       return <MessageView item={item} isWaiting={isWaiting} sessionId={sessionId} />
     case 'turn':
-      return <TurnView turn={item} onSend={onSend} sessionId={sessionId} />
+      return <TurnView turn={item} sessionId={sessionId} />
     case 'note':
       return <p className="text-center text-xs text-soft">{item.text}</p>
   }

@@ -11,13 +11,8 @@ import type { Talk } from './use-conversation.ts'
 const nearPixels = 80
 
 /** Only what is in sight is drawn, however long the conversation is. Whoever reads further up is left in peace. */
-export function MessageList(props: {
-  talk: Talk
-  waiting: readonly MessageItem[]
-  sessionId: string | null
-  onSend(text: string): Promise<boolean>
-}) {
-  const { talk, waiting, sessionId, onSend } = props
+export function MessageList(props: { talk: Talk; waiting: readonly MessageItem[]; sessionId: string | null }) {
+  const { talk, waiting, sessionId } = props
   const { items: shown } = talk.conversation
   const items: readonly Item[] = waiting.length === 0 ? shown : [...shown, ...waiting]
   const scroller = useRef<HTMLDivElement>(null)
@@ -98,7 +93,7 @@ export function MessageList(props: {
                 style={{ transform: `translateY(${row.start}px)` }}
               >
                 <div className="mx-auto max-w-3xl px-4 pb-5 sm:px-6">
-                  <ItemView item={item} sessionId={sessionId} onSend={onSend} isWaiting={row.index >= shown.length} />
+                  <ItemView item={item} sessionId={sessionId} isWaiting={row.index >= shown.length} />
                 </div>
               </div>
             )

@@ -67,7 +67,7 @@ export function TalkScreen() {
   return (
     <main id="main" tabIndex={-1} className="flex h-full flex-col outline-none">
       {session && <TalkHeader session={session} isCutOff={talk.state === 'cut_off'} />}
-      {isEmpty ? <Welcome /> : <MessageList talk={talk} waiting={waiting} sessionId={sessionId} onSend={sendText} />}
+      {isEmpty ? <Welcome /> : <MessageList talk={talk} waiting={waiting} sessionId={sessionId} />}
       <VoiceBar voice={voice} />
       <Composer
         key={sessionId ?? 'new'}

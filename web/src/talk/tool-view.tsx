@@ -35,8 +35,7 @@ const titles = new Map<string, { title: string; icon: IconName }>(
 )
 
 /** A call of a tool: one line while it runs and after, which unfolds to what went in and what came out. */
-export function ToolView(props: { tool: ToolPart; sessionId: string | null; onSend(text: string): Promise<boolean> }) {
-  const { tool, sessionId, onSend } = props
+export function ToolView({ tool, sessionId }: { tool: ToolPart; sessionId: string | null }) {
   const { title, icon } = titles.get(tool.name) ?? {
     title: tool.name.replace(/^cap_/, '').replaceAll('_', ' '),
     icon: 'tool',
@@ -67,7 +66,7 @@ export function ToolView(props: { tool: ToolPart; sessionId: string | null; onSe
           </BuildFold>
         </Suspense>
       )}
-      {tool.approval && <Approval approval={tool.approval} onSend={onSend} />}
+      {tool.approval && <Approval approval={tool.approval} />}
       {tool.card && sessionId && <CardFrame card={tool.card} callId={tool.callId} sessionId={sessionId} />}
       {sessionId && tool.media?.map((part) => <MediaView key={part.hash} part={part} sessionId={sessionId} />)}
     </div>

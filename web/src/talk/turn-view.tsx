@@ -17,8 +17,7 @@ const outcomes: Partial<Record<NonNullable<TurnItem['outcome']>, string>> = {
 }
 
 /** One turn of Familiar: what it thought, did and said, in its order, while it happens and ever after. */
-export function TurnView(props: { turn: TurnItem; sessionId: string | null; onSend(text: string): Promise<boolean> }) {
-  const { turn, sessionId, onSend } = props
+export function TurnView({ turn, sessionId }: { turn: TurnItem; sessionId: string | null }) {
   const isRunning = turn.outcome === undefined
   const spoken = turn.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n\n')
   const ended = turn.outcome && outcomes[turn.outcome]
@@ -34,7 +33,6 @@ export function TurnView(props: { turn: TurnItem; sessionId: string | null; onSe
             isNewest={isRunning && index === turn.parts.length - 1}
             sessionId={sessionId}
             isSilent={!turn.deliver}
-            onSend={onSend}
           />
         ))}
         {isRunning && turn.parts.at(-1)?.kind !== 'text' && (
@@ -58,14 +56,8 @@ export function TurnView(props: { turn: TurnItem; sessionId: string | null; onSe
   )
 }
 
-function PartView(props: {
-  part: TurnPart
-  isNewest: boolean
-  isSilent: boolean
-  sessionId: string | null
-  onSend(text: string): Promise<boolean>
-}) {
-  const { part, isNewest, isSilent, sessionId, onSend } = props
+function PartView(props: { part: TurnPart; isNewest: boolean; isSilent: boolean; sessionId: string | null }) {
+  const { part, isNewest, isSilent, sessionId } = props
   switch (part.kind) {
     case 'text':
       return isSilent ? <p className="text-xs text-soft">(It had nothing to say.)</p> : <Markdown text={part.text} />
@@ -80,6 +72,6 @@ function PartView(props: {
         </p>
       )
     case 'tool':
-      return <ToolView tool={part} sessionId={sessionId} onSend={onSend} />
+      return <ToolView tool={part} sessionId={sessionId} />
   }
 }

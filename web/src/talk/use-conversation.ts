@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { startTransition, useCallback, useEffect, useRef, useState } from 'react'
 import type { StreamedEvent, TurnEvent } from '../../../src/protocol/event.ts'
 import type { TurnEventsReply } from '../../../src/protocol/page-api.ts'
 import { ApiError, ask } from '../api/ask.ts'
@@ -16,8 +16,8 @@ export interface Talk {
 const pageSize = 400
 
 /**
- * A session, followed from its newest part on. Events are drawn together, once a frame, so that a quick stream never keeps the
- * page from what the user is typing. Hidden tabs let go of their connection, of which a browser has few.
+ * A session, followed from its newest part on. Events are drawn together, some times a second and after whatever the user does,
+ * so that a quick stream never keeps the page from what is being typed. Hidden tabs let go of their connection, of which a browser has few.
  */
 export function useConversation(sessionId: string | null): Talk {
   const [conversation, setConversation] = useState(emptyConversation)
@@ -40,7 +40,7 @@ export function useConversation(sessionId: string | null): Talk {
     async function load(id: string, signal: AbortSignal): Promise<void> {
       try {
         const page = await ask<TurnEventsReply>(`/sessions/${id}/turn-events`, { query: { limit: pageSize }, signal })
-        earlier.current = page.events
+        earlier.current = [...page.events]
         setBefore(page.before)
         let current: Conversation = { ...page.events.reduce(addEvent, emptyConversation), cursor: page.cursor }
         setConversation(current)
@@ -51,8 +51,9 @@ export function useConversation(sessionId: string | null): Talk {
           () => current.cursor,
           (events) => {
             current = events.reduce(addEvent, current)
-            earlier.current = [...earlier.current, ...events]
-            setConversation(current)
+            earlier.current.push(...events)
+            // What is typed meanwhile comes first.
+            startTransition(() => setConversation(current))
           },
         )
       } catch (cause) {
@@ -102,7 +103,9 @@ export function useConversation(sessionId: string | null): Talk {
   return { conversation, state, error, hasEarlier: before !== null, loadEarlier }
 }
 
-/** Hands events on once a frame; where no frame comes, as in a hidden tab, a little later. */
+const gatherMs = 40
+
+/** Hands events on together, often enough to look like a stream. */
 function createGathering(onEvents: (events: StreamedEvent[]) => void) {
   let gathered: StreamedEvent[] = []
   let isAsked = false
@@ -118,8 +121,7 @@ function createGathering(onEvents: (events: StreamedEvent[]) => void) {
       gathered.push(event)
       if (isAsked) return
       isAsked = true
-      if (document.visibilityState === 'visible') requestAnimationFrame(flush)
-      else setTimeout(flush, 200)
+      setTimeout(flush, gatherMs)
     },
     flush,
     cursor: () => gathered.at(-1)?.cursor,

@@ -1,6 +1,9 @@
 import { frameDocument } from '../../../../cards/frame-document.ts'
-import { cardSchema } from '../../../../protocol/card.ts'
-import { type CardDocumentReply, cardDocumentReplySchema } from '../../../../protocol/page-api.ts'
+import {
+  type CardDocumentReply,
+  cardDocumentReplySchema,
+  cardDocumentRequestSchema,
+} from '../../../../protocol/page-api.ts'
 import { jsonReply } from '../../json-reply.ts'
 import { defineRoute, type Route } from '../../route.ts'
 
@@ -13,7 +16,7 @@ export function createCardRoutes(): Route[] {
       summary: 'A card as the document of a frame without rights.',
       auth: 'token',
       scope: 'chat',
-      body: cardSchema,
+      body: cardDocumentRequestSchema,
       reply: { status: 200, schema: cardDocumentReplySchema },
       handle: ({ body }) => jsonReply({ document: frameDocument(body) } satisfies CardDocumentReply),
     }),

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { said, toolOf } from '../support/scripted-familiar.ts'
+import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
+
+const card = {
+  title: 'Trains',
+  html: '<p>17:42</p>',
+  text: '17:42',
+  accentColor: null,
+  backgroundColor: null,
+  icon: null,
+}
+
+describe('what the page asks for', () => {
+  let served: ServedFamiliar
+  let sessionId: string
+  let hash: string
+  let others: string
+
+  beforeAll(async () => {
+    const show = toolOf('show', async () => {
+      const part = await served.familiar.media.put({
+        name: 'a.html',
+        mediaType: 'text/html',
+        data: Buffer.from('<script>1</script>'),
+      })
+      hash = part.hash
+      return { ...said('Shown.'), card, media: [part] }
+    })
+    const model = createScriptedModel({
+      script: ({ messages }) =>
+        messages.at(-1)?.role === 'tool'
+          ? { text: 'There.' }
+          : { toolCalls: [{ id: 'call-1', name: 'show', input: {} }] },
+    })
+    served = await serveFamiliar({ model, tools: [show] })
+    ;({ sessionId } = await served.familiar.say('Show me'))
+    others = (await served.users.add({ name: 'Ben', scope: 'owner' })).made.token
+  })
+  afterAll(() => served.close())
+
+  const get = (rest: string, token?: string) =>
+    served.call({ path: `/api/v1/sessions/${sessionId}/${rest}`, ...(token && { token }) })
+
+  it('SEC-9 a card comes as the document of a frame that may do nothing', async () => {
+    const call = await callOfCard()
+    const { status, json } = await get(`cards/${call}`)
+    expect(status).toBe(200)
+    expect(json.document).toContain("default-src 'none'")
+    expect(json.document).toContain('17:42')
+    expect((await get('cards/nothing')).status).toBe(404)
+    expect((await get(`cards/${call}`, others)).status).toBe(404)
+  })
+
+  it('SEC-9 SEC-22 a file of a session is nobody else’s, and never a page of ours', async () => {
+    const { status, headers, text } = await get(`media/${hash}`)
+    expect({ status, text }).toEqual({ status: 200, text: '<script>1</script>' })
+    expect(headers).toMatchObject({ 'content-type': 'application/octet-stream', 'x-content-type-options': 'nosniff' })
+    expect((await get(`media/${hash}`, others)).status).toBe(404)
+    // It is there, but not in a session of theirs.
+    const theirs = await served.call({ path: '/api/v1/messages', token: others, body: { message: 'Hello' } })
+    const path = `/api/v1/sessions/${theirs.json.session_id}/media/${hash}`
+    expect((await served.call({ path, token: others })).status).toBe(404)
+    expect((await get(`media/${'0'.repeat(64)}`)).status).toBe(404)
+  })
+
+  it('PAGE-2 the newest part comes first, and what came before in pages that miss nothing', async () => {
+    const whole = await get('turn-events?limit=1000')
+    const pages: unknown[][] = []
+    let before: unknown = ''
+    do {
+      const { json } = await get(`turn-events?limit=2${before ? `&before=${before}` : ''}`)
+      pages.unshift(json.events as unknown[])
+      before = json.before
+    } while (before !== null)
+    expect(pages.flat()).toEqual(whole.json.events)
+    expect(pages.length).toBeGreaterThan(2)
+  })
+
+  it('PAGE-2 saying it differently leaves the session as it was', async () => {
+    const events = async () => (await get('turn-events?limit=1000')).json.events as { event: { messageId?: string } }[]
+    const before = await events()
+    const body = { message_id: before[0]?.event.messageId, message: 'Show me again' }
+    const sent = await served.call({ path: `/api/v1/sessions/${sessionId}/resend`, body })
+    expect(sent.status).toBe(201)
+    await served.familiar.conversations.waitForTurn(String(sent.json.message_id))
+    expect(await events()).toEqual(before)
+    const fork = await served.call({ path: `/api/v1/sessions/${sent.json.session_id}/history` })
+    const texts = (fork.json.events as { role: string; text: string }[]).map(({ text }) => text)
+    expect(texts).toEqual(['Show me again', 'There.'])
+  })
+
+  async function callOfCard(): Promise<string> {
+    const events = (await get('turn-events?limit=1000')).json.events as { event: { type: string; callId?: string } }[]
+    return events.find(({ event }) => event.type === 'card')?.event.callId ?? ''
+  }
+})
