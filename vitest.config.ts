@@ -6,8 +6,7 @@ export default defineConfig({
     pool: 'forks',
     // The code has no state of its own, so files share a worker: half a second less for each of them.
     isolate: false,
-    // One more than the cores of a small machine: most suites wait for programs that they started.
-    maxWorkers: 3,
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

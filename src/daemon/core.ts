@@ -18,9 +18,8 @@ import { createTextFileCache, readBundledText } from '../base/text-file.ts'
 import { createWakeups } from '../base/wakeups.ts'
 import { createContext } from '../context/context.ts'
 import { createRecallForTurn } from '../context/recall-for-turn.ts'
-import { capsOf } from '../cost/caps-of-tier.ts'
+import { capsOf, capsOfBudget } from '../cost/caps-of-tier.ts'
 import { createLedger } from '../cost/ledger.ts'
-import { toNanousd } from '../cost/money.ts'
 import type { Embedder } from '../memory/embedding/embedder.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
 import { readWorkspaceFiles } from '../memory/files/read-workspace-files.ts'
@@ -142,7 +141,7 @@ export function createCore(dependencies: {
     database,
     clock,
     ids,
-    caps: (userId) => capsOf(tierOfUser(userId), capsOfEverybody(config())),
+    caps: (userId) => capsOf(tierOfUser(userId), capsOfBudget(config().budget)),
   })
   const monitor = createMonitor({ clock, publish: dependencies.publishMonitor })
   const media = createMediaStore({
@@ -366,13 +365,4 @@ function refuseOverload({ sessions }: Config, conversations: Conversations, sess
   const where = waitingHere >= sessions.maxQueuedPerSession ? 'in the session' : 'in all'
   if (waitingHere < sessions.maxQueuedPerSession && waiting < sessions.maxQueued) return
   throw new FamiliarError('rate_limited', `Too many messages wait ${where}`, { retryAfterSeconds: 5 })
-}
-
-function capsOfEverybody({ budget }: Config) {
-  return {
-    perMessageNanousd: toNanousd(budget.perMessageUsd),
-    perBuildNanousd: toNanousd(budget.perBuildUsd),
-    perDayNanousd: toNanousd(budget.perDayUsd),
-    perMonthNanousd: budget.perMonthUsd === null ? null : toNanousd(budget.perMonthUsd),
-  }
 }

@@ -27,8 +27,9 @@ const encodings: Record<string, (secret: string) => string> = {
   'named entities': (text) => text.replace(/[&<>"']/g, (letter) => `&${entityNames[letter]};`),
   'decimal entities': (text) => [...text].map((letter) => `&#${letter.codePointAt(0)};`).join(''),
   'hexadecimal entities': (text) => [...text].map((letter) => `&#x${letter.codePointAt(0)?.toString(16)};`).join(''),
+  // Ended by something: with a digit after it, the last one would be another letter.
   'mixed entities': (text) =>
-    [...text].map((letter, place) => (place % 2 ? `&#0${letter.codePointAt(0)}` : letter)).join('\u200b'),
+    [...text].map((letter, place) => `${place % 2 ? `&#0${letter.codePointAt(0)}` : letter}\u200b`).join(''),
   reversed: (text) => [...text].reverse().join(''),
 }
 

@@ -8,7 +8,7 @@ import { readRecorded } from '../crash/audit/recorded.ts'
 import { takesAll } from '../crash/chosen-passings.ts'
 import { raiseStorm } from '../crash/telegram-storm.ts'
 
-const updates = takesAll ? 10_000 : 800
+const updates = takesAll ? 10_000 : 1_500
 
 describe('a storm over Telegram', () => {
   let storm: Awaited<ReturnType<typeof raiseStorm>>

@@ -7,7 +7,7 @@ import { openLocalSite } from '../support/local-site.ts'
 import type { RunningFamiliar } from '../support/running-familiar.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { answerWeather, isBuilder, respondAsBuilder, weatherKey } from '../support/weather-build.ts'
-import { describePage } from './support/describe-page.ts'
+import { describePage, more } from './support/describe-page.ts'
 import { openPage, say } from './support/open-page.ts'
 
 const wanted = { name: 'weather_lookup', description: 'Look up the weather of a city by its name.' }
@@ -77,43 +77,46 @@ describePage('capabilities in the page', () => {
     await site.close()
   })
 
-  it('PAGE-6 CAP-8 code, permissions, versions and their difference are looked at, and an older one serves again', async () => {
-    const { page, url, familiar } = await openPage({ daemon })
-    await register(familiar, 'one', greeterFiles({ 'RUN.md': '# Greeter\n\nCall it with **a name**.' }))
-    const manifest = greeterManifest({ storage: true })
-    const main = 'def run(args):\n    # <script>alert(1)</script>\n    return "Hello, " + args["name"] + "!"\n'
-    await register(familiar, 'two', greeterFiles({ 'main.py': main, 'manifest.json': manifest }))
+  more(
+    'PAGE-6 CAP-8 code, permissions, versions and their difference are looked at, and an older one serves again',
+    async () => {
+      const { page, url, familiar } = await openPage({ daemon })
+      await register(familiar, 'one', greeterFiles({ 'RUN.md': '# Greeter\n\nCall it with **a name**.' }))
+      const manifest = greeterManifest({ storage: true })
+      const main = 'def run(args):\n    # <script>alert(1)</script>\n    return "Hello, " + args["name"] + "!"\n'
+      await register(familiar, 'two', greeterFiles({ 'main.py': main, 'manifest.json': manifest }))
 
-    await page.goto(`${url}/capabilities`)
-    await page.getByLabel('Search capabilities').fill('greets somebody')
-    await page.getByRole('link', { name: /greeter/ }).click()
-    // Its RUN.md may say the same.
-    await page.getByText('It reaches no network.').first().waitFor()
-    await page.getByText('It keeps data between calls.').first().waitFor()
-    await page.getByText('It is given no secret.').first().waitFor()
+      await page.goto(`${url}/capabilities`)
+      await page.getByLabel('Search capabilities').fill('greets somebody')
+      await page.getByRole('link', { name: /greeter/ }).click()
+      // Its RUN.md may say the same.
+      await page.getByText('It reaches no network.').first().waitFor()
+      await page.getByText('It keeps data between calls.').first().waitFor()
+      await page.getByText('It is given no secret.').first().waitFor()
 
-    await page.getByRole('tab', { name: 'Code' }).click()
-    await page.getByText('<script>alert(1)</script>').waitFor()
-    await page.getByLabel('Version', { exact: true }).selectOption('1')
-    await page.getByRole('button', { name: 'RUN.md' }).click()
-    await page.getByText('Call it with a name.').waitFor()
+      await page.getByRole('tab', { name: 'Code' }).click()
+      await page.getByText('<script>alert(1)</script>').waitFor()
+      await page.getByLabel('Version', { exact: true }).selectOption('1')
+      await page.getByRole('button', { name: 'RUN.md' }).click()
+      await page.getByText('Call it with a name.').waitFor()
 
-    await page.getByRole('tab', { name: 'Versions' }).click()
-    await page.getByRole('button', { name: 'What changed' }).click()
-    await page.getByText('+    # <script>alert(1)</script>').waitFor()
-    await page.getByRole('button', { name: 'Go back to it' }).click()
-    await page.getByRole('button', { name: 'Yes, version 1' }).click()
-    await page.getByText('Version 1 serves now.').waitFor()
-    await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Version 2 serves now.').waitFor()
+      await page.getByRole('tab', { name: 'Versions' }).click()
+      await page.getByRole('button', { name: 'What changed' }).click()
+      await page.getByText('+    # <script>alert(1)</script>').waitFor()
+      await page.getByRole('button', { name: 'Go back to it' }).click()
+      await page.getByRole('button', { name: 'Yes, version 1' }).click()
+      await page.getByText('Version 1 serves now.').waitFor()
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await page.getByText('Version 2 serves now.').waitFor()
 
-    await page.getByRole('button', { name: 'Switch off' }).click()
-    await page.getByText('Off', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Let it run' }).click()
-    await page.getByText('Ready', { exact: true }).waitFor()
-  })
+      await page.getByRole('button', { name: 'Switch off' }).click()
+      await page.getByText('Off', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Let it run' }).click()
+      await page.getByText('Ready', { exact: true }).waitFor()
+    },
+  )
 
-  it('PAGE-6 the empty list says how a capability comes about', async () => {
+  more('PAGE-6 the empty list says how a capability comes about', async () => {
     const { page } = await openPage({ path: '/capabilities' })
     await page.getByText('None yet').waitFor()
     await page.getByRole('tab', { name: 'Builds' }).click()

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { takesAll } from '../crash/chosen-passings.ts'
 import { describePage } from './support/describe-page.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { openPage } from './support/open-page.ts'
@@ -46,7 +47,7 @@ describePage('every screen', () => {
     expect(await sidewaysBy(page)).toBeGreaterThan(0)
   })
 
-  it.each([phone, { width: 320, height: 640 }])(
+  it.each([...(takesAll ? [phone] : []), { width: 320, height: 640 }])(
     'PAGE-4 nothing scrolls sideways at $width pixels',
     async (viewport) => {
       const { page, url, familiar, fake } = await openPage({

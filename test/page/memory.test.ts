@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import type { FactsReply } from '../../src/protocol/fact-api.ts'
 import type { AddedMemoryReply, MemoriesReply } from '../../src/protocol/memory-api.ts'
 import type { RunningFamiliar } from '../support/running-familiar.ts'
-import { describePage } from './support/describe-page.ts'
+import { describePage, more } from './support/describe-page.ts'
 import { openPage } from './support/open-page.ts'
 
 const base = '/api/v1/memories'
@@ -60,7 +60,7 @@ describePage('memory in the page', () => {
     )
   })
 
-  it('PAGE-6 what was learnt is accepted or rejected, and each can be undone', async () => {
+  more('PAGE-6 what was learnt is accepted or rejected, and each can be undone', async () => {
     const { page, familiar } = await openPage({ path: '/memory?tab=learnt', model: 'offline', toml: '[memory]\n' })
     await page.getByText('Nothing new was learnt today').waitFor()
     await familiar.chat('My sister Ruth lives in Porto.')
@@ -89,7 +89,7 @@ describePage('memory in the page', () => {
     await page.getByText(/asked as: Where does Ruth live\?/).waitFor()
   })
 
-  it('PAGE-6 facts are sorted, filtered, counted and superseded with their history', async () => {
+  more('PAGE-6 facts are sorted, filtered, counted and superseded with their history', async () => {
     const { page, familiar } = await openPage({ path: '/memory?tab=facts' })
     await page.getByText('No facts yet').waitFor()
     await page.getByRole('button', { name: 'State a fact' }).click()
@@ -125,7 +125,7 @@ describePage('memory in the page', () => {
     ])
   })
 
-  it('PAGE-6 commitments show what is overdue, and are closed and opened again', async () => {
+  more('PAGE-6 commitments show what is overdue, and are closed and opened again', async () => {
     const { page, familiar } = await openPage({ path: '/memory?tab=commitments' })
     await page.getByText('Nothing is owed').waitFor()
     await ask(familiar, 'POST', '/commitments', { what: 'water the plants', deadline: '2020-01-02' })
@@ -141,7 +141,7 @@ describePage('memory in the page', () => {
     await page.getByRole('heading', { name: 'Overdue (1)' }).waitFor()
   })
 
-  it('PAGE-6 PAGE-4 the graph is read and walked by keyboard, and the timeline goes on as it is read', async () => {
+  more('PAGE-6 PAGE-4 the graph is read and walked by keyboard, and the timeline goes on as it is read', async () => {
     const { page, familiar } = await openPage({ path: '/memory?tab=graph' })
     await page.getByText('Nothing is joined yet').waitFor()
     const ids: string[] = []
@@ -172,7 +172,7 @@ describePage('memory in the page', () => {
     await oldest.waitFor()
   })
 
-  it('PAGE-6 everything is exported as a file, and a file is imported with what it added', async () => {
+  more('PAGE-6 everything is exported as a file, and a file is imported with what it added', async () => {
     const { page, familiar } = await openPage({ path: '/memory?tab=store' })
     await ask(familiar, 'POST', '', { content: 'The house has a blue door' })
     const waiting = page.waitForEvent('download')
@@ -190,27 +190,30 @@ describePage('memory in the page', () => {
     expect(memories.map(({ label }) => label)).toEqual(['untrusted', 'untrusted'])
   })
 
-  it('PAGE-6 an indexed folder is forgotten after a question, and everything about a word once it was typed twice', async () => {
-    const { page, familiar } = await openPage({ path: '/memory?tab=store' })
-    const folder = join(familiar.home, `notes & ${hostile.replaceAll('/', '')}`)
-    mkdirSync(folder)
-    await ask(familiar, 'POST', '/roots', { path: folder })
-    await ask(familiar, 'POST', '', { content: 'Zanzibar has a red door' })
-    await page.reload()
-    await page.getByRole('button', { name: `Forget ${folder}` }).click()
-    await page.getByRole('dialog').getByText(folder).waitFor()
-    await page.getByRole('button', { name: 'Forget it' }).click()
-    await page.getByText('No longer indexed. The files themselves stay.').waitFor()
-    await page.getByRole('button', { name: `Forget ${folder}` }).waitFor({ state: 'detached' })
-    await page.getByText('familiar memory index PATH').waitFor()
+  more(
+    'PAGE-6 an indexed folder is forgotten after a question, and everything about a word once it was typed twice',
+    async () => {
+      const { page, familiar } = await openPage({ path: '/memory?tab=store' })
+      const folder = join(familiar.home, `notes & ${hostile.replaceAll('/', '')}`)
+      mkdirSync(folder)
+      await ask(familiar, 'POST', '/roots', { path: folder })
+      await ask(familiar, 'POST', '', { content: 'Zanzibar has a red door' })
+      await page.reload()
+      await page.getByRole('button', { name: `Forget ${folder}` }).click()
+      await page.getByRole('dialog').getByText(folder).waitFor()
+      await page.getByRole('button', { name: 'Forget it' }).click()
+      await page.getByText('No longer indexed. The files themselves stay.').waitFor()
+      await page.getByRole('button', { name: `Forget ${folder}` }).waitFor({ state: 'detached' })
+      await page.getByText('familiar memory index PATH').waitFor()
 
-    await page.getByLabel('About').fill('Zanzibar')
-    await page.getByRole('button', { name: 'Forget everything about it' }).click()
-    const forGood = page.getByRole('button', { name: 'Forget everything about Zanzibar' })
-    expect(await forGood.isDisabled()).toBe(true)
-    await page.getByLabel('To go on, type Zanzibar').fill('Zanzibar')
-    await forGood.click()
-    await page.getByText('Forgotten for good. Memories: 1.').waitFor()
-    expect((await ask<MemoriesReply>(familiar, 'GET', '')).memories).toEqual([])
-  })
+      await page.getByLabel('About').fill('Zanzibar')
+      await page.getByRole('button', { name: 'Forget everything about it' }).click()
+      const forGood = page.getByRole('button', { name: 'Forget everything about Zanzibar' })
+      expect(await forGood.isDisabled()).toBe(true)
+      await page.getByLabel('To go on, type Zanzibar').fill('Zanzibar')
+      await forGood.click()
+      await page.getByText('Forgotten for good. Memories: 1.').waitFor()
+      expect((await ask<MemoriesReply>(familiar, 'GET', '')).memories).toEqual([])
+    },
+  )
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describePage } from './support/describe-page.ts'
+import { describePage, more } from './support/describe-page.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { openPage, say } from './support/open-page.ts'
 
@@ -31,7 +31,7 @@ describePage('the palette', () => {
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
   })
 
-  it('PAGE-4 runs a command and shows what it says', async () => {
+  more('PAGE-4 runs a command and shows what it says', async () => {
     const { page } = await openPage()
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox', { name: 'Find anything' }).fill('/model ')
@@ -56,7 +56,7 @@ describePage('the palette', () => {
     },
   )
 
-  it('PAGE-4 letters are shortcuts where nothing is typed, and can be switched off', async () => {
+  more('PAGE-4 letters are shortcuts where nothing is typed, and can be switched off', async () => {
     const { page } = await openPage({ path: '/settings' })
     await page.getByRole('heading', { name: 'Settings' }).waitFor()
     await page.keyboard.press('?')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import type { Step } from '../support/fake-model/step.ts'
-import { describePage } from './support/describe-page.ts'
+import { describePage, more } from './support/describe-page.ts'
 import { findFaults } from './support/find-faults.ts'
 import { openPage, say, signIn } from './support/open-page.ts'
 
@@ -56,66 +56,74 @@ describePage('the browser’s own memory', () => {
     expect(JSON.stringify(fake.requests)).not.toMatch(/browser_memory|canary/)
   })
 
-  it('CLIENT-1 CLIENT-2 CLIENT-3 Familiar saves into it, once with two tabs open, and says so after that', async () => {
-    const { page, context, fake, url } = await openPage()
-    const sent = watchSent(page)
-    await switchOn(page)
-    fake.reply({ text: 'Hello.' })
-    await say(page, 'Hi')
-    await answered(page, 'Hello.')
-    const other = await context.newPage()
-    await other.goto(page.url())
-    await answered(other, 'Hello.')
+  more(
+    'CLIENT-1 CLIENT-2 CLIENT-3 Familiar saves into it, once with two tabs open, and says so after that',
+    async () => {
+      const { page, context, fake, url } = await openPage()
+      const sent = watchSent(page)
+      await switchOn(page)
+      fake.reply({ text: 'Hello.' })
+      await say(page, 'Hi')
+      await answered(page, 'Hello.')
+      const other = await context.newPage()
+      await other.goto(page.url())
+      await answered(other, 'Hello.')
 
-    await page.evaluate(
-      `changes = 0; heard = new BroadcastChannel('familiar.private-memory'); heard.onmessage = () => { changes += 1 }`,
-    )
-    fake.reply([saving('User name is John', 'The user’s name is John.'), { text: 'It is saved.' }])
-    await say(page, 'Keep my name in my browser: John')
-    await answered(page, 'It is saved.')
-    await answered(other, 'It is saved.')
-    expect(resultsIn(sent)).toHaveLength(1)
-    expect(await page.evaluate('changes')).toBe(1)
-    expect(JSON.stringify(fake.requests.at(-1))).toContain('Saved in the user’s browser.')
+      await page.evaluate(
+        `changes = 0; heard = new BroadcastChannel('familiar.private-memory'); heard.onmessage = () => { changes += 1 }`,
+      )
+      fake.reply([saving('User name is John', 'The user’s name is John.'), { text: 'It is saved.' }])
+      await say(page, 'Keep my name in my browser: John')
+      await answered(page, 'It is saved.')
+      await answered(other, 'It is saved.')
+      expect(resultsIn(sent)).toHaveLength(1)
+      expect(await page.evaluate('changes')).toBe(1)
+      expect(JSON.stringify(fake.requests.at(-1))).toContain('Saved in the user’s browser.')
 
-    // The new name takes the place of the old one, and of nothing else.
-    fake.reply([saving('User name is Jane', 'The user’s name is Jane.'), { text: 'Jane it is.' }])
-    await say(page, 'No, Jane')
-    await answered(page, 'Jane it is.')
-    await page.goto(`${url}/private-memory`)
-    await page.getByRole('heading', { name: 'User name is Jane' }).waitFor()
-    await page.getByText('written by Familiar').waitFor()
-    expect(await page.getByRole('heading', { name: 'User name is John' }).count()).toBe(0)
-    expect(await page.getByRole('checkbox', { name: 'Share with Familiar: User name is Jane' }).isChecked()).toBe(false)
-  })
+      // The new name takes the place of the old one, and of nothing else.
+      fake.reply([saving('User name is Jane', 'The user’s name is Jane.'), { text: 'Jane it is.' }])
+      await say(page, 'No, Jane')
+      await answered(page, 'Jane it is.')
+      await page.goto(`${url}/private-memory`)
+      await page.getByRole('heading', { name: 'User name is Jane' }).waitFor()
+      await page.getByText('written by Familiar').waitFor()
+      expect(await page.getByRole('heading', { name: 'User name is John' }).count()).toBe(0)
+      expect(await page.getByRole('checkbox', { name: 'Share with Familiar: User name is Jane' }).isChecked()).toBe(
+        false,
+      )
+    },
+  )
 
-  it('CLIENT-2 the user’s own stays, what Familiar saved it can delete, and only what is shared is read', async () => {
-    const { page, fake, url } = await openPage({ path: '/private-memory' })
-    const sent = watchSent(page)
-    await keep(page, 'Diary', canary)
-    await keep(page, 'Tea', 'Green, no sugar.')
-    await page.getByRole('checkbox', { name: 'Share with Familiar: Tea' }).check()
-    await page.getByRole('link', { name: 'Familiar', exact: true }).click()
-    await switchOn(page)
+  more(
+    'CLIENT-2 the user’s own stays, what Familiar saved it can delete, and only what is shared is read',
+    async () => {
+      const { page, fake, url } = await openPage({ path: '/private-memory' })
+      const sent = watchSent(page)
+      await keep(page, 'Diary', canary)
+      await keep(page, 'Tea', 'Green, no sugar.')
+      await page.getByRole('checkbox', { name: 'Share with Familiar: Tea' }).check()
+      await page.getByRole('link', { name: 'Familiar', exact: true }).click()
+      await switchOn(page)
 
-    fake.reply([deleting('Diary'), { text: 'That is yours.' }])
-    await say(page, 'Delete my diary')
-    await answered(page, 'That is yours.')
-    fake.reply([saving('Plan', 'To Gozo.'), deleting('Plan'), { text: 'Saved and gone.' }])
-    await say(page, 'Save the plan, and delete it again')
-    await answered(page, 'Saved and gone.')
-    fake.reply([{ text: '', toolCalls: [{ name: 'read_browser_memory', input: {} }] }, { text: 'Green tea.' }])
-    await say(page, 'Which tea do I like?')
-    await answered(page, 'Green tea.')
-    expect(JSON.stringify(fake.requests.at(-1))).toContain('Green, no sugar.')
-    expect(JSON.stringify(fake.requests) + sent.join('\n')).not.toContain(canary)
+      fake.reply([deleting('Diary'), { text: 'That is yours.' }])
+      await say(page, 'Delete my diary')
+      await answered(page, 'That is yours.')
+      fake.reply([saving('Plan', 'To Gozo.'), deleting('Plan'), { text: 'Saved and gone.' }])
+      await say(page, 'Save the plan, and delete it again')
+      await answered(page, 'Saved and gone.')
+      fake.reply([{ text: '', toolCalls: [{ name: 'read_browser_memory', input: {} }] }, { text: 'Green tea.' }])
+      await say(page, 'Which tea do I like?')
+      await answered(page, 'Green tea.')
+      expect(JSON.stringify(fake.requests.at(-1))).toContain('Green, no sugar.')
+      expect(JSON.stringify(fake.requests) + sent.join('\n')).not.toContain(canary)
 
-    await page.goto(`${url}/private-memory`)
-    await page.getByRole('heading', { name: 'Diary' }).waitFor()
-    expect(await page.getByRole('heading', { name: 'Plan' }).count()).toBe(0)
-  })
+      await page.goto(`${url}/private-memory`)
+      await page.getByRole('heading', { name: 'Diary' }).waitFor()
+      expect(await page.getByRole('heading', { name: 'Plan' }).count()).toBe(0)
+    },
+  )
 
-  it('CLIENT-2 another browser of the user has no part in it', async () => {
+  more('CLIENT-2 another browser of the user has no part in it', async () => {
     const { page, fake, newContext, signInLink, url } = await openPage()
     await switchOn(page)
     fake.reply({ text: 'Hello.' })
@@ -134,7 +142,7 @@ describePage('the browser’s own memory', () => {
     await phone.getByText('Nothing is kept here yet').waitFor()
   })
 
-  it('CLIENT-2 it is searched, edited, deleted and brought back, exported and imported', async () => {
+  more('CLIENT-2 it is searched, edited, deleted and brought back, exported and imported', async () => {
     const { page, newContext, signInLink } = await openPage({ path: '/private-memory' })
     await keep(page, 'Tea', 'Green, <b>no</b> sugar.')
     await keep(page, 'Router', 'Behind the shelf.')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describePage } from './support/describe-page.ts'
+import { describePage, more } from './support/describe-page.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { openPage } from './support/open-page.ts'
 
@@ -32,7 +32,7 @@ describePage('schedules in the page', () => {
     await page.getByRole('link', { name: /Say good <b>morning<\/b>/ }).waitFor()
   })
 
-  it('PAGE-4 axe finds nothing serious in the form and in one schedule, nor do they scroll sideways', async () => {
+  more('PAGE-4 axe finds nothing serious in the form and in one schedule, nor do they scroll sideways', async () => {
     const { page, familiar } = await openPage({
       path: '/schedules/new',
       context: { viewport: { width: 360, height: 740 } },
@@ -49,7 +49,7 @@ describePage('schedules in the page', () => {
     expect(await sidewaysBy(page)).toBe(0)
   })
 
-  it('PAGE-6 a time that makes no sense is told while it is typed, and cannot be planned', async () => {
+  more('PAGE-6 a time that makes no sense is told while it is typed, and cannot be planned', async () => {
     const { page } = await openPage({ path: '/schedules/new' })
     await page.getByLabel('Message', { exact: true }).fill('Hello')
     await page.getByLabel('When').fill('the day after never')

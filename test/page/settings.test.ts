@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describePage } from './support/describe-page.ts'
+import { describePage, more } from './support/describe-page.ts'
 import { openPage, say, signIn } from './support/open-page.ts'
 
 describePage('the home in the page', () => {
@@ -15,7 +15,7 @@ describePage('the home in the page', () => {
     await page.getByText('fake/main answers here from now on.').waitFor()
   })
 
-  it('PAGE-6 the configuration says where each value is set, and shows no key', async () => {
+  more('PAGE-6 the configuration says where each value is set, and shows no key', async () => {
     const { page } = await openPage({ path: '/settings/configuration', toml: '[budget]\nper_day_usd = 3.5\n' })
     await page.getByLabel('Find a setting').fill('per_day')
     const row = page.getByRole('listitem').filter({ hasText: 'budget.per_day_usd' })
@@ -26,20 +26,20 @@ describePage('the home in the page', () => {
     expect(await page.content()).not.toContain('a-key-for-the-fake')
   })
 
-  it('PAGE-6 the doctor tells what could be better, and how', async () => {
+  more('PAGE-6 the doctor tells what could be better, and how', async () => {
     const { page } = await openPage({ path: '/doctor', model: 'offline' })
     await page.getByText('route primary').waitFor()
     await page.getByText('familiar setup', { exact: true }).waitFor()
     await page.getByRole('heading', { name: 'All is well' }).waitFor()
   })
 
-  it('PAGE-6 the users are listed, and the commands that change them', async () => {
+  more('PAGE-6 the users are listed, and the commands that change them', async () => {
     const { page } = await openPage({ path: '/users' })
     await page.getByText('You are alone here.').waitFor()
     await page.getByText('familiar users add NAME --tier guest').waitFor()
   })
 
-  it('PAGE-1 another browser is signed out from here, and then all of them', async () => {
+  more('PAGE-1 another browser is signed out from here, and then all of them', async () => {
     const { page, newContext, signInLink } = await openPage({ path: '/settings/browsers' })
     const other = await (await newContext()).newPage()
     await signIn(other, await signInLink())
@@ -55,7 +55,7 @@ describePage('the home in the page', () => {
     await page.getByLabel('Or paste the link or its code').waitFor()
   })
 
-  it('PAGE-4 an address without a screen says so, and leads back', async () => {
+  more('PAGE-4 an address without a screen says so, and leads back', async () => {
     const { page } = await openPage({ path: '/nowhere/at/all' })
     await page.getByText('There is no screen at this address.').waitFor()
     await page.getByRole('link', { name: 'To the conversation' }).click()

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type LocalSite, openLocalSite } from '../support/local-site.ts'
-import { describePage } from './support/describe-page.ts'
+import { describePage, more } from './support/describe-page.ts'
 import { type OpenedPage, type OpenPageOptions, openPage, say } from './support/open-page.ts'
 
 const examples = join(import.meta.dirname, '../../examples/tools')
@@ -77,7 +77,7 @@ describePage('tools in the page', () => {
     await page.getByRole('tab', { name: 'Calls', selected: true }).waitFor()
   })
 
-  it('PAGE-6 SEC-13 a form is made from what a tool needs; its secrets go in and never come out', async () => {
+  more('PAGE-6 SEC-13 a form is made from what a tool needs; its secrets go in and never come out', async () => {
     const { page, url, familiar } = await openTools()
     await page.goto(`${url}/toolbox/mail?tab=settings`)
     await page.getByText('<img src=x onerror=alert(1)>').waitFor()
@@ -100,7 +100,7 @@ describePage('tools in the page', () => {
     expect(await page.content()).not.toContain(made ?? '')
   })
 
-  it('PAGE-6 SEC-4 an MCP server is looked at here and approved on the machine itself', async () => {
+  more('PAGE-6 SEC-4 an MCP server is looked at here and approved on the machine itself', async () => {
     const toml = '[mcp.servers.files]\ncommand = "a-program-that-is-not-there"\n'
     const { page } = await openPage({ toml, path: '/toolbox?tab=servers' })
     await page.getByText('familiar mcp approve files').waitFor()
@@ -111,7 +111,7 @@ describePage('tools in the page', () => {
 })
 
 describePage('what tools show in a conversation', () => {
-  it('PAGE-6 each of the common tools as what it found', async () => {
+  more('PAGE-6 each of the common tools as what it found', async () => {
     const site: LocalSite = await openLocalSite((_request, response) => {
       response.setHeader('content-type', 'text/html')
       response.end('<title>News of the day</title><p>It rains.')
@@ -158,7 +158,7 @@ describePage('what tools show in a conversation', () => {
     await site.close()
   })
 
-  it('PAGE-3 a call by a name that every object has is shown as any other', async () => {
+  more('PAGE-3 a call by a name that every object has is shown as any other', async () => {
     const { page, fake } = await openPage()
     fake.reply({ toolCalls: [{ name: 'constructor', input: {} }] })
     await say(page, 'Hello')

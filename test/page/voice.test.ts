@@ -5,7 +5,7 @@ import { afterAll, afterEach, expect, it } from 'vitest'
 import { readWav } from '../../src/voice/audio/read-wav.ts'
 import { loudness } from '../support/made-sound.ts'
 import { chromiumPath, tellBrowser } from './support/chromium.ts'
-import { describePage } from './support/describe-page.ts'
+import { describePage, more } from './support/describe-page.ts'
 import { type FakeTranscription, startFakeTranscription } from './support/fake-transcription.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { type OpenedPage, type OpenPageOptions, openPage, say } from './support/open-page.ts'
@@ -159,32 +159,35 @@ describePage('voice in the page', () => {
     await deaf.page.getByRole('region', { name: 'Voice' }).waitFor({ state: 'hidden' })
   })
 
-  it('CHAN-3 the browser’s own recognition is used by whoever chose it, and its own voice is no interruption', async () => {
-    const { page, fake, asked } = await openVoicePage({ init: recognising })
-    fake.reply([{ text: 'The train to Vienna leaves at nine.' }, { text: 'Then at ten.' }])
-    await handsFree(page).click()
-    await page.getByText('send what you say to their maker').waitFor()
-    await page.getByRole('button', { name: 'By the browser' }).click()
-    await state(page, 'Listening').waitFor()
-    await page.evaluate(`hear('When does my', false)`)
-    await state(page, 'Hearing you').waitFor()
-    await page.getByText('When does my', { exact: true }).waitFor()
-    await page.evaluate(`hear('When does my train leave?', true)`)
-    await state(page, 'Speaking').waitFor()
-    expect(await page.evaluate('saying.at(-1).text')).toBe('The train to Vienna leaves at nine.')
+  more(
+    'CHAN-3 the browser’s own recognition is used by whoever chose it, and its own voice is no interruption',
+    async () => {
+      const { page, fake, asked } = await openVoicePage({ init: recognising })
+      fake.reply([{ text: 'The train to Vienna leaves at nine.' }, { text: 'Then at ten.' }])
+      await handsFree(page).click()
+      await page.getByText('send what you say to their maker').waitFor()
+      await page.getByRole('button', { name: 'By the browser' }).click()
+      await state(page, 'Listening').waitFor()
+      await page.evaluate(`hear('When does my', false)`)
+      await state(page, 'Hearing you').waitFor()
+      await page.getByText('When does my', { exact: true }).waitFor()
+      await page.evaluate(`hear('When does my train leave?', true)`)
+      await state(page, 'Speaking').waitFor()
+      expect(await page.evaluate('saying.at(-1).text')).toBe('The train to Vienna leaves at nine.')
 
-    await page.evaluate(`hear('train to Vienna leaves', false)`)
-    await state(page, 'Speaking').waitFor()
-    await page.evaluate(`hear('no, the one later', false)`)
-    await state(page, 'Hearing you').waitFor()
-    expect(await page.evaluate('isCancelled')).toBe(true)
-    await page.evaluate(`hear('No, the one later', true)`)
-    await page.getByRole('log').getByText('No, the one later').waitFor()
-    await expect.poll(() => page.evaluate('saying.at(-1).text')).toBe('Then at ten.')
-    await page.evaluate('saying.at(-1).onend()')
-    await state(page, 'Listening').waitFor()
-    expect(asked).toEqual([])
-  })
+      await page.evaluate(`hear('train to Vienna leaves', false)`)
+      await state(page, 'Speaking').waitFor()
+      await page.evaluate(`hear('no, the one later', false)`)
+      await state(page, 'Hearing you').waitFor()
+      expect(await page.evaluate('isCancelled')).toBe(true)
+      await page.evaluate(`hear('No, the one later', true)`)
+      await page.getByRole('log').getByText('No, the one later').waitFor()
+      await expect.poll(() => page.evaluate('saying.at(-1).text')).toBe('Then at ten.')
+      await page.evaluate('saying.at(-1).onend()')
+      await state(page, 'Listening').waitFor()
+      expect(asked).toEqual([])
+    },
+  )
 
   spokenIt('CHAN-3 PAGE-4 who cannot hold a button presses it twice', async () => {
     const { page, fake } = await openVoicePage()

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, describe, vi } from 'vitest'
+import { afterAll, afterEach, describe, it, vi } from 'vitest'
+import { takesAll } from '../../crash/chosen-passings.ts'
 import { chromiumPath, closeBrowser } from './chromium.ts'
 import { closePages } from './open-page.ts'
 
@@ -13,3 +14,6 @@ export function describePage(name: string, tests: () => void): void {
     tests()
   })
 }
+
+/** What goes further than the main path of an area: only where a run takes all the time that it needs. */
+export const more = it.runIf(takesAll)
