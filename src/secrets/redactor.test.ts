@@ -27,9 +27,8 @@ const encodings: Record<string, (secret: string) => string> = {
   'named entities': (text) => text.replace(/[&<>"']/g, (letter) => `&${entityNames[letter]};`),
   'decimal entities': (text) => [...text].map((letter) => `&#${letter.codePointAt(0)};`).join(''),
   'hexadecimal entities': (text) => [...text].map((letter) => `&#x${letter.codePointAt(0)?.toString(16)};`).join(''),
-  // Ended by something: with a digit after it, the last one would be another letter.
   'mixed entities': (text) =>
-    [...text].map((letter, place) => `${place % 2 ? `&#0${letter.codePointAt(0)}` : letter}\u200b`).join(''),
+    [...text].map((letter, place) => (place % 2 ? `&#0${letter.codePointAt(0)}` : letter)).join('\u200b'),
   reversed: (text) => [...text].reverse().join(''),
 }
 
@@ -44,6 +43,8 @@ describe('redactor', () => {
         fc.property(secret, around, around, (word, before, after) => {
           const redactor = createRedactor([word])
           const encoded = encode(word)
+          // An entity that has no end is another letter where a digit follows.
+          fc.pre(!(name === 'mixed entities' && /^\d/.test(after)))
           expect(redactor.redact(`${before}${encoded}${after}`)).not.toContain(encoded)
           expect(redactor.redact(encoded)).toBe('[redacted]')
         }),
