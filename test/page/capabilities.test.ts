@@ -47,7 +47,7 @@ describePage('capabilities in the page', () => {
       .getByText(/^main\.py is written/)
       .first()
       .waitFor()
-    await log.getByText('A try failed.').waitFor()
+    await log.getByText('A try failed.').first().waitFor()
     await log.getByRole('button', { name: 'Celsius', exact: true }).click()
 
     await log.getByRole('link', { name: 'Look at the build' }).click()

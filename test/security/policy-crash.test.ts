@@ -53,7 +53,7 @@ describe.each(['words', 'elsewhere'])('SEC-16 killed between question, answer an
       expect(counted?.states).toEqual(['used'])
       expect(sentIn(`counted-${way}`)).toBe(1)
       const points = Object.entries(counted?.passings ?? {}).flatMap(([step, count]) =>
-        chosenPassings(count).map((passing) => [step, String(passing)]),
+        firstAndChosen(count).map((passing) => [step, String(passing)]),
       )
       expect(points.length).toBeGreaterThan(12)
       const violations = await inTwoLanes(points, async (point) => {
@@ -72,3 +72,8 @@ describe.each(['words', 'elsewhere'])('SEC-16 killed between question, answer an
     10 * minutes,
   )
 })
+
+/** There are few of them, so the first one of each is taken, too. */
+function firstAndChosen(count: number): number[] {
+  return count === 0 ? [] : [...new Set([1, ...chosenPassings(count)])]
+}

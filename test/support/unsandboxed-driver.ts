@@ -52,7 +52,8 @@ function run(command: SandboxCommand): Promise<SandboxOutcome> {
     let end: SandboxEnd | undefined
     const stop = (why: SandboxEnd | undefined) => {
       end ??= why
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+      const isOver = child.exitCode !== null || child.signalCode !== null
+      if (child.pid !== undefined && !isOver) process.kill(-child.pid, 'SIGKILL')
     }
     const timer = setTimeout(() => stop({ kind: 'timed_out' }), command.limits.wallMs)
     command.signal.addEventListener('abort', () => stop(undefined), { once: true })
