@@ -116,8 +116,13 @@ export function createEmbeddingJob(dependencies: {
     failures = 0
   }
 
+  /** For whoever waits: a pause keeps no program alive, so waiting it out would end the program instead. */
+  let failed = Promise.withResolvers<void>()
+
   async function backOff(cause: unknown): Promise<void> {
     if (stop.signal.aborted) return
+    failed.resolve()
+    failed = Promise.withResolvers<void>()
     const words = wordsOf(cause)
     if (words !== problem) logger.warn('memories are not embedded, recall goes by words', { model, error: words })
     problem = words
@@ -226,7 +231,7 @@ export function createEmbeddingJob(dependencies: {
     async settle(graceMs) {
       if (!running || problem !== null) return
       const enough = new AbortController()
-      await Promise.race([running, sleep(clock, graceMs, enough.signal).catch(() => undefined)])
+      await Promise.race([running, failed.promise, sleep(clock, graceMs, enough.signal).catch(() => undefined)])
       enough.abort()
     },
     async close() {
