@@ -47,7 +47,7 @@ export function auditTelegram(
     ...checkArrivals(evidence, outbox),
     ...checkOrder(evidence, recorded, outbox),
     ...checkPauses(evidence),
-    ...checkFinal(evidence),
+    ...checkFinal(evidence, outbox),
   ]
 }
 
@@ -199,17 +199,20 @@ function checkPauses({ calls, faults, mostAtOnce }: TelegramEvidence): string[] 
   })
 }
 
-/** What can never succeed is tried once. */
-function checkFinal({ calls, faults }: TelegramEvidence): string[] {
+/** What can never succeed is tried once; but for a refusal that nobody lived to write down. */
+function checkFinal({ calls, faults }: TelegramEvidence, outbox: readonly OutboxRow[]): string[] {
+  const isUnwritten = ({ chatId, parameters }: RecordedCall) =>
+    outbox.some((row) => isCutOff(row) && row.address === String(chatId) && shownText(row) === parameters.text)
   const refused = [...faults].flatMap(([at, fault]) => {
     const call = calls[at]
     return call && fault.kind === 'refuse' && (fault.code === 400 || fault.code === 403) ? [{ call, at }] : []
   })
-  const again = refused.filter(({ call, at }) =>
-    calls.some((other, place) => {
+  const again = refused.filter(({ call, at }) => {
+    const isRepeated = calls.some((other, place) => {
       return place > at && other.chatId === call.chatId && other.parameters.text === call.parameters.text
-    }),
-  )
+    })
+    return isRepeated && !isUnwritten(call)
+  })
   return again.map(({ call }) => `needless attempt: to ${call.chatId} after a final refusal`)
 }
 
