@@ -1,13 +1,29 @@
 import { defineConfig } from 'vitest/config'
+import { whyNoPostgres } from './test/support/postgres/start-postgres.ts'
+import { allSuites, usualSuites } from './test/support/postgres/suites-on-postgres.ts'
+
+const everything = ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.test.ts', 'web/src/**/*.test.ts']
+// Set by `npm test`. Who names a test waits for that test, on one engine.
+const isOnBoth = process.env.FAMILIAR_TEST_ENGINE === 'both'
+
+const common = {
+  pool: 'forks',
+  // The code has no state of its own, so files share a worker: half a second less for each of them.
+  isolate: false,
+  testTimeout: 30_000,
+  hookTimeout: 30_000,
+} as const
 
 export default defineConfig({
-  test: {
-    include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.test.ts', 'web/src/**/*.test.ts'],
-    pool: 'forks',
-    // The code has no state of its own, so files share a worker: half a second less for each of them.
-    isolate: false,
-    maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-  },
+  test: { ...common, maxWorkers: 2, ...(isOnBoth ? { projects: projects() } : { include: everything }) },
 })
+
+function projects() {
+  const on = (name: 'sqlite' | 'postgres', include: string[]) => {
+    return { test: { ...common, name, include, env: { FAMILIAR_TEST_ENGINE: name } } }
+  }
+  const noPostgres = whyNoPostgres()
+  if (noPostgres) console.warn(`No suite runs on PostgreSQL: ${noPostgres}`)
+  const suites = process.env.FAMILIAR_TEST_ALL ? allSuites : usualSuites
+  return [on('sqlite', everything), ...(noPostgres ? [] : [on('postgres', suites)])]
+}

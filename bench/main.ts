@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { isRecallEngine } from './recall/recall-engine.ts'
 
 const usage = `Usage: npm run bench -- BENCH [options]
 
@@ -11,6 +12,7 @@ const usage = `Usage: npm run bench -- BENCH [options]
                  [--turns N]
   recall         how much of what answers a question is recalled, beside plain full text and keyword scoring
                  --docs FILE --queries FILE [--out FILE of rankings] [--figures FILE] [--store DIRECTORY to keep]
+                 [--engine sqlite|postgres|pgvector]
   recall-scale   recall of one user with many memories: time, size, insertion rate
                  [--sizes 10000,50000,1000000] [--questions N] [--store DIRECTORY to keep]
   sandbox        what a sandboxed Python tool costs beside the bare interpreter: cold, forked, in a container engine
@@ -26,6 +28,12 @@ const usage = `Usage: npm run bench -- BENCH [options]
                  --store DIRECTORY that \`familiar voice install\` has filled (voice/ in the home)
   page           what the page weighs, and how it moves in Chromium: opening and scrolling a long conversation, typing
                  while a reply streams in [--sizes 2000, the messages of the conversation]
+  peers          a bare loop, the AI SDK, Mastra, LangGraph and Familiar in one run, on the same fake model; installs the
+                 peers from npm into .runtime/bench-peers [--turns N] [--sessions N] [--sizes 10000,100000] [--questions N]
+  cluster        turns a second and their cost on PostgreSQL with 1, 2 and 4 daemons, beside one on SQLite
+                 [--turns N of each session] [--sessions N] [--sizes 1,2,4, the daemons]
+  simulate       queue and database load at a thousand, a million and a hundred million users, from measured costs
+                 [--sizes 1000,1000000,100000000, the users]
 
 Figures are printed and written to --out, otherwise to bench/results.
 `
@@ -40,6 +48,7 @@ const { positionals, values } = parseArgs({
     docs: { type: 'string' },
     queries: { type: 'string' },
     store: { type: 'string' },
+    engine: { type: 'string' },
     sizes: { type: 'string' },
     questions: { type: 'string' },
     calls: { type: 'string' },
@@ -75,10 +84,11 @@ const benches: Record<string, () => Promise<void>> = {
   },
 
   async recall() {
-    const { docs, queries, out, store, figures } = values
+    const { docs, queries, out, store, figures, engine = 'sqlite' } = values
     if (!docs || !queries) return refuse('recall needs --docs FILE and --queries FILE')
+    if (!isRecallEngine(engine)) return refuse('--engine is sqlite, postgres or pgvector')
     const { measureRecall } = await import('./recall/measure-recall.ts')
-    const report = await measureRecall({ docs, queries, out, store, say })
+    const report = await measureRecall({ docs, queries, out, store, engine, say })
     console.table(report.contestants)
     console.table(report.categories)
     if (figures) write(report, figures)
@@ -136,6 +146,47 @@ const benches: Record<string, () => Promise<void>> = {
     const { measurePage } = await import('./measure-page.ts')
     const report = await measurePage({ messages: Number(values.sizes ?? 2_000), say })
     console.log(report)
+    write(report, values.out)
+  },
+
+  async peers() {
+    const { measurePeers } = await import('./peers/measure-peers.ts')
+    const { toMarkdown } = await import('./peers/to-markdown.ts')
+    const { toPicture } = await import('./peers/to-picture.ts')
+    const report = await measurePeers({
+      turns: Number(values.turns ?? 300),
+      sessions: Number(values.sessions ?? 50),
+      sizes: (values.sizes ?? '10000,100000').split(',').map(Number),
+      questions: Number(values.questions ?? 100),
+      say,
+    })
+    const table = toMarkdown(report)
+    console.log(table)
+    write(report, values.out)
+    writeFileSync(join(import.meta.dirname, 'results/peers.md'), table)
+    writeFileSync(join(import.meta.dirname, '../docs/pictures/peers.svg'), toPicture(report))
+  },
+
+  async cluster() {
+    const { measureCluster } = await import('./cluster/measure-cluster.ts')
+    const report = await measureCluster({
+      turns: Number(values.turns ?? 20),
+      sessions: Number(values.sessions ?? 40),
+      daemons: (values.sizes ?? '1,2,4').split(',').map(Number),
+      say,
+    })
+    console.table(report.contestants)
+    console.log(report.limit)
+    write(report, values.out)
+  },
+
+  async simulate() {
+    const { simulateScale } = await import('./simulate/simulate-scale.ts')
+    const sizes = (values.sizes ?? '1000,1000000,100000000').split(',').map(Number)
+    const report = simulateScale({ users: sizes, results: join(import.meta.dirname, 'results') })
+    console.log(report.costs)
+    console.table(report.sizes.map(({ limits: _limits, ...size }) => size))
+    for (const { users, limits } of report.sizes) console.log(users, limits)
     write(report, values.out)
   },
 

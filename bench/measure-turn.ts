@@ -1,7 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { answeringMs, measureReady, throughput, timed } from './contestants/ask-contestants.ts'
+import { familiar, loop, prepareHome } from './contestants/contestant.ts'
 import { type ProcessUnderTest, startProcess } from './process-under-test.ts'
 import { median, percentile, rounded } from './statistics.ts'
 
@@ -9,13 +11,6 @@ const root = join(import.meta.dirname, '..')
 /** Long enough to be at home in the processor's caches, short enough to share the machine's moods. */
 const turnsInARow = 25
 const warmUpTurns = 200
-const token = 'bench-token-of-at-least-two-hundred-and-fifty-six-bits-0123456789'
-
-interface Contestant {
-  name: string
-  start(): Promise<ProcessUnderTest>
-  chat(target: ProcessUnderTest, session: string, message: string): Promise<void>
-}
 
 export interface TurnFigures {
   name: string
@@ -53,8 +48,8 @@ export async function measureTurn(options: {
   await prepareHome(home, model.url, { keepsConversations: true })
   await prepareHome(homeOfTurns, model.url, { keepsConversations: false })
   const contestants = [
-    loop('bare loop', 'bare-loop.ts', model.url),
-    loop('AI SDK', 'ai-sdk-loop.ts', model.url),
+    loop({ name: 'bare loop', file: 'bare-loop.ts', modelUrl: model.url }),
+    loop({ name: 'AI SDK', file: 'ai-sdk-loop.ts', modelUrl: model.url }),
     familiar('Familiar', home),
     familiar('Familiar, the turn alone', homeOfTurns),
   ]
@@ -96,7 +91,7 @@ export async function measureTurn(options: {
     for (const [index, contestant] of contestants.entries()) {
       const target = running[index] as ProcessUnderTest
       await throughput(contestant, target, sessions, 2)
-      rates.push(await throughput(contestant, target, sessions, 20))
+      rates.push((await throughput(contestant, target, sessions, 20)).turnsPerSecond)
     }
     await Promise.all(running.map((target) => target.stop()))
 
@@ -124,102 +119,4 @@ export async function measureTurn(options: {
     await rm(home, { recursive: true, force: true })
     await rm(homeOfTurns, { recursive: true, force: true })
   }
-}
-
-async function measureReady(contestants: readonly Contestant[]): Promise<number[]> {
-  const times: number[][] = contestants.map(() => [])
-  for (let run = 0; run < 5; run += 1) {
-    for (const [index, contestant] of contestants.entries()) {
-      const target = await contestant.start()
-      times[index]?.push(target.readyMs)
-      await target.stop()
-    }
-  }
-  return times.map(median)
-}
-
-async function throughput(
-  contestant: Contestant,
-  target: ProcessUnderTest,
-  sessions: number,
-  turns: number,
-): Promise<number> {
-  const start = performance.now()
-  await Promise.all(
-    Array.from({ length: sessions }, async (_, session) => {
-      for (let turn = 0; turn < turns; turn += 1) await contestant.chat(target, `s${session}`, `message ${turn}`)
-    }),
-  )
-  return (sessions * turns) / ((performance.now() - start) / 1_000)
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now()
-  await work()
-  return performance.now() - start
-}
-
-/** What the model itself has spent on its answers so far. */
-async function answeringMs(url: string): Promise<number> {
-  const stats = (await (await fetch(`${url}/fake/stats`)).json()) as { answeringMs: number }
-  return stats.answeringMs
-}
-
-async function post(url: string, body: object, headers: Record<string, string> = {}): Promise<void> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: 'Bearer none', ...headers },
-    body: JSON.stringify(body),
-  })
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${url}: ${response.status} ${text}`)
-}
-
-function loop(name: string, file: string, modelUrl: string): Contestant {
-  return {
-    name,
-    start: () => startProcess({ args: [join(import.meta.dirname, 'contestants', file), modelUrl, '0'] }),
-    chat: (target, session, message) => post(target.url, { message, session }),
-  }
-}
-
-function familiar(name: string, home: string): Contestant {
-  const env = {
-    FAMILIAR_HOME: home,
-    FAMILIAR_TOKEN: token,
-    FAKE_KEY: 'none',
-  }
-  const args = [join(root, 'bin/familiar'), 'serve', '--port', '0']
-  return {
-    name,
-    start: () => startProcess({ args, env, healthPath: '/api/v1/status' }),
-    chat: (target, session, message) =>
-      post(`${target.url}/api/v1/chat`, { message, session }, { authorization: `Bearer ${token}` }),
-  }
-}
-
-async function prepareHome(
-  home: string,
-  modelUrl: string,
-  { keepsConversations }: { keepsConversations: boolean },
-): Promise<void> {
-  await mkdir(join(home, 'providers.d'), { recursive: true, mode: 0o700 })
-  const provider = [
-    'type = "openai-compatible"',
-    `base_url = "${modelUrl}/v1"`,
-    'api_key_env = "FAKE_KEY"',
-    '[models.main]',
-    'model = "fake-model"',
-    'cost_per_mtok = [0.003, 0.015, 0.0003, 0.00375]',
-  ]
-  writeFileSync(join(home, 'providers.d', 'fake.toml'), provider.join('\n'))
-  const settings = [
-    '[routes]\nprimary = "fake/main"',
-    '[http]\nrate_limit_per_minute = 10000000',
-    '[sessions]\nmax_concurrent_turns = 50',
-    // Learning would ask the same model between the turns, and the embedding has a bench of its own.
-    `[memory]\nextraction = false\nconversations = ${keepsConversations}`,
-    '[memory.embedding]\nprovider = "off"',
-  ]
-  writeFileSync(join(home, 'familiar.toml'), settings.join('\n'))
 }

@@ -2,11 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-/** A program that is measured from outside: how long until it answers, how much memory it holds. */
+/** A program that is measured from outside: how long until it answers, how much memory and processor it takes. */
 export interface ProcessUnderTest {
   url: string
   readyMs: number
   residentMegabytes(): number
+  /** Spent by all of its threads since it began, in its own code and for it in the system. */
+  processorMs(): number
   stop(): Promise<void>
 }
 
@@ -29,6 +31,7 @@ export async function startProcess(options: {
     url,
     readyMs,
     residentMegabytes: () => residentMegabytes(child.pid ?? 0),
+    processorMs: () => processorMs(child.pid ?? 0),
     stop: () =>
       new Promise((resolve) => {
         child.once('exit', () => resolve())
@@ -51,4 +54,11 @@ async function addressOf(child: ChildProcess): Promise<string> {
 function residentMegabytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024
+}
+
+function processorMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The name in brackets may hold spaces; the fields are counted from behind it, in ticks of a hundredth of a second.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
 }

@@ -2,8 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { closeBrowser } from '../test/page/support/chromium.ts'
+import { detailPaths } from '../test/page/support/detail-paths.ts'
 import { type OpenedPage, openPage, signIn } from '../test/page/support/open-page.ts'
-import { fillWithSamples, sampleTools } from '../test/page/support/sample-data.ts'
+import { fillWithSamples, type Samples, sampleOptions } from '../test/page/support/sample-data.ts'
 import { screenPaths, settle, walkScreen } from '../test/page/support/walk-screens.ts'
 
 // Photographs every screen of the page over a real daemon with samples: `node scripts/page-pictures.ts FOLDER`. Those of the
@@ -13,16 +14,16 @@ const folder = process.argv[2]
 const shown = join(import.meta.dirname, '../docs/pictures')
 /** What the README shows. */
 const chosen = new Set(['talk-light', 'talk-dark', 'memory-search-light', 'cost-dark'])
-const window = { width: 1180, height: 760 }
+const window = { width: 1180, height: 860 }
 
-const opened = await openPage({ daemon: { extraTools: sampleTools }, context: { viewport: window } })
+const opened = await openPage({ ...sampleOptions, context: { viewport: window } })
 try {
-  const { session } = await fillWithSamples(opened.familiar, opened.fake)
+  const samples = await fillWithSamples(opened.familiar, opened.fake)
   for (const colorScheme of ['light', 'dark'] as const) {
-    await photograph(opened, { session, colorScheme, viewport: window, name: colorScheme })
+    await photograph(opened, { samples, colorScheme, viewport: window, name: colorScheme })
     if (folder)
       await photograph(opened, {
-        session,
+        samples,
         colorScheme,
         viewport: { width: 390, height: 844 },
         name: `phone-${colorScheme}`,
@@ -35,19 +36,24 @@ try {
 
 async function photograph(
   { newContext, signInLink, url }: OpenedPage,
-  wanted: { session: string; colorScheme: 'light' | 'dark'; viewport: { width: number; height: number }; name: string },
+  wanted: {
+    samples: Samples
+    colorScheme: 'light' | 'dark'
+    viewport: { width: number; height: number }
+    name: string
+  },
 ): Promise<void> {
-  const { session, colorScheme, viewport, name } = wanted
+  const { samples, colorScheme, viewport, name } = wanted
   const context = await newContext({ colorScheme, viewport, reducedMotion: 'reduce' })
   const page = await context.newPage()
   await signIn(page, await signInLink())
   await keep(page, `welcome-${name}`)
-  await page.goto(`${url}/talk/${session}`)
+  await page.goto(`${url}/talk/${samples.session}`)
   await page.getByRole('article').waitFor()
   await page.locator('iframe').first().contentFrame().getByRole('table').waitFor()
   await settle(page)
   await keep(page, `talk-${name}`)
-  for (const path of await screenPaths(page)) {
+  for (const path of [...(await screenPaths(page)), ...(folder ? detailPaths(samples) : [])]) {
     for await (const screen of walkScreen(page, url, path)) {
       const words = screen
         .toLowerCase()

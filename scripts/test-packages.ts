@@ -18,6 +18,7 @@ export const testPackages: TestPackage[] = [
   { name: 'runc', purpose: 'the container driver' },
   { name: 'espeak-ng', purpose: 'the system’s voice' },
   { name: 'tmux', purpose: 'the chat that draws, in a real terminal' },
+  { name: 'postgresql', purpose: 'everything that runs on PostgreSQL' },
   { name: 'chromium', purpose: 'cards in a real browser, and the browser tool' },
 ]
 

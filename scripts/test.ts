@@ -20,6 +20,7 @@ async function runAll(): Promise<number> {
   // Someone who names a test waits for that test.
   const checks = filters.length > 0 ? 0 : await run('scripts/check.ts', [])
   if (checks > 128) return checks
+  if (filters.length === 0) process.env.FAMILIAR_TEST_ENGINE ??= 'both'
   const results = join(folder, 'results.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${results}`]
   const tests = await run('node_modules/vitest/vitest.mjs', ['run', ...reporters, ...filters])

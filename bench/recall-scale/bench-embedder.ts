@@ -7,11 +7,11 @@ import { hashDimensions, hashModel, hashVector } from './hash-vector.ts'
 
 /**
  * Answers with hash projections, which is what the database is filled with, after the time that the local model takes to
- * embed the same text. `usesModel` is false where that model was not set up.
+ * embed the same text. `usesModel` is false where that model was not set up, or is not wanted.
  */
-export async function createBenchEmbedder(): Promise<{ embedder: Embedder; usesModel: boolean }> {
+export async function createBenchEmbedder(wanted = true): Promise<{ embedder: Embedder; usesModel: boolean }> {
   const local = createLocalEmbedder({ folder: localModelFolder, clock: systemClock() })
-  const usesModel = await canEmbed(local)
+  const usesModel = wanted && (await canEmbed(local))
   const embedder: Embedder = {
     model: hashModel,
     dimensions: hashDimensions,

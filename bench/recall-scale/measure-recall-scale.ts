@@ -48,13 +48,15 @@ export async function measureRecallScale(options: {
   questions: number
   /** A folder that keeps the filled database for the next run. */
   store: string | undefined
+  /** Whether each question also takes the local model's time. True by default. */
+  embedsQuestions?: boolean
   say(line: string): void
 }): Promise<RecallScaleReport> {
   const { questions, store, say } = options
   const sizes = options.sizes.toSorted((a, b) => a - b)
   const life = createLife({ seed, lines: sizes.at(-1) ?? 0 })
   const folder = store ?? mkdtempSync(join(tmpdir(), 'familiar-recall-scale-'))
-  const bench = await openBench(join(folder, 'familiar.db'), folder)
+  const bench = await openBench(join(folder, 'familiar.db'), folder, options.embedsQuestions)
   try {
     const figures: SizeFigures[] = []
     let filled = bench.count()
@@ -78,7 +80,7 @@ export async function measureRecallScale(options: {
   }
 }
 
-async function openBench(path: string, folder: string) {
+async function openBench(path: string, folder: string, embedsQuestions?: boolean) {
   const clock = systemClock()
   const database = await openSqlite({ path, clock, snapshotDirectory: folder })
   const user = { id: benchUser, name: 'Bench', role: 'owner' as const, created_at: 1 }
@@ -91,7 +93,7 @@ async function openBench(path: string, folder: string) {
   )
   const memories = createMemories({ database, clock, ids: createIds(clock) })
   const vectorSearch = createSqliteVectorSearch({ path, clock })
-  const { embedder, usesModel } = await createBenchEmbedder()
+  const { embedder, usesModel } = await createBenchEmbedder(embedsQuestions)
   const recall = createRecall({
     database,
     memories,
@@ -129,7 +131,7 @@ async function openBench(path: string, folder: string) {
     memories,
     note: usesModel
       ? 'Vectors are hash projections of words; each question was also embedded by the local model, for its time.'
-      : 'Vectors are hash projections of words. The local model is not set up: the time to embed a question is missing.',
+      : 'Vectors are hash projections of words. No model embedded the questions: that time is missing.',
     bytes: () => statSync(path).size,
     count: () => Number(raw.prepare('select count(*) as count from memories').get()?.count),
     async measure(questions: readonly Question[]) {

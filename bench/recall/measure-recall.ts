@@ -13,11 +13,11 @@ import { createRecall, type Recall } from '../../src/memory/recall/recall.ts'
 import { createKnownSpeakers } from '../../src/memory/recall/speaker-names.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
-import { createSqliteVectorSearch } from '../../src/storage/sqlite/vector-search.ts'
 import { median, percentile, rounded } from '../statistics.ts'
 import { askClassic, askPlainText, fillPlainText } from './contestants.ts'
 import { docOf, embedStore, fillStore, openEmbedders } from './fill-store.ts'
 import { type Doc, type Query, readDocs, readQueries } from './recall-data.ts'
+import { copyVectors, openPostgresBeside, type RecallEngine } from './recall-engine.ts'
 import { meanScore, type RankingScore, scoreRanking } from './score-ranking.ts'
 
 type Figures = RankingScore & { questions: number; p50Ms: number; p95Ms: number }
@@ -34,6 +34,7 @@ export async function measureRecall(options: {
   out: string | undefined
   /** A folder that keeps the filled store for the next run. */
   store: string | undefined
+  engine: RecallEngine
   say(line: string): void
 }): Promise<{ contestants: Record<string, Figures>; categories: Record<string, Figures> }> {
   const { say } = options
@@ -41,13 +42,19 @@ export async function measureRecall(options: {
   const queries = readQueries(options.queries)
   const folder = options.store ?? mkdtempSync(join(tmpdir(), 'familiar-recall-'))
   const path = join(folder, 'familiar.db')
-  const database = await openSqlite({ path, clock: systemClock(), snapshotDirectory: folder })
+  const filled = await openSqlite({ path, clock: systemClock(), snapshotDirectory: folder })
   const embedders = openEmbedders()
-  const vectorSearch = createSqliteVectorSearch({ path, clock: systemClock() })
+  let database: Database = filled
   try {
-    await fillStore(database, docs, say)
-    await embedStore(database, embedders, say)
-    const recall = openRecall({ database, embedders, vectorSearch })
+    await fillStore(filled, docs, say)
+    await embedStore(filled, embedders, say)
+    if (options.engine !== 'sqlite') {
+      database = await openPostgresBeside(options.engine)
+      await fillStore(database, docs, say)
+      await copyVectors(filled, database)
+    }
+    say(`searching by meaning with ${await database.vectorSearch.describe()}`)
+    const recall = openRecall({ database, embedders })
     const byId = new Map(docs.map((doc) => [doc.id, doc]))
     const run = (name: string, ask: Ask) => askAll({ name, ask, queries, byId, say })
 
@@ -76,21 +83,16 @@ export async function measureRecall(options: {
       categories: familiar.categories,
     }
   } finally {
-    await vectorSearch.close()
     await embedders.close()
     await database.close()
+    await filled.close()
     if (options.store === undefined) rmSync(folder, { recursive: true })
   }
 }
 
 type Ask = (query: Query) => Promise<string[]>
 
-function openRecall(dependencies: {
-  database: Database
-  embedders: Embedders
-  vectorSearch: ReturnType<typeof createSqliteVectorSearch>
-}): Recall {
-  const { database, embedders, vectorSearch } = dependencies
+function openRecall({ database, embedders }: { database: Database; embedders: Embedders }): Recall {
   const clock = systemClock()
   const memories = createMemories({ database, clock, ids: createIds(clock) })
   return createRecall({
@@ -104,7 +106,7 @@ function openRecall(dependencies: {
       database,
       searchModel: async () => embedders.current?.model ?? '',
       embedderOf: embedders.byModel,
-      vectorSearch,
+      vectorSearch: database.vectorSearch,
       clock,
       logger: { ...silentLogger, warn: (message, data) => console.error(message, data) },
     }),

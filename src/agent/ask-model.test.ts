@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { openTestDatabase } from '../../test/support/open-test-database.ts'
 import { createIds } from '../base/ids.ts'
 import { createLedger } from '../cost/ledger.ts'
 import type { LanguageModel } from '../models/model.ts'
@@ -11,7 +12,6 @@ import { ModelError } from '../models/model-error.ts'
 import { createOfflineModel } from '../models/offline/offline-model.ts'
 import { createScriptedModel, type ScriptedReply } from '../models/scripted-model.ts'
 import type { Database } from '../storage/database.ts'
-import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
 import { createAskModel } from './ask-model.ts'
 
 const clock = createManualClock()
@@ -22,7 +22,7 @@ let database: Database
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'familiar-ask-'))
-  database = await openSqlite({ path: join(folder, 'familiar.db'), clock, snapshotDirectory: folder })
+  database = await openTestDatabase({ directory: folder, clock })
   await database.write(async (writer) => {
     await writer.insertInto('users').values({ id: 'max', name: 'Max', role: 'owner', created_at: 0 }).execute()
   })

@@ -11,9 +11,10 @@ import type { InboundPayload, Inbox, InboxMessage } from '../sessions/inbox.ts'
 import { exchangeStarts } from '../sessions/messages.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
+import { HeldElsewhere } from '../sessions/session-holders.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { Session, SessionKey, Sessions } from '../sessions/sessions.ts'
-import { isWorkChannel, subagentChannel } from '../sessions/work-channels.ts'
+import { isWorkChannel } from '../sessions/work-channels.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import type { AnswerApproval } from './answer-approval.ts'
 import type { ClientCalls } from './client-tools/client-calls.ts'
@@ -26,6 +27,7 @@ import type { Learning } from './learning.ts'
 import type { LiveResponses } from './live-responses.ts'
 import { placeBeforeMessage } from './place-before-message.ts'
 import type { RoleOf } from './role.ts'
+import { type SharedTurns, type TurnKind, turnKindOf } from './shared/shared-turns.ts'
 import type { OnStep } from './step.ts'
 import type { SubagentWork } from './subagents/create-subagents.ts'
 import { createTurnQueue, type JobResult, type TurnJob, type TurnQueue } from './turn-queue.ts'
@@ -74,25 +76,36 @@ export function createConversations(dependencies: {
   /** The daemon begins to stop: calls that wait for what does not come any more let go. */
   onClosing?(): void
   onForked?(session: Session): Promise<void>
+  /** Absent: this daemon does all of the work. */
+  shared?: SharedTurns
   onStep: OnStep
 }): Conversations {
-  const { log, openSessions, sessions, inbox, turns, compaction, clientCalls, ids, logger, settings, onStep } =
+  const { log, openSessions, sessions, inbox, turns, compaction, clientCalls, ids, logger, settings, shared, onStep } =
     dependencies
   const running = new Map<string, { turnId: string; controller: AbortController; isWork: boolean }>()
   /** Compactions and snapshots under way. */
   const tending = new Map<string, { controller: AbortController; done: Promise<unknown> }>()
-  const waiters = createTurnWaiters({ log, inbox })
+  const waiters = createTurnWaiters({ log, inbox, isShared: shared !== undefined })
   let closing = false
 
   const { clock } = dependencies
   const debounceMs = settings.debounceMs
-  const talk = createTurnQueue({ clock, debounceMs, maxConcurrent: settings.maxConcurrentTurns, run: runJob })
-  const work = createTurnQueue({ clock, debounceMs, maxConcurrent: settings.maxConcurrentWork, run: runJob })
-  const helpers = createTurnQueue({ clock, debounceMs, maxConcurrent: settings.maxConcurrentSubagents, run: runJob })
+  const createQueue = (kind: TurnKind, maxConcurrent: number) => {
+    const options = { clock, debounceMs, maxConcurrent, run: runJob }
+    return shared?.createQueue(kind, options) ?? createTurnQueue(options)
+  }
+  const queues: Readonly<Record<TurnKind, TurnQueue>> = {
+    talk: createQueue('talk', settings.maxConcurrentTurns),
+    work: createQueue('work', settings.maxConcurrentWork),
+    helpers: createQueue('helpers', settings.maxConcurrentSubagents),
+  }
+  shared?.onStop(({ sessionId, turnId }) => {
+    const turn = running.get(sessionId)
+    if (turn?.turnId === turnId) turn.controller.abort(new Error('Stopped by the user'))
+  })
 
   function queueOf(channel: string): TurnQueue {
-    if (channel === subagentChannel) return helpers
-    return isWorkChannel(channel) ? work : talk
+    return queues[turnKindOf(channel)]
   }
 
   async function runJob(sessionId: string, job: TurnJob): Promise<JobResult> {
@@ -100,7 +113,14 @@ export function createConversations(dependencies: {
     if (!session) return { retryAfterMs: storageRetryMs, job }
     const turnId = job.kind === 'resume' ? job.turnId : ids.next()
     const controller = new AbortController()
-    const run: TurnRun = { session, turnId, signal: controller.signal, suspended: () => closing }
+    const guard = shared?.guardOf(sessionId)
+    const run: TurnRun = {
+      session,
+      turnId,
+      signal: controller.signal,
+      suspended: () => closing,
+      ...(guard && { guard }),
+    }
     running.set(sessionId, { turnId, controller, isWork: isWorkChannel(session.channel) })
     try {
       const ended = await perform(run, job)
@@ -122,7 +142,9 @@ export function createConversations(dependencies: {
 
   async function sessionOf(userId: string, sessionId: string): Promise<Session | undefined> {
     try {
-      return await sessions.get(userId, sessionId)
+      const session = await sessions.get(userId, sessionId)
+      if (shared && session) openSessions.catchUp(session)
+      return session
     } catch (cause) {
       logger.error('a session could not be read; its turn waits', { session: sessionId, error: describe(cause) })
       return undefined
@@ -143,6 +165,7 @@ export function createConversations(dependencies: {
   async function afterFailure(run: TurnRun, job: TurnJob, cause: unknown): Promise<JobResult> {
     if (cause instanceof TurnSuspended) return 'suspended'
     openSessions.forget(run.session.id)
+    if (cause instanceof HeldElsewhere) return 'suspended'
     const begun = await hasBegun(run).catch(() => true)
     if (job.kind === 'draft' && !begun) {
       job.written.reject(cause)
@@ -233,13 +256,21 @@ export function createConversations(dependencies: {
   async function own(userId: string, sessionId: string): Promise<Session> {
     const session = await sessions.get(userId, sessionId)
     if (!session) throw new FamiliarError('not_found', `There is no session ${sessionId}`)
+    if (shared) openSessions.catchUp(session)
     return session
+  }
+
+  /** Here, or at another daemon. */
+  async function runningTurn(sessionId: string): Promise<string | undefined> {
+    return running.get(sessionId)?.turnId ?? (await shared?.runningTurn(sessionId))
   }
 
   async function ownAndQuiet(userId: string, sessionId: string): Promise<Session> {
     const session = await own(userId, sessionId)
     await tending.get(sessionId)?.done
-    if (running.has(sessionId)) throw new FamiliarError('conflict', 'A turn is running in the session; stop it first')
+    if ((await runningTurn(sessionId)) !== undefined) {
+      throw new FamiliarError('conflict', 'A turn is running in the session; stop it first')
+    }
     return session
   }
 
@@ -254,13 +285,14 @@ export function createConversations(dependencies: {
 
   async function stop(userId: string, sessionId: string): Promise<boolean> {
     await own(userId, sessionId)
-    const turn = running.get(sessionId)
-    if (turn) {
-      await append(sessionId, { type: 'stop_requested' }, turn.turnId)
-      turn.controller.abort(new Error('Stopped by the user'))
+    const turnId = await runningTurn(sessionId)
+    if (turnId !== undefined) {
+      await append(sessionId, { type: 'stop_requested' }, turnId)
+      running.get(sessionId)?.controller.abort(new Error('Stopped by the user'))
+      shared?.tellStop({ sessionId, turnId })
     }
     const stopped = await dependencies.subagents.stopAll(userId, sessionId)
-    return turn !== undefined || stopped > 0
+    return turnId !== undefined || stopped > 0
   }
 
   async function waitForReply(messageId: string, signal?: AbortSignal): Promise<TurnReply> {
@@ -295,6 +327,7 @@ export function createConversations(dependencies: {
 
   return {
     async recover() {
+      if (shared) return shared.recover()
       await dependencies.ledger.closeInterrupted()
       const interrupted = await inbox.interruptedTurns()
       const queued = await inbox.queued()
@@ -423,7 +456,10 @@ export function createConversations(dependencies: {
       if (message) takeIn(message)
       return approval
     },
-    load: (sessionId) => ({ ...talk.load(), waitingHere: sessionId === undefined ? 0 : talk.waitingIn(sessionId) }),
+    load: (sessionId) => ({
+      ...queues.talk.load(),
+      waitingHere: sessionId === undefined ? 0 : queues.talk.waitingIn(sessionId),
+    }),
     async close(graceMs) {
       closing = true
       dependencies.onClosing?.()
@@ -434,7 +470,7 @@ export function createConversations(dependencies: {
       for (const { controller, isWork } of running.values()) {
         if (isWork) controller.abort(new Error('Familiar is stopping'))
       }
-      await Promise.all([talk.drain(), work.drain(), helpers.drain()])
+      await Promise.all(Object.values(queues).map((queue) => queue.drain()))
       cancel()
       waiters.close()
     },

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { InboxMessage } from '../sessions/inbox.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { joinable, quietTime } from './joinable.ts'
 
 /**
  * One thing for a session to do: a turn that was interrupted, messages that make a new one, or a message that is not yet
@@ -67,7 +68,7 @@ export function createTurnQueue(dependencies: {
     if (queue.running || queue.ready || draining) return
     queue.cancelTimer?.()
     queue.cancelTimer = undefined
-    const wait = queue.resumes.length > 0 ? 0 : quietTime(queue)
+    const wait = queue.resumes.length > 0 ? 0 : quietTime(queue.messages, { debounceMs, now: clock.now() })
     if (wait === undefined) {
       sessions.delete(sessionId)
     } else if (wait > 0) {
@@ -77,18 +78,6 @@ export function createTurnQueue(dependencies: {
       ready.push(sessionId)
       launch()
     }
-  }
-
-  function quietTime(queue: SessionQueue): number | undefined {
-    const head = queue.messages[0]
-    if (!head) return undefined
-    if (head.immediate || debounceMs === 0) return 0
-    const batch = joinable(queue.messages)
-    const newest = batch.at(-1) ?? head
-    // Something else waits behind the batch: no further message can join it.
-    if (batch.length < queue.messages.length) return 0
-    // Bounded above too: after a clock was set back the newest message may seem to come from the future.
-    return Math.min(debounceMs, Math.max(0, newest.receivedAt + debounceMs - clock.now()))
   }
 
   function launch(): void {
@@ -171,20 +160,4 @@ function takeJob(queue: SessionQueue): TurnJob | undefined {
 function putBack(queue: SessionQueue, job: TurnJob): void {
   if (job.kind === 'resume') queue.resumes.unshift(job)
   else if (job.kind === 'messages') queue.messages.unshift(...job.messages)
-}
-
-/** The messages at the head that make one turn. */
-function joinable(messages: readonly InboxMessage[]): InboxMessage[] {
-  const head = messages[0]
-  if (!head) return []
-  if (head.immediate) return [head]
-  const other = messages.findIndex(
-    (message) =>
-      message.immediate ||
-      message.sender !== head.sender ||
-      message.source !== head.source ||
-      message.label !== head.label ||
-      message.tier !== head.tier,
-  )
-  return other === -1 ? [...messages] : messages.slice(0, other)
 }

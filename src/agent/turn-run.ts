@@ -1,5 +1,6 @@
 import type { ToolCallPart } from '../protocol/message.ts'
 import type { Session } from '../sessions/sessions.ts'
+import type { Writer } from '../storage/database.ts'
 import type { CallPlan } from './call-model.ts'
 import type { MadeCall } from './call-records.ts'
 import type { Role } from './role.ts'
@@ -11,6 +12,8 @@ export interface TurnRun {
   turnId: string
   signal: AbortSignal
   suspended: () => boolean
+  /** In every unit that writes to the turn: throws where the turn is not this daemon's any more. */
+  guard?: (writer: Writer) => Promise<void>
 }
 
 /** Also a stop that came before the turn was written down, and so left no mark in it. */

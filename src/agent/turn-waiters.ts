@@ -6,7 +6,7 @@ import { turnEndOf } from './turn-end.ts'
 
 /** Those who wait for the end of a message's turn, in this process. */
 export interface TurnWaiters {
-  /** The message was taken in here and its turn will end here: waiting for it needs no look at the database. */
+  /** The message was taken in here and its turn will end here, unless the work is shared: waiting for it needs no look at the database. */
   expect(messageId: string): void
   forget(messageId: string): void
   wait(messageId: string, signal?: AbortSignal): Promise<TurnEnd>
@@ -15,10 +15,32 @@ export interface TurnWaiters {
   close(): void
 }
 
-export function createTurnWaiters(dependencies: { log: SessionLog; inbox: Inbox }): TurnWaiters {
-  const { log, inbox } = dependencies
+export function createTurnWaiters(dependencies: {
+  log: SessionLog
+  inbox: Inbox
+  /** A turn may end at another daemon: the log tells. */
+  isShared: boolean
+}): TurnWaiters {
+  const { log, inbox, isShared } = dependencies
   const waiting = new Map<string, Set<PromiseWithResolvers<TurnEnd>>>()
   const expected = new Set<string>()
+
+  /** Looks again whenever something is written to the session; the message may move to another one meanwhile. */
+  async function followLog(messageId: string, waiter: PromiseWithResolvers<TurnEnd>, over: AbortSignal): Promise<void> {
+    const isOver = new Promise<void>((resolve) => over.addEventListener('abort', () => resolve(), { once: true }))
+    while (!over.aborted) {
+      const { sessionId } = (await inbox.find(messageId)) ?? { sessionId: '' }
+      const changed = Promise.withResolvers<void>()
+      const unfollow = log.onChange(sessionId, changed.resolve)
+      try {
+        const end = await endOf(messageId)
+        if (end) return waiter.resolve(end)
+        await Promise.race([changed.promise, isOver])
+      } finally {
+        unfollow()
+      }
+    }
+  }
 
   async function endOf(messageId: string): Promise<TurnEnd | undefined> {
     const place = await inbox.find(messageId)
@@ -28,7 +50,9 @@ export function createTurnWaiters(dependencies: { log: SessionLog; inbox: Inbox 
   }
 
   return {
-    expect: (messageId) => void expected.add(messageId),
+    expect(messageId) {
+      if (!isShared) expected.add(messageId)
+    },
     forget: (messageId) => void expected.delete(messageId),
     async wait(messageId, signal) {
       signal?.throwIfAborted()
@@ -37,11 +61,14 @@ export function createTurnWaiters(dependencies: { log: SessionLog; inbox: Inbox 
       waiting.set(messageId, waitersOfMessage.add(waiter))
       const abort = () => waiter.reject(signal?.reason)
       signal?.addEventListener('abort', abort, { once: true })
+      const over = new AbortController()
+      if (isShared) void followLog(messageId, waiter, over.signal).catch(waiter.reject)
       try {
         // What is not expected may have ended before this waiter stood in line.
         if (!expected.has(messageId)) return (await endOf(messageId)) ?? (await waiter.promise)
         return await waiter.promise
       } finally {
+        over.abort()
         signal?.removeEventListener('abort', abort)
         waitersOfMessage.delete(waiter)
         if (waitersOfMessage.size === 0) waiting.delete(messageId)

@@ -5,7 +5,6 @@ import { estimateTokens } from '../base/tokens.ts'
 import type { Context, RecalledMemory } from '../context/context.ts'
 import type { Ledger, Reservation } from '../cost/ledger.ts'
 import { costNanousd } from '../cost/money.ts'
-import type { ModelResponse } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
 import type { Monitor } from '../monitor/monitor.ts'
 import type { Approvals } from '../policy/approvals.ts'
@@ -14,7 +13,7 @@ import type { ToolCallPart } from '../protocol/message.ts'
 import type { Inbox, InboxMessage } from '../sessions/inbox.ts'
 import { outcomeUnknown, toMessages } from '../sessions/messages.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
-import { type Projection, textOf } from '../sessions/projection.ts'
+import type { Projection } from '../sessions/projection.ts'
 import type { SessionEvent } from '../sessions/session-event.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { TurnState } from '../sessions/turn-state.ts'
@@ -27,6 +26,7 @@ import type { CallRecords } from './call-records.ts'
 import { chooseModels } from './choose-models.ts'
 import type { ClientCalls } from './client-tools/client-calls.ts'
 import type { TurnEnd } from './conversations.ts'
+import { endingOf } from './ending-of.ts'
 import type { ExpandMessage, MessageExpansion } from './expand-message.ts'
 import { type LiveResponses, toolProgress } from './live-responses.ts'
 import { nextStep, questionOf } from './next-step.ts'
@@ -103,7 +103,11 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
 
   async function record(run: TurnRun, events: SessionEvent[], also?: (writer: Writer) => Promise<void>): Promise<void> {
     const target = { sessionId: run.session.id, turnId: run.turnId }
-    openSessions.follow(run.session.id, await log.record(target, events, also))
+    const logged = await log.record(target, events, async (writer) => {
+      await run.guard?.(writer)
+      await also?.(writer)
+    })
+    openSessions.follow(run.session.id, logged)
   }
 
   return {
@@ -167,7 +171,10 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
           if (answers) await giveAnswers(writer, approvals, answers)
           await news?.onTold(writer)
           if (draft) for (const message of messages) await inbox.admitRunning(writer, message, run.turnId)
-          else await inbox.claim(writer, { messageIds: messages.map((message) => message.id), turnId: run.turnId })
+          else {
+            const messageIds = messages.map((message) => message.id)
+            await inbox.claim(writer, { messageIds, turnId: run.turnId, sessionId })
+          }
           progress.reservation = await reserveCall(ledger, writer, plan)
         },
       )
@@ -365,6 +372,7 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     const target = { sessionId, turnId: turn.id, ...(lastInputTokens !== undefined && { lastInputTokens }) }
     let begun: BegunCalls = { events: [], begun: [] }
     const logged = await log.decide(target, async (writer) => {
+      await run.guard?.(writer)
       const events = await before(writer)
       begun = await dependencies.beginCalls(writer, asked)
       return [...events, ...begun.events]
@@ -372,17 +380,6 @@ export function createTurns(dependencies: TurnsDependencies): Turns {
     openSessions.follow(sessionId, logged)
     for (const call of begun.begun) progress.startedHere.add(call.id)
     return begun.begun
-  }
-
-  /** How a response without calls ends its turn. */
-  function endingOf(
-    role: Role,
-    turn: TurnState,
-    { stopReason, parts }: Pick<ModelResponse, 'stopReason' | 'parts'>,
-  ): Ending {
-    const after = { ...turn, rounds: turn.rounds + 1, calls: [], stopReason, text: textOf(parts) }
-    const step = nextStep(after, 0, role)
-    return step.do === 'end' ? step : { outcome: 'completed', text: after.text }
   }
 
   /** The call to the model was aborted: for a stop the turn ends with what was said, for a shutdown it waits. */

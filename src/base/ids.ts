@@ -30,7 +30,7 @@ export function createIds(clock: Clock, random: (size: number) => Uint8Array = p
 }
 
 /** Random bytes a few at a time: asking the system for each handful costs more than the id. */
-function pooledRandom(): (size: number) => Uint8Array {
+export function pooledRandom(): (size: number) => Uint8Array {
   let pool = randomBytes(4096)
   let used = 0
   return (size) => {

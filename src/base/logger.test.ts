@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from './clock.ts'
 import { openLogger } from './logger.ts'
 import { toDisplayText } from './text.ts'
+import { createWorkContext, logFieldsOf } from './work-context.ts'
 
 const day = 86_400_000
 let directory: string
@@ -105,6 +106,36 @@ describe('logger', () => {
     log.close()
     const text = readFileSync(join(gone, 'familiar-2026-11-15.log'), 'utf8')
     expect(text).toMatch(/"count":2[^\n]*\n[^\n]*"message":"back"/)
+  })
+
+  it('SCALE-7 every line carries what is being worked on, also after a wait, and what it says itself counts', async () => {
+    const work = createWorkContext()
+    const log = openLogger({ level: 'info', clock, redact, directory, context: () => logFieldsOf(work.current()) })
+    const turns = ['one', 'two'].map((turn) =>
+      work.apart({ request: `request-${turn}`, session: 'main' }, async () => {
+        log.info('received')
+        await new Promise(setImmediate)
+        await work.within({ turn }, async () => {
+          await new Promise(setImmediate)
+          log.info('answered', { session: 'another' })
+        })
+        setTimeout(() => log.info('later'), 0)
+      }),
+    )
+    await Promise.all(turns)
+    log.info('outside')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    log.close()
+    const lines = logLines().map((line) => JSON.parse(line))
+    for (const turn of ['one', 'two']) {
+      const own = lines.filter(({ request }) => request === `request-${turn}`)
+      expect(own.map(({ level: _, time: __, request: ___, ...line }) => line)).toEqual([
+        { session: 'main', message: 'received' },
+        { session: 'another', turn, message: 'answered' },
+        { session: 'main', message: 'later' },
+      ])
+    }
+    expect(lines.find(({ message }) => message === 'outside')).not.toHaveProperty('request')
   })
 
   it('DAEMON-1 changes its level while it runs', async () => {

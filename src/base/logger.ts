@@ -31,10 +31,12 @@ export function openLogger(options: {
   writeLine?: (line: string) => void
   /** What people are shown; the file takes everything from `level` on. */
   lineLevel?: LogLevel
+  /** What every line carries at this place in the code, such as the request that is being answered. What a line says itself counts. */
+  context?: () => LogFields
   maxFileBytes?: number
   keepFiles?: number
 }): OpenLogger {
-  const { clock, redact, directory, writeLine } = options
+  const { clock, redact, directory, writeLine, context } = options
   const file = directory === undefined ? undefined : openLogFile({ ...options, directory })
   const lowestLine = logLevels.indexOf(options.lineLevel ?? 'debug')
   let lowest = logLevels.indexOf(options.level)
@@ -45,7 +47,7 @@ export function openLogger(options: {
   function log(level: LogLevel, message: string, fields: LogFields = {}) {
     if (logLevels.indexOf(level) < lowest) return
     const text = clean(message)
-    const cleaned = cleanFields(fields, clean)
+    const cleaned = cleanFields(context ? { ...context(), ...fields } : fields, clean)
     const at = clock.now()
     file?.write(`${JSON.stringify({ level, time: new Date(at).toISOString(), ...cleaned, message: text })}\n`)
     if (logLevels.indexOf(level) >= lowestLine) writeLine?.(humanLine({ level, text, fields: cleaned, at }))

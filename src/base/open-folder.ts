@@ -14,7 +14,7 @@ export interface OpenFolder {
   /** All of a file, or undefined where it has more than `mostBytes`. `stat` is of what was opened. */
   read(name: string, mostBytes: number): Promise<{ stat: Stats; bytes: Uint8Array | undefined }>
   /** Whole or not at all, as `writeFileAtomically`. */
-  write(name: string, content: string, mode?: number): Promise<void>
+  write(name: string, content: string | Uint8Array, mode?: number): Promise<void>
   remove(name: string): Promise<void>
   /** One of its folders. The caller closes it. */
   child(name: string): Promise<OpenFolder>

@@ -59,6 +59,7 @@ export const handlers = {
   memoryShow: async () => (await import('./memory/show-memory.ts')).showMemory,
   memoryStats: async () => (await import('./memory/show-stats.ts')).showStats,
   memoryUndo: async () => (await import('./memory/undo-change.ts')).undoChange,
+  migrate: async () => (await import('./migrate-command.ts')).migrate,
   monitor: async () => (await import('./monitor-command.ts')).monitor,
   outboxCancel: async () => (await import('./outbox/change-outbox-item.ts')).cancelOutboxItem,
   outboxList: async () => (await import('./outbox/list-outbox.ts')).listOutbox,

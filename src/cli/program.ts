@@ -68,8 +68,17 @@ export function createProgram(options: { version: string; homePath: string; run:
     .option('-s, --session <session>', session, 'main')
     .option('--plain', 'chat line by line, without drawing')
     .addHelpText('after', epilogue)
-  addListenOptions(define('serve', 'serve in the foreground until stopped', handlers.serve))
-  define('sign-in', 'print a link that signs a browser in to the page', handlers.signIn)
+  addListenOptions(define('serve', 'serve in the foreground until stopped', handlers.serve)).addOption(
+    new Option('--role <role>', 'its part where daemons share a PostgreSQL database (all)').choices([
+      'api',
+      'worker',
+      'all',
+    ]),
+  )
+  define('sign-in', 'print a link that signs a browser in to the page', handlers.signIn).option(
+    '--user <name>',
+    'whose browser (you)',
+  )
   define('setup', 'choose a model and write the configuration', handlers.setup)
   define('doctor', 'check everything and say how to mend it', handlers.doctor).option(
     '--network',
@@ -127,6 +136,9 @@ export function createProgram(options: { version: string; homePath: string; run:
   define('restore', 'put a backup in place of the database', handlers.restore)
     .argument('<path>', 'the backup')
     .option('-y, --yes', 'do not ask')
+  define('migrate', 'move the database to PostgreSQL, or back', handlers.migrate)
+    .requiredOption('--to <place>', 'postgres://…, a home, or a new file')
+    .option('--from <place>', 'the same; what Familiar uses now, unless told')
   define('export', 'write sessions as JSON lines, a file a day', handlers.export)
     .addOption(new Option('-s, --session <session>', session).conflicts('all'))
     .option('--all', 'every session, the archived ones too')

@@ -1,7 +1,10 @@
 import { createServer } from 'node:net'
 import { systemClock } from '../base/clock.ts'
 import { formatProblems } from '../daemon/config/config-problem.ts'
-import { type Daemon, type StartResult, startDaemon, version } from '../daemon/daemon.ts'
+import { type StartResult, startDaemon } from '../daemon/daemon.ts'
+import type { Daemon } from '../daemon/started-daemon.ts'
+import { version } from '../daemon/version.ts'
+import type { DaemonRole } from '../storage/fleet.ts'
 import type { CommandContext } from './command.ts'
 import { CommandError } from './command-error.ts'
 import { confirm } from './confirm.ts'
@@ -11,6 +14,7 @@ import { settleMemory } from './settle-memory.ts'
 export interface ListenInput {
   port?: number
   host?: string
+  role?: DaemonRole
 }
 
 /** Starts the daemon in this process. On a terminal, a taken port is answered with the next free one. */
@@ -20,7 +24,14 @@ export async function serveDaemon(
   writeLine?: (line: string) => void,
 ): Promise<Daemon> {
   const { homePath: home, env, output } = context
-  const options = { home, env, ...(input.host !== undefined && { host: input.host }), ...(writeLine && { writeLine }) }
+  const { host, role } = input
+  const options = {
+    home,
+    env,
+    ...(host !== undefined && { host }),
+    ...(role && { role }),
+    ...(writeLine && { writeLine }),
+  }
   const started = await startDaemon({ ...options, ...(input.port !== undefined && { port: input.port }) })
   if (started.ok) {
     settleMemory(systemClock())

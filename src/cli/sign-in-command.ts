@@ -1,10 +1,10 @@
-import { signInLinkReplySchema } from '../protocol/page-api.ts'
+import { type SignInLinkRequest, signInLinkReplySchema } from '../protocol/page-api.ts'
 import type { CommandHandler } from './command.ts'
 import { CommandError, exitCodes } from './command-error.ts'
 import { connect } from './connect.ts'
 
 /** A link that signs a browser in to the page of the running daemon. */
-export const signIn: CommandHandler<Record<never, never>> = async (context, { json }) => {
+export const signIn: CommandHandler<{ user?: string }> = async (context, { json, user }) => {
   const { output } = context
   const connection = await connect(context)
   try {
@@ -15,7 +15,8 @@ export const signIn: CommandHandler<Record<never, never>> = async (context, { js
       })
     }
     const { transport } = connection.client
-    const link = await transport.ask('/local/sign-in-link', signInLinkReplySchema, { method: 'POST' })
+    const body: SignInLinkRequest = user === undefined ? {} : { user }
+    const link = await transport.ask('/local/sign-in-link', signInLinkReplySchema, { method: 'POST', body })
     if (json) output.printJson(link)
     else {
       output.print(link.url)

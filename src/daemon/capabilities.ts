@@ -10,6 +10,7 @@ import type { Models } from '../models/models.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Redactor } from '../secrets/redactor.ts'
 import type { Vault } from '../secrets/vault.ts'
+import type { SharedPlace } from '../storage/blobs/shared-place.ts'
 import type { Database } from '../storage/database.ts'
 import { createAfterFailure } from '../tools/capabilities/after-failure.ts'
 import { createAnswerBuild } from '../tools/capabilities/builder/answer-build.ts'
@@ -71,11 +72,13 @@ export function openCapabilities(dependencies: {
   clock: Clock
   ids: Ids
   logger: Logger
+  /** Where other daemons find the versions, and this one theirs. */
+  shared?: SharedPlace | undefined
   onStep?: OnBuildStep
 }): OpenCapabilities {
   const { config, paths, registry, models, sandbox, vault, audit, logger } = dependencies
   const isEnabled = () => config().tools.enabled
-  const versions = createVersionStore({ directory: paths.capabilities })
+  const versions = createVersionStore({ directory: paths.capabilities, shared: dependencies.shared?.capabilities })
   const catalog = createCapabilityCatalog({ ...dependencies, versions })
   const search = createCapabilitySearch({ ...dependencies, catalog })
   const executor = createCapabilityExecutor(dependencies)

@@ -37,6 +37,8 @@ export interface OpenChannels {
   telegram: TelegramDesk
   /** Begins to send and to fetch. After the conversations recovered. */
   begin(): Promise<void>
+  /** Another daemon died: what it had not told of is looked for. Nothing before `begin`. */
+  catchUp(): Promise<void>
   /** Before the conversations: nothing comes in any more, and what is under way out comes to its end. */
   close(): Promise<void>
 }
@@ -88,6 +90,7 @@ export function openChannels(needs: ChannelNeeds): OpenChannels {
       telegram?.start()
       if (opened.length > 0) logger.info('channels are open', { channels: opened.map(({ sender }) => sender.channel) })
     },
+    catchUp: deliveries.catchUp,
     async close() {
       await telegram?.close()
       await deliveries.close()

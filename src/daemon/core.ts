@@ -8,8 +8,12 @@ import type { Conversations } from '../agent/conversations.ts'
 import { createConversations } from '../agent/create-conversations.ts'
 import { createLearning, type Learning } from '../agent/learning.ts'
 import { createLiveResponses } from '../agent/live-responses.ts'
+import { shareLiveResponses } from '../agent/shared/shared-live-responses.ts'
+import { createSharedTurns } from '../agent/shared/shared-turns.ts'
 import type { OnStep } from '../agent/step.ts'
 import { createSubagents } from '../agent/subagents/create-subagents.ts'
+import { createMessageOrigins } from '../agent/telemetry/message-origins.ts'
+import { watchTurns } from '../agent/telemetry/watch-turns.ts'
 import { createTurns } from '../agent/turns.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
@@ -18,6 +22,7 @@ import { createTextFileCache, readBundledText } from '../base/text-file.ts'
 import { createWakeups } from '../base/wakeups.ts'
 import { createContext } from '../context/context.ts'
 import { createRecallForTurn } from '../context/recall-for-turn.ts'
+import { watchRecall } from '../context/watch-recall.ts'
 import { capsOf, capsOfBudget } from '../cost/caps-of-tier.ts'
 import { createLedger } from '../cost/ledger.ts'
 import type { Embedder } from '../memory/embedding/embedder.ts'
@@ -32,22 +37,27 @@ import { createProceduralMemory } from '../memory/procedural.ts'
 import type { Models } from '../models/models.ts'
 import { modelsOfUser } from '../models/models-of-user.ts'
 import { redactModels } from '../models/redact-models.ts'
+import { watchModels } from '../models/watch-models.ts'
 import { createMonitor, type Monitor, type MonitorState } from '../monitor/monitor.ts'
+import { createSilentTelemetry, type Telemetry } from '../monitor/telemetry/telemetry.ts'
 import { createApprovals } from '../policy/approvals.ts'
 import { allowsModel, allowsTool, routeOf } from '../policy/users/tier.ts'
 import type { Users } from '../policy/users/users.ts'
-import { FamiliarError } from '../protocol/error.ts'
 import { redactBytes } from '../secrets/redact-bytes.ts'
 import { redactJson } from '../secrets/redact-json.ts'
 import type { Redactor } from '../secrets/redactor.ts'
 import { createInbox } from '../sessions/inbox.ts'
 import { createMediaStore, type MediaStore } from '../sessions/media-store.ts'
 import { createOpenSessions } from '../sessions/open-sessions.ts'
+import { createRefuseOverload, createSharedDepth } from '../sessions/overload.ts'
 import { createSessionLog, type SessionLog } from '../sessions/session-log.ts'
 import { createSessionViews, type SessionViews } from '../sessions/session-views.ts'
 import { createSessions, type Sessions } from '../sessions/sessions.ts'
 import { createSnapshots } from '../sessions/snapshots.ts'
+import type { SharedPlace } from '../storage/blobs/shared-place.ts'
 import type { Database } from '../storage/database.ts'
+import type { Fleet } from '../storage/fleet.ts'
+import { createSharedWakeups } from '../storage/shared-wakeups.ts'
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts'
 import { createFindTools } from '../tools/find-tools.ts'
 import { redactTool } from '../tools/redact-tool.ts'
@@ -55,6 +65,7 @@ import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts'
 import { createSubagentTools } from '../tools/subagents/subagent-tools.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { ToolAudit } from '../tools/tool-audit.ts'
+import { watchTool } from '../tools/watch-tool.ts'
 import type { Config } from './config/config.ts'
 import { declaredDestinations } from './declared-destinations.ts'
 import { describeStatus } from './describe-status.ts'
@@ -83,6 +94,8 @@ export interface Core {
   learning: Learning
   /** Watches the folders that the user has indexed. Returns at once. */
   followFiles(userId: string): void
+  /** Begins to take turns that any daemon may take; nothing where this one is alone. */
+  takeTurns(): Promise<void>
   /** Takes up what an earlier run left: the learning, the embedding, the files. After `conversations.recover`. */
   recover(userIds: readonly string[]): Promise<void>
   /** After `conversations.close`, before the database closes. */
@@ -116,27 +129,58 @@ export function createCore(dependencies: {
   redactor: Redactor
   /** Seals approvals: 32 bytes that lie apart from the database, the same after a restart. */
   approvalKey: () => Uint8Array
+  /** Where media lie that other daemons read too; absent where they lie in the home alone. */
+  shared?: SharedPlace
+  /** The daemons that share the database; absent where there is this one alone. */
+  fleet?: Fleet
+  /** Absent: nobody looks. */
+  telemetry?: Telemetry
   onStep?: OnStep
 }): Core {
   const { database, config, clock, ids, random, logger, timeZone, redactor, onStep = () => undefined } = dependencies
-  const models = redactModels(dependencies.models, redactor)
+  const { telemetry = createSilentTelemetry() } = dependencies
+  const origins = createMessageOrigins(telemetry.work)
+  const models = redactModels(watchModels(dependencies.models, telemetry), redactor)
   const { tierOf: tierOfUser, isOwner } = dependencies.users
   const modelsOf = (userId: string) => {
     const tier = tierOfUser(userId)
     return modelsOfUser(models, { route: (purpose) => routeOf(tier, purpose), allows: (id) => allowsModel(tier, id) })
   }
-  const wakeups = createWakeups()
-  const log = createSessionLog({ database, clock, wakeups })
+  const { fleet } = dependencies
+  const wakeupsOf = (name: string) => (fleet ? createSharedWakeups(fleet.notices, name) : createWakeups())
+  const log = createSessionLog({ database, clock, wakeups: wakeupsOf('sessions') })
   const sessions = createSessions({ database, clock, ids, maxSessions: (userId) => tierOfUser(userId).maxSessions })
   const openSessions = createOpenSessions({ log, snapshots: createSnapshots({ database }) })
-  const inbox = createInbox({
-    database,
-    sessions,
-    clock,
-    ids,
-    refuseOverload: (sessionId) => refuseOverload(config(), conversations, sessionId),
-    redact: (payload) => redactJson(redactor, payload),
-  })
+  const inbox = origins.watch(
+    createInbox({
+      database,
+      sessions,
+      clock,
+      ids,
+      refuseOverload: createRefuseOverload({
+        limits: () => config().sessions,
+        depth: fleet
+          ? createSharedDepth({ database, clock, most: () => config().sessions.maxQueued })
+          : {
+              here: (sessionId) => conversations.load(sessionId).waitingHere,
+              inAll: () => conversations.load().waiting,
+            },
+      }),
+      redact: (payload) => redactJson(redactor, payload),
+      isShared: fleet !== undefined,
+      ...(fleet && { onAdmitted: (writer, message) => shared?.askFor(writer, message) ?? Promise.resolve() }),
+    }),
+  )
+  const shared =
+    fleet &&
+    createSharedTurns({
+      fleet,
+      database,
+      inbox: () => inbox,
+      debounceMs: () => config().sessions.debounceMs,
+      beforeHelper: () => subagents.prepare(),
+      logger,
+    })
   const ledger = createLedger({
     database,
     clock,
@@ -147,6 +191,7 @@ export function createCore(dependencies: {
   const media = createMediaStore({
     database,
     directory: dependencies.mediaDirectory,
+    shared: dependencies.shared?.media,
     clock,
     redact: (bytes) => redactBytes(redactor, bytes),
   })
@@ -172,8 +217,9 @@ export function createCore(dependencies: {
     isIndexing: () => config().memory.conversations,
     isExtracting: () => config().memory.extraction,
   })
-  const recallForTurn = createRecallForTurn({ memory, clock, timeZone })
-  const live = createLiveResponses(log.wake)
+  const recallForTurn = watchRecall(createRecallForTurn({ memory, clock, timeZone }), telemetry)
+  const liveHere = createLiveResponses(log.wakeHere)
+  const live = fleet ? shareLiveResponses(liveHere, { ...fleet, clock, wake: log.wakeHere }) : liveHere
   const context = createContext({
     workspace: dependencies.workspace,
     tiers: () => config().agent.context.tiers,
@@ -195,7 +241,7 @@ export function createCore(dependencies: {
       ...(dependencies.extraTools ?? []),
     ],
     () => config().tools.enabled,
-    (tool) => redactTool(tool, redactor),
+    (tool) => watchTool(redactTool(tool, redactor), telemetry),
     (userId, name) => allowsTool(tierOfUser(userId), name),
   )
   const procedural = createProceduralMemory({ database, clock })
@@ -218,7 +264,9 @@ export function createCore(dependencies: {
     clock,
     timeoutSeconds: () => config().clientTools.timeoutSeconds,
     stopping: stopping.signal,
-    prepareTool: (tool) => redactTool(tool, redactor),
+    prepareTool: (tool) => watchTool(redactTool(tool, redactor), telemetry),
+    wakeups: wakeupsOf('client_calls'),
+    isShared: fleet !== undefined,
   })
   const roles = createRoles({ tools, context, maxRounds: () => config().agent.maxRounds, subagents, isOwner })
   const { roleOf } = roles
@@ -240,35 +288,39 @@ export function createCore(dependencies: {
   })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
   const beginCalls = createBeginCalls({ approvals, destinations: () => declaredDestinations(config()), records })
-  const turns = createTurns({
-    database,
-    log,
-    openSessions,
-    inbox,
-    ledger,
-    monitor,
-    modelsOf,
-    roleOf,
-    clientCalls,
-    context,
-    live,
-    approvals,
-    beginCalls,
-    records,
-    async recall({ userId, sessionId, text }) {
-      if (config().memory.decay === 'cycles') await memory.memories.nextCycle(userId)
-      const { entries } = await openSessions.projection(sessionId)
-      const turnsInSight = new Set(entries.map((entry) => entry.turnId))
-      return await recallForTurn({ userId, text, turnsInSight })
-    },
-    loadMedia: media.load,
-    expand: roles.expand,
-    clock,
-    ids,
-    random,
-    logger,
-    onStep,
-  })
+  const turns = watchTurns(
+    createTurns({
+      database,
+      log,
+      openSessions,
+      inbox,
+      ledger,
+      monitor,
+      modelsOf,
+      roleOf,
+      clientCalls,
+      context,
+      live,
+      approvals,
+      beginCalls,
+      records,
+      async recall({ userId, sessionId, text }) {
+        if (config().memory.decay === 'cycles') await memory.memories.nextCycle(userId)
+        const { entries } = await openSessions.projection(sessionId)
+        const turnsInSight = new Set(entries.map((entry) => entry.turnId))
+        return await recallForTurn({ userId, text, turnsInSight })
+      },
+      loadMedia: media.load,
+      expand: roles.expand,
+      clock,
+      ids,
+      random,
+      logger,
+      onStep,
+    }),
+    telemetry,
+    origins,
+  )
   const compaction = createCompaction({
     database,
     log,
@@ -318,6 +370,7 @@ export function createCore(dependencies: {
     tools,
     onClosing: () => stopping.abort(),
     onForked: roles.onForked,
+    ...(shared && { shared }),
     onStep,
   })
 
@@ -347,6 +400,7 @@ export function createCore(dependencies: {
     memory,
     learning,
     followFiles: (userId) => void opened.files.follow(userId),
+    takeTurns: async () => shared?.begin(),
     async recover(userIds) {
       await subagents.recover()
       await learning.recover()
@@ -358,11 +412,4 @@ export function createCore(dependencies: {
       await monitor.close()
     },
   }
-}
-
-function refuseOverload({ sessions }: Config, conversations: Conversations, sessionId: string): void {
-  const { waiting, waitingHere } = conversations.load(sessionId)
-  const where = waitingHere >= sessions.maxQueuedPerSession ? 'in the session' : 'in all'
-  if (waitingHere < sessions.maxQueuedPerSession && waiting < sessions.maxQueued) return
-  throw new FamiliarError('rate_limited', `Too many messages wait ${where}`, { retryAfterSeconds: 5 })
 }

@@ -86,11 +86,13 @@ export function openMemory(dependencies: {
   const synthesise = createSynthesis({ askModel, timeZone })
   const index = createFileIndex({ database, memories, clock, workspace })
   const files = createFileWatch({ index, clock, logger })
+  const facts = createFacts({ database, clock, memories })
   const corrections = createCorrections({
     database,
     clock,
     ids,
     memories,
+    facts,
     onSessionsChanged: dependencies.onSessionsChanged,
   })
   let cancelPurge = () => {}
@@ -106,7 +108,7 @@ export function openMemory(dependencies: {
   return {
     memory: {
       memories,
-      facts: createFacts({ database, clock, memories }),
+      facts,
       aliases: createAliases({ database }),
       episodes: createEpisodes({ database, memories }),
       commitments: createCommitments({ database, clock, memories }),

@@ -22,7 +22,7 @@ export function openPage(dependencies: {
   links: OneTimeLinks
   views: SessionViews
   monitor: Pick<Monitor, 'current'>
-  users: Pick<Users, 'list'>
+  users: Pick<Users, 'list' | 'named'>
   agentName(): string
   /** Where a browser finds this daemon. Known once it listens. */
   baseUrl(): string
@@ -42,6 +42,7 @@ export function openPage(dependencies: {
     runningSessions: () => new Set(monitor.current().turns.map(({ sessionId }) => sessionId)),
     agentName,
     userName: (userId) => users.list().find(({ id }) => id === userId)?.name ?? '',
+    userNamed: (name) => users.named(name).id,
     ...(files && { files }),
   }
 }

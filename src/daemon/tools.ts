@@ -15,6 +15,7 @@ import { createToolTriggers, type ToolTriggers } from '../scheduler/tool-trigger
 import type { Redactor } from '../secrets/redactor.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { MediaStore } from '../sessions/media-store.ts'
+import type { SharedPlace } from '../storage/blobs/shared-place.ts'
 import type { Database } from '../storage/database.ts'
 import { allowedHostOf } from '../tools/builtin/fetches.ts'
 import { createOutsideTools } from '../tools/builtin/outside-tools.ts'
@@ -45,8 +46,10 @@ export interface OpenTools {
   voice: { speaker: Speaker; transcriber: Transcriber }
   /** What the conversations need of tools before they recover. */
   prepare(): Promise<void>
-  /** Finds the tools of folders and servers, and begins with what runs by itself. After the conversations recovered. */
+  /** Finds the tools of folders and servers. After the conversations recovered. */
   begin(): Promise<void>
+  /** Begins with what runs by itself: builds that were under way, tools with a time of their own. After `begin`. */
+  lead(): Promise<void>
   /** After the config was read again. */
   refresh(): Promise<void>
   /** Before the sandbox and the database. */
@@ -67,6 +70,7 @@ export function openTools(dependencies: {
   conversations: Conversations
   models: Models
   embedder: Embedder | undefined
+  shared?: SharedPlace | undefined
   useRoles: Roles['use']
   onBuildStep?: OnBuildStep
   ownerId: string
@@ -161,9 +165,11 @@ export function openTools(dependencies: {
     voice: { speaker: outside.speaker, transcriber: voice.transcriber },
     prepare: opened.start,
     async begin() {
-      await opened.recover()
       await telemetry.start()
       await Promise.all([contract.start(), mcp.refresh()])
+    },
+    async lead() {
+      await opened.recover()
       await triggers.start()
     },
     async refresh() {

@@ -38,6 +38,9 @@ export interface OpenWorkspace {
   begin(): Promise<void>
   /** After the config was read again. */
   refresh(): Promise<void>
+  /** After another daemon has written blocks or pins, or schedules. */
+  readPins(): Promise<void>
+  readSchedules(): Promise<void>
   /** Before the sandbox and the database. */
   close(): Promise<void>
 }
@@ -136,6 +139,8 @@ export function openWorkspace(
     },
     begin: () => schedules.start(),
     refresh: () => skills.reload(),
+    readPins: opened.pinned.start,
+    readSchedules: schedules.look,
     async close() {
       await schedules.close()
       await Promise.all([skills.close(), finders.close()])

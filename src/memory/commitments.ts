@@ -1,3 +1,4 @@
+import type { OrderByItemBuilder } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
 import type { CommitmentRow } from '../storage/tables.ts'
@@ -195,6 +196,9 @@ function selectCommitment(reader: Reader | Writer, userId: string, id: string) {
 
 type CommitmentsQuery = ReturnType<typeof selectCommitments>
 
+/** The engines differ in where they put what has no time. */
+const latestFirst = (order: OrderByItemBuilder) => order.desc().nullsLast()
+
 /** Each state in the order of its own index, so that a list ends after its first rows. */
 const parts: readonly {
   reads: CommitmentState
@@ -212,9 +216,9 @@ const parts: readonly {
     reads: 'expired',
     narrow: (query, now) => query.where('state', '=', 'open').where('deadline', '<', now).orderBy('deadline', 'desc'),
   },
-  { reads: 'expired', narrow: (query) => query.where('state', '=', 'expired').orderBy('closed_at', 'desc') },
-  { reads: 'done', narrow: (query) => query.where('state', '=', 'done').orderBy('closed_at', 'desc') },
-  { reads: 'cancelled', narrow: (query) => query.where('state', '=', 'cancelled').orderBy('closed_at', 'desc') },
+  { reads: 'expired', narrow: (query) => query.where('state', '=', 'expired').orderBy('closed_at', latestFirst) },
+  { reads: 'done', narrow: (query) => query.where('state', '=', 'done').orderBy('closed_at', latestFirst) },
+  { reads: 'cancelled', narrow: (query) => query.where('state', '=', 'cancelled').orderBy('closed_at', latestFirst) },
 ]
 
 /** The same promise, told before and still open. */

@@ -114,6 +114,35 @@ describe('editing', () => {
   })
 })
 
+describe('stating a fact', () => {
+  const home = (value: string) => ({ userId: 'max', entity: 'Ruth', attribute: 'home', value })
+
+  it('MEM-11 what it replaced is true again when it is undone, with what said the same, and the new one is gone', async () => {
+    await store.facts.write({ ...home('Porto'), source: 'agent', turnId: 'one' })
+    await add('Ruth home Porto', { turnId: 'one' })
+    const before = await stored()
+    await store.clock.advance(day)
+    const { written, changeId } = await store.corrections.stateFact(home('Ghent'))
+    expect(written).toMatchObject({ outcome: 'replaced', old: { value: 'Porto' } })
+    expect(await store.search('max', 'Porto')).toEqual([])
+    expect(await store.corrections.undo('max', changeId ?? '')).toMatchObject({ action: 'edited' })
+    expect(await stored()).toEqual(before)
+    expect((await store.search('max', 'Porto')).toSorted()).toEqual(['Ruth home Porto', 'Ruth: home is Porto'])
+    expect(await store.search('max', 'Ghent')).toEqual([])
+  })
+
+  it('MEM-11 nothing is undone beneath a newer value, nor where nothing was replaced', async () => {
+    expect(await store.corrections.stateFact(home('Porto'))).toMatchObject({ changeId: null })
+    const first = await store.corrections.stateFact(home('Ghent'))
+    await store.clock.advance(1)
+    const second = await store.corrections.stateFact(home('Oslo'))
+    expect(await store.corrections.undo('max', first.changeId ?? '')).toBeUndefined()
+    await store.corrections.undo('max', second.changeId ?? '')
+    await store.corrections.undo('max', first.changeId ?? '')
+    expect(await store.facts.find({ ...home('Porto'), history: true, limit: 9 })).toHaveLength(1)
+  })
+})
+
 describe('forgetting', () => {
   it('MEM-11 nothing finds it any more, until it is undone: with its details and edges, under its id', async () => {
     const note = await add('The key lies under the mat', { title: 'Where the key lies' })
@@ -262,14 +291,14 @@ describe('purging', () => {
     await store.corrections.forget('max', forgotten.id, 'user')
     await store.corrections.edit('max', edited.id, { content: 'no password', tags: [] }, 'user')
     expect(await store.corrections.purge()).toBe(0)
-    expect(store.filesHolding('Zanzibarquux')).not.toEqual([])
+    expect(await store.placesHolding('Zanzibarquux')).not.toEqual([])
 
     store.clock.setTime(store.clock.now() + 30 * day + 1)
     expect(await store.corrections.purge()).toBe(2)
     expect(await store.corrections.purge()).toBe(0)
-    expect(store.filesHolding('Zanzibarquux')).toEqual([])
-    expect(store.filesHolding('Wobbegongquux')).toEqual([])
-    expect(store.filesHolding('Quokkaquux')).toEqual([''])
+    expect(await store.placesHolding('Zanzibarquux')).toEqual([])
+    expect(await store.placesHolding('Wobbegongquux')).toEqual([])
+    expect(await store.placesHolding('Quokkaquux')).not.toEqual([])
     expect(await store.search('max', 'Quokkaquux')).toEqual([kept.content])
     expect(await store.database.checkIntegrity()).toEqual([])
   })

@@ -1,7 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Database, Writer } from '../storage/database.ts'
+import { copyReplaced } from './copy-replaced.ts'
 import { editDetails } from './edit-details.ts'
+import type { Facts, NewFact, WrittenFact } from './facts.ts'
 import { forgetEverything } from './forget-everything.ts'
 import { type Memories, selectMemories } from './memories.ts'
 import { type Memory, type MemoryEdit, memoryFromRow } from './memory.ts'
@@ -40,6 +42,8 @@ export interface Corrections {
    * conversations that it was told in, and what was extracted from them that says the same.
    */
   forget(userId: string, idOrTitle: string, by: ChangedBy): Promise<CorrectionOutcome>
+  /** Writes a fact of the user's own. What it replaces can be brought back, and then it goes; null where it replaces nothing. */
+  stateFact(fact: Omit<NewFact, 'source'>): Promise<{ written: WrittenFact; changeId: string | null }>
   /** The newest change, or that one. Undefined where there is none that can still be undone. */
   undo(userId: string, changeId?: string): Promise<MemoryChange | undefined>
   changes(userId: string, limit: number): Promise<MemoryChange[]>
@@ -54,10 +58,11 @@ export function createCorrections(dependencies: {
   clock: Clock
   ids: Ids
   memories: Memories
+  facts: Pick<Facts, 'writeIn'>
   /** Told of the sessions in which words were forgotten: whoever keeps them in memory has to read them anew. */
   onSessionsChanged?: ((sessionIds: readonly string[]) => void) | undefined
 }): Corrections {
-  const { database, clock, ids, memories } = dependencies
+  const { database, clock, ids, memories, facts } = dependencies
   const journal = createMemoryJournal({ clock, ids })
 
   return {
@@ -93,12 +98,24 @@ export function createCorrections(dependencies: {
       })
     },
 
+    async stateFact(fact) {
+      return await database.write(async (writer) => {
+        const written = await facts.writeIn(writer, { ...fact, source: 'user' })
+        if (written.outcome !== 'replaced') return { written, changeId: null }
+        const replacement = written.fact.id
+        const copies = await copyReplaced(writer, { userId: fact.userId, by: replacement, old: written.old.id })
+        const changeId = await journal.recordReplaced(writer, { copies, replacement, by: 'user' })
+        return { written, changeId }
+      })
+    },
+
     async undo(userId, changeId) {
       return await database.write(async (writer) => {
         const [entry] = await journal.list(writer, userId, { limit: 1, id: changeId })
         if (!entry) return undefined
         // An edited memory that was forgotten since comes back by undoing that first.
         if (entry.action === 'edited' && !(await findIn(writer, userId, entry.memoryId))) return undefined
+        if (!(await takeBack(writer, userId, entry.replacement))) return undefined
         await restoreCopies(memories, writer, entry.copies)
         await journal.remove(writer, userId, entry.id)
         return changeOf(entry)
@@ -129,6 +146,15 @@ export function createCorrections(dependencies: {
       }),
   }
 
+  /** False where something newer stands in its place since: two values would be true at once. */
+  async function takeBack(writer: Writer, userId: string, replacement: string | null): Promise<boolean> {
+    const newer = replacement === null ? undefined : await findIn(writer, userId, replacement)
+    if (!newer) return true
+    if (newer.supersededAt !== null) return false
+    await memories.removeIn(writer, newer)
+    return true
+  }
+
   /** Of several with that very title the newest. */
   async function findByTitle(userId: string, title: string): Promise<Memory | undefined> {
     const row = await selectMemories(database.read, userId)
@@ -149,6 +175,6 @@ function isUsersOwn(memory: Memory): boolean {
   return memory.source === 'user' || memory.label === 'owner'
 }
 
-function changeOf({ copies: [first], ...change }: JournalEntry): MemoryChange {
+function changeOf({ copies: [first], replacement: _, ...change }: JournalEntry): MemoryChange {
   return { ...change, before: first.memory }
 }

@@ -97,7 +97,7 @@ describe('forgetting everything', () => {
       await say('max', index + 1, `Message ${index}${about}${'blah '.repeat((index % 10) * 100)}`)
     }
     const result = await store.corrections.forgetEverything('max', 'zanzibarquux')
-    expect(store.filesHolding('Zanzibarquux')).toEqual([])
+    expect(await store.placesHolding('Zanzibarquux')).toEqual([])
     expect(result).toEqual({ memories: 60, events: 30 })
     expect(await said('max')).toHaveLength(300)
     expect((await said('max')).filter((text) => text === '[forgotten]')).toHaveLength(30)
@@ -175,7 +175,7 @@ describe('forgetting everything', () => {
     expect(await store.aliases.list('max')).toEqual([])
     expect(await said('max')).toEqual(['[forgotten]', 'nothing new'])
     expect(store.changedSessions).toEqual(['max-session'])
-    for (const word of ['Beatrice', 'wrote', 'cake']) expect(store.filesHolding(word)).toEqual([])
+    for (const word of ['Beatrice', 'wrote', 'cake']) expect(await store.placesHolding(word)).toEqual([])
     const left = await Promise.all([
       store.database.read.selectFrom('memory_files').select('id').execute(),
       store.database.read.selectFrom('memory_marks').select('name').execute(),
@@ -230,6 +230,6 @@ describe('forgetting everything', () => {
       await writer.updateTable('session_events').set({ data: '{"text": "Beatrice' }).execute()
     })
     expect(await store.corrections.forgetEverything('max', 'beatrice')).toEqual({ memories: 0, events: 1 })
-    expect(store.filesHolding('beatrice')).toEqual([])
+    expect(await store.placesHolding('beatrice')).toEqual([])
   })
 })

@@ -331,7 +331,12 @@ function newestFirst(a: Memory, b: Memory): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
 }
 
-async function indexMemory(database: Database, writer: Writer, memory: Omit<Memory, 'number'>): Promise<void> {
+/** Has the words of a memory found, under whichever collections it belongs to. */
+export async function indexMemory(
+  database: Pick<Database, 'textSearch'>,
+  writer: Writer,
+  memory: Omit<Memory, 'number'>,
+): Promise<void> {
   const { userId, id } = memory
   const entry = { userId, id, text: searchedText(memory) }
   if (memory.kind === 'fact') await database.textSearch.index(writer, { collection: factCollection, ...entry })

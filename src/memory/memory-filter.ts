@@ -28,7 +28,8 @@ export function filterConditions({ tier, source, tag, from, until }: MemoryFilte
     ...(tier === undefined ? [] : [sql<SqlBool>`tier = ${tier}`]),
     ...(source === undefined ? [] : [sql<SqlBool>`source = ${source}`]),
     // Tags are kept as a JSON array: as it stands there, in its quotes, one is never a part of another.
-    ...(tag === undefined ? [] : [sql<SqlBool>`instr(tags, ${JSON.stringify(tag)}) > 0`]),
+    // Found by taking it out: of all ways to look for a part of a text, the one that both engines know and read alike.
+    ...(tag === undefined ? [] : [sql<SqlBool>`replace(tags, ${JSON.stringify(tag)}, '') <> tags`]),
     ...(from === undefined ? [] : [sql<SqlBool>`created_at >= ${from}`]),
     ...(until === undefined ? [] : [sql<SqlBool>`created_at <= ${until}`]),
   ]

@@ -16,6 +16,8 @@ export interface JournalEntry {
   at: number
   undoUntil: number
   copies: [MemoryCopy, ...MemoryCopy[]]
+  /** The memory that took the place of those; it goes where they come back. */
+  replacement: string | null
 }
 
 /** What was changed or forgotten, as it was before, for 30 days. */
@@ -24,6 +26,11 @@ export interface MemoryJournal {
   record(
     writer: Writer,
     change: { memory: Memory; others: readonly Memory[]; action: JournalEntry['action']; by: JournalEntry['madeBy'] },
+  ): Promise<string>
+  /** After the change was made: the copies are of what was before. Returns the id of the change. */
+  recordReplaced(
+    writer: Writer,
+    change: { copies: readonly MemoryCopy[]; replacement: string; by: JournalEntry['madeBy'] },
   ): Promise<string>
   /** Newest first, only what can still be undone. A damaged entry cannot. */
   list(
@@ -38,26 +45,28 @@ export interface MemoryJournal {
 }
 
 const undoMs = 30 * 24 * 60 * 60 * 1_000
-const dataSchema = z.object({ memories: z.tuple([memoryCopySchema], memoryCopySchema) })
+const dataSchema = z.object({
+  memories: z.tuple([memoryCopySchema], memoryCopySchema),
+  replacement: z.string().nullable().default(null),
+})
 
 export function createMemoryJournal({ clock, ids }: { clock: Clock; ids: Ids }): MemoryJournal {
   return {
     async record(writer, { memory, others, action, by }) {
       const memories: MemoryCopy[] = []
       for (const changed of [memory, ...others]) memories.push(await copyMemory(writer, changed))
-      const now = clock.now()
-      const row: MemoryChangeRow = {
-        id: ids.next(),
-        user_id: memory.userId,
-        memory_id: memory.id,
-        action,
-        made_by: by,
-        at: now,
-        undo_until: now + undoMs,
-        data: JSON.stringify({ memories }),
-      }
-      await writer.insertInto('memory_changes').values(row).execute()
-      return row.id
+      return await insert(writer, { memory, action, by, data: { memories } })
+    },
+
+    async recordReplaced(writer, { copies, replacement, by }) {
+      const [first] = copies
+      if (!first) throw new Error('Nothing was replaced')
+      return await insert(writer, {
+        memory: first.memory,
+        action: 'edited',
+        by,
+        data: { memories: copies, replacement },
+      })
     },
 
     async list(reader, userId, { limit, id }) {
@@ -88,6 +97,27 @@ export function createMemoryJournal({ clock, ids }: { clock: Clock; ids: Ids }):
       await writer.deleteFrom('memory_changes').where('undo_until', '<', clock.now()).where('data', '=', '').execute()
     },
   }
+
+  async function insert(
+    writer: Writer,
+    change: { memory: Pick<Memory, 'id' | 'userId'>; data: object } & Pick<JournalEntry, 'action'> & {
+        by: JournalEntry['madeBy']
+      },
+  ): Promise<string> {
+    const now = clock.now()
+    const row: MemoryChangeRow = {
+      id: ids.next(),
+      user_id: change.memory.userId,
+      memory_id: change.memory.id,
+      action: change.action,
+      made_by: change.by,
+      at: now,
+      undo_until: now + undoMs,
+      data: JSON.stringify(change.data),
+    }
+    await writer.insertInto('memory_changes').values(row).execute()
+    return row.id
+  }
 }
 
 function entryFromRow(row: MemoryChangeRow): JournalEntry | undefined {
@@ -101,5 +131,6 @@ function entryFromRow(row: MemoryChangeRow): JournalEntry | undefined {
     at: Number(row.at),
     undoUntil: Number(row.undo_until),
     copies: data.value.memories,
+    replacement: data.value.replacement,
   }
 }

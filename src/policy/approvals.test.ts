@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { openTestDatabase } from '../../test/support/open-test-database.ts'
 import { createIds } from '../base/ids.ts'
 import type { Database } from '../storage/database.ts'
-import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
 import type { ApprovalRow } from '../storage/tables.ts'
 import { sealOf } from './approval-seal.ts'
 import { type Approval, type Approvals, createApprovals, type GuardedCall } from './approvals.ts'
@@ -28,7 +28,7 @@ let approvals: Approvals
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'familiar-approvals-'))
   clock = createManualClock()
-  database = await openSqlite({ path: join(folder, 'familiar.db'), clock, snapshotDirectory: folder })
+  database = await openTestDatabase({ directory: folder, clock })
   await database.write(async (writer) => {
     for (const id of ['anna', 'eve']) {
       await writer.insertInto('users').values({ id, name: id, role: 'owner', created_at: 0 }).execute()

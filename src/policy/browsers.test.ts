@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { openTestDatabase } from '../../test/support/open-test-database.ts'
 import { createIds } from '../base/ids.ts'
 import type { Database } from '../storage/database.ts'
-import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
 import { createAccessTokens } from './access-tokens.ts'
 import { type Browsers, createBrowsers, type SignedIn } from './browsers.ts'
 import { createOneTimeLinks, type OneTimeLinks } from './one-time-links.ts'
@@ -20,7 +20,7 @@ let clock: ReturnType<typeof createManualClock>
 beforeEach(async () => {
   clock = createManualClock()
   directory = mkdtempSync(join(tmpdir(), 'familiar-browsers-'))
-  database = await openSqlite({ path: join(directory, 'familiar.db'), clock, snapshotDirectory: directory })
+  database = await openTestDatabase({ directory: directory, clock })
   const ids = createIds(clock)
   userId = (await createAccessTokens({ database, clock, ids }).ensureOwner('Ada')).id
   links = createOneTimeLinks({ database, clock, ids })

@@ -5,9 +5,9 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { openTestDatabase } from '../../test/support/open-test-database.ts'
 import { createIds } from '../base/ids.ts'
 import type { Database } from '../storage/database.ts'
-import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
 import { createAccessTokens } from './access-tokens.ts'
 import { createOneTimeLinks, type OneTimeLinks } from './one-time-links.ts'
 import { tokenBits } from './token-strength.ts'
@@ -21,7 +21,7 @@ let clock: ReturnType<typeof createManualClock>
 beforeEach(async () => {
   clock = createManualClock()
   directory = mkdtempSync(join(tmpdir(), 'familiar-links-'))
-  database = await openSqlite({ path: join(directory, 'familiar.db'), clock, snapshotDirectory: directory })
+  database = await openTestDatabase({ directory: directory, clock })
   const ids = createIds(clock)
   userId = (await createAccessTokens({ database, clock, ids }).ensureOwner('Ada')).id
   links = createOneTimeLinks({ database, clock, ids })

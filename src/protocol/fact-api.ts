@@ -70,6 +70,8 @@ export const writtenFactReplySchema = z.object({
   fact: factReplySchema,
   /** What it replaced. */
   old: factReplySchema.nullable(),
+  /** What undoes it; null where nothing was replaced. */
+  change_id: z.string().nullable(),
 })
 export type WrittenFactReply = z.infer<typeof writtenFactReplySchema>
 

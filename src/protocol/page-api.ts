@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { cardSchema } from './card.ts'
+import { clientToolsSchema } from './client-tool.ts'
 import type { StreamedEvent } from './event.ts'
 
 /** What only the page asks for: how it is signed in, and a session from its newest part on. */
@@ -85,8 +86,16 @@ export const browsersReplySchema = z.object({
 })
 export type BrowsersReply = z.infer<typeof browsersReplySchema>
 
+/** Absent: the owner. */
+export const signInLinkRequestSchema = z.strictObject({ user: z.string().min(1).max(200).optional() })
+export type SignInLinkRequest = z.infer<typeof signInLinkRequestSchema>
 export const signInLinkReplySchema = z.object({ url: z.string(), minutes: z.number() })
 export type SignInLinkReply = z.infer<typeof signInLinkReplySchema>
 
-export const resendRequestSchema = z.strictObject({ message_id: z.string().max(100), message: z.string().min(1) })
+export const resendRequestSchema = z.strictObject({
+  message_id: z.string().max(100),
+  message: z.string().min(1),
+  client_tools: clientToolsSchema.default([]),
+})
 export const resendReplySchema = z.object({ session_id: z.string(), message_id: z.string() })
+export type ResendReply = z.infer<typeof resendReplySchema>

@@ -12,7 +12,7 @@ const ownWords = `
   memory_recalled messageId message_processed message_received model_failed model_notified model_responded narrative
   notAfter not_found on_demand operational output_text paused_until provider question questionId reaction reasoning
   received_at repeated_failure repetition replaced reserved response retry_wait round_limit scheduled searching
-  secret_request semi_stable service_failed session_changed session_events session_id session_snapshots session_views
+  secret_request semi_stable service_failed session_changed session_events session_holders session_id session_snapshots session_views
   sessions short_term sign_in starting stop_requested strikethrough structured subagent succeeded telegram text_delta
   text_link thinking thinking_delta timed_out tool_call tool_calls tool_finished tool_progress tool_result tool_start
   tool_started tool_use turn_end turn_ended turn_start turn_started untrusted updated_at wantsReply workspace`

@@ -58,7 +58,13 @@ export interface Inbox {
   admitRunning(writer: Writer, draft: InboxMessage, turnId: string): Promise<void>
   /** What waits, oldest first, for the start of the daemon. */
   queued(): Promise<InboxMessage[]>
-  claim(writer: Writer, turn: { turnId: string; messageIds: readonly string[] }): Promise<void>
+  /** What is open in one session: the turn that has begun, and what waits behind it, oldest first. */
+  openIn(sessionId: string): Promise<{ userId: string; turnId: string | undefined; queued: InboxMessage[] } | undefined>
+  /** Where something is open: after a start, or after another daemon's death. */
+  openLanes(): Promise<{ sessionId: string; channel: string }[]>
+  /** How much waits. */
+  countQueued(sessionId?: string): Promise<{ inAll: number; here: number }>
+  claim(writer: Writer, turn: { turnId: string; sessionId: string; messageIds: readonly string[] }): Promise<void>
   finish(writer: Writer, turnId: string): Promise<void>
   /** One of the messages that the turn began with. */
   messageOf(turnId: string): Promise<string>
@@ -73,7 +79,11 @@ export function createInbox(dependencies: {
   clock: Clock
   ids: Ids
   /** Throws where no more may wait: in the session, or in all. */
-  refuseOverload(sessionId: string): void
+  refuseOverload(sessionId: string, writer: Writer): void | Promise<void>
+  /** Other daemons take messages in as well, by their own clocks. */
+  isShared?: boolean
+  /** In the unit that takes the message in. */
+  onAdmitted?(writer: Writer, message: InboxMessage): Promise<void>
   /** Takes secrets out of what comes in: from here on nobody makes keys, topics or questions of them. */
   redact?: (payload: InboundPayload) => InboundPayload
 }): Inbox {
@@ -105,10 +115,12 @@ export function createInbox(dependencies: {
         return { admitted: false, message: fromRow(known), turnId: known.turn_id, done: known.state === 'done' }
       }
       const session = await sessions.ensure(writer, key)
-      dependencies.refuseOverload(session.id)
+      await dependencies.refuseOverload(session.id, writer)
+      if (dependencies.isShared) newest = Math.max(newest, await newestIn(writer, session.id))
       const message = draft(session, payload)
       const row = { ...rowOf(message), body_hash: bodyHash, key: messageKey ?? message.id }
       await insertRow(writer, row)
+      await dependencies.onAdmitted?.(writer, message)
       return { admitted: true, message }
     },
     draft,
@@ -129,11 +141,55 @@ export function createInbox(dependencies: {
       newest = Math.max(newest, Number(rows.at(-1)?.received_at ?? 0))
       return rows.map(fromRow)
     },
-    async claim(writer, { turnId, messageIds }) {
+    async openIn(sessionId) {
+      const rows = await database.read
+        .selectFrom('inbox')
+        .selectAll()
+        .where(isOpen)
+        .where('session_id', '=', sessionId)
+        .orderBy('received_at')
+        .orderBy('id')
+        .execute()
+      const [first] = rows
+      return (
+        first && {
+          userId: first.user_id,
+          turnId: rows.find(({ state }) => state === 'running')?.turn_id ?? undefined,
+          queued: rows.filter(({ state }) => state === 'queued').map(fromRow),
+        }
+      )
+    },
+    async openLanes() {
+      const rows = await database.read
+        .selectFrom('inbox')
+        .innerJoin('sessions', 'sessions.id', 'inbox.session_id')
+        .select(['inbox.session_id', 'sessions.channel'])
+        .distinct()
+        .where(isOpen)
+        .execute()
+      return rows.map(({ session_id, channel }) => ({ sessionId: session_id, channel }))
+    },
+    async countQueued(sessionId) {
+      const { inAll, here } = await database.read
+        .selectFrom('inbox')
+        .select((select) => [
+          select.fn.countAll<number>().as('inAll'),
+          select.fn
+            .countAll<number>()
+            .filterWhere('session_id', '=', sessionId ?? '')
+            .as('here'),
+        ])
+        .where(isOpen)
+        .where('state', '=', 'queued')
+        .executeTakeFirstOrThrow()
+      return { inAll: Number(inAll), here: Number(here) }
+    },
+    async claim(writer, { turnId, sessionId, messageIds }) {
       const claimed = await writer
         .updateTable('inbox')
         .set({ state: 'running', turn_id: turnId })
         .where('id', 'in', messageIds)
+        .where('session_id', '=', sessionId)
         .where('state', '=', 'queued')
         .executeTakeFirst()
       if (Number(claimed.numUpdatedRows) !== messageIds.length) {
@@ -206,6 +262,17 @@ const selectState = reusableQuery((database, message: { sessionId: string }) =>
 /** Said beside the state itself, so that the index over what is not done is used: a handful of rows, not all of them. */
 function isOpen(where: ExpressionBuilder<Tables, 'inbox'>): Expression<SqlBool> {
   return where('inbox.state', '!=', 'done')
+}
+
+/** When the newest of the messages came that wait in the session or are being answered. */
+async function newestIn(writer: Writer, sessionId: string): Promise<number> {
+  const { newest } = await writer
+    .selectFrom('inbox')
+    .select((select) => select.fn.max('received_at').as('newest'))
+    .where(isOpen)
+    .where('session_id', '=', sessionId)
+    .executeTakeFirstOrThrow()
+  return Number(newest ?? 0)
 }
 
 function findByKey(writer: Writer, userId: string, key: string) {

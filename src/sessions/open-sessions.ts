@@ -15,6 +15,8 @@ export interface OpenSessions {
   follow(sessionId: string, events: readonly LoggedEvent[]): void
   /** Forgets what is in memory; the next look reads snapshot and log. */
   forget(sessionId: string): void
+  /** Forgets what is behind `lastSeq`: another daemon has written to the session. */
+  catchUp(session: { id: string; lastSeq: number }): void
   /** Writes a snapshot where enough has happened since the last one. */
   settle(sessionId: string): Promise<void>
 }
@@ -68,6 +70,9 @@ export function createOpenSessions(dependencies: {
       }
     },
     forget: (sessionId) => void open.delete(sessionId),
+    catchUp({ id, lastSeq }) {
+      if ((open.get(id)?.projection.seq ?? lastSeq) < lastSeq) open.delete(id)
+    },
     async settle(sessionId) {
       const known = open.get(sessionId)
       if (!known || known.projection.seq - known.snapshotSeq < snapshotEvery) return

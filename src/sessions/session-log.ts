@@ -35,17 +35,17 @@ export interface SessionLog {
   /** The same for every session. */
   onAnyChange(listener: (sessionId: string) => void): () => void
   wake(sessionId: string): void
+  /** Those in this process: what changed is not in the log. */
+  wakeHere(sessionId: string): void
 }
 
-export function createSessionLog(dependencies: { database: Database; clock: Clock; wakeups: Wakeups }): SessionLog {
+export function createSessionLog(dependencies: {
+  database: Database
+  clock: Clock
+  /** Their topics are the ids of sessions. */
+  wakeups: Wakeups
+}): SessionLog {
   const { database, clock, wakeups } = dependencies
-  const topic = (sessionId: string) => `session:${sessionId}`
-  const listeners = new Set<(sessionId: string) => void>()
-
-  function wake(sessionId: string): void {
-    wakeups.wake(topic(sessionId))
-    for (const listener of [...listeners]) listener(sessionId)
-  }
 
   const log: SessionLog = {
     record: (target, events, also) =>
@@ -58,7 +58,7 @@ export function createSessionLog(dependencies: { database: Database; clock: Cloc
         const events = await unit(writer)
         return events.length === 0 ? [] : appendEvents(writer, { ...target, events, at: clock.now() })
       })
-      wake(target.sessionId)
+      wakeups.wake(target.sessionId)
       return logged
     },
     async read(sessionId, range = {}) {
@@ -95,12 +95,10 @@ export function createSessionLog(dependencies: { database: Database; clock: Cloc
         .execute()
       return rows.map(eventFromRow).filter((event) => event !== undefined)
     },
-    onChange: (sessionId, listener) => wakeups.on(topic(sessionId), listener),
-    onAnyChange(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    wake,
+    onChange: wakeups.on,
+    onAnyChange: wakeups.onAny,
+    wake: wakeups.wake,
+    wakeHere: wakeups.wakeHere,
   }
   return log
 }

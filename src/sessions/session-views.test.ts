@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openTestDatabase } from '../../test/support/open-test-database.ts'
 import { systemClock } from '../base/clock.ts'
 import { createIds } from '../base/ids.ts'
 import { createWakeups } from '../base/wakeups.ts'
 import type { Database } from '../storage/database.ts'
-import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
 import type { SessionEvent } from './session-event.ts'
 import { createSessionLog, type SessionLog } from './session-log.ts'
 import { createSessionViews, type SessionViews } from './session-views.ts'
@@ -21,7 +21,7 @@ let sessionId: string
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'familiar-views-'))
-  database = await openSqlite({ path: join(directory, 'familiar.db'), clock, snapshotDirectory: directory })
+  database = await openTestDatabase({ directory: directory, clock })
   const user = { id: 'ada', name: 'Ada', role: 'user', created_at: 0 } as const
   await database.write((writer) => writer.insertInto('users').values(user).execute())
   log = createSessionLog({ database, clock, wakeups: createWakeups() })

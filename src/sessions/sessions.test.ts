@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openTestDatabase } from '../../test/support/open-test-database.ts'
 import { systemClock } from '../base/clock.ts'
 import { createIds } from '../base/ids.ts'
 import type { Database } from '../storage/database.ts'
-import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
 import { createSessions } from './sessions.ts'
 import { builderChannel } from './work-channels.ts'
 
@@ -15,7 +15,7 @@ let database: Database
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'familiar-sessions-'))
-  database = await openSqlite({ path: join(directory, 'familiar.db'), clock, snapshotDirectory: directory })
+  database = await openTestDatabase({ directory: directory, clock })
   const user = { id: 'ada', name: 'Ada', role: 'user', created_at: 0 } as const
   await database.write((writer) => writer.insertInto('users').values(user).execute())
 })

@@ -12,7 +12,8 @@ export type Writer = Transaction<Tables>
  * Reads see only what is committed. A unit of writing is all or nothing and durable when its promise resolves; several
  * units that wait at the same moment may share one commit, and a unit that fails takes none of the others with it.
  *
- * A unit must not wait for anything but its own statements: no model, no tool, no timer, no other unit.
+ * A unit must not wait for anything but its own statements: no model, no tool, no timer, no other unit. It may be run again
+ * from its start, so it must not change anything else either.
  * A full disk rejects with code `storage_full` and leaves the database as it was; the next unit is tried afresh.
  */
 export interface Database {
@@ -27,7 +28,8 @@ export interface Database {
   checkIntegrity(): Promise<string[]>
   /**
    * Rids the file of what was deleted: no byte of it is left there, nor in the write-ahead log. Backups stay as they are.
-   * It rewrites the file; reading goes on meanwhile, writing waits.
+   * It rewrites the file; reading goes on meanwhile, writing waits. (A server promises less: its log and its replicas keep
+   * what they hold for as long as it says.)
    */
   scrub(signal?: AbortSignal): Promise<void>
   /** Marks the stop as clean and lets go of the files. */

@@ -1,11 +1,12 @@
 import type { Generated } from 'kysely'
 import type { CapabilityTables } from './capability-tables.ts'
 import type { ChannelTables } from './channel-tables.ts'
+import type { FleetTables } from './fleet-tables.ts'
 import type { PageTables } from './page-tables.ts'
 import type { WorkspaceTables } from './workspace-tables.ts'
 
 /** Times are milliseconds since the epoch, money is whole nano-dollars, `data` columns hold JSON text. */
-export interface Tables extends CapabilityTables, ChannelTables, PageTables, WorkspaceTables {
+export interface Tables extends CapabilityTables, ChannelTables, FleetTables, PageTables, WorkspaceTables {
   users: UserTable
   access_tokens: AccessTokenRow
   sessions: SessionTable

@@ -19,5 +19,7 @@ export interface VectorSearch {
     limit: number
     signal?: AbortSignal
   }): Promise<VectorMatch[]>
+  /** What it searches with, in a few words for a person. */
+  describe(): Promise<string>
   close(): Promise<void>
 }

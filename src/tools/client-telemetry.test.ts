@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { openTestDatabase } from '../../test/support/open-test-database.ts'
 import type { Database } from '../storage/database.ts'
-import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
 import { type ClientTelemetry, createClientTelemetry } from './client-telemetry.ts'
 
 const minute = 60_000
@@ -29,7 +29,7 @@ let telemetry: ClientTelemetry
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'familiar-telemetry-'))
   clock = createManualClock()
-  database = await openSqlite({ path: join(home, 'familiar.db'), clock, snapshotDirectory: join(home, 'backups') })
+  database = await openTestDatabase({ directory: home, clock })
   await database.write(async (writer) => {
     for (const id of ['anna', 'ben']) {
       await writer.insertInto('users').values({ id, name: id, role: 'user', created_at: 0 }).execute()

@@ -1,11 +1,15 @@
 // Writes units for ever, several at a time, and prints the number of each one that was acknowledged.
 import { writeSync } from 'node:fs'
+import { systemClock } from '../../src/base/clock.ts'
+import { openPostgres } from '../../src/storage/postgres/open-postgres.ts'
 import { appendEvent, openIn, seed } from './storage-support.ts'
 
-const database = await openIn(process.argv[2] ?? '')
-await seed(database)
+const [where = '', from = '0'] = process.argv.slice(2)
+const isUrl = where.startsWith('postgres:')
+const database = isUrl ? await openPostgres({ url: where, clock: systemClock() }) : await openIn(where)
+if (from === '0') await seed(database)
 
-let seq = 0
+let seq = Number(from)
 async function writeForEver(): Promise<never> {
   for (;;) {
     seq += 1

@@ -157,7 +157,7 @@ export function describeVectorSearch(name: string, open: () => Promise<VectorSea
         const amongBest = matches.filter(({ score }) => score > (expected[99] ?? 1) - 1e-4)
         expect(amongBest.length).toBeGreaterThanOrEqual(100 * underTest.leastRecall)
       }
-    })
+    }, 120_000)
 
     test('MEM-3 questions at once get each their own answer', async () => {
       const added = await add([1, 0, 0], [0, 1, 0], [0, 0, 1])

@@ -13,8 +13,10 @@ import { type Recorded, readRecorded } from './audit/recorded.ts'
  */
 export function audit(evidence: Evidence): string[] {
   const read = readOrDespair(evidence.databasePath)
-  if (!read.ok) return [`broken integrity: ${read.message}`]
-  const { recorded } = read
+  return read.ok ? auditRecorded(evidence, read.recorded) : [`broken integrity: ${read.message}`]
+}
+
+export function auditRecorded(evidence: Evidence, recorded: Recorded): string[] {
   return [
     ...checkStorage(recorded),
     ...checkMessages(evidence, recorded),

@@ -1,18 +1,20 @@
 import { type StepName, stepNames } from '../../src/agent/step.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'
+import type { DaemonRole } from '../../src/storage/fleet.ts'
 import { createCrashTools } from './crash-tools.ts'
 
 /**
  * A daemon as it is in real life, but for two things: tools whose effects are counted outside, and a step at which it
  * kills itself. Says one line of JSON when it is ready and one when it was asked to stop.
  */
-const { CRASH_HOME = '', CRASH_LEDGER = '', CRASH_PORT = '0', CRASH_STEP, CRASH_PASSING } = process.env
+const { CRASH_HOME = '', CRASH_LEDGER = '', CRASH_PORT = '0', CRASH_STEP, CRASH_PASSING, CRASH_ROLE } = process.env
 const passings = Object.fromEntries(stepNames.map((name) => [name, 0])) as Record<StepName, number>
 
 const started = await startDaemon({
   home: CRASH_HOME,
   env: process.env,
   port: Number(CRASH_PORT),
+  ...(CRASH_ROLE && { role: CRASH_ROLE as DaemonRole }),
   extraTools: createCrashTools(CRASH_LEDGER),
   onStep(name) {
     passings[name] += 1

@@ -31,12 +31,14 @@ export type Attempt = { status: number; body: unknown } | { status: 0; body: nul
 const patienceMs = 3
 
 export function createClient(options: {
-  url: string
+  /** Asked at every attempt: there may be several daemons. */
+  url: string | (() => string)
   token: string
   earlier?: readonly SentMessage[]
   signal?: AbortSignal
 }): Client {
-  const { url, signal } = options
+  const { signal } = options
+  const urlNow = typeof options.url === 'string' ? () => options.url : options.url
   const headers = { authorization: `Bearer ${options.token}`, 'content-type': 'application/json' }
   const messages = (options.earlier ?? []).map((message) => ({ ...message }))
   let ordinal = Math.max(0, ...messages.map((message) => message.acknowledgedAt ?? message.sentAt))
@@ -56,7 +58,7 @@ export function createClient(options: {
     const { key, text } = remember(delivery)
     const body = JSON.stringify({ message: text, session, source, sender, ...(key !== null && { key }) })
     try {
-      const response = await fetch(`${url}${path}`, { method: 'POST', headers, body })
+      const response = await fetch(`${urlNow()}${path}`, { method: 'POST', headers, body })
       return { status: response.status, body: await response.json() }
     } catch {
       // Nobody there, or gone in the middle of its answer.
@@ -107,7 +109,7 @@ export function createClient(options: {
     },
     async load() {
       try {
-        const status = (await (await fetch(`${url}/api/v1/status`, { headers })).json()) as StatusReply
+        const status = (await (await fetch(`${urlNow()}/api/v1/status`, { headers })).json()) as StatusReply
         return status.stats && status.stats.turns_running + status.stats.messages_waiting
       } catch {
         return undefined

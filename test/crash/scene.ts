@@ -11,7 +11,7 @@ import type { Provider } from './provider.ts'
 import { readSideEffects } from './side-effect-ledger.ts'
 import { type Child, type CrashPoint, type End, startChild } from './start-child.ts'
 
-const token = 'fam_xJ3kQ9vLr2Tz8WbYd5HsNc7MgPf4AeUi6Ko1BqXjRw'
+export const token = 'fam_xJ3kQ9vLr2Tz8WbYd5HsNc7MgPf4AeUi6Ko1BqXjRw'
 
 /** One home with everything around it: its daemons, one after another, its client, and what happened outside. */
 export interface Scene {
@@ -134,7 +134,7 @@ function describeEnd({ code, signal, errors }: End): string {
 }
 
 /** Below the range that the system gives to connections, so that none of those takes it while the daemon is down. */
-async function findFreePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 12_000 + Math.floor(Math.random() * 18_000)
     const server = createServer()

@@ -8,6 +8,7 @@ import type { RunningFamiliar } from '../support/running-familiar.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { answerWeather, isBuilder, respondAsBuilder, weatherKey } from '../support/weather-build.ts'
 import { describePage, more } from './support/describe-page.ts'
+import { findFaults } from './support/find-faults.ts'
 import { openPage, say } from './support/open-page.ts'
 
 const wanted = { name: 'weather_lookup', description: 'Look up the weather of a city by its name.' }
@@ -50,15 +51,23 @@ describePage('capabilities in the page', () => {
     await log.getByText('A try failed.').first().waitFor()
     await log.getByRole('button', { name: 'Celsius', exact: true }).click()
 
-    await log.getByRole('link', { name: 'Look at the build' }).click()
+    // In the conversation itself, masked; what is typed there is neither kept nor sent until it is given.
     const field = page.getByLabel('Secret WEATHER_KEY')
-    await field.fill(weatherKey)
+    await field.fill('half of it')
     expect(await field.getAttribute('type')).toBe('password')
-    // A reload in the middle misses nothing, and asks again.
+    // A reload in the middle misses nothing, and asks again, there and beside it.
     await page.reload()
-    await page.getByText('You: Celsius').waitFor()
+    await log.getByText('You: Celsius').waitFor()
+    await log.getByRole('link', { name: 'Look at the build' }).click()
+    await page.getByRole('list', { name: 'What it did' }).waitFor()
+    expect(await field.inputValue()).toBe('')
+    await page.goBack()
+    await log.getByRole('form', { name: 'It asks for a secret' }).waitFor()
     await field.fill(weatherKey)
-    await page.getByRole('button', { name: 'Keep' }).click()
+    await log.getByRole('button', { name: 'Keep' }).click()
+    await log.getByRole('button', { name: 'yes', exact: true }).waitFor()
+    expect(await page.content()).not.toContain(weatherKey)
+    await log.getByRole('link', { name: 'Look at the build' }).click()
     await page.getByRole('button', { name: 'yes', exact: true }).click()
     await page.getByRole('list', { name: 'What it did' }).getByText('weather_lookup is ready').waitFor()
     expect(await page.content()).not.toContain(weatherKey)
@@ -115,6 +124,47 @@ describePage('capabilities in the page', () => {
       await page.getByText('Ready', { exact: true }).waitFor()
     },
   )
+
+  more('PAGE-6 CAP-8 a capability is mended from its screen, and serves until the new version passes', async () => {
+    const main = 'def run(args):\n    return "Hello, " + args["name"] + "!"\n# mended\n'
+    const steps: Step[] = [
+      { toolCalls: [{ name: 'report_progress', input: { message: 'Looking at what is wrong.' } }] },
+      { toolCalls: [{ name: 'ask_user', input: { question: 'Shall it stay polite? (yes or no)' } }] },
+      {
+        toolCalls: [
+          { name: 'write_file', input: { path: 'main.py', content: main } },
+          { name: 'register_capability', input: {} },
+        ],
+      },
+    ]
+    const { page, familiar, url } = await openPage({
+      daemon,
+      script(request) {
+        if (!isBuilder(request)) return { text: 'Hello.' }
+        return steps[request.messages.filter(({ role }) => role === 'assistant').length] ?? { text: 'It is done.' }
+      },
+    })
+    await register(familiar, 'one', greeterFiles())
+    await page.goto(`${url}/capabilities/greeter`)
+    await page.getByRole('button', { name: 'Have it mended' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Have it mended' })
+    await dialog.getByLabel('What is wrong with it?').fill('It is <b>too</b> polite')
+    expect(await findFaults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Begin' }).click()
+    const story = page.getByRole('list', { name: 'What it did' })
+    await story.getByText('Looking at what is wrong.').waitFor()
+    await page.getByRole('button', { name: 'yes', exact: true }).or(page.getByLabel('Your answer')).first().waitFor()
+    // The one that is there still answers.
+    const run = await familiar.request('POST', '/api/v1/capabilities/greeter/run', { args: { name: 'Ada' } })
+    expect(await run.json()).toMatchObject({ ok: true, value: 'Hello, Ada!' })
+    await page.getByLabel('Your answer').fill('yes')
+    await page.getByRole('button', { name: 'Answer', exact: true }).click()
+    await story.getByText('The capability greeter is repaired').waitFor()
+    await page.goto(`${url}/capabilities/greeter?tab=versions`)
+    await page.getByText('Version 2', { exact: false }).first().waitFor()
+    await page.getByRole('tab', { name: 'Code' }).click()
+    await page.getByText('# mended').waitFor()
+  })
 
   more('PAGE-6 the empty list says how a capability comes about', async () => {
     const { page } = await openPage({ path: '/capabilities' })

@@ -3,7 +3,7 @@ import { takesAll } from '../crash/chosen-passings.ts'
 import { describePage } from './support/describe-page.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { openPage } from './support/open-page.ts'
-import { fillWithSamples, sampleTools } from './support/sample-data.ts'
+import { fillWithSamples, sampleOptions } from './support/sample-data.ts'
 import { screenPaths, settle, walkScreen } from './support/walk-screens.ts'
 
 const phone = { width: 390, height: 844 }
@@ -11,7 +11,7 @@ const phone = { width: 390, height: 844 }
 describePage('every screen', () => {
   it.each(['light', 'dark'] as const)('PAGE-4 axe finds nothing serious, %s', async (colorScheme) => {
     const opened = await openPage({
-      daemon: { extraTools: sampleTools },
+      ...sampleOptions,
       context: { colorScheme, reducedMotion: 'reduce' },
     })
     const { page, url, familiar, fake, newContext } = opened
@@ -51,7 +51,7 @@ describePage('every screen', () => {
     'PAGE-4 nothing scrolls sideways at $width pixels',
     async (viewport) => {
       const { page, url, familiar, fake } = await openPage({
-        daemon: { extraTools: sampleTools },
+        ...sampleOptions,
         context: { viewport },
       })
       const { session } = await fillWithSamples(familiar, fake)

@@ -1,5 +1,10 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { takesAll } from '../crash/chosen-passings.ts'
+import type { RunningFamiliar } from '../support/running-familiar.ts'
 import { said, toolOf } from '../support/scripted-familiar.ts'
+import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { describePage } from './support/describe-page.ts'
 import { openPage, say } from './support/open-page.ts'
 import { screenPaths, walkScreen } from './support/walk-screens.ts'
@@ -29,7 +34,9 @@ describePage('hostile text', () => {
       icon: null,
     }
     const look = toolOf('look', async () => ({ ...said(all), card, label: 'untrusted' }))
-    const { page, fake, familiar, url } = await openPage({ daemon: { extraTools: [look] } })
+    const { page, fake, familiar, url } = await openPage({
+      daemon: { extraTools: [look], env: { FAMILIAR_SANDBOX: 'embedded' } },
+    })
     const send = async (method: string, path: string, body: object) => {
       const response = await familiar.request(method, `/api/v1${path}`, body)
       expect(response.ok, `${path}: ${await response.clone().text()}`).toBe(true)
@@ -45,11 +52,29 @@ describePage('hostile text', () => {
       await send('POST', '/memories/commitments', { what: text, to_whom: text })
     }
     await send('PUT', '/blocks/notes.md', { content: all })
+    // As bad as the names of blocks may be: letters and digits, and what every object has.
+    for (const label of ['constructor', 'javascript alert 1', 'toString']) {
+      await send('PUT', `/blocks/${encodeURIComponent(label)}`, { content: all })
+    }
+    for (const label of ['<img src=x onerror=window.fired=1>', '"><svg onload=window.fired=1>']) {
+      const refused = await familiar.request('PUT', `/api/v1/blocks/${encodeURIComponent(label)}`, { content: all })
+      expect(refused.status, label).toBe(400)
+    }
     await send('POST', '/pins', { label: 'notes.md' })
+    await addTool(familiar)
+    await addCapability(familiar)
     await send('POST', '/schedules', { cron: '0 8 * * *', message: all })
 
     fake.reply([
-      { thinking: { text: all }, text: all, toolCalls: [{ name: 'look', input: { [hostile[0] ?? '']: all } }] },
+      {
+        thinking: { text: all },
+        text: all,
+        // A model may call by any name.
+        toolCalls: [
+          { name: 'look', input: { [hostile[0] ?? '']: all } },
+          ...hostile.map((name) => ({ name, input: {} })),
+        ],
+      },
       { text: all },
     ])
     await page.locator('input[type=file]').setInputFiles({
@@ -78,9 +103,52 @@ describePage('hostile text', () => {
       }
     }
     // It was there to be seen, or this test shows nothing.
-    expect(seen.map((name) => name.split(' ')[0])).toEqual(expect.arrayContaining(['/memory', '/schedules']))
+    expect(seen.map((name) => name.split(' ')[0])).toEqual(
+      expect.arrayContaining(['/memory', '/schedules', '/toolbox', '/capabilities']),
+    )
+    const details = ['/toolbox/hostile_tool', '/capabilities/greeter', '/blocks/constructor.md', `/blocks/${all}`]
+    for (const path of takesAll ? details : details.slice(0, 2)) {
+      for await (const name of walkScreen(page, url, encodeURI(path).replaceAll(/[?#]/g, encodeURIComponent))) {
+        expect(await made(page.evaluate(strangeElements)), name).toEqual([])
+        expect(await page.evaluate('window.fired'), name).toBeUndefined()
+      }
+    }
   })
 })
+
+/** Of a folder: what it says of itself is a stranger's. */
+async function addTool(familiar: RunningFamiliar): Promise<void> {
+  const folder = join(familiar.home, 'tools', 'hostile_tool')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const manifest = {
+    name: 'hostile_tool',
+    description: hostile.slice(0, 4).join(' '),
+    trigger: { type: 'on_demand' },
+    parameters: { word: { type: 'string', description: hostile[0] } },
+    returns: {},
+    sandbox: { network: 'none' },
+  }
+  writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest))
+  writeFileSync(join(folder, 'runner.sh'), `echo '{"text":"no"}'`)
+  const read = await familiar.request('POST', '/api/v1/tools/hostile_tool/reload', {})
+  expect(await read.json()).toMatchObject({ problem: null })
+}
+
+async function addCapability(familiar: RunningFamiliar): Promise<void> {
+  const directory = join(familiar.home, 'hostile')
+  mkdirSync(directory, { mode: 0o700 })
+  const manifest = greeterManifest({ description: hostile.join(' ').slice(0, 400), tags: ['window.fired'] })
+  const files = greeterFiles({
+    'manifest.json': manifest,
+    'RUN.md': all,
+    'main.py': `${greeter}# ${hostile.join(' ')}\n`,
+  })
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(directory, path), text)
+  const response = await familiar.request('POST', '/api/v1/local/capabilities/register', { directory })
+  expect(await response.json()).toMatchObject({ ok: true, problems: [] })
+}
+
+const greeter = 'def run(args):\n    return "Hello, " + args["name"] + "!"\n'
 
 const made = async (found: Promise<unknown>) => (await found) as string[]
 

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { describePage } from './support/describe-page.ts'
 import { openPage } from './support/open-page.ts'
-import { fillWithSamples, sampleTools } from './support/sample-data.ts'
+import { fillWithSamples, sampleOptions } from './support/sample-data.ts'
 import { settle } from './support/walk-screens.ts'
 
 const log = (page: Page) => page.getByRole('log', { name: 'Conversation' })
@@ -68,7 +68,7 @@ describePage('the keyboard alone', () => {
   })
 
   it('PAGE-4 every screen is reached from the list, and the content by the first link', async () => {
-    const { page, familiar, fake } = await openPage({ daemon: { extraTools: sampleTools } })
+    const { page, familiar, fake } = await openPage(sampleOptions)
     await fillWithSamples(familiar, fake)
     const links = page.locator('nav[aria-label="Familiar"] ul a:not([href^="/talk"])')
     for (let index = 0; index < (await links.count()); index += 1) {

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import type { FactsReply } from '../../src/protocol/fact-api.ts'
+import type { FactsReply, WrittenFactReply } from '../../src/protocol/fact-api.ts'
 import type { AddedMemoryReply, MemoriesReply } from '../../src/protocol/memory-api.ts'
 import type { RunningFamiliar } from '../support/running-familiar.ts'
 import { describePage, more } from './support/describe-page.ts'
@@ -77,10 +77,10 @@ describePage('memory in the page', () => {
     const own = await ask<MemoriesReply>(familiar, 'GET', '?source=user&kind=fact')
     expect(own.memories).toMatchObject([{ content: 'Ruth: lives in is Porto', label: 'owner' }])
 
-    await page.getByRole('button', { name: 'Reject: user: sister is Ruth' }).click()
+    await page.getByRole('button', { name: 'Reject: You: sister is Ruth' }).click()
     await page.getByText('Nothing new was learnt today').waitFor()
     await page.getByRole('status').getByRole('button', { name: 'Undo' }).last().click()
-    await facts.getByText('user: sister is Ruth').waitFor()
+    await facts.getByText('You: sister is Ruth').waitFor()
 
     await page.getByRole('tab', { name: 'Search' }).click()
     await page.getByLabel('Ask memory').fill('Where does Ruth live?')
@@ -115,7 +115,7 @@ describePage('memory in the page', () => {
     await page.getByRole('link', { name: 'Porto' }).click()
     await page.getByLabel('It is now').fill('Lisbon')
     await page.getByRole('button', { name: 'Supersede' }).click()
-    await page.getByText('Noted. The old value stays in its history.').waitFor()
+    await page.getByText(/^Noted\. Before, it was /).waitFor()
     await page.getByRole('link', { name: 'Porto' }).click()
     await page.getByText('This is history: something newer took its place.').waitFor()
     const { facts } = await ask<FactsReply>(familiar, 'GET', '/facts?entity=Ruth&history=true')
@@ -123,6 +123,22 @@ describePage('memory in the page', () => {
       ['Lisbon', false],
       ['Porto', true],
     ])
+  })
+
+  more('PAGE-6 MEM-11 what was superseded is true again by one press', async () => {
+    const { page, familiar, url } = await openPage()
+    const home = { entity: 'Ruth', attribute: 'home', value: 'Porto' }
+    const { fact } = await ask<WrittenFactReply>(familiar, 'POST', '/facts', home)
+    await page.goto(`${url}/memory/${fact.id}`)
+    await page.getByLabel('It is now').fill('Lisbon')
+    await page.getByRole('button', { name: 'Supersede' }).click()
+    await page.getByText('Noted. Before, it was Porto.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('As it was before.').waitFor()
+    await page.waitForURL(`**/memory/${fact.id}`)
+    expect(await page.getByText('This is history').count()).toBe(0)
+    const { facts } = await ask<FactsReply>(familiar, 'GET', '/facts?entity=Ruth&history=true')
+    expect(facts.map(({ value, valid_to }) => [value, valid_to])).toEqual([['Porto', null]])
   })
 
   more('PAGE-6 commitments show what is overdue, and are closed and opened again', async () => {

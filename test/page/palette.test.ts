@@ -31,6 +31,33 @@ describePage('the palette', () => {
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
   })
 
+  more('PAGE-4 is opened, used and closed by the mouse, and by the arrows', async () => {
+    const { page } = await openPage()
+    const find = page.getByRole('combobox', { name: 'Find anything' })
+    await page.getByRole('button', { name: 'Find anything' }).click()
+    await find.fill('mem')
+    await page.getByRole('option', { name: 'Memory', exact: true }).click()
+    await page.getByRole('heading', { name: 'Memory' }).waitFor()
+    await find.waitFor({ state: 'detached' })
+
+    await page.getByRole('button', { name: 'Find anything' }).click()
+    await find.waitFor()
+    await page.mouse.click(5, 755)
+    await find.waitFor({ state: 'detached' })
+    expect(new URL(page.url()).pathname).toBe('/memory')
+
+    await page.keyboard.press('Control+k')
+    await find.fill('s')
+    const chosen = () => page.getByRole('option', { selected: true }).first().textContent()
+    const first = await chosen()
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(chosen).not.toBe(first)
+    await page.keyboard.press('ArrowUp')
+    await expect.poll(chosen).toBe(first)
+    await page.keyboard.press('Escape')
+    await find.waitFor({ state: 'detached' })
+  })
+
   more('PAGE-4 runs a command and shows what it says', async () => {
     const { page } = await openPage()
     await page.keyboard.press('Control+k')

@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
+import { cleanUp } from '../e2e/cli-process.ts'
+import { startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import type { Step } from '../support/fake-model/step.ts'
+import { openBrowser } from './support/chromium.ts'
 import { describePage, more } from './support/describe-page.ts'
 import { findFaults } from './support/find-faults.ts'
 import { openPage, say, signIn } from './support/open-page.ts'
+import { startPageDaemon } from './support/page-daemon.ts'
+import { watchContext } from './support/watch-page.ts'
 
 const canary = 'canary-7c1e'
 
@@ -44,6 +49,8 @@ const deleting = (memory_title: string): Step => ({
 })
 
 describePage('the browser’s own memory', () => {
+  afterEach(cleanUp)
+
   it('CLIENT-2 switched off, nothing of it is known to anybody', async () => {
     const { page, fake } = await openPage({ path: '/private-memory' })
     await keep(page, 'Diary', canary)
@@ -122,6 +129,56 @@ describePage('the browser’s own memory', () => {
       expect(await page.getByRole('heading', { name: 'Plan' }).count()).toBe(0)
     },
   )
+
+  more('CLIENT-1 CLIENT-2 what is said differently can use it as well', async () => {
+    const { page, fake, url } = await openPage()
+    await switchOn(page)
+    fake.reply({ text: 'Hello.' })
+    await say(page, 'Hi')
+    await answered(page, 'Hello.')
+    fake.reply([saving('Tea', 'Green.'), { text: 'It is saved.' }])
+    await page.getByRole('log').getByText('Hi', { exact: true }).hover()
+    await page.getByRole('log').getByRole('button', { name: 'Edit' }).click()
+    await page.getByRole('dialog').getByRole('textbox').fill('Keep my tea in my browser: green')
+    await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click()
+    await answered(page, 'It is saved.')
+    await page.goto(`${url}/private-memory`)
+    await page.getByRole('heading', { name: 'Tea' }).waitFor()
+  })
+
+  more('CLIENT-1 PAGE-2 a daemon that is killed while it waits for the browser gets the result, once', async () => {
+    const fake = await startFakeModel()
+    fake.respondWith(({ bytes }) =>
+      bytes.includes('Saved in the user’s browser.') ? { text: 'It is saved.' } : saving('Tea', 'Green.'),
+    )
+    const daemon = await startPageDaemon(fake.url)
+    const context = await (await openBrowser()).newContext()
+    const problems = await watchContext(context, new Set([daemon.url]))
+    const page = await context.newPage()
+    await signIn(page, await daemon.signInLink())
+    await switchOn(page)
+    let tries = 0
+    await context.route('**/tool-results', (route) => {
+      tries += 1
+      return route.abort()
+    })
+    await say(page, 'Keep my tea in my browser: green')
+    await expect.poll(() => tries).toBeGreaterThan(0)
+    await daemon.kill()
+    await page.getByText('Connection lost.').waitFor()
+    await context.unroute('**/tool-results')
+    await daemon.start()
+    await answered(page, 'It is saved.')
+    await page.reload()
+    await answered(page, 'It is saved.')
+    expect(fake.requests.filter(({ bytes }) => bytes.includes('Saved in the user’s browser.'))).toHaveLength(1)
+    await page.goto(`${daemon.url}/private-memory`)
+    await page.getByRole('heading', { name: 'Tea' }).waitFor()
+    expect(await page.getByRole('heading', { name: 'Tea' }).count()).toBe(1)
+    await context.close()
+    await fake.close()
+    expect(problems).toEqual([])
+  })
 
   more('CLIENT-2 another browser of the user has no part in it', async () => {
     const { page, fake, newContext, signInLink, url } = await openPage()

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { describePage, more } from './support/describe-page.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { openPage } from './support/open-page.ts'
@@ -24,12 +25,36 @@ describePage('schedules in the page', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click()
     await page.getByText('cancelled', { exact: true }).waitFor()
 
-    await page.getByRole('link', { name: '← All schedules' }).click()
+    await page.getByRole('link', { name: 'All schedules' }).click()
     await page.getByText('Nothing is planned').waitFor()
     await page.getByLabel('Show what is over, too').check()
     await page.getByRole('link', { name: /Say good <b>morning<\/b>/ }).waitFor()
     await page.reload()
     await page.getByRole('link', { name: /Say good <b>morning<\/b>/ }).waitFor()
+  })
+
+  more('PAGE-6 SCHED-1 what comes again and again has come, and its runs lead to what was said', async () => {
+    const clock = movableClock()
+    const { page, fake, familiar } = await openPage({ daemon: { clock } })
+    fake.respondWith(() => ({ text: 'Water them.' }))
+    const made = await familiar.request('POST', '/api/v1/schedules', { cron: '*/5 * * * *', message: 'The plants' })
+    const { id } = (await made.json()) as { id: string }
+    await page.goto(new URL(`/schedules/${id}`, page.url()).href)
+    await page.getByText('It has not come yet').waitFor()
+    const shown = async () => {
+      const response = await familiar.request('GET', `/api/v1/schedules/${id}`)
+      return (await response.json()) as { next_at: string; runs: { state: string }[] }
+    }
+    for (const states of [['delivered'], ['delivered', 'delivered']]) {
+      clock.passUntil(Date.parse((await shown()).next_at))
+      await expect.poll(async () => (await shown()).runs.map(({ state }) => state), { timeout: 20_000 }).toEqual(states)
+    }
+    // Then it was not there for long, and says so.
+    clock.passUntil(Date.parse((await shown()).next_at) + 14 * 60_000)
+    await page.getByText('sent late', { exact: true }).waitFor()
+    expect(await page.getByText('sent', { exact: true }).count()).toBe(2)
+    await page.getByRole('main').getByRole('link').filter({ hasNotText: 'All schedules' }).first().click()
+    await page.getByRole('log').getByText('Water them.').first().waitFor()
   })
 
   more('PAGE-4 axe finds nothing serious in the form and in one schedule, nor do they scroll sideways', async () => {
@@ -61,3 +86,33 @@ describePage('schedules in the page', () => {
     await page.getByRole('heading', { name: 'Hello' }).waitFor()
   })
 })
+
+/** The time of the system, and what the test lets pass at once. */
+function movableClock(): Clock & { passUntil(time: number): void } {
+  const system = systemClock()
+  const timers = new Set<{ at: number; task: () => void; cancel: () => void }>()
+  let passed = 0
+  const now = () => system.now() + passed
+  return {
+    now,
+    after(delayMs, task) {
+      const run = () => {
+        timers.delete(timer)
+        task()
+      }
+      const timer = { at: now() + delayMs, task: run, cancel: system.after(delayMs, run) }
+      timers.add(timer)
+      return () => {
+        timer.cancel()
+        timers.delete(timer)
+      }
+    },
+    passUntil(time) {
+      passed += Math.max(0, time - now())
+      for (const timer of [...timers].filter(({ at }) => at <= now())) {
+        timer.cancel()
+        timer.task()
+      }
+    },
+  }
+}

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { said, toolOf } from '../support/scripted-familiar.ts'
-import { describePage } from './support/describe-page.ts'
+import { describePage, more } from './support/describe-page.ts'
 import { openPage, say } from './support/open-page.ts'
 
 const log = (page: Page) => page.getByRole('log', { name: 'Conversation' })
@@ -153,6 +154,59 @@ describePage('talking in the page', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('region', { name: /^\/history/ }).waitFor()
   })
+
+  more('PAGE-4 the finder of files is used by keyboard and mouse, and shows hostile names as text', async () => {
+    const { page, familiar, fake } = await openPage()
+    const workspace = join(familiar.home, 'workspace')
+    mkdirSync(workspace, { recursive: true })
+    writeFileSync(join(workspace, 'garden-plan.txt'), 'Beans along the wall.')
+    writeFileSync(join(workspace, 'garden <img src=x onerror=alert(1)>.txt'), 'Nothing.')
+    const field = page.getByRole('combobox', { name: 'Message' })
+    await field.pressSequentially('What stands in @gard')
+    const list = page.getByRole('listbox')
+    await list.getByText('<img src=x onerror=alert(1)>').waitFor()
+    expect(await list.getByRole('option').count()).toBe(2)
+    expect(await page.locator('main img').count()).toBe(0)
+    const chosen = () => list.getByRole('option', { selected: true }).textContent()
+    const first = await chosen()
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(chosen).not.toBe(first)
+    await list.getByRole('option', { name: 'garden-plan.txt' }).click()
+    expect(await field.inputValue()).toBe('What stands in @garden-plan.txt ')
+    await list.waitFor({ state: 'detached' })
+    fake.reply({ text: 'Beans.' })
+    await page.keyboard.press('Enter')
+    await log(page).getByText('Beans.').waitFor()
+    expect(fake.requests[0]?.bytes).toContain('Beans along the wall.')
+  })
+
+  more(
+    'PAGE-2 a link to a turn leads there however far back it is, and what comes then takes nothing away',
+    async () => {
+      const { page, familiar, fake, url } = await openPage()
+      fake.respondWith(({ lastUserText }) => ({ text: `Answer to ${lastUserText.split(/\s+/).at(-1)}` }))
+      let session = ''
+      for (let index = 0; index < 90; index += 1) {
+        ;({ session_id: session } = await familiar.chat(`question${index}`, { session: 'long' }))
+      }
+      const reply = await familiar.request('GET', `/api/v1/sessions/${session}/turn-events?limit=1000`)
+      const { events } = (await reply.json()) as { events: { event: { type: string; turnId?: string } }[] }
+      expect(events.length).toBeGreaterThan(400)
+      const turn = events.find(({ event }) => event.type === 'turn_start')?.event.turnId
+      await page.goto(`${url}/talk/${session}?turn=${turn}`)
+      await log(page).locator('[aria-current=location]').getByText('Answer to question0').waitFor()
+      await expect.poll(() => log(page).getByText('Answer to question0').isVisible()).toBe(true)
+      await say(page, 'question90')
+      await log(page).getByText('Answer to question90').waitFor()
+      await log(page).hover()
+      await expect
+        .poll(async () => {
+          await page.mouse.wheel(0, -100_000)
+          return await log(page).getByText('Answer to question0', { exact: true }).isVisible()
+        })
+        .toBe(true)
+    },
+  )
 
   it('SESS-8 what is said differently goes on in a fork', async () => {
     const { page, fake } = await openPage()

@@ -158,6 +158,36 @@ describePage('what tools show in a conversation', () => {
     await site.close()
   })
 
+  more('PAGE-6 PAGE-3 a search shows what was found, and hostile titles as text', async () => {
+    const results = [
+      { title: 'Trains in <b>Flanders</b>', url: 'https://trains.example/flanders', content: 'Every half hour.' },
+      { title: 'Evil" onmouseover="alert(1)', url: 'https://evil.example/', content: '[x](javascript:alert(1))' },
+      { title: 'No address', url: 'javascript:alert(1)', content: 'Nothing.' },
+    ]
+    const site = await openLocalSite((_request, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ results }))
+    })
+    const address = `http://127.0.0.1:${site.port}`
+    const { page, fake } = await openPage({
+      toml: `[egress]\nallowed_hosts = ["127.0.0.1:${site.port}"]\n[tools.web_search]\nprovider = "searxng"\nbase_url = "${address}"\n`,
+    })
+    fake.reply([{ toolCalls: [{ name: 'web_search', input: { query: 'trains in Flanders' } }] }, { text: 'There.' }])
+    await say(page, 'Find trains')
+    const log = page.getByRole('log')
+    await log.getByText('There.').waitFor()
+    await log.getByRole('button', { name: /trains in Flanders/ }).click()
+    const found = log.getByRole('list', { name: 'What was found' })
+    const link = found.getByRole('link', { name: /Trains in/ })
+    expect(await link.getAttribute('href')).toBe('https://trains.example/flanders')
+    expect(await link.getAttribute('rel')).toContain('noopener')
+    await found.getByText('Every half hour.').waitFor()
+    await found.getByRole('link', { name: 'Evil" onmouseover="alert(1)' }).waitFor()
+    await found.getByText('[x](javascript:alert(1))').waitFor()
+    expect(await page.locator('a[href^="javascript"], [onmouseover]').count()).toBe(0)
+    await site.close()
+  })
+
   more('PAGE-3 a call by a name that every object has is shown as any other', async () => {
     const { page, fake } = await openPage()
     fake.reply({ toolCalls: [{ name: 'constructor', input: {} }] })

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Page, Request } from 'playwright-core'
 import { afterAll, afterEach, expect, it } from 'vitest'
 import { readWav } from '../../src/voice/audio/read-wav.ts'
+import { takesAll } from '../crash/chosen-passings.ts'
 import { loudness } from '../support/made-sound.ts'
 import { chromiumPath, tellBrowser } from './support/chromium.ts'
 import { describePage, more } from './support/describe-page.ts'
@@ -79,6 +80,7 @@ const state = (page: Page, text: string) => page.getByRole('region', { name: 'Vo
 
 describePage('voice in the page', () => {
   const spokenIt = it.skipIf(espeak === undefined)
+  const spokenMore = it.runIf(takesAll && espeak !== undefined)
 
   spokenIt('CHAN-3 what is said while the button is held is sent, and answered aloud', async () => {
     const { page, fake, recordings, asked } = await openVoicePage()
@@ -134,6 +136,25 @@ describePage('voice in the page', () => {
     await page.getByRole('region', { name: 'Voice' }).waitFor({ state: 'hidden' })
     expect(await page.getByRole('button', { name: 'Stop', exact: true }).isVisible()).toBe(true)
     expect(await page.getByRole('combobox', { name: 'Message' }).inputValue()).toBe('')
+  })
+
+  spokenMore('CHAN-3 hands-free goes on in a tab that nobody looks at', async () => {
+    // A minute in the background is over at once there.
+    const hidden = `${watched}
+      const after = globalThis.setTimeout
+      globalThis.setTimeout = (task, ms, ...rest) => after(task, ms === 60_000 ? 100 : ms, ...rest)
+      globalThis.hide = () => {
+        Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))
+      }`
+    const { page, fake, asked } = await openVoicePage({ init: hidden, understood: [question, ''] })
+    fake.reply([{ text: 'Hello.' }, { text: 'It is sunny.' }])
+    await say(page, 'Hi')
+    await page.getByRole('log').getByText('Hello.').waitFor()
+    await handsFree(page).click()
+    await state(page, 'Listening').waitFor()
+    await page.evaluate('hide()')
+    await expect.poll(() => asked, { timeout: 20_000 }).toContain('It is sunny.')
   })
 
   spokenIt('CHAN-3 a message is read aloud, and stopped', async () => {

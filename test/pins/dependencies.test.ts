@@ -16,7 +16,7 @@ describe('what is installed with the program', () => {
       expect(version, name).toMatch(/^\d+\.\d+\.\d+$/)
       expect(reasons, name).toContain(`\`${name}\``)
     }
-    expect(Object.keys(dependencies).length).toBeLessThanOrEqual(25)
+    expect(Object.keys(dependencies).length).toBeLessThanOrEqual(27)
   })
 
   it('runs no script of its own while it is installed, and tells no address to fetch it from', () => {

@@ -250,6 +250,7 @@ describe('scopes', () => {
       '/api/v1/mcp',
       '/api/v1/mcp/refresh',
       '/api/v1/users',
+      '/metrics',
     ])
   })
 
@@ -428,8 +429,9 @@ describe('the server itself', () => {
 
   it('SEC-2 every guard has a test that shows what happens without it', () => {
     const here = ['rate_limit', 'failed_logins', 'scope', 'owner']
+    const underLoad = ['body_load']
     const inMatrix = ['host', 'origin', 'token', 'method', 'content_type', 'body_size', 'signature', 'local', 'link']
-    expect([...here, ...inMatrix].sort()).toEqual([...guardNames].sort())
+    expect([...here, ...inMatrix, ...underLoad].sort()).toEqual([...guardNames].sort())
   })
 })
 

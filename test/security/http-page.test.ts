@@ -17,6 +17,8 @@ describe('what the page asks for', () => {
   let sessionId: string
   let hash: string
   let others: string
+  /** The names of the tools in each request. */
+  const offered: string[][] = []
 
   beforeAll(async () => {
     const show = toolOf('show', async () => {
@@ -29,10 +31,12 @@ describe('what the page asks for', () => {
       return { ...said('Shown.'), card, media: [part] }
     })
     const model = createScriptedModel({
-      script: ({ messages }) =>
-        messages.at(-1)?.role === 'tool'
+      script({ messages, tools }) {
+        offered.push(tools.map(({ name }) => name))
+        return messages.at(-1)?.role === 'tool'
           ? { text: 'There.' }
-          : { toolCalls: [{ id: 'call-1', name: 'show', input: {} }] },
+          : { toolCalls: [{ id: 'call-1', name: 'show', input: {} }] }
+      },
     })
     served = await serveFamiliar({ model, tools: [show] })
     ;({ sessionId } = await served.familiar.say('Show me'))
@@ -76,6 +80,30 @@ describe('what the page asks for', () => {
     } while (before !== null)
     expect(pages.flat()).toEqual(whole.json.events)
     expect(pages.length).toBeGreaterThan(2)
+  })
+
+  it('PAGE-2 CLIENT-1 what is said differently keeps its files, and what the browser can do goes with it', async () => {
+    const picture = { name: 'a.png', media_type: 'image/png', data: 'AAAA' }
+    const body = { message: 'Look', attachments: [picture] }
+    const first = await served.call({ path: '/api/v1/messages', body: { ...body, session: 'with a file' } })
+    await served.familiar.conversations.waitForTurn(String(first.json.message_id))
+    const tool = { name: 'light', description: 'Switches a light', input_schema: { type: 'object' } }
+    const sent = await served.call({
+      path: `/api/v1/sessions/${first.json.session_id}/resend`,
+      body: { message_id: first.json.message_id, message: 'Look closer', client_tools: [tool] },
+    })
+    expect(sent.status).toBe(201)
+    await served.familiar.conversations.waitForTurn(String(sent.json.message_id))
+    const { json } = await served.call({ path: `/api/v1/sessions/${sent.json.session_id}/turn-events?limit=100` })
+    expect(json.events).toContainEqual({
+      cursor: expect.anything(),
+      event: expect.objectContaining({
+        type: 'message',
+        text: 'Look closer',
+        media: [expect.objectContaining({ name: 'a.png' })],
+      }),
+    })
+    expect(offered.at(-1)).toContain('light')
   })
 
   it('PAGE-2 saying it differently leaves the session as it was', async () => {

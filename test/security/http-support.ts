@@ -27,6 +27,7 @@ import type { Embedder } from '../../src/memory/embedding/embedder.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
 import type { Purpose } from '../../src/models/models.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { createSilentTelemetry, type Telemetry } from '../../src/monitor/telemetry/telemetry.ts'
 import { createAccessTokens, localTokenId, type MadeToken } from '../../src/policy/access-tokens.ts'
 import { createOneTimeLinks } from '../../src/policy/one-time-links.ts'
 import { createRateLimiter } from '../../src/policy/rate-limiter.ts'
@@ -39,6 +40,7 @@ import { createToolTriggers } from '../../src/scheduler/tool-triggers.ts'
 import type { RunTool, TriggeredTool } from '../../src/scheduler/triggered-tool.ts'
 import { createRedactor } from '../../src/secrets/redactor.ts'
 import { createVault } from '../../src/secrets/vault.ts'
+import type { SharedPlace } from '../../src/storage/blobs/shared-place.ts'
 import { createClientTelemetry } from '../../src/tools/client-telemetry.ts'
 import { catalogOfTier } from '../../src/tools/contract/catalog-of-tier.ts'
 import { createContractTools } from '../../src/tools/contract/create-contract-tools.ts'
@@ -125,6 +127,11 @@ export async function serveFamiliar(
     skills?: Record<string, string>
     /** Files of the home's workspace, blocks and pins are served, too. */
     assets?: true
+    /** Who counts; nobody hears of it where none is given. */
+    telemetry?: Telemetry
+    isReady?: () => Promise<boolean>
+    /** Where a user's files lie beside the home, and go with them. */
+    shared?: SharedPlace
     /** Where capabilities run. Without one, none of them does. The caller closes it. */
     sandbox?: Sandbox
   } = {},
@@ -261,6 +268,7 @@ export async function serveFamiliar(
     mediaDirectory: join(familiar.home, 'media'),
     capabilitiesDirectory: join(familiar.home, 'capabilities'),
     browserDirectory: join(familiar.home, 'browser'),
+    shared: options.shared,
     clock,
   })
   const assets = openAssets({
@@ -296,6 +304,10 @@ export async function serveFamiliar(
   })
   const http = createHttpApp({
     page,
+    observation: {
+      telemetry: options.telemetry ?? createSilentTelemetry(),
+      health: { isReady: options.isReady ?? (async () => true) },
+    },
     ...(options.assets && { assets }),
     mcpServer,
     openai: { ...familiar, embedder: options.embedder, fetch: imageFetch },

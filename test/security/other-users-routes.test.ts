@@ -82,6 +82,10 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'GET /api/v1/approvals': [get(`${v1}/approvals`, 200)],
     'POST /api/v1/approvals/:id': [post(`${v1}/approvals/${of.approval}`, { answer: 'approve' }, 404)],
     'GET /api/v1/status': [get(`${v1}/status`, 200)],
+    // Nothing of it is anybody's.
+    'GET /healthz': [get('/healthz', 200)],
+    'GET /readyz': [get('/readyz', 200)],
+    'GET /metrics': [get('/metrics', 403)],
     'GET /api/v1/doctor': [get(`${v1}/doctor`, 403)],
     'POST /api/v1/doctor': [post(`${v1}/doctor`, {}, 403)],
     'GET /api/v1/settings': [get(`${v1}/settings`, 403)],

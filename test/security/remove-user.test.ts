@@ -50,6 +50,12 @@ const tablesOf = (raw: DatabaseSync) =>
 const columnsOf = (raw: DatabaseSync, table: string) =>
   raw.prepare(`pragma table_info("${table}")`).all() as unknown as Column[]
 
+const keyOf = (raw: DatabaseSync, table: string) =>
+  columnsOf(raw, table)
+    .filter(({ pk }) => pk > 0)
+    .sort((one, other) => one.pk - other.pk)
+    .map(({ name }) => name)
+
 /** A row of the user in every table that has any, whatever its columns: a new table is filled without a word here. */
 function fillEveryTable(raw: DatabaseSync, userId: string): void {
   const keys = new Map<string, Record<string, unknown>>([['users', { id: userId }]])
@@ -130,6 +136,9 @@ describe('a user that is removed', () => {
       for (const [table, rule] of rules) {
         const namesUser = columnsOf(raw, table).some(({ name }) => name === 'user_id')
         expect({ table, isOwn: rule.rows === 'own' }).toEqual({ table, isOwn: namesUser })
+        if (rule.rows === 'shared' || rule.exportedBy === null) continue
+        // Pages follow each other without a gap only in an order in which no two rows are equal.
+        expect({ table, exportedBy: rule.exportedBy }).toEqual({ table, exportedBy: keyOf(raw, table) })
       }
     })
   })
@@ -153,7 +162,7 @@ describe('a user that is removed', () => {
     expect(text(/memories\.jsonl$/)).toContain(`The ${word} house has a blue door`)
     expect(text(/media\/[0-9a-f]{64}$/)).toContain(`a file of ${word}`)
     for (const [table, rule] of rules) {
-      const isExported = rule.rows !== 'shared' && rule.isExported
+      const isExported = rule.rows !== 'shared' && rule.exportedBy !== null
       expect({ table, isExported: text(new RegExp(`tables/${table}\\.jsonl$`)) !== '' }).toEqual({ table, isExported })
     }
     expect(text(/./)).not.toContain(`secrets sealed ${word}`)

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { AssetActor, AssetBackend } from '../../src/assets/asset-backend.ts'
 import { openAssets } from '../../src/assets/open-assets.ts'
 import type { Label } from '../../src/protocol/label.ts'
-import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { createManualClock } from './manual-clock.ts'
+import { openTestDatabase } from './open-test-database.ts'
 
 /** A real database with the users `max`, who has a workspace and one more folder, and `eve`, who has no files. */
 export async function openAssetStore(options: { budget?: number; others?: AssetBackend[]; at?: string } = {}) {
@@ -17,7 +17,7 @@ export async function openAssetStore(options: { budget?: number; others?: AssetB
   const outside = join(base, 'outside')
   for (const folder of [workspace, shared, outside]) mkdirSync(folder, { recursive: true, mode: 0o700 })
   const clock = createManualClock()
-  const database = await openSqlite({ path: join(base, 'familiar.db'), clock, snapshotDirectory: base })
+  const database = await openTestDatabase({ directory: base, clock })
   if (options.at === undefined) {
     await database.write(async (writer) => {
       const users = ['max', 'eve'].map((id) => ({ id, name: id, role: 'user' as const, created_at: clock.now() }))

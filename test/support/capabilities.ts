@@ -9,11 +9,11 @@ import type { Json } from '../../src/protocol/json.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { createRedactor } from '../../src/secrets/redactor.ts'
 import { createVault } from '../../src/secrets/vault.ts'
-import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { type CapabilityManifest, secretOwnerOf } from '../../src/tools/capabilities/capability.ts'
 import { createCapabilityExecutor } from '../../src/tools/capabilities/execute/create-capability-executor.ts'
 import type { CapabilityExecutor, Runnable } from '../../src/tools/capabilities/execute/executor.ts'
 import { createPythonPackages, type PackageIndex } from '../../src/tools/packages/python-packages.ts'
+import { openTestDatabase } from './open-test-database.ts'
 
 type RunCall = Parameters<CapabilityExecutor['run']>[0]
 
@@ -46,7 +46,7 @@ export async function openCapabilities(options: {
 }) {
   const { sandbox, clock = systemClock() } = options
   const home = mkdtempSync(join(tmpdir(), 'familiar-caps-'))
-  const database = await openSqlite({ path: join(home, 'familiar.db'), clock, snapshotDirectory: home })
+  const database = await openTestDatabase({ directory: home, clock })
   await database.write(async (writer) => {
     const users = ['max', 'eve'].map((id) => ({ id, name: id, role: 'user' as const, created_at: clock.now() }))
     await writer.insertInto('users').values(users).execute()

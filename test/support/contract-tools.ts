@@ -10,12 +10,12 @@ import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
 import type { SandboxDriver } from '../../src/sandbox/sandbox.ts'
 import { createRedactor } from '../../src/secrets/redactor.ts'
 import { createVault } from '../../src/secrets/vault.ts'
-import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { createContractTools } from '../../src/tools/contract/create-contract-tools.ts'
 import { createPythonPackages, type PackageIndex } from '../../src/tools/packages/python-packages.ts'
 import { createToolRegistry } from '../../src/tools/registry.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../../src/tools/tool.ts'
 import { createToolAudit } from '../../src/tools/tool-audit.ts'
+import { openTestDatabase } from './open-test-database.ts'
 import { createUnsandboxedDriver } from './unsandboxed-driver.ts'
 
 type ContractToolsOptions = Partial<Parameters<typeof createContractTools>[0]> & {
@@ -44,7 +44,7 @@ export async function openContractTools(options: ContractToolsOptions = {}) {
   const home = mkdtempSync(join(tmpdir(), 'familiar-tools-'))
   const directory = join(home, 'tools')
   const clock = options.clock ?? systemClock()
-  const database = await openSqlite({ path: join(home, 'familiar.db'), clock, snapshotDirectory: home })
+  const database = await openTestDatabase({ directory: home, clock })
   await database.write(async (writer) => {
     const users = ['max', 'eve'].map((id) => ({ id, name: id, role: 'user' as const, created_at: clock.now() }))
     await writer.insertInto('users').values(users).execute()

@@ -12,15 +12,15 @@ import { createGraph } from '../../src/memory/graph.ts'
 import type { AskModel, ModelAnswer } from '../../src/memory/learning/ask-model.ts'
 import type { Exchange, ExchangeLine } from '../../src/memory/learning/exchange.ts'
 import { createMemories } from '../../src/memory/memories.ts'
-import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { createManualClock } from './manual-clock.ts'
+import { openTestDatabase } from './open-test-database.ts'
 
 /** A real database with two users and every store that learning writes to. */
-export async function openLearningMemory(options: { home?: string } = {}) {
+export async function openLearningMemory(options: { home?: string; url?: string | undefined } = {}) {
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'familiar-learning-'))
   const clock = createManualClock()
   const ids = createIds(clock)
-  const database = await openSqlite({ path: join(home, 'familiar.db'), clock, snapshotDirectory: home })
+  const database = await openTestDatabase({ directory: home, url: options.url, clock })
   await database.write(async (writer) => {
     const users = ['max', 'eve'].map((id) => ({ id, name: id, role: 'user' as const, created_at: clock.now() }))
     await writer

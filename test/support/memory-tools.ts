@@ -39,15 +39,16 @@ export function createMemoryTools(options: {
   const speakers = createKnownSpeakers({ database, now: clock.now })
   const recall = createRecall({ database, memories, graph, speakers, clock, timeZone })
   const askModel = options.askModel ?? (async () => noModel)
+  const facts = createFacts({ database, clock, memories })
   const memory = {
     memories,
     graph,
     recall,
-    facts: createFacts({ database, clock, memories }),
+    facts,
     aliases: createAliases({ database }),
     episodes: createEpisodes({ database, memories }),
     commitments: createCommitments({ database, clock, memories }),
-    corrections: createCorrections({ database, clock, ids, memories }),
+    corrections: createCorrections({ database, clock, ids, memories, facts }),
     files: createFileIndex({ database, memories, clock, workspace }),
     deepRecall: createDeepRecall({
       recall,

@@ -13,14 +13,15 @@ import { type Core, createCore } from '../../src/daemon/core.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
 import type { Purpose } from '../../src/models/models.ts'
 import type { MonitorState } from '../../src/monitor/monitor.ts'
+import type { Telemetry } from '../../src/monitor/telemetry/telemetry.ts'
 import { createAccessTokens } from '../../src/policy/access-tokens.ts'
 import { createUsers, type Users } from '../../src/policy/users/users.ts'
 import { createRedactor } from '../../src/secrets/redactor.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { watchWrites } from '../../src/storage/watch-writes.ts'
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts'
 import { createToolAudit, type ToolAudit } from '../../src/tools/tool-audit.ts'
+import { openTestDatabase } from './open-test-database.ts'
 
 export interface ScriptedFamiliar extends Core {
   home: string
@@ -49,6 +50,7 @@ export async function openScriptedFamiliar(options: {
   clock?: Clock
   toml?: string
   tools?: Tool[]
+  telemetry?: Telemetry
   onStep?: OnStep
 }): Promise<ScriptedFamiliar> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'familiar-'))
@@ -59,9 +61,7 @@ export async function openScriptedFamiliar(options: {
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   const clock = options.clock ?? systemClock()
   const ids = createIds(clock)
-  const path = join(home, 'familiar.db')
-  const opened = await openSqlite({ path, clock, snapshotDirectory: join(home, 'backups') })
-  const { database, onWrite } = watchWrites(opened)
+  const { database, onWrite } = watchWrites(await openTestDatabase({ directory: home, clock }))
   const userId = 'user-1'
   await database.write(async (writer) => {
     const row = { id: userId, name: 'Anna', role: 'owner', created_at: clock.now() } as const
@@ -103,6 +103,7 @@ export async function openScriptedFamiliar(options: {
     audit,
     redactor: createRedactor(),
     approvalKey: () => approvalKey,
+    ...(options.telemetry && { telemetry: options.telemetry }),
     ...(options.onStep && { onStep: options.onStep }),
   })
   const inbound = (text: string, more: Partial<InboundMessage> = {}): InboundMessage => ({

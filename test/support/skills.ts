@@ -5,9 +5,9 @@ import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import type { Json } from '../../src/protocol/json.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { createSkills } from '../../src/tools/skills/create-skills.ts'
 import type { ToolOutcome } from '../../src/tools/tool.ts'
+import { openTestDatabase } from './open-test-database.ts'
 import { toolContext } from './tool-context.ts'
 
 export function skillText(name: string, more = '', body = `Do as ${name} says.`): string {
@@ -20,7 +20,7 @@ export async function openSkills({ sandbox }: { sandbox: Sandbox }) {
   const directory = join(home, 'workspace', 'skills')
   const elsewhere = join(home, 'elsewhere')
   const clock = systemClock()
-  const database = await openSqlite({ path: join(home, 'familiar.db'), clock, snapshotDirectory: home })
+  const database = await openTestDatabase({ directory: home, clock })
   const switches = { isEnabled: true }
   const open = () =>
     createSkills({

@@ -11,9 +11,9 @@ import type { RunTool, TriggeredTool } from '../../src/scheduler/triggered-tool.
 import { createRedactor } from '../../src/secrets/redactor.ts'
 import { createVault } from '../../src/secrets/vault.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import type { ToolDetails, ToolRun } from '../../src/tools/contract/tool-catalog.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
+import { openTestDatabase } from './open-test-database.ts'
 
 type RunRequest = Parameters<RunTool>[0]
 
@@ -90,11 +90,7 @@ export async function openTriggers(options: {
 }): Promise<TriggerScene> {
   const home = mkdtempSync(join(tmpdir(), 'familiar-triggers-'))
   const clock = createManualClock(options.start)
-  const database = await openSqlite({
-    path: join(home, 'familiar.db'),
-    clock,
-    snapshotDirectory: join(home, 'backups'),
-  })
+  const database = await openTestDatabase({ directory: home, clock })
   const owner = { id: 'owner', name: 'Anna', role: 'owner', created_at: clock.now() } as const
   await database.write((writer) => writer.insertInto('users').values(owner).execute())
   const tools = [...options.tools]

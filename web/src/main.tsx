@@ -7,7 +7,8 @@ import './styles.css'
 applyTheme()
 const root = document.getElementById('root')
 if (root)
-  createRoot(root).render(
+  // A screen that fails says so itself (ScreenBoundary).
+  createRoot(root, { onCaughtError: (error) => console.warn(error) }).render(
     <StrictMode>
       <App />
     </StrictMode>,

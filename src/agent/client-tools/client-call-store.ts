@@ -5,7 +5,7 @@ import { FamiliarError } from '../../protocol/error.ts'
 import type { Json } from '../../protocol/json.ts'
 import type { Database, Reader, Writer } from '../../storage/database.ts'
 import type { ClientCallRow } from '../../storage/workspace-tables.ts'
-import type { ClientResult } from './client-calls.ts'
+import type { ClientCall, ClientResult } from './client-calls.ts'
 
 const resultSchema = z.object({ text: z.string(), isUntrusted: z.boolean() })
 
@@ -35,6 +35,8 @@ export interface ClientCallStore {
   /** Its time is over, unless its result came in the meantime. */
   expire(key: CallKey): Promise<StoredCall>
   find(key: CallKey): Promise<StoredCall>
+  /** Of one turn, those without a result. */
+  waiting(turnId: string | null): Promise<ClientCall[]>
   answer(answer: { userId: string; sessionId: string; results: readonly ClientResult[] }): Promise<{ turnId: string }>
 }
 
@@ -104,6 +106,23 @@ export function createClientCallStore(dependencies: { database: Database; clock:
         return findIn(writer, key)
       }),
     find: (key) => findIn(database.read, key),
+    async waiting(turnId) {
+      if (turnId === null) return []
+      const rows = await database.read
+        .selectFrom('client_calls')
+        .select(['call_id', 'name', 'arguments', 'expires_at'])
+        .where('turn_id', '=', turnId)
+        .where('state', '=', 'asked')
+        .orderBy('asked_at')
+        .orderBy('call_id')
+        .execute()
+      return rows.map((row) => ({
+        id: row.call_id,
+        name: row.name,
+        arguments: argumentsOf(row.arguments),
+        expiresAt: Number(row.expires_at),
+      }))
+    },
     answer: ({ userId, sessionId, results }) =>
       database.write(async (writer) => {
         const turns = new Set<string>()
@@ -137,4 +156,9 @@ function rowOf(reader: Reader | Writer, { sessionId, callId }: CallKey): Promise
     .where('session_id', '=', sessionId)
     .where('call_id', '=', callId)
     .executeTakeFirst()
+}
+
+function argumentsOf(text: string): Json {
+  const read = parseJson(text, z.json())
+  return read.ok ? read.value : null
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { createWakeups } from '../../base/wakeups.ts'
+import type { Wakeups } from '../../base/wakeups.ts'
 import type { Json } from '../../protocol/json.ts'
 import type { ToolDefinition } from '../../protocol/tool.ts'
 import type { Database } from '../../storage/database.ts'
@@ -28,10 +28,12 @@ export function createClientCalls(dependencies: {
   stopping: AbortSignal
   /** Done to every tool of a client, as to every other one. */
   prepareTool(tool: Tool): Tool
+  wakeups: Wakeups
+  /** Other daemons run turns too: which calls wait the database tells. */
+  isShared: boolean
 }): ClientCalls {
-  const { clock, timeoutSeconds, stopping, prepareTool } = dependencies
+  const { clock, timeoutSeconds, stopping, prepareTool, wakeups, isShared } = dependencies
   const store = createClientCallStore(dependencies)
-  const wakeups = createWakeups()
   const open = new Set<OpenCall>()
 
   function expiry(): number {
@@ -129,7 +131,11 @@ export function createClientCalls(dependencies: {
         for (;;) {
           signal.throwIfAborted()
           wake = Promise.withResolvers<void>()
-          const calls = open.size > 0 ? await openOf(await turnOf()) : []
+          const calls = isShared
+            ? await store.waiting(await turnOf())
+            : open.size > 0
+              ? await openOf(await turnOf())
+              : []
           if (calls.length > 0) return calls
           await wake.promise
         }

@@ -14,6 +14,8 @@ import { findSession, readCursor, selectBehind, writeCursor } from './delivery-c
 export interface Deliveries {
   /** Catches up, and follows the log from then on. Channels that are not among these deliver nothing. */
   start(channels: readonly DeliveryChannel[]): Promise<void>
+  /** Looks for what it may not have been told of. Nothing before `start`. */
+  catchUp(): Promise<void>
   /** Resolves when everything that is in the log by now has been gone through. */
   settle(): Promise<void>
   close(): Promise<void>
@@ -69,6 +71,14 @@ export function createDeliveries(dependencies: {
       // Something may have come between the last look and here.
       if (changed.size > 0) begin()
     })
+  }
+
+  async function catchUp(): Promise<void> {
+    for (const channel of channels) {
+      const behind = await selectBehind(database, channel.channel, beginnings.get(channel.channel) ?? 0)
+      for (const session of behind) if (channel.wants(session)) changed.add(session.id)
+    }
+    begin()
   }
 
   async function work(): Promise<void> {
@@ -142,12 +152,9 @@ export function createDeliveries(dependencies: {
       const names = channels.map(({ channel }) => channel)
       beginnings = await markBeginnings({ database, clock }, names)
       unfollow = log.onAnyChange(notice)
-      for (const channel of channels) {
-        const behind = await selectBehind(database, channel.channel, beginnings.get(channel.channel) ?? 0)
-        for (const session of behind) if (channel.wants(session)) changed.add(session.id)
-      }
-      begin()
+      await catchUp()
     },
+    catchUp,
     async settle() {
       while (running && !stop.signal.aborted) await running
     },

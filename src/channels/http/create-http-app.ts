@@ -1,8 +1,10 @@
 import { Hono } from 'hono'
 import { errorReply, errorReplyFor } from './error-reply.ts'
+import { createBodyLoadGuard } from './guards/body-load-guard.ts'
 import { type GuardName, guardNames } from './guards/guard-names.ts'
 import { addGuards, routeGuards } from './guards/guards.ts'
 import type { HttpDependencies, HttpEnv } from './http-dependencies.ts'
+import { observeRequests } from './observe-requests.ts'
 import { createOpenStreams } from './open-streams.ts'
 import { openAiErrors, openAiPaths } from './openai/openai-errors.ts'
 import { createOpenAiRoutes } from './openai/openai-routes.ts'
@@ -18,11 +20,13 @@ import { createCostRoutes } from './routes/cost-routes.ts'
 import { createDocumentRoutes } from './routes/document-routes.ts'
 import { createEventRoutes } from './routes/event-routes.ts'
 import { createFinderRoutes } from './routes/finder-routes.ts'
+import { createHealthRoutes } from './routes/health-routes.ts'
 import { createHomeRoutes } from './routes/home-routes.ts'
 import { createHookRoutes } from './routes/hook-routes.ts'
 import { createMcpRoutes } from './routes/mcp-routes.ts'
 import { createMcpServerRoutes } from './routes/mcp-server-routes.ts'
 import { createMemoryRoutes } from './routes/memory/memory-routes.ts'
+import { createMetricsRoutes } from './routes/metrics-routes.ts'
 import { createOutboxRoutes } from './routes/outbox-routes.ts'
 import { createCardRoutes } from './routes/page/card-routes.ts'
 import { createSignInRoutes } from './routes/page/sign-in-routes.ts'
@@ -52,6 +56,7 @@ export interface HttpApp {
 }
 
 const defaultMaxStreams = 256
+const defaultMaxBytesInFlight = 256 * 1024 ** 2
 
 /** The whole API as one function from request to response; `serveHttp` puts it behind a socket. */
 export function createHttpApp(
@@ -62,9 +67,12 @@ export function createHttpApp(
 ): HttpApp {
   const { clock, logger, settings, triggers, telemetry, tools, capabilities, schedules, mcp, assets } = dependencies
   const guards = new Set(dependencies.guards ?? guardNames)
-  const streams = createOpenStreams(settings.maxStreams ?? defaultMaxStreams)
-  const { redactor } = dependencies
-  const streamReply = createStreamReply({ streams, clock, logger, redactor })
+  const { maxStreams = defaultMaxStreams, maxBytesInFlight = defaultMaxBytesInFlight } = settings
+  const streams = createOpenStreams({ inAll: maxStreams, ofUser: settings.maxStreamsPerUser ?? maxStreams })
+  const bodyLoadGuard = createBodyLoadGuard(maxBytesInFlight)
+  const { redactor, observation } = dependencies
+  const requestId = () => observation?.telemetry.work.current().request
+  const streamReply = createStreamReply({ streams, clock, logger, redactor, requestId })
   const cleaned = (response: Response) => (redactor ? redactReply(response, redactor) : response)
   const routes: Route[] = [
     ...createChatRoutes(dependencies, streamReply),
@@ -104,17 +112,20 @@ export function createHttpApp(
           ...createCardRoutes(),
         ]
       : []),
+    ...(observation ? createHealthRoutes(observation.health) : []),
+    ...(observation ? createMetricsRoutes(observation.telemetry) : []),
     ...createDocumentRoutes(dependencies, () => routes),
   ]
 
   const app = new Hono<HttpEnv>()
+  if (observation) app.use(observeRequests(observation.telemetry))
   app.use(openAiPaths, openAiErrors)
   addGuards(app, dependencies, { guards, routes })
   // Path by path: the first that fits answers, also with a refusal. `/memories/search` is no memory of that name.
   for (const [path, known] of Map.groupBy(routes, (route) => route.path)) {
     for (const route of known) {
       const maxBodyBytes = guards.has('body_size') ? bodyLimit(route, dependencies) : Number.POSITIVE_INFINITY
-      const handlers = routeGuards(route, dependencies, { guards, maxBodyBytes })
+      const handlers = routeGuards(route, dependencies, { guards, maxBodyBytes, bodyLoadGuard })
       app.on(route.method, [path], ...handlers, async (context) => {
         const response = await answer(route, context, maxBodyBytes)
         return route.reply.showsSecret ? response : cleaned(response)
@@ -126,7 +137,7 @@ export function createHttpApp(
   app.onError((cause, context) => {
     // The client has gone: nobody reads this, and it is no failure of ours.
     if (context.req.raw.signal.aborted) return new Response(null, { status: 499 })
-    return cleaned(errorReplyFor(cause, logger))
+    return cleaned(errorReplyFor(cause, logger, context.get('requestId')))
   })
   function endStreams(): void {
     streams.endAll()

@@ -18,18 +18,21 @@ export function errorReply(
 
 /**
  * What a caller is told of an error. Only a FamiliarError speaks for itself; whatever else went wrong is for the log,
- * and the caller gets a number to look for there.
+ * and the caller gets a number to look for there: the request's own where it has one.
  */
-export function describeError(cause: unknown, logger: Logger): FamiliarError & { requestId?: string } {
+export function describeError(
+  cause: unknown,
+  logger: Logger,
+  requestId: string = randomUUID(),
+): FamiliarError & { requestId?: string } {
   if (cause instanceof FamiliarError && cause.code !== 'internal') return cause
-  const requestId = randomUUID()
   logger.error('a request failed', { request: requestId, error: cause })
   const told = new FamiliarError('internal', `Something went wrong inside. The log has it under ${requestId}.`)
   return Object.assign(told, { requestId })
 }
 
-export function errorReplyFor(cause: unknown, logger: Logger): Response {
-  const { code, message, retryAfterSeconds, requestId } = describeError(cause, logger)
+export function errorReplyFor(cause: unknown, logger: Logger, ownId?: string): Response {
+  const { code, message, retryAfterSeconds, requestId } = describeError(cause, logger, ownId)
   return errorReply(code, message, {
     ...(requestId && { details: { request_id: requestId } }),
     ...(retryAfterSeconds !== undefined && {

@@ -33,6 +33,7 @@ import type { McpEndpoint } from '../mcp/http/mcp-endpoint.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { TelegramDesk } from '../telegram/telegram-desk.ts'
 import type { HttpHome } from './http-home.ts'
+import type { HttpObservation } from './http-observation.ts'
 import type { OpenAiServices } from './openai/openai-services.ts'
 import type { OpenedLink } from './opened-link.ts'
 import type { HttpPage } from './page/http-page.ts'
@@ -57,6 +58,10 @@ export interface HttpSettings {
   maxAttachmentBytes: number
   /** Event streams open at once. */
   maxStreams?: number
+  /** Those of one user. */
+  maxStreamsPerUser?: number
+  /** Of all bodies that are held at once. */
+  maxBytesInFlight?: number
   /** A file of memories that is brought in. */
   maxImportBytes?: number
   /** What a webhook brings. */
@@ -146,6 +151,8 @@ export interface HttpDependencies extends HttpMemory {
   telemetry?: Pick<ClientTelemetry, 'keep'>
   /** Absent: there are no routes for them. */
   openai?: OpenAiServices
+  /** Absent: there are no routes for it, and nothing is counted. */
+  observation?: HttpObservation
   conversations: Conversations
   tokens: Pick<AccessTokens, 'verify'>
   limiter: RateLimiter
@@ -165,7 +172,14 @@ export interface HttpDependencies extends HttpMemory {
 export interface HttpEnv {
   /** Absent where the application is called without a socket. */
   Bindings: Partial<HttpBindings>
-  Variables: { caller?: Bearer; signedCall?: WebhookCall; openedLink?: OpenedLink }
+  Variables: {
+    requestId?: string
+    caller?: Bearer
+    signedCall?: WebhookCall
+    openedLink?: OpenedLink
+    /** To be called as soon as the body need not be held any more. */
+    onBodyRead?: () => void
+  }
 }
 
 export type HttpContext = Context<HttpEnv>

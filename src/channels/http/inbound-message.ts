@@ -40,8 +40,14 @@ export async function toInboundMessage(
     immediate: options.immediate,
     metadata,
     ...labelOf(request, options),
-    ...(request.client_tools.length > 0 && { clientTools: request.client_tools.map(toDefinition) }),
+    ...clientToolsOf(request),
   }
+}
+
+export function clientToolsOf({
+  client_tools,
+}: Pick<MessageRequest, 'client_tools'>): Pick<InboundMessage, 'clientTools'> {
+  return client_tools.length > 0 ? { clientTools: client_tools.map(toDefinition) } : {}
 }
 
 function toDefinition({ name, description, input_schema }: MessageRequest['client_tools'][number]): ToolDefinition {

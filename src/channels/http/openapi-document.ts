@@ -9,6 +9,7 @@ import * as commandApi from '../../protocol/command-api.ts'
 import * as costApi from '../../protocol/cost-api.ts'
 import * as factApi from '../../protocol/fact-api.ts'
 import * as finderApi from '../../protocol/finder-api.ts'
+import * as healthApi from '../../protocol/health-api.ts'
 import * as homeApi from '../../protocol/home-api.ts'
 import * as mcpApi from '../../protocol/mcp-api.ts'
 import * as memoryApi from '../../protocol/memory-api.ts'
@@ -47,6 +48,7 @@ const parts: readonly [string, unknown][] = [
   ...Object.entries(openAiApi),
   ...Object.entries(openAiResponsesApi),
   ...Object.entries(costApi),
+  ...Object.entries(healthApi),
   ...Object.entries(homeApi),
   ...Object.entries(outboxApi),
   ...Object.entries(pageApi),

@@ -39,8 +39,11 @@ export interface Route<Body = unknown, Query = unknown> {
   query?: z.ZodType<Query>
   /** Files may come in the body, which may be larger for it. */
   attachments?: boolean
-  /** In place of a body of JSON: one of these types, which the handler reads itself, and of this size at most. */
-  rawBody?: { mediaTypes: readonly string[]; maxBytes: number }
+  /**
+   * In place of a body of JSON: one of these types, which the handler reads itself, and of this size at most. `isSpooled`:
+   * it goes to the disk as it comes, and is never held whole.
+   */
+  rawBody?: { mediaTypes: readonly string[]; maxBytes: number; isSpooled?: true }
   /**
    * What comes back when all is well; `events` is a stream, `mediaTypes` are those of an answer that is no JSON. With
    * `showsSecret` it is to show one, this once: the one kind of answer that is not redacted.
@@ -64,6 +67,7 @@ export function defineRoute<Body, Query>(route: Route<Body, Query>): Route {
 export async function answer(route: Route, context: HttpContext, maxBodyBytes: number): Promise<Response> {
   const query = checked(route.query ?? emptyRequestSchema, context.req.query(), 'query')
   const body = await readBody(route, context, maxBodyBytes)
+  if (!route.rawBody) context.get('onBodyRead')?.()
   return route.handle({ context, body, query })
 }
 

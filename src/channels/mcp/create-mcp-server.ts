@@ -68,7 +68,7 @@ export function createMcpServer(dependencies: {
       return await tool.run(params.arguments ?? {}, { signal: context.mcpReq.signal, progress: progressOf(context) })
     } catch (cause) {
       if (context.mcpReq.signal.aborted) throw cause
-      return refused(describeError(cause, logger).message)
+      return refused(inWords(describeError(cause, logger)))
     }
   })
 
@@ -126,4 +126,9 @@ function progressOf({ mcpReq }: ServerContext): (message: string) => void {
     // A client that has gone hears no more of it.
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
   }
+}
+
+/** There is no header here that says when to come again. */
+function inWords({ message, retryAfterSeconds }: FamiliarError): string {
+  return retryAfterSeconds === undefined ? message : `${message}. Try again in ${retryAfterSeconds} seconds.`
 }

@@ -44,7 +44,7 @@ export function withMcp<T>(context: CommandContext, work: (mcp: LocalMcp) => Pro
           const settings = servers[server]
           if (!settings) throw unknownServer(server, Object.keys(servers))
           const { inspectServer } = await import('../../tools/mcp/inspect-server.ts')
-          const { version } = await import('../../daemon/daemon.ts')
+          const { version } = await import('../../daemon/version.ts')
           const said = createListener()
           const seen = await inspectServer({
             server,

@@ -5,6 +5,8 @@ import type { ProviderSettings } from '../../models/model-settings.ts'
 import type { Purpose } from '../../models/models.ts'
 import type { Tier } from '../../policy/users/tier.ts'
 import type { CamelKeys } from './camel-keys.ts'
+import type { SharedSettings } from './read-shared.ts'
+import type { TelemetrySettings } from './read-telemetry.ts'
 import type { ContextTier, Settings } from './settings-schema.ts'
 
 /** Each list holds `provider/model` ids that exist: the first is tried first, the rest are its fallbacks. */
@@ -73,6 +75,8 @@ export interface Config {
   clientTools: CamelKeys<Settings['client_tools']>
   compaction: CamelKeys<Settings['compaction']>
   http: CamelKeys<Settings['http']>
+  /** The URL may hold a password: hand it to the redactor. */
+  database: CamelKeys<Settings['database']>
   /** Hosts of the owner's own network that may be called. */
   egress: { allowedHosts: AllowedHost[] }
   log: Settings['log']
@@ -91,6 +95,9 @@ export interface Config {
   /** Null where nobody is to be called. */
   callback: CallbackSettings | null
   voice: { transcription: TranscriptionSettings }
+  telemetry: TelemetrySettings
+  /** Null where the home is the only place. */
+  shared: SharedSettings | null
   /** By name; the built-in ones are among them. */
   tiers: Readonly<Record<string, Tier>>
   /** The owner's bearer token where the environment sets one; otherwise Familiar makes its own. */

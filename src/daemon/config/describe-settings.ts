@@ -11,9 +11,14 @@ import { indexToml, type TomlPath } from './toml-index.ts'
 const overrides: Readonly<Record<string, { variable: string; value(config: Config): unknown }>> = {
   'http.port': { variable: 'FAMILIAR_PORT', value: ({ http }) => http.port },
   'http.host': { variable: 'FAMILIAR_HOST', value: ({ http }) => http.host },
+  'database.url': {
+    variable: 'FAMILIAR_DATABASE_URL',
+    value: ({ database }) => plainAddress(new URL(database.url ?? 'postgres:///')),
+  },
   'log.level': { variable: 'FAMILIAR_LOG', value: ({ log }) => log.level },
   'memory.embedding.provider': { variable: 'FAMILIAR_EMBEDDING', value: ({ memory }) => memory.embedding.provider },
   'sandbox.driver': { variable: 'FAMILIAR_SANDBOX', value: ({ sandbox }) => sandbox.driver },
+  'telemetry.endpoint': { variable: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: ({ telemetry }) => shownTarget(telemetry) },
   'routes.primary': { variable: 'FAMILIAR_MODEL', value: ({ routes }) => routes.primary },
 }
 
@@ -76,4 +81,10 @@ function shown(path: TomlPath, value: unknown): string | null {
 
 function plainAddress({ protocol, host, pathname, search }: URL): string {
   return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}`
+}
+
+/** Only where it goes to: what stands in the address beyond that may be a key. */
+function shownTarget({ traces, metrics }: Config['telemetry']): string | null {
+  const target = traces ?? metrics
+  return target === null ? null : new URL(target).origin
 }

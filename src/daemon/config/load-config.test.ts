@@ -92,6 +92,10 @@ describe('sources and their order', () => {
           "thresholdTokens": 150000,
           "warnRatio": 0.8,
         },
+        "database": {
+          "poolSize": 20,
+          "url": null,
+        },
         "egress": {
           "allowedHosts": [],
         },
@@ -103,6 +107,9 @@ describe('sources and their order', () => {
           "host": "127.0.0.1",
           "maxAttachmentBytes": 20000000,
           "maxBodyBytes": 2097152,
+          "maxBytesInFlight": 268435456,
+          "maxStreams": 256,
+          "maxStreamsPerUser": 64,
           "port": 8100,
           "publicUrl": null,
           "rateLimitPerMinute": 600,
@@ -139,6 +146,7 @@ describe('sources and their order', () => {
           "maxQueued": 10000,
           "maxQueuedPerSession": 100,
         },
+        "shared": null,
         "skills": {
           "directories": [],
         },
@@ -147,6 +155,16 @@ describe('sources and their order', () => {
           "maxRounds": 50,
         },
         "telegram": null,
+        "telemetry": {
+          "headers": {},
+          "metrics": null,
+          "metricsIntervalMs": 60000,
+          "resource": {
+            "service.name": "familiar",
+          },
+          "timeoutMs": 10000,
+          "traces": null,
+        },
         "tiers": {
           "guest": {
             "budget": {},

@@ -12,6 +12,8 @@ import { applyOverrides } from './overrides.ts'
 import { readChannels } from './read-channels.ts'
 import { readEmbedding } from './read-embedding.ts'
 import { readProviders } from './read-providers.ts'
+import { readShared } from './read-shared.ts'
+import { readTelemetry } from './read-telemetry.ts'
 import { readTiers } from './read-tiers.ts'
 import { readTools } from './read-tools.ts'
 import { checkRemoteAccess } from './remote-access.ts'
@@ -62,7 +64,9 @@ export function loadConfig(source: {
   const embedding = readEmbedding({ file, embedding: settings.memory.embedding, environment, warnings })
   const tools = readTools({ file, settings, environment, warnings })
   const channels = readChannels({ file, settings, environment, warnings })
-  const config = { ...toConfig(settings, read.providers, embedding), ...tools, ...channels }
+  const telemetry = readTelemetry({ settings: settings.telemetry, environment, problems, warnings })
+  const shared = readShared({ file, index, shared: settings.shared, environment, problems })
+  const config = { ...toConfig(settings, read.providers, embedding), ...tools, ...channels, telemetry, shared }
   problems.push(...applyOverrides({ config, environment, read, warnings }))
   problems.push(...checkRemoteAccess({ config, environment, file, index }))
 
@@ -74,7 +78,7 @@ function toConfig(
   settings: Settings,
   providers: Config['providers'],
   embedding: EmbeddingSettings,
-): Omit<Config, 'tools' | 'sandbox' | 'policy' | 'mcp' | 'telegram' | 'callback' | 'voice'> {
+): Omit<Config, 'tools' | 'sandbox' | 'policy' | 'mcp' | 'telegram' | 'callback' | 'voice' | 'telemetry' | 'shared'> {
   const { sources, ...routes } = settings.routes
   const { tiers, sources: tierSources } = settings.agent.context
   return {
@@ -91,6 +95,7 @@ function toConfig(
     clientTools: camelKeys(settings.client_tools),
     compaction: camelKeys(settings.compaction),
     http: camelKeys(settings.http),
+    database: camelKeys(settings.database),
     egress: { allowedHosts: settings.egress.allowed_hosts.map(toAllowedHost) },
     log: settings.log,
     capabilities: camelKeys(settings.capabilities),

@@ -38,6 +38,12 @@ export function applyOverrides(source: {
     if (!checked.success) return 'must be a host name or address'
     config.http.host = value
   })
+  override('FAMILIAR_DATABASE_URL', (value) => {
+    const checked = settingsSchema.shape.database.safeParse({ url: value })
+    // Not repeated here: it may hold a password.
+    if (!checked.success) return 'must be an address such as postgres://user@host/database'
+    config.database.url = value
+  })
   override('FAMILIAR_LOG', (value) => {
     const checked = settingsSchema.shape.log.safeParse({ level: value })
     if (!checked.success) return `must be one of debug, info, warn, error (found ${JSON.stringify(value)})`

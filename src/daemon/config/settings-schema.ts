@@ -3,6 +3,8 @@ import { logLevels } from '../../base/logger.ts'
 import { purposes } from '../../models/models.ts'
 import { callbackSchema, telegramSchema, voiceSchema } from './channels-schema.ts'
 import { memorySchema } from './memory-schema.ts'
+import { sharedSchema } from './shared-schema.ts'
+import { telemetrySchema } from './telemetry-schema.ts'
 import { tiersSchema } from './tiers-schema.ts'
 import {
   assetsSchema,
@@ -35,6 +37,12 @@ const workspaceFile = z
   .string()
   .regex(/^[A-Za-z0-9_-][A-Za-z0-9._-]*\.md$/, 'must be the name of a .md file in workspace/')
 const host = z.string().regex(/^[A-Za-z0-9.:[\]_-]+$/, 'must be a host name or address')
+const postgresUrl = z
+  .string()
+  .refine(
+    (text) => /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text),
+    'must be an address such as "postgres://user@host/database"',
+  )
 const hostAndPort = z
   .string()
   .regex(
@@ -123,7 +131,19 @@ export const settingsSchema = z.strictObject({
       max_attachment_bytes: z.int().min(1024).default(20_000_000),
       rate_limit_per_minute: count.default(600),
       failed_logins_per_minute: count.default(10),
+      /** Event streams open at once: in all, and of one user. */
+      max_streams: count.default(256),
+      max_streams_per_user: count.default(64),
+      /** Bytes of bodies that are being read at once. */
+      max_bytes_in_flight: z
+        .int()
+        .min(1024)
+        .default(256 * 1024 * 1024),
     })
+    .prefault({}),
+  /** Without a URL the database is a file of the home. */
+  database: z
+    .strictObject({ url: postgresUrl.nullable().default(null), pool_size: z.int().min(4).max(500).default(20) })
     .prefault({}),
   egress: z.strictObject({ allowed_hosts: z.array(hostAndPort).default([]) }).prefault({}),
   log: z.strictObject({ level: z.enum(logLevels).default('info') }).prefault({}),
@@ -138,6 +158,8 @@ export const settingsSchema = z.strictObject({
   telegram: telegramSchema.exactOptional(),
   callback: callbackSchema.exactOptional(),
   voice: voiceSchema,
+  telemetry: telemetrySchema,
+  shared: sharedSchema,
   tiers: tiersSchema(route),
 })
 

@@ -5,6 +5,7 @@ import { checkDatabase } from './check-database.ts'
 import { checkHome } from './check-home.ts'
 import { checkClock, checkDisk, checkNode } from './check-machine.ts'
 import { checkProviders, checkTokenizer } from './check-models.ts'
+import { checkShared } from './check-shared.ts'
 import { checkTelegram } from './check-telegram.ts'
 import { type Finding, fail, reasonOf } from './finding.ts'
 
@@ -43,6 +44,7 @@ export async function examine(options: {
     ...config,
     ...database.findings,
     daemon,
+    ...(loaded.ok ? await look('shared place', checkShared(loaded.config, network)) : []),
     ...(loaded.ok ? await look('routes', parts.routes(loaded)) : []),
     ...(loaded.ok && network ? await look('providers', checkProviders(loaded.config)) : []),
     ...(loaded.ok ? await look('telegram', checkTelegram(loaded, network)) : []),

@@ -1,10 +1,12 @@
-import { appendFile, copyFile, mkdir, open, readdir } from 'node:fs/promises'
+import { appendFile, copyFile, mkdir, open, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Conversations } from '../../agent/conversations.ts'
+import { sha256 } from '../../base/hash.ts'
 import { toHistoryEvents } from '../../channels/http/history-events.ts'
 import type { MemoryExport } from '../../memory/transfer/export-memories.ts'
 import { readUserRows } from '../../policy/users/user-rows.ts'
 import { FamiliarError } from '../../protocol/error.ts'
+import type { SharedPlace } from '../../storage/blobs/shared-place.ts'
 import type { Database } from '../../storage/database.ts'
 import { mediaHashesIn } from './media-of-user.ts'
 
@@ -22,6 +24,7 @@ export async function exportUser(
     conversations: Pick<Conversations, 'history'>
     exportMemories(request: MemoryExport): AsyncGenerator<string>
     mediaDirectory: string
+    shared?: Pick<SharedPlace, 'media'> | undefined
   },
   { userId, directory, signal }: { userId: string; directory: string; signal: AbortSignal },
 ): Promise<string[]> {
@@ -66,14 +69,25 @@ export async function exportUser(
     const name = `media/${hash}`
     await mkdir(join(directory, 'media'), { recursive: true, mode: 0o700 })
     // One that is lost already is no reason to keep the rest.
-    const isThere = await copyFile(join(needs.mediaDirectory, hash), join(directory, name)).then(
+    const isHere = await copyFile(join(needs.mediaDirectory, hash), join(directory, name)).then(
       () => true,
       (cause) => ignoreAbsent(cause),
     )
-    if (isThere) files.add(name)
+    if (isHere || (await fetchMedia(needs.shared, hash, join(directory, name)))) files.add(name)
   }
   for (const name of files) await sync(join(directory, name))
   return [...files].sort()
+}
+
+async function fetchMedia(
+  shared: Pick<SharedPlace, 'media'> | undefined,
+  hash: string,
+  path: string,
+): Promise<boolean> {
+  const bytes = await shared?.media.get(hash)
+  if (!bytes || sha256(bytes) !== hash) return false
+  await writeFile(path, bytes, { mode: 0o600 })
+  return true
 }
 
 async function sync(path: string): Promise<void> {

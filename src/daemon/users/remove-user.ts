@@ -6,6 +6,7 @@ import type { MemoryExport } from '../../memory/transfer/export-memories.ts'
 import { deleteUserRows } from '../../policy/users/user-rows.ts'
 import type { User, Users } from '../../policy/users/users.ts'
 import { FamiliarError } from '../../protocol/error.ts'
+import type { SharedPlace } from '../../storage/blobs/shared-place.ts'
 import type { Database } from '../../storage/database.ts'
 import { profileDirectoryOf } from '../../tools/builtin/browser/browsers.ts'
 import type { Build } from '../../tools/capabilities/builds/builds.ts'
@@ -38,6 +39,8 @@ export function createRemoveUser(needs: {
   mediaDirectory: string
   capabilitiesDirectory: string
   browserDirectory: string
+  /** What lies there goes with what lies here. */
+  shared?: SharedPlace | undefined
   clock: Clock
 }): RemoveUser {
   const { database, users, conversations, clock } = needs
@@ -57,13 +60,15 @@ export function createRemoveUser(needs: {
   /** Before the rows: what was broken off here is found again at the next try. */
   async function deleteFiles(userId: string): Promise<string[]> {
     const media = await mediaOfUserAlone(database.read, userId)
-    const capabilities = database.read.selectFrom('capabilities').select('id').where('user_id', '=', userId)
+    const selected = database.read.selectFrom('capabilities').select('id').where('user_id', '=', userId)
+    const capabilities = (await selected.execute()).map(({ id }) => id)
     const paths = [
       ...media.map((hash) => join(needs.mediaDirectory, hash)),
-      ...(await capabilities.execute()).map(({ id }) => join(needs.capabilitiesDirectory, id)),
+      ...capabilities.map((id) => join(needs.capabilitiesDirectory, id)),
       profileDirectoryOf(needs.browserDirectory, userId),
     ]
     for (const path of paths) await rm(path, { recursive: true, force: true })
+    if (needs.shared) await deleteShared(needs.shared, { media, capabilities })
     return media
   }
 
@@ -81,6 +86,16 @@ export function createRemoveUser(needs: {
     users.forget(user.id)
     await database.scrub(signal)
     return { user, directory, files }
+  }
+}
+
+async function deleteShared(
+  shared: SharedPlace,
+  { media, capabilities }: { media: readonly string[]; capabilities: readonly string[] },
+): Promise<void> {
+  for (const hash of media) await shared.media.delete(hash)
+  for (const id of capabilities) {
+    for (const name of await Array.fromAsync(shared.capabilities.list(`${id}/`))) await shared.capabilities.delete(name)
   }
 }
 

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { openTestDatabase, sameDatabase } from '../../../test/support/open-test-database.ts'
 import { createIds } from '../../base/ids.ts'
 import { type Logger, silentLogger } from '../../base/logger.ts'
 import { FamiliarError } from '../../protocol/error.ts'
 import type { Database } from '../../storage/database.ts'
-import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
 import { fromVectorBytes } from '../../storage/vector-bytes.ts'
 import { createMemories, type Memories } from '../memories.ts'
 import type { Memory } from '../memory.ts'
@@ -40,7 +40,7 @@ afterEach(async () => {
 })
 
 async function open() {
-  database = await openSqlite({ path: join(folder, 'familiar.db'), clock, snapshotDirectory: folder })
+  database = await openTestDatabase({ directory: folder, clock })
   memories = createMemories({ database, clock, ids: createIds(clock) })
 }
 
@@ -279,11 +279,10 @@ describe('changing the model', () => {
       import { appendFileSync } from 'node:fs'
       import { systemClock } from '${new URL('../../base/clock.ts', import.meta.url)}'
       import { silentLogger } from '${new URL('../../base/logger.ts', import.meta.url)}'
-      import { openSqlite } from '${new URL('../../storage/sqlite/open-sqlite.ts', import.meta.url)}'
+      import { openTestDatabase } from '${new URL('../../../test/support/open-test-database.ts', import.meta.url)}'
       import { createEmbeddingJob } from '${new URL('./embed-memories.ts', import.meta.url)}'
       const clock = systemClock()
-      const path = ${JSON.stringify(join(folder, 'familiar.db'))}
-      const database = await openSqlite({ path, clock, snapshotDirectory: ${JSON.stringify(folder)} })
+      const database = await openTestDatabase({ ...${JSON.stringify(await sameDatabase(folder))}, clock })
       const embedder = {
         model: 'b/1',
         dimensions: 2,

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { openTestDatabase } from '../../../test/support/open-test-database.ts'
 import { createIds } from '../../base/ids.ts'
 import type { Database } from '../../storage/database.ts'
-import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
 import { createMemories, type Memories, memoryCollection } from '../memories.ts'
 import { citePlace } from './cite-file.ts'
 import { createFileIndex, type FileIndex } from './index-files.ts'
@@ -43,7 +43,7 @@ afterEach(async () => {
 })
 
 async function open() {
-  database = await openSqlite({ path: join(folder, 'familiar.db'), clock, snapshotDirectory: folder })
+  database = await openTestDatabase({ directory: folder, clock })
   memories = createMemories({ database, clock, ids: createIds(clock) })
   index = createFileIndex({ database, memories, clock, workspace })
 }

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { openTestDatabase } from '../../../test/support/open-test-database.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { createIds } from '../../base/ids.ts'
 import { silentLogger } from '../../base/logger.ts'
 import type { Database } from '../../storage/database.ts'
-import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
 import { createMemories } from '../memories.ts'
 import { createFileIndex, type FileIndex } from './index-files.ts'
 import { createFileWatch, type FileWatch } from './watch-files.ts'
@@ -38,7 +38,7 @@ afterEach(async () => {
 })
 
 async function open(clock: Clock, watchFolder?: WatchFolder): Promise<FileWatch> {
-  database = await openSqlite({ path: join(folder, 'familiar.db'), clock, snapshotDirectory: folder })
+  database = await openTestDatabase({ directory: folder, clock })
   const users = [
     { id: 'max', name: 'Max', role: 'owner' as const, created_at: 0 },
     { id: 'eve', name: 'Eve', role: 'user' as const, created_at: 0 },

@@ -7,6 +7,7 @@ import {
   openLearningMemory,
   scriptedAnswers,
 } from '../../../test/support/learning-memory.ts'
+import { sameDatabase, testEngine } from '../../../test/support/open-test-database.ts'
 import { createFileConsolidation } from './consolidate-file.ts'
 import { createConsolidation } from './consolidation.ts'
 import type { Exchange } from './exchange.ts'
@@ -157,16 +158,16 @@ describe('createConsolidation', () => {
       exchanges: talk,
       signal,
     })
-    let calls = 0
+    const reached = new Set<string>()
     const failing = createConsolidation({
       ...memory,
       ...scriptedAnswers(ofFirstVillage),
       episodes: {
         ...memory.episodes,
         async addIn(writer, episode) {
-          calls += 1
+          reached.add(String(episode.memoryId))
           const added = await memory.episodes.addIn(writer, episode)
-          if (calls === 3) throw new Error('killed')
+          if (reached.size === 3) throw new Error('killed')
           return added
         },
       },
@@ -184,11 +185,12 @@ describe('createConsolidation', () => {
 
   it('MEM-9 completes after the process was killed in the middle', async () => {
     const { home } = memory
+    const { url = '' } = await sameDatabase(home)
     await memory.close({ keep: true })
     const child = `
       import { exchange, openLearningMemory } from './test/support/learning-memory.ts'
       import { createConsolidation } from './src/memory/learning/consolidation.ts'
-      const memory = await openLearningMemory({ home: process.env.HOME_OF_TEST })
+      const memory = await openLearningMemory({ home: process.env.HOME_OF_TEST, url: process.env.URL_OF_TEST || undefined })
       const episodes = { ...memory.episodes, async addIn(writer, episode) {
         const added = await memory.episodes.addIn(writer, episode)
         if (episode.summary.includes('number 2')) process.kill(process.pid, 'SIGKILL')
@@ -209,7 +211,7 @@ describe('createConsolidation', () => {
       console.log(outcome.parts)`
     const run = (kill: string) =>
       execFileSync(process.execPath, ['--input-type=module', '-e', child], {
-        env: { HOME_OF_TEST: home, KILL: kill },
+        env: { HOME_OF_TEST: home, URL_OF_TEST: url, FAMILIAR_TEST_ENGINE: testEngine, KILL: kill },
         encoding: 'utf8',
       })
     expect(() => run('yes')).toThrow()

@@ -50,6 +50,7 @@ function open(options: { embed?: Embedder['embed']; search?: VectorSearch['searc
           asked.push(query)
           return [{ number: 7, score: 0.9 }]
         }),
+      describe: async () => 'nothing',
       close: async () => undefined,
     },
     logger,
@@ -117,11 +118,12 @@ describe('createFindByMeaning', () => {
     await addVector('max', 'tiny')
     const stop = new AbortController()
     const find = open({
-      embed: (_texts, _use, signal) =>
-        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('cut')))),
+      embed: (_texts, _use, signal) => {
+        setImmediate(() => stop.abort(new Error('the user left')))
+        return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('cut'))))
+      },
     })
     const found = find({ ...query, signal: stop.signal })
-    setImmediate(() => stop.abort(new Error('the user left')))
     await expect(found).rejects.toThrow('the user left')
     expect(warnings).toEqual([])
   })

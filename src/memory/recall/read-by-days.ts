@@ -19,11 +19,11 @@ export async function readByDays(database: Database, userId: string, { from, unt
     where ${current} and created_at between ${from} and ${until + toldWithinMs} ${newestFirst} limit ${mostByDays}`
   const spokenOf = sql`
     select number
-    from (select * from memories where ${current} ${newestFirst} limit ${mostLookedAt})
+    from (select * from memories where ${current} ${newestFirst} limit ${mostLookedAt}) as newest
     where happened_from <= ${until} and happened_until >= ${from} limit ${mostByDays}`
   const { rows } = await sql<MemoryRow>`
     select * from memories
-    where ${isOf(userId)} and number in (select * from (${told}) union select * from (${spokenOf}))
+    where ${isOf(userId)} and number in (select * from (${told}) as told union select * from (${spokenOf}) as spoken_of)
     ${newestFirst}`.execute(database.read)
   return rows.map(memoryFromRow)
 }

@@ -135,7 +135,8 @@ async function readByPlace(
   const filled = Array.from({ length: Math.ceil(places.length / placesAtOnce) * placesAtOnce }, (_, index) => {
     return places[index % places.length] as (typeof places)[number]
   })
-  const pairs = sql.join(filled.map(({ threadId, position }) => sql`(${threadId}, ${position})`))
+  // PostgreSQL takes a value of such a list for text where it is not told otherwise.
+  const pairs = sql.join(filled.map(({ threadId, position }) => sql`(${threadId}, cast(${position} as bigint))`))
   // Of long prose nothing counts beside a line: its many passages need not be read. The index holds threads only, and is
   // used only by a question that says so.
   const isHeard = sql`thread_id is not null and (passages = 1 or speaker = 'user')`

@@ -109,11 +109,12 @@ describe('recall by meaning', () => {
   it('MEM-3 ends with the reason of whoever stops it', async () => {
     const stop = new AbortController()
     await open({
-      findByMeaning: ({ signal }) =>
-        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+      findByMeaning: ({ signal }) => {
+        setImmediate(() => stop.abort(new Error('the user left')))
+        return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+      },
     })
     const found = store.recall({ userId: 'max', text: 'bike', limit: 5, signal: stop.signal })
-    setImmediate(() => stop.abort(new Error('the user left')))
     await expect(found).rejects.toThrow('the user left')
     await expect(store.recall({ userId: 'max', text: '', limit: 5, signal: stop.signal })).rejects.toThrow(
       'the user left',

@@ -1,13 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { openTestDatabase } from '../../../test/support/open-test-database.ts'
 import { createIds } from '../../base/ids.ts'
 import { toStorableText } from '../../base/text.ts'
 import type { Database } from '../../storage/database.ts'
-import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
 import { createAliases } from '../aliases.ts'
 import { createCommitments } from '../commitments.ts'
 import { createEpisodes } from '../episodes.ts'
@@ -40,8 +40,9 @@ afterEach(async () => {
 /** An empty database with two users. */
 async function openStore(): Promise<Store> {
   opened += 1
-  const path = join(folder, `${opened}.db`)
-  const database = await openSqlite({ path, clock, snapshotDirectory: folder })
+  const directory = join(folder, String(opened))
+  await mkdir(directory)
+  const database = await openTestDatabase({ directory, clock })
   await database.write(async (writer) => {
     const users = ['max', 'eve'].map((id) => ({ id, name: id, role: 'user' as const, created_at: 0 }))
     await writer.insertInto('users').values(users).execute()

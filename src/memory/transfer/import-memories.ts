@@ -68,9 +68,8 @@ export async function importMemories(dependencies: ImportDependencies, request: 
     const storing = await beginStoring(dependencies, request, header)
     Object.assign(report, { format, isOwn: storing.isOwn })
     for await (const batch of inBatches(format === 'plain' ? plainTasks(file, storing) : recordTasks(file, storing))) {
-      await database.write(async (writer) => {
-        for (const item of batch) await run(writer, item)
-      })
+      const outcomes = await database.write((writer) => storeBatch(writer, batch))
+      for (const [index, item] of batch.entries()) count(item, outcomes[index])
       onProgress?.({ line: batch.at(-1)?.line ?? 0, added: report.added.memories })
     }
     await remapSuccessors(database, storing)
@@ -81,8 +80,7 @@ export async function importMemories(dependencies: ImportDependencies, request: 
   }
   return { ok: true, report }
 
-  async function run(writer: Writer, { line, problem, counts, store }: ImportTask): Promise<void> {
-    const outcome = store ? await store(writer) : undefined
+  function count({ line, problem, counts }: ImportTask, outcome: StoredRecord | undefined): void {
     if (outcome === undefined) addProblem(line, problem)
     else if (outcome === 'known') report.known += 1
     else if (counts) report.added[counts] += 1
@@ -193,6 +191,13 @@ async function beginStoring(
     newIds: new Map(),
     now: clock.now(),
   }
+}
+
+/** Tells what became of each, and counts nothing itself: the unit may have to run again. */
+async function storeBatch(writer: Writer, batch: readonly ImportTask[]): Promise<(StoredRecord | undefined)[]> {
+  const outcomes: (StoredRecord | undefined)[] = []
+  for (const { store } of batch) outcomes.push(await store?.(writer))
+  return outcomes
 }
 
 async function* inBatches(tasks: AsyncGenerator<ImportTask>): AsyncGenerator<ImportTask[]> {

@@ -33,6 +33,8 @@ export type StoredRecord = 'added' | 'known'
  */
 export async function storeMemory(writer: Writer, storing: Storing, record: MemoryRecord): Promise<StoredRecord> {
   const { userId, newIds } = storing
+  // What the unit found out before it had to run again need not hold any more.
+  newIds.delete(record.id)
   const id = await idFor(writer, userId, record.id)
   if (id.isKnown) {
     if (id.id !== record.id) newIds.set(record.id, id.id)

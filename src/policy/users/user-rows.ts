@@ -11,10 +11,12 @@ export async function* readUserRows(
   userId: string,
 ): AsyncGenerator<{ table: string; rows: Record<string, unknown>[] }> {
   for (const [table, rule] of rules) {
-    if (rule.rows === 'shared' || !rule.isExported) continue
+    if (rule.rows === 'shared' || rule.exportedBy === null) continue
     for (let from = 0; ; from += rowsPerPage) {
+      const order = sql.join(rule.exportedBy.map((column) => sql.ref(column)))
       const page = sql<Record<string, unknown>>`
-        select * from ${sql.table(table)} where ${ofUser(rule, userId)} order by rowid limit ${rowsPerPage} offset ${from}`
+        select * from ${sql.table(table)} where ${ofUser(rule, userId)}
+        order by ${order} limit ${rowsPerPage} offset ${from}`
       const { rows } = await page.execute(read)
       if (rows.length > 0) yield { table, rows }
       if (rows.length < rowsPerPage) break

@@ -1,21 +1,28 @@
 import type { Tables } from '../../storage/tables.ts'
 
 /** What becomes of the rows of a table when a user is removed. */
-export type TableRule =
+export type TableRule<Column extends string = string> =
   /** Each row names its user. */
-  | { rows: 'own'; isExported: boolean }
+  | { rows: 'own'; exportedBy: Exported<Column> }
   /** Each row is part of one that names its user: `column` holds the `key` of a row of `of`. */
-  | { rows: 'parts'; column: string; of: keyof Tables; key: string; isExported: boolean }
+  | { rows: 'parts'; column: Column; of: keyof Tables; key: string; exportedBy: Exported<Column> }
   /** Of the home and of nobody: stays. */
   | { rows: 'shared' }
 
-const own: TableRule = { rows: 'own', isExported: true }
-/** Made of what is exported anyway, of use to nobody but Familiar, or secret. */
-const unexported: TableRule = { rows: 'own', isExported: false }
-const shared: TableRule = { rows: 'shared' }
+/** The order that its rows are exported in, which is that of its primary key; null where they are not. */
+type Exported<Column extends string> = readonly Column[] | null
 
-function partsOf(of: keyof Tables, column: string, { key = 'id', isExported = true } = {}): TableRule {
-  return { rows: 'parts', column, of, key, isExported }
+/** Made of what is exported anyway, of use to nobody but Familiar, or secret. */
+const unexported = { rows: 'own', exportedBy: null } as const
+const shared = { rows: 'shared' } as const
+const notExported = null
+
+function own<Column extends string>(...exportedBy: Column[]) {
+  return { rows: 'own', exportedBy } as const
+}
+
+function partsOf<Column extends string>(of: keyof Tables, column: Column, exportedBy: Exported<Column>) {
+  return { rows: 'parts', column, of, key: 'id', exportedBy } as const
 }
 
 /**
@@ -23,28 +30,29 @@ function partsOf(of: keyof Tables, column: string, { key = 'id', isExported = tr
  * does not compile, and one that only the database knows fails a test.
  */
 export const userTables = {
-  build_events: partsOf('builds', 'build_id'),
-  build_questions: partsOf('builds', 'build_id'),
-  build_files: partsOf('builds', 'build_id'),
-  builds: own,
-  capability_storage: partsOf('capabilities', 'capability_id'),
-  capability_vectors: partsOf('capabilities', 'capability_id', { isExported: false }),
-  capability_versions: partsOf('capabilities', 'capability_id'),
-  capabilities: own,
-  schedule_runs: partsOf('schedules', 'schedule_id'),
-  schedules: own,
-  spawns: own,
-  client_calls: own,
-  pins: own,
-  asset_versions: own,
-  blocks: own,
-  outbox: own,
-  delivery_cursors: partsOf('sessions', 'session_id', { isExported: false }),
-  channel_contacts: own,
+  build_events: partsOf('builds', 'build_id', ['build_id', 'seq']),
+  build_questions: partsOf('builds', 'build_id', ['id']),
+  build_files: partsOf('builds', 'build_id', ['build_id', 'path']),
+  builds: own('id'),
+  capability_storage: partsOf('capabilities', 'capability_id', ['capability_id', 'key']),
+  capability_vectors: partsOf('capabilities', 'capability_id', notExported),
+  capability_versions: partsOf('capabilities', 'capability_id', ['capability_id', 'version']),
+  capabilities: own('id'),
+  schedule_runs: partsOf('schedules', 'schedule_id', ['schedule_id', 'due_at']),
+  schedules: own('id'),
+  spawns: own('id'),
+  client_calls: own('session_id', 'call_id'),
+  pins: own('user_id', 'agent', 'label'),
+  asset_versions: own('user_id', 'uri', 'version'),
+  blocks: own('user_id', 'label'),
+  outbox: own('id'),
+  delivery_cursors: partsOf('sessions', 'session_id', notExported),
+  channel_contacts: own('channel', 'address'),
   pairing_codes: unexported,
   one_time_links: unexported,
   browsers: unexported,
-  session_views: partsOf('sessions', 'session_id', { isExported: false }),
+  session_views: partsOf('sessions', 'session_id', notExported),
+  session_holders: partsOf('sessions', 'session_id', notExported),
   // The memories themselves are exported in the form that can be brought in again.
   memory_vectors: unexported,
   memory_edges: unexported,
@@ -54,24 +62,24 @@ export const userTables = {
   commitments: unexported,
   memory_changes: unexported,
   memory_marks: unexported,
-  memory_speakers: own,
+  memory_speakers: own('user_id', 'name'),
   entity_aliases: unexported,
   fact_attributes: unexported,
-  memory_files: own,
+  memory_files: own('id'),
   memories: unexported,
-  tool_weights: own,
-  tool_settings: own,
-  tool_calls: own,
-  client_telemetry: own,
-  approvals: own,
+  tool_weights: own('user_id', 'topic', 'tool'),
+  tool_settings: own('user_id', 'tool', 'key'),
+  tool_calls: own('id'),
+  client_telemetry: own('user_id'),
+  approvals: own('id'),
   secrets: unexported,
-  cost_ledger: own,
-  cost_totals: own,
-  inbox: own,
-  session_snapshots: partsOf('sessions', 'session_id', { isExported: false }),
+  cost_ledger: own('id'),
+  cost_totals: own('user_id', 'period'),
+  inbox: own('id'),
+  session_snapshots: partsOf('sessions', 'session_id', notExported),
   // Exported day by day, as `familiar export` does.
-  session_events: partsOf('sessions', 'session_id', { isExported: false }),
-  sessions: own,
+  session_events: partsOf('sessions', 'session_id', notExported),
+  sessions: own('id'),
   access_tokens: unexported,
   // A file may be in the conversations of several users: those that are left alone are found by their hash.
   media: shared,
@@ -79,6 +87,7 @@ export const userTables = {
   tool_vectors: shared,
   trigger_runs: shared,
   channel_marks: shared,
+  daemons: shared,
   webhook_nonces: shared,
-  users: { rows: 'parts', column: 'id', of: 'users', key: 'id', isExported: true },
-} satisfies Record<keyof Tables, TableRule>
+  users: partsOf('users', 'id', ['id']),
+} satisfies { [Table in keyof Tables]: TableRule<keyof Tables[Table] & string> }

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openTestDatabase } from '../../../test/support/open-test-database.ts'
 import { systemClock } from '../../base/clock.ts'
 import { createIds } from '../../base/ids.ts'
 import type { Database } from '../../storage/database.ts'
-import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
 import { type AccessTokens, createAccessTokens } from '../access-tokens.ts'
 import { allowsTool, type Tier, withBuiltInTiers } from './tier.ts'
 import { createUsers, type Users } from './users.ts'
@@ -29,7 +29,7 @@ let secrets: string[]
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'familiar-users-'))
-  database = await openSqlite({ path: join(directory, 'familiar.db'), clock, snapshotDirectory: directory })
+  database = await openTestDatabase({ directory: directory, clock })
   const ids = createIds(clock)
   tokens = createAccessTokens({ database, clock, ids })
   ownerId = (await tokens.ensureOwner('owner')).id

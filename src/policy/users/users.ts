@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Ids } from '../../base/ids.ts'
 import { FamiliarError } from '../../protocol/error.ts'
-import type { Database } from '../../storage/database.ts'
+import type { Database, Writer } from '../../storage/database.ts'
 import type { UserRow } from '../../storage/tables.ts'
 import type { AccessTokens, MadeToken, TokenScope } from '../access-tokens.ts'
 import { closedTier, guestTierName, ownerTierName, type Tier } from './tier.ts'
@@ -112,13 +112,13 @@ export function createUsers(dependencies: {
         )
       }
       requireTier(tier)
-      if (find(name)) throw new FamiliarError('conflict', `There is a user named ${name} already`)
+      if (find(name)) throw nameTaken(name)
       const row: UserRow = { id: ids.next(), name, role: 'user', tier, created_at: clock.now() }
       const user = fromRow(row)
       // Held before it is written: a second one of the same name that comes meanwhile is refused.
       users.set(user.id, user)
       await database
-        .write((writer) => writer.insertInto('users').values(row).execute())
+        .write((writer) => insertUser(writer, row))
         .catch((cause) => {
           users.delete(user.id)
           throw cause
@@ -151,6 +151,17 @@ export function createUsers(dependencies: {
     },
     forget: (userId) => void users.delete(userId),
   }
+}
+
+/** Another daemon may have taken the name since the users were read here. */
+async function insertUser(writer: Writer, row: UserRow): Promise<void> {
+  const known = await writer.selectFrom('users').select('name').execute()
+  if (known.some(({ name }) => foldName(name) === foldName(row.name))) throw nameTaken(row.name)
+  await writer.insertInto('users').values(row).execute()
+}
+
+function nameTaken(name: string): FamiliarError {
+  return new FamiliarError('conflict', `There is a user named ${name} already`)
 }
 
 function fromRow(row: UserRow): User {

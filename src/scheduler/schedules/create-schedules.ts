@@ -17,6 +17,8 @@ const notRunning = 'Familiar was not running at that time, or the machine slept.
 export interface RunningSchedules extends Schedules {
   /** Takes up what a crash left, makes up for what was missed, and begins. After the conversations have recovered. */
   start(): Promise<void>
+  /** Another daemon has written to the schedules. Nothing where these have not been started. */
+  look(): Promise<void>
   /** Begins nothing more and waits for what is on its way. What is left goes on at the next start. */
   close(): Promise<void>
 }
@@ -141,6 +143,7 @@ export function createSchedules(
       isRunning = true
       await look()
     },
+    look,
     async close() {
       isRunning = false
       alarm.set(undefined)

@@ -211,7 +211,7 @@ async function createVectors(db: Kysely<unknown>, engine: MigrationEngine): Prom
     )
     .execute()
   // SQLite puts the place at the end of every index by itself: one user's newest are a range of this one.
-  await index(db, 'memory_vectors', ['model', 'user_id'])
+  await index(db, 'memory_vectors', ['model', 'user_id', ...(engine.name === 'postgres' ? ['place'] : [])])
   await index(db, 'memory_vectors', ['text_hash'])
   if (engine.name === 'sqlite') {
     await sql`

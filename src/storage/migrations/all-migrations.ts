@@ -6,6 +6,7 @@ import { capabilities } from './0005-capabilities.ts'
 import { workspace } from './0006-workspace.ts'
 import { channels } from './0007-channels.ts'
 import { page } from './0008-page.ts'
+import { fleet } from './0009-fleet.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released one never changes and never leaves the list. */
@@ -18,4 +19,5 @@ export const allMigrations: readonly Migration[] = [
   workspace,
   channels,
   page,
+  fleet,
 ]

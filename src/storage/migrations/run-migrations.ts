@@ -6,9 +6,19 @@ interface MigrationTables {
   schema_migrations: { name: string; applied_at: number }
 }
 
+/** Stands among the migrations of a database to which `familiar migrate` has not moved everything yet. */
+export const transferUnderWay = 'transfer-under-way'
+
 /** What is still to be applied. Refuses a database that a newer program has already moved on. */
 export function planMigrations(applied: readonly string[], known: readonly Migration[]): Migration[] {
   const unknown = applied.filter((name) => !known.some((migration) => migration.name === name))
+  if (unknown.includes(transferUnderWay)) {
+    throw new FamiliarError(
+      'conflict',
+      'The database is not whole: `familiar migrate` was interrupted while it moved one there. ' +
+        'Run the same command again: it goes on where it was. Nothing was changed.',
+    )
+  }
   if (unknown.length > 0) {
     throw new FamiliarError(
       'conflict',

@@ -198,6 +198,8 @@ describe('migrations', () => {
       one_time_links: true,
       browsers: true,
       session_views: true,
+      daemons: true,
+      session_holders: true,
     } satisfies Record<keyof Tables, true>
     const textTables = ['text_entries', 'text_index', 'text_scopes']
     const of = (type: string) => objects.rows.filter((row) => row.type === type).map((row) => row.name)

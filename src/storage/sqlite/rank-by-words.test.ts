@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lengthFactor, rankByWords, type WordPlaces } from './rank-by-words.ts'
+import { rankByWords, type WordPlaces } from './rank-by-words.ts'
 
 const word = (...places: number[]): WordPlaces => ({ places: Int32Array.from(places), isCut: false })
 const ranked = (words: WordPlaces[], texts = 10, limit = 10) =>
@@ -25,10 +25,4 @@ test('STORE-5 where only the newest were looked at, the word counts as one that 
   const all = Array.from({ length: 100 }, (_, index) => 1000 - index * 10)
   const [whole] = rankByWords([word(...all)], { texts: 1000, limit: 1 })
   expect(cut?.weight).toBeCloseTo(whole?.weight ?? 0, 0)
-})
-
-test('STORE-5 the longer a text, the less its words say about it', () => {
-  expect(lengthFactor(30)).toBeCloseTo(1)
-  expect(lengthFactor(5)).toBeGreaterThan(lengthFactor(30))
-  expect(lengthFactor(500)).toBeLessThan(0.5)
 })

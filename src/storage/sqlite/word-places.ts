@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Reader } from '../database.ts'
+import { parseNumbers } from '../words/parse-numbers.ts'
 import type { WordPlaces } from './rank-by-words.ts'
 import type { TextScope } from './text-scope.ts'
 
@@ -17,28 +18,6 @@ export async function readPlaces(
       where text_index match ${phrase} and rowid between ${first} and ${last}
       order by rowid desc limit ${most}
     )`.execute(read)
-  const places = parseNumbers(found.rows[0]?.places ?? '')
+  const places = parseNumbers(found.rows[0]?.places ?? '', Int32Array)
   return { places, isCut: places.length === most }
 }
-
-/** Of digits and commas. */
-function parseNumbers(list: string): Int32Array {
-  // A digit and a comma at least.
-  const numbers = new Int32Array(Math.ceil(list.length / 2))
-  let count = 0
-  let number = 0
-  for (let index = 0; index < list.length; index += 1) {
-    const code = list.charCodeAt(index)
-    if (code === comma) {
-      numbers[count] = number
-      count += 1
-      number = 0
-    } else number = number * 10 + code - zero
-  }
-  if (list === '') return numbers
-  numbers[count] = number
-  return numbers.subarray(0, count + 1)
-}
-
-const comma = 0x2c
-const zero = 0x30

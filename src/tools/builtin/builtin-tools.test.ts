@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryTools, type MemoryTools } from '../../../test/support/memory-tools.ts'
+import { openTestDatabase } from '../../../test/support/open-test-database.ts'
 import type { Clock } from '../../base/clock.ts'
 import { createIds } from '../../base/ids.ts'
 import { estimateTokens } from '../../base/tokens.ts'
 import { createOfflineModel } from '../../models/offline/offline-model.ts'
 import type { AssistantPart, ModelMessage } from '../../protocol/message.ts'
 import type { Database } from '../../storage/database.ts'
-import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
 import type { ToolRegistry } from '../registry.ts'
 import type { HistoryEntry } from './history-open.ts'
 
@@ -43,7 +43,7 @@ afterEach(async () => {
 })
 
 async function open() {
-  database = await openSqlite({ path: join(folder, 'familiar.db'), clock, snapshotDirectory: folder })
+  database = await openTestDatabase({ directory: folder, clock })
   const tools = createMemoryTools({ database, clock, ids, workspace: folder, timeZone: 'Australia/Sydney', history })
   registry = tools.registry
   run = tools.run

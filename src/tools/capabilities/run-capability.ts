@@ -9,7 +9,6 @@ import { type Capability, toolNameOf } from './capability.ts'
 import type { CapabilityCatalog } from './catalog/catalog.ts'
 import type { CapabilityExecutor, CapabilityRun, Runnable } from './execute/executor.ts'
 import { refusedRun } from './execute/failed-run.ts'
-import { readVersion } from './versions/read-version.ts'
 
 /** Calls of capabilities, whoever makes them. */
 export interface CapabilityRuns {
@@ -50,7 +49,7 @@ export function createCapabilityRuns(dependencies: {
     if (known) return known
     const found = await catalog.version(capability.userId, capability.name, version)
     if (!found) return { problem: `${capability.name} has no version ${version}.` }
-    const reading = await readVersion(found.directory)
+    const reading = await catalog.read(found)
     if (!reading.ok) return { problem: reading.problem }
     const { manifest, directory } = found
     const runnable = { name: capability.name, manifest, directory, requirements: reading.lock.requirements }

@@ -13,14 +13,14 @@ interface Finding {
   nodes: { target: string[]; html: string; failureSummary: string }[]
 }
 
-/** What axe finds serious or critical in what is shown now. */
+/** What axe finds in what is shown now, but for what is only minor. */
 export async function findFaults(page: Page): Promise<string[]> {
   await page.evaluate(axeSource)
   const found = (await page.evaluate(
     `axe.run(document, { resultTypes: ['violations'], preload: false }).then(({ violations }) => violations)`,
   )) as Finding[]
   return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ impact }) => impact !== 'minor')
     .flatMap(({ id, nodes }) =>
       nodes.map(
         ({ target, html, failureSummary }) =>

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import type { StartOptions } from '../../../src/daemon/daemon.ts'
+import type { StartOptions } from '../../../src/daemon/started-daemon.ts'
 import { type FakeModel, type Script, startFakeModel } from '../../support/fake-model/start-fake-model.ts'
 import { type RunningFamiliar, startFamiliar } from '../../support/running-familiar.ts'
 import { ensurePageIsBuilt } from './built-page.ts'

@@ -1,19 +1,43 @@
 import type { FakeModel } from '../../support/fake-model/start-fake-model.ts'
 import type { RunningFamiliar } from '../../support/running-familiar.ts'
 import { said, toolOf } from '../../support/scripted-familiar.ts'
+import { fillHome, sampleToml } from './sample-home.ts'
 
-/** A household with something on every screen, made through the API alone. */
-export async function fillWithSamples(familiar: RunningFamiliar, fake: FakeModel): Promise<{ session: string }> {
+export interface Samples {
+  /** The newest conversation, and its turn. */
+  session: string
+  turn: string
+  memory: string
+  fact: string
+  schedule: string
+}
+
+/** A household with something on every screen, made through the API and in the folders of its home. */
+export async function fillWithSamples(familiar: RunningFamiliar, fake: FakeModel): Promise<Samples> {
   const send = async (method: string, path: string, body: object) => {
     const response = await familiar.request(method, `/api/v1${path}`, body)
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as { id: string; memory: { id: string }; fact: { id: string } }
   }
-  for (const [content, tags] of memories) await send('POST', '/memories', { content, tags: [...tags] })
-  for (const [entity, attribute, value] of facts) await send('POST', '/memories/facts', { entity, attribute, value })
+  const kept: string[] = []
+  for (const [content, tags] of memories) {
+    kept.push((await send('POST', '/memories', { content, tags: [...tags] })).memory.id)
+  }
+  for (const [from, to, relation] of edges) {
+    await send('POST', '/memories/edges', { source_id: kept[from], target_id: kept[to], relation, weight: 0.8 })
+  }
+  let fact = ''
+  for (const [entity, attribute, value] of facts) {
+    fact = (await send('POST', '/memories/facts', { entity, attribute, value })).fact.id
+  }
   for (const commitment of commitments) await send('POST', '/memories/commitments', commitment)
   for (const [label, content] of blocks) await send('PUT', `/blocks/${label}`, { content })
   await send('POST', '/pins', { label: 'household.md' })
-  await send('POST', '/schedules', { cron: '0 8 * * 1', message: 'Say what is planned this week.' })
+  const { id: schedule } = await send('POST', '/schedules', {
+    cron: '0 8 * * 1',
+    message: 'Say what is planned this week.',
+  })
+  await fillHome(familiar)
   await send('POST', '/schedules', { at: 'tomorrow at 9:00', message: 'Remind me to call the dentist.' })
 
   fake.reply({ text: 'Seven days: Ghent, Bruges, then the coast. I keep the list in *travel*.' })
@@ -27,14 +51,13 @@ export async function fillWithSamples(familiar: RunningFamiliar, fake: FakeModel
     },
     { text: trainReply },
   ])
-  const { session_id } = await familiar.chat('Is my train to Ghent on time, and what shall I take along?', {
+  const { session_id, turn_id } = await familiar.chat('Is my train to Ghent on time, and what shall I take along?', {
     session: 'Trains',
   })
-  return { session: session_id }
+  return { session: session_id, turn: turn_id, memory: kept[0] ?? '', fact, schedule }
 }
 
-/** For the daemon of the samples. */
-export const sampleTools = [
+const sampleTools = [
   toolOf('trains', async () => ({
     ...said('17:42 to Ghent, 12 minutes late, platform 4.'),
     card: {
@@ -48,6 +71,12 @@ export const sampleTools = [
   })),
 ]
 
+/** For the daemon of the samples. */
+export const sampleOptions = {
+  toml: sampleToml,
+  daemon: { extraTools: sampleTools, env: { FAMILIAR_SANDBOX: 'embedded' } },
+}
+
 const trainReply = `The **17:42** is 12 minutes late, from platform 4. That is enough for a coffee.
 
 Take along:
@@ -55,6 +84,13 @@ Take along:
 1. the tickets, in the drawer beside the door
 2. an umbrella: rain from six on
 3. the book that you lent from Lien`
+
+const edges = [
+  [1, 3, 'same place'],
+  [0, 2, 'same person'],
+  [2, 4, 'same person'],
+  [0, 4, 'same person'],
+] as const
 
 const memories = [
   ['Anna is allergic to shellfish.', ['health']],
@@ -68,7 +104,7 @@ const facts = [
   ['user', 'city', 'Antwerp'],
   ['user', 'diet', 'no shellfish'],
   ['Lien', 'birthday', '14 June'],
-  ['boiler', 'serviced by', 'Peeters'],
+  ['boiler', 'service', 'every October, by Peeters'],
 ] as const
 
 const commitments = [

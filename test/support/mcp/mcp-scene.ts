@@ -8,13 +8,13 @@ import { createGuardedFetch, type GuardedFetch } from '../../../src/egress/guard
 import type { Json } from '../../../src/protocol/json.ts'
 import { createMediaStore } from '../../../src/sessions/media-store.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { openSqlite } from '../../../src/storage/sqlite/open-sqlite.ts'
 import { createMcpApprovals, type McpApprovals } from '../../../src/tools/mcp/approvals.ts'
 import { type Inspection, inspectServer } from '../../../src/tools/mcp/inspect-server.ts'
 import { createMcpTools, type McpTools } from '../../../src/tools/mcp/mcp-tools.ts'
 import type { McpProgram, McpServerSettings } from '../../../src/tools/mcp/server-settings.ts'
 import { createToolRegistry, type ToolRegistry } from '../../../src/tools/registry.ts'
 import type { Tool, ToolOutcome } from '../../../src/tools/tool.ts'
+import { openTestDatabase } from '../open-test-database.ts'
 import { toolContext } from '../tool-context.ts'
 
 /** Servers as the owner could name them, with a real database and a registry. */
@@ -62,11 +62,7 @@ export async function openMcp(
 ): Promise<McpScene> {
   const home = mkdtempSync(join(tmpdir(), 'familiar-mcp-'))
   const clock = options.clock ?? systemClock()
-  const database = await openSqlite({
-    path: join(home, 'familiar.db'),
-    clock,
-    snapshotDirectory: join(home, 'backups'),
-  })
+  const database = await openTestDatabase({ directory: home, clock })
   const media = createMediaStore({ database, directory: home, clock })
   const registry = createToolRegistry()
   const approvals = createMcpApprovals({ database, clock })

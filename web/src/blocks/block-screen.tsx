@@ -8,7 +8,6 @@ import { Menu } from '../components/menu.tsx'
 import { Failure, Notice } from '../components/notice.tsx'
 import { Screen } from '../components/screen.tsx'
 import { Tabs } from '../components/tabs.tsx'
-import { Link } from '../shell/link.tsx'
 import { go, usePlace } from '../shell/router.ts'
 import { useWho } from '../shell/who.ts'
 import { BlockEditor } from './block-editor.tsx'
@@ -35,6 +34,7 @@ export function BlockScreen({ label }: { label: string }) {
   return (
     <Screen
       title={label}
+      back={{ href: '/blocks', label: 'All blocks' }}
       actions={
         canWrite &&
         block && (
@@ -59,9 +59,6 @@ export function BlockScreen({ label }: { label: string }) {
       }
     >
       <p className="-mt-3 mb-4 flex flex-wrap gap-x-3 text-sm text-soft">
-        <Link href="/blocks" className="text-accent underline underline-offset-2">
-          All blocks
-        </Link>
         {block && <span>version {block.version}</span>}
         {block && <span>changed {new Date(block.modifiedAt).toLocaleString()}</span>}
         {pin && (

@@ -31,7 +31,7 @@ export function Screen(props: {
         <header className="mb-5 flex flex-wrap items-start justify-between gap-3">
           <div className="min-w-0 flex-1 basis-72">
             <h1 className="text-2xl font-semibold tracking-tight">{title}</h1>
-            {intro && <p className="mt-1 max-w-2xl text-soft">{intro}</p>}
+            {intro && <p className="mt-1 max-w-2xl text-soft whitespace-pre-line">{intro}</p>}
           </div>
           {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
         </header>

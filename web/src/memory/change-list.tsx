@@ -5,6 +5,7 @@ import { Icon } from '../components/icon.tsx'
 import { Section } from '../components/screen.tsx'
 import { formatDay, formatMoment } from './times.ts'
 import { useCorrections } from './use-corrections.ts'
+import { shownContent } from './words.ts'
 
 /** What was changed or forgotten, with a way back. */
 export function ChangeList({ changes, onUndone }: { changes: readonly ChangeReply[]; onUndone(): void }) {
@@ -23,7 +24,7 @@ export function ChangeList({ changes, onUndone }: { changes: readonly ChangeRepl
         {changes.map(({ id, action, made_by, at, undo_until, before }) => (
           <li key={id} className="flex items-start gap-3 border-b border-line py-2.5 last:border-b-0">
             <div className="min-w-0 flex-1">
-              <p className="line-clamp-2">{before.title ?? before.content}</p>
+              <p className="line-clamp-2">{before.title ?? shownContent(before)}</p>
               <p className="text-xs text-soft">
                 {action === 'forgotten' ? 'Forgotten' : 'Changed'} by {made_by === 'user' ? 'you' : 'Familiar'},{' '}
                 {formatMoment(at)}. Can be undone until {formatDay(undo_until)}.

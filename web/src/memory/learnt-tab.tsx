@@ -9,6 +9,7 @@ import { setQuery } from './set-query.ts'
 import { startOfDay } from './times.ts'
 import { useCorrections } from './use-corrections.ts'
 import { useMemoryPages } from './use-memory-pages.ts'
+import { shownContent } from './words.ts'
 
 const spans = [
   { value: '', label: 'Today' },
@@ -52,7 +53,7 @@ export function LearntTab() {
       )}
       <ul aria-label="Learnt">
         {pages.memories.map((memory) => {
-          const name = memory.content.slice(0, 60)
+          const name = shownContent(memory).slice(0, 60)
           return (
             <MemoryRow key={memory.id} memory={memory}>
               <div className="mt-2 flex gap-2">

@@ -3,7 +3,7 @@ import type { MemoryReply } from '../../../src/protocol/memory-api.ts'
 import { Link } from '../shell/link.tsx'
 import { formatDay, formatHour } from './times.ts'
 import { UntrustedMark } from './untrusted-mark.tsx'
-import { kindNames, sourceNames, tierNames } from './words.ts'
+import { kindNames, shownContent, sourceNames, tierNames } from './words.ts'
 
 /** One memory in a list: its beginning, and what it is. */
 export function MemoryRow(props: {
@@ -13,7 +13,7 @@ export function MemoryRow(props: {
   children?: ReactNode
 }) {
   const { memory, showsHour = false, actions, children } = props
-  const { id, kind, title, content, source, tier, label, tags, created_at, file } = memory
+  const { id, kind, title, source, tier, label, tags, created_at, file } = memory
   return (
     <li className="border-b border-line py-3 last:border-b-0 [content-visibility:auto] [contain-intrinsic-size:auto_5rem]">
       <div className="flex items-start gap-2">
@@ -23,7 +23,7 @@ export function MemoryRow(props: {
             className="line-clamp-3 underline-offset-4 hover:text-accent hover:underline"
           >
             {title && <span className="font-medium">{title}: </span>}
-            {content}
+            {shownContent(memory)}
           </Link>
           <p className="mt-1 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-soft">
             <span className="font-medium text-ink">{kindNames[kind]}</span>

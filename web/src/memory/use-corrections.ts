@@ -1,4 +1,5 @@
 import { useCallback } from 'react'
+import type { FactRequest, WrittenFactReply } from '../../../src/protocol/fact-api.ts'
 import type { EditedMemoryReply, ForgottenMemoryReply } from '../../../src/protocol/memory-api.ts'
 import { ask } from '../api/ask.ts'
 import { useToasts } from '../components/toast.tsx'
@@ -24,21 +25,43 @@ export function useCorrections() {
     [toasts],
   )
 
+  const tell = useCallback(
+    (text: string, changeId: string | null, onUndone: () => void) => {
+      const run = async (id: string) => {
+        if (await undo(id)) onUndone()
+      }
+      toasts.done(text, changeId === null ? undefined : { label: 'Undo', run: () => void run(changeId) })
+    },
+    [toasts, undo],
+  )
+
   const told = useCallback(
     async (text: string, change: () => Promise<{ change_id: string }>, onUndone: () => void): Promise<boolean> => {
       try {
         const { change_id } = await change()
-        const run = async () => {
-          if (await undo(change_id)) onUndone()
-        }
-        toasts.done(text, { label: 'Undo', run: () => void run() })
+        tell(text, change_id, onUndone)
         return true
       } catch (error) {
         toasts.failed(error)
         return false
       }
     },
-    [toasts, undo],
+    [toasts, tell],
+  )
+
+  /** Undefined where it was refused, which the user is told. */
+  const stateFact = useCallback(
+    async (fact: FactRequest, onUndone: () => void): Promise<WrittenFactReply | undefined> => {
+      try {
+        const written = await ask<WrittenFactReply>('/memories/facts', { body: fact })
+        tell(factWords(written), written.change_id, onUndone)
+        return written
+      } catch (error) {
+        toasts.failed(error)
+        return undefined
+      }
+    },
+    [toasts, tell],
   )
 
   const forget = useCallback(
@@ -60,7 +83,12 @@ export function useCorrections() {
       told('Changed.', () => ask<EditedMemoryReply>(pathOf(id), { method: 'PATCH', body }), onUndone),
     [told],
   )
-  return { forget, keep, edit, undo }
+  return { forget, keep, edit, stateFact, undo }
+}
+
+function factWords({ outcome, old }: WrittenFactReply): string {
+  if (outcome === 'confirmed') return 'Confirmed: it was known so.'
+  return old ? `Noted. Before, it was ${old.value}.` : 'Noted.'
 }
 
 function pathOf(id: string): string {

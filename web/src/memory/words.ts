@@ -20,6 +20,12 @@ export const sourceNames: Record<MemoryReply['source'], string> = {
 }
 export const tierNames: Record<MemoryReply['tier'], string> = { long_term: 'For long', short_term: 'For now' }
 
+/** Familiar knows whoever talks to it as "user". */
+export function shownContent({ kind, content }: Pick<MemoryReply, 'kind' | 'content'>): string {
+  if (kind === 'fact') return content.replace(/^user: /, 'You: ')
+  return kind === 'commitment' ? content.replace(/^user owes\b/, 'You owe') : content
+}
+
 export const kindChoices = choices(kindNames)
 export const sourceChoices = choices(sourceNames)
 export const tierChoices = choices(tierNames)

@@ -4,9 +4,8 @@ import { useWho } from '../shell/who.ts'
 import type { Conversation } from '../talk/conversation.ts'
 import { answerCall } from './answer-call.ts'
 import type { CallOutcome } from './carry-out.ts'
-import { clientTools } from './client-tools.ts'
 import { openPrivateStore } from './private-store.ts'
-import { isSwitchedOn } from './switch-state.ts'
+import { noteSentHere, toolsForMessage } from './sent-message.ts'
 import { type WaitingCall, waitingCalls } from './waiting-calls.ts'
 
 /** What a message says of this browser's memory, and the calls that come back. Nothing at all while it is switched off. */
@@ -63,17 +62,12 @@ export function useClientTools(sessionId: string | null, conversation: Conversat
     })
   }
 
-  const forMessage = useCallback(async () => {
-    if (!isSwitchedOn(userName)) return {}
-    const entries = await (await openPrivateStore(userName)).list()
-    return { client_tools: clientTools({ sharesSomething: entries.some(({ isShared }) => isShared) }) }
-  }, [userName])
+  const forMessage = useCallback(() => toolsForMessage(userName), [userName])
 
   const noteSent = useCallback(
     async (messageId: string) => {
-      if (!isSwitchedOn(userName)) return
       try {
-        await (await openPrivateStore(userName)).noteSent(messageId)
+        await noteSentHere(userName, messageId)
         setSent((count) => count + 1)
       } catch (error) {
         // The message is out, whatever the browser's store says.

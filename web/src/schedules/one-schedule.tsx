@@ -54,6 +54,7 @@ export function OneSchedule({ id }: { id: string }) {
   return (
     <Screen
       title={data?.name ?? 'Schedule'}
+      back={{ href: '/schedules', label: 'All schedules' }}
       actions={
         data && (
           <>
@@ -67,11 +68,6 @@ export function OneSchedule({ id }: { id: string }) {
         )
       }
     >
-      <p className="mb-4 text-sm">
-        <Link href="/schedules" className="text-accent hover:underline">
-          ← All schedules
-        </Link>
-      </p>
       {error && <Failure error={error} onRetry={refresh} />}
       {data && (
         <>

@@ -6,7 +6,6 @@ import { SelectField, TextArea, TextField } from '../components/field.tsx'
 import { Notice } from '../components/notice.tsx'
 import { Panel, Screen } from '../components/screen.tsx'
 import { useToasts } from '../components/toast.tsx'
-import { Link } from '../shell/link.tsx'
 import { go } from '../shell/router.ts'
 import { useWho } from '../shell/who.ts'
 import { useSessions } from '../talk/sessions-store.ts'
@@ -64,12 +63,11 @@ export function ScheduleForm() {
   ]
 
   return (
-    <Screen title="New schedule" intro="A message that Familiar gets later, as if you had typed it then.">
-      <p className="mb-4 text-sm">
-        <Link href="/schedules" className="text-accent hover:underline">
-          ← All schedules
-        </Link>
-      </p>
+    <Screen
+      title="New schedule"
+      intro="A message that Familiar gets later, as if you had typed it then."
+      back={{ href: '/schedules', label: 'All schedules' }}
+    >
       <form className="max-w-2xl space-y-5" onSubmit={(event) => void submit(event)}>
         <fieldset>
           <legend className="mb-1 text-sm font-medium">How often</legend>

@@ -47,12 +47,12 @@ export function Shell() {
         <SideList />
       </div>
       <div className="flex min-w-0 flex-1 flex-col">
-        <div className="flex items-center gap-2 border-b border-line px-2 py-1 md:hidden">
+        <header className="flex items-center gap-2 border-b border-line px-2 py-1 md:hidden">
           <IconButton label="Open the menu" aria-expanded={isOpen} onClick={() => setIsOpen(true)}>
             <Icon name="menu" />
           </IconButton>
           <span className="font-semibold">Familiar</span>
-        </div>
+        </header>
         <div className="min-h-0 flex-1">
           <ScreenBoundary key={entry?.path ?? 'talk'}>
             {entry && (is_owner || !entry.isOwners) ? (

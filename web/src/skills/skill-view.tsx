@@ -9,7 +9,6 @@ import { Markdown } from '../components/markdown.tsx'
 import { Failure, Notice } from '../components/notice.tsx'
 import { Panel, Screen, Section } from '../components/screen.tsx'
 import { useToasts } from '../components/toast.tsx'
-import { Link } from '../shell/link.tsx'
 import { useWho } from '../shell/who.ts'
 import { reasonOf, SkillStatus } from './skill-status.tsx'
 
@@ -40,6 +39,7 @@ export function SkillView({ name }: { name: string }) {
     <Screen
       title={name}
       intro={skill?.description}
+      back={{ href: '/skills', label: 'All skills' }}
       actions={
         skill?.status === 'on' &&
         scope === 'owner' && (
@@ -49,11 +49,6 @@ export function SkillView({ name }: { name: string }) {
         )
       }
     >
-      <p className="-mt-3 mb-4 text-sm">
-        <Link href="/skills" className="text-accent underline underline-offset-2">
-          All skills
-        </Link>
-      </p>
       {error && <Failure error={error} onRetry={refresh} />}
       {skill && (
         <>

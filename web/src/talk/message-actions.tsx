@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { ResendReply } from '../../../src/protocol/page-api.ts'
 import { ask } from '../api/ask.ts'
 import { Button } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
@@ -6,23 +7,28 @@ import { Dialog } from '../components/dialog.tsx'
 import { TextArea } from '../components/field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { useToasts } from '../components/toast.tsx'
+import { noteSentHere, toolsForMessage } from '../private-memory/sent-message.ts'
 import { go } from '../shell/router.ts'
+import { useWho } from '../shell/who.ts'
 import type { MessageItem } from './conversation.ts'
 import { refreshSessions } from './sessions-store.ts'
 
 /** Copy; or say it differently, in a fork: what was there stays as it was. */
 export function MessageActions({ item, sessionId }: { item: MessageItem; sessionId: string | null }) {
   const toasts = useToasts()
+  const { name: userName } = useWho()
   const [text, setText] = useState<string>()
   const [isBusy, setIsBusy] = useState(false)
 
   async function resend(): Promise<void> {
     setIsBusy(true)
     try {
-      const { session_id } = await ask<{ session_id: string }>(`/sessions/${sessionId}/resend`, {
-        body: { message_id: item.id, message: text },
+      const { session_id, message_id } = await ask<ResendReply>(`/sessions/${sessionId}/resend`, {
+        body: { message_id: item.id, message: text, ...(await toolsForMessage(userName)) },
       })
       refreshSessions()
+      // The message is out, whatever the browser's store says.
+      await noteSentHere(userName, message_id).catch(toasts.failed)
       setText(undefined)
       go(`/talk/${session_id}`)
     } catch (error) {

@@ -6,6 +6,7 @@ import { Failure } from '../components/notice.tsx'
 import type { Item, MessageItem } from './conversation.ts'
 import { ItemView } from './item-view.tsx'
 import type { Talk } from './use-conversation.ts'
+import { useWantedTurn } from './use-wanted-turn.ts'
 
 /** How near to the end somebody must be to be taken along when more comes. */
 const nearPixels = 80
@@ -29,6 +30,10 @@ export function MessageList(props: { talk: Talk; waiting: readonly MessageItem[]
     paddingEnd: 24,
   })
   const height = virtual.getTotalSize()
+  const wantedTurn = useWantedTurn(talk, (index) => {
+    isAtEnd.current = false
+    virtual.scrollToIndex(index, { align: 'start' })
+  })
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the content has grown.
   useLayoutEffect(() => {
@@ -39,6 +44,14 @@ export function MessageList(props: { talk: Talk; waiting: readonly MessageItem[]
   useEffect(() => {
     if (sessionId !== null) isAtEnd.current = true
   }, [sessionId])
+
+  // Whoever says something sees it.
+  useEffect(() => {
+    const element = scroller.current
+    if (!element || waiting.length === 0) return
+    isAtEnd.current = true
+    element.scrollTop = element.scrollHeight
+  }, [waiting.length])
 
   function onScroll(): void {
     const element = scroller.current
@@ -92,7 +105,10 @@ export function MessageList(props: { talk: Talk; waiting: readonly MessageItem[]
                 className="absolute inset-x-0 top-0"
                 style={{ transform: `translateY(${row.start}px)` }}
               >
-                <div className="mx-auto max-w-3xl px-4 pb-5 sm:px-6">
+                <div
+                  className="mx-auto max-w-3xl border-s-4 border-transparent ps-3 pe-4 pb-5 aria-[current=location]:border-accent sm:ps-5 sm:pe-6"
+                  aria-current={item.kind === 'turn' && item.id === wantedTurn ? 'location' : undefined}
+                >
                   <ItemView item={item} sessionId={sessionId} isWaiting={row.index >= shown.length} />
                 </div>
               </div>

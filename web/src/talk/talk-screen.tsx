@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import type { NotifyReply } from '../../../src/protocol/api.ts'
 import { ask } from '../api/ask.ts'
 import { useToasts } from '../components/toast.tsx'
@@ -24,7 +24,11 @@ export function TalkScreen() {
   const toasts = useToasts()
   const sessionId = /^\/talk\/([\w-]+)$/.exec(path)?.[1] ?? null
   const session = useSessions().find((known) => known.id === sessionId)
-  const talk = useConversation(sessionId)
+  const isByVoice = useRef(false)
+  const talk = useConversation(
+    sessionId,
+    useCallback(() => isByVoice.current, []),
+  )
   const [waiting, setWaiting] = useState<MessageItem[]>([])
   useTitle(session?.title ?? session?.contact ?? agent_name)
   useReadMark(sessionId, talk.conversation)
@@ -58,6 +62,9 @@ export function TalkScreen() {
   const sendText = useCallback((text: string) => send({ text, attachments: [] }), [send])
 
   const voice = useVoice({ sessionId, conversation: talk.conversation, onSend: sendText })
+  useEffect(() => {
+    isByVoice.current = voice.state.kind !== 'off'
+  }, [voice.state.kind])
 
   const stop = useCallback(async () => {
     if (sessionId !== null) await ask(`/sessions/${sessionId}/stop`, { body: {} }).catch(toasts.failed)

@@ -3,6 +3,7 @@ import type { StreamedEvent, TurnEvent } from '../../../src/protocol/event.ts'
 import type { TurnEventsReply } from '../../../src/protocol/page-api.ts'
 import { ApiError, ask } from '../api/ask.ts'
 import { follow } from '../api/follow.ts'
+import { untilVisible, whileAttended } from './attention.ts'
 import { addEvent, type Conversation, emptyConversation } from './conversation.ts'
 
 export interface Talk {
@@ -17,20 +18,25 @@ const pageSize = 400
 
 /**
  * A session, followed from its newest part on. Events are drawn together, some times a second and after whatever the user does,
- * so that a quick stream never keeps the page from what is being typed. Hidden tabs let go of their connection, of which a browser has few.
+ * so that a quick stream never keeps the page from what is being typed. Hidden tabs let go of their connection, of which a browser
+ * has few, unless they are needed: somebody talks to them by voice.
  */
-export function useConversation(sessionId: string | null): Talk {
+export function useConversation(sessionId: string | null, isNeeded: () => boolean): Talk {
   const [conversation, setConversation] = useState(emptyConversation)
   const [state, setState] = useState<Talk['state']>('loading')
   const [error, setError] = useState<Error>()
   const [before, setBefore] = useState<number | null>(null)
-  const earlier = useRef<StreamedEvent[]>([])
+  const all = useRef<StreamedEvent[]>([])
+  const newest = useRef(emptyConversation)
+  const shown = useRef(sessionId)
 
   useEffect(() => {
+    shown.current = sessionId
     setConversation(emptyConversation)
     setError(undefined)
     setBefore(null)
-    earlier.current = []
+    all.current = []
+    newest.current = emptyConversation
     if (sessionId === null) return setState('absent')
     setState('loading')
     const controller = new AbortController()
@@ -40,22 +46,20 @@ export function useConversation(sessionId: string | null): Talk {
     async function load(id: string, signal: AbortSignal): Promise<void> {
       try {
         const page = await ask<TurnEventsReply>(`/sessions/${id}/turn-events`, { query: { limit: pageSize }, signal })
-        earlier.current = [...page.events]
+        all.current = [...page.events]
         setBefore(page.before)
-        let current: Conversation = { ...page.events.reduce(addEvent, emptyConversation), cursor: page.cursor }
-        setConversation(current)
+        newest.current = { ...page.events.reduce(addEvent, emptyConversation), cursor: page.cursor }
+        setConversation(newest.current)
         setState('live')
-        await followVisible(
-          id,
-          signal,
-          () => current.cursor,
-          (events) => {
-            current = events.reduce(addEvent, current)
-            earlier.current.push(...events)
-            // What is typed meanwhile comes first.
-            startTransition(() => setConversation(current))
-          },
-        )
+        await followAttended(id, signal, (events) => {
+          // The last of another session, which is not shown any more.
+          if (signal.aborted) return
+          all.current.push(...events)
+          const current = events.reduce(addEvent, newest.current)
+          newest.current = current
+          // What is typed meanwhile comes first.
+          startTransition(() => setConversation(current))
+        })
       } catch (cause) {
         if (signal.aborted) return
         setState(cause instanceof ApiError && cause.status === 404 ? 'absent' : 'failed')
@@ -63,15 +67,15 @@ export function useConversation(sessionId: string | null): Talk {
       }
     }
 
-    async function followVisible(
+    async function followAttended(
       id: string,
       signal: AbortSignal,
-      cursor: () => string,
       onEvents: (events: StreamedEvent[]) => void,
     ): Promise<void> {
       const gather = createGathering(onEvents)
+      const cursor = () => newest.current.cursor
       while (!signal.aborted) {
-        const shown = whileVisible(signal)
+        const attended = whileAttended(signal, isNeeded)
         await follow({
           path: () => `/api/v1/sessions/${id}/events?after=${encodeURIComponent(gather.cursor() ?? cursor())}`,
           onEvent: ({ id: place, data, name }) => {
@@ -79,25 +83,25 @@ export function useConversation(sessionId: string | null): Talk {
             gather.add({ cursor: place ?? cursor(), event: data as TurnEvent })
           },
           onState: (isConnected) => setState(isConnected ? 'live' : 'cut_off'),
-          signal: shown,
+          signal: attended,
         })
         gather.flush()
         await untilVisible(signal)
       }
     }
-  }, [sessionId])
+  }, [sessionId, isNeeded])
 
   const loadEarlier = useCallback(async () => {
     if (sessionId === null || before === null) return
     const page = await ask<TurnEventsReply>(`/sessions/${sessionId}/turn-events`, {
       query: { limit: pageSize, before },
     })
-    earlier.current = [...page.events, ...earlier.current]
+    if (shown.current !== sessionId) return
+    all.current = [...page.events, ...all.current]
     setBefore(page.before)
-    setConversation((current) => ({
-      ...earlier.current.reduce(addEvent, emptyConversation),
-      cursor: current.cursor,
-    }))
+    const { cursor } = newest.current
+    newest.current = { ...all.current.reduce(addEvent, emptyConversation), cursor }
+    setConversation(newest.current)
   }, [sessionId, before])
 
   return { conversation, state, error, hasEarlier: before !== null, loadEarlier }
@@ -119,44 +123,14 @@ function createGathering(onEvents: (events: StreamedEvent[]) => void) {
   return {
     add(event: StreamedEvent): void {
       gathered.push(event)
-      if (isAsked) return
-      isAsked = true
-      setTimeout(flush, gatherMs)
+      // Nothing is drawn in a hidden page, whose timers may wait for a minute; what is said aloud does not.
+      if (document.visibilityState === 'hidden') flush()
+      else if (!isAsked) {
+        isAsked = true
+        setTimeout(flush, gatherMs)
+      }
     },
     flush,
     cursor: () => gathered.at(-1)?.cursor,
   }
-}
-
-const hiddenForMs = 60_000
-
-/** Aborts a minute after the page was hidden, or with the outer signal. */
-function whileVisible(outer: AbortSignal): AbortSignal {
-  const controller = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  function look(): void {
-    clearTimeout(timer)
-    if (document.visibilityState === 'hidden') timer = setTimeout(() => controller.abort(), hiddenForMs)
-  }
-  document.addEventListener('visibilitychange', look)
-  controller.signal.addEventListener('abort', () => {
-    clearTimeout(timer)
-    document.removeEventListener('visibilitychange', look)
-  })
-  outer.addEventListener('abort', () => controller.abort(), { once: true })
-  look()
-  return controller.signal
-}
-
-function untilVisible(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted || document.visibilityState === 'visible') return resolve()
-    const look = () => {
-      if (document.visibilityState === 'hidden' && !signal.aborted) return
-      document.removeEventListener('visibilitychange', look)
-      resolve()
-    }
-    document.addEventListener('visibilitychange', look)
-    signal.addEventListener('abort', look, { once: true })
-  })
 }

@@ -8,6 +8,7 @@ import { When } from '../components/when.tsx'
 
 const commands: [what: string, command: string][] = [
   ['Add somebody; their token is shown once', 'familiar users add NAME --tier guest'],
+  ['Let somebody into this page, by a link of one use', 'familiar sign-in --user NAME'],
   ['Give somebody another tier', 'familiar users tier NAME TIER'],
   ['A new token in place of all that somebody has', 'familiar users rotate NAME'],
   ['Export all that somebody has, and remove them', 'familiar users remove NAME'],

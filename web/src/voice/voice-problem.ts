@@ -4,6 +4,7 @@ export interface VoiceProblem {
     | 'choose'
     | 'refused'
     | 'no_microphone'
+    | 'microphone_taken'
     | 'insecure'
     | 'unable'
     | 'unreached'
@@ -22,6 +23,8 @@ export function describeProblem({ kind, detail }: VoiceProblem): string {
       return 'The browser does not let this page use the microphone. Press the sign beside the address, allow the microphone there, and try again.'
     case 'no_microphone':
       return 'No microphone was found. Plug one in, or switch it on in the settings of the system, and try again.'
+    case 'microphone_taken':
+      return 'The microphone is there, but gives no sound: another program or tab may hold it, or the system keeps it from the browser. Close what uses it, and try again.'
     case 'insecure':
       return 'Browsers give the microphone only to pages at localhost or with https. Open the page on the machine where Familiar runs, or through a tunnel to its port.'
     case 'unable':
@@ -42,7 +45,8 @@ export function toProblem(error: unknown): VoiceProblem {
   if (error instanceof VoiceFailure) return error.problem
   const name = error instanceof Error || error instanceof DOMException ? error.name : ''
   if (name === 'NotAllowedError' || name === 'SecurityError') return { kind: 'refused', detail: '' }
-  if (name === 'NotFoundError' || name === 'NotReadableError') return { kind: 'no_microphone', detail: '' }
+  if (name === 'NotFoundError') return { kind: 'no_microphone', detail: '' }
+  if (name === 'NotReadableError' || name === 'AbortError') return { kind: 'microphone_taken', detail: '' }
   return { kind: 'failed', detail: error instanceof Error ? error.message : String(error) }
 }
 

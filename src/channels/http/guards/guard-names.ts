@@ -11,6 +11,7 @@ export const guardNames = [
   'local',
   'content_type',
   'body_size',
+  'body_load',
   'signature',
   'link',
 ] as const

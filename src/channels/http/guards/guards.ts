@@ -2,6 +2,7 @@ import type { Hono, MiddlewareHandler } from 'hono'
 import type { HttpDependencies, HttpEnv } from '../http-dependencies.ts'
 import { servePage } from '../page/serve-page.ts'
 import type { Route } from '../route.ts'
+import type { createBodyLoadGuard } from './body-load-guard.ts'
 import { bodySizeGuard } from './body-size-guard.ts'
 import { contentTypeGuard } from './content-type-guard.ts'
 import type { GuardName } from './guard-names.ts'
@@ -36,7 +37,16 @@ export function addGuards(
 export function routeGuards(
   route: Route,
   { triggers, links, limiter, logger }: HttpDependencies,
-  { guards, maxBodyBytes }: { guards: ReadonlySet<GuardName>; maxBodyBytes: number },
+  {
+    guards,
+    maxBodyBytes,
+    bodyLoadGuard,
+  }: {
+    guards: ReadonlySet<GuardName>
+    maxBodyBytes: number
+    /** One for all routes: they share what it counts. */
+    bodyLoadGuard: ReturnType<typeof createBodyLoadGuard>
+  },
 ): MiddlewareHandler<HttpEnv>[] {
   const failures = guards.has('failed_logins') ? limiter : undefined
   return [
@@ -45,6 +55,7 @@ export function routeGuards(
     ...(guards.has('local') && route.isLocal ? [localGuard()] : []),
     ...(guards.has('content_type') ? [contentTypeGuard(route.rawBody?.mediaTypes)] : []),
     ...(guards.has('body_size') ? [bodySizeGuard(maxBodyBytes)] : []),
+    ...(guards.has('body_load') && !route.rawBody?.isSpooled ? [bodyLoadGuard(maxBodyBytes)] : []),
     ...(guards.has('signature') && route.auth === 'signature' && triggers
       ? [signatureGuard({ webhooks: triggers.webhooks, failures, logger, maxBodyBytes })]
       : []),

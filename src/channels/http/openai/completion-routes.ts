@@ -30,6 +30,7 @@ export function createCompletionRoutes(
 
   async function watch(context: HttpContext, body: ChatCompletionRequest, asked: AskedTurn): Promise<Response> {
     return streamReply(
+      callerOf(context).userId,
       async (signal) => {
         const begun = await beginTurn(context, asked)
         const events = completionStream(watchReply(dependencies, begun, signal), {

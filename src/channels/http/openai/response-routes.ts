@@ -28,6 +28,7 @@ export function createResponseRoutes(
 
   async function watch(context: HttpContext, body: OpenAiResponseRequest, asked: AskedTurn): Promise<Response> {
     return streamReply(
+      callerOf(context).userId,
       async (signal) => {
         const begun = await beginTurn(context, asked)
         const empty = emptyResponse(begun, body, now())

@@ -12,6 +12,8 @@ export interface HttpPage {
   runningSessions(): ReadonlySet<string>
   agentName(): string
   userName(userId: string): string
+  /** The id of the user by that name; `not_found` where there is none. */
+  userNamed(name: string): string
   /** Absent where the page was not built. */
   files?: PageFiles
 }

@@ -39,7 +39,7 @@ const pageHeaders = {
 }
 
 /** Whether a path belongs to programs, and never to the page. */
-const isProgram = (path: string) => /^\/(?:api|v1|mcp|tools|hooks|secret)(?:\/|$)/.test(path)
+const isProgram = (path: string) => /^\/(?:api|v1|mcp|tools|hooks|secret|healthz|readyz|metrics)(?:\/|$)/.test(path)
 
 /**
  * The page, where it was built. It needs no token: it holds nothing of anybody. Every address that no program answers is a

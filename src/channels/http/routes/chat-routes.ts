@@ -30,7 +30,7 @@ export function createChatRoutes(dependencies: HttpDependencies, streamReply: St
   async function watch(inbound: InboundMessage, only?: ReadonlySet<string>): Promise<Response> {
     const { userId } = inbound
     const cursorOf = await cursorBefore(dependencies, inbound)
-    return streamReply(async (signal) => {
+    return streamReply(userId, async (signal) => {
       const receipt = await conversations.submit(inbound)
       const cursor = cursorOf(receipt)
       const events = eventsOfTurn(dependencies, { userId, receipt, cursor, signal })

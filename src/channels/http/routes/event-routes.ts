@@ -23,7 +23,7 @@ export function createEventRoutes(dependencies: HttpDependencies, streamReply: S
         const { id, userId } = await sessionOf(dependencies, context)
         const cursor = context.req.header('last-event-id') ?? query.after ?? '0'
         parseCursor(cursor)
-        return streamReply(async (signal) => {
+        return streamReply(userId, async (signal) => {
           const events = await dependencies.conversations.events(userId, id, cursor, signal)
           return { events: toSentEvents(events), headers: { 'familiar-session-id': id } }
         })

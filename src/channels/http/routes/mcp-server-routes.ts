@@ -24,15 +24,15 @@ export function createMcpServerRoutes(
     const wanted = tokenScopeSchema.safeParse(context.req.header('familiar-scope')).data
     const caller = callerFrom(callerOf(context), wanted)
     const asked = () => endpoint.handle(context.req.raw, { caller, body })
-    const response = await (lasts(context, body) ? inStream(asked) : asked())
+    const response = await (lasts(context, body) ? inStream(caller.userId, asked) : asked())
     const headers = new Headers(response.headers)
     for (const [name, value] of Object.entries(commonHeaders)) headers.set(name, value)
     return new Response(response.body, { status: response.status, headers })
   }
 
   /** Counted among all that watch something. */
-  async function inStream(asked: () => Promise<Response>): Promise<Response> {
-    const { release } = streams.open()
+  async function inStream(userId: string, asked: () => Promise<Response>): Promise<Response> {
+    const { release } = streams.open(userId)
     try {
       return whenBodyEnds(await asked(), release)
     } catch (cause) {

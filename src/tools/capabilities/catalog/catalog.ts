@@ -9,6 +9,7 @@ import type {
   CapabilityVersion,
 } from '../capability.ts'
 import type { CapabilityRun } from '../execute/executor.ts'
+import type { VersionReading } from '../versions/read-version.ts'
 
 /** How a capability has served. */
 export interface CapabilityStatistics {
@@ -42,6 +43,8 @@ export interface CapabilityCatalog {
   versionsOf(capabilities: readonly Capability[]): Promise<ReadonlyMap<string, CapabilityVersion>>
   /** Oldest first. */
   versions(userId: string, name: string): Promise<CapabilityVersion[]>
+  /** The files of a version, held against what was registered. After it they are in the version's directory. */
+  read(version: CapabilityVersion): Promise<VersionReading>
   statistics(userId: string, name: string): Promise<CapabilityStatistics | undefined>
 
   /** In the unit that writes the build: a new one in `building`, or the one that is there, which then serves on. */
@@ -53,6 +56,8 @@ export interface CapabilityCatalog {
   endBuildIn(writer: Writer, ended: { capabilityId: string; problem: string }): Promise<void>
   /** After a unit of the two above is committed. */
   refresh(capabilityId: string): Promise<void>
+  /** Reads all of them again: another daemon has changed some. */
+  reload(): Promise<void>
 
   /**
    * A new version that serves from now on. Its directory is whole before it is named in the database; `also` is written in

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../../base/clock.ts'
 import type { Ids } from '../../../base/ids.ts'
 import type { Logger } from '../../../base/logger.ts'
@@ -73,8 +74,14 @@ export function createCapabilityCatalog(dependencies: {
     async start() {
       const rows = await selectCapabilities(database.read).execute()
       for (const row of rows) held.put(toCapability(row))
-      const swept = await versions.sweep(await records.known())
+      const known = await records.known()
+      const swept = await versions.sweep(known)
       if (swept.length > 0) logger.warn('versions that were never finished were removed', { directories: swept })
+      // Of a home that had no shared place before. Nobody here waits for it.
+      void versions.share(known).then(
+        (count) => count > 0 && logger.info('versions were put into the shared place', { count }),
+        (error: unknown) => logger.warn('versions are not in the shared place yet', { error }),
+      )
     },
     find: held.find,
     list(userId, { state } = {}) {
@@ -94,6 +101,7 @@ export function createCapabilityCatalog(dependencies: {
       const capability = held.find(userId, name)
       return capability ? await records.list(capability.id) : []
     },
+    read: versions.read,
     async statistics(userId, name) {
       const capability = held.find(userId, name)
       return capability && (await runs.statistics(capability))
@@ -103,6 +111,16 @@ export function createCapabilityCatalog(dependencies: {
     endBuildIn: states.endBuildIn,
     async refresh(capabilityId) {
       await loadChanged(capabilityId)
+    },
+    async reload() {
+      const rows = await readInOrder(() => selectCapabilities(database.read).execute())
+      const changed = rows
+        .map(toCapability)
+        .filter((capability) => !isDeepStrictEqual(held.byId(capability.id), capability))
+      for (const capability of changed) held.put(capability)
+      for (const userId of new Set(changed.map((capability) => capability.userId))) {
+        for (const listener of [...listeners]) listener(userId)
+      }
     },
 
     publish: (published) =>
@@ -119,7 +137,7 @@ export function createCapabilityCatalog(dependencies: {
         const older = await records.find(capability.id, wanted)
         if (!older) throw new FamiliarError('not_found', `${name} has no version ${wanted}.`)
         // One that is not as it was written must not serve.
-        const reading = await versions.read({ capabilityId: capability.id, version: wanted })
+        const reading = await versions.read(older)
         if (!reading.ok) throw new FamiliarError('conflict', reading.problem)
         return await change(capability.id, { ...manifestColumns(older.manifest), version: wanted })
       }),

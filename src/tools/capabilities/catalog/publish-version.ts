@@ -6,18 +6,40 @@ import { manifestColumns, selectCapabilities } from './capability-record.ts'
 import type { CapabilityCatalog } from './catalog.ts'
 import type { VersionRecords } from './version-records.ts'
 
+const attempts = 3
+
+interface Needs {
+  database: Database
+  versions: VersionStore
+  records: VersionRecords
+  clock: Clock
+  ids: Ids
+}
+
 /**
  * The directory first, whole and on the disk, then everything else in one unit: a crash in between leaves a directory that
- * no row names. Nobody else may publish meanwhile: the number is chosen first.
+ * no row names. Nobody else here may publish meanwhile: the number is chosen first. Where another daemon was quicker with
+ * that number, the next one is taken.
  */
 export async function publishVersion(
-  dependencies: { database: Database; versions: VersionStore; records: VersionRecords; clock: Clock; ids: Ids },
+  dependencies: Needs,
   published: Parameters<CapabilityCatalog['publish']>[0],
 ): Promise<VersionKey> {
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await publishOnce(dependencies, published)
+    if (outcome.ok) return outcome.key
+    if (!outcome.isOvertaken || attempt === attempts) throw outcome.cause
+  }
+}
+
+async function publishOnce(
+  dependencies: Needs,
+  published: Parameters<CapabilityCatalog['publish']>[0],
+): Promise<{ ok: true; key: VersionKey } | { ok: false; isOvertaken: boolean; cause: unknown }> {
   const { database, versions, records, clock, ids } = dependencies
   const { userId, manifest, files, buildId, also } = published
   const registered = buildId === null ? undefined : await records.ofBuild(buildId)
-  if (registered) return registered
+  if (registered) return { ok: true, key: registered }
   const before = await selectCapabilities(database.read)
     .where('user_id', '=', userId)
     .where('name', '=', manifest.name)
@@ -34,10 +56,29 @@ export async function publishVersion(
     })
   } catch (cause) {
     // It may have been committed all the same: what a row names stays.
-    if (!(await records.find(key.capabilityId, key.version))) await versions.remove(key)
-    throw cause
+    const named = await records.find(key.capabilityId, key.version)
+    if (named?.hash === hash) throw cause
+    await versions.remove({ ...key, hash })
+    return {
+      ok: false,
+      isOvertaken: named !== undefined || (await isNamedElse(database, published, capabilityId)),
+      cause,
+    }
   }
-  return key
+  return { ok: true, key }
+}
+
+/** Another daemon has made one of this name since. */
+async function isNamedElse(
+  database: Database,
+  { userId, manifest }: Parameters<CapabilityCatalog['publish']>[0],
+  capabilityId: string,
+): Promise<boolean> {
+  const now = await selectCapabilities(database.read)
+    .where('user_id', '=', userId)
+    .where('name', '=', manifest.name)
+    .executeTakeFirst()
+  return now !== undefined && now.id !== capabilityId
 }
 
 async function writeServing(

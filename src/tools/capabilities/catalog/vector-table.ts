@@ -1,8 +1,8 @@
-import { createBestSlots } from '../../../storage/sqlite/vectors/best-slots.ts'
-import { createExactVectors } from '../../../storage/sqlite/vectors/exact-vectors.ts'
-import { createPlainKernel } from '../../../storage/sqlite/vectors/plain-kernel.ts'
-import { createWasmKernel } from '../../../storage/sqlite/vectors/wasm-kernel.ts'
-import { cosine, toWideQuestion } from '../../../storage/sqlite/vectors/wide-question.ts'
+import { createBestSlots } from '../../../storage/vectors/best-slots.ts'
+import { createExactVectors } from '../../../storage/vectors/exact-vectors.ts'
+import { createPlainKernel } from '../../../storage/vectors/plain-kernel.ts'
+import { createWasmKernel } from '../../../storage/vectors/wasm-kernel.ts'
+import { cosine, toWideQuestion } from '../../../storage/vectors/wide-question.ts'
 
 /** Vectors of one length by the ids of what they stand for, a byte for each dimension: ten thousand take four megabytes. */
 export interface VectorTable {

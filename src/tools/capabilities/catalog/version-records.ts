@@ -1,7 +1,7 @@
 import type { CapabilityVersionRow } from '../../../storage/capability-tables.ts'
 import type { Database, Writer } from '../../../storage/database.ts'
 import type { CapabilityManifest, CapabilityVersion } from '../capability.ts'
-import type { VersionKey, VersionStore } from '../versions/version-store.ts'
+import type { RegisteredVersion, VersionKey, VersionStore } from '../versions/version-store.ts'
 import { readManifestColumn } from './capability-record.ts'
 
 /** The rows of versions. */
@@ -17,7 +17,7 @@ export interface VersionRecords {
   newest(capabilityId: string): Promise<number>
   before(capabilityId: string, version: number): Promise<number | undefined>
   /** All that there are, of all capabilities. */
-  known(): Promise<VersionKey[]>
+  known(): Promise<RegisteredVersion[]>
   insertIn(writer: Writer, version: Omit<CapabilityVersion, 'directory'>): Promise<void>
 }
 
@@ -83,8 +83,12 @@ export function createVersionRecords({
       return row && Number(row.version)
     },
     async known() {
-      const rows = await select().select(['capability_id', 'version']).execute()
-      return rows.map((row) => ({ capabilityId: row.capability_id, version: Number(row.version) }))
+      const rows = await select().select(['capability_id', 'version', 'hash']).execute()
+      return rows.map(({ capability_id, version, hash }) => ({
+        capabilityId: capability_id,
+        version: Number(version),
+        hash,
+      }))
     },
     async insertIn(writer, { capabilityId, version, manifest, hash, buildId, createdAt }) {
       await writer

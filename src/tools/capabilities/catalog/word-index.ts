@@ -1,6 +1,6 @@
 import { allContentWords } from '../../../memory/content-words.ts'
 import { stem } from '../../../memory/recall/stem.ts'
-import { createBestSlots } from '../../../storage/sqlite/vectors/best-slots.ts'
+import { createBestSlots } from '../../../storage/vectors/best-slots.ts'
 
 /** A part of what is indexed, with what a word in it counts. */
 export interface IndexedText {

@@ -6,13 +6,12 @@ import { completeFiles } from '../gate/complete-files.ts'
 import { describePermissions } from '../gate/describe-permissions.ts'
 import type { CapabilityGate, Registration } from '../gate/gate.ts'
 import { whyTaken } from '../gate/why-taken.ts'
-import { readVersion } from '../versions/read-version.ts'
 import { exportFolder } from './export-folder.ts'
 import { readCapabilityFolder } from './read-capability-folder.ts'
 
 /** Capabilities as folders of this machine: written by hand, taken in from elsewhere, given to others (CAP-9). */
 export function createCapabilityFolders(dependencies: {
-  catalog: Pick<CapabilityCatalog, 'find' | 'version' | 'publish' | 'setEnabled'>
+  catalog: Pick<CapabilityCatalog, 'find' | 'version' | 'read' | 'publish' | 'setEnabled'>
   gate: CapabilityGate
 }): CapabilityFolders {
   const { catalog, gate } = dependencies
@@ -22,15 +21,6 @@ export function createCapabilityFolders(dependencies: {
     if (version) return version
     const isThere = catalog.find(userId, name) !== undefined
     throw new FamiliarError('not_found', isThere ? `${name} has no version yet.` : `There is no capability ${name}.`)
-  }
-
-  /** Held against what the database says was registered, and not only against the lock that lies beside it. */
-  async function readFiles({ directory, hash }: CapabilityVersion) {
-    const reading = await readVersion(directory)
-    if (reading.ok && reading.hash !== hash) {
-      return { ok: false as const, problem: `${directory} is no longer what was registered: lock.json was changed.` }
-    }
-    return reading
   }
 
   return {
@@ -63,7 +53,7 @@ export function createCapabilityFolders(dependencies: {
 
     async approve(userId, name, options) {
       const version = await needVersion(userId, name)
-      const reading = await readFiles(version)
+      const reading = await catalog.read(version)
       if (!reading.ok) return refused([reading.problem])
       const verdict = await gate.check(reading.files, { userId, ...options })
       if (!verdict.ok) return verdict
@@ -77,7 +67,7 @@ export function createCapabilityFolders(dependencies: {
 
     async exportTo(userId, name, directory) {
       const version = await needVersion(userId, name)
-      const reading = await readFiles(version)
+      const reading = await catalog.read(version)
       if (!reading.ok) throw new FamiliarError('conflict', reading.problem)
       return await exportFolder({
         directory,

@@ -4,7 +4,6 @@ import { defineTool, failed, succeeded } from '../../define-tool.ts'
 import type { Tool } from '../../tool.ts'
 import type { CapabilityCatalog } from '../catalog/catalog.ts'
 import { readText } from '../versions/capability-files.ts'
-import { readVersion } from '../versions/read-version.ts'
 
 const longestText = 6_000
 
@@ -18,7 +17,7 @@ export function createReadRunMd({ catalog }: { catalog: CapabilityCatalog }): To
       const capability = catalog.find(userId, name.replace(/^cap_/, ''))
       const version = capability && (await catalog.version(userId, capability.name))
       if (!version) return failed(`There is no capability named ${name} that serves.`)
-      const reading = await readVersion(version.directory)
+      const reading = await catalog.read(version)
       if (!reading.ok) return failed(reading.problem)
       const text = readText(reading.files, 'RUN.md')
       if (text === undefined) return failed(`${capability.name} has no RUN.md.`)

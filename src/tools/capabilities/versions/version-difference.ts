@@ -3,12 +3,11 @@ import type { VersionDifference } from '../capabilities.ts'
 import type { CapabilityVersion } from '../capability.ts'
 import type { CapabilityCatalog } from '../catalog/catalog.ts'
 import { diffFiles } from './diff-files.ts'
-import { readVersion } from './read-version.ts'
 
 /** What differs between two versions: by default the one that serves, and the one before it. */
 export async function versionDifference(
   request: { userId: string; name: string; from?: number | undefined; to?: number | undefined },
-  { catalog }: { catalog: Pick<CapabilityCatalog, 'find' | 'versions'> },
+  { catalog }: { catalog: Pick<CapabilityCatalog, 'find' | 'versions' | 'read'> },
 ): Promise<VersionDifference> {
   const { userId, name } = request
   const capability = catalog.find(userId, name)
@@ -22,11 +21,15 @@ export async function versionDifference(
     const which = before === undefined ? `before ${to.version}` : String(before)
     throw new FamiliarError('not_found', `${name} has no version ${which}.`)
   }
-  return { from: from.version, to: to.version, files: diffFiles(await sideOf(from), await sideOf(to)) }
+  return {
+    from: from.version,
+    to: to.version,
+    files: diffFiles(await sideOf(from, catalog), await sideOf(to, catalog)),
+  }
 }
 
-async function sideOf({ directory, version }: CapabilityVersion) {
-  const reading = await readVersion(directory)
+async function sideOf(version: CapabilityVersion, catalog: Pick<CapabilityCatalog, 'read'>) {
+  const reading = await catalog.read(version)
   if (!reading.ok) throw new FamiliarError('conflict', reading.problem)
-  return { label: `v${version}`, files: reading.files }
+  return { label: `v${version.version}`, files: reading.files }
 }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { anyText } from '../../../../test/support/any-text.ts'
 import { sha256 } from '../../../base/hash.ts'
 import { checkFiles } from './capability-files.ts'
+import { readVersion } from './read-version.ts'
 import { createVersionStore } from './version-store.ts'
 
 const filesOf = (files: Record<string, string>) =>
@@ -17,6 +18,15 @@ const files = filesOf({
   'data/words.txt': 'a\n',
 })
 const createdAt = Date.UTC(2026, 0, 2)
+
+/** As somebody would who knows how it is checked. */
+function relock(folder: string): void {
+  writeFileSync(join(folder, 'main.py'), 'changed')
+  const path = join(folder, 'lock.json')
+  const lock = JSON.parse(readFileSync(path, 'utf8')) as { files: Record<string, string> }
+  lock.files['main.py'] = sha256('changed')
+  writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`)
+}
 
 describe('createVersionStore', () => {
   let home: string
@@ -43,7 +53,8 @@ describe('createVersionStore', () => {
     const time = '2026-01-02T00:00:00.000Z'
     const manifest = JSON.parse(readFileSync(join(written.directory, 'manifest.json'), 'utf8'))
     expect(manifest).toEqual({ name: 'greeter', colour: 'blue', version: 1, created_at: time, updated_at: time })
-    expect(await store.read({ capabilityId: 'one', version: 1 })).toMatchObject({ ok: true, hash: written.hash })
+    const { hash } = written
+    expect(await store.read({ capabilityId: 'one', version: 1, hash })).toMatchObject({ ok: true, hash })
     expect(readdirSync(join(directory, 'one'))).toEqual(['v1'])
   })
 
@@ -70,7 +81,7 @@ describe('createVersionStore', () => {
     const { hash } = await store.write({ capabilityId: 'one', version: 1, files, createdAt })
     const again = store.write({ capabilityId: 'one', version: 1, files: filesOf({ 'main.py': 'other' }), createdAt })
     await expect(again).rejects.toMatchObject({ code: 'conflict' })
-    expect(await store.read({ capabilityId: 'one', version: 1 })).toMatchObject({ ok: true, hash })
+    expect(await store.read({ capabilityId: 'one', version: 1, hash })).toMatchObject({ ok: true, hash })
     expect(readdirSync(join(directory, 'one'))).toEqual(['v1'])
   })
 
@@ -79,13 +90,14 @@ describe('createVersionStore', () => {
     ['a file that is gone', (folder) => rmSync(join(folder, 'data/words.txt')), 'data/words.txt is missing'],
     ['a file that came', (folder) => writeFileSync(join(folder, 'extra.py'), ''), 'extra.py was added'],
     ['a lock that is gone', (folder) => rmSync(join(folder, 'lock.json')), 'lock.json is missing'],
+    ['a lock that goes with a changed file', (folder) => relock(folder), 'lock.json was changed'],
     ['a lock that is none', (folder) => writeFileSync(join(folder, 'lock.json'), '{}'), 'lock.json cannot be read'],
   ])('SEC-14 names %s', async (_, change, expected) => {
     const store = createVersionStore({ directory })
-    const { directory: written } = await store.write({ capabilityId: 'one', version: 1, files, createdAt })
+    const { directory: written, hash } = await store.write({ capabilityId: 'one', version: 1, files, createdAt })
     chmodSync(join(written, 'main.py'), 0o644)
     change(written)
-    const reading = await store.read({ capabilityId: 'one', version: 1 })
+    const reading = await store.read({ capabilityId: 'one', version: 1, hash })
     expect(reading.ok ? '' : reading.problem).toContain(expected)
   })
 
@@ -102,7 +114,7 @@ describe('createVersionStore', () => {
     expect(await store.sweep([{ capabilityId: 'one', version: 1 }])).toHaveLength(3)
     expect(readdirSync(directory)).toEqual(['one'])
     expect(readdirSync(join(directory, 'one'))).toEqual(['v1'])
-    expect(await store.read({ capabilityId: 'one', version: 1 })).toMatchObject({ ok: true })
+    expect((await readVersion(join(directory, 'one', 'v1'))).ok).toBe(true)
     expect(await createVersionStore({ directory: join(home, 'none') }).sweep([])).toEqual([])
   })
 

@@ -1,22 +1,29 @@
-import { mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { sha256 } from '../../../base/hash.ts'
-import { syncDirectory, toFileError } from '../../../base/safe-file.ts'
 import { FamiliarError } from '../../../protocol/error.ts'
+import type { BlobStore } from '../../../storage/blobs/blob-store.ts'
 import type { CapabilityFiles } from '../capability.ts'
-import { checkFiles, foldersOf } from './capability-files.ts'
+import { checkFiles } from './capability-files.ts'
 import { lockFile, lockText, makeLock } from './lock.ts'
 import { readVersion, type VersionReading } from './read-version.ts'
+import { fetchVersion, folderOf, sharedVersions, shareVersion, unshareVersion } from './shared-versions.ts'
 import { stampManifest } from './stamp-manifest.ts'
+import { placeTree } from './write-tree.ts'
 
 export interface VersionKey {
   capabilityId: string
   version: number
 }
 
+/** A version, and the hash that the database has of it. */
+export type RegisteredVersion = VersionKey & { hash: string }
+
 /**
  * Versions on disk, each a directory that is whole from the moment that it has its name and never changes again. Which of
  * them count is for the database to say: what it does not name is left over, and swept.
+ *
+ * Where daemons share a place, a version is there before it is named in the database, and a daemon that lacks it fetches it.
  */
 export interface VersionStore {
   /** Where a version lies, whether or not it is there. */
@@ -28,24 +35,57 @@ export interface VersionStore {
   write(
     version: VersionKey & { files: CapabilityFiles; createdAt: number },
   ): Promise<{ directory: string; hash: string }>
-  /** The files, `lock.json` among them, after a look at whether they are still those that were written. */
-  read(key: VersionKey): Promise<VersionReading>
+  /**
+   * The files, `lock.json` among them, after a look at whether they are those that were registered. From then on they are
+   * in the version's directory.
+   */
+  read(version: RegisteredVersion): Promise<VersionReading>
   /** For a version that was never named in the database. */
-  remove(key: VersionKey): Promise<void>
+  remove(version: RegisteredVersion): Promise<void>
   /** Removes every version that is not known, and what was never finished. Only at start: nothing may be writing. */
   sweep(known: Iterable<VersionKey>): Promise<string[]>
+  /** Puts into the shared place what this home had before it had one, and tells how many. */
+  share(known: Iterable<RegisteredVersion>): Promise<number>
 }
 
-const draft = '.draft-'
 const isId = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/
 
 /** `directory` lies in the private home. What is inside is readable by all, since the sandbox has an account of its own. */
-export function createVersionStore({ directory }: { directory: string }): VersionStore {
+export function createVersionStore({
+  directory,
+  shared,
+}: {
+  directory: string
+  shared?: BlobStore | undefined
+}): VersionStore {
+  /** What is being fetched: whoever needs it too waits for the same. */
+  const fetching = new Map<string, Promise<VersionReading>>()
+
   function directoryOf({ capabilityId, version }: VersionKey): string {
     if (!isId.test(capabilityId) || !Number.isSafeInteger(version) || version < 1) {
       throw new FamiliarError('bad_request', 'There is no such version of a capability')
     }
     return join(directory, capabilityId, `v${version}`)
+  }
+
+  /** Held against what the database says was registered, and not only against the lock that lies beside it. */
+  async function readHere(version: RegisteredVersion): Promise<VersionReading> {
+    const place = directoryOf(version)
+    const reading = await readVersion(place)
+    if (!reading.ok || reading.hash === version.hash) return reading
+    return { ok: false, problem: `${place} is no longer what was registered: ${lockFile} was changed.` }
+  }
+
+  async function bringHere(from: BlobStore, version: RegisteredVersion): Promise<VersionReading> {
+    try {
+      const fetched = await fetchVersion(from, version)
+      if (!fetched.ok) return fetched
+      await placeTree(directoryOf(version), fetched.files, { replace: true })
+      return await readHere(version)
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      return { ok: false, problem: `A version of the capability could not be fetched: ${reason}` }
+    }
   }
 
   return {
@@ -57,24 +97,28 @@ export function createVersionStore({ directory }: { directory: string }): Versio
       const files = new Map(given)
       files.set('manifest.json', stampManifest(given, { version: key.version, createdAt }))
       const lock = new TextEncoder().encode(lockText(makeLock(files, createdAt)))
-      const parent = dirname(target)
-      await makeFolder(directory)
-      await makeFolder(parent)
-      const written = await mkdtemp(join(parent, draft))
+      files.set(lockFile, lock)
+      const hash = sha256(lock)
+      await placeTree(target, files)
       try {
-        await writeTree(written, new Map(files).set(lockFile, lock))
-        await rename(written, target)
+        if (shared) await shareVersion(shared, { ...key, hash }, files)
       } catch (cause) {
-        await rm(written, { recursive: true, force: true })
-        if (isTaken(cause)) throw new FamiliarError('conflict', `${target} is there already`, { cause })
-        throw toFileError(target, cause)
+        await rm(target, { recursive: true, force: true })
+        throw cause
       }
-      await syncDirectory(parent)
-      return { directory: target, hash: sha256(lock) }
+      return { directory: target, hash }
     },
-    read: (key) => readVersion(directoryOf(key)),
-    async remove(key) {
-      await rm(directoryOf(key), { recursive: true, force: true })
+    async read(version) {
+      const here = await readHere(version)
+      if (here.ok || !shared) return here
+      const name = `${directoryOf(version)} ${version.hash}`
+      const bringing = fetching.get(name) ?? bringHere(shared, version).finally(() => fetching.delete(name))
+      fetching.set(name, bringing)
+      return await bringing
+    },
+    async remove(version) {
+      await rm(directoryOf(version), { recursive: true, force: true })
+      if (shared) await unshareVersion(shared, version)
     },
     async sweep(known) {
       const kept = new Set(Array.from(known, directoryOf))
@@ -91,48 +135,18 @@ export function createVersionStore({ directory }: { directory: string }): Versio
       }
       return removed
     },
+    async share(known) {
+      if (!shared) return 0
+      const there = await sharedVersions(shared)
+      let count = 0
+      for (const version of known) {
+        if (there.has(folderOf(version))) continue
+        const here = await readHere(version)
+        if (!here.ok) continue
+        await shareVersion(shared, version, here.files)
+        count += 1
+      }
+      return count
+    },
   }
-}
-
-function isTaken(cause: unknown): boolean {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  return code === 'ENOTEMPTY' || code === 'EEXIST'
-}
-
-/** Every file and folder reaches the disk before the name does. */
-async function writeTree(root: string, files: CapabilityFiles): Promise<void> {
-  const folders = [...new Set([...files.keys()].flatMap(foldersOf))].map((path) => join(root, path))
-  for (const folder of folders.sort()) await makeFolder(folder)
-  for (const [path, bytes] of files) {
-    const file = await open(join(root, path), 'wx', 0o644)
-    try {
-      await file.chmod(0o644)
-      await file.writeFile(bytes)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-  }
-  for (const folder of folders.reverse()) await syncDirectory(folder)
-  const top = await open(root, 'r')
-  try {
-    // mkdtemp lets nobody else in.
-    await top.chmod(0o755)
-    await top.sync()
-  } finally {
-    await top.close()
-  }
-}
-
-/** Whatever the umask: 0755. */
-async function makeFolder(path: string): Promise<void> {
-  const made = await mkdir(path, { recursive: true, mode: 0o755 })
-  if (made === undefined) return
-  const folder = await open(path, 'r')
-  try {
-    await folder.chmod(0o755)
-  } finally {
-    await folder.close()
-  }
-  await syncDirectory(dirname(path))
 }

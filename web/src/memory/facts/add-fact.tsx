@@ -1,15 +1,14 @@
 import { type FormEvent, useState } from 'react'
-import type { FactRequest, WrittenFactReply } from '../../../../src/protocol/fact-api.ts'
-import { ask } from '../../api/ask.ts'
+import type { FactRequest } from '../../../../src/protocol/fact-api.ts'
 import { Button } from '../../components/button.tsx'
 import { TextField } from '../../components/field.tsx'
 import { Fold } from '../../components/fold.tsx'
-import { useToasts } from '../../components/toast.tsx'
+import { useCorrections } from '../use-corrections.ts'
 
 const nothing = { entity: '', attribute: '', value: '' }
 
 export function AddFact({ onAdded }: { onAdded(): void }) {
-  const toasts = useToasts()
+  const { stateFact } = useCorrections()
   const [fact, setFact] = useState(nothing)
   const isWhole = Object.values(fact).every((part) => part.trim() !== '')
 
@@ -17,14 +16,9 @@ export function AddFact({ onAdded }: { onAdded(): void }) {
     event.preventDefault()
     // Familiar knows whoever talks to it as "user".
     const body: FactRequest = { ...fact, entity: /^(?:i|me|you)$/i.test(fact.entity.trim()) ? 'user' : fact.entity }
-    try {
-      const { outcome, old } = await ask<WrittenFactReply>('/memories/facts', { body })
-      toasts.done(old ? `Noted. Before, it was ${old.value}.` : outcome === 'added' ? 'Noted.' : 'It was known so.')
-      setFact(nothing)
-      onAdded()
-    } catch (error) {
-      toasts.failed(error)
-    }
+    if (!(await stateFact(body, onAdded))) return
+    setFact(nothing)
+    onAdded()
   }
 
   const field = (name: keyof typeof nothing, label: string, placeholder: string) => (

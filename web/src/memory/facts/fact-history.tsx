@@ -1,13 +1,12 @@
 import { type FormEvent, useState } from 'react'
-import type { FactReply, FactRequest, WrittenFactReply } from '../../../../src/protocol/fact-api.ts'
-import { ask } from '../../api/ask.ts'
+import type { FactReply, FactRequest } from '../../../../src/protocol/fact-api.ts'
 import { Button } from '../../components/button.tsx'
 import { TextField } from '../../components/field.tsx'
 import { Section } from '../../components/screen.tsx'
-import { useToasts } from '../../components/toast.tsx'
 import { Link } from '../../shell/link.tsx'
 import { go } from '../../shell/router.ts'
 import { formatDay } from '../times.ts'
+import { useCorrections } from '../use-corrections.ts'
 
 /** The values that a fact has had, and a new one in its place. */
 export function FactHistory(props: { fact: FactReply; values: readonly FactReply[]; onChanged(): void }) {
@@ -35,7 +34,7 @@ export function FactHistory(props: { fact: FactReply; values: readonly FactReply
 }
 
 function NewValue({ fact, onChanged }: { fact: FactReply; onChanged(): void }) {
-  const toasts = useToasts()
+  const { stateFact } = useCorrections()
   const [value, setValue] = useState('')
   const [isBusy, setIsBusy] = useState(false)
 
@@ -43,17 +42,14 @@ function NewValue({ fact, onChanged }: { fact: FactReply; onChanged(): void }) {
     event.preventDefault()
     setIsBusy(true)
     const body: FactRequest = { entity: fact.entity, attribute: fact.attribute, value: value.trim(), confidence: 1 }
-    try {
-      const written = await ask<WrittenFactReply>('/memories/facts', { body })
-      setValue('')
-      toasts.done(outcomes[written.outcome])
-      if (written.fact.id === fact.id) onChanged()
-      else go(`/memory/${encodeURIComponent(written.fact.id)}`)
-    } catch (error) {
-      toasts.failed(error)
-    } finally {
-      setIsBusy(false)
-    }
+    const place = (id: string) => `/memory/${encodeURIComponent(id)}`
+    // What is undone is no longer there: back to what is true again.
+    const written = await stateFact(body, () => go(place(fact.id)))
+    setIsBusy(false)
+    if (!written) return
+    setValue('')
+    if (written.fact.id === fact.id) onChanged()
+    else go(place(written.fact.id))
   }
 
   return (
@@ -71,10 +67,4 @@ function NewValue({ fact, onChanged }: { fact: FactReply; onChanged(): void }) {
       </Button>
     </form>
   )
-}
-
-const outcomes: Record<WrittenFactReply['outcome'], string> = {
-  added: 'It stands beside the others.',
-  confirmed: 'Confirmed: it was known so.',
-  replaced: 'Noted. The old value stays in its history.',
 }

@@ -31,14 +31,14 @@ export function useGraphPicture(canvas: RefObject<HTMLCanvasElement | null>, dra
 
   const fitAll = useCallback(() => {
     follows.current = true
-    view.current = fit(positions.current, size.current)
+    view.current = fitWithLabels(positions.current, size.current)
     redraw()
   }, [redraw])
 
   const show = useCallback(
     (next: Float32Array) => {
       positions.current = next
-      if (follows.current) view.current = fit(next, size.current)
+      if (follows.current) view.current = fitWithLabels(next, size.current)
       redraw()
     },
     [redraw],
@@ -60,7 +60,7 @@ export function useGraphPicture(canvas: RefObject<HTMLCanvasElement | null>, dra
       size.current = { width: element.clientWidth, height: element.clientHeight }
       element.width = Math.round(element.clientWidth * devicePixelRatio)
       element.height = Math.round(element.clientHeight * devicePixelRatio)
-      if (follows.current) view.current = fit(positions.current, size.current)
+      if (follows.current) view.current = fitWithLabels(positions.current, size.current)
       redraw()
     })
     observer.observe(element)
@@ -78,4 +78,9 @@ export function useGraphPicture(canvas: RefObject<HTMLCanvasElement | null>, dra
   }, [drawing, redraw, theme])
 
   return { view, size, positions, show, look, fitAll }
+}
+
+/** A narrow picture has more need of the nodes than of all their names. */
+function fitWithLabels(positions: Float32Array, size: Size): View {
+  return fit(positions, size, Math.min(130, size.width / 4))
 }

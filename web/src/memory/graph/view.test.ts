@@ -22,6 +22,9 @@ describe('what of the graph is looked at', () => {
     const all = fit(Float32Array.from([-100, 0, 300, 50]), size)
     expect([all.x, all.y]).toEqual([100, 25])
     expect(all.scale).toBeLessThan(1)
+    const withNames = fit(Float32Array.from([-100, 0, 300, 50]), size, 100)
+    const last = { x: (300 - withNames.x) * withNames.scale + size.width / 2, y: 0 }
+    expect(last.x + 100).toBeLessThan(size.width)
     expect(fit(new Float32Array(0), size)).toEqual({ x: 0, y: 0, scale: 1 })
   })
 

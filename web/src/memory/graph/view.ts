@@ -36,8 +36,8 @@ export function toPlane({ x, y, scale }: View, { width, height }: Size, point: P
   return { x: x + (point.x - width / 2) / scale, y: y + (point.y - height / 2) / scale }
 }
 
-/** All nodes in the picture. */
-export function fit(positions: Float32Array, { width, height }: Size): View {
+/** All nodes in the picture, with room at the right for what stands beside the last of them. */
+export function fit(positions: Float32Array, { width, height }: Size, besidePixels = 0): View {
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity]
   for (let index = 0; index + 1 < positions.length; index += 2) {
     const [x = 0, y = 0] = [positions[index], positions[index + 1]]
@@ -47,8 +47,10 @@ export function fit(positions: Float32Array, { width, height }: Size): View {
     bottom = Math.max(bottom, y)
   }
   if (left > right) return { x: 0, y: 0, scale: 1 }
-  const scale = Math.min(width / ((right - left) * margin + 40), height / ((bottom - top) * margin + 40), 2)
-  return { x: (left + right) / 2, y: (top + bottom) / 2, scale: Math.max(smallest, scale) }
+  const room = width - besidePixels
+  const wanted = Math.min(room / ((right - left) * margin + 40), height / ((bottom - top) * margin + 40), 2)
+  const scale = Math.max(smallest, wanted)
+  return { x: (left + right + besidePixels / scale) / 2, y: (top + bottom) / 2, scale }
 }
 
 /** The nearest node within reach, or none. */

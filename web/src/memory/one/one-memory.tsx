@@ -13,7 +13,7 @@ import { ChangeList } from '../change-list.tsx'
 import { FactHistory } from '../facts/fact-history.tsx'
 import { UntrustedMark } from '../untrusted-mark.tsx'
 import { useCorrections } from '../use-corrections.ts'
-import { kindNames } from '../words.ts'
+import { kindNames, shownContent } from '../words.ts'
 import { DecayView } from './decay-view.tsx'
 import { detailsOf } from './details-of.tsx'
 import { EditMemory } from './edit-memory.tsx'
@@ -24,14 +24,7 @@ export function OneMemory({ id }: { id: string }) {
   const { data, error, refresh } = answer
   const isGone = error instanceof ApiError && error.status === 404
   return (
-    <Screen
-      title={data ? kindNames[data.memory.kind] : 'Memory'}
-      actions={
-        <Link href="/memory" className="text-sm text-soft underline-offset-4 hover:text-ink hover:underline">
-          All memories
-        </Link>
-      }
-    >
+    <Screen title={data ? kindNames[data.memory.kind] : 'Memory'} back={{ href: '/memory', label: 'All memories' }}>
       {isGone && (
         <Empty title="There is no such memory">
           It may have been forgotten. What was forgotten stands under “Changes” for 30 days and can come back.
@@ -71,7 +64,7 @@ function Details({ detail, onChanged }: { detail: MemoryDetailReply; onChanged()
       )}
       <Panel className="my-4">
         {memory.title && <p className="mb-1 font-semibold">{memory.title}</p>}
-        <p className="whitespace-pre-wrap">{memory.content}</p>
+        <p className="whitespace-pre-wrap">{shownContent(memory)}</p>
         {memory.label === 'untrusted' && (
           <p className="mt-2 text-xs">
             <UntrustedMark />

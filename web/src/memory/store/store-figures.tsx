@@ -13,7 +13,7 @@ export function StoreFigures({ stats }: { stats: MemoryStatsReply }) {
     ]),
     ['Superseded', number(superseded)],
     ['Joined by edges', number(edges)],
-    ['Files', `${number(files.files)}, ${formatBytes(files.bytes)}`],
+    ['Files', files.files === 0 ? '0' : `${number(files.files)}, ${formatBytes(files.bytes)}`],
     ['Database', formatBytes(database_bytes)],
   ]
   return (

@@ -106,7 +106,6 @@ describe('the ears of the browser', () => {
 
   it.each([
     ['not-allowed', 'refused'],
-    ['audio-capture', 'no_microphone'],
     ['network', 'unreached'],
     ['service-not-allowed', 'unreached'],
     ['bad-grammar', 'failed'],
@@ -119,5 +118,20 @@ describe('the ears of the browser', () => {
     after.recogniser.onerror?.({ error })
     expect(after.told).toEqual([`problem ${kind}`])
     expect(after.recogniser.isAborted).toBe(true)
+  })
+
+  it.each([
+    ['another program holds it', ['audioinput', 'audiooutput'], 'microphone_taken'],
+    ['there is none', ['audiooutput'], 'no_microphone'],
+  ])('CHAN-3 no sound, and %s', async (_, kinds, kind) => {
+    const enumerateDevices = async () => kinds.map((one) => ({ kind: one }))
+    vi.stubGlobal('navigator', { mediaDevices: { enumerateDevices } })
+    const before = await open('hold')
+    before.recogniser.onerror?.({ error: 'audio-capture' })
+    await expect(before.opening).rejects.toMatchObject({ problem: { kind } })
+    const after = await opened('hands_free')
+    after.recogniser.onerror?.({ error: 'audio-capture' })
+    expect(after.recogniser.isAborted).toBe(true)
+    await vi.waitFor(() => expect(after.told).toEqual([`problem ${kind}`]))
   })
 })

@@ -60,10 +60,13 @@ export function createBrowserEars({ language, said }: { language(): string; said
       }
       recogniser.onerror = ({ error, message }) => {
         if (isClosed || error === 'no-speech' || error === 'aborted') return
-        const problem = problemOf(error, message)
-        if (isOpen) listener.onProblem(problem)
-        else reject(new VoiceFailure(problem))
         close()
+        void tell(error, message)
+      }
+      async function tell(error: string, message: string | undefined): Promise<void> {
+        const problem = error === 'audio-capture' ? await microphoneProblem() : problemOf(error, message)
+        if (!isOpen) reject(new VoiceFailure(problem))
+        else if (!signal.aborted) listener.onProblem(problem)
       }
       recogniser.onend = () => {
         if (isClosed) return
@@ -92,8 +95,6 @@ function problemOf(error: string, message: string | undefined): VoiceProblem {
   switch (error) {
     case 'not-allowed':
       return { kind: 'refused', detail: '' }
-    case 'audio-capture':
-      return { kind: 'no_microphone', detail: '' }
     case 'network':
     case 'service-not-allowed':
     case 'language-not-supported':
@@ -101,4 +102,11 @@ function problemOf(error: string, message: string | undefined): VoiceProblem {
     default:
       return { kind: 'failed', detail: message || `The browser’s speech recognition failed (${error}).` }
   }
+}
+
+/** The recognition says only that it gets no sound; whether there is a microphone at all the browser tells without being allowed it. */
+async function microphoneProblem(): Promise<VoiceProblem> {
+  const devices = (await navigator.mediaDevices?.enumerateDevices().catch(() => [])) ?? []
+  const isThere = devices.some(({ kind }) => kind === 'audioinput')
+  return { kind: isThere ? 'microphone_taken' : 'no_microphone', detail: '' }
 }

@@ -24,7 +24,9 @@ export function createBuildEventRoutes({ builds }: Capabilities, streamReply: St
     if (build.state !== 'running' && after > 0 && (await builds.eventsSoFar(from)).length === 0) {
       return new Response(null, { status: 204, headers: commonHeaders })
     }
-    return streamReply(async (signal) => ({ events: toSentEvents(builds.events({ ...from, signal }), dataOf) }))
+    return streamReply(build.userId, async (signal) => {
+      return { events: toSentEvents(builds.events({ ...from, signal }), dataOf) }
+    })
   }
 
   return [

@@ -7,7 +7,6 @@ import { FamiliarError } from '../../../../protocol/error.ts'
 import type { Capabilities } from '../../../../tools/capabilities/capabilities.ts'
 import { decodeText } from '../../../../tools/capabilities/versions/capability-files.ts'
 import { lockFile } from '../../../../tools/capabilities/versions/lock.ts'
-import { readVersion } from '../../../../tools/capabilities/versions/read-version.ts'
 import { jsonReply } from '../../json-reply.ts'
 import { defineRoute, type Route } from '../../route.ts'
 import { findCapability } from './capability-reply.ts'
@@ -27,7 +26,7 @@ export function createCapabilityFileRoutes(capabilities: Capabilities): Route[] 
         const { userId, name } = findCapability(capabilities, context)
         const version = await capabilities.catalog.version(userId, name, query.version)
         if (!version) throw new FamiliarError('not_found', `${name} has no version ${query.version ?? 'yet'}.`)
-        const reading = await readVersion(version.directory)
+        const reading = await capabilities.catalog.read(version)
         if (!reading.ok) throw new FamiliarError('conflict', reading.problem)
         const files = [...reading.files]
           .filter(([path]) => path !== lockFile)

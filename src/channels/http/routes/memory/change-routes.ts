@@ -65,5 +65,5 @@ export function createChangeRoutes({ memory: { corrections } }: HttpDependencies
 
 function notUndone(change: string | undefined): string {
   if (change === undefined) return 'There is nothing that can be undone'
-  return `There is no change ${JSON.stringify(change)} that can be undone, or the memory was forgotten since: undo that first`
+  return `There is no change ${JSON.stringify(change)} that can be undone, or the memory was changed or forgotten since: undo that first`
 }

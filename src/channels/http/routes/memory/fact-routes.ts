@@ -18,7 +18,7 @@ import { defineRoute, type Route } from '../../route.ts'
 import { factReply } from './memory-reply.ts'
 
 /** What is true of whom. */
-export function createFactRoutes({ memory: { facts } }: HttpDependencies): Route[] {
+export function createFactRoutes({ memory: { facts, corrections } }: HttpDependencies): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -49,12 +49,13 @@ export function createFactRoutes({ memory: { facts } }: HttpDependencies): Route
       body: factRequestSchema,
       reply: { status: 201, schema: writtenFactReplySchema },
       async handle({ context, body }) {
-        const written = await facts.write({ ...body, userId: callerOf(context).userId, source: 'user' })
+        const { written, changeId } = await corrections.stateFact({ ...body, userId: callerOf(context).userId })
         if (written.outcome === 'refused') throw knownSurer(written.known)
         const reply: WrittenFactReply = {
           outcome: written.outcome,
           fact: factReply(written.fact),
           old: written.outcome === 'replaced' ? factReply(written.old) : null,
+          change_id: changeId,
         }
         return jsonReply(reply, { status: 201 })
       },

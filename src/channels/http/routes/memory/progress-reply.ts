@@ -1,4 +1,5 @@
 import type { SentEvent } from '../../event-stream-reply.ts'
+import { callerOf } from '../../guards/token-guard.ts'
 import type { HttpContext } from '../../http-dependencies.ts'
 import { jsonReply } from '../../json-reply.ts'
 import type { StreamReply } from '../../stream-reply.ts'
@@ -16,7 +17,9 @@ export async function progressReply<Progress extends object, Result extends obje
   streamReply: StreamReply,
   work: Work<Progress, Result>,
 ): Promise<Response> {
-  if (wantsEvents(context)) return streamReply(async (signal) => ({ events: progressEvents(signal, work) }))
+  if (wantsEvents(context)) {
+    return streamReply(callerOf(context).userId, async (signal) => ({ events: progressEvents(signal, work) }))
+  }
   return jsonReply(await work({ signal: context.req.raw.signal, onProgress: () => {} }))
 }
 

@@ -50,7 +50,7 @@ export function createTransferRoutes(dependencies: HttpDependencies, streamReply
       auth: 'token',
       scope: 'owner',
       query: importQuerySchema,
-      rawBody: { mediaTypes: Object.values(mediaTypes), maxBytes },
+      rawBody: { mediaTypes: Object.values(mediaTypes), maxBytes, isSpooled: true },
       reply: { status: 200, schema: importReplySchema, events: true },
       async handle({ context, query }) {
         const { userId } = callerOf(context)

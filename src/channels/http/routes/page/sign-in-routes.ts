@@ -7,6 +7,7 @@ import {
   type SignInReply,
   type SignOutReply,
   signInLinkReplySchema,
+  signInLinkRequestSchema,
   signInReplySchema,
   signInRequestSchema,
   signOutReplySchema,
@@ -117,13 +118,16 @@ export function createSignInRoutes({ limiter, status }: HttpDependencies, page: 
     defineRoute({
       method: 'POST',
       path: '/api/v1/local/sign-in-link',
-      summary: 'Make a link of one use that signs a browser in.',
+      summary: 'Make a link of one use that signs a browser in: the owner’s, or that of another user.',
       auth: 'token',
       scope: 'owner',
+      isOwners: true,
       isLocal: true,
+      body: signInLinkRequestSchema,
       reply: { status: 201, schema: signInLinkReplySchema, showsSecret: true },
-      async handle({ context }) {
-        const link = await page.signInLink(callerOf(context).userId)
+      async handle({ context, body }) {
+        const userId = body.user === undefined ? callerOf(context).userId : page.userNamed(body.user)
+        const link = await page.signInLink(userId)
         return jsonReply(link satisfies SignInLinkReply, { status: 201 })
       },
     }),

@@ -23,7 +23,7 @@ import {
 import type { LoggedEvent } from '../../../../sessions/session-event.ts'
 import { callerOf } from '../../guards/token-guard.ts'
 import type { HttpDependencies } from '../../http-dependencies.ts'
-import { toInboundMessage } from '../../inbound-message.ts'
+import { clientToolsOf, toInboundMessage } from '../../inbound-message.ts'
 import { isoTime } from '../../iso-time.ts'
 import { commonHeaders, jsonReply } from '../../json-reply.ts'
 import type { HttpPage } from '../../page/http-page.ts'
@@ -146,6 +146,7 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
       async handle({ context, body }) {
         const session = await sessionOf(dependencies, context)
         const { userId, channel } = session
+        const said = await findEvent(session, (event) => messageIdOf(event) === body.message_id)
         const contact = `${session.contact.slice(0, 150)} (${isoTime(dependencies.clock.now()).slice(0, 19).replace('T', ' ')})`
         const fork = await conversations.fork(userId, session.id, contact, { beforeMessage: body.message_id })
         const { messageId } = await conversations.submit({
@@ -155,9 +156,11 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
           sender: userId,
           source: 'web',
           text: body.message,
-          media: [],
+          // What was sent along stays: it is said differently, not less of it.
+          media: mediaOf(said),
           immediate: true,
           metadata: {},
+          ...clientToolsOf(body),
         })
         return jsonReply({ session_id: fork.id, message_id: messageId }, { status: 201 })
       },
@@ -195,6 +198,10 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
       },
     }),
   ]
+}
+
+function messageIdOf(event: LoggedEvent): string | undefined {
+  return event.type === 'message_received' ? event.messageId : undefined
 }
 
 function mediaOf(event: LoggedEvent) {

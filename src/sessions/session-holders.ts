@@ -1,0 +1,48 @@
+import { FamiliarError } from '../protocol/error.ts'
+import type { Database, Writer } from '../storage/database.ts'
+
+/** Another daemon runs the session's turns now: what this one still has to say of them is not taken. */
+export class HeldElsewhere extends FamiliarError {
+  constructor(sessionId: string) {
+    super('conflict', `Session ${sessionId} is held by another daemon`)
+  }
+}
+
+/**
+ * Which daemon runs the turns of a session, where several share the work. A daemon that was taken for dead and is not finds
+ * out here: in the same unit in which it would have written to the turn.
+ */
+export interface SessionHolders {
+  /** From now on it is this daemon. */
+  take(sessionId: string): Promise<void>
+  /** Throws `HeldElsewhere` where it is another one. */
+  requireIn(writer: Writer, sessionId: string): Promise<void>
+}
+
+export function createSessionHolders({
+  database,
+  daemonId,
+}: {
+  database: Pick<Database, 'write'>
+  daemonId: string
+}): SessionHolders {
+  return {
+    async take(sessionId) {
+      await database.write((writer) =>
+        writer
+          .insertInto('session_holders')
+          .values({ session_id: sessionId, daemon_id: daemonId })
+          .onConflict((conflict) => conflict.column('session_id').doUpdateSet({ daemon_id: daemonId }))
+          .execute(),
+      )
+    },
+    async requireIn(writer, sessionId) {
+      const holder = await writer
+        .selectFrom('session_holders')
+        .select('daemon_id')
+        .where('session_id', '=', sessionId)
+        .executeTakeFirst()
+      if (holder?.daemon_id !== daemonId) throw new HeldElsewhere(sessionId)
+    },
+  }
+}

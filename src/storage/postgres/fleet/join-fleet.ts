@@ -1,0 +1,108 @@
+import pg from 'pg'
+import type { Clock } from '../../../base/clock.ts'
+import type { Ids } from '../../../base/ids.ts'
+import type { Logger } from '../../../base/logger.ts'
+import type { DaemonRole, Fleet } from '../../fleet.ts'
+import type { PostgresDatabase } from '../open-postgres.ts'
+import { createLaneJobs } from './create-lane-jobs.ts'
+import { createPostgresNotices, noticeChannel } from './create-notices.ts'
+import { createPresence } from './presence.ts'
+
+const lookMs = 1_000
+/** Three kinds of workers listen, each on one; the rest fetch jobs and send notices. */
+const jobConnections = 8
+/** Where a whole machine goes, nobody closes its connections: then the server finds out in about half a minute. */
+const keepalive = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4'
+
+/** Makes this daemon one of those that share the database. */
+export async function joinFleet({
+  database,
+  role,
+  clock,
+  ids,
+  logger,
+}: {
+  database: PostgresDatabase
+  role: DaemonRole
+  clock: Clock
+  ids: Ids
+  logger: Logger
+}): Promise<Fleet> {
+  const daemonId = ids.next()
+  // Beside the units of writing, which may take every connection of theirs while jobs are waited for.
+  const pool = new pg.Pool({ ...database.pool.options, max: jobConnections })
+  const reportLoss = report('a connection for jobs was lost')
+  pool.on('error', reportLoss)
+  // Also of one that somebody has just taken.
+  pool.on('connect', (client) => client.on('error', reportLoss))
+  const lost = Promise.withResolvers<string>()
+  const notices = createPostgresNotices({ pool, daemonId, onFailure: report('notices were not sent') })
+  const presence = createPresence(database, pool)
+  const jobs = await createLaneJobs({
+    pool,
+    database,
+    logger,
+    onWorkers: (names) => presence.nameWorkers(daemonId, names),
+  })
+  // The line by which others see this daemon, and on which it hears them.
+  const line = new pg.Client(database.pool.options)
+  await line.connect()
+  line.on('error', (cause) => lost.resolve(cause.message))
+  line.on('end', () => lost.resolve('the connection was closed'))
+  line.on('notification', ({ payload }) => notices.hear(payload ?? ''))
+  await line.query(keepalive)
+  await line.query(`listen ${noticeChannel}`)
+  await presence.enter(line, { id: daemonId, role, now: clock.now() })
+  notices.on('gone', notices.tellGap)
+
+  function report(what: string): (cause: unknown) => void {
+    return (cause) => logger.warn(what, { error: cause instanceof Error ? cause.message : String(cause) })
+  }
+
+  let begin: (() => void) | undefined
+  let isClosed = false
+  let looking: Promise<void> = Promise.resolve()
+
+  async function look(): Promise<void> {
+    const { daemons } = await presence.bury()
+    if (daemons > 0) {
+      logger.warn('a daemon is gone; what it had begun is handed on', { daemons })
+      notices.publish('gone', daemons)
+      notices.tellGap()
+    }
+    if (!begin || !(await presence.tryToLead(line))) return
+    const beginOnce = begin
+    begin = undefined
+    beginOnce()
+  }
+
+  function lookAgain(): void {
+    if (isClosed) return
+    clock.after(lookMs, () => {
+      looking = isClosed
+        ? Promise.resolve()
+        : look().catch(report('the other daemons could not be looked at')).then(lookAgain)
+    })
+  }
+  lookAgain()
+
+  return {
+    daemonId,
+    role,
+    notices,
+    jobs,
+    onLead(listener) {
+      begin = listener
+      looking = looking.then(look).catch(report('nobody could be made the leader'))
+    },
+    lost: lost.promise,
+    async close() {
+      isClosed = true
+      await looking
+      await notices.flush()
+      await presence.leave(daemonId).catch(report('the daemon could not take its leave'))
+      await line.end().catch(() => undefined)
+      await pool.end()
+    },
+  }
+}

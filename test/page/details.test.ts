@@ -1,0 +1,75 @@
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { takesAll } from '../crash/chosen-passings.ts'
+import { describePage } from './support/describe-page.ts'
+import { detailPaths } from './support/detail-paths.ts'
+import { findFaults, sidewaysBy } from './support/find-faults.ts'
+import { openPage } from './support/open-page.ts'
+import { fillWithSamples, type Samples, sampleOptions } from './support/sample-data.ts'
+import { settle, walkScreen } from './support/walk-screens.ts'
+
+const looks = [
+  { colorScheme: 'light', viewport: { width: 1180, height: 760 } },
+  { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+] as const
+
+interface Asking {
+  path: string
+  open(page: Page): Promise<void>
+}
+
+const press = (page: Page, name: string) => page.getByRole('main').getByRole('button', { name }).first().click()
+const choose = async (page: Page, button: string, item: string) => {
+  await press(page, button)
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+async function askToForget(page: Page): Promise<void> {
+  await page.getByLabel('About', { exact: true }).fill('shellfish')
+  await press(page, 'Forget everything about it')
+}
+
+/** What is asked above the screens. */
+function dialogs({ session, memory, schedule }: Samples): Asking[] {
+  return [
+    { path: `/memory/${memory}`, open: (page) => press(page, 'Edit') },
+    { path: '/memory', open: (page) => press(page, 'Remember something') },
+    { path: '/blocks', open: (page) => press(page, 'New block') },
+    { path: '/blocks/household.md', open: (page) => press(page, 'Compact …') },
+    { path: '/blocks/household.md', open: (page) => choose(page, 'More about household.md', 'Rename') },
+    { path: '/capabilities/greeter', open: (page) => press(page, 'Have it mended') },
+    { path: '/skills/tea', open: (page) => press(page, 'Switch off') },
+    { path: `/schedules/${schedule}`, open: (page) => press(page, 'Cancel it') },
+    { path: '/settings/browsers', open: (page) => press(page, 'Sign out everywhere') },
+    { path: '/private-memory', open: (page) => press(page, 'New entry') },
+    { path: `/talk/${session}`, open: (page) => choose(page, 'More', 'Rename') },
+    { path: '/memory?tab=store', open: askToForget },
+    { path: '/', open: (page) => page.keyboard.press('Control+k') },
+  ]
+}
+
+describePage('what the screens lead to', () => {
+  it.each(takesAll ? looks : looks.slice(1))('PAGE-4 axe finds nothing in it, $colorScheme', async (context) => {
+    const { page, url, familiar, fake } = await openPage({ ...sampleOptions, context })
+    const samples = await fillWithSamples(familiar, fake)
+    const faults: Record<string, unknown> = {}
+    const look = async (name: string) => {
+      const found = await findFaults(page)
+      if (found.length > 0) faults[name] = found
+      const by = await sidewaysBy(page)
+      if (by > 0) faults[`${name}, sideways`] = by
+    }
+    for (const path of takesAll ? detailPaths(samples) : detailPaths(samples).slice(0, 2)) {
+      for await (const name of walkScreen(page, url, path)) await look(name)
+    }
+    for (const [index, { path, open }] of dialogs(samples).entries()) {
+      if (!takesAll && index % 4 !== 0) continue
+      await page.goto(url + path)
+      await settle(page)
+      await open(page)
+      await page.getByRole('dialog').waitFor()
+      await look(`${path}, dialog ${index}`)
+    }
+    expect(faults).toEqual({})
+  })
+})

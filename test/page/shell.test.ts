@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest'
+import { takesAll } from '../crash/chosen-passings.ts'
+import { describePage, more } from './support/describe-page.ts'
+import { findFaults } from './support/find-faults.ts'
+import { openPage, say, signIn } from './support/open-page.ts'
+import { screenPaths, walkScreen } from './support/walk-screens.ts'
+
+describePage('the page around its screens', () => {
+  it('PAGE-6 SEC-22 a user who is not the owner sees their own, and is told what is the owner’s', async () => {
+    const { familiar, fake, newContext, url } = await openPage()
+    const send = async (path: string, body: object) => {
+      const response = await familiar.request('POST', `/api/v1${path}`, body)
+      expect(response.ok, `${path}: ${await response.clone().text()}`).toBe(true)
+      return (await response.json()) as { url: string }
+    }
+    await send('/memories', { content: 'The owner keeps a key under the pot.' })
+    fake.reply({ text: 'To the owner alone.' })
+    await familiar.chat('What did I plan?', { session: 'the owner’s plans' })
+    await send('/local/users', { name: 'Ben', tier: 'guest' })
+    const context = await newContext()
+    const page = await context.newPage()
+    await signIn(page, (await send('/local/sign-in-link', { user: 'Ben' })).url)
+
+    const paths = await screenPaths(page)
+    for (const owners of ['/users', '/doctor', '/skills']) {
+      expect(paths).not.toContain(owners)
+      await page.goto(url + owners)
+      await page.getByText('This is for the owner of this home.').waitFor()
+    }
+    await page.goto(url)
+    fake.reply({ text: 'Hello, Ben.' })
+    await say(page, 'Hi, I am new here')
+    await page.getByRole('log').getByText('Hello, Ben.').waitFor()
+    for (const path of takesAll ? paths : ['/memory', '/capabilities']) {
+      for await (const name of walkScreen(page, url, path)) {
+        const shown = (await page.locator('body').textContent()) ?? ''
+        expect(shown, name).not.toMatch(/under the pot|the owner’s plans|To the owner alone/)
+        // No screen asks for what this user may not have.
+        expect(await page.getByRole('alert').allTextContents(), name).toEqual([])
+      }
+    }
+  })
+
+  more('PAGE-2 a screen that cannot be fetched says so, and the rest of the page goes on', async () => {
+    const { page, context } = await openPage()
+    await context.route('**/assets/cost-screen*.js', (route) => route.fulfill({ status: 404, body: '' }))
+    await page.getByRole('link', { name: 'Cost' }).click()
+    await page.getByRole('heading', { name: 'This screen cannot be shown' }).waitFor()
+    expect(await findFaults(page)).toEqual([])
+    await page.getByRole('link', { name: 'Schedules' }).click()
+    await page.getByRole('heading', { name: 'Schedules' }).waitFor()
+    await page.getByRole('link', { name: 'Cost' }).click()
+    await page.getByRole('heading', { name: 'This screen cannot be shown' }).waitFor()
+    await context.unroute('**/assets/cost-screen*.js')
+    await page.getByRole('button', { name: 'Load the page again' }).click()
+    await page.getByRole('heading', { name: 'Cost', exact: true }).waitFor()
+  })
+
+  more('PAGE-2 a palette that cannot be fetched says that the page is out of date', async () => {
+    const { page, context } = await openPage({ context: { colorScheme: 'dark' } })
+    await context.route('**/assets/palette*.js', (route) => route.fulfill({ status: 404, body: '' }))
+    await page.keyboard.press('Control+k')
+    const dialog = page.getByRole('dialog', { name: 'This page is out of date' })
+    await dialog.waitFor()
+    expect(await findFaults(page)).toEqual([])
+    await context.unroute('**/assets/palette*.js')
+    await dialog.getByRole('button', { name: 'Load the page again' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('combobox', { name: 'Message' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Find anything' }).waitFor()
+  })
+})

@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../../src/base/clock.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { type OpenPostgresOptions, openPostgres } from '../../src/storage/postgres/open-postgres.ts'
+import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
+import { createPostgresDatabase } from './postgres/postgres-database.ts'
+import { postgresOfDirectory } from './postgres/postgres-of-directory.ts'
+import { rehearseUnits } from './rehearse-units.ts'
+
+export type TestEngine = Database['engine']
+
+export interface OpenTestDatabaseOptions extends Pick<Partial<OpenPostgresOptions>, 'clock' | 'redact' | 'log'> {
+  /**
+   * Where SQLite's file is to lie, or what PostgreSQL's database is known by: opened again, it is the same one for as long
+   * as the directory is there. One of its own, gone with the database, where there is none.
+   */
+  directory?: string
+  engine?: TestEngine
+  /** PostgreSQL only: a database that exists already, which stays when this is closed. */
+  url?: string | undefined
+}
+
+/** What the suites run on where they do not say it themselves: FAMILIAR_TEST_ENGINE=postgres, or SQLite. */
+export const testEngine: TestEngine = process.env.FAMILIAR_TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite'
+
+/**
+ * A real database with the tables of today, empty. On PostgreSQL every unit is run once in vain before it is run for good,
+ * for that is what may happen to it there. Closing it takes away what was made for it.
+ */
+export async function openTestDatabase(options: OpenTestDatabaseOptions = {}): Promise<Database> {
+  const { clock = systemClock(), directory, engine = testEngine, url, ...rest } = options
+  if (engine === 'postgres') {
+    const kept = directory === undefined ? url : (url ?? (await postgresOfDirectory(directory)).url)
+    const made = kept === undefined ? await createPostgresDatabase({ migrated: true }) : undefined
+    const database = await openPostgres({ url: kept ?? made?.url ?? '', clock, poolSize: 8, ...rest })
+    return closingWith(rehearseUnits(database), async () => made?.drop())
+  }
+  const folder = directory ?? mkdtempSync(join(tmpdir(), 'familiar-database-'))
+  const snapshotDirectory = join(folder, 'backups')
+  const database = await openSqlite({ path: join(folder, 'familiar.db'), snapshotDirectory, clock, ...rest })
+  return closingWith(database, async () => {
+    if (directory === undefined) rmSync(folder, { recursive: true, force: true })
+  })
+}
+
+/** What opens the database of that directory in another process. */
+export async function sameDatabase(directory: string): Promise<Pick<OpenTestDatabaseOptions, 'directory' | 'url'>> {
+  return testEngine === 'postgres' ? { directory, url: (await postgresOfDirectory(directory)).url } : { directory }
+}
+
+function closingWith(database: Database, cleanUp: () => Promise<void>): Database {
+  return {
+    ...database,
+    async close() {
+      await database.close()
+      await cleanUp()
+    },
+  }
+}
