@@ -70,6 +70,8 @@ async function keep(page: Page, name: string): Promise<void> {
   if (!folder && !chosen.has(name)) return
   // A frame around what was clicked last is no part of the screen.
   await page.evaluate('document.activeElement?.blur()')
+  // Plots come a moment after the text around them.
+  await page.waitForTimeout(500)
   const picture = await page.screenshot()
   if (chosen.has(name)) await writeFile(join(shown, `page-${name}.png`), picture)
   if (!folder) return

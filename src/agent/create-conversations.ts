@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
-import { toStorableText } from '../base/text.ts'
 import type { Context } from '../context/context.ts'
 import type { Ledger } from '../cost/ledger.ts'
 import type { Approvals } from '../policy/approvals.ts'
@@ -17,11 +16,12 @@ import type { Session, SessionKey, Sessions } from '../sessions/sessions.ts'
 import { isWorkChannel } from '../sessions/work-channels.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import type { AnswerApproval } from './answer-approval.ts'
+import { checkInbound } from './check-inbound.ts'
 import type { ClientCalls } from './client-tools/client-calls.ts'
 import { refuseOurNames } from './client-tools/refuse-our-names.ts'
 import type { Compaction } from './compaction.ts'
 import { reportContext } from './context-report.ts'
-import type { Conversations, InboundMessage, Receipt, TurnEnd, TurnReply } from './conversations.ts'
+import type { Conversations, Receipt, TurnEnd, TurnReply } from './conversations.ts'
 import { streamEvents, tellPast } from './event-stream.ts'
 import type { Learning } from './learning.ts'
 import type { LiveResponses } from './live-responses.ts'
@@ -36,7 +36,7 @@ import { createTurnWaiters } from './turn-waiters.ts'
 import { type EndedTurn, TurnSuspended, type Turns } from './turns.ts'
 
 const storageRetryMs = 2_000
-const maxContactLength = 200
+const longestCallMs = 60 * 60_000
 
 export interface ConversationSettings {
   debounceMs: number
@@ -190,6 +190,7 @@ export function createConversations(dependencies: {
    * the turn are one commit. Undefined where it must stand in line like any other.
    */
   async function beginAtOnce(key: SessionKey, payload: InboundPayload): Promise<Receipt | undefined> {
+    if (shared) return undefined
     const session = await sessions.find(key)
     if (!session) return undefined
     const draft = inbox.draft(session, payload)
@@ -327,7 +328,11 @@ export function createConversations(dependencies: {
 
   return {
     async recover() {
-      if (shared) return shared.recover()
+      if (shared) {
+        // What others have under way is theirs; what nobody can be waiting for any more is nobody's.
+        await dependencies.ledger.closeInterrupted({ before: clock.now() - longestCallMs })
+        return shared.recover()
+      }
       await dependencies.ledger.closeInterrupted()
       const interrupted = await inbox.interruptedTurns()
       const queued = await inbox.queued()
@@ -338,7 +343,7 @@ export function createConversations(dependencies: {
     },
     async submit(inbound, also) {
       refuseClosing()
-      const { userId, channel, contact, key, ...rest } = checked(inbound, settings)
+      const { userId, channel, contact, key, ...rest } = checkInbound(inbound, settings)
       refuseOurNames(dependencies.tools.viewOf(userId), rest.clientTools ?? [])
       const tier = rest.tier ?? settings.tierOf(rest.source)
       dependencies.context.requireTier(tier)
@@ -475,24 +480,6 @@ export function createConversations(dependencies: {
       waiters.close()
     },
   }
-}
-
-/** What may come in: storable text of a bearable size, and names that can be keys. */
-function checked(inbound: InboundMessage, settings: ConversationSettings): InboundMessage {
-  const text = toStorableText(inbound.text)
-  if (text.trim() === '' && inbound.media.length === 0) throw new FamiliarError('bad_request', 'The message is empty')
-  if (text.length > settings.maxMessageCharacters) {
-    const limit = settings.maxMessageCharacters.toLocaleString('en')
-    throw new FamiliarError(
-      'payload_too_large',
-      `The message has ${text.length.toLocaleString('en')} characters; at most ${limit} are taken. Attach it as a file instead.`,
-    )
-  }
-  const contact = toStorableText(inbound.contact).trim()
-  if (contact === '' || contact.length > maxContactLength) {
-    throw new FamiliarError('bad_request', `A session's name has 1 to ${maxContactLength} characters`)
-  }
-  return { ...inbound, text, contact, sender: toStorableText(inbound.sender) }
 }
 
 function describe(cause: unknown): string {

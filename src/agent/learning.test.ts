@@ -231,7 +231,7 @@ describe('createLearning', () => {
       await clock.advance(400)
     }
     // No pause in five seconds: what was said by then is there all the same.
-    await vi.waitFor(async () => expect(await scene.contents('chunk')).toHaveLength(4 + 2 * 13))
+    await vi.waitFor(async () => expect(await scene.contents('chunk')).toHaveLength(4 + 2 * 13), 20_000)
   })
 
   it('MEM-1 loses nothing where Familiar stops before the pause', async () => {

@@ -1,8 +1,12 @@
+// Taken from the module, so that tests which replace the global timers do not stop waiting.
+import { setImmediate } from 'node:timers/promises'
 import { FamiliarError } from '../protocol/error.ts'
 import type { Inbox } from '../sessions/inbox.ts'
 import type { SessionLog } from '../sessions/session-log.ts'
 import type { TurnEnd } from './conversations.ts'
 import { turnEndOf } from './turn-end.ts'
+
+type MessagePlace = NonNullable<Awaited<ReturnType<Inbox['find']>>>
 
 /** Those who wait for the end of a message's turn, in this process. */
 export interface TurnWaiters {
@@ -28,25 +32,38 @@ export function createTurnWaiters(dependencies: {
   /** Looks again whenever something is written to the session; the message may move to another one meanwhile. */
   async function followLog(messageId: string, waiter: PromiseWithResolvers<TurnEnd>, over: AbortSignal): Promise<void> {
     const isOver = new Promise<void>((resolve) => over.addEventListener('abort', () => resolve(), { once: true }))
-    while (!over.aborted) {
-      const { sessionId } = (await inbox.find(messageId)) ?? { sessionId: '' }
-      const changed = Promise.withResolvers<void>()
-      const unfollow = log.onChange(sessionId, changed.resolve)
-      try {
-        const end = await endOf(messageId)
+    let followed: string | undefined
+    let unfollow = () => {}
+    let changed = Promise.withResolvers<void>()
+    try {
+      while (!over.aborted) {
+        changed = Promise.withResolvers()
+        const place = await placeOf(messageId)
+        const end = await endAt(place)
         if (end) return waiter.resolve(end)
-        await Promise.race([changed.promise, isOver])
-      } finally {
+        if (place.sessionId === followed) {
+          await Promise.race([changed.promise, isOver])
+          // Whoever ended the turn in this process says so right after it wrote: then there is nothing to look for.
+          await setImmediate()
+          continue
+        }
         unfollow()
+        followed = place.sessionId
+        unfollow = log.onChange(followed, () => changed.resolve())
       }
+    } finally {
+      unfollow()
     }
   }
 
-  async function endOf(messageId: string): Promise<TurnEnd | undefined> {
+  async function placeOf(messageId: string): Promise<MessagePlace> {
     const place = await inbox.find(messageId)
     if (!place) throw new FamiliarError('not_found', `There is no message ${messageId}`)
-    if (!place.done || !place.turnId) return undefined
-    return turnEndOf(place.sessionId, await log.readTurn(place.sessionId, place.turnId))
+    return place
+  }
+
+  async function endAt({ sessionId, turnId, done }: MessagePlace): Promise<TurnEnd | undefined> {
+    return done && turnId ? turnEndOf(sessionId, await log.readTurn(sessionId, turnId)) : undefined
   }
 
   return {
@@ -57,6 +74,8 @@ export function createTurnWaiters(dependencies: {
     async wait(messageId, signal) {
       signal?.throwIfAborted()
       const waiter = Promise.withResolvers<TurnEnd>()
+      // It may be refused while the database is still being asked, when nobody waits for it yet.
+      waiter.promise.catch(() => undefined)
       const waitersOfMessage = waiting.get(messageId) ?? new Set()
       waiting.set(messageId, waitersOfMessage.add(waiter))
       const abort = () => waiter.reject(signal?.reason)
@@ -65,14 +84,13 @@ export function createTurnWaiters(dependencies: {
       if (isShared) void followLog(messageId, waiter, over.signal).catch(waiter.reject)
       try {
         // What is not expected may have ended before this waiter stood in line.
-        if (!expected.has(messageId)) return (await endOf(messageId)) ?? (await waiter.promise)
-        return await waiter.promise
+        const mayHaveEnded = !isShared && !expected.has(messageId)
+        return (mayHaveEnded && (await endAt(await placeOf(messageId)))) || (await waiter.promise)
       } finally {
         over.abort()
         signal?.removeEventListener('abort', abort)
         waitersOfMessage.delete(waiter)
         if (waitersOfMessage.size === 0) waiting.delete(messageId)
-        waiter.promise.catch(() => undefined)
       }
     },
     settle(messageIds, end) {

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { estimateTokens } from '../base/tokens.ts'
 import type { Label } from '../protocol/label.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
+import { toIndexKey } from '../storage/index-key.ts'
 import type { AssetVersionRow } from '../storage/workspace-tables.ts'
 import type { AssetActor, RecordedStep } from './asset-backend.ts'
 
@@ -30,8 +31,9 @@ export interface AssetVersions {
 const mostVersions = 50
 
 export function createAssetVersions({ database, clock }: { database: Database; clock: Clock }): AssetVersions {
-  async function recordIn(writer: Writer, actor: AssetActor, uri: string, step: RecordedStep): Promise<number> {
+  async function recordIn(writer: Writer, actor: AssetActor, given: string, step: RecordedStep): Promise<number> {
     const { userId: user_id, author } = actor
+    const uri = toIndexKey(given)
     const at = clock.now()
     const known = await newestIn(writer, user_id, uri)
     const { found, next } = step
@@ -69,7 +71,7 @@ export function createAssetVersions({ database, clock }: { database: Database; c
         await writer
           .deleteFrom('asset_versions')
           .where('user_id', '=', userId)
-          .where('uri', '=', uri)
+          .where('uri', '=', toIndexKey(uri))
           .where('version', '=', version)
           .execute()
       })
@@ -86,6 +88,6 @@ function select(reader: Reader | Writer, userId: string, uri: string) {
     .selectFrom('asset_versions')
     .select(['version', 'content', 'tokens', 'author', 'trust', 'at'])
     .where('user_id', '=', userId)
-    .where('uri', '=', uri)
+    .where('uri', '=', toIndexKey(uri))
     .orderBy('version', 'desc')
 }

@@ -5,10 +5,12 @@ import { copyDatabase } from '../storage/sqlite/copy-database.ts'
 import { timeForFileName } from '../storage/sqlite/sqlite-files.ts'
 import type { CommandHandler } from './command.ts'
 import { CommandError } from './command-error.ts'
+import { requireFile } from './database-url.ts'
 
 /** Copies the database, whether or not a daemon has it open: what appears is one checked file of this moment. */
 export const backup: CommandHandler<{ path?: string }> = async (context, input) => {
   const { homePath, output, stderr } = context
+  requireFile(context, 'pg_dump copies it; a copy in a file of Familiar’s own: familiar migrate --to FILE')
   const paths = homePaths(homePath)
   if (!existsSync(paths.database)) {
     throw new CommandError(`There is no database in ${homePath} yet.`, {

@@ -1,22 +1,24 @@
-import { existsSync } from 'node:fs'
 import { sql } from 'kysely'
 import { systemClock } from '../base/clock.ts'
 import { formatTime, plural } from '../base/format.ts'
+import { loadConfig } from '../daemon/config/load-config.ts'
 import { acquireDaemonLock } from '../daemon/daemon-lock.ts'
 import { openHome } from '../daemon/home.ts'
-import { homePaths } from '../daemon/home-paths.ts'
+import type { HomePaths } from '../daemon/home-paths.ts'
+import { keyFileOf } from '../daemon/key-file-of.ts'
 import { createRedactor } from '../secrets/redactor.ts'
 import { createVault } from '../secrets/vault.ts'
 import type { Database } from '../storage/database.ts'
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts'
-import type { CommandHandler } from './command.ts'
+import type { CommandContext, CommandHandler } from './command.ts'
 import { CommandError } from './command-error.ts'
+import { databaseUrlOf, hasDatabase } from './database-url.ts'
 import { openBeside } from './open-beside.ts'
 
 /** Which secrets are kept, for whom and since when. Their values are never shown. */
-export const listSecrets: CommandHandler<object> = async ({ homePath, output }, input) => {
-  const { database: path } = homePaths(homePath)
-  const secrets = existsSync(path) ? await readNames(path) : []
+export const listSecrets: CommandHandler<object> = async (context, input) => {
+  const { output } = context
+  const secrets = hasDatabase(context) ? await readNames(context) : []
   if (input.json) {
     output.printJson({ secrets })
     return undefined
@@ -34,7 +36,8 @@ export const listSecrets: CommandHandler<object> = async ({ homePath, output }, 
 }
 
 /** Seals everything with a new key. Holds the home meanwhile: a daemon would go on sealing with the old one. */
-export const rotateKey: CommandHandler<{ discardLost?: boolean }> = async ({ homePath, output }, input) => {
+export const rotateKey: CommandHandler<{ discardLost?: boolean }> = async (context, input) => {
+  const { homePath, output } = context
   const home = await openHome(homePath)
   if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
   const { paths } = home
@@ -47,13 +50,18 @@ export const rotateKey: CommandHandler<{ discardLost?: boolean }> = async ({ hom
   }
   try {
     const clock = systemClock()
-    const database = await openSqlite({ path: paths.database, clock, snapshotDirectory: paths.backups })
+    const database =
+      databaseUrlOf(context) === null
+        ? await openSqlite({ path: paths.database, clock, snapshotDirectory: paths.backups })
+        : await openBeside(context)
     try {
-      const vault = createVault({ database, keyFile: paths.key, clock, redactor: createRedactor() })
+      const keyFile = keyFileFor(context, paths)
+      await refuseWhileOthersRun(database)
+      const vault = createVault({ database, keyFile, clock, redactor: createRedactor() })
       const { sealed, discarded } = await vault.rotateKey({ discardLost: input.discardLost === true })
       if (input.json) output.printJson({ sealed, discarded })
       else {
-        output.print(`${plural(sealed, 'secret is', 'secrets are')} sealed with a new key: ${paths.key}`)
+        output.print(`${plural(sealed, 'secret is', 'secrets are')} sealed with a new key: ${keyFile}`)
         if (discarded > 0)
           output.print(`${plural(discarded, 'that could not be read is', 'that could not be read are')} gone.`)
         output.note('What was sealed with the old key, as in earlier backups, cannot be read any more.')
@@ -67,6 +75,26 @@ export const rotateKey: CommandHandler<{ discardLost?: boolean }> = async ({ hom
   }
 }
 
+function keyFileFor(context: CommandContext, paths: HomePaths): string {
+  const loaded = loadConfig({ home: context.homePath, env: context.env })
+  if (loaded.ok) return keyFileOf(loaded.config, paths)
+  if (databaseUrlOf(context) === null) return paths.key
+  throw new CommandError('The configuration has problems, and it says where the key lies.', {
+    code: 'config',
+    hint: 'See: familiar doctor',
+  })
+}
+
+/** They would go on with the old key; and one that starts in the middle would take the new one for a left-over. */
+async function refuseWhileOthersRun(database: Database): Promise<void> {
+  if (database.engine !== 'postgres') return
+  const { countLiving } = await import('../storage/postgres/fleet/presence.ts')
+  const living = await countLiving(database.read)
+  if (living === 0) return
+  const who = plural(living, 'daemon uses', 'daemons use')
+  throw new CommandError(`${who} the database.`, { code: 'locked', hint: 'Stop all of them first, on every machine.' })
+}
+
 interface ListedSecret {
   owner: string
   name: string
@@ -74,8 +102,8 @@ interface ListedSecret {
   user: string
 }
 
-async function readNames(path: string): Promise<ListedSecret[]> {
-  const database = openBeside(path)
+async function readNames(context: CommandContext): Promise<ListedSecret[]> {
+  const database = await openBeside(context)
   try {
     if (!(await hasSecrets(database))) return []
     const rows = await database.read
@@ -91,8 +119,9 @@ async function readNames(path: string): Promise<ListedSecret[]> {
   }
 }
 
-/** A database that no daemon of this version has opened yet has no such table. */
+/** A file that no daemon of this version has opened yet has no such table. */
 async function hasSecrets(database: Database): Promise<boolean> {
+  if (database.engine === 'postgres') return true
   const found = await sql`select 1 from sqlite_master where type = 'table' and name = 'secrets'`.execute(database.read)
   return found.rows.length > 0
 }

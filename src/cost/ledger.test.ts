@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar, said, toolOf } from '../../test/support/scripted-familiar.ts'
+import { testSize } from '../../test/support/test-size.ts'
 import { createScriptedModel, type Script } from '../models/scripted-model.ts'
 import { costNanousd } from './money.ts'
 import { reportCost } from './report.ts'
@@ -22,7 +23,9 @@ const report = (opened: ScriptedFamiliar) =>
   reportCost(opened.database, { userId: opened.userId, period: 'all', now: Date.now() })
 
 describe('COST-1 the ledger', () => {
-  it('COST-1 over 1,000 calls equals the sum of the usages', async () => {
+  const rounds = testSize({ whole: 20, onPostgres: 2 })
+
+  it(`COST-1 over ${rounds * 50} calls equals the sum of the usages`, { timeout: 180_000 }, async () => {
     let input = 0
     let output = 0
     let cost = 0
@@ -40,13 +43,13 @@ describe('COST-1 the ledger', () => {
     }
     const toml = '[budget]\nper_day_usd = 1000.0\n[compaction]\nthreshold_tokens = 1000000\n'
     const opened = await open(script, { toml })
-    for (let session = 0; session < 20; session += 1) {
+    for (let session = 0; session < rounds; session += 1) {
       await Promise.all(
         Array.from({ length: 50 }, (_, n) => opened.familiar.say(`${n}`, { contact: `c${session}-${n}` })),
       )
     }
     const totals = await report(opened.familiar)
-    expect(totals.calls).toBe(1_000)
+    expect(totals.calls).toBe(rounds * 50)
     expect(totals.byModel[0]).toMatchObject({ inputTokens: input, outputTokens: output })
     expect(Math.round(totals.totalUsd * 1e9)).toBe(cost)
     const day = await opened.familiar.database.read

@@ -53,9 +53,10 @@ export interface Ledger {
   interrupt(reservationId: string, outputTokens: number, rates: CostRates | null): Promise<void>
   /**
    * At start: calls that were under way when the daemon died count at their worst case, for the provider may charge.
-   * With a session and turn only theirs: those whose end could not be written, because the disk was full.
+   * With a session and turn only theirs: those whose end could not be written, because the disk was full. With a time
+   * only those that are older: of a daemon that died beside others.
    */
-  closeInterrupted(of?: { sessionId: string; turnId: string | null }): Promise<number>
+  closeInterrupted(of?: { sessionId: string; turnId: string | null } | { before: number }): Promise<number>
 }
 
 export function createLedger(dependencies: {
@@ -92,13 +93,16 @@ export function createLedger(dependencies: {
       await database.write((writer) =>
         close(writer, reservationId, 'interrupted', (row) => {
           const usage = { inputTokens: row.input_tokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 }
-          return costNanousd(usage, rates) ?? 0
+          return costNanousd(usage, rates)
         }),
       )
     },
     async closeInterrupted(of) {
       let query = database.read.selectFrom('cost_ledger').select('id').where('state', '=', 'reserved')
-      if (of) query = query.where('session_id', '=', of.sessionId).where('turn_id', of.turnId ? '=' : 'is', of.turnId)
+      if (of && 'before' in of) query = query.where('at', '<', of.before)
+      else if (of) {
+        query = query.where('session_id', '=', of.sessionId).where('turn_id', of.turnId ? '=' : 'is', of.turnId)
+      }
       const open = await query.execute()
       for (const { id } of open) {
         await database.write((writer) => close(writer, id, 'interrupted', (row) => Number(row.reserved_nanousd)))
@@ -118,13 +122,14 @@ async function close(
   writer: Writer,
   id: string,
   state: 'failed' | 'interrupted',
-  costOf: (row: LedgerRow) => number,
+  /** Null where nobody knows. */
+  costOf: (row: LedgerRow) => number | null,
 ): Promise<void> {
   const row = await findRow(writer, id)
   if (row?.state !== 'reserved') return
   const cost = costOf(row)
   await writer.updateTable('cost_ledger').set({ state, cost_nanousd: cost }).where('id', '=', id).execute()
-  const change = { spent: cost, reserved: -Number(row.reserved_nanousd) }
+  const change = { spent: cost ?? 0, reserved: -Number(row.reserved_nanousd) }
   if (change.reserved !== 0) await addToTotals(writer, row.user_id, Number(row.at), change)
 }
 

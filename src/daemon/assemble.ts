@@ -38,6 +38,7 @@ import { writeDaemonInfo } from './daemon-info.ts'
 import { openHomeDesk } from './home-desk.ts'
 import type { HomePaths } from './home-paths.ts'
 import { httpMemory } from './http-memory.ts'
+import { keyFileOf } from './key-file-of.ts'
 import { createModelSet } from './model-set.ts'
 import { openObservation } from './observation.ts'
 import { openDatabase } from './open-database.ts'
@@ -109,7 +110,7 @@ export async function assemble(
     ? openSharedPlace({ settings: config.shared, cacheDirectory: paths.cache, clock, random: Math.random })
     : undefined
   if (shared) closers.push(shared.close)
-  const vault = createVault({ database, keyFile: paths.key, clock, redactor })
+  const vault = createVault({ database, keyFile: keyFileOf(config, paths), clock, redactor })
   const secrets = await vault.teachRedactor()
   if (!secrets.ok) logger.warn('the secrets of tools cannot be read', { reason: secrets.message })
   const models = createModelSet({ ids, addSecret: redactor.add })
@@ -224,7 +225,6 @@ export async function assemble(
   const memory = httpMemory({
     ...core,
     database,
-    databasePath: paths.database,
     spoolDirectory: paths.run,
     clock,
     timeZone,
@@ -294,7 +294,7 @@ export async function assemble(
   const http = createHttpApp({
     observation: observation.http,
     links: { store: links, secrets: secretLinks },
-    page,
+    ...(fleet?.role === 'worker' ? { worksOnly: true } : { page }),
     home: openHomeDesk({
       ...core,
       home,
@@ -371,7 +371,7 @@ export async function assemble(
 
   await tools.begin()
   if (fleet) {
-    fleet.follow({ ...core, users, vault, workspace, channels, catalog: tools.capabilities.catalog })
+    fleet.follow({ ...core, users, vault, workspace, channels, tools, catalog: tools.capabilities.catalog })
     await core.takeTurns()
     if (fleet.role !== 'api') fleet.whenLeading(lead)
   } else await lead()

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises'
 import type { Learning } from '../agent/learning.ts'
 import type { Clock } from '../base/clock.ts'
 import type { HttpMemory } from '../channels/http/http-dependencies.ts'
@@ -9,7 +8,6 @@ import type { Database } from '../storage/database.ts'
 /** Memory as the HTTP API asks for it. */
 export function httpMemory(options: {
   database: Database
-  databasePath: string
   memory: FamiliarMemory
   learning: Learning
   followFiles(userId: string): void
@@ -17,7 +15,7 @@ export function httpMemory(options: {
   clock: Clock
   timeZone: string
 }): HttpMemory {
-  const { database, databasePath, memory, learning, followFiles, spoolDirectory, clock, timeZone } = options
+  const { database, memory, learning, followFiles, spoolDirectory, clock, timeZone } = options
   const { memories, files } = memory
   return {
     memory,
@@ -26,7 +24,7 @@ export function httpMemory(options: {
     spoolDirectory,
     timeZone,
     countMemories: (userId) => countMemories({ database, clock }, userId),
-    databaseBytes: async () => (await bytesOf(databasePath)) + (await bytesOf(`${databasePath}-wal`)),
+    databaseBytes: database.sizeInBytes,
     // Both are loaded when somebody asks for them, which is seldom.
     async *exportMemories(request) {
       const { exportMemories } = await import('../memory/transfer/export-memories.ts')
@@ -43,8 +41,4 @@ export function httpMemory(options: {
     const roots = await files.roots(userId)
     return roots.filter((root) => !root.isWorkspace).map((root) => root.path)
   }
-}
-
-async function bytesOf(path: string): Promise<number> {
-  return (await stat(path).catch(() => undefined))?.size ?? 0
 }

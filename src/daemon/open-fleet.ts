@@ -11,6 +11,7 @@ import type { Tables } from '../storage/tables.ts'
 import { watchTables } from '../storage/watch-tables.ts'
 import type { CapabilityCatalog } from '../tools/capabilities/catalog/catalog.ts'
 import type { OpenChannels } from './channels.ts'
+import type { OpenTools } from './tools.ts'
 import type { OpenWorkspace } from './workspace.ts'
 
 /** What a daemon holds in memory of the database, and does by itself. */
@@ -20,6 +21,7 @@ interface Followers {
   workspace: Pick<OpenWorkspace, 'readPins' | 'readSchedules'>
   channels: Pick<OpenChannels, 'outbox' | 'catchUp'>
   catalog: Pick<CapabilityCatalog, 'reload'>
+  tools: Pick<OpenTools, 'readDecisions'>
   conversations: Pick<Conversations, 'recover'>
 }
 
@@ -51,6 +53,7 @@ const readers = new Map<string, ReadAgain>(
     schedule_runs: readSchedules,
     capabilities: readCapabilities,
     capability_versions: readCapabilities,
+    tool_states: ({ tools }) => tools.readDecisions(),
     outbox: ({ channels }) => channels.outbox.wake(),
   } satisfies { [Table in keyof Tables]?: ReadAgain }),
 )

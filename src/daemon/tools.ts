@@ -52,6 +52,8 @@ export interface OpenTools {
   lead(): Promise<void>
   /** After the config was read again. */
   refresh(): Promise<void>
+  /** After another daemon has written what the owner decided about tools. */
+  readDecisions(): Promise<void>
   /** Before the sandbox and the database. */
   close(): Promise<void>
 }
@@ -175,6 +177,9 @@ export function openTools(dependencies: {
     async refresh() {
       await mcp.refresh()
       triggers.refresh()
+    },
+    async readDecisions() {
+      await Promise.all([contract.start(), mcp.refresh()])
     },
     async close() {
       unfollow()

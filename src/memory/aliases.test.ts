@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
+import { testSize } from '../../test/support/test-size.ts'
 
 let store: MemoryStore
 const add = (alias: string, entity: string, userId = 'max') => store.aliases.add(userId, alias, entity)
@@ -111,7 +112,7 @@ describe('aliases', () => {
         )
         expect(names).toEqual(expected)
       }),
-      { numRuns: 60 },
+      { numRuns: testSize({ whole: 60, onPostgres: 20 }) },
     )
   })
 })

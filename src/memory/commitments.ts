@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
 import type { CommitmentRow } from '../storage/tables.ts'
 import { cleanLine, requireLine } from './clean-line.ts'
-import { entityKey, foldText } from './fold-text.ts'
+import { entityKey, whatKey } from './fold-text.ts'
 import { type Memories, selectMemories } from './memories.ts'
 import { type MemoryLabel, type MemorySource, memoryFromRow } from './memory.ts'
 import { allNamesOf, resolveNames } from './resolve-names.ts'
@@ -84,7 +84,7 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
         to_whom: owed,
         to_whom_key: owed === null ? null : entityKey(owed),
         what,
-        what_key: foldText(what),
+        what_key: whatKey(what),
         deadline: given.deadline ?? null,
         state: 'open',
         closed_at: null,

@@ -2,7 +2,7 @@ import { FamiliarError } from '../protocol/error.ts'
 import type { Writer } from '../storage/database.ts'
 import { commitmentBeginning, commitmentEnd } from './commitments.ts'
 import { factBeginning } from './facts.ts'
-import { foldText, valueKey } from './fold-text.ts'
+import { valueKey, whatKey } from './fold-text.ts'
 import type { Memory } from './memory.ts'
 
 /**
@@ -43,7 +43,7 @@ async function editCommitment(writer: Writer, { userId, id, content }: Memory): 
   const what = between(content, commitmentBeginning(row), commitmentEnd(row))
   await writer
     .updateTable('commitments')
-    .set({ what, what_key: foldText(what) })
+    .set({ what, what_key: whatKey(what) })
     .where('user_id', '=', userId)
     .where('id', '=', id)
     .execute()

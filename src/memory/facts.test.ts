@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
+import { testSize } from '../../test/support/test-size.ts'
 import type { NewFact } from './facts.ts'
 import type { FactQuestion } from './find-facts.ts'
 
@@ -176,7 +177,7 @@ describe('writing facts', () => {
         expect(facts.map(({ id }) => id)).toContain(fact.id)
         expect((await store.facts.find({ userId: 'max', value })).map(({ id }) => id)).toContain(fact.id)
       }),
-      { numRuns: 60 },
+      { numRuns: testSize({ whole: 60, onPostgres: 20 }) },
     )
   })
 })

@@ -1,7 +1,7 @@
 import type { Database } from '../storage/database.ts'
 import { toQueryWords } from '../storage/query-words.ts'
 import type { FactRow } from '../storage/tables.ts'
-import { attributeKey, entityKey, foldedWords, valueKey } from './fold-text.ts'
+import { attributeKey, entityKey, foldedWords, foldValue, valueKey } from './fold-text.ts'
 import { factCollection } from './memories.ts'
 import { allNamesOf, distinctEntities } from './resolve-names.ts'
 
@@ -110,7 +110,7 @@ async function selectByValue(
 /** "marine biologists" is had by "a marine biologist at NOAA": every word of it is there. */
 function hasValue(row: FactRow, value: string): boolean {
   if (row.value_key === valueKey(value)) return true
-  const wanted = foldedWords(valueKey(value))
+  const wanted = foldedWords(foldValue(value))
   const there = new Set(foldedWords(row.value))
   return wanted.length > 0 && wanted.every((word) => there.has(word))
 }

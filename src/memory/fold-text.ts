@@ -1,3 +1,5 @@
+import { toIndexKey } from '../storage/index-key.ts'
+
 const accent = /(?<=[\p{sc=Latin}\p{sc=Greek}])[\u0300-\u036f]+/gu
 const apostrophe = /[‘’ʼ´`]/g
 const leadingSigns = ' "\'“”«»,;'
@@ -16,19 +18,29 @@ export function foldText(text: string): string {
 /** Of a person or thing. `user` is the user themself, however named. */
 export function entityKey(name: string): string {
   const key = foldText(name)
-  return usersOwnNames.has(key) ? 'user' : key
+  return usersOwnNames.has(key) ? 'user' : toIndexKey(key)
 }
 
 /** Of an attribute: besides, `-` and `_` are spaces, and a simple English plural is its singular. */
 export function attributeKey(attribute: string): string {
-  return untilStable(foldText(attribute), (key) => {
+  const folded = untilStable(foldText(attribute), (key) => {
     const spaced = foldText(key.replaceAll(/[_-]+/g, ' ')) || key
     return foldText(spaced.split(' ').map(singular).join(' '))
   })
+  return toIndexKey(folded)
 }
 
-/** Of a fact's value: besides, a leading article does not count. */
 export function valueKey(value: string): string {
+  return toIndexKey(foldValue(value))
+}
+
+/** Of what is owed. */
+export function whatKey(what: string): string {
+  return toIndexKey(foldText(what))
+}
+
+/** A fact's value: besides, a leading article does not count. */
+export function foldValue(value: string): string {
   return untilStable(foldText(value), (key) => foldText(key.replace(/^(?:(?:an?|the) )+/, '')))
 }
 

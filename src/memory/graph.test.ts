@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
+import { testSize } from '../../test/support/test-size.ts'
 
 let store: MemoryStore
 
@@ -126,7 +127,7 @@ describe('the graph', () => {
           expect(new Map(found.map((one) => [one.id, one.distance]))).toEqual(distances)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: testSize({ whole: 60, onPostgres: 20 }) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
+import { testSize } from '../../test/support/test-size.ts'
 
 let store: MemoryStore
 const source = 'user'
@@ -189,7 +190,7 @@ describe('memories', () => {
         expect(await store.memories.get('max', memory.id)).toEqual(memory)
         await store.search('max', question)
       }),
-      { numRuns: 60 },
+      { numRuns: testSize({ whole: 60, onPostgres: 20 }) },
     )
   })
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Database, Writer } from '../storage/database.ts'
+import { toIndexKey } from '../storage/index-key.ts'
 import type { ToolWeightRow } from '../storage/tables.ts'
 import { topicsOf } from './topics-of.ts'
 
@@ -44,7 +45,7 @@ export function createProceduralMemory(dependencies: { database: Database; clock
 
     async recordIn(writer, { userId, tool, userText, outcome }) {
       const now = clock.now()
-      const topics = [everything, ...topicsOf(userText)]
+      const topics = [everything, ...topicsOf(userText)].map(toIndexKey)
       const rows = await writer
         .selectFrom('tool_weights')
         .selectAll()
@@ -77,7 +78,7 @@ export function createProceduralMemory(dependencies: { database: Database; clock
         .selectFrom('tool_weights')
         .selectAll()
         .where('user_id', '=', userId)
-        .where('topic', 'in', [everything, ...topics])
+        .where('topic', 'in', [everything, ...topics].map(toIndexKey))
         .execute()
       const now = clock.now()
       const byTool = Map.groupBy(rows, (row) => row.tool)

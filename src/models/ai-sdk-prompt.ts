@@ -77,7 +77,7 @@ function toSdkMessage(message: ModelMessage, media: MediaContents, context: Prom
         content: message.results.map(({ callId, name, text, isError }) => ({
           type: 'tool-result',
           toolCallId: callId,
-          toolName: name,
+          toolName: sendableName(name),
           output: { type: isError ? 'error-text' : 'text', value: text.toWellFormed() },
         })),
       }
@@ -101,7 +101,8 @@ function toSdkAssistantPart(part: AssistantPart, context: PromptContext): SdkAss
     case 'thinking':
       return { type: 'reasoning', text: part.text, ...providerOptions }
     case 'tool_call': {
-      const { id: toolCallId, name: toolName, input } = part
+      const { id: toolCallId, name, input } = part
+      const toolName = sendableName(name)
       return { type: 'tool-call', toolCallId, toolName, input: toObjectInput(input), ...providerOptions }
     }
   }
@@ -113,4 +114,12 @@ function ownReplay(
 ): { providerOptions?: SharedV4ProviderOptions } {
   if (replay?.provider !== providerName) return {}
   return { providerOptions: { [wire.optionsKey]: replay.metadata } }
+}
+
+/**
+ * The SDK looks names up in a plain object, and in the place of a tool that a model called `constructor` it would send a
+ * property that every object has. There is no such tool; that it was called is told under a name that can be sent.
+ */
+function sendableName(name: string): string {
+  return name in Object.prototype ? `${name}_` : name
 }

@@ -6,6 +6,7 @@ import type { Webhooks } from '../channels/http/webhook-call.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import type { Json } from '../protocol/json.ts'
 import type { Database, Writer } from '../storage/database.ts'
+import { toIndexKey } from '../storage/index-key.ts'
 import type { TriggerRunRow } from '../storage/tables.ts'
 import type { ToolLanes } from './tool-lanes.ts'
 import type { RunToPerform } from './trigger-runner.ts'
@@ -132,7 +133,7 @@ async function useNonce(writer: Writer, used: { tool: string; nonce: string; at:
     .execute()
   const inserted = await writer
     .insertInto('webhook_nonces')
-    .values(used)
+    .values({ ...used, nonce: toIndexKey(used.nonce) })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   if (Number(inserted.numInsertedOrUpdatedRows ?? 0) === 0) {

@@ -1,5 +1,5 @@
 import { FamiliarError } from '../protocol/error.ts'
-import type { Database, Writer } from '../storage/database.ts'
+import type { Database, Reader, Writer } from '../storage/database.ts'
 
 /** Another daemon runs the session's turns now: what this one still has to say of them is not taken. */
 export class HeldElsewhere extends FamiliarError {
@@ -23,11 +23,14 @@ export function createSessionHolders({
   database,
   daemonId,
 }: {
-  database: Pick<Database, 'write'>
+  database: Pick<Database, 'read' | 'write'>
   daemonId: string
 }): SessionHolders {
   return {
     async take(sessionId) {
+      // Mostly it is this one already. Whoever takes it from now on is found out by `requireIn`.
+      const holder = await holderOf(database.read, sessionId).executeTakeFirst()
+      if (holder?.daemon_id === daemonId) return
       await database.write((writer) =>
         writer
           .insertInto('session_holders')
@@ -37,12 +40,13 @@ export function createSessionHolders({
       )
     },
     async requireIn(writer, sessionId) {
-      const holder = await writer
-        .selectFrom('session_holders')
-        .select('daemon_id')
-        .where('session_id', '=', sessionId)
-        .executeTakeFirst()
+      // Locked until the unit ends: who takes the session waits for it, and so reads what it has written.
+      const holder = await holderOf(writer, sessionId).forShare().executeTakeFirst()
       if (holder?.daemon_id !== daemonId) throw new HeldElsewhere(sessionId)
     },
   }
+}
+
+function holderOf(reader: Reader, sessionId: string) {
+  return reader.selectFrom('session_holders').select('daemon_id').where('session_id', '=', sessionId)
 }

@@ -24,6 +24,7 @@ export interface Database {
   write<T>(unit: (writer: Writer) => Promise<T>): Promise<T>
   /** A consistent copy at `path` (which must not exist) while the database stays in use. Reports pages as it goes. */
   backup(path: string, onProgress?: (done: number, total: number) => void): Promise<void>
+  sizeInBytes(): Promise<number>
   /** An empty list is a sound database. */
   checkIntegrity(): Promise<string[]>
   /**

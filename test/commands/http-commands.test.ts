@@ -38,7 +38,6 @@ beforeAll(async () => {
     limiter: createRateLimiter({ clock, requestsPerMinute: 1_000_000, failuresPerMinute: 1_000_000 }),
     ...httpMemory({
       ...open,
-      databasePath: join(open.home, 'familiar.db'),
       spoolDirectory: open.home,
       timeZone: 'UTC',
     }),

@@ -117,4 +117,23 @@ describe('what only Anthropic has', () => {
       { type: 'document', source: { media_type: 'application/pdf', data: 'AQID' } },
     ])
   })
+
+  it('MODEL-2 goes on after a call of a tool that is named as a property of every object', async () => {
+    bench.fake.reply({ toolCalls: [{ name: 'constructor', input: {} }] })
+    const model = makeAnthropic(bench)
+    const { response } = await hear(model, makeRequest())
+    const [call] = response.parts.filter((part) => part.type === 'tool_call')
+    const messages: ModelMessage[] = [
+      user('Hello'),
+      { role: 'assistant', parts: response.parts },
+      {
+        role: 'tool',
+        results: [{ callId: call?.id ?? '', name: call?.name ?? '', text: 'no such tool', isError: true }],
+      },
+    ]
+    bench.fake.reply({ text: 'Sorry.' })
+    await hear(model, makeRequest({ messages }))
+    expect(lastRejection()).toBeUndefined()
+    expect(call?.name).toBe('constructor')
+  })
 })

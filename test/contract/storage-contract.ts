@@ -106,7 +106,7 @@ export function describeStorage(
             expect([stored?.data, sum?.spent_nanousd]).toEqual([data, amount])
           },
         ),
-        { numRuns: 100 },
+        { numRuns: Math.min(100, queryTexts) },
       )
     })
 
@@ -420,7 +420,7 @@ export function describeStorage(
             await index('1', `${text} anchor`)
             expect(await search(`${text.slice(0, 20)} anchor`)).toEqual(['1'])
           }),
-          { numRuns: 200 },
+          { numRuns: Math.min(200, queryTexts) },
         )
       }, 60_000)
     })

@@ -28,6 +28,6 @@ describe.skipIf(missing)(missing ?? 'SCALE-1', () => {
         },
       }
     },
-    { hasBackups: false, keepsOrderOfCalls: false, queryTexts: process.env.FAMILIAR_TEST_ALL ? 2000 : 300 },
+    { hasBackups: false, keepsOrderOfCalls: false, queryTexts: process.env.FAMILIAR_TEST_ALL ? 2000 : 100 },
   )
 })

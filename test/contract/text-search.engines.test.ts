@@ -38,7 +38,7 @@ describe.skipIf(whyNoPostgres() !== undefined)('full text on both engines', () =
           }
         },
       ),
-      { numRuns: 10, endOnFailure: true },
+      { numRuns: process.env.FAMILIAR_TEST_ALL ? 20 : 4, endOnFailure: true },
     )
     await Promise.all([sqlite.close(), postgres.close()])
   }, 60_000)

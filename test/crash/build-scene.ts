@@ -2,15 +2,13 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { StepName } from '../../src/agent/step.ts'
-import { systemClock } from '../../src/base/clock.ts'
 import type { BuildQuestionReply, BuildReply } from '../../src/protocol/build-api.ts'
 import { builderChannel } from '../../src/sessions/work-channels.ts'
-import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import type { BuildStepName } from '../../src/tools/capabilities/builds/build-step.ts'
 import { readVersion } from '../../src/tools/capabilities/versions/read-version.ts'
+import type { SceneDatabase } from './scene-database.ts'
 import { spawnOwned } from './spawn-owned.ts'
 
 const program = join(import.meta.dirname, 'capability-child.ts')
@@ -44,17 +42,18 @@ export interface BuildRemains {
 export async function playBuild(options: {
   /** As `writeBuildHome` wrote it, or an earlier play left it. */
   home: string
+  database: SceneDatabase
   crashAt?: BuildCrashPoint
   message: string
   /** The user stops the build as soon as it asks something. */
   stops?: boolean
   signal: AbortSignal
 }): Promise<BuildRemains> {
-  const { home, crashAt, signal } = options
+  const { database, crashAt, signal } = options
   const stuck: string[] = []
   let crashes = 0
   let isOver = false
-  let child = startDaemonAt(home, crashAt)
+  let child = startDaemonAt(options, crashAt)
   child.ended.then(onEnd)
 
   function onEnd({ signal: killedBy, errors }: { signal: NodeJS.Signals | null; errors: string }): void {
@@ -63,7 +62,7 @@ export async function playBuild(options: {
       return
     }
     crashes += 1
-    child = startDaemonAt(home)
+    child = startDaemonAt(options)
     child.ended.then(onEnd)
   }
 
@@ -92,7 +91,7 @@ export async function playBuild(options: {
 
   for (;;) {
     if (signal.aborted || stuck.length > 0) {
-      const state = JSON.stringify({ crashAt, crashes, ...(await readRemains(home)) })
+      const state = JSON.stringify({ crashAt, crashes, ...(await readRemains(options)) })
       throw new Error(`It never came to an end: ${state} ${stuck.join()}`)
     }
     const received = await request('POST', '/notify', { message: options.message, key: options.message })
@@ -101,30 +100,31 @@ export async function playBuild(options: {
     const listed = await request<{ builds: BuildReply[] }>('GET', '/builds')
     const [build] = listed?.builds ?? []
     const isEnded = received && build && build.state !== 'running'
-    if (isEnded && (crashes > 0 || !crashAt) && countOpenMessages(home) === 0) break
+    if (isEnded && (crashes > 0 || !crashAt) && (await countOpenMessages(database)) === 0) break
     await wait(50)
   }
   isOver = true
   await child.stop()
-  return { crashes, ...(await readRemains(home)) }
+  return { crashes, ...(await readRemains(options)) }
 }
 
 /** Of the Builder too, which the status does not count. */
-function countOpenMessages(home: string): number {
-  const database = new DatabaseSync(join(home, 'familiar.db'), { readOnly: true })
-  try {
-    return Number(database.prepare("select count(*) as open from inbox where state != 'done'").get()?.open)
-  } finally {
-    database.close()
-  }
+async function countOpenMessages(database: SceneDatabase): Promise<number> {
+  return (await database.recorded()).inbox.filter(({ state }) => state !== 'done').length
 }
 
-function startDaemonAt(home: string, crashAt?: BuildCrashPoint | undefined) {
+interface Place {
+  home: string
+  database: SceneDatabase
+}
+
+function startDaemonAt({ home, database }: Place, crashAt?: BuildCrashPoint | undefined) {
   const child = spawnOwned([program], {
     CRASH_HOME: home,
     CRASH_KEY: 'key',
     FAMILIAR_TOKEN: token,
     FAMILIAR_SANDBOX: 'embedded',
+    ...database.env,
     ...(crashAt && { CRASH_STEP: crashAt.step, CRASH_PASSING: String(crashAt.passing) }),
   })
   let errors = ''
@@ -144,13 +144,8 @@ function startDaemonAt(home: string, crashAt?: BuildCrashPoint | undefined) {
   }
 }
 
-async function readRemains(home: string): Promise<Omit<BuildRemains, 'crashes'>> {
-  const clock = systemClock()
-  const database = await openSqlite({
-    path: join(home, 'familiar.db'),
-    clock,
-    snapshotDirectory: join(home, 'backups'),
-  })
+async function readRemains({ home, database: stored }: Place): Promise<Omit<BuildRemains, 'crashes'>> {
+  const database = await stored.open()
   try {
     const { read } = database
     const builds = await read.selectFrom('builds').selectAll().execute()

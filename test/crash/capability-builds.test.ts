@@ -8,6 +8,7 @@ import type { Step } from '../support/fake-model/step.ts'
 import { isBuilder } from '../support/weather-build.ts'
 import { type BuildCrashPoint, type BuildRemains, playBuild, writeBuildHome } from './build-scene.ts'
 import { chosenPassings } from './chosen-passings.ts'
+import { createSceneDatabase, type SceneDatabase } from './scene-database.ts'
 import { inTwoLanes } from './two-lanes.ts'
 
 const minutes = 60_000
@@ -69,17 +70,24 @@ function respondAsSpeaker({ messages, toolResults, lastUserText }: ModelRequest)
   return { toolCalls: [{ name: 'request_capability', input: { name: 'greeter', description } }] }
 }
 
+interface Played extends BuildRemains {
+  home: string
+  database: SceneDatabase
+}
+
 /** In a home of its own, which another play may have left. */
 async function play(
   crashAt: BuildCrashPoint | undefined,
-  more: { message?: string; stops?: boolean; from?: string } = {},
-): Promise<BuildRemains & { home: string }> {
+  more: { message?: string; stops?: boolean; from?: Played } = {},
+): Promise<Played> {
   const { message = 'a greeter', stops = false, from } = more
   const home = mkdtempSync(join(folder, 'home-'))
   if (from === undefined) writeBuildHome(home, fake.url)
-  else cpSync(from, home, { recursive: true })
+  else cpSync(from.home, home, { recursive: true })
+  const database = await (from ? from.database.copy(home) : createSceneDatabase(home))
   const signal = AbortSignal.timeout(1.5 * minutes)
-  return { home, ...(await playBuild({ home, message, stops, signal, ...(crashAt && { crashAt }) })) }
+  const remains = await playBuild({ home, database, message, stops, signal, ...(crashAt && { crashAt }) })
+  return { ...remains, home, database }
 }
 
 const registered = {
@@ -110,7 +118,7 @@ describe('CAP-2 CAP-4 killed in the middle of a build', () => {
         chosenPassings(count).map((passing) => ({ step: step as keyof typeof passings, passing })),
       )
       const results = await inTwoLanes(points, async (point) => ({ point, ...(await play(point)) }))
-      for (const { point, events, home: _home, reply: _reply, ...remains } of results) {
+      for (const { point, events, home: _home, database: _database, reply: _reply, ...remains } of results) {
         expect({ point, ...remains }).toEqual({ point, ...registered })
         const ends = events.filter((type) => type === 'complete' || type === 'error')
         expect({ point, ends, last: events.at(-1) }).toEqual({ point, ends: ['complete'], last: 'complete' })
@@ -134,7 +142,10 @@ describe('CAP-2 CAP-4 killed in the middle of a build', () => {
       ]
       const results = await inTwoLanes(plays, (next) => next())
       const nothing = { crashes: 1, capability: 'failed null', versions: 0, directories: [], openMessages: 0 }
-      for (const [index, { events, home: _home, reply: _reply, ...remains }] of results.entries()) {
+      for (const [
+        index,
+        { events, home: _home, database: _database, reply: _reply, ...remains },
+      ] of results.entries()) {
         expect(remains).toEqual({ ...nothing, build: index === 3 ? 'stopped' : 'failed' })
         expect(events.filter((type) => type === 'complete' || type === 'error')).toEqual(['error'])
         expect(events.at(-1)).toBe('error')
@@ -146,8 +157,8 @@ describe('CAP-2 CAP-4 killed in the middle of a build', () => {
   it(
     'CAP-5 in the middle of a call: it is made again, by the version that was there',
     async () => {
-      const { home: from, ...built } = await play(undefined)
-      expect(built).toMatchObject({ ...registered, crashes: 0 })
+      const from = await play(undefined)
+      expect(from).toMatchObject({ ...registered, crashes: 0 })
       const steps = ['tool_starting', 'tool_ran', 'tool_recorded'] as const
       const results = await inTwoLanes(steps, (step) => play({ step, passing: 1 }, { message: 'greet Ada', from }))
       for (const called of results)

@@ -29,6 +29,8 @@ if (!started.ok) {
 } else {
   const { daemon } = started
   console.log(JSON.stringify({ url: daemon.url, recovered: daemon.recovered }))
+  // The others have taken its work over: as `familiar serve` does.
+  void daemon.lost.then(() => daemon.close(0))
   process.once('SIGTERM', async () => {
     await daemon.close()
     console.log(JSON.stringify({ passings }))

@@ -71,7 +71,7 @@ describe('SESS-3 SEC-20 a full disk', () => {
       disk.free()
       await scene.client.notify(large(9))
       await scene.settle()
-      expect(scene.audit()).toEqual([])
+      expect(await scene.audit()).toEqual([])
     },
     5 * minutes,
   )
@@ -86,7 +86,7 @@ describe('SESS-3 SEC-20 a full disk', () => {
       await scene.client.attempt('/api/v1/notify', large(9))
       await doomed.kill()
       expect(await scene.fallen(doomed)).toEqual([])
-      expect(scene.auditRemains()).toEqual([])
+      expect(await scene.auditRemains()).toEqual([])
 
       const refused = await scene.start().ended
       expect(refused.code).toBe(1)
@@ -95,7 +95,7 @@ describe('SESS-3 SEC-20 a full disk', () => {
       await scene.start().ready
       await scene.client.notify(large(9))
       await scene.settle()
-      expect(scene.audit()).toEqual([])
+      expect(await scene.audit()).toEqual([])
     },
     5 * minutes,
   )

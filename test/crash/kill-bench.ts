@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createSceneDatabase, type SceneDatabase } from './scene-database.ts'
 import { spawnOwned } from './spawn-owned.ts'
 import { inTwoLanes } from './two-lanes.ts'
 
@@ -13,11 +14,15 @@ type Point = [string, string]
  */
 export function openKillBench(program: string) {
   const folder = mkdtempSync(join(tmpdir(), 'familiar-killed-'))
+  const databases = new Map<string, Promise<SceneDatabase>>()
   let whole: object = {}
 
   /** Undefined where it killed itself. */
   async function play(name: string, point: readonly string[] = []) {
-    const child = spawnOwned([program, join(folder, name), ...point], {})
+    const home = join(folder, name)
+    const database = databases.get(name) ?? createSceneDatabase(home)
+    databases.set(name, database)
+    const child = spawnOwned([program, home, ...point], (await database).testEnv)
     const said = { out: '', errors: '' }
     child.stdout.on('data', (chunk) => {
       said.out += chunk
@@ -47,6 +52,7 @@ export function openKillBench(program: string) {
         const name = point.join('-')
         if (await play(name, point)) return [`${name}: the point was not reached`]
         const after = await play(name)
+        await (await databases.get(name))?.remove()
         rmSync(join(folder, name), { recursive: true, force: true })
         const told = JSON.stringify(after?.report)
         return told === JSON.stringify(whole) ? [] : [`${name}: ${told}`]

@@ -47,7 +47,7 @@ async function live(scene: Scene, traffic: Traffic, random: Random): Promise<str
   }
   await child.kill()
   kills += 1
-  return [...found, ...(await scene.fallen(child)), ...scene.auditRemains()]
+  return [...found, ...(await scene.fallen(child)), ...(await scene.auditRemains())]
 }
 
 async function recoverAndAudit(scene: Scene, traffic: Traffic, child: ReturnType<Scene['start']>): Promise<string[]> {

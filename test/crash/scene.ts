@@ -1,13 +1,14 @@
-import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Evidence } from './audit/evidence.ts'
-import { audit } from './auditor.ts'
+import type { Recorded } from './audit/recorded.ts'
 import { type Client, createClient } from './client.ts'
 import { writeCrashHome } from './crash-home.ts'
 import { crashToolNames } from './crash-tools.ts'
 import type { Provider } from './provider.ts'
+import { createSceneDatabase, type SceneDatabase } from './scene-database.ts'
 import { readSideEffects } from './side-effect-ledger.ts'
 import { type Child, type CrashPoint, type End, startChild } from './start-child.ts'
 
@@ -18,6 +19,7 @@ export interface Scene {
   folder: string
   client: Client
   url: string
+  database: SceneDatabase
   /** For programs of this home other than the daemon that `start` starts. */
   env: Record<string, string>
   /** Moments at which work may have been cut off; `fallen` adds its own. */
@@ -29,9 +31,9 @@ export interface Scene {
   /** Resolves when nothing runs and nothing waits. */
   settle(): Promise<void>
   /** What the auditor finds once all has settled. */
-  audit(): string[]
-  /** What it finds in a copy of the files as the dead daemon left them. */
-  auditRemains(): string[]
+  audit(): Promise<string[]>
+  /** What it finds in the database as the dead daemon left it. */
+  auditRemains(): Promise<string[]>
   /** Kills what still runs and takes everything away. */
   remove(): Promise<void>
 }
@@ -53,6 +55,7 @@ export async function createScene(options: {
     mkdirSync(folder, { recursive: true })
     writeCrashHome(home, provider.url)
   }
+  const database = await (from ? from.database.copy(home) : createSceneDatabase(home))
   const removed = new AbortController()
   const signal = AbortSignal.any([removed.signal, AbortSignal.timeout(options.patienceMs)])
   const earlier = from?.evidence()
@@ -72,6 +75,7 @@ export async function createScene(options: {
     CRASH_PORT: String(port),
     CRASH_KEY: key,
     FAMILIAR_TOKEN: token,
+    ...database.env,
   }
 
   function evidence(): Evidence {
@@ -92,6 +96,7 @@ export async function createScene(options: {
     folder,
     client,
     url,
+    database,
     env,
     interruptions,
     evidence,
@@ -105,28 +110,25 @@ export async function createScene(options: {
       return end.signal === 'SIGKILL' ? [] : [`fallen daemon: it ended by itself, ${describeEnd(end)}`]
     },
     async settle() {
-      while ((await client.load()) !== 0) {
+      while ((await client.load()) !== 0 || (database.engine === 'postgres' && hasOpen(await database.recorded()))) {
         signal.throwIfAborted()
         await wait(5)
       }
     },
-    audit: () => audit(evidence()),
-    auditRemains() {
-      const copy = join(folder, 'remains')
-      mkdirSync(copy)
-      for (const name of ['familiar.db', 'familiar.db-wal']) {
-        if (existsSync(join(home, name))) cpSync(join(home, name), join(copy, name))
-      }
-      const violations = audit({ ...evidence(), databasePath: join(copy, 'familiar.db'), settled: false })
-      rmSync(copy, { recursive: true })
-      return violations
-    },
+    audit: () => database.audit(evidence()),
+    auditRemains: () => database.auditRemains(evidence()),
     async remove() {
       removed.abort()
       await newest?.kill()
+      await database.remove()
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Where daemons share the work, none of them has in memory what waits. */
+function hasOpen({ inbox }: Recorded): boolean {
+  return inbox.some(({ state }) => state !== 'done')
 }
 
 function describeEnd({ code, signal, errors }: End): string {

@@ -1,13 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import type { OutboxRow } from '../../src/storage/channel-tables.ts'
 import type { Fault } from '../support/fake-telegram/fault.ts'
 import { type FakeTelegram, startFakeTelegram } from '../support/fake-telegram/start-fake-telegram.ts'
 import { auditTelegram, type SaidMessage } from './audit/audit-telegram.ts'
-import { readRecorded } from './audit/recorded.ts'
 import { createFastClock } from './fast-clock.ts'
+import { createSceneDatabase } from './scene-database.ts'
 import { spawnOwned } from './spawn-owned.ts'
 import { tokenOf } from './telegram-token.ts'
 
@@ -46,17 +44,19 @@ export async function playTelegram(point?: KillPoint): Promise<{
     const said = speak(server)
     const home = join(folder, 'home')
     const plan = JSON.stringify({ messages: said.length, chats, speed, begin })
-    const play = (more: string[] = []) => run([home, server.apiRoot, server.token, plan, ...more])
+    const stored = await createSceneDatabase(home)
+    const play = (more: string[] = []) => run([home, server.apiRoot, server.token, plan, ...more], stored.testEnv)
     const first = await play(point && [point.step, String(point.passing)])
     // Telegram may tell everything again to whoever comes back.
     if (!first) server.replay()
     const passings = first ?? (await play()) ?? {}
-    const path = join(home, 'familiar.db')
-    const database = new DatabaseSync(path, { readOnly: true })
-    const outbox = database.prepare('select * from outbox').all() as unknown as OutboxRow[]
-    database.close()
+    const database = await stored.open()
+    const outbox = await database.read.selectFrom('outbox').selectAll().execute()
+    await database.close()
+    const recorded = await stored.recorded()
+    await stored.remove()
     const evidence = { botId: server.bot.id, said, calls: server.calls, faults, arrived: server.sent, mostAtOnce: 8 }
-    const found = auditTelegram({ ...evidence, reordered: new Set() }, { recorded: readRecorded(path), outbox })
+    const found = auditTelegram({ ...evidence, reordered: new Set() }, { recorded, outbox })
     return {
       isKilled: !first,
       passings,
@@ -97,8 +97,8 @@ function speak(server: FakeTelegram): SaidMessage[] {
 }
 
 /** How often each step was passed; undefined where it killed itself. */
-async function run(args: string[]): Promise<Record<string, number> | undefined> {
-  const child = spawnOwned([program, ...args], {})
+async function run(args: string[], env: Record<string, string>): Promise<Record<string, number> | undefined> {
+  const child = spawnOwned([program, ...args], env)
   const said = { out: '', errors: '' }
   child.stdout.on('data', (chunk) => {
     said.out += chunk

@@ -41,7 +41,7 @@ describe('SESS-5 DAEMON-1 two daemons on one home', () => {
       expect(JSON.parse(second.errors)).toMatchObject({ reason: 'locked', pid: first.pid, url: scene.url })
       await scene.client.chat({ errand: errand(1, { rounds: 'charge' }), session: 'main' })
       await scene.settle()
-      expect(scene.audit()).toEqual([])
+      expect(await scene.audit()).toEqual([])
     },
     2 * minutes,
   )

@@ -49,27 +49,31 @@ function dialogs({ session, memory, schedule }: Samples): Asking[] {
 }
 
 describePage('what the screens lead to', () => {
-  it.each(takesAll ? looks : looks.slice(1))('PAGE-4 axe finds nothing in it, $colorScheme', async (context) => {
-    const { page, url, familiar, fake } = await openPage({ ...sampleOptions, context })
-    const samples = await fillWithSamples(familiar, fake)
-    const faults: Record<string, unknown> = {}
-    const look = async (name: string) => {
-      const found = await findFaults(page)
-      if (found.length > 0) faults[name] = found
-      const by = await sidewaysBy(page)
-      if (by > 0) faults[`${name}, sideways`] = by
-    }
-    for (const path of takesAll ? detailPaths(samples) : detailPaths(samples).slice(0, 2)) {
-      for await (const name of walkScreen(page, url, path)) await look(name)
-    }
-    for (const [index, { path, open }] of dialogs(samples).entries()) {
-      if (!takesAll && index % 4 !== 0) continue
-      await page.goto(url + path)
-      await settle(page)
-      await open(page)
-      await page.getByRole('dialog').waitFor()
-      await look(`${path}, dialog ${index}`)
-    }
-    expect(faults).toEqual({})
-  })
+  it.each(takesAll ? looks : looks.slice(1))(
+    'PAGE-4 axe finds nothing in it, $colorScheme',
+    async (context) => {
+      const { page, url, familiar, fake } = await openPage({ ...sampleOptions, context })
+      const samples = await fillWithSamples(familiar, fake)
+      const faults: Record<string, unknown> = {}
+      const look = async (name: string) => {
+        const found = await findFaults(page)
+        if (found.length > 0) faults[name] = found
+        const by = await sidewaysBy(page)
+        if (by > 0) faults[`${name}, sideways`] = by
+      }
+      for (const path of takesAll ? detailPaths(samples) : detailPaths(samples).slice(0, 2)) {
+        for await (const name of walkScreen(page, url, path)) await look(name)
+      }
+      for (const [index, { path, open }] of dialogs(samples).entries()) {
+        if (!takesAll && index % 4 !== 0) continue
+        await page.goto(url + path)
+        await settle(page)
+        await open(page)
+        await page.getByRole('dialog').waitFor()
+        await look(`${path}, dialog ${index}`)
+      }
+      expect(faults).toEqual({})
+    },
+    300_000,
+  )
 })

@@ -254,7 +254,6 @@ export async function serveFamiliar(
   if (options.skills) await skills.reload()
   const memory = httpMemory({
     ...familiar,
-    databasePath: join(familiar.home, 'familiar.db'),
     spoolDirectory: familiar.home,
     clock,
     timeZone: 'UTC',

@@ -25,12 +25,15 @@ export interface OpenTestDatabaseOptions extends Pick<Partial<OpenPostgresOption
 /** What the suites run on where they do not say it themselves: FAMILIAR_TEST_ENGINE=postgres, or SQLite. */
 export const testEngine: TestEngine = process.env.FAMILIAR_TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite'
 
+/** Of a program that a test has started: the database that the test has made for it. */
+const givenUrl = process.env.FAMILIAR_TEST_DATABASE_URL
+
 /**
  * A real database with the tables of today, empty. On PostgreSQL every unit is run once in vain before it is run for good,
  * for that is what may happen to it there. Closing it takes away what was made for it.
  */
 export async function openTestDatabase(options: OpenTestDatabaseOptions = {}): Promise<Database> {
-  const { clock = systemClock(), directory, engine = testEngine, url, ...rest } = options
+  const { clock = systemClock(), directory, engine = testEngine, url = givenUrl, ...rest } = options
   if (engine === 'postgres') {
     const kept = directory === undefined ? url : (url ?? (await postgresOfDirectory(directory)).url)
     const made = kept === undefined ? await createPostgresDatabase({ migrated: true }) : undefined

@@ -83,7 +83,8 @@ export function createSharedTurnQueue(dependencies: {
       }
     },
     add({ sessionId, immediate }) {
-      if (!immediate && debounceMs > 0) clock.after(debounceMs, () => ask(sessionId))
+      if (immediate || debounceMs === 0) jobs.hurry(kind)
+      else clock.after(debounceMs, () => ask(sessionId))
     },
     runNow: () => false,
     addResume: ({ sessionId }) => ask(sessionId),

@@ -55,6 +55,8 @@ export interface HttpApp {
   endStreams(): void
 }
 
+const pathsOfWorkers: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics', '/api/v1/status'])
+
 const defaultMaxStreams = 256
 const defaultMaxBytesInFlight = 256 * 1024 ** 2
 
@@ -63,6 +65,8 @@ export function createHttpApp(
   dependencies: HttpDependencies & {
     /** Only a test leaves one out, to see that it was this one that refused. */
     guards?: readonly GuardName[]
+    /** A daemon that only works for others: nobody talks to it, and it says how it is. */
+    worksOnly?: boolean
   },
 ): HttpApp {
   const { clock, logger, settings, triggers, telemetry, tools, capabilities, schedules, mcp, assets } = dependencies
@@ -74,7 +78,7 @@ export function createHttpApp(
   const requestId = () => observation?.telemetry.work.current().request
   const streamReply = createStreamReply({ streams, clock, logger, redactor, requestId })
   const cleaned = (response: Response) => (redactor ? redactReply(response, redactor) : response)
-  const routes: Route[] = [
+  const all: Route[] = [
     ...createChatRoutes(dependencies, streamReply),
     ...createApprovalRoutes(dependencies),
     ...(dependencies.commands ? createCommandRoutes({ ...dependencies, commands: dependencies.commands }) : []),
@@ -116,6 +120,7 @@ export function createHttpApp(
     ...(observation ? createMetricsRoutes(observation.telemetry) : []),
     ...createDocumentRoutes(dependencies, () => routes),
   ]
+  const routes = dependencies.worksOnly ? all.filter(({ path }) => pathsOfWorkers.has(path)) : all
 
   const app = new Hono<HttpEnv>()
   if (observation) app.use(observeRequests(observation.telemetry))

@@ -371,8 +371,11 @@ describe('OUT-1 for its user', () => {
     await clock.advance(29 * 24 * hour)
     await put(outbox, letter('new'))
     await until(async () => (await outbox.counts('anna')).sent === 211)
-    await clock.advance(2 * 24 * hour)
-    await until(async () => (await outbox.counts('anna')).sent === 1)
+    // Day by day: the next look is a day after the end of the one before, whatever the clock shows by then.
+    await until(async () => {
+      await clock.advance(24 * hour)
+      return (await outbox.counts('anna')).sent === 1
+    })
     expect(await outbox.counts('anna')).toMatchObject({ sent: 1, pending: 1 })
   })
 })

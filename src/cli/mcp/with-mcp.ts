@@ -33,7 +33,7 @@ export function withMcp<T>(context: CommandContext, work: (mcp: LocalMcp) => Pro
     const { config, environment } = loaded
     const clock = systemClock()
     const paths = homePaths(home)
-    const database = openBeside(paths.database)
+    const database = await openBeside(context)
     const fetch = createGuardedFetch({ streaming: true, allowedHosts: config.egress.allowedHosts })
     const { servers } = config.mcp
     try {

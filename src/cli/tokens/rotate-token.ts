@@ -1,23 +1,22 @@
-import { existsSync } from 'node:fs'
 import { systemClock } from '../../base/clock.ts'
 import { createIds } from '../../base/ids.ts'
-import { homePaths } from '../../daemon/home-paths.ts'
 import { type AccessTokens, createAccessTokens } from '../../policy/access-tokens.ts'
 import type { CommandHandler } from '../command.ts'
 import { CommandError } from '../command-error.ts'
+import { hasDatabase } from '../database-url.ts'
 import { openBeside } from '../open-beside.ts'
 
 /** For whoever can read the home alone: no route of the API does this. A running daemon refuses the old one at once. */
-export const rotateToken: CommandHandler<object> = async ({ homePath, env, output }, input) => {
-  const { database: path } = homePaths(homePath)
-  if (!existsSync(path)) {
+export const rotateToken: CommandHandler<object> = async (context, input) => {
+  const { homePath, env, output } = context
+  if (!hasDatabase(context)) {
     throw new CommandError(`There is no token in ${homePath} yet.`, {
       code: 'not_found',
       hint: 'The first "familiar serve" makes one and shows it.',
     })
   }
   const clock = systemClock()
-  const database = openBeside(path)
+  const database = await openBeside(context)
   try {
     const tokens = createAccessTokens({ database, clock, ids: createIds(clock) })
     const token = await replaceOwnerToken(tokens)

@@ -1,5 +1,4 @@
 import { systemClock } from '../../base/clock.ts'
-import { homePaths } from '../../daemon/home-paths.ts'
 import { readHost } from '../../tools/contract/manifest/read-host.ts'
 import { createToolStates } from '../../tools/contract/tool-states.ts'
 import type { CommandHandler } from '../command.ts'
@@ -20,7 +19,7 @@ const mostHosts = 50
  * home alone: no route of the API takes a host (SEC-4). A running Familiar is told to look again, and not what for.
  */
 export const allowHosts: CommandHandler<AllowInput> = async (context, input) => {
-  const { output, homePath } = context
+  const { output } = context
   const named = input.hosts.map(hostOf)
   const { allowed, mode } = await withTools(context, async (tools) => {
     const { kind, network } = await tools.show(input.name)
@@ -34,7 +33,7 @@ export const allowHosts: CommandHandler<AllowInput> = async (context, input) => 
       ? network.allowed.filter((host) => !named.includes(host))
       : [...new Set([...network.allowed, ...named])]
     if (hosts.length > mostHosts) throw usageError(`A tool has at most ${mostHosts} hosts.`)
-    const database = openBeside(homePaths(homePath).database)
+    const database = await openBeside(context)
     try {
       await createToolStates({ database, clock: systemClock() }).write(input.name, { hosts })
     } finally {

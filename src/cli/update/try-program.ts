@@ -24,6 +24,9 @@ export async function tryProgram(context: CommandContext, change: ProgramChange)
     FAMILIAR_MODEL: 'offline/offline',
     FAMILIAR_EMBEDDING: 'off',
     FAMILIAR_SANDBOX: 'off',
+    // What is tried has a file of its own, whatever serves the home.
+    FAMILIAR_DATABASE_URL: '',
+    FAMILIAR_KEY_FILE: '',
   }
   const onCopy = (command: string, environment = env) => ({ command, home: copy.root, env: environment, signal })
   const configuration = [paths.config, paths.providers, paths.environment]

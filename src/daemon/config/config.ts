@@ -98,6 +98,8 @@ export interface Config {
   telemetry: TelemetrySettings
   /** Null where the home is the only place. */
   shared: SharedSettings | null
+  /** Where the key of the secrets lies, if the environment says so. */
+  keyFile: string | null
   /** By name; the built-in ones are among them. */
   tiers: Readonly<Record<string, Tier>>
   /** The owner's bearer token where the environment sets one; otherwise Familiar makes its own. */

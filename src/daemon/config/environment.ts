@@ -35,6 +35,7 @@ const familiarVariables = [
   'FAMILIAR_SANDBOX',
   'FAMILIAR_LOG',
   'FAMILIAR_DATABASE_URL',
+  'FAMILIAR_KEY_FILE',
 ] as const
 
 export function readEnvironment(source: {

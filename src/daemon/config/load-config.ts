@@ -103,6 +103,7 @@ function toConfig(
     skills: settings.skills,
     memory: { ...settings.memory, embedding },
     tiers: readTiers(settings.tiers),
+    keyFile: null,
     token: null,
   }
 }

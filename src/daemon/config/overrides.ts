@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import { anthropicModels, googleModels, openaiModels } from '../../models/known-models.ts'
 import { type ModelSettings, type ProviderType, providerTypes } from '../../models/model-settings.ts'
 import { describeUnknownModel } from './check-routes.ts'
@@ -43,6 +44,10 @@ export function applyOverrides(source: {
     // Not repeated here: it may hold a password.
     if (!checked.success) return 'must be an address such as postgres://user@host/database'
     config.database.url = value
+  })
+  override('FAMILIAR_KEY_FILE', (value) => {
+    if (!isAbsolute(value)) return `must be a whole path, such as /mnt/familiar/key (found ${JSON.stringify(value)})`
+    config.keyFile = value
   })
   override('FAMILIAR_LOG', (value) => {
     const checked = settingsSchema.shape.log.safeParse({ level: value })

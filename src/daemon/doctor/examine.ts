@@ -1,10 +1,13 @@
 import type { LoadedConfig } from '../config/load-config.ts'
+import { homePaths } from '../home-paths.ts'
+import { keyFileOf } from '../key-file-of.ts'
 import { checkBrowser } from './check-browser.ts'
 import { checkConfig } from './check-config.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkHome } from './check-home.ts'
 import { checkClock, checkDisk, checkNode } from './check-machine.ts'
 import { checkProviders, checkTokenizer } from './check-models.ts'
+import { checkServer } from './check-server.ts'
 import { checkShared } from './check-shared.ts'
 import { checkTelegram } from './check-telegram.ts'
 import { type Finding, fail, reasonOf } from './finding.ts'
@@ -35,7 +38,13 @@ export async function examine(options: {
     look('disk', checkDisk(homePath)),
     options.daemon(),
   ])
-  const database = await checkDatabase(homePath, { isInUse: isRunning })
+  const url = loaded.ok ? loaded.config.database.url : null
+  const paths = homePaths(homePath)
+  const keyFile = loaded.ok ? keyFileOf(loaded.config, paths) : paths.key
+  const database =
+    url === null
+      ? await checkDatabase(homePath, { isInUse: isRunning })
+      : await checkServer(url, { keyFile, homeKey: paths.key })
   return [
     checkNode(process.versions.node),
     ...home,

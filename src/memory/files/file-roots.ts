@@ -2,6 +2,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../storage/database.ts'
+import { fitsIndex, longestIndexedBytes } from '../../storage/index-key.ts'
 import { describeFileError } from './walk-files.ts'
 
 /** A file or folder that is indexed with all that is in it. */
@@ -82,12 +83,16 @@ export function createFileRoots(dependencies: { database: Database; clock: Clock
 /** Of the marks that say which roots there are. */
 const prefix = 'file_root:'
 const afterPrefix = 'file_root;'
+const longestPath = longestIndexedBytes - prefix.length
 
 /** Without symlinks on the way, so that the same folder is the same root under each of its names. */
 async function findPath(given: string): Promise<{ ok: true; path: string } | Extract<AddedRoot, { ok: false }>> {
   if (!isAbsolute(given)) return { ok: false, reason: 'bad_path', message: `Give the whole path of ${given}` }
   try {
     const path = await realpath(given)
+    if (!fitsIndex(prefix + path)) {
+      return { ok: false, reason: 'bad_path', message: `A path may have ${longestPath} bytes at most` }
+    }
     const found = await stat(path)
     if (found.isFile() || found.isDirectory()) return { ok: true, path }
     return { ok: false, reason: 'bad_path', message: `${given} is neither a file nor a folder` }

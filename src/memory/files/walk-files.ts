@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fitsIndex, longestIndexedBytes } from '../../storage/index-key.ts'
 import { addSkipped, type SkippedFiles } from './skipped-files.ts'
 import { hasTextExtension } from './text-format.ts'
 
@@ -102,6 +103,10 @@ export async function walkFiles(
 
   function addFile(root: string, path: string, stat: Stats): void {
     if (walk.files.has(path)) return
+    if (!fitsIndex(path)) {
+      addSkipped(walk.skipped, path, 'too_large', `its path has more than ${longestIndexedBytes} bytes`)
+      return
+    }
     if (stat.size > limits.fileBytes) {
       addSkipped(walk.skipped, path, 'too_large', `it has more than ${limits.fileBytes} bytes`)
     } else if (walk.files.size >= limits.files) {

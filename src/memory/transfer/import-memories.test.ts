@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { openTestDatabase } from '../../../test/support/open-test-database.ts'
+import { testSize } from '../../../test/support/test-size.ts'
 import { createIds } from '../../base/ids.ts'
 import { toStorableText } from '../../base/text.ts'
 import type { Database } from '../../storage/database.ts'
@@ -593,7 +594,7 @@ describe('exportMemories and importMemories', () => {
         }
         for (const { database } of stores.splice(1)) await database.close()
       }),
-      { numRuns: 8 },
+      { numRuns: testSize({ whole: 8, onPostgres: 2 }) },
     )
   })
 

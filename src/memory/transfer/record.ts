@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Parsed } from '../../base/json.ts'
 import { toStorableText } from '../../base/text.ts'
+import { isIndexKey } from '../../storage/index-key.ts'
 import { cleanLine } from '../clean-line.ts'
 import { checkContent } from '../memory-content.ts'
 import { timeFromText } from './time-text.ts'
@@ -31,7 +32,8 @@ const content = z.string().transform((text, context) => {
 })
 
 const name = line(200)
-const reference = z.string().min(1).max(500).transform(toStorableText)
+// Two of them stand in one index entry of the edges.
+const reference = z.string().min(1).max(500).refine(isIndexKey, 'is too long').transform(toStorableText)
 const share = z.number().min(0).max(1)
 
 const factSchema = z.object({

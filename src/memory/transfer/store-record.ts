@@ -1,6 +1,6 @@
 import { sha256 } from '../../base/hash.ts'
 import type { Writer } from '../../storage/database.ts'
-import { attributeKey, entityKey, foldText, valueKey } from '../fold-text.ts'
+import { attributeKey, entityKey, valueKey, whatKey } from '../fold-text.ts'
 import { type Memories, selectMemories, usualPriority } from '../memories.ts'
 import { contentHash, type Memory, type MemoryLabel } from '../memory.ts'
 import { cleanCategory, cleanTags, cleanTitle } from '../memory-content.ts'
@@ -138,7 +138,7 @@ async function storeDetails(
   if (kind === 'commitment' && commitment) {
     const { who, to_whom = null, what, deadline = null, state, closed_at = null } = commitment
     const to_whom_key = to_whom === null ? null : entityKey(to_whom)
-    const keys = { who_key: entityKey(who), to_whom_key, what_key: foldText(what) }
+    const keys = { who_key: entityKey(who), to_whom_key, what_key: whatKey(what) }
     await writer
       .insertInto('commitments')
       .values({ ...mine, who, to_whom, what, ...keys, deadline, state, closed_at })

@@ -230,7 +230,7 @@ describe('delivery', () => {
     await vi.waitFor(async () => expect(await scene.runs(id)).toEqual(['2026-11-15T09:20 begun']))
     await vi.waitFor(() => expect(scene.clock.timers()).toBe(1))
     refuses = false
-    await scene.pass('2026-11-15T09:22:00Z', 1)
+    await scene.pass('2026-11-15T09:21:00Z', 1)
     expect(await scene.runs(id)).toEqual(['2026-11-15T09:20 delivered'])
   })
 

@@ -7,6 +7,7 @@ import { workspace } from './0006-workspace.ts'
 import { channels } from './0007-channels.ts'
 import { page } from './0008-page.ts'
 import { fleet } from './0009-fleet.ts'
+import { indexKeys } from './0010-index-keys.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released one never changes and never leaves the list. */
@@ -20,4 +21,5 @@ export const allMigrations: readonly Migration[] = [
   channels,
   page,
   fleet,
+  indexKeys,
 ]

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
@@ -92,6 +93,10 @@ function createPostgresDatabase(
         'bad_request',
         'PostgreSQL makes its own backups: pg_dump copies this database. For a copy in a file: familiar migrate --to <file>',
       )
+    },
+    async sizeInBytes() {
+      const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`.execute(read)
+      return rows[0]?.bytes ?? 0
     },
     checkIntegrity: () => inspectPostgres(read),
     async scrub(signal) {

@@ -71,8 +71,12 @@ export function createUnits(options: {
     for (;;) {
       const turn = tries.refusal < refusalsBeforeAlone ? turns.shared : turns.alone
       const outcome = await turn(() => attempt(unit))
-      if (outcome.ok) return outcome.value
+      if (outcome.ok) {
+        turns.learn('done')
+        return outcome.value
+      }
       const kind = kindOf(outcome.reason)
+      if (kind === 'refusal') turns.learn('refused')
       if (!kind) throw toStorageError(outcome.error, place)
       tries[kind] += 1
       if (tries[kind] > most[kind]) throw givenUp(kind, outcome, place)

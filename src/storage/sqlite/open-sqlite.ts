@@ -17,7 +17,14 @@ import { rewriteFile } from './rewrite-file.ts'
 import { createSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
 import { createKysely } from './sqlite-dialect.ts'
 import { meansDamage, toStorageError } from './sqlite-error.ts'
-import { markCleanStop, markOpen, newestBackup, prepareDatabaseFile, stoppedUncleanly } from './sqlite-files.ts'
+import {
+  markCleanStop,
+  markOpen,
+  newestBackup,
+  prepareDatabaseFile,
+  sizeOfFiles,
+  stoppedUncleanly,
+} from './sqlite-files.ts'
 import { createSqliteTextSearch } from './text-search.ts'
 import { createSqliteVectorSearch } from './vector-search.ts'
 
@@ -107,6 +114,7 @@ function createSqliteDatabase(options: {
       copies.add(copy)
       return copy.finally(() => copies.delete(copy))
     },
+    sizeInBytes: () => sizeOfFiles(path),
     checkIntegrity: () => inspectFile(path, 'full'),
     async scrub(signal) {
       await textSearch.scrub(signal)

@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { FamiliarError } from '../../protocol/error.ts'
 
@@ -49,4 +50,10 @@ export function timeForFileName(time: number): string {
 
 function markerPath(path: string): string {
   return `${path}-open`
+}
+
+/** With what is still to be folded into it. */
+export async function sizeOfFiles(path: string): Promise<number> {
+  const sizes = await Promise.all([path, `${path}-wal`].map((file) => stat(file).catch(() => undefined)))
+  return sizes.reduce((sum, found) => sum + (found?.size ?? 0), 0)
 }

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ContractToolsHome, openContractTools } from '../../../test/support/contract-tools.ts'
+import { placesHolding } from '../../../test/support/places-holding.ts'
 import { bashTool, pythonTool } from '../../../test/support/published-tools.ts'
 import { openRealSandbox } from '../../../test/support/real-sandbox.ts'
 import { toolOf } from '../../../test/support/scripted-familiar.ts'
@@ -66,8 +66,7 @@ describe('the catalog of tools', () => {
       '{"API_KEY": "[redacted]", "days": 5, "endpoint": "https://api.example.com/v1"}',
     )
     expect(JSON.stringify([shown, await home.catalog.show('max', 'weather')])).not.toContain(secret)
-    const pages = ['', '-wal'].map((suffix) => readFileSync(join(home.home, `familiar.db${suffix}`), 'latin1')).join('')
-    expect(pages).not.toContain(secret)
+    expect(await placesHolding(home.database, join(home.home, 'familiar.db'), secret)).toEqual([])
   })
 
   it('TOOL-6 takes settings away, and refuses keys that there are not, writing nothing', async () => {

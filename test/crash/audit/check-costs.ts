@@ -6,7 +6,7 @@ import { ofType, type Recorded, type RecordedTurn, turnsOf } from './recorded.ts
 /** Every call is in the ledger, the sums are the sums of its rows, and no turn asks more often than it had to. */
 export function checkCosts(evidence: Evidence, recorded: Recorded): string[] {
   const { ledger } = recorded
-  const open = ledger.filter((row) => row.state === 'reserved')
+  const open = ledger.filter((row) => row.state === 'reserved' && !isLeftOpen(evidence, row))
   const violations = evidence.settled ? open.map((row) => `open reservation: ${row.id} (${row.purpose})`) : []
   if (evidence.requests > ledger.length) {
     violations.push(`unwritten cost: ${evidence.requests} calls reached the provider, the ledger has ${ledger.length}`)
@@ -16,6 +16,11 @@ export function checkCosts(evidence: Evidence, recorded: Recorded): string[] {
     ...checkTotals(recorded),
     ...turnsOf(recorded).flatMap((turn) => checkCalls(evidence, ledger, turn)),
   ]
+}
+
+function isLeftOpen(evidence: Evidence, { turn_id, at }: CostLedgerRow): boolean {
+  const span = { from: at, to: Number.POSITIVE_INFINITY }
+  return evidence.isShared === true && turn_id === null && interruptionsWithin(evidence, span) > 0
 }
 
 function checkTotals({ ledger, totals }: Recorded): string[] {

@@ -40,6 +40,8 @@ export interface Evidence {
   interruptions: readonly number[]
   /** False for the file of a daemon that was killed and has not come back yet: then what waits is no loss. */
   settled: boolean
+  /** Several daemons may share the work: what a dead one had begun outside of a turn lies open for an hour. */
+  isShared?: boolean
 }
 
 /** The rows of the inbox that hold the message: by its key, or by what it says. */

@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { TurnEvent } from '../../../src/protocol/event.ts'
@@ -44,6 +45,9 @@ export async function createFleetScene(options: {
   folder: string
   provider: Provider
   patienceMs: number
+  /** For every daemon, beside what the crash suite says. */
+  toml?: string
+  env?: Record<string, string>
 }): Promise<FleetScene> {
   const { folder, provider } = options
   const database = await createPostgresDatabase({ migrated: true })
@@ -74,6 +78,7 @@ export async function createFleetScene(options: {
       ...provider.callsOf(key),
       interruptions,
       settled: true,
+      isShared: true,
     }
   }
 
@@ -82,6 +87,7 @@ export async function createFleetScene(options: {
     const home = join(folder, `home-${homes}`)
     const port = await findFreePort()
     writeCrashHome(home, provider.url)
+    appendFileSync(join(home, 'familiar.toml'), options.toml ?? '')
     const env = {
       CRASH_HOME: home,
       CRASH_LEDGER: ledger,
@@ -89,6 +95,7 @@ export async function createFleetScene(options: {
       CRASH_KEY: key,
       FAMILIAR_TOKEN: token,
       FAMILIAR_DATABASE_URL: database.url,
+      ...options.env,
       ...(role && { CRASH_ROLE: role }),
     }
     const child = startChild({ env, crashAt })

@@ -49,13 +49,13 @@ async function writeAll(random: Random): Promise<void> {
   await Promise.all(Array.from({ length: size.sessions }, person))
 }
 
-/** Kills one daemon after the other, and puts another one in its place. */
+/** Kills one daemon after the other, each at least once, and puts another one in its place. */
 async function killInTurn(daemons: FleetDaemon[], over: { now: boolean }): Promise<number> {
   let kills = 0
-  while (!over.now) {
+  while (!over.now || kills < size.daemons) {
     await wait(size.killEveryMs)
     const doomed = daemons.shift()
-    if (over.now || !doomed) break
+    if (!doomed) break
     await doomed.kill()
     kills += 1
     daemons.push(await scene.start())

@@ -21,13 +21,23 @@ export function sharedPostgres(): Promise<RunningPostgres> {
   return server
 }
 
-/** A database of the test's own on the shared server: empty, or with the tables of today and nothing in them. */
-export async function createPostgresDatabase({ migrated = false } = {}): Promise<PostgresTestDatabase> {
+/**
+ * A database of the test's own on the shared server: empty, with the tables of today and nothing in them, or as another
+ * one is that nobody is connected to.
+ */
+export async function createPostgresDatabase({
+  migrated = false,
+  from,
+}: {
+  migrated?: boolean
+  from?: PostgresTestDatabase | undefined
+} = {}): Promise<PostgresTestDatabase> {
   const { urlOf } = await sharedPostgres()
   count += 1
   const name = `familiar_test_${process.pid}_${count}`
-  if (migrated) template ??= createTemplate()
-  await execute(`create database ${name} template ${migrated ? await template : 'template0'} strategy file_copy`)
+  if (migrated && !from) template ??= createTemplate()
+  const original = from?.name ?? (migrated ? await template : 'template0')
+  await execute(`create database ${name} template ${original} strategy file_copy`)
   const drop = () => execute(`drop database if exists ${name} with (force)`)
   return { name, url: urlOf(name), drop, [Symbol.asyncDispose]: drop }
 }

@@ -9,6 +9,9 @@ export const noticeChannel = 'familiar'
 /** PostgreSQL takes less than 8,000 bytes. */
 const mostBytes = 7_900
 
+/** With a name it is parsed once for a connection. */
+const notify = { name: 'familiar_notify', text: 'select pg_notify($1, payload) from unnest($2::text[]) as payload' }
+
 const noticeSchema = z.object({ from: z.string(), topic: z.string(), data: z.json() })
 
 /**
@@ -33,7 +36,7 @@ export function createPostgresNotices({
     while (waiting.length > 0) {
       const payloads = waiting
       waiting = []
-      await pool.query('select pg_notify($1, payload) from unnest($2::text[]) as payload', [noticeChannel, payloads])
+      await pool.query({ ...notify, values: [noticeChannel, payloads] })
     }
   }
 

@@ -9,8 +9,9 @@ import { createPostgresNotices, noticeChannel } from './create-notices.ts'
 import { createPresence } from './presence.ts'
 
 const lookMs = 1_000
-/** Three kinds of workers listen, each on one; the rest fetch jobs and send notices. */
-const jobConnections = 8
+const forgetMs = 60_000
+/** Notices go one batch after another; beside them, what the dead have locked is set free. */
+const noticeConnections = 2
 /** Where a whole machine goes, nobody closes its connections: then the server finds out in about half a minute. */
 const keepalive = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4'
 
@@ -29,17 +30,14 @@ export async function joinFleet({
   logger: Logger
 }): Promise<Fleet> {
   const daemonId = ids.next()
-  // Beside the units of writing, which may take every connection of theirs while jobs are waited for.
-  const pool = new pg.Pool({ ...database.pool.options, max: jobConnections })
+  const pools: pg.Pool[] = []
   const reportLoss = report('a connection for jobs was lost')
-  pool.on('error', reportLoss)
-  // Also of one that somebody has just taken.
-  pool.on('connect', (client) => client.on('error', reportLoss))
+  const pool = openPool(noticeConnections)
   const lost = Promise.withResolvers<string>()
   const notices = createPostgresNotices({ pool, daemonId, onFailure: report('notices were not sent') })
   const presence = createPresence(database, pool)
   const jobs = await createLaneJobs({
-    pool,
+    openPool,
     database,
     logger,
     onWorkers: (names) => presence.nameWorkers(daemonId, names),
@@ -53,27 +51,51 @@ export async function joinFleet({
   await line.query(keepalive)
   await line.query(`listen ${noticeChannel}`)
   await presence.enter(line, { id: daemonId, role, now: clock.now() })
-  notices.on('gone', notices.tellGap)
+  notices.on('gone', () => {
+    notices.tellGap()
+    // What the dead had begun is free, and nobody else tells.
+    jobs.hurry()
+  })
+
+  /** Beside the units of writing, which may take every connection of theirs while jobs are waited for. */
+  function openPool(max: number): pg.Pool {
+    const opened = new pg.Pool({ ...database.pool.options, max })
+    opened.on('error', reportLoss)
+    // Also of one that somebody has just taken.
+    opened.on('connect', (client) => client.on('error', reportLoss))
+    pools.push(opened)
+    return opened
+  }
 
   function report(what: string): (cause: unknown) => void {
     return (cause) => logger.warn(what, { error: cause instanceof Error ? cause.message : String(cause) })
   }
 
   let begin: (() => void) | undefined
+  let leads = false
+  let forgetAt = 0
   let isClosed = false
   let looking: Promise<void> = Promise.resolve()
 
   async function look(): Promise<void> {
-    const { daemons } = await presence.bury()
+    const { daemons, workers } = await presence.bury()
     if (daemons > 0) {
       logger.warn('a daemon is gone; what it had begun is handed on', { daemons })
       notices.publish('gone', daemons)
       notices.tellGap()
     }
+    if (workers > 0) jobs.hurry()
+    if (leads && clock.now() >= forgetAt) await forgetIdle()
     if (!begin || !(await presence.tryToLead(line))) return
+    leads = true
     const beginOnce = begin
     begin = undefined
     beginOnce()
+  }
+
+  async function forgetIdle(): Promise<void> {
+    forgetAt = clock.now() + forgetMs
+    await jobs.forgetIdle()
   }
 
   function lookAgain(): void {
@@ -102,7 +124,7 @@ export async function joinFleet({
       await notices.flush()
       await presence.leave(daemonId).catch(report('the daemon could not take its leave'))
       await line.end().catch(() => undefined)
-      await pool.end()
+      await Promise.all(pools.map((opened) => opened.end()))
     },
   }
 }

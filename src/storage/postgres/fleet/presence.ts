@@ -11,6 +11,7 @@ const leaderKey = 7_236_482_001
 
 /** Locked for so long by nobody who lives: whoever took it died before it could say its name. */
 const unclaimedSeconds = 5
+const looksUntilAbandoned = 5
 
 /**
  * Who lives. A daemon holds an advisory lock on its line to the database, and PostgreSQL lets go of it in the moment
@@ -29,6 +30,13 @@ export interface Presence {
 
 export function createPresence(database: Pick<Database, 'read' | 'write'>, pool: Pick<Pool, 'query'>): Presence {
   let leads = false
+  let looks = 0
+
+  /** What nobody has claimed for seconds need not be looked for every second. */
+  async function findSometimes(): Promise<string[]> {
+    looks += 1
+    return looks % looksUntilAbandoned === 0 ? findAbandoned(database.read) : []
+  }
 
   return {
     async enter(line, { id, role, now }) {
@@ -58,7 +66,7 @@ export function createPresence(database: Pick<Database, 'read' | 'write'>, pool:
     async bury() {
       const dead = await findDead(database.read)
       const buried = dead.length > 0 ? await takeOut(database, dead) : []
-      const workers = [...buried.flatMap(workersOf), ...(await findAbandoned(database.read))]
+      const workers = [...buried.flatMap(workersOf), ...(await findSometimes())]
       if (workers.length > 0) {
         await pool.query('select graphile_worker.force_unlock_workers($1::text[])', [workers])
       }
@@ -77,16 +85,24 @@ function workersOf({ workers }: { workers: string }): string[] {
   return read.ok ? read.value : []
 }
 
+/** Of a row of `daemons`. */
+const holdsItsLock = sql<boolean>`exists (
+  select 1 from pg_locks
+  where locktype = 'advisory' and granted and objsubid = 1
+    and database = (select oid from pg_database where datname = current_database())
+    and (classid::bigint << 32) + objid::bigint = daemons.lock_key
+)`
+
 async function findDead(read: Reader): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select id from daemons
-    where not exists (
-      select 1 from pg_locks
-      where locktype = 'advisory' and granted and objsubid = 1
-        and database = (select oid from pg_database where datname = current_database())
-        and (classid::bigint << 32) + objid::bigint = daemons.lock_key
-    )`.execute(read)
+  const { rows } = await sql<{ id: string }>`select id from daemons where not ${holdsItsLock}`.execute(read)
   return rows.map(({ id }) => id)
+}
+
+/** How many daemons use the database now. */
+export async function countLiving(read: Reader): Promise<number> {
+  const { rows } = await sql<{ living: number }>`
+    select count(*) as living from daemons where ${holdsItsLock}`.execute(read)
+  return rows[0]?.living ?? 0
 }
 
 /** Names under which jobs are locked and which no daemon has. */

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type OpenCapabilityCatalog, openCapabilityCatalog } from '../../../../test/support/capability-catalog.ts'
+import type { Writer } from '../../../storage/database.ts'
 import { createToolAudit } from '../../tool-audit.ts'
 import type { CapabilityRun } from '../execute/executor.ts'
 import { failedRun } from '../execute/failed-run.ts'
@@ -78,11 +79,15 @@ describe('createCapabilityCatalog', () => {
 
   it('CAP-4 a build registers once, however often it asks, and everything is there after a restart', async () => {
     const { publish, open } = home
-    const also: number[] = []
-    const once = () =>
-      publish({ name: 'weather' }, { buildId: 'one', also: async (_writer, { version }) => void also.push(version) })
+    const also = async (writer: Writer, { version }: { version: number }) => {
+      const row = { user_id: 'max', name: `version ${version}`, value: '', updated_at: 0 }
+      await writer.insertInto('memory_marks').values(row).execute()
+    }
+    const once = () => publish({ name: 'weather' }, { buildId: 'one', also })
     const [first, second] = await Promise.all([once(), once()])
-    expect([first.version, second.version, also]).toEqual([1, 1, [1]])
+    expect([first.version, second.version]).toEqual([1, 1])
+    const written = await home.database.read.selectFrom('memory_marks').select('name').execute()
+    expect(written).toEqual([{ name: 'version 1' }])
     await publish({ name: 'weather', description: 'Second.', inputSchema: { type: 'object', required: ['city'] } })
     const again = await open()
     expect(again.find('max', 'weather')).toMatchObject({ version: 2, description: 'Second.', state: 'active' })

@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { parseAnyJson } from '../../../base/json.ts'
 import type { Redactor } from '../../../secrets/redactor.ts'
 import type { Database } from '../../../storage/database.ts'
+import { fitsIndex, longestIndexedBytes } from '../../../storage/index-key.ts'
 import { isDeeperThan } from '../../contract/json-depth.ts'
 import { describeByteSize } from '../../contract/manifest/byte-size.ts'
 import type { CapabilityExecutor } from './executor.ts'
@@ -24,6 +25,8 @@ const mostBytes = 256 * 1024
 const deepest = 64
 const tooMuch = `It stores more than ${describeByteSize(mostBytes)}, so nothing of this call was stored.`
 
+const tooLongKey = `a key of more than ${longestIndexedBytes} bytes.`
+
 class TooMuch extends Error {}
 
 export function createCapabilityStorage(dependencies: {
@@ -36,6 +39,7 @@ export function createCapabilityStorage(dependencies: {
   function problemOf(changes: StorageChanges): string | undefined {
     for (const [key, text] of changes) {
       if (text === null) continue
+      if (!fitsIndex(key)) return `What it stores under ${key.slice(0, 60).toWellFormed()}… has ${tooLongKey}`
       const parsed = parseAnyJson(text)
       if (!parsed.ok || isDeeperThan(parsed.value, deepest))
         return `What it stores under ${key.slice(0, 60)} is no JSON.`

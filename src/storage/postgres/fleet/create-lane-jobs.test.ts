@@ -1,0 +1,162 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  createPostgresDatabase,
+  type PostgresTestDatabase,
+} from '../../../../test/support/postgres/postgres-database.ts'
+import { whyNoPostgres } from '../../../../test/support/postgres/start-postgres.ts'
+import { systemClock } from '../../../base/clock.ts'
+import { silentLogger } from '../../../base/logger.ts'
+import { openPostgres, type PostgresDatabase } from '../open-postgres.ts'
+import { createLaneJobs } from './create-lane-jobs.ts'
+
+type Jobs = Awaited<ReturnType<typeof createLaneJobs>>
+
+const missing = whyNoPostgres()
+/** Longer than any test: what is found was told. */
+const never = 600_000
+
+describe.skipIf(missing)(missing ?? 'lanes on PostgreSQL', () => {
+  let made: PostgresTestDatabase
+  let close: (() => Promise<unknown>)[]
+
+  beforeEach(async () => {
+    made = await createPostgresDatabase({ migrated: true })
+    close = []
+  })
+  afterEach(async () => {
+    await Promise.all(close.map((closeOne) => closeOne()))
+    await made.drop()
+  })
+
+  async function openDaemon(): Promise<{ jobs: Jobs; database: PostgresDatabase }> {
+    const database = await openPostgres({ url: made.url, clock: systemClock(), poolSize: 6 })
+    const pools: pg.Pool[] = []
+    const openPool = (max: number) => {
+      const pool = new pg.Pool({ ...database.pool.options, max })
+      pool.on('error', () => {})
+      pool.on('connect', (client) => client.on('error', () => {}))
+      pools.push(pool)
+      return pool
+    }
+    const onWorkers = async () => {}
+    const jobs = await createLaneJobs({ openPool, database, logger: silentLogger, onWorkers, pollMs: never })
+    close.push(async () => {
+      await jobs.drain()
+      await Promise.all([...pools.map((pool) => pool.end()), database.close()])
+    })
+    return { jobs, database }
+  }
+
+  it('SCALE-4 a lane that is asked for elsewhere while it is looked at is looked at again as soon as it is free', async () => {
+    const [here, elsewhere] = await Promise.all([openDaemon(), openDaemon()])
+    const first = Promise.withResolvers<void>()
+    const second = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    let looks = 0
+    await here.jobs.work('talk', {
+      atOnce: 4,
+      async look() {
+        looks += 1
+        if (looks > 1) return second.resolve()
+        first.resolve()
+        await gate.promise
+      },
+    })
+    await here.jobs.ask({ kind: 'talk', id: 'lane' })
+    await first.promise
+    await elsewhere.jobs.ask({ kind: 'talk', id: 'lane' })
+    // Everybody has come in vain by the time at which it is free.
+    await pause(300)
+    gate.resolve()
+    await second.promise
+    expect(looks).toBe(2)
+  })
+
+  it('SCALE-4 what is asked for elsewhere while this daemon stays away, since it came in vain, is looked at all the same', async () => {
+    const [here, elsewhere] = await Promise.all([openDaemon(), openDaemon()])
+    let looked = Promise.withResolvers<void>()
+    await here.jobs.work('talk', { atOnce: 4, look: async () => looked.resolve() })
+    for (let round = 0; round < 5; round += 1) {
+      looked = Promise.withResolvers()
+      await elsewhere.jobs.ask({ kind: 'talk', id: `lane ${round}` })
+      await looked.promise
+      await expect.poll(() => countOf(here.database, '_private_jobs'), { interval: 5 }).toBe(0)
+    }
+  })
+
+  it('SCALE-4 a lane that is forgotten as idle in the moment in which it is asked for is looked at', async () => {
+    const [here, elsewhere] = await Promise.all([openDaemon(), openDaemon()])
+    const lane = { kind: 'talk', id: 'lane' }
+    let looks = 0
+    const look = async () => {
+      looks += 1
+    }
+    await here.jobs.work('talk', { atOnce: 4, look })
+    await here.jobs.ask(lane)
+    await expect.poll(() => countOf(here.database, '_private_jobs')).toBe(0)
+
+    const asked = Promise.withResolvers<void>()
+    const unit = here.database.write(async (writer) => {
+      await here.jobs.askIn(writer, lane)
+      asked.resolve()
+      // Time enough for the other one to forget it before this is committed.
+      await sql`select pg_sleep(0.3)`.execute(writer)
+    })
+    await asked.promise
+    await elsewhere.jobs.forgetIdle()
+    await unit
+    here.jobs.hurry('talk')
+    await expect.poll(() => countOf(here.database, '_private_jobs'), { timeout: 10_000 }).toBe(0)
+    expect(looks).toBe(2)
+  })
+
+  it('SCALE-4 over two daemons and while idle lanes are forgotten: one look at a time, and one after every request', async () => {
+    const daemons = await Promise.all([openDaemon(), openDaemon()])
+    const lanes = ['a', 'b', 'c', 'd', 'e', 'f']
+    let moment = 0
+    const looking = new Set<string>()
+    const lookedAt = new Map<string, number>()
+    const askedAt = new Map<string, number>()
+    let together = 0
+    for (const { jobs } of daemons) {
+      await jobs.work('talk', {
+        atOnce: 3,
+        async look(id) {
+          if (looking.has(id)) together += 1
+          looking.add(id)
+          moment += 1
+          lookedAt.set(id, moment)
+          await pause(Math.random() * 5)
+          looking.delete(id)
+        },
+      })
+    }
+    const asks = lanes.flatMap((id) => Array.from({ length: 12 }, () => id))
+    const ask = async (id: string, index: number) => {
+      await pause(Math.random() * 400)
+      moment += 1
+      askedAt.set(id, moment)
+      await daemons[index % 2]?.jobs.ask({ kind: 'talk', id })
+    }
+    const forget = async () => {
+      for (let times = 0; times < 20; times += 1) {
+        await daemons[times % 2]?.jobs.forgetIdle()
+        await pause(20)
+      }
+    }
+    await Promise.all([...asks.map(ask), forget()])
+    await expect.poll(() => countOf(daemons[0]?.database, '_private_jobs'), { timeout: 20_000 }).toBe(0)
+    expect(lanes.filter((id) => (lookedAt.get(id) ?? 0) < (askedAt.get(id) ?? 0))).toEqual([])
+    expect(together).toBe(0)
+    await daemons[0]?.jobs.forgetIdle()
+    expect(await countOf(daemons[0]?.database, '_private_job_queues')).toBe(0)
+  })
+})
+
+async function countOf(database: PostgresDatabase | undefined, table: string): Promise<number> {
+  const counted = await database?.pool.query(`select count(*)::int as count from graphile_worker.${table}`)
+  return counted?.rows[0].count
+}

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest'
+import { createUnitTurns } from './unit-turns.ts'
+
+/** How many of ten tasks that wait for each other begin at once. */
+async function begunAtOnce(turns: ReturnType<typeof createUnitTurns>): Promise<number> {
+  const gate = Promise.withResolvers<void>()
+  let begun = 0
+  const tasks = Array.from({ length: 10 }, () =>
+    turns.shared(() => {
+      begun += 1
+      return gate.promise
+    }),
+  )
+  await Promise.resolve()
+  const atOnce = begun
+  gate.resolve()
+  await Promise.all(tasks)
+  return atOnce
+}
+
+it('SCALE-2 units that refuse each other come to run one after another, and side by side again later', async () => {
+  const turns = createUnitTurns(8)
+  expect(await begunAtOnce(turns)).toBe(8)
+  turns.learn('refused')
+  expect(await begunAtOnce(turns)).toBe(4)
+  for (let refusals = 0; refusals < 5; refusals += 1) turns.learn('refused')
+  expect(await begunAtOnce(turns)).toBe(1)
+  for (let units = 0; units < 1000; units += 1) turns.learn('done')
+  expect(await begunAtOnce(turns)).toBe(8)
+})
+
+it('SCALE-2 a unit that runs alone has no other beside it', async () => {
+  const turns = createUnitTurns(8)
+  const gate = Promise.withResolvers<void>()
+  const seen: string[] = []
+  const first = turns.shared(() => gate.promise)
+  const alone = turns.alone(async () => void seen.push('alone'))
+  const after = turns.shared(async () => void seen.push('after'))
+  turns.learn('done')
+  await Promise.resolve()
+  expect(seen).toEqual([])
+  gate.resolve()
+  await Promise.all([first, alone, after])
+  expect(seen).toEqual(['alone', 'after'])
+})
