@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'

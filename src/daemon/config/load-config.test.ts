@@ -114,6 +114,7 @@ describe('sources and their order', () => {
           "publicUrl": null,
           "rateLimitPerMinute": 600,
         },
+        "keyFile": null,
         "log": {
           "level": "info",
         },
@@ -257,6 +258,11 @@ describe('sources and their order', () => {
     expect(config.log.level).toBe('debug')
     expect(config.token).toBe('mine')
     expect(environment.LOCAL_KEY).toBe('from-file')
+  })
+
+  it('CONF-1 takes the place of the key of the secrets from the environment, as a whole path', () => {
+    expect(load({ FAMILIAR_KEY_FILE: '/mnt/familiar/key' }).config.keyFile).toBe('/mnt/familiar/key')
+    expect(problems({ FAMILIAR_KEY_FILE: 'key' })[0]).toMatch(/^environment: FAMILIAR_KEY_FILE: must be a whole path/)
   })
 
   it('CONF-1 loads every provider file unless some are named, and reads no others', () => {
