@@ -10,6 +10,8 @@ export interface DatabaseWork {
   /** Units that had to be run again are among them. */
   rollbacks: number
   walBytes: number
+  /** What lies in its tables and indexes. */
+  storedBytes: number
 }
 
 export async function readDatabaseWork(server: RunningPostgres, database: string): Promise<DatabaseWork> {
@@ -20,15 +22,17 @@ export async function readDatabaseWork(server: RunningPostgres, database: string
     await client.query('select pg_stat_force_next_flush(), pg_sleep(1.2)').catch(() => undefined)
     const { rows } = await client.query(
       `select xact_commit::float as commits, xact_rollback::float as rollbacks,
-         pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float as wal
+         pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float as wal,
+         pg_database_size(current_database())::float as stored
        from pg_stat_database where datname = current_database()`,
     )
-    const [row] = rows as { commits: number; rollbacks: number; wal: number }[]
+    const [row] = rows as { commits: number; rollbacks: number; wal: number; stored: number }[]
     return {
       processorMs: processorMsOf(server.pid()),
       commits: row?.commits ?? 0,
       rollbacks: row?.rollbacks ?? 0,
       walBytes: row?.wal ?? 0,
+      storedBytes: row?.stored ?? 0,
     }
   } finally {
     await client.end()

@@ -23,6 +23,8 @@ export interface ClusterFigures {
   unitsPerTurn: number
   /** Of a hundred transactions, those that were run again. */
   repeatedPercent: number
+  /** Of the write-ahead log, and what stays of it. */
+  walBytesPerTurn: number
   bytesPerTurn: number
 }
 
@@ -38,7 +40,10 @@ export interface ClusterReport {
   limit: string
 }
 
-/** The same work by one daemon on a file and by several on a server, each in a fresh database, with a disk that is waited for. */
+/**
+ * The same work by one daemon on a file and by several on a server, each in a fresh database, with a disk that is waited
+ * for. All sessions are of one user, who is the worst there is: the sums of what was spent are rows that every turn writes.
+ */
 export async function measureCluster(options: {
   turns: number
   sessions: number
@@ -131,7 +136,7 @@ async function stateOf(
   running: readonly { target: ProcessUnderTest }[],
   place: OneMeasurement['place'],
 ): Promise<State> {
-  const none = { processorMs: 0, commits: 0, rollbacks: 0, walBytes: 0 }
+  const none = { processorMs: 0, commits: 0, rollbacks: 0, walBytes: 0, storedBytes: 0 }
   return {
     daemonsMs: running.reduce((sum, { target }) => sum + target.processorMs(), 0),
     database: place ? await readDatabaseWork(place.server, place.database) : none,
@@ -155,7 +160,8 @@ function figuresOf(
     databaseMsPerTurn: rounded(grown('processorMs') / all),
     unitsPerTurn: rounded(grown('commits') / all, 1),
     repeatedPercent: rounded((100 * grown('rollbacks')) / Math.max(1, grown('commits')), 1),
-    bytesPerTurn: rounded(grown('walBytes') / all, 0),
+    walBytesPerTurn: rounded(grown('walBytes') / all, 0),
+    bytesPerTurn: rounded(grown('storedBytes') / all, 0),
   }
 }
 

@@ -11,10 +11,10 @@ import { requireFile } from './database-url.ts'
 /** Puts a checked backup in the database's place. Holds the home meanwhile, so that no daemon can start on half of it. */
 export const restore: CommandHandler<{ path: string; yes?: boolean }> = async (context, input) => {
   const { homePath, output } = context
-  requireFile(context, 'To bring a file of Familiar’s own there: familiar migrate --from FILE --to postgres://…')
   const backupPath = resolve(input.path)
   const home = await openHome(homePath)
   if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+  requireFile(context, 'To bring a file of Familiar’s own there: familiar migrate --from FILE --to postgres://…')
   const lock = await acquireDaemonLock(homePath)
   if (!lock.ok) {
     throw new CommandError(`Familiar is running on ${homePath}${lock.pid === null ? '' : ` (process ${lock.pid})`}.`, {

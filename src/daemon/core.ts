@@ -151,6 +151,7 @@ export function createCore(dependencies: {
   const log = createSessionLog({ database, clock, wakeups: wakeupsOf('sessions') })
   const sessions = createSessions({ database, clock, ids, maxSessions: (userId) => tierOfUser(userId).maxSessions })
   const openSessions = createOpenSessions({ log, snapshots: createSnapshots({ database }) })
+  const sharedDepth = fleet && createSharedDepth({ database, clock, most: () => config().sessions.maxQueued })
   const inbox = origins.watch(
     createInbox({
       database,
@@ -159,12 +160,10 @@ export function createCore(dependencies: {
       ids,
       refuseOverload: createRefuseOverload({
         limits: () => config().sessions,
-        depth: fleet
-          ? createSharedDepth({ database, clock, most: () => config().sessions.maxQueued })
-          : {
-              here: (sessionId) => conversations.load(sessionId).waitingHere,
-              inAll: () => conversations.load().waiting,
-            },
+        depth: sharedDepth ?? {
+          here: (sessionId) => conversations.load(sessionId).waitingHere,
+          inAll: () => conversations.load().waiting,
+        },
       }),
       redact: (payload) => redactJson(redactor, payload),
       isShared: fleet !== undefined,
@@ -381,6 +380,8 @@ export function createCore(dependencies: {
   return {
     conversations: {
       ...conversations,
+      // Nothing waits in this process where the work is shared.
+      ...(sharedDepth && { load: (id?: string) => ({ ...conversations.load(id), waiting: sharedDepth.inAll() }) }),
       async recover() {
         await subagents.prepare()
         return conversations.recover()

@@ -20,6 +20,7 @@ function useServer(to: Place, home: ReturnType<typeof homePaths>): string[] {
     `or in ${home.config}:`,
     '  [database]',
     `  url = "${showPlace(to)}"`,
+    `Where several daemons are to share it: FAMILIAR_KEY_FILE, or the key as "key" in the [shared] directory (now: ${home.key}).`,
   ]
 }
 
