@@ -11,7 +11,7 @@ import { createTraffic, type Traffic } from './traffic.ts'
 import { inTwoLanes } from './two-lanes.ts'
 
 const minutes = 60_000
-const scenes = takesAll ? 10 : 3
+const scenes = takesAll ? 10 : 2
 const killsPerScene = 10
 /** In every third life or so the kill comes while the daemon starts or takes up what the one before left. */
 const startMs = 700

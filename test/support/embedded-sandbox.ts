@@ -54,11 +54,15 @@ function canList(path: string): boolean {
   }
 }
 
-/** All descendants, those that have ended and were not buried included. */
+/** All descendants, those that have ended and were not buried included; but for a database that other tests share. */
 export function processesBelow(pid: number): string[] {
   const all = everyProcess()
   const below = (root: number): string[] =>
-    all.flatMap((each) => (each.parent === root ? [`${each.pid} ${each.name}`, ...below(each.pid)] : []))
+    all.flatMap((each) => {
+      if (each.parent !== root) return []
+      const tree = [`${each.pid} ${each.name}`, ...below(each.pid)]
+      return tree.some((name) => / postgres /.test(name)) ? [] : tree
+    })
   return below(pid)
 }
 
