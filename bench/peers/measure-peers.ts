@@ -37,7 +37,7 @@ export async function measurePeers(options: {
   const { modelP50Ms, figures: work } = await measureWork({ turns, sessions, say })
   say('what is sent: a session of 30 turns')
   const requests = await measureRequests(30)
-  const search = await measureSearch({ sizes, questions, limitMinutes: 30, say })
+  const search = await measureSearch({ sizes, questions, limitMinutes: 8, say })
   return {
     versions: { ai, ...installed },
     turns,
