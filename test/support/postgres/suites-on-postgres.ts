@@ -27,7 +27,6 @@ export const usualSuites = [
   'src/scheduler/schedules/create-schedules.test.ts',
   'src/channels/deliveries/create-deliveries.test.ts',
   'src/channels/outbox/create-outbox.test.ts',
-  'test/crash/steps.test.ts',
 ]
 
 /** With FAMILIAR_TEST_ALL: whatever opens a test database and is not about a file of SQLite's. */

@@ -1,12 +1,13 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { Ids } from '../../../base/ids.ts'
+import { FamiliarError } from '../../../protocol/error.ts'
 import type { Database, Writer } from '../../../storage/database.ts'
 import type { VersionKey, VersionStore } from '../versions/version-store.ts'
 import { manifestColumns, selectCapabilities } from './capability-record.ts'
 import type { CapabilityCatalog } from './catalog.ts'
 import type { VersionRecords } from './version-records.ts'
 
-const attempts = 3
+const attempts = 5
 
 interface Needs {
   database: Database
@@ -59,26 +60,10 @@ async function publishOnce(
     const named = await records.find(key.capabilityId, key.version)
     if (named?.hash === hash) throw cause
     await versions.remove({ ...key, hash })
-    return {
-      ok: false,
-      isOvertaken: named !== undefined || (await isNamedElse(database, published, capabilityId)),
-      cause,
-    }
+    // What overtook it may be of the same commit, and not to be seen yet.
+    return { ok: false, isOvertaken: cause instanceof FamiliarError && cause.code === 'conflict', cause }
   }
   return { ok: true, key }
-}
-
-/** Another daemon has made one of this name since. */
-async function isNamedElse(
-  database: Database,
-  { userId, manifest }: Parameters<CapabilityCatalog['publish']>[0],
-  capabilityId: string,
-): Promise<boolean> {
-  const now = await selectCapabilities(database.read)
-    .where('user_id', '=', userId)
-    .where('name', '=', manifest.name)
-    .executeTakeFirst()
-  return now !== undefined && now.id !== capabilityId
 }
 
 async function writeServing(
