@@ -45,6 +45,7 @@ export async function openFleetBench(env: Record<string, string> = {}): Promise<
   const fake = await startFakeModel()
   const shared = mkdtempSync(join(tmpdir(), 'familiar-shared-'))
   const pool = new pg.Pool({ connectionString: database.url, max: 1 })
+  pool.on('connect', (client) => client.on('error', () => undefined))
   // Ended by the server when the database goes.
   pool.on('error', () => undefined)
   const running: RunningFamiliar[] = []

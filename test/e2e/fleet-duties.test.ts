@@ -26,6 +26,7 @@ beforeEach(async () => {
   const env = { CALLBACK_SECRET: 'a secret of some length' }
   scene = await createFleetScene({ folder, provider, patienceMs: 2 * minutes, toml, env })
   pool = new pg.Pool({ connectionString: scene.databaseUrl, max: 1 })
+  pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', () => undefined)
 })
 afterEach(async () => {

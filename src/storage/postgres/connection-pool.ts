@@ -34,6 +34,8 @@ export function createConnectionPool(options: {
       await client.query(settings.join(';'))
     },
   })
+  // Of one that is being closed, too, which the pool has let go of: without a listener its error would end the process.
+  raw.on('connect', (client) => client.on('error', () => undefined))
   // The pool has taken it out already; whoever asks next gets another.
   raw.on('error', onLost)
 

@@ -25,7 +25,10 @@ describe.skipIf(whyNoPostgres() !== undefined)('vectors that several daemons wri
         [0, 2],
       ].map((vector) => ({ vector, model: 'old' })),
     )
-    const source = createPostgresVectorSource(new pg.Pool({ connectionString: made.url, max: 1 }))
+    const pool = new pg.Pool({ connectionString: made.url, max: 1 })
+    // The database is dropped under what is still being closed.
+    pool.on('connect', (client) => client.on('error', () => undefined))
+    const source = createPostgresVectorSource(pool)
     const follower = source.follow('max', 'one')
     const [slow, quick, slower] = [await connect(made.url), await connect(made.url), await connect(made.url)]
 

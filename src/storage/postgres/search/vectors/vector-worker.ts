@@ -21,6 +21,8 @@ const pool = new pg.Pool({
   keepAlive: true,
   fallback_application_name: 'familiar (vectors)',
 })
+// Of one that is being closed, too, which the pool has let go of.
+pool.on('connect', (client) => client.on('error', () => undefined))
 pool.on('error', () => {})
 const stored = createStoredVectors(createPostgresVectorSource(pool), memory)
 answerVectorQuestions(stored, (thrown) => toStorageError(thrown, place))
