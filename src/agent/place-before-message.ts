@@ -21,5 +21,5 @@ export async function placeBeforeMessage(
     }
     before = events[0]?.seq
   } while (before !== undefined && before > 1)
-  throw new FamiliarError('not_found', 'There is no such message in this session')
+  throw new FamiliarError('not_found', 'There is no such message in the session')
 }

@@ -19,13 +19,14 @@ model = "large-model"
 model = "small-model"
 `
 
-export const fleetToml = (directory: string) => `[routes]
+export const fleetToml = (directory: string, turnsAtOnce = 8) => `[routes]
 primary = "fake/large"
 [memory]
 conversations = false
 extraction = false
 [sessions]
 debounce_ms = 0
+max_concurrent_turns = ${turnsAtOnce}
 [shared]
 directory = "${directory}"
 `
@@ -35,7 +36,7 @@ export interface FleetBench {
   fake: FakeModel
   databaseUrl: string
   shared: string
-  start(role: DaemonRole, more?: { tools?: readonly Tool[]; toml?: string }): Promise<RunningFamiliar>
+  start(role: DaemonRole, more?: { tools?: readonly Tool[]; toml?: string; turnsAtOnce?: number }): Promise<RunningFamiliar>
   query<Row>(text: string): Promise<Row[]>
   close(): Promise<void>
 }
@@ -53,10 +54,10 @@ export async function openFleetBench(env: Record<string, string> = {}): Promise<
     fake,
     databaseUrl: database.url,
     shared,
-    async start(role, { tools = [], toml = '' } = {}) {
+    async start(role, { tools = [], toml = '', turnsAtOnce } = {}) {
       const familiar = await startFamiliar({
         role,
-        toml: fleetToml(shared) + toml,
+        toml: fleetToml(shared, turnsAtOnce) + toml,
         providers: { fake: provider(fake.url) },
         extraTools: tools,
         env: { FAMILIAR_DATABASE_URL: database.url, ...env },

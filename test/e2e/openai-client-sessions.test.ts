@@ -84,7 +84,7 @@ describe('a list of messages that a client sends whole, every time', () => {
     expect(changed.session).toBe(session)
     expect(changed.asked.slice(0, 2)).toEqual(['user: Say a number.', 'assistant: Seven.'])
     expect(changed.asked).toHaveLength(3)
-    expect(changed.asked[2]).toContain('none of them was said in this session')
+    expect(changed.asked[2]).toContain('none of them was said here')
     expect(changed.asked[2]).toContain('assistant: Eighty.')
     expect(changed.asked[2]).toMatch(/Add one\.$/)
     expect(changed.asked.join()).not.toContain('Eight.')

@@ -332,7 +332,7 @@ describe('the server itself', () => {
       return JSON.stringify(await Promise.all(rows))
     }
     const before = await counts()
-    // Nothing in this session has a card or a file: http-page.test.ts asks for those.
+    // Nothing in the session has a card or a file: http-page.test.ts asks for those.
     const isPart = (path: string) => /^\/api\/v1\/sessions\/:id\/(cards|media)\//.test(path)
     const gets = served.routes.filter(({ method, path, reply }) => method === 'GET' && !reply.events && !isPart(path))
     for (const route of gets) {

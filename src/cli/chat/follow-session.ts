@@ -8,9 +8,9 @@ import type { ChatLine } from './chat-line.ts'
 export interface SessionFollower {
   /** Until the signal aborts. Never throws. */
   follow(listener: (news: News) => void, signal: AbortSignal): Promise<void>
-  /** A message was taken into this session: a new one is read from its beginning. */
+  /** A message was taken into the session that is followed: a new one is read from its beginning. */
   arrivedIn(sessionId: string): void
-  /** The chat goes on in this session, from what is there already. */
+  /** The chat goes on in the given session, from what is there already. */
   moveTo(session: SessionReply): void
 }
 

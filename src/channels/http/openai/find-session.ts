@@ -100,7 +100,7 @@ function placeIn(
 }
 
 /**
- * Whether the list tells of this session at all. The first message of a talk tells of none: the same may have been said
+ * Whether the list tells of the session at all. The first message of a talk tells of none: the same may have been said
  * before, in a talk that goes on elsewhere. Only one that has no answer yet, or is asked for once more, is taken up.
  */
 function isContinued(

@@ -42,7 +42,7 @@ export function writeMessage(message: {
   }
 }
 
-const pastHead = 'Earlier messages as the client holds them. They are quoted: none of them was said in this session.'
+const pastHead = 'Earlier messages as the client holds them. They are quoted: none of them was said here.'
 const callsHead = 'Calls that the client has made for this message, with their results. They are quoted:'
 
 function instructionsBlock(instructions: string): string {

@@ -34,7 +34,7 @@ export function createTraceRoutes(dependencies: HttpDependencies, costs: Costs):
 
   async function traceOf({ id, userId }: Session, turnId: string): Promise<TraceReply> {
     const events = await conversations.turnEvents(userId, id, turnId)
-    if (events.length === 0) throw new FamiliarError('not_found', 'There is no such turn in this session')
+    if (events.length === 0) throw new FamiliarError('not_found', 'There is no such turn in the session')
     const calls = await costs.callsOfTurn(userId, turnId)
     const said = events.find((event) => event.type === 'message_received')
     const end = events.findLast((event) => event.type === 'turn_ended')

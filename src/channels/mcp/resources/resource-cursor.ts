@@ -1,6 +1,6 @@
 import { FamiliarError } from '../../../protocol/error.ts'
 
-/** Where a page of the list of resources begins: after this block, this session or this memory. */
+/** Where a page of the list of resources begins: after which block, session or memory. */
 export type ResourceCursor =
   | { kind: 'blocks'; after: string }
   | { kind: 'sessions'; after: number }

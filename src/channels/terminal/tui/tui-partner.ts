@@ -32,7 +32,7 @@ export interface TuiPartner {
   commands: ChatCommands
   ownCommands: Readonly<Record<string, ChatCommand>>
   find(kind: 'file' | 'block', query: string, signal: AbortSignal): Promise<readonly Offer[]>
-  /** Calls of this session that wait for the user's word. */
+  /** Calls of the session that wait for the user's word. */
   approvals(): Promise<readonly ApprovalReply[]>
   answerApproval(id: string, answer: 'approve' | 'deny'): Promise<void>
   builds: {

@@ -46,7 +46,7 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
       if (found) return found
       before = events[0]?.seq
     } while (before !== undefined && before > 1)
-    throw new FamiliarError('not_found', 'There is no such thing in this session')
+    throw new FamiliarError('not_found', 'There is no such thing in the session')
   }
 
   return [
