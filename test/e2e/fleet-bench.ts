@@ -36,7 +36,10 @@ export interface FleetBench {
   fake: FakeModel
   databaseUrl: string
   shared: string
-  start(role: DaemonRole, more?: { tools?: readonly Tool[]; toml?: string; turnsAtOnce?: number }): Promise<RunningFamiliar>
+  start(
+    role: DaemonRole,
+    more?: { tools?: readonly Tool[]; toml?: string; turnsAtOnce?: number },
+  ): Promise<RunningFamiliar>
   query<Row>(text: string): Promise<Row[]>
   close(): Promise<void>
 }

@@ -87,6 +87,23 @@ describe.skipIf(missing)(missing ?? 'lanes on PostgreSQL', () => {
     }
   })
 
+  it('SCALE-4 what a daemon without a free place took ahead and gave back is looked at by one that has a place', async () => {
+    const [here, elsewhere] = await Promise.all([openDaemon(), openDaemon()])
+    const bothLookedAt = Promise.withResolvers<void>()
+    const looked = new Set<string>()
+    const look = async (id: string) => {
+      looked.add(id)
+      if (looked.size === 2) bothLookedAt.resolve()
+      await bothLookedAt.promise
+    }
+    await here.jobs.work('talk', { atOnce: 1, look })
+    await here.jobs.ask({ kind: 'talk', id: 'first' })
+    await here.jobs.ask({ kind: 'talk', id: 'second' })
+    await expect.poll(() => countOf(here.database, '_private_jobs where locked_at is not null')).toBe(2)
+    await elsewhere.jobs.work('talk', { atOnce: 1, look })
+    await bothLookedAt.promise
+  })
+
   it('SCALE-4 a lane that is forgotten as idle in the moment in which it is asked for is looked at', async () => {
     const [here, elsewhere] = await Promise.all([openDaemon(), openDaemon()])
     const lane = { kind: 'talk', id: 'lane' }

@@ -22,6 +22,8 @@ const takenAheadMs = 500
 
 /** Every daemon hears of every job. One who came in vain stays away so long: somebody else was there first. */
 const inVainMs = 100
+/** As graphile-worker itself tells of a new job. */
+const tellOfJobs = `select pg_notify('jobs:insert', '{"count":1}')`
 /** What nobody was told of, a job of a later time above all, is found so late at most. */
 const usualPollMs = 5_000
 
@@ -69,7 +71,7 @@ export async function createLaneJobs({
   }
 
   /** Whoever looks for jobs of the kind is made to look at once, also where it has just come in vain. */
-  function followPool(kind: string): WorkerEvents {
+  function followWorkers(kind: string, pool: Pool): WorkerEvents {
     const events: WorkerEvents = new EventEmitter()
     events.on('pool:create', ({ workerPool }) => {
       names.push(workerPool.id)
@@ -87,6 +89,17 @@ export async function createLaneJobs({
       if (wasTold) setImmediate(() => hurries.get(kind)?.())
       wasTold = false
     })
+    // Given back it waits for whoever has a place free, and nobody is told. The one connection that gives it back tells
+    // afterwards.
+    events.on('localQueue:returnJobs', () => {
+      setImmediate(() =>
+        pool
+          .query(tellOfJobs)
+          .catch((cause) =>
+            logger.warn('nobody was told of jobs that were given back', { kind, error: String(cause) }),
+          ),
+      )
+    })
     return events
   }
 
@@ -98,10 +111,11 @@ export async function createLaneJobs({
     },
     hurry,
     async work(kind, { atOnce, look }) {
+      const pool = pools.pop() ?? openPool(connectionsOfKind)
       const runner = await run({
         ...shared,
-        pgPool: pools.pop() ?? openPool(connectionsOfKind),
-        events: followPool(kind),
+        pgPool: pool,
+        events: followWorkers(kind, pool),
         preset: {
           worker: {
             concurrentJobs: atOnce,
