@@ -6,26 +6,14 @@ import { createStreamRedactor } from '../secrets/stream-redactor.ts'
 import type { LanguageModel, ModelRequest, ModelResponse, ModelStreamEvent } from './model.ts'
 import { ModelError } from './model-error.ts'
 import type { Models } from './models.ts'
+import { wrapModels } from './wrap-models.ts'
 
 /**
  * The same models, none of which is ever sent a secret; and what they say is without secrets before anybody has seen it,
  * piece by piece as it comes (SEC-13).
  */
 export function redactModels(models: Models, redactor: Redactor): Models {
-  const known = new WeakMap<LanguageModel, LanguageModel>()
-  function redacting(model: LanguageModel): LanguageModel {
-    const made = known.get(model) ?? redactModel(model, redactor)
-    known.set(model, made)
-    return made
-  }
-  return {
-    route: (purpose, source) => models.route(purpose, source).map(redacting),
-    byId(id) {
-      const model = models.byId(id)
-      return model && redacting(model)
-    },
-    list: () => models.list().map(redacting),
-  }
+  return wrapModels(models, (model) => redactModel(model, redactor))
 }
 
 function redactModel(model: LanguageModel, redactor: Redactor): LanguageModel {

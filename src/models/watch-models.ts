@@ -3,23 +3,11 @@ import { errorType } from '../monitor/telemetry/attributes.ts'
 import type { Telemetry } from '../monitor/telemetry/telemetry.ts'
 import type { LanguageModel, ModelResponse, ModelStreamEvent } from './model.ts'
 import type { Models } from './models.ts'
+import { wrapModels } from './wrap-models.ts'
 
 /** The same models, with how long each call takes and what it uses. Nothing of what is asked or answered is looked at. */
 export function watchModels(models: Models, telemetry: Telemetry): Models {
-  const known = new WeakMap<LanguageModel, LanguageModel>()
-  function watching(model: LanguageModel): LanguageModel {
-    const made = known.get(model) ?? watchModel(model, telemetry)
-    known.set(model, made)
-    return made
-  }
-  return {
-    route: (purpose, source) => models.route(purpose, source).map(watching),
-    byId(id) {
-      const model = models.byId(id)
-      return model && watching(model)
-    },
-    list: () => models.list().map(watching),
-  }
+  return wrapModels(models, (model) => watchModel(model, telemetry))
 }
 
 /** Providers as the conventions name them, where their usual name here is another. */

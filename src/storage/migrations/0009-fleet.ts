@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What daemons that share one database need of each other. Where there is one daemon these stay empty. */
+/** What daemons that share one database need of each other. Where there is one daemon its tables stay empty. */
 export const fleet: Migration = {
   name: '0009-fleet',
   async up(db) {
@@ -17,5 +17,13 @@ export const fleet: Migration = {
       .addColumn('session_id', 'text', (column) => column.primaryKey().notNull().references('sessions.id'))
       .addColumn('daemon_id', 'text', (column) => column.notNull())
       .execute()
+    // What is open in one session, and what waits in one turn, is read there for each message.
+    await db.schema
+      .createIndex('inbox_open_by_session')
+      .on('inbox')
+      .column('session_id')
+      .where('state', '!=', 'done')
+      .execute()
+    await db.schema.createIndex('client_calls_by_turn').on('client_calls').column('turn_id').execute()
   },
 }

@@ -4,8 +4,6 @@ import {
   type DatabaseConnection,
   DataTypeNode,
   DefaultQueryExecutor,
-  type Dialect,
-  type Driver,
   HandleEmptyInListsPlugin,
   Kysely,
   type KyselyProps,
@@ -17,6 +15,7 @@ import {
   replaceWithNoncontingentExpression,
   Transaction,
 } from 'kysely'
+import { createUnitDialect } from '../unit-dialect.ts'
 
 export type Execute = (query: CompiledQuery) => Promise<QueryResult<unknown>>
 
@@ -62,26 +61,5 @@ const compiler = new Compiler()
 const adapter = new PostgresAdapter()
 // PostgreSQL has no empty list.
 const plugins = [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })]
-
-const driver: Driver = {
-  async init() {},
-  async destroy() {},
-  acquireConnection: refuse,
-  releaseConnection: refuse,
-  beginTransaction: refuse,
-  commitTransaction: refuse,
-  rollbackTransaction: refuse,
-}
-
-const dialect: Dialect = {
-  createAdapter: () => adapter,
-  createDriver: () => driver,
-  createIntrospector: (db) => new PostgresIntrospector(db),
-  createQueryCompiler: () => compiler,
-}
-
+const { dialect, driver } = createUnitDialect({ adapter, compiler, introspect: (db) => new PostgresIntrospector(db) })
 const config = { dialect }
-
-async function refuse(): Promise<never> {
-  throw new Error('Transactions are made by database.write() only.')
-}

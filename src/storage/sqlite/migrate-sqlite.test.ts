@@ -212,6 +212,7 @@ describe('migrations', () => {
       'builds_by_user_id_state',
       'builds_running',
       'chunks_by_file_id_first_line',
+      'client_calls_by_turn',
       'commitments_by_user_id_state_closed_at',
       'commitments_by_user_id_state_deadline',
       'commitments_by_user_id_what_key_state',
@@ -227,6 +228,7 @@ describe('migrations', () => {
       'facts_by_user_id_value_key_attribute_key',
       'inbox_by_turn',
       'inbox_open',
+      'inbox_open_by_session',
       'memories_by_place',
       'memories_by_title',
       'memories_by_turn',
@@ -260,6 +262,8 @@ describe('migrations', () => {
 
   test.each([
     ['select * from inbox where state != ? and state = ?', ['done', 'queued'], 'inbox_open'],
+    ['select * from inbox where state != ? and session_id = ?', ['done', 's'], 'inbox_open_by_session'],
+    ['select * from client_calls where turn_id = ?', ['t'], 'client_calls_by_turn'],
     ['select * from inbox where turn_id = ?', ['t'], 'inbox_by_turn'],
     ["select * from cost_ledger where state = 'reserved'", [], 'cost_ledger_reserved'],
     ['select * from session_events where turn_id = ?', ['t'], 'session_events_by_turn'],

@@ -2,8 +2,6 @@ import {
   type CompiledQuery,
   type DatabaseConnection,
   DefaultQueryExecutor,
-  type Dialect,
-  type Driver,
   Kysely,
   type KyselyProps,
   type QueryResult,
@@ -12,6 +10,7 @@ import {
   SqliteQueryCompiler,
   Transaction,
 } from 'kysely'
+import { createUnitDialect } from '../unit-dialect.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
 type Execute = (query: CompiledQuery) => QueryResult<unknown>
@@ -46,26 +45,5 @@ function kyselyProps(execute: Execute): KyselyProps {
 
 const compiler = new SqliteQueryCompiler()
 const adapter = new SqliteAdapter()
-
-const driver: Driver = {
-  async init() {},
-  async destroy() {},
-  acquireConnection: refuse,
-  releaseConnection: refuse,
-  beginTransaction: refuse,
-  commitTransaction: refuse,
-  rollbackTransaction: refuse,
-}
-
-const dialect: Dialect = {
-  createAdapter: () => adapter,
-  createDriver: () => driver,
-  createIntrospector: (db) => new SqliteIntrospector(db),
-  createQueryCompiler: () => compiler,
-}
-
+const { dialect, driver } = createUnitDialect({ adapter, compiler, introspect: (db) => new SqliteIntrospector(db) })
 const config = { dialect }
-
-async function refuse(): Promise<never> {
-  throw new Error('Transactions are made by database.write() only.')
-}
