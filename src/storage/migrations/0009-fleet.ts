@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Migration } from './migration.ts'
 
 /** What daemons that share one database need of each other. Where there is one daemon its tables stay empty. */
@@ -22,7 +23,7 @@ export const fleet: Migration = {
       .createIndex('inbox_open_by_session')
       .on('inbox')
       .column('session_id')
-      .where('state', '!=', 'done')
+      .where(sql.ref('state'), '!=', 'done')
       .execute()
     await db.schema.createIndex('client_calls_by_turn').on('client_calls').column('turn_id').execute()
   },
