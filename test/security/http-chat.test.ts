@@ -1,23 +1,19 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ModelError } from '../../src/models/model-error.ts'
 import { createScriptedModel, type Script } from '../../src/models/scripted-model.ts'
 import { chatReplySchema } from '../../src/protocol/api.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { toolOf } from '../support/scripted-familiar.ts'
-import { readEvents, type ServedFamiliar, serveFamiliar } from './http-support.ts'
+import { readEvents, type ServedFamiliar } from './http-support.ts'
+import { type ServeOptions, serveInTests } from './serve-in-tests.ts'
 
-const opened: ServedFamiliar[] = []
-async function serve(script: Script, options: Parameters<typeof serveFamiliar>[0] = {}): Promise<ServedFamiliar> {
+const serveWith = serveInTests()
+function serve(script: Script, options: ServeOptions = {}): Promise<ServedFamiliar> {
   const clock = options.clock
-  const served = await serveFamiliar({ model: createScriptedModel({ script, ...(clock && { clock }) }), ...options })
-  opened.push(served)
-  return served
+  return serveWith({ model: createScriptedModel({ script, ...(clock && { clock }) }), ...options })
 }
-afterEach(async () => {
-  for (const served of opened.splice(0)) await served.close()
-})
 
 const echo = toolOf('echo', async (input) => ({ text: JSON.stringify(input), isError: false }))
 const withTool: Script = (_request, call) =>

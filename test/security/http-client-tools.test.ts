@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { ModelRequest } from '../../src/models/model.ts'
 import { createScriptedModel, type Script } from '../../src/models/scripted-model.ts'
 import type { ClientCallsReply } from '../../src/protocol/client-tool-api.ts'
 import { createManualClock } from '../support/manual-clock.ts'
-import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
+import { type ServeOptions, serveInTests } from './serve-in-tests.ts'
 
 const bell = {
   name: 'ring_bell',
@@ -15,10 +15,7 @@ const bell = {
   input_schema: { type: 'object', properties: { times: { type: 'integer' } } },
 }
 
-const opened: ServedFamiliar[] = []
-afterEach(async () => {
-  for (const served of opened.splice(0)) await served.close()
-})
+const serve = serveInTests()
 
 function resultsIn(request: ModelRequest): string {
   const last = request.messages.at(-1)
@@ -38,10 +35,9 @@ function ringing(...rounds: number[]): Script {
   }
 }
 
-async function open(script: Script, options: Parameters<typeof serveFamiliar>[0] = {}) {
+async function open(script: Script, options: ServeOptions = {}) {
   const model = createScriptedModel({ script })
-  const served = await serveFamiliar({ model, ...options })
-  opened.push(served)
+  const served = await serve({ model, ...options })
   const post = (path: string, body: unknown, token?: string) =>
     served.call({ method: 'POST', path, body, ...(token && { token }) })
   return {

@@ -1,19 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createManualClock } from '../support/manual-clock.ts'
-import { type ReceivedEvent, readEvents, type ServedFamiliar, serveFamiliar } from './http-support.ts'
+import { type ReceivedEvent, readEvents } from './http-support.ts'
+import { serveInTests } from './serve-in-tests.ts'
 
-const opened: ServedFamiliar[] = []
-async function serve(options: Parameters<typeof serveFamiliar>[0] = {}): Promise<ServedFamiliar> {
-  const served = await serveFamiliar(options)
-  opened.push(served)
-  return served
-}
-afterEach(async () => {
-  for (const served of opened.splice(0)) await served.close()
-})
-
+const serve = serveInTests()
 const path = '/api/v1/sessions/main/events'
 const isEnd = ({ name }: ReceivedEvent) => name === 'turn_end'
 

@@ -1,25 +1,17 @@
 import { connect } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type GuardName, guardNames } from '../../src/channels/http/guards/guard-names.ts'
 import { FamiliarError } from '../../src/protocol/error.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { bashTool } from '../support/published-tools.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { skillText } from '../support/skills.ts'
-import { pathOf, type ServedFamiliar, serveFamiliar } from './http-support.ts'
+import { pathOf, type ServedFamiliar } from './http-support.ts'
 import { putOut } from './put-out.ts'
 import { askBySecretLink } from './secret-link.ts'
+import { serveInTests } from './serve-in-tests.ts'
 
-const opened: ServedFamiliar[] = []
-async function serve(options: Parameters<typeof serveFamiliar>[0] = {}): Promise<ServedFamiliar> {
-  const served = await serveFamiliar(options)
-  opened.push(served)
-  return served
-}
-afterEach(async () => {
-  for (const served of opened.splice(0)) await served.close()
-})
-
+const serve = serveInTests()
 const monitor = { path: '/api/v1/monitor' }
 const without = (guard: GuardName) => ({ without: guard })
 

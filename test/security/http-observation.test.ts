@@ -1,22 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createWorkContext, logFieldsOf, type SpanContext } from '../../src/base/work-context.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createTelemetry, type EndedSpan } from '../../src/monitor/telemetry/create-telemetry.ts'
 import { said, toolOf } from '../support/scripted-familiar.ts'
-import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
+import { type ServeOptions, serveInTests } from './serve-in-tests.ts'
 
-const opened: ServedFamiliar[] = []
-async function serve(options: Parameters<typeof serveFamiliar>[0] = {}): Promise<ServedFamiliar> {
-  const served = await serveFamiliar(options)
-  opened.push(served)
-  return served
-}
-afterEach(async () => {
-  for (const served of opened.splice(0)) await served.close()
-})
-
+const serve = serveInTests()
 /** Served so that what is told of each request can be looked at. */
-async function serveWatched(options: Parameters<typeof serveFamiliar>[0] = {}) {
+async function serveWatched(options: ServeOptions = {}) {
   const work = createWorkContext()
   const spans: EndedSpan[] = []
   const lines: Record<string, unknown>[] = []

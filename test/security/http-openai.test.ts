@@ -1,22 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Embedder } from '../../src/memory/embedding/embedder.ts'
 import { createScriptedModel, type Script } from '../../src/models/scripted-model.ts'
 import { openAiErrorReplySchema } from '../../src/protocol/openai-api.ts'
 import { createGuardedTools, secret } from '../support/guarded-tools.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { createObeyingModel } from '../support/obeying-model.ts'
-import { type Answer, type Call, type ServedFamiliar, serveFamiliar } from './http-support.ts'
+import type { Answer, Call } from './http-support.ts'
+import { serveInTests } from './serve-in-tests.ts'
 
-const opened: ServedFamiliar[] = []
-afterEach(async () => {
-  for (const served of opened.splice(0)) await served.close()
-})
-
-async function serve(options: Parameters<typeof serveFamiliar>[0] = {}): Promise<ServedFamiliar> {
-  const served = await serveFamiliar(options)
-  opened.push(served)
-  return served
-}
+const serve = serveInTests()
 
 const completions = '/v1/chat/completions'
 const saying = (content: string) => ({ model: 'familiar', messages: [{ role: 'user', content }] })

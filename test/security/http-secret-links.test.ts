@@ -1,23 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openLogger } from '../../src/base/logger.ts'
 import { secretOwnerOf } from '../../src/tools/capabilities/capability.ts'
 import { createManualClock } from '../support/manual-clock.ts'
-import { type Answer, type ServedFamiliar, serveFamiliar } from './http-support.ts'
+import type { Answer, ServedFamiliar } from './http-support.ts'
 import { type AskedLink, askBySecretLink } from './secret-link.ts'
+import { serveInTests } from './serve-in-tests.ts'
 
 const secret = 'sk-canary-9b41d7'
 const formType = { 'content-type': 'application/x-www-form-urlencoded' }
 
-const opened: ServedFamiliar[] = []
-async function serve(options: Parameters<typeof serveFamiliar>[0] = {}): Promise<ServedFamiliar> {
-  const served = await serveFamiliar(options)
-  opened.push(served)
-  return served
-}
-afterEach(async () => {
-  for (const served of opened.splice(0)) await served.close()
-})
-
+const serve = serveInTests()
 const look = (served: ServedFamiliar, path: string) => served.call({ path, token: null })
 const give = (served: ServedFamiliar, path: string, value = secret, headers: Record<string, string> = {}) =>
   served.call({ path, token: null, body: `value=${encodeURIComponent(value)}`, headers: { ...formType, ...headers } })
