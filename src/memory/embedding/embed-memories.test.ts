@@ -205,14 +205,23 @@ describe('embedding memories', () => {
 
   it('MEM-15 stops in the middle when it is closed', async () => {
     await addMany(100)
-    const { embedder } = createTestEmbedder('a/1', () => new Promise((resolve) => setTimeout(resolve, 5)))
+    const second = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    let batches = 0
+    const { embedder } = createTestEmbedder('a/1', async () => {
+      batches += 1
+      if (batches < 2) return
+      second.resolve()
+      await gate.promise
+    })
     const job = startJob(embedder)
     job.wake()
-    while ((await job.status()).embedded === 0) await new Promise((resolve) => setTimeout(resolve, 1))
-    await job.close()
-    const { embedded } = await job.status()
-    expect(embedded % 32).toBe(0)
-    expect(embedded).toBeLessThan(100)
+    await second.promise
+    const closed = job.close()
+    gate.resolve()
+    await closed
+    expect(batches).toBe(2)
+    expect([32, 64]).toContain((await job.status()).embedded)
     job.wake()
     expect((await job.status()).isRunning).toBe(false)
   })
