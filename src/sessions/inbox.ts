@@ -37,6 +37,8 @@ export interface InboxMessage extends InboundPayload {
   receivedAt: number
 }
 
+type KeyedPayload = InboundPayload & { key: string | null }
+
 type Admission =
   | { admitted: true; message: InboxMessage }
   /** The same key came before: `turnId` is set once its turn has begun. */
@@ -45,13 +47,9 @@ type Admission =
 /** Messages that were accepted and whose turn has not ended. Committed before the sender is told that they arrived. */
 export interface Inbox {
   /** Without a key every call is a new message. What `also` writes is committed with it, also where it is known. */
-  admit(
-    session: SessionKey,
-    inbound: InboundPayload & { key: string | null },
-    also?: (writer: Writer) => Promise<void>,
-  ): Promise<Admission>
+  admit(session: SessionKey, inbound: KeyedPayload, also?: (writer: Writer) => Promise<void>): Promise<Admission>
   /** In a unit of the caller's: nothing may be begun of it before that is committed. */
-  admitIn(writer: Writer, session: SessionKey, inbound: InboundPayload & { key: string | null }): Promise<Admission>
+  admitIn(writer: Writer, session: SessionKey, inbound: KeyedPayload): Promise<Admission>
   /** A message that is not to wait: nothing is written before `admitRunning`. */
   draft(session: Session, payload: InboundPayload): InboxMessage
   /** Writes a draft together with the turn that it begins. A conflict where its session was archived meanwhile. */
@@ -97,31 +95,61 @@ export function createInbox(dependencies: {
     return { ...redact(payload), id: ids.next(), userId: session.userId, sessionId: session.id, receivedAt: newest }
   }
 
+  async function admittedBefore(
+    writer: Writer,
+    key: SessionKey,
+    inbound: KeyedPayload,
+  ): Promise<Admission | undefined> {
+    if (inbound.key === null) return undefined
+    const known = await findByKey(writer, key.userId, inbound.key)
+    if (!known) return undefined
+    if (known.body_hash !== bodyHashOf(key, inbound)) {
+      throw new FamiliarError('conflict', `Message key ${inbound.key} was used before for another message`)
+    }
+    return { admitted: false, message: fromRow(known), turnId: known.turn_id, done: known.state === 'done' }
+  }
+
+  async function admitInto(writer: Writer, session: Session, inbound: KeyedPayload): Promise<Admission> {
+    await dependencies.refuseOverload(session.id, writer)
+    if (dependencies.isShared) newest = Math.max(newest, await newestIn(writer, session.id))
+    const { key, ...payload } = inbound
+    const message = draft(session, payload)
+    const row = { ...rowOf(message), body_hash: bodyHashOf(session, inbound), key: key ?? message.id }
+    await insertRow(writer, row)
+    await dependencies.onAdmitted?.(writer, message)
+    return { admitted: true, message }
+  }
+
+  /**
+   * Into a session that there is: whoever closes it, or takes another message in there, meets this at the session's row.
+   * The messages of other sessions need not wait for it, nor it for them.
+   */
+  function admitIntoKnown(key: SessionKey, inbound: KeyedPayload): Promise<Admission | undefined> {
+    return database.write(
+      async (writer) => {
+        const before = await admittedBefore(writer, key, inbound)
+        const session = before ? undefined : await sessions.hold(writer, key)
+        return session ? admitInto(writer, session, inbound) : before
+      },
+      { meets: 'rows' },
+    )
+  }
+
   const inbox: Inbox = {
-    admit: (key, inbound, also) =>
-      database.write(async (writer) => {
+    async admit(key, inbound, also) {
+      const admission = dependencies.isShared && !also ? await admitIntoKnown(key, inbound) : undefined
+      if (admission) return admission
+      return database.write(async (writer) => {
         const admission = await inbox.admitIn(writer, key, inbound)
         await also?.(writer)
         return admission
-      }),
+      })
+    },
     async admitIn(writer, key, inbound) {
-      const { key: messageKey, ...payload } = inbound
-      const bodyHash = sha256(canonicalJson({ ...payload, channel: key.channel, contact: key.contact }))
-      const known = messageKey === null ? undefined : await findByKey(writer, key.userId, messageKey)
-      if (known) {
-        if (known.body_hash !== bodyHash) {
-          throw new FamiliarError('conflict', `Message key ${messageKey} was used before for another message`)
-        }
-        return { admitted: false, message: fromRow(known), turnId: known.turn_id, done: known.state === 'done' }
-      }
-      const session = await sessions.ensure(writer, key)
-      await dependencies.refuseOverload(session.id, writer)
-      if (dependencies.isShared) newest = Math.max(newest, await newestIn(writer, session.id))
-      const message = draft(session, payload)
-      const row = { ...rowOf(message), body_hash: bodyHash, key: messageKey ?? message.id }
-      await insertRow(writer, row)
-      await dependencies.onAdmitted?.(writer, message)
-      return { admitted: true, message }
+      return (
+        (await admittedBefore(writer, key, inbound)) ??
+        (await admitInto(writer, await sessions.ensure(writer, key), inbound))
+      )
     },
     draft,
     async admitRunning(writer, message, turnId) {
@@ -277,6 +305,10 @@ async function newestIn(writer: Writer, sessionId: string): Promise<number> {
 
 function findByKey(writer: Writer, userId: string, key: string) {
   return writer.selectFrom('inbox').selectAll().where('user_id', '=', userId).where('key', '=', key).executeTakeFirst()
+}
+
+function bodyHashOf({ channel, contact }: SessionKey, { key: _, ...payload }: KeyedPayload): string {
+  return sha256(canonicalJson({ ...payload, channel, contact }))
 }
 
 /** A message as it is stored while it waits, under its own id as its key. */

@@ -31,12 +31,14 @@ export function createSessionHolders({
       // Mostly it is this one already. Whoever takes it from now on is found out by `requireIn`.
       const holder = await holderOf(database.read, sessionId).executeTakeFirst()
       if (holder?.daemon_id === daemonId) return
-      await database.write((writer) =>
-        writer
-          .insertInto('session_holders')
-          .values({ session_id: sessionId, daemon_id: daemonId })
-          .onConflict((conflict) => conflict.column('session_id').doUpdateSet({ daemon_id: daemonId }))
-          .execute(),
+      await database.write(
+        (writer) =>
+          writer
+            .insertInto('session_holders')
+            .values({ session_id: sessionId, daemon_id: daemonId })
+            .onConflict((conflict) => conflict.column('session_id').doUpdateSet({ daemon_id: daemonId }))
+            .execute(),
+        { meets: 'rows' },
       )
     },
     async requireIn(writer, sessionId) {

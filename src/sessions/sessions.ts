@@ -33,6 +33,8 @@ export interface SessionKey {
 
 /** The sessions themselves. Every look-up carries the user: another user's session does not exist. */
 export interface Sessions {
+  /** The active session of the key, if there is one, whose row is written by the unit: until that ends nobody closes it. */
+  hold(writer: Writer, key: SessionKey): Promise<Session | undefined>
   /** The active session of the key, made where there is none. */
   ensure(writer: Writer, key: SessionKey): Promise<Session>
   /** The active session of the key. */
@@ -96,6 +98,10 @@ export function createSessions(dependencies: {
   }
 
   return {
+    async hold(writer, key) {
+      const { rows } = await holdActive(writer, key)
+      return rows[0] && fromRow(rows[0])
+    },
     async ensure(writer, key) {
       return (await findActive(writer, key)) ?? insert(writer, key)
     },
@@ -205,6 +211,17 @@ const selectActive = reusableQuery((database, key: SessionKey) =>
     .where('channel', '=', key.channel)
     .where('contact', '=', key.contact)
     .where('state', '=', 'active'),
+)
+
+const holdActive = reusableQuery((database, key: SessionKey) =>
+  database
+    .updateTable('sessions')
+    .set((column) => ({ updated_at: column.ref('updated_at') }))
+    .where('user_id', '=', key.userId)
+    .where('channel', '=', key.channel)
+    .where('contact', '=', key.contact)
+    .where('state', '=', 'active')
+    .returningAll(),
 )
 
 function fromRow(row: SessionRow): Session {

@@ -6,6 +6,14 @@ import type { VectorSearch } from './vector-search.ts'
 export type Reader = Kysely<Tables>
 export type Writer = Transaction<Tables>
 
+export interface UnitOptions {
+  /**
+   * Where units run beside each other, this one meets another only in a row that both write, not in what it merely reads.
+   * For a unit that writes the row by which it decides: whoever changes that row comes before it or after it.
+   */
+  meets?: 'rows'
+}
+
 /**
  * The one way to the data, the same for every engine.
  *
@@ -21,7 +29,7 @@ export interface Database {
   readonly read: Reader
   readonly textSearch: TextSearch
   readonly vectorSearch: VectorSearch
-  write<T>(unit: (writer: Writer) => Promise<T>): Promise<T>
+  write<T>(unit: (writer: Writer) => Promise<T>, options?: UnitOptions): Promise<T>
   /** A consistent copy at `path` (which must not exist) while the database stays in use. Reports pages as it goes. */
   backup(path: string, onProgress?: (done: number, total: number) => void): Promise<void>
   sizeInBytes(): Promise<number>

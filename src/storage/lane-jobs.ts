@@ -16,8 +16,8 @@ export interface LaneJobs {
   /** In the unit of the caller: what the unit writes is looked at once it is committed, however soon this process dies. */
   askIn(writer: Writer, lane: Lane, when?: LookWhen): Promise<void>
   ask(lane: Lane, when?: LookWhen): Promise<void>
-  /** After the commit of a unit with `askIn`: whoever looks at lanes of the kind in this process does so at once. */
-  hurry(kind?: string): void
+  /** After the commit of a unit with `askIn`: whoever has a place for the kind looks at once, in this process first. */
+  hurry(kind: string): void
   /** Begins to look at lanes of the kind, at so many at once. `look` does not reject. */
   work(kind: string, worker: { atOnce: number; look(id: string): Promise<void> }): Promise<void>
   /** Begins no further look; resolves when none is under way. */

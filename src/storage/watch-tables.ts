@@ -11,13 +11,13 @@ export function watchTables<Opened extends Database>(
 ): Opened {
   return {
     ...database,
-    async write(unit) {
+    async write(unit, options) {
       let tables = new Set<string>()
       const result = await database.write((writer) => {
         // The unit may be run again from its start.
         tables = new Set()
         return unit(writer.withPlugin(noteTables(tables)) as Writer)
-      })
+      }, options)
       if (tables.size > 0) onWritten(tables)
       return result
     },

@@ -15,8 +15,8 @@ export function watchWrites<Opened extends Database>(
   return {
     database: {
       ...database,
-      async write(unit) {
-        const result = await database.write(unit)
+      async write(unit, options) {
+        const result = await database.write(unit, options)
         for (const listener of listeners) listener()
         return result
       },

@@ -7,15 +7,15 @@ import type { Database } from '../../src/storage/database.ts'
 export function rehearseUnits<Opened extends Database>(database: Opened): Opened {
   return {
     ...database,
-    async write(unit) {
+    async write(unit, options) {
       const inVain = new Error('The rehearsal is over.')
       const rehearsal = database.write(async (writer) => {
         await unit(writer)
         throw inVain
-      })
+      }, options)
       // Whatever else it fails with, it fails with again.
       await rehearsal.catch(() => {})
-      return database.write(unit)
+      return database.write(unit, options)
     },
   }
 }

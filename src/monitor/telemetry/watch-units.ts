@@ -7,7 +7,7 @@ export function watchUnits<Opened extends Database>(database: Opened, telemetry:
   const system = { 'db.system.name': database.engine === 'postgres' ? 'postgresql' : database.engine }
   return {
     ...database,
-    async write<T>(unit: Parameters<typeof database.write<T>>[0]): Promise<T> {
+    async write<T>(...[unit, options]: Parameters<typeof database.write<T>>): Promise<T> {
       const startedAt = performance.now()
       let runs = 0
       let failure: { 'error.type'?: string } = {}
@@ -15,7 +15,7 @@ export function watchUnits<Opened extends Database>(database: Opened, telemetry:
         return await database.write((writer) => {
           runs += 1
           return unit(writer)
-        })
+        }, options)
       } catch (cause) {
         failure = { 'error.type': errorType(cause) }
         throw cause

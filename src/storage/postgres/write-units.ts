@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { FamiliarError } from '../../protocol/error.ts'
-import type { Database, Writer } from '../database.ts'
+import type { Database, UnitOptions, Writer } from '../database.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import { isConnectionLost, isDuplicate, isRefusal, isStalePlan, toStorageError } from './postgres-error.ts'
 import { runStatement, type Wiring } from './run-statement.ts'
@@ -15,7 +15,7 @@ export interface Units {
   close(): Promise<void>
 }
 
-const begin = 'begin isolation level serializable'
+const begin = { rows: 'begin', all: 'begin isolation level serializable' }
 // About ten seconds of pauses in all: a server that is started anew is back by then.
 const mostLosses = 12
 const mostRefusals = 40
@@ -23,7 +23,8 @@ const mostDuplicates = 2
 const refusalsBeforeAlone = 2
 
 /**
- * Units as serialisable transactions: they behave as if one came after another, whichever daemons they run in. One that
+ * Units as serialisable transactions: they behave as if one came after another, whichever daemons they run in. (Those that
+ * meet others in rows alone are read committed.) One that
  * PostgreSQL refuses is run again from its start. So is one whose connection was lost before its commit was asked for;
  * after that nobody can tell whether it was stored, and the unit rejects.
  */
@@ -39,9 +40,9 @@ export function createUnits(options: {
   const taken = new Set<Promise<unknown>>()
   let isClosed = false
 
-  function attempt(unit: (writer: Writer) => Promise<unknown>): Promise<UnitOutcome> {
+  function attempt(unit: (writer: Writer) => Promise<unknown>, { meets }: UnitOptions): Promise<UnitOutcome> {
     const once = pool.use(async (client) => {
-      await client.query(begin)
+      await client.query(begin[meets ?? 'all'])
       const outcome = await runUnit({
         unit,
         execute: (query) => runStatement(client, query, wiring),
@@ -66,11 +67,11 @@ export function createUnits(options: {
     throw new Error('The transaction ended inside a unit of writing.')
   }
 
-  async function run(unit: (writer: Writer) => Promise<unknown>): Promise<unknown> {
+  async function run(unit: (writer: Writer) => Promise<unknown>, options: UnitOptions): Promise<unknown> {
     const tries = { refusal: 0, duplicate: 0, loss: 0 }
     for (;;) {
       const turn = tries.refusal < refusalsBeforeAlone ? turns.shared : turns.alone
-      const outcome = await turn(() => attempt(unit))
+      const outcome = await turn(() => attempt(unit, options))
       if (outcome.ok) {
         turns.learn('done')
         return outcome.value
@@ -85,9 +86,9 @@ export function createUnits(options: {
   }
 
   return {
-    async write<T>(unit: (writer: Writer) => Promise<T>) {
+    async write<T>(unit: (writer: Writer) => Promise<T>, options: UnitOptions = {}) {
       if (isClosed) throw new FamiliarError('unavailable', 'The database is closed.')
-      const result = run(unit)
+      const result = run(unit, options)
       taken.add(result)
       try {
         return (await result) as T

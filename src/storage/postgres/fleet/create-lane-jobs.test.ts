@@ -21,10 +21,12 @@ const never = 600_000
 describe.skipIf(missing)(missing ?? 'lanes on PostgreSQL', () => {
   let made: PostgresTestDatabase
   let close: (() => Promise<unknown>)[]
+  let daemons: Jobs[]
 
   beforeEach(async () => {
     made = await createPostgresDatabase({ migrated: true })
     close = []
+    daemons = []
   })
   afterEach(async () => {
     await Promise.all(close.map((closeOne) => closeOne()))
@@ -42,7 +44,18 @@ describe.skipIf(missing)(missing ?? 'lanes on PostgreSQL', () => {
       return pool
     }
     const onWorkers = async () => {}
-    const jobs = await createLaneJobs({ openPool, database, logger: silentLogger, onWorkers, pollMs: never })
+    const tellOthers = (kind: string) => {
+      for (const other of daemons) if (other !== jobs) other.hear(kind)
+    }
+    const jobs = await createLaneJobs({
+      openPool,
+      database,
+      logger: silentLogger,
+      onWorkers,
+      tellOthers,
+      pollMs: never,
+    })
+    daemons.push(jobs)
     close.push(async () => {
       await jobs.drain()
       await Promise.all([...pools.map((pool) => pool.end()), database.close()])
@@ -68,14 +81,14 @@ describe.skipIf(missing)(missing ?? 'lanes on PostgreSQL', () => {
     await here.jobs.ask({ kind: 'talk', id: 'lane' })
     await first.promise
     await elsewhere.jobs.ask({ kind: 'talk', id: 'lane' })
-    // Everybody has come in vain by the time at which it is free.
+    // Nobody looks for it any more by the time at which it is free.
     await pause(300)
     gate.resolve()
     await second.promise
     expect(looks).toBe(2)
   })
 
-  it('SCALE-4 what is asked for elsewhere while this daemon stays away, since it came in vain, is looked at all the same', async () => {
+  it('SCALE-4 what is asked for at a daemon that takes none is looked at elsewhere, again and again', async () => {
     const [here, elsewhere] = await Promise.all([openDaemon(), openDaemon()])
     let looked = Promise.withResolvers<void>()
     await here.jobs.work('talk', { atOnce: 4, look: async () => looked.resolve() })
@@ -87,7 +100,7 @@ describe.skipIf(missing)(missing ?? 'lanes on PostgreSQL', () => {
     }
   })
 
-  it('SCALE-4 what a daemon without a free place took ahead and gave back is looked at by one that has a place', async () => {
+  it('SCALE-4 what a daemon has no place for is looked at by one that has', async () => {
     const [here, elsewhere] = await Promise.all([openDaemon(), openDaemon()])
     const bothLookedAt = Promise.withResolvers<void>()
     const looked = new Set<string>()
@@ -96,12 +109,20 @@ describe.skipIf(missing)(missing ?? 'lanes on PostgreSQL', () => {
       if (looked.size === 2) bothLookedAt.resolve()
       await bothLookedAt.promise
     }
-    await here.jobs.work('talk', { atOnce: 1, look })
+    for (const { jobs } of [here, elsewhere]) await jobs.work('talk', { atOnce: 1, look })
     await here.jobs.ask({ kind: 'talk', id: 'first' })
     await here.jobs.ask({ kind: 'talk', id: 'second' })
-    await expect.poll(() => countOf(here.database, '_private_jobs where locked_at is not null')).toBe(2)
-    await elsewhere.jobs.work('talk', { atOnce: 1, look })
     await bothLookedAt.promise
+  })
+
+  it('SCALE-4 lanes that many daemons are asked for in one moment are all looked at, though each who fetches hides the rest', async () => {
+    const here = await Promise.all(Array.from({ length: 4 }, openDaemon))
+    const looked = new Set<string>()
+    for (const { jobs } of here) await jobs.work('talk', { atOnce: 8, look: async (id) => void looked.add(id) })
+    for (let round = 0; round < 10; round += 1) {
+      await Promise.all(here.map(({ jobs }, index) => jobs.ask({ kind: 'talk', id: `${round} ${index}` })))
+      await expect.poll(() => looked.size, { interval: 5 }).toBe(4 * (round + 1))
+    }
   })
 
   it('SCALE-4 a lane that is forgotten as idle in the moment in which it is asked for is looked at', async () => {
@@ -131,14 +152,14 @@ describe.skipIf(missing)(missing ?? 'lanes on PostgreSQL', () => {
   })
 
   it('SCALE-4 over two daemons and while idle lanes are forgotten: one look at a time, and one after every request', async () => {
-    const daemons = await Promise.all([openDaemon(), openDaemon()])
+    const both = await Promise.all([openDaemon(), openDaemon()])
     const lanes = ['a', 'b', 'c', 'd', 'e', 'f']
     let moment = 0
     const looking = new Set<string>()
     const lookedAt = new Map<string, number>()
     const askedAt = new Map<string, number>()
     let together = 0
-    for (const { jobs } of daemons) {
+    for (const { jobs } of both) {
       await jobs.work('talk', {
         atOnce: 3,
         async look(id) {
@@ -156,20 +177,20 @@ describe.skipIf(missing)(missing ?? 'lanes on PostgreSQL', () => {
       await pause(Math.random() * 400)
       moment += 1
       askedAt.set(id, moment)
-      await daemons[index % 2]?.jobs.ask({ kind: 'talk', id })
+      await both[index % 2]?.jobs.ask({ kind: 'talk', id })
     }
     const forget = async () => {
       for (let times = 0; times < 20; times += 1) {
-        await daemons[times % 2]?.jobs.forgetIdle()
+        await both[times % 2]?.jobs.forgetIdle()
         await pause(20)
       }
     }
     await Promise.all([...asks.map(ask), forget()])
-    await expect.poll(() => countOf(daemons[0]?.database, '_private_jobs'), { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => countOf(both[0]?.database, '_private_jobs'), { timeout: 20_000 }).toBe(0)
     expect(lanes.filter((id) => (lookedAt.get(id) ?? 0) < (askedAt.get(id) ?? 0))).toEqual([])
     expect(together).toBe(0)
-    await daemons[0]?.jobs.forgetIdle()
-    expect(await countOf(daemons[0]?.database, '_private_job_queues')).toBe(0)
+    await both[0]?.jobs.forgetIdle()
+    expect(await countOf(both[0]?.database, '_private_job_queues')).toBe(0)
   })
 })
 

@@ -41,6 +41,7 @@ export async function joinFleet({
     database,
     logger,
     onWorkers: (names) => presence.nameWorkers(daemonId, names),
+    tellOthers: (kind) => notices.publish('jobs', kind),
   })
   // The line by which others see this daemon, and on which it hears them.
   const line = new pg.Client(database.pool.options)
@@ -54,8 +55,9 @@ export async function joinFleet({
   notices.on('gone', () => {
     notices.tellGap()
     // What the dead had begun is free, and nobody else tells.
-    jobs.hurry()
+    jobs.lookAtAll()
   })
+  notices.on('jobs', (kind) => jobs.hear(String(kind)))
 
   /** Beside the units of writing, which may take every connection of theirs while jobs are waited for. */
   function openPool(max: number): pg.Pool {
@@ -84,7 +86,7 @@ export async function joinFleet({
       notices.publish('gone', daemons)
       notices.tellGap()
     }
-    if (workers > 0) jobs.hurry()
+    if (workers > 0) jobs.lookAtAll()
     if (leads && clock.now() >= forgetAt) await forgetIdle()
     if (!begin || !(await presence.tryToLead(line))) return
     leads = true
