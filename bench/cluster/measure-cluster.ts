@@ -2,6 +2,8 @@ import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readDaemonInfo } from '../../src/daemon/daemon-info.ts'
+import { userTokenReplySchema } from '../../src/protocol/user-api.ts'
 import { type RunningPostgres, startPostgres } from '../../test/support/postgres/start-postgres.ts'
 import { timed } from '../contestants/ask-contestants.ts'
 import { type Contestant, familiar, prepareHome } from '../contestants/contestant.ts'
@@ -42,7 +44,8 @@ export interface ClusterReport {
 
 /**
  * The same work by one daemon on a file and by several on a server, each in a fresh database, with a disk that is waited
- * for. All sessions are of one user, who is the worst there is: the sums of what was spent are rows that every turn writes.
+ * for. Every session is of a user of its own; and once all are of one user, who is the worst there is: the sums of what was
+ * spent are rows that every turn writes.
  */
 export async function measureCluster(options: {
   turns: number
@@ -60,13 +63,18 @@ export async function measureCluster(options: {
   const work = { turns, sessions }
   try {
     say('one daemon, SQLite')
-    const contestants = [await measureOne({ ...work, name: 'SQLite', daemons: 1, model, folder: join(folder, 'file') })]
-    for (const daemons of options.daemons) {
-      say(`${daemons} on PostgreSQL`)
-      const place = { server, database: `cluster_${daemons}` }
-      const name = `PostgreSQL, ${daemons}`
-      contestants.push(await measureOne({ ...work, name, daemons, model, folder: join(folder, name), place }))
+    const users = 'many'
+    const contestants = [
+      await measureOne({ ...work, name: 'SQLite', daemons: 1, users, model, folder: join(folder, 'file') }),
+    ]
+    const onServer = async (daemons: number, users: 'one' | 'many') => {
+      const name = `PostgreSQL, ${daemons}${users === 'one' ? ', one user' : ''}`
+      say(name)
+      const place = { server, database: `cluster_${daemons}_${users}` }
+      contestants.push(await measureOne({ ...work, name, daemons, users, model, folder: join(folder, name), place }))
     }
+    for (const daemons of options.daemons) await onServer(daemons, users)
+    await onServer(options.daemons.at(-1) ?? 1, 'one')
     const { turnCpuMs = 0, databaseMsPerTurn = 0, unitsPerTurn = 0, bytesPerTurn = 0 } = contestants[1] ?? {}
     const limit = `A core of the database does ${rounded(1_000 / databaseMsPerTurn, 0)} turns a second, a core of daemons ${rounded(1_000 / turnCpuMs, 0)}: past ${rounded(turnCpuMs / databaseMsPerTurn, 1)} cores of daemons for each of the database, the database is the limit.`
     return { turns, sessions, contestants, turnCpuMs, databaseMsPerTurn, unitsPerTurn, bytesPerTurn, limit }
@@ -82,6 +90,7 @@ interface OneMeasurement {
   turns: number
   sessions: number
   daemons: number
+  users: 'one' | 'many'
   model: ProcessUnderTest
   folder: string
   /** Absent: a file. */
@@ -100,9 +109,10 @@ async function measureOne(options: OneMeasurement): Promise<ClusterFigures> {
       const contestant = familiar(name, home, env)
       running.push({ contestant, target: await contestant.start() })
     }
-    await talk(running, { sessions, turns: 2 })
+    const tokens = options.users === 'one' ? [] : await addUsers(join(folder, '0'), sessions)
+    await talk(running, { sessions, turns: 2, tokens })
     const before = await stateOf(running, place)
-    const { times, seconds } = await talk(running, { sessions, turns })
+    const { times, seconds } = await talk(running, { sessions, turns, tokens })
     const after = await stateOf(running, place)
     return figuresOf(options, { times, seconds, before, after })
   } finally {
@@ -110,17 +120,35 @@ async function measureOne(options: OneMeasurement): Promise<ClusterFigures> {
   }
 }
 
+/** Their tokens. */
+async function addUsers(home: string, count: number): Promise<string[]> {
+  const daemon = readDaemonInfo(home)
+  if (!daemon) throw new Error(`No daemon runs in ${home}`)
+  const tokens: string[] = []
+  for (let number = 0; number < count; number += 1) {
+    const response = await fetch(`${daemon.url}/api/v1/local/users`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${daemon.credential}` },
+      body: JSON.stringify({ name: `user-${number}` }),
+    })
+    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
+    tokens.push(userTokenReplySchema.parse(await response.json()).token)
+  }
+  return tokens
+}
+
 /** A session says one thing after the other, each to another daemon. */
 async function talk(
   running: readonly { contestant: Contestant; target: ProcessUnderTest }[],
-  { sessions, turns }: { sessions: number; turns: number },
+  { sessions, turns, tokens }: { sessions: number; turns: number; tokens: readonly string[] },
 ): Promise<{ times: number[]; seconds: number }> {
   const times: number[] = []
   const begin = performance.now()
   const person = async (_: unknown, session: number) => {
     for (let turn = 0; turn < turns; turn += 1) {
       const at = running[(session + turn) % running.length]
-      if (at) times.push(await timed(() => at.contestant.chat(at.target, `s${session}`, `message ${turn}`)))
+      if (at)
+        times.push(await timed(() => at.contestant.chat(at.target, `s${session}`, `message ${turn}`, tokens[session])))
     }
   }
   await Promise.all(Array.from({ length: sessions }, person))

@@ -11,7 +11,7 @@ export interface Contestant {
   name: string
   start(): Promise<ProcessUnderTest>
   /** Returns how long the answer took inside of the process, where it tells. Throws where there was none. */
-  chat(target: ProcessUnderTest, session: string, message: string): Promise<number | null>
+  chat(target: ProcessUnderTest, session: string, message: string, usersToken?: string): Promise<number | null>
 }
 
 /** A program that serves its answers as loop-server.ts does. */
@@ -43,8 +43,8 @@ export function familiar(name: string, home: string, env: Record<string, string>
   return {
     name,
     start: () => startProcess({ args, env: { ...familiarEnv(home), ...env }, healthPath: '/api/v1/status' }),
-    chat: (target, session, message) =>
-      post(`${target.url}/api/v1/chat`, { message, session }, { authorization: `Bearer ${token}` }),
+    chat: (target, session, message, usersToken = token) =>
+      post(`${target.url}/api/v1/chat`, { message, session }, { authorization: `Bearer ${usersToken}` }),
   }
 }
 
