@@ -78,15 +78,18 @@ export function createLearning(dependencies: {
   isIndexing: () => boolean
   /** `memory.extraction` of the config: whether a model is asked on its own account. */
   isExtracting: () => boolean
+  /** Whether the session's turns run here, where daemons share them: whoever runs the next one learns of this one too. */
+  isHere?: (sessionId: string) => Promise<boolean>
 }): Learning {
   const { database, index, extraction, consolidation, clock, logger, isIndexing, isExtracting } = dependencies
+  const { isHere = async () => true } = dependencies
   const readExchanges = createExchangeReader(dependencies)
   const stop = new AbortController()
   /** The last thing of each user's line. */
   const lines = new Map<string, Promise<unknown>>()
   const waiting = new Map<string, string>()
   /** What still waits at a stop is done at the next start: the marks tell that it is not. */
-  const pauses = createLearningPauses({ clock, onPause: (session) => later(session, 'learn', () => learn(session)) })
+  const pauses = createLearningPauses({ clock, onPause: learnLater })
 
   /** Behind whatever is under way for that user. */
   function inLine<T>(userId: string, task: () => Promise<T>): Promise<T> {
@@ -113,6 +116,12 @@ export function createLearning(dependencies: {
         session: session.id,
         error: cause instanceof Error ? cause.message : String(cause),
       })
+    })
+  }
+
+  function learnLater(session: SessionId): void {
+    later(session, 'learn', async () => {
+      if (await isHere(session.id)) await learn(session)
     })
   }
 
@@ -164,7 +173,7 @@ export function createLearning(dependencies: {
   /** Extraction follows each turn, and reads what was said before it. Everything else has time until a pause. */
   function afterTurn(session: SessionId): void {
     if (stop.signal.aborted) return
-    if (isExtracting()) later(session, 'learn', () => learn(session))
+    if (isExtracting()) learnLater(session)
     else pauses.wait(session)
   }
 

@@ -139,26 +139,24 @@ async function addToTotals(
   at: number,
   change: { spent: number; reserved: number },
 ): Promise<void> {
-  for (const period of [`day:${dayOf(at)}`, `month:${monthOf(at)}`])
-    await addToTotal(writer, { userId, period, ...change })
+  await addToBoth(writer, { userId, day: `day:${dayOf(at)}`, month: `month:${monthOf(at)}`, ...change })
 }
 
-interface TotalChange {
+interface TotalsChange {
   userId: string
-  period: string
+  day: string
+  month: string
   spent: number
   reserved: number
 }
 
-const addToTotal = reusableQuery((database, change: TotalChange) =>
+const addToBoth = reusableQuery((database, { userId, day, month, spent, reserved }: TotalsChange) =>
   database
     .insertInto('cost_totals')
-    .values({
-      user_id: change.userId,
-      period: change.period,
-      spent_nanousd: change.spent,
-      reserved_nanousd: change.reserved,
-    })
+    .values([
+      { user_id: userId, period: day, spent_nanousd: spent, reserved_nanousd: reserved },
+      { user_id: userId, period: month, spent_nanousd: spent, reserved_nanousd: reserved },
+    ])
     .onConflict((conflict) =>
       conflict.columns(['user_id', 'period']).doUpdateSet((expression) => ({
         spent_nanousd: expression('cost_totals.spent_nanousd', '+', expression.ref('excluded.spent_nanousd')),

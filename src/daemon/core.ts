@@ -215,6 +215,7 @@ export function createCore(dependencies: {
     logger,
     isIndexing: () => config().memory.conversations,
     isExtracting: () => config().memory.extraction,
+    ...(shared && { isHere: shared.isHere }),
   })
   const recallForTurn = watchRecall(createRecallForTurn({ memory, clock, timeZone }), telemetry)
   const liveHere = createLiveResponses(log.wakeHere)

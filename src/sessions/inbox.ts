@@ -1,4 +1,4 @@
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { sha256 } from '../base/hash.ts'
@@ -10,7 +10,7 @@ import { mediaPartSchema } from '../protocol/message.ts'
 import { toolDefinitionSchema } from '../protocol/tool.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import { reusableQuery } from '../storage/reusable-query.ts'
-import type { InboxRow, Tables } from '../storage/tables.ts'
+import type { InboxRow } from '../storage/tables.ts'
 import type { Session, SessionKey, Sessions } from './sessions.ts'
 
 const payloadSchema = z.object({
@@ -287,10 +287,11 @@ const selectState = reusableQuery((database, message: { sessionId: string }) =>
   database.selectFrom('sessions').select('state').where('id', '=', message.sessionId),
 )
 
-/** Said beside the state itself, so that the index over what is not done is used: a handful of rows, not all of them. */
-function isOpen(where: ExpressionBuilder<Tables, 'inbox'>): Expression<SqlBool> {
-  return where('inbox.state', '!=', 'done')
-}
+/**
+ * Said beside the state itself, so that the index over what is not done is used: a handful of rows, not all of them. As a
+ * word of the query, not a value: whoever plans it without its values must know.
+ */
+const isOpen = sql<SqlBool>`inbox.state != 'done'`
 
 /** When the newest of the messages came that wait in the session or are being answered. */
 async function newestIn(writer: Writer, sessionId: string): Promise<number> {

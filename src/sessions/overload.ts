@@ -1,3 +1,4 @@
+import { type SqlBool, sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
@@ -74,7 +75,7 @@ async function countQueued(reader: Reader, asked: { sessionId?: string; most: nu
         .selectFrom('inbox')
         .select('id')
         // Said beside the state itself, so that the index over what is not done is used.
-        .where('state', '!=', 'done')
+        .where(sql<SqlBool>`state != 'done'`)
         .where('state', '=', 'queued')
         .$if(sessionId !== undefined, (query) => query.where('session_id', '=', sessionId ?? ''))
         .limit(most)

@@ -15,6 +15,8 @@ export class HeldElsewhere extends FamiliarError {
 export interface SessionHolders {
   /** From now on it is this daemon. */
   take(sessionId: string): Promise<void>
+  /** Whether it is this daemon, as far as is known. */
+  has(sessionId: string): Promise<boolean>
   /** Throws `HeldElsewhere` where it is another one. */
   requireIn(writer: Writer, sessionId: string): Promise<void>
 }
@@ -26,11 +28,16 @@ export function createSessionHolders({
   database: Pick<Database, 'read' | 'write'>
   daemonId: string
 }): SessionHolders {
+  async function has(sessionId: string): Promise<boolean> {
+    const holder = await holderOf(database.read, sessionId).executeTakeFirst()
+    return holder?.daemon_id === daemonId
+  }
+
   return {
+    has,
     async take(sessionId) {
       // Mostly it is this one already. Whoever takes it from now on is found out by `requireIn`.
-      const holder = await holderOf(database.read, sessionId).executeTakeFirst()
-      if (holder?.daemon_id === daemonId) return
+      if (await has(sessionId)) return
       await database.write(
         (writer) =>
           writer

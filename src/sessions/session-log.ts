@@ -121,8 +121,14 @@ export async function appendEvents(
   if (lastSeq === undefined) throw new FamiliarError('not_found', `There is no session ${sessionId}`)
   const first = Number(lastSeq) - events.length + 1
   const logged = events.map((event, index) => ({ ...event, seq: first + index, turnId, at }))
-  for (const [index, { type, ...data }] of events.entries()) {
-    await insertEvent(writer, { sessionId, seq: first + index, turnId, at, type, data: JSON.stringify(data) })
+  const rows = events.map(({ type, ...data }, index): NewEvent => {
+    return { sessionId, seq: first + index, turnId, at, type, data: JSON.stringify(data) }
+  })
+  for (let done = 0; done < rows.length; done += 2) {
+    const [one, two] = rows.slice(done, done + 2) as [NewEvent, NewEvent?]
+    await (two
+      ? insertTwo(writer, { ...one, nextSeq: two.seq, nextType: two.type, nextData: two.data })
+      : insertOne(writer, one))
   }
   return logged
 }
@@ -156,13 +162,24 @@ interface NewEvent {
   data: string
 }
 
-const insertEvent = reusableQuery((database, event: NewEvent) =>
-  database.insertInto('session_events').values({
+const insertOne = reusableQuery((database, event: NewEvent) =>
+  database.insertInto('session_events').values(rowOf(event)),
+)
+
+/** Most units record two: one way to a server less. */
+const insertTwo = reusableQuery((database, event: NewEvent & { nextSeq: number; nextType: string; nextData: string }) =>
+  database
+    .insertInto('session_events')
+    .values([rowOf(event), { ...rowOf(event), seq: event.nextSeq, type: event.nextType, data: event.nextData }]),
+)
+
+function rowOf(event: NewEvent) {
+  return {
     session_id: event.sessionId,
     seq: event.seq,
     turn_id: event.turnId,
     at: event.at,
     type: event.type,
     data: event.data,
-  }),
-)
+  }
+}

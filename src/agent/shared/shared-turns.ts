@@ -37,6 +37,8 @@ export interface SharedTurns {
   /** In the unit that takes a message in: some daemon will look at its session. */
   askFor(writer: Writer, message: InboxMessage): Promise<void>
   guardOf(sessionId: string): (writer: Writer) => Promise<void>
+  /** Whether the turns of the session run here. */
+  isHere(sessionId: string): Promise<boolean>
   /** Wherever it runs. */
   runningTurn(sessionId: string): Promise<string | undefined>
   tellStop(turn: TurnPlace): void
@@ -88,6 +90,7 @@ export function createSharedTurns(dependencies: {
       await jobs.askIn(writer, laneOf(sessionId, source), when)
     },
     guardOf: (sessionId) => (writer) => holders.requireIn(writer, sessionId),
+    isHere: holders.has,
     runningTurn: async (sessionId) => (await inbox().openIn(sessionId))?.turnId,
     tellStop: (turn) => notices.publish('stop', { ...turn }),
     onStop(listener) {
