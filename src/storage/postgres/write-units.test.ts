@@ -67,6 +67,26 @@ describe.skipIf(missing)(missing ?? 'units on PostgreSQL', () => {
     expect(seen.toSorted((a, b) => a - b)).toEqual(numbers(1, 60))
   })
 
+  it('SCALE-2 units that meet in rows alone wait for each other there, and none is run again', async () => {
+    await first().write((writer) => writer.insertInto('cost_totals').values(total('a', 0)).execute())
+    let runs = 0
+    const add = (index: number) =>
+      daemonFor(index).write(
+        async (writer) => {
+          runs += 1
+          await balances(writer)
+          await writer
+            .updateTable('cost_totals')
+            .set((column) => ({ spent_nanousd: column('spent_nanousd', '+', 1) }))
+            .execute()
+        },
+        { meets: 'rows' },
+      )
+    await Promise.all(numbers(1, 60).map(add))
+    expect((await balances(first().read)).get('a')).toBe(60)
+    expect(runs).toBe(60)
+  })
+
   it('SCALE-2 what two units may not both do, one of them does: each looks at what the other changes', async () => {
     const amounts = fc.array(
       fc.record({ from: fc.constantFrom('a', 'b', 'c'), amount: fc.integer({ min: 1, max: 6 }) }),
