@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { createManualClock } from '../support/manual-clock.ts'
+import { testEngine } from '../support/open-test-database.ts'
 import { serveFamiliar } from './http-support.ts'
 
-describe('a full disk', () => {
+// What a full disk is to PostgreSQL: src/storage/postgres/full-disk.test.ts.
+describe.skipIf(testEngine === 'postgres')('a full disk', () => {
   it('SEC-20 answers 503 to what it cannot keep, loses nothing that it took, and goes on when there is room', async () => {
     const clock = createManualClock()
     const served = await serveFamiliar({ clock, settings: { maxBodyBytes: 1_000_000 } })

@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFil
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
@@ -10,6 +9,7 @@ import { type TableRule, userTables } from '../../src/policy/users/user-tables.t
 import { profileDirectoryOf } from '../../src/tools/builtin/browser/browsers.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
+import { openRawTables, type RawTables } from './raw-tables.ts'
 
 const word = 'zanzibar'
 const toml = '[memory]\nextraction = false\n[memory.embedding]\nprovider = "off"\n'
@@ -19,12 +19,6 @@ const textIndex = /^text_(index(_\w+)?|entries|scopes)$/
 /** The engine's own. */
 const bookkeeping = ['schema_migrations', 'sqlite_sequence']
 
-interface Column {
-  name: string
-  type: string
-  pk: number
-}
-
 let served: ServedFamiliar
 let exports: string
 
@@ -33,56 +27,26 @@ beforeAll(() => {
 })
 afterAll(() => rm(exports, { recursive: true, force: true }))
 
-async function withRaw<T>(work: (raw: DatabaseSync) => T): Promise<T> {
-  const raw = new DatabaseSync(join(served.familiar.home, 'familiar.db'), { timeout: 5_000 })
-  try {
-    return work(raw)
-  } finally {
-    raw.close()
-  }
-}
-
-const tablesOf = (raw: DatabaseSync) =>
-  raw
-    .prepare("select name from sqlite_master where type = 'table'")
-    .all()
-    .map(({ name }) => String(name))
-const columnsOf = (raw: DatabaseSync, table: string) =>
-  raw.prepare(`pragma table_info("${table}")`).all() as unknown as Column[]
-
-const keyOf = (raw: DatabaseSync, table: string) =>
-  columnsOf(raw, table)
-    .filter(({ pk }) => pk > 0)
-    .sort((one, other) => one.pk - other.pk)
-    .map(({ name }) => name)
-
 /** A row of the user in every table that has any, whatever its columns: a new table is filled without a word here. */
-function fillEveryTable(raw: DatabaseSync, userId: string): void {
+async function fillEveryTable(raw: RawTables, userId: string): Promise<void> {
   const keys = new Map<string, Record<string, unknown>>([['users', { id: userId }]])
-  raw.exec('pragma foreign_keys = on')
   for (const [table, rule] of [...rules].reverse()) {
     if (rule.rows === 'shared' || table === 'users') continue
-    const references = new Map(
-      raw
-        .prepare(`pragma foreign_key_list("${table}")`)
-        .all()
-        .map(({ from, table: parent, to }) => [String(from), keys.get(String(parent))?.[String(to)]]),
-    )
+    const references = new Map<string, unknown>()
+    for (const { column, of, key } of await raw.references(table)) references.set(column, keys.get(of)?.[key])
     if (rule.rows === 'parts') references.set(rule.column, keys.get(rule.of)?.[rule.key])
     const row: Record<string, unknown> = {}
-    for (const { name, type } of columnsOf(raw, table)) {
+    for (const { name, type } of await raw.columns(table)) {
       if (name === 'user_id') row[name] = userId
       else if (references.has(name)) row[name] = references.get(name)
       else if (/int/i.test(type)) row[name] = 990_001
       else if (/double/i.test(type)) row[name] = 0.5
-      else if (/blob/i.test(type)) row[name] = Buffer.from(`${word} in ${table}`)
+      else if (/blob|bytea/i.test(type)) row[name] = Buffer.from(`${word} in ${table}`)
       else row[name] = `${table} ${name} ${word}`
     }
     // Nothing of it is under way.
     if ('state' in row) row.state = 'done'
-    const names = Object.keys(row)
-    const insert = `insert into "${table}" (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`
-    raw.prepare(insert).run(...(Object.values(row) as string[]))
+    await raw.insert(table, row)
     keys.set(table, row)
   }
 }
@@ -98,6 +62,7 @@ describe('a user that is removed', () => {
   let benId: string
   let token: string
   let directory: string
+  let raw: RawTables
 
   beforeAll(async () => {
     served = await serveFamiliar({ toml, model: createScriptedModel({ script: () => ({ text: 'Hello.' }) }) })
@@ -124,29 +89,28 @@ describe('a user that is removed', () => {
     mkdirSync(profile, { recursive: true })
     writeFileSync(join(profile, 'cookies'), word)
     await familiar.learning.idle()
-    await withRaw((raw) => fillEveryTable(raw, benId))
+    raw = openRawTables(familiar.database)
+    await fillEveryTable(raw, benId)
   })
   afterAll(() => served.close())
 
   it('USERS-1 has a rule for every table, and every column that names a user is looked at', async () => {
-    await withRaw((raw) => {
-      const known = new Set(rules.map(([table]) => table))
-      const tables = tablesOf(raw).filter((table) => !textIndex.test(table) && !bookkeeping.includes(table))
-      expect(tables.filter((table) => !known.has(table))).toEqual([])
-      for (const [table, rule] of rules) {
-        const namesUser = columnsOf(raw, table).some(({ name }) => name === 'user_id')
-        expect({ table, isOwn: rule.rows === 'own' }).toEqual({ table, isOwn: namesUser })
-        if (rule.rows === 'shared' || rule.exportedBy === null) continue
-        // Pages follow each other without a gap only in an order in which no two rows are equal.
-        expect({ table, exportedBy: rule.exportedBy }).toEqual({ table, exportedBy: keyOf(raw, table) })
-      }
-    })
+    const known = new Set(rules.map(([table]) => table))
+    const tables = (await raw.names()).filter((table) => !textIndex.test(table) && !bookkeeping.includes(table))
+    expect(tables.filter((table) => !known.has(table))).toEqual([])
+    for (const [table, rule] of rules) {
+      const namesUser = (await raw.columns(table)).some(({ name }) => name === 'user_id')
+      expect({ table, isOwn: rule.rows === 'own' }).toEqual({ table, isOwn: namesUser })
+      if (rule.rows === 'shared' || rule.exportedBy === null) continue
+      // Pages follow each other without a gap only in an order in which no two rows are equal.
+      expect({ table, exportedBy: rule.exportedBy }).toEqual({ table, exportedBy: await raw.keyOf(table) })
+    }
   })
 
   it('USERS-1 is exported whole, without secrets and tokens, and then nothing is left of them anywhere', async () => {
     const { familiar, localToken } = served
-    const before = await withRaw((raw) => rowsBut(raw, benId))
-    const hashes = await withRaw((raw) => raw.prepare('select token_hash from access_tokens').all())
+    const before = await rowsBut(raw, benId)
+    const hashes = await raw.rows('access_tokens')
     const call = { path: '/api/v1/local/users/ben/remove', body: { directory }, token: localToken }
     const removed = await served.call(call)
     expect(removed).toMatchObject({ status: 200, json: { user: { name: 'ben' }, directory } })
@@ -168,14 +132,12 @@ describe('a user that is removed', () => {
     expect(text(/./)).not.toContain(`secrets sealed ${word}`)
     for (const { token_hash } of hashes) expect(text(/./)).not.toContain(token_hash)
 
-    await withRaw((raw) => {
-      for (const table of tablesOf(raw)) {
-        const rows = raw.prepare(`select * from "${table}"`).all()
-        expect(JSON.stringify(rows).includes(benId), table).toBe(false)
-        expect(JSON.stringify(rows).includes(word), table).toBe(false)
-      }
-      expect(rowsBut(raw, benId)).toEqual(before)
-    })
+    for (const table of await raw.names()) {
+      const rows = JSON.stringify(await raw.rows(table))
+      expect(rows.includes(benId), table).toBe(false)
+      expect(rows.includes(word), table).toBe(false)
+    }
+    expect(await rowsBut(raw, benId)).toEqual(before)
     for (const path of filesUnder(familiar.home)) {
       const bytes = readFileSync(path)
       expect(bytes.includes(word), path).toBe(false)
@@ -197,11 +159,19 @@ describe('a user that is removed', () => {
 })
 
 /** Of everybody else: their rows in every table, but for the index of texts. */
-function rowsBut(raw: DatabaseSync, userId: string): unknown {
-  return rules.map(([table, rule]) => {
-    if (rule.rows !== 'own') return [table]
-    return [table, raw.prepare(`select * from "${table}" where user_id != ?`).all(userId)]
-  })
+async function rowsBut(raw: RawTables, userId: string): Promise<unknown> {
+  const left: unknown[] = []
+  for (const [table, rule] of rules) {
+    const rows = rule.rows === 'own' ? await raw.rows(table) : []
+    left.push([
+      table,
+      rows
+        .filter((row) => row.user_id !== userId)
+        .map((row) => JSON.stringify(row))
+        .sort(),
+    ])
+  }
+  return left
 }
 
 describe('a removal that cannot be', () => {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import pg from 'pg'
+import { movedTables } from '../../../src/storage/transfer/moved-tables.ts'
 import { createPostgresDatabase, type PostgresTestDatabase } from './postgres-database.ts'
 
 const known = new Map<string, Promise<PostgresTestDatabase>>()
@@ -18,22 +19,28 @@ function reuse(): Promise<PostgresTestDatabase> | undefined {
   for (const [other, made] of known) {
     if (existsSync(other)) continue
     known.delete(other)
-    return made.then(empty)
+    return made.then(emptyOrNew)
   }
   return undefined
 }
 
-async function empty(database: PostgresTestDatabase): Promise<PostgresTestDatabase> {
+/** One that a test has broken is of no use to the next. */
+async function emptyOrNew(database: PostgresTestDatabase): Promise<PostgresTestDatabase> {
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   try {
     await client.query(endOthers)
+    const { rows } = await client.query<{ name: string }>(tableNames)
+    const names = new Set(rows.map(({ name }) => name))
+    if (Object.keys(movedTables).some((table) => !names.has(table))) return createPostgresDatabase({ migrated: true })
     await client.query(emptyTables)
   } finally {
     await client.end()
   }
   return database
 }
+
+const tableNames = `select table_name as name from information_schema.tables where table_schema = 'public'`
 
 const endOthers = `
   select pg_terminate_backend(pid) from pg_stat_activity
