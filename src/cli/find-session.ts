@@ -26,4 +26,4 @@ export async function findSession(client: ApiClient, name: string): Promise<Sess
   })
 }
 
-const nothingSaid = 'Nothing was said yet. Begin with: familiar send -m "Hello"'
+const nothingSaid = 'Nothing was said yet. Begin with: familiar send "Hello"'

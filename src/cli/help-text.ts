@@ -2,9 +2,9 @@
 export function helpEpilogue(homePath: string): string {
   return `Examples:
   familiar start                                             serve, and talk in this terminal
-  familiar send -m "Remember that I am allergic to shellfish"
-  familiar send -m "What am I allergic to?" --json | jq -r .reply
-  git diff | familiar send -m - --session review
+  familiar send "Remember that I am allergic to shellfish"
+  familiar send "What am I allergic to?" --json | jq -r .reply
+  git diff | familiar send - --session review
   familiar log --session main --follow
 
 Home: ${homePath}

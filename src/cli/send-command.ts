@@ -12,6 +12,7 @@ import { type Connection, withFamiliar } from './connect.ts'
 import { cliChannel, findSession } from './find-session.ts'
 
 export interface SendInput {
+  words?: string[]
   message?: string
   session: string
   from?: string
@@ -44,10 +45,16 @@ export const send: CommandHandler<SendInput> = async (context, input) => {
 }
 
 async function toRequest(context: CommandContext, input: SendInput): Promise<MessageRequestInput> {
-  if (input.message === undefined)
-    throw usageError('There is no message.', 'Give one with -m "TEXT", or -m - to read it.')
-  const message = input.message === '-' ? await readAll(context) : input.message
-  if (message.trim() === '' && !input.attach) throw usageError('The message is empty.', 'Give one with -m "TEXT".')
+  const words = input.words?.join(' ') || undefined
+  if (words !== undefined && input.message !== undefined) {
+    throw usageError('There are two messages.', 'Give its words, or -m "TEXT", not both.')
+  }
+  const given = words ?? input.message
+  if (given === undefined) throw usageError('There is no message.', 'Give one: familiar send "TEXT", or - to read it.')
+  const message = given === '-' ? await readAll(context) : given
+  if (message.trim() === '' && !input.attach) {
+    throw usageError('The message is empty.', 'Give one: familiar send "TEXT".')
+  }
   return {
     message,
     session: input.session,

@@ -10,7 +10,7 @@ export const sessions: CommandHandler<{ all?: boolean }> = async (context, input
     return undefined
   }
   if (list.length === 0) {
-    output.print('There are no sessions yet. Begin one with: familiar send -m "Hello"')
+    output.print('There are no sessions yet. Begin one with: familiar send "Hello"')
     return undefined
   }
   output.printTable(

@@ -20,7 +20,7 @@ it('SESS-6 exports sessions as JSON lines, a file for each day', async () => {
   const home = newHome()
   await serveFamiliar({ home })
   const out = join(temporaryDirectory(), 'export')
-  await familiar(['send', '-m', 'Remember that the piano is out of tune'], { home })
+  await familiar(['send', 'Remember', 'that the piano is out of tune'], { home })
   await familiar(['send', '-m', 'Hello', '--session', 'other'], { home })
   await familiar(['reset', 'other', '--yes'], { home })
   const active = exportSchema.parse(await familiarJson(['export', '--out', out], { home }))

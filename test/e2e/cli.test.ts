@@ -21,7 +21,7 @@ it.each([[[]], [['--help']], [['help']]])('CLI-1 helps with %j', async (args) =>
   const home = newHome()
   const { code, stdout, stderr } = await familiar(args, { home })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toContain('familiar send -m "Remember that I am allergic to shellfish"')
+  expect(stdout).toContain('familiar send "Remember that I am allergic to shellfish"')
   expect(stdout).toContain(`Home: ${home}`)
   expect(stdout).toContain('ANTHROPIC_API_KEY')
   expect(stdout).toContain('familiar setup')
@@ -47,6 +47,7 @@ it.each([
   [['status', 'now'], /too many arguments/],
   [['export', '--all', '--session', 'x'], /cannot be used with/],
   [['send'], /There is no message/],
+  [['send', 'Hello', '-m', 'Hello'], /There are two messages/],
   [['send', '-m', ''], /The message is empty/],
   [['send', '-m', ' \n\t'], /The message is empty/],
   [['send', '-m', '-'], /The message is empty/],

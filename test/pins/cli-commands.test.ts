@@ -103,7 +103,7 @@ it('CLI-1 has these commands and flags', () => {
     'secrets',
     'secrets list',
     'secrets rotate-key (--discard-lost)',
-    'send (-m, --message <text>) (-s, --session <session>) (--from <sender>) (--source <source>) (--tier <tier>) (-a, --attach <file>) (--key <key>) (--no-wait)',
+    'send [words] (-m, --message <text>) (-s, --session <session>) (--from <sender>) (--source <source>) (--tier <tier>) (-a, --attach <file>) (--key <key>) (--no-wait)',
     'serve (-p, --port <port>) (--host <address>) (--role <role>)',
     'service',
     'service install (--dry-run) (--force)',

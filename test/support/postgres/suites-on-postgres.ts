@@ -27,6 +27,7 @@ export const usualSuites = [
   'src/scheduler/schedules/create-schedules.test.ts',
   'src/channels/deliveries/create-deliveries.test.ts',
   'src/channels/outbox/create-outbox.test.ts',
+  'test/security/{remove-user,other-users-routes}.test.ts',
 ]
 
 /** With FAMILIAR_TEST_ALL: whatever opens a test database and is not about a file of SQLite's. */
@@ -34,5 +35,6 @@ export const allSuites = [
   'src/{agent,assets,context,cost,memory,policy,scheduler,sessions,skills,tools}/**/*.test.ts',
   'src/channels/{deliveries,outbox}/**/*.test.ts',
   'src/monitor/telemetry/watch-units.test.ts',
+  'test/security/*.test.ts',
   'test/crash/{steps,random,schedules,subagents,client-tools,capability-builds,telegram}.test.ts',
 ]
