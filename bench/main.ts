@@ -50,6 +50,7 @@ const { positionals, values } = parseArgs({
     store: { type: 'string' },
     engine: { type: 'string' },
     sizes: { type: 'string' },
+    rounds: { type: 'string' },
     questions: { type: 'string' },
     calls: { type: 'string' },
     socket: { type: 'string' },
@@ -173,6 +174,7 @@ const benches: Record<string, () => Promise<void>> = {
       turns: Number(values.turns ?? 20),
       sessions: Number(values.sessions ?? 40),
       daemons: (values.sizes ?? '1,2,4').split(',').map(Number),
+      rounds: Number(values.rounds ?? 3),
       say,
     })
     console.table(report.contestants)

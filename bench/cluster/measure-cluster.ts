@@ -51,6 +51,8 @@ export async function measureCluster(options: {
   turns: number
   sessions: number
   daemons: readonly number[]
+  /** How often each is measured; what is told is the middle one by its turns a second. */
+  rounds: number
   say(line: string): void
 }): Promise<ClusterReport> {
   const { turns, sessions, say } = options
@@ -62,19 +64,24 @@ export async function measureCluster(options: {
   const folder = mkdtempSync(join(tmpdir(), 'familiar-cluster-'))
   const work = { turns, sessions }
   try {
-    say('one daemon, SQLite')
-    const users = 'many'
-    const contestants = [
-      await measureOne({ ...work, name: 'SQLite', daemons: 1, users, model, folder: join(folder, 'file') }),
+    const many = options.daemons.map((daemons) => ({ name: `PostgreSQL, ${daemons}`, daemons, users: 'many' as const }))
+    const most = options.daemons.at(-1) ?? 1
+    const asked: Pick<OneMeasurement, 'name' | 'daemons' | 'users'>[] = [
+      { name: 'SQLite', daemons: 1, users: 'many' },
+      ...many,
+      { name: `PostgreSQL, ${most}, one user`, daemons: most, users: 'one' },
     ]
-    const onServer = async (daemons: number, users: 'one' | 'many') => {
-      const name = `PostgreSQL, ${daemons}${users === 'one' ? ', one user' : ''}`
-      say(name)
-      const place = { server, database: `cluster_${daemons}_${users}` }
-      contestants.push(await measureOne({ ...work, name, daemons, users, model, folder: join(folder, name), place }))
+    const measured = asked.map((): ClusterFigures[] => [])
+    // One after another, several times: whatever else the machine does meanwhile falls on all of them.
+    for (let round = 1; round <= options.rounds; round += 1) {
+      for (const [index, one] of asked.entries()) {
+        say(`${round}/${options.rounds} ${one.name}`)
+        const place = one.name === 'SQLite' ? {} : { place: { server, database: `cluster_${index}_${round}` } }
+        const own = join(folder, `${index}-${round}`)
+        measured[index]?.push(await measureOne({ ...work, ...one, model, folder: own, ...place }))
+      }
     }
-    for (const daemons of options.daemons) await onServer(daemons, users)
-    await onServer(options.daemons.at(-1) ?? 1, 'one')
+    const contestants = measured.map(middleOf)
     const { turnCpuMs = 0, databaseMsPerTurn = 0, unitsPerTurn = 0, bytesPerTurn = 0 } = contestants[1] ?? {}
     const limit = `A core of the database does ${rounded(1_000 / databaseMsPerTurn, 0)} turns a second, a core of daemons ${rounded(1_000 / turnCpuMs, 0)}: past ${rounded(turnCpuMs / databaseMsPerTurn, 1)} cores of daemons for each of the database, the database is the limit.`
     return { turns, sessions, contestants, turnCpuMs, databaseMsPerTurn, unitsPerTurn, bytesPerTurn, limit }
@@ -83,6 +90,11 @@ export async function measureCluster(options: {
     await model.stop()
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+function middleOf(figures: readonly ClusterFigures[]): ClusterFigures {
+  const sorted = figures.toSorted((one, other) => one.turnsPerSecond - other.turnsPerSecond)
+  return sorted[Math.floor(sorted.length / 2)] as ClusterFigures
 }
 
 interface OneMeasurement {

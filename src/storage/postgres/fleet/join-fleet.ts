@@ -1,6 +1,8 @@
 import pg from 'pg'
+import { z } from 'zod'
 import type { Clock } from '../../../base/clock.ts'
 import type { Ids } from '../../../base/ids.ts'
+import { parseJson } from '../../../base/json.ts'
 import type { Logger } from '../../../base/logger.ts'
 import type { DaemonRole, Fleet } from '../../fleet.ts'
 import type { PostgresDatabase } from '../open-postgres.ts'
@@ -14,6 +16,14 @@ const forgetMs = 60_000
 const noticeConnections = 2
 /** Where a whole machine goes, nobody closes its connections: then the server finds out in about half a minute. */
 const keepalive = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4'
+
+/** On which graphile-worker tells that it has changed its tables. */
+const migrationChannel = 'worker:migrate'
+
+function isBreaking(payload: string): boolean {
+  const told = parseJson(payload, z.object({ breaking: z.boolean() }))
+  return told.ok && told.value.breaking
+}
 
 /** Makes this daemon one of those that share the database. */
 export async function joinFleet({
@@ -48,9 +58,12 @@ export async function joinFleet({
   await line.connect()
   line.on('error', (cause) => lost.resolve(cause.message))
   line.on('end', () => lost.resolve('the connection was closed'))
-  line.on('notification', ({ payload }) => notices.hear(payload ?? ''))
+  line.on('notification', ({ channel, payload = '' }) => {
+    if (channel === noticeChannel) notices.hear(payload)
+    else if (isBreaking(payload)) lost.resolve('another version has changed the tables of the jobs')
+  })
   await line.query(keepalive)
-  await line.query(`listen ${noticeChannel}`)
+  await line.query(`listen ${noticeChannel}; listen "${migrationChannel}"`)
   await presence.enter(line, { id: daemonId, role, now: clock.now() })
   notices.on('gone', () => {
     notices.tellGap()

@@ -34,6 +34,10 @@ export function createLaneWorkers(atOnce: number): LaneWorkers {
     // It would wake everybody at every daemon for a job of any kind.
     workerPool.nudge = () => {}
   })
+  // Nor is its word heard: each notice of anybody's would wake this connection as well.
+  events.on('pool:listen:success', ({ client }) => {
+    setImmediate(() => client.query('unlisten *').catch(() => undefined))
+  })
   events.on('job:start', () => {
     busy += 1
     timesInVain = 0
