@@ -430,8 +430,10 @@ export async function assemble(
     close(graceMs = 10_000) {
       observation.draining()
       closing ??= (async () => {
+        // At once: what this daemon does not begin any more is for others to begin.
+        const drained = fleet?.jobs.drain()
         await conversations.close(graceMs)
-        await fleet?.jobs.drain()
+        await drained
         await closeAll()
       })()
       return closing

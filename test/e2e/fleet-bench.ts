@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import type { DaemonRole } from '../../src/storage/fleet.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import type { ModelRequest } from '../support/fake-model/recorded-request.ts'
 import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import type { Step } from '../support/fake-model/step.ts'
+import { openTestPool } from '../support/postgres/open-test-pool.ts'
 import { createPostgresDatabase } from '../support/postgres/postgres-database.ts'
 import { type RunningFamiliar, startFamiliar } from '../support/running-familiar.ts'
 
@@ -48,10 +48,7 @@ export async function openFleetBench(env: Record<string, string> = {}): Promise<
   const database = await createPostgresDatabase({ migrated: true })
   const fake = await startFakeModel()
   const shared = mkdtempSync(join(tmpdir(), 'familiar-shared-'))
-  const pool = new pg.Pool({ connectionString: database.url, max: 1 })
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  // Ended by the server when the database goes.
-  pool.on('error', () => undefined)
+  const pool = openTestPool({ connectionString: database.url, max: 1 })
   const running: RunningFamiliar[] = []
   return {
     fake,

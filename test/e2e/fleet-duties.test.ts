@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { errand, textOfErrand, tokensIn } from '../crash/errand.ts'
 import { createFleetScene, type FleetDaemon, type FleetScene } from '../crash/fleet/fleet-scene.ts'
@@ -10,6 +10,7 @@ import { type Provider, startProvider } from '../crash/provider.ts'
 import { token } from '../crash/scene.ts'
 import { type FakeTelegram, startFakeTelegram } from '../support/fake-telegram/start-fake-telegram.ts'
 import { type LocalSite, openLocalSite } from '../support/local-site.ts'
+import { openTestPool } from '../support/postgres/open-test-pool.ts'
 import { whyNoPostgres } from '../support/postgres/start-postgres.ts'
 
 const minutes = 60_000
@@ -35,9 +36,7 @@ allowed_ids = [${chat}]
 `
   const env = { CALLBACK_SECRET: 'a secret of some length', TELEGRAM_BOT_TOKEN: telegram.token }
   scene = await createFleetScene({ folder, provider, patienceMs: 2 * minutes, toml, env })
-  pool = new pg.Pool({ connectionString: scene.databaseUrl, max: 1 })
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  pool.on('error', () => undefined)
+  pool = openTestPool({ connectionString: scene.databaseUrl, max: 1 })
 })
 afterEach(async () => {
   await pool.end()

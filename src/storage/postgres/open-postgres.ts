@@ -72,7 +72,7 @@ function createPostgresDatabase(
   const units = createUnits({ pool: writing, place, wiring, concurrency: Math.max(1, writing.raw.options.max - 1) })
   const { nameStatement, redact } = wiring
   const read: Reader = createKysely<Tables>((query) => readStatement({ pools, query, nameStatement }))
-  const textSearch = createPostgresTextSearch({ read, write: units.write, redact })
+  const textSearch = createPostgresTextSearch({ read, redact })
   const vectorSearch = createPostgresVectorSearch(options)
   let closing: Promise<void> | undefined
 

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openTestPool } from '../../../../test/support/postgres/open-test-pool.ts'
 import {
   createPostgresDatabase,
   type PostgresTestDatabase,
@@ -37,9 +38,7 @@ describe.skipIf(missing)(missing ?? 'lanes on PostgreSQL', () => {
     const database = await openPostgres({ url: made.url, clock: systemClock(), poolSize: 6 })
     const pools: pg.Pool[] = []
     const openPool = (max: number) => {
-      const pool = new pg.Pool({ ...database.pool.options, max })
-      pool.on('error', () => {})
-      pool.on('connect', (client) => client.on('error', () => {}))
+      const pool = openTestPool({ ...database.pool.options, max })
       pools.push(pool)
       return pool
     }

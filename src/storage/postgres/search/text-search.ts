@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database, Reader } from '../../database.ts'
+import type { Reader } from '../../database.ts'
 import { toQueryWords } from '../../query-words.ts'
 import type { TextSearch } from '../../text-search.ts'
 import { toSoughtWords } from '../../words/indexed-words.ts'
@@ -19,7 +19,6 @@ export function createPostgresTextSearch({
   redact = (text) => text,
 }: {
   read: Reader
-  write: Database['write']
   redact?: ((text: string) => string) | undefined
 }): TextSearch {
   type Query = Parameters<TextSearch['search']>[0]

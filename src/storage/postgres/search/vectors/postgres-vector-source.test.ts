@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { addVectors } from '../../../../../test/contract/vector-search-support.ts'
+import { openTestPool } from '../../../../../test/support/postgres/open-test-pool.ts'
 import { createPostgresDatabase } from '../../../../../test/support/postgres/postgres-database.ts'
 import { whyNoPostgres } from '../../../../../test/support/postgres/start-postgres.ts'
 import { systemClock } from '../../../../base/clock.ts'
@@ -25,7 +26,7 @@ describe.skipIf(whyNoPostgres() !== undefined)('vectors that several daemons wri
         [0, 2],
       ].map((vector) => ({ vector, model: 'old' })),
     )
-    const pool = new pg.Pool({ connectionString: made.url, max: 1 })
+    const pool = openTestPool({ connectionString: made.url, max: 1 })
     // The database is dropped under what is still being closed.
     pool.on('connect', (client) => client.on('error', () => undefined))
     const source = createPostgresVectorSource(pool)
