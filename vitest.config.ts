@@ -5,6 +5,8 @@ import { allSuites, usualSuites } from './test/support/postgres/suites-on-postgr
 const everything = ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.test.ts', 'web/src/**/*.test.ts']
 /** Long ones whose subject has quicker tests, too: with FAMILIAR_TEST_ALL alone. */
 const long = [
+  'src/sandbox/container/create-container-driver.test.ts',
+  'test/security/policy-crash.test.ts',
   'test/contract/sandbox.container.test.ts',
   'test/security/escape/container.test.ts',
   'test/e2e/packed-update.test.ts',

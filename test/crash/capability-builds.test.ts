@@ -7,7 +7,7 @@ import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake
 import type { Step } from '../support/fake-model/step.ts'
 import { isBuilder } from '../support/weather-build.ts'
 import { type BuildCrashPoint, type BuildRemains, playBuild, writeBuildHome } from './build-scene.ts'
-import { chosenPassings, takesAll } from './chosen-passings.ts'
+import { chosen, chosenPassings, takesAll } from './chosen-passings.ts'
 import { createSceneDatabase, type SceneDatabase } from './scene-database.ts'
 import { inTwoLanes } from './two-lanes.ts'
 
@@ -117,7 +117,7 @@ describe('CAP-2 CAP-4 killed in the middle of a build', () => {
       const points = Object.entries(passings).flatMap(([step, count]) =>
         chosenPassings(count).map((passing) => ({ step: step as keyof typeof passings, passing })),
       )
-      const results = await inTwoLanes(points, async (point) => ({ point, ...(await play(point)) }))
+      const results = await inTwoLanes(chosen(points), async (point) => ({ point, ...(await play(point)) }))
       for (const { point, events, home: _home, database: _database, reply: _reply, ...remains } of results) {
         expect({ point, ...remains }).toEqual({ point, ...registered })
         const ends = events.filter((type) => type === 'complete' || type === 'error')

@@ -12,7 +12,7 @@ import { inTwoLanes } from './two-lanes.ts'
 
 const minutes = 60_000
 const scenes = takesAll ? 10 : 2
-const killsPerScene = 10
+const killsPerScene = takesAll ? 10 : 6
 /** In every third life or so the kill comes while the daemon starts or takes up what the one before left. */
 const startMs = 700
 const trafficMs = 700

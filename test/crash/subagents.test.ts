@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { chosen } from './chosen-passings.ts'
 import { openKillBench } from './kill-bench.ts'
 
 describe('SUB-1 killed while a sub-agent works', () => {
@@ -15,7 +16,6 @@ describe('SUB-1 killed while a sub-agent works', () => {
       paying: 1,
     })
     expect(points.length).toBeGreaterThan(20)
-    // Every second one: all of them take a minute.
-    expect(await bench.killAt(points.filter((_point, index) => index % 2 === 0))).toEqual([])
+    expect(await bench.killAt(chosen(points))).toEqual([])
   })
 })

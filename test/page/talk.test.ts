@@ -109,7 +109,7 @@ describePage('talking in the page', () => {
 
   it('LOOP-8 stop ends the turn, and says so', async () => {
     const { page, fake } = await openPage()
-    fake.reply([{ text: 'A long story, which never comes to its end.', chunkSize: 6, stallAfterChunks: 2 }])
+    fake.reply([{ text: 'A long story, which never comes to its end.', chunkSize: 6, stallAfterChunks: 3 }])
     await say(page, 'Tell')
     await log(page).getByText('A long story').waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
