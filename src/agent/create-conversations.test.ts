@@ -69,9 +69,14 @@ describe('SESS-1 order and side by side', () => {
   })
 
   it('SESS-1 stop, reset and the list of sessions do not wait behind a turn', async () => {
-    const hang = toolOf('hang', () => new Promise(() => undefined))
+    const hangs = Promise.withResolvers<void>()
+    const hang = toolOf('hang', () => {
+      hangs.resolve()
+      return new Promise(() => undefined)
+    })
     const { familiar, conversations, userId } = await open([{ toolCalls: [{ name: 'hang' }] }], { tools: [hang] })
     const { messageId, sessionId } = await conversations.submit(familiar.inbound('go'))
+    await hangs.promise
     expect(await conversations.sessions(userId)).toHaveLength(1)
     const archived = await conversations.reset(userId, { all: true })
     expect(archived.map((session) => session.id)).toEqual([sessionId])
