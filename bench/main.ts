@@ -31,7 +31,7 @@ const usage = `Usage: npm run bench -- BENCH [options]
   peers          a bare loop, the AI SDK, Mastra, LangGraph and Familiar in one run, on the same fake model; installs the
                  peers from npm into .runtime/bench-peers [--turns N] [--sessions N] [--sizes 10000,100000] [--questions N]
   cluster        turns a second and their cost on PostgreSQL with 1, 2 and 4 daemons, beside one on SQLite
-                 [--turns N of each session] [--sessions N] [--sizes 1,2,4, the daemons]
+                 [--turns N of each session] [--sessions N] [--sizes 1,2,4, the daemons] [--rounds N]
   simulate       queue and database load at a thousand, a million and a hundred million users, from measured costs
                  [--sizes 1000,1000000,100000000, the users]
 

@@ -180,7 +180,8 @@ export function createLearning(dependencies: {
   return {
     afterTurn,
     afterClose(session) {
-      afterTurn(session)
+      // Wherever it is closed: nobody may run another turn of it.
+      later(session, 'learn', () => learn(session))
       if (!isExtracting()) return
       later(session, 'consolidate', async () => {
         const outcome = await consolidateNow(session, stop.signal)

@@ -24,9 +24,9 @@ const refusalsBeforeAlone = 2
 
 /**
  * Units as serialisable transactions: they behave as if one came after another, whichever daemons they run in. (Those that
- * meet others in rows alone are read committed.) One that
- * PostgreSQL refuses is run again from its start. So is one whose connection was lost before its commit was asked for;
- * after that nobody can tell whether it was stored, and the unit rejects.
+ * meet others in rows alone are read committed.) One that PostgreSQL refuses is run again from its start. So is one whose
+ * connection was lost before its commit was asked for; after that nobody can tell whether it was stored, and the unit
+ * rejects.
  */
 export function createUnits(options: {
   pool: ConnectionPool

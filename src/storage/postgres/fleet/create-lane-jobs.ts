@@ -11,7 +11,7 @@ import { workerLogger } from './worker-logger.ts'
 const mostAttempts = 32_767
 
 /**
- * One connection hears of new jobs. The other fetches and completes them, one statement after another: so what is fetched
+ * graphile-worker keeps one connection to hear of new jobs, which are told otherwise here. The other fetches and completes them, one statement after another: so what is fetched
  * after a completion sees the lane free.
  */
 const connectionsOfKind = 2
@@ -66,10 +66,16 @@ export async function createLaneJobs({
         job_key => ${lane}::text, job_key_mode => ${mode}::text)`.execute(writer)
   }
 
-  function hurry(kind: string): void {
+  /** Whether there is a place for it here. */
+  function expectHere(kind: string): boolean {
     const own = workers.get(kind)
-    if (own?.hasPlace()) own.expectOne()
-    else tellOthers(kind)
+    if (!own?.hasPlace()) return false
+    own.expectOne()
+    return true
+  }
+
+  function hurry(kind: string): void {
+    if (!expectHere(kind)) tellOthers(kind)
   }
 
   function lookAtAll(): void {
@@ -83,10 +89,7 @@ export async function createLaneJobs({
       if (when?.notBefore === undefined) hurry(lane.kind)
     },
     hurry,
-    hear(kind) {
-      const own = workers.get(kind)
-      if (own?.hasPlace()) own.expectOne()
-    },
+    hear: (kind) => void expectHere(kind),
     lookAtAll,
     async work(kind, { atOnce, look }) {
       const own = createLaneWorkers(atOnce)
