@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 
 const block = 512
@@ -16,8 +17,21 @@ export async function unpackFiles(options: {
   folder: string
   signal: AbortSignal
 }): Promise<void> {
-  const { tarball, wanted, folder, signal } = options
-  const input = createBlockReader(createReadStream(tarball, { signal }).compose(createGunzip()))
+  const { tarball, signal } = options
+  const unzipped = createGunzip()
+  // What goes wrong with either of them is told to whoever reads.
+  pipeline(createReadStream(tarball, { signal }), unzipped, () => undefined)
+  try {
+    await unpackEntries(createBlockReader(unzipped), options)
+  } finally {
+    unzipped.destroy()
+  }
+}
+
+async function unpackEntries(
+  input: BlockReader,
+  { wanted, folder }: { wanted: ReadonlyMap<string, string>; folder: string },
+): Promise<void> {
   for (;;) {
     const header = await input.read(block)
     if (header.every((byte) => byte === 0)) break
