@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { type LearningMemory, openLearningMemory } from '../../test/support/learning-memory.ts'
+import { waitFor } from '../../test/support/wait-for.ts'
 import { createWakeups } from '../base/wakeups.ts'
 import { createLedger } from '../cost/ledger.ts'
 import { createFileConsolidation } from '../memory/learning/consolidate-file.ts'
@@ -213,7 +214,7 @@ describe('createLearning', () => {
   it('MEM-1 takes turns that follow each other quickly together, and has all of them after a pause', async () => {
     const scene = await openScene({ script: [], isExtracting: false })
     const { clock } = scene.memory
-    const settled = () => vi.waitFor(async () => expect((await scene.status('max')).waiting).toBe(0))
+    const settled = () => waitFor(async () => expect((await scene.status('max')).waiting).toBe(0))
     for (const place of ['Oslo', 'Rome']) {
       await scene.say(`I visited ${place}`)
       scene.afterTurn(scene.session)
@@ -222,7 +223,7 @@ describe('createLearning', () => {
     expect(await scene.contents('chunk')).toEqual([])
     await clock.advance(100)
     await settled()
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(await scene.contents('chunk')).toEqual(['I visited Oslo', reply, 'I visited Rome', reply]),
     )
     for (let turn = 1; turn <= 13; turn += 1) {
@@ -231,7 +232,7 @@ describe('createLearning', () => {
       await clock.advance(400)
     }
     // No pause in five seconds: what was said by then is there all the same.
-    await vi.waitFor(async () => expect(await scene.contents('chunk')).toHaveLength(4 + 2 * 13), 20_000)
+    await waitFor(async () => expect(await scene.contents('chunk')).toHaveLength(4 + 2 * 13))
   })
 
   it('MEM-1 loses nothing where Familiar stops before the pause', async () => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
+import { waitFor } from '../../test/support/wait-for.ts'
 import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
 import type { OpenedAnswer, OpenInit } from './opened-answer.ts'
 
@@ -240,7 +241,7 @@ describe('GuardedFetch.open', () => {
     if (how === 'abort') controller.abort()
     else answer.cancel()
     await expect(reading).rejects.toThrow(how === 'abort' ? 'aborted' : 'The reader has left')
-    await vi.waitFor(() => expect(closed).toBe(true))
+    await waitFor(() => expect(closed).toBe(true))
   })
 
   it('tells of a connection that broke, and of an answer that it cannot read', async () => {

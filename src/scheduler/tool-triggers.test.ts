@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { cronTool, openTriggers, ranWith, type TriggerScene } from '../../test/support/triggers.ts'
+import { waitFor } from '../../test/support/wait-for.ts'
 import { FamiliarError } from '../protocol/error.ts'
 import { catchUpMs } from './cron-runs.ts'
 import type { TriggeredTool } from './triggered-tool.ts'
@@ -18,8 +19,12 @@ function untilAborted({ signal }: { signal: AbortSignal }): Promise<never> {
 /** Moves on to a time that is due and waits for what it begins. */
 async function pass(milliseconds: number, calls: number): Promise<void> {
   await scene.clock.advance(milliseconds)
-  await vi.waitFor(() => expect(scene.calls).toHaveLength(calls))
-  await vi.waitFor(async () => expect((await scene.runs()).join()).not.toContain('running'))
+  await waitFor(async () => {
+    // What was written down meanwhile sets its timer only now.
+    await scene.clock.advance(0)
+    expect(scene.calls).toHaveLength(calls)
+  })
+  await waitFor(async () => expect((await scene.runs()).join()).not.toContain('running'))
 }
 
 describe('cron', () => {
@@ -144,11 +149,11 @@ describe('cron', () => {
     })
     await scene.triggers.start()
     await scene.clock.advance(30 * minute)
-    await vi.waitFor(() => expect(scene.calls).toHaveLength(2))
+    await waitFor(() => expect(scene.calls).toHaveLength(2))
     await scene.clock.advance(30 * minute)
-    await vi.waitFor(() => expect(scene.calls).toHaveLength(3))
+    await waitFor(() => expect(scene.calls).toHaveLength(3))
     expect(scene.calls.map(({ name }) => name).sort()).toEqual(['quick', 'quick', 'slow'])
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(await scene.runs('slow')).toEqual([
         '2026-11-15T10:30 scheduled',
         '2026-11-15T10:00 missed',
@@ -180,10 +185,10 @@ describe('cron', () => {
     expect(scene.clock.timers()).toBe(0)
     scene.tools.push(cronTool('a', '*/30'), cronTool('b', '0 7 * * *'))
     scene.triggers.refresh()
-    await vi.waitFor(() => expect(scene.clock.timers()).toBe(1))
+    await waitFor(() => expect(scene.clock.timers()).toBe(1))
     scene.tools.length = 0
     scene.triggers.refresh()
-    await vi.waitFor(() => expect(scene.clock.timers()).toBe(0))
+    await waitFor(() => expect(scene.clock.timers()).toBe(0))
     expect(await scene.runs()).toEqual([])
   })
 
@@ -193,7 +198,7 @@ describe('cron', () => {
     expect(scene.warnings.join()).toContain('has 2 fields')
     scene.tools.splice(0, 2, cronTool('mail', '0 7 * * *'), cronTool('news', '15 * * * *'))
     scene.triggers.refresh()
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(await scene.runs()).toEqual(['2026-11-16T07:00 scheduled', '2026-11-15T09:15 scheduled']),
     )
     await pass(15 * minute, 1)
@@ -206,8 +211,8 @@ describe('what was missed', () => {
     scene = await openTriggers({ tools: [cronTool('mail', '*/30')] })
     await scene.triggers.start()
     await scene.restart(2 * hour + 10 * minute)
-    await vi.waitFor(() => expect(scene.messages).toHaveLength(1))
-    await vi.waitFor(async () =>
+    await waitFor(() => expect(scene.messages).toHaveLength(1))
+    await waitFor(async () =>
       expect(await scene.runs()).toEqual([
         '2026-11-15T11:30 scheduled',
         '2026-11-15T11:00 done late by 10',
@@ -224,7 +229,7 @@ describe('what was missed', () => {
     scene = await openTriggers({ tools: [cronTool('digest', '0 7 * * *')] })
     await scene.triggers.start()
     await scene.restart(day)
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(await scene.runs()).toEqual(['2026-11-17T07:00 scheduled', '2026-11-16T07:00 done late by 120']),
     )
   })
@@ -241,7 +246,7 @@ describe('what was missed', () => {
     scene = await openTriggers({ tools: [cronTool('mail', '*/1')] })
     await scene.triggers.start()
     await scene.restart(20 * day)
-    await vi.waitFor(() => expect(scene.calls).toHaveLength(1))
+    await waitFor(() => expect(scene.calls).toHaveLength(1))
     const runs = await scene.runs()
     expect(runs.filter((line) => line.includes('missed'))).toHaveLength(49)
     expect(runs[2]).toBe('2026-12-05T08:59 missed')
@@ -254,7 +259,7 @@ describe('what was missed', () => {
     // The machine slept for three days and a half; the timer only notices afterwards.
     scene.clock.setTime(scene.clock.now() + 3 * day + 12 * hour)
     await pass(5 * minute, 0)
-    await vi.waitFor(async () => expect(await scene.runs()).toHaveLength(4))
+    await waitFor(async () => expect(await scene.runs()).toHaveLength(4))
     expect(await scene.runs()).toEqual([
       '2026-11-19T07:00 scheduled',
       '2026-11-18T07:00 missed',
@@ -271,7 +276,7 @@ describe('what was missed', () => {
     if (mail) scene.tools.push(mail)
     await scene.clock.advance(3 * hour)
     scene.triggers.refresh()
-    await vi.waitFor(async () => expect(await scene.runs()).toEqual(['2026-11-15T13:30 scheduled']))
+    await waitFor(async () => expect(await scene.runs()).toEqual(['2026-11-15T13:30 scheduled']))
   })
 
   it('TOOL-7 is not forgotten while its tool is still made ready', async () => {
@@ -283,7 +288,7 @@ describe('what was missed', () => {
     expect(await scene.runs()).toEqual(['2026-11-16T07:00 scheduled'])
     if (digest) scene.tools.push(digest)
     scene.triggers.refresh()
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(await scene.runs()).toEqual(['2026-11-17T07:00 scheduled', '2026-11-16T07:00 done late by 120']),
     )
   })
@@ -295,7 +300,7 @@ describe('what was missed', () => {
     })
     await scene.triggers.start()
     await scene.clock.advance(hour)
-    await vi.waitFor(() => expect(scene.calls).toHaveLength(1))
+    await waitFor(() => expect(scene.calls).toHaveLength(1))
     await scene.restart(minute)
     const [row] = await scene.database.read.selectFrom('trigger_runs').selectAll().orderBy('due_at').execute()
     expect(row).toMatchObject({ state: 'failed', error: 'Interrupted: Familiar ended while it ran.' })
@@ -320,10 +325,10 @@ describe('webhooks', () => {
     })
     await scene.triggers.start()
     for (const nonce of ['first', 'second', 'third']) await scene.triggers.webhooks.accept(callOf(nonce))
-    await vi.waitFor(() => expect(scene.calls).toHaveLength(1))
-    await vi.waitFor(async () => expect((await scene.runs()).join()).toContain('running'))
+    await waitFor(() => expect(scene.calls).toHaveLength(1))
+    await waitFor(async () => expect((await scene.runs()).join()).toContain('running'))
     await scene.restart(minute)
-    await vi.waitFor(() => expect(scene.messages).toHaveLength(2))
+    await waitFor(() => expect(scene.messages).toHaveLength(2))
     expect(scene.calls.map(({ params }) => (params as { nonce: string }).nonce)).toEqual(['first', 'second', 'third'])
     expect(scene.messages[0]).toMatchObject({ source: 'webhook', text: '[TOOL:mail]\nx\n[/TOOL]' })
   })
@@ -332,7 +337,7 @@ describe('webhooks', () => {
     scene = await openTriggers({ tools: [hook], run: untilAborted })
     await scene.triggers.start()
     await scene.triggers.webhooks.accept(callOf('running'))
-    await vi.waitFor(() => expect(scene.calls).toHaveLength(1))
+    await waitFor(() => expect(scene.calls).toHaveLength(1))
     for (let index = 0; index < 100; index += 1) {
       scene.clock.setTime(scene.clock.now() + 2_000)
       await scene.triggers.webhooks.accept(callOf(`waiting-${index}`))
@@ -350,7 +355,7 @@ describe('webhooks', () => {
     await scene.clock.advance(5 * minute)
     expect(await scene.runs()).toEqual(['2026-11-15T09:00 scheduled'])
     await scene.triggers.start()
-    await vi.waitFor(() => expect(scene.calls).toHaveLength(1))
+    await waitFor(() => expect(scene.calls).toHaveLength(1))
     expect(scene.calls[0]).toMatchObject({ name: 'mail', caller: 'webhook' })
   })
 
@@ -362,9 +367,7 @@ describe('webhooks', () => {
       for (let again = 0; again < 20; again += 1) scene.triggers.refresh()
       await accepted
     }
-    await vi.waitFor(async () =>
-      expect((await scene.runs()).join()).toBe('2026-11-15T09:00 done,2026-11-15T09:00 done'),
-    )
+    await waitFor(async () => expect((await scene.runs()).join()).toBe('2026-11-15T09:00 done,2026-11-15T09:00 done'))
     expect(scene.calls).toHaveLength(2)
   })
 
@@ -378,7 +381,7 @@ describe('webhooks', () => {
     scene.building.clear()
     scene.tools.push(hook)
     scene.triggers.refresh()
-    await vi.waitFor(async () => expect(await scene.runs()).toEqual(['2026-11-15T09:00 done']))
+    await waitFor(async () => expect(await scene.runs()).toEqual(['2026-11-15T09:00 done']))
     expect(scene.calls).toHaveLength(1)
   })
 
@@ -388,7 +391,7 @@ describe('webhooks', () => {
     const accepted = scene.triggers.webhooks.accept(callOf('last'))
     scene.tools.length = 0
     await accepted
-    await vi.waitFor(async () => expect((await scene.runs()).join()).toContain('failed'))
+    await waitFor(async () => expect((await scene.runs()).join()).toContain('failed'))
     expect(scene.calls).toEqual([])
   })
 })
@@ -401,7 +404,7 @@ describe('close', () => {
     })
     await scene.triggers.start()
     await scene.clock.advance(30 * minute)
-    await vi.waitFor(() => expect(scene.calls).toHaveLength(1))
+    await waitFor(() => expect(scene.calls).toHaveLength(1))
     await scene.triggers.close()
     expect(await scene.runs()).toEqual(['2026-11-15T10:00 scheduled', '2026-11-15T09:30 failed'])
     expect(scene.clock.timers()).toBe(0)

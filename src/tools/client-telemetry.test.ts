@@ -2,9 +2,10 @@ import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { openTestDatabase } from '../../test/support/open-test-database.ts'
+import { waitFor } from '../../test/support/wait-for.ts'
 import type { Database } from '../storage/database.ts'
 import { type ClientTelemetry, createClientTelemetry } from './client-telemetry.ts'
 
@@ -87,10 +88,10 @@ it('TOOL-13 leaves nothing in the file after an hour, though nobody asks', async
   await clock.advance(30 * minute)
   await telemetry.keep('ben', { ...valletta, place_consent: true })
   await clock.advance(30 * minute)
-  await vi.waitFor(async () => expect(await keptOf()).toEqual(['ben']))
-  await vi.waitFor(() => expect(clock.timers()).toBe(1))
+  await waitFor(async () => expect(await keptOf()).toEqual(['ben']))
+  await waitFor(() => expect(clock.timers()).toBe(1))
   await clock.advance(30 * minute)
-  await vi.waitFor(async () => expect(await keptOf()).toEqual([]))
+  await waitFor(async () => expect(await keptOf()).toEqual([]))
 })
 
 it('TOOL-13 leaves nothing that grew old while Familiar was not running', async () => {

@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { secretOwnerOf } from '../../src/tools/capabilities/capability.ts'
 import type { ServedFamiliar } from '../security/http-support.ts'
 import { openRealSandbox } from '../support/real-sandbox.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
+import { waitFor } from '../support/wait-for.ts'
 import {
   canOpenTerminal,
   cleanUp,
@@ -168,7 +169,7 @@ describe('familiar caps', () => {
   it('CAP-3 stops a build; whoever watches it ends with 1', async () => {
     await begin('doomed')
     const watching = startFamiliar(['caps', 'watch', 'doomed'], { home })
-    await vi.waitFor(() => expect(watching.stdout()).not.toBe(''), { timeout: 10_000 })
+    await waitFor(() => expect(watching.stdout()).not.toBe(''))
     expect((await caps('stop', 'doomed')).stdout).toBe('The build of doomed is stopped.\n')
     expect((await watching.ended).code).toBe(1)
     expect((await caps('stop', 'doomed')).stdout).toBe('The build of doomed had ended already: stopped.\n')
@@ -183,7 +184,7 @@ describe('familiar caps', () => {
   it('CAP-7 Ctrl-C leaves the build running and says so', async () => {
     const build = await begin('patient')
     const watching = startFamiliar(['caps', 'watch', 'patient'], { home })
-    await vi.waitFor(() => expect(watching.stdout()).not.toBe(''), { timeout: 10_000 })
+    await waitFor(() => expect(watching.stdout()).not.toBe(''))
     watching.child.kill('SIGINT')
     expect(await watching.ended).toMatchObject({
       code: 130,

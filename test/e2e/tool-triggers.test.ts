@@ -2,8 +2,9 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { hasBubblewrap } from '../support/embedded-sandbox.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { cleanUp, familiar, familiarJson, newHome, serveFamiliar } from './cli-process.ts'
 
 afterEach(cleanUp)
@@ -67,15 +68,15 @@ describe.skipIf(missing)(missing ?? 'tools that nobody asks', () => {
     const hook = (await familiarJson(['tools', 'hook', 'mail'], options)) as { url: string; secret: string }
     expect(await post(hook.url, '{"subject":"hello"}', 'another secret')).toBe(401)
     expect(await post(hook.url, '{"subject":"hello"}', hook.secret)).toBe(202)
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const { runs } = (await familiarJson(['tools', 'runs', 'mail'], options)) as Runs
       expect(runs).toMatchObject([{ tool: 'mail', kind: 'webhook', state: 'done', error: null }])
-    }, 20_000)
-    await vi.waitFor(async () => {
+    })
+    await waitFor(async () => {
       const { stdout } = await familiar(['history', 'main'], options)
       expect(stdout).toContain('[TOOL:mail]')
       expect(stdout).toContain('something new')
-    }, 10_000)
+    })
     const all = await familiar(['tools', 'runs'], options)
     expect(all.stdout).toMatch(/^Tool +By +Due +State\s/)
     expect(all.stdout).toMatch(/^digest +cron .*scheduled/m)

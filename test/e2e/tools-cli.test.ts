@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ServedFamiliar } from '../security/http-support.ts'
 import { bashTool, pythonTool, toolExample } from '../support/published-tools.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { canOpenTerminal, familiar, familiarJson, startAtTerminal } from './cli-process.ts'
 import { serveHome } from './serve-home.ts'
 
@@ -135,7 +136,7 @@ describe('familiar tools', () => {
   it('CLI-1 writes a tool that a running Familiar finds, runs and tests', async () => {
     const made = await tools('new', 'greeter', '--language', 'node', '--description', 'Greets')
     expect(made.stdout).toBe(`${join(home, 'tools', 'greeter')}: manifest.json, Dockerfile, runner.mjs, tests.json\n`)
-    await vi.waitFor(async () => expect((await tools('show', 'greeter')).code).toBe(0), { timeout: 20_000 })
+    await waitFor(async () => expect((await tools('show', 'greeter')).code).toBe(0))
     expect((await tools('test', 'greeter')).stdout).toMatch(/4 tests passed\.\n$/)
     expect((await tools('new', 'greeter')).stderr).toMatch(/^Error: There is something at .*greeter already\.\n$/)
     expect(await tools('new', 'Not A Name')).toMatchObject({ code: 2 })

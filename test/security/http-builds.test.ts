@@ -1,14 +1,13 @@
 import type { IncomingMessage } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildEventSchema } from '../../src/protocol/build-api.ts'
 import type { Build } from '../../src/tools/capabilities/builds/builds.ts'
 import { secretOwnerOf } from '../../src/tools/capabilities/capability.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { readEvents, type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const secret = 'sk-canary-3f6e01ab77'
 const seen = { untrusted: false, private: false }
-const patience = { timeout: 10_000, interval: 10 }
-
 describe('builds over HTTP', () => {
   let served: ServedFamiliar
   let names = 0
@@ -31,12 +30,12 @@ describe('builds over HTTP', () => {
   const withoutEnd = new AbortController().signal
   /** The one question that a build asks. */
   const questionOf = (build: Build) =>
-    vi.waitFor(async () => {
+    waitFor(async () => {
       const { questions } = (await get('/api/v1/builds/questions')).json as { questions: Record<string, string>[] }
       const asked = questions.find(({ build_id }) => build_id === build.id)
       expect(asked).toBeDefined()
       return asked ?? {}
-    }, patience)
+    })
 
   it('CAP-7 two readers see every event once, one of which goes away in the middle and comes back', async () => {
     const build = await begin()

@@ -248,6 +248,5 @@ function leaver() {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  for (let i = 0; i < 500 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 4))
-  expect(condition()).toBe(true)
+  await expect.poll(condition, { interval: 4 }).toBe(true)
 }

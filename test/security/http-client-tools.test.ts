@@ -2,11 +2,12 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../src/models/model.ts'
 import { createScriptedModel, type Script } from '../../src/models/scripted-model.ts'
 import type { ClientCallsReply } from '../../src/protocol/client-tool-api.ts'
 import { createManualClock } from '../support/manual-clock.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type ServeOptions, serveInTests } from './serve-in-tests.ts'
 
 const bell = {
@@ -99,9 +100,11 @@ describe('CLIENT-1 a tool that the client runs', () => {
     })
     const session = String(response.headers['familiar-session-id'])
     let text = ''
+    let isGiven = false
     for await (const chunk of response) {
       text += chunk
-      if (!text.includes('"type":"tool_calls"') || text.includes('"type":"tool_result"')) continue
+      if (isGiven || !text.includes('"type":"tool_calls"')) continue
+      isGiven = true
       expect(text).toContain('"toolCalls":[{"id":"call-1-0","name":"ring_bell","arguments":{"times":1}}]')
       const given = await scene.give(session, [{ call_id: 'call-1-0', result: 'ding' }])
       expect(given.status).toBe(200)
@@ -115,7 +118,7 @@ describe('CLIENT-1 a tool that the client runs', () => {
     const scene = await open(ringing(1), { clock })
     const asked = await scene.chat()
     await clock.advance(60_000)
-    await vi.waitFor(() => expect(scene.model.requests).toHaveLength(2))
+    await waitFor(() => expect(scene.model.requests).toHaveLength(2))
     expect(resultsIn(scene.model.requests[1] as ModelRequest)).toContain('no result within 60 seconds')
     const late = await scene.give(asked.json.session_id, [{ call_id: 'call-1-0', result: 'ding' }])
     expect(late).toMatchObject({ status: 409, json: { code: 'conflict' } })

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createManualClock } from '../support/manual-clock.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Call, type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const base = '/api/v1/schedules'
@@ -49,7 +50,7 @@ describe('schedules over HTTP', () => {
     })
     expect((await get(one)).json).toEqual({ ...made.json, runs: [ran.json] })
     await clock.advance(Date.parse('2026-11-16T06:00:00Z') - clock.now())
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect((await get()).json).toMatchObject({
         schedules: [{ last_run: { due_at: '2026-11-16T06:00:00.000Z', state: 'delivered' } }],
       }),

@@ -79,10 +79,7 @@ describe('sessions and reports over HTTP', () => {
   it('LOOP-8 POST /sessions/:id/stop ends the running turn', async () => {
     expect((await post('sessions/dora/stop', {})).json).toEqual({ stopped: false })
     const running = say('slow', 'dora')
-    let stopped = false
-    for (let i = 0; i < 200 && !stopped; i++) {
-      stopped = (await served.call({ method: 'POST', path: '/api/v1/sessions/dora/stop' })).json.stopped === true
-    }
+    await expect.poll(async () => (await post('sessions/dora/stop', {})).json, { interval: 5 }).toEqual({ stopped: true })
     expect((await running).json).toMatchObject({ outcome: 'stopped' })
   })
 

@@ -1,8 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bashTool, pythonTool, toolExample } from '../support/published-tools.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const secret = 'sk-canary-91c27a'
@@ -10,8 +11,6 @@ const settings = {
   api_key: { description: 'Your key', secret: true, required: true },
   endpoint: { description: 'Where', default: 'https://api.example.com/v1' },
 }
-
-const patience = { timeout: 20_000, interval: 50 }
 
 function isRunning(pid: number): boolean {
   try {
@@ -215,15 +214,15 @@ describe('tools over HTTP', () => {
     const hangUp = new AbortController()
     const call = { path: '/api/v1/tools/waiting/run', body: {}, signal: hangUp.signal }
     const running = served.call(call).catch(() => 'hung up')
-    const pid = await vi.waitFor(() => {
+    const pid = await waitFor(() => {
       const written = Number(readFileSync(pidFile, 'utf8'))
       expect(written).toBeGreaterThan(0)
       return written
-    }, patience)
+    })
     expect(isRunning(pid)).toBe(true)
     hangUp.abort()
     expect(await running).toBe('hung up')
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), patience)
+    await waitFor(() => expect(isRunning(pid)).toBe(false))
   })
 
   it('SEC-22 settings and calls of another user are not there', async () => {

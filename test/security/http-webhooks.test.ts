@@ -1,9 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/protocol/json.ts'
 import type { TriggeredTool } from '../../src/scheduler/triggered-tool.ts'
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { cronTool, ranWith } from '../support/triggers.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Answer, type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const secret = 'a-secret-that-only-two-know'
@@ -80,10 +81,10 @@ describe('a signed webhook', () => {
     expect(status).toBe(202)
     expect(await rows()).toMatchObject([{ id: json.run_id, tool: 'mail', kind: 'webhook' }])
     wait.resolve()
-    await vi.waitFor(async () => expect(await rows()).toMatchObject([{ state: 'done', input: null }]))
+    await waitFor(async () => expect(await rows()).toMatchObject([{ state: 'done', input: null }]))
     expect(given).toEqual([{ subject: 'hello', body: '{"subject":"hello"}' }])
     const { conversations, userId } = served.familiar
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       await clock.advance(1_000)
       const session = await conversations.findSession(userId, 'main')
       const events = session ? await conversations.history(userId, session.id) : []
@@ -104,7 +105,7 @@ describe('a signed webhook', () => {
     expect((await call({ body: '' })).status).toBe(202)
     expect((await call({ body: 'not JSON', headers: bytes })).status).toBe(202)
     expect((await call({ body: '{"body":"its own","__proto__":{"x":1}}' })).status).toBe(202)
-    await vi.waitFor(() => expect(given).toHaveLength(4))
+    await waitFor(() => expect(given).toHaveLength(4))
     expect(given.map((params) => JSON.stringify(params)).sort()).toEqual([
       '{"body":""}',
       '{"body":"[1,2]"}',
@@ -118,7 +119,7 @@ describe('a signed webhook', () => {
     const wait = Promise.withResolvers<void>()
     hold = wait.promise
     for (let index = 0; index < 5; index += 1) expect((await call()).status).toBe(202)
-    await vi.waitFor(() => expect(given).toHaveLength(1))
+    await waitFor(() => expect(given).toHaveLength(1))
     expect((await rows()).map(({ state }) => state).sort()).toEqual([
       'running',
       'scheduled',
@@ -127,7 +128,7 @@ describe('a signed webhook', () => {
       'scheduled',
     ])
     wait.resolve()
-    await vi.waitFor(() => expect(given).toHaveLength(5))
+    await waitFor(() => expect(given).toHaveLength(5))
   })
 })
 
@@ -291,7 +292,7 @@ describe('the runs', () => {
   it('TOOL-7 can be looked at, those to come, those missed and those that failed', async () => {
     await serve()
     await call()
-    await vi.waitFor(async () => expect(await rows()).toMatchObject([{ state: 'done' }]))
+    await waitFor(async () => expect(await rows()).toMatchObject([{ state: 'done' }]))
     const { status, json } = await served.call({ path: '/api/v1/tools/mail/runs' })
     expect(status).toBe(200)
     expect(json.runs).toEqual([

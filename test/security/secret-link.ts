@@ -1,5 +1,6 @@
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import type { Build } from '../../src/tools/capabilities/builds/builds.ts'
+import { waitFor } from '../support/wait-for.ts'
 import type { ServedFamiliar } from './http-support.ts'
 
 /** A build that waits for a secret, and the link that was made for it. */
@@ -24,7 +25,7 @@ export async function askBySecretLink(
   const signal = new AbortController().signal
   const asked = { build, callId: 'call-1', secret: 'API_KEY', description, seen, signal }
   const isSet = capabilities.desk.requestSecret(asked).catch(() => false)
-  const questionId = await vi.waitFor(async () => {
+  const questionId = await waitFor(async () => {
     const question = (await capabilities.desk.questions(familiar.userId)).find(({ buildId }) => buildId === build.id)
     expect(question).toBeDefined()
     return question?.id ?? ''

@@ -1,4 +1,4 @@
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { createIds } from '../../src/base/ids.ts'
 import { type Logger, silentLogger } from '../../src/base/logger.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
@@ -7,6 +7,7 @@ import type { DeliveryNeeds } from '../../src/scheduler/schedules/deliver-run.ts
 import type { ScheduleRequest } from '../../src/tools/schedules/schedules.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar } from './scripted-familiar.ts'
+import { waitFor } from './wait-for.ts'
 
 /** Schedules over real conversations and a real database, on a clock that the test moves. */
 export interface ScheduleScene {
@@ -83,7 +84,7 @@ export async function openSchedules(
     },
     async pass(until, count) {
       await clock.advance(Date.parse(until) - clock.now())
-      await vi.waitFor(async () => {
+      await waitFor(async () => {
         expect(await scene.messages()).toHaveLength(count)
         const open = await database.read.selectFrom('schedule_runs').where('state', '=', 'begun').selectAll().execute()
         expect(open).toEqual([])

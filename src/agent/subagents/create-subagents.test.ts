@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { openScriptedFamiliar, type ScriptedFamiliar, said, toolOf } from '../../../test/support/scripted-familiar.ts'
 import { toolContext } from '../../../test/support/tool-context.ts'
+import { waitFor } from '../../../test/support/wait-for.ts'
 import type { ModelRequest } from '../../models/model.ts'
 import { createScriptedModel, type Script, type ScriptedReply } from '../../models/scripted-model.ts'
 import type { Json } from '../../protocol/json.ts'
@@ -252,7 +253,7 @@ describe('SUB-1 several at once', () => {
       },
       child: async (request) => {
         running += 1
-        await vi.waitFor(() => expect(running).toBe(2))
+        await waitFor(() => expect(running).toBe(2))
         await held.promise
         return { text: `answer to ${JSON.stringify(request.messages).includes('one') ? 'one' : 'two'}` }
       },
@@ -300,7 +301,7 @@ describe('SUB-1 several at once', () => {
       if (!wait) await scene.conversations.waitForTurn(messageId)
       expect(await scene.conversations.stop(scene.userId, sessionId)).toBe(true)
       if (wait) expect((await scene.conversations.waitForTurn(messageId)).outcome).toBe('stopped')
-      await vi.waitFor(async () => {
+      await waitFor(async () => {
         const [spawn] = await scene.conversations.spawns(scene.userId, sessionId)
         expect(spawn).toMatchObject({ state: 'stopped', result: { outcome: 'stopped' } })
       })

@@ -1,9 +1,10 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { deafTranscriber, noCommands, openTelegram } from '../../../test/support/fake-telegram/open-telegram.ts'
 import { type FakeTelegram, startFakeTelegram } from '../../../test/support/fake-telegram/start-fake-telegram.ts'
 import { createGuardedTools } from '../../../test/support/guarded-tools.ts'
 import { openCommands } from '../../../test/support/open-commands.ts'
 import { openScriptedFamiliar } from '../../../test/support/scripted-familiar.ts'
+import { waitFor } from '../../../test/support/wait-for.ts'
 import type { Commands } from '../../agent/commands/commands.ts'
 import { createScriptedModel } from '../../models/scripted-model.ts'
 import type { Json } from '../../protocol/json.ts'
@@ -37,11 +38,11 @@ async function openChat(more: Partial<Parameters<typeof openTelegram>[0]> = {}) 
     return rows.map((row) => ({ ...(JSON.parse(row.data) as Received), key: row.key }))
   }
   const taken = (count: number) =>
-    vi.waitFor(async () => {
+    waitFor(async () => {
       const all = await messages()
       expect(all).toHaveLength(count)
       return all
-    }, 10_000)
+    })
   return { familiar, server, telegram, messages, taken }
 }
 
@@ -282,7 +283,7 @@ test('a command that a stop cut off is told of at the next start, and not begun 
   }
   const { server, telegram } = await openChat({ familiar: { ...familiar, commands } })
   server.say(anna, '/compact the rest is nobody’s business')
-  await vi.waitFor(() => expect(runs).toHaveLength(1))
+  await waitFor(() => expect(runs).toHaveLength(1))
   await telegram.close()
   expect(server.chat(anna)).toEqual([])
   const again = await openTelegram({ familiar: { ...familiar, commands }, server, allowedIds: [anna] })
@@ -293,7 +294,7 @@ test('a command that a stop cut off is told of at the next start, and not begun 
   )
   server.replay()
   server.say(anna, '/start')
-  await vi.waitFor(() => expect(runs).toHaveLength(2), 10_000)
+  await waitFor(() => expect(runs).toHaveLength(2))
   expect(runs[1]).toBe('/help')
 })
 
@@ -315,7 +316,7 @@ test('SEC-16 a button answers the user’s own approval, once, and shows what wa
     return { text: told?.parameters.text, isTold: told !== undefined }
   }
   server.say(anna, 'Erase it')
-  const asked = await vi.waitFor(async () => {
+  const asked = await waitFor(async () => {
     const [approval] = await familiar.conversations.approvals(familiar.userId)
     expect(approval).toBeDefined()
     return approval?.id ?? ''
@@ -329,7 +330,7 @@ test('SEC-16 a button answers the user’s own approval, once, and shows what wa
   expect((await pressed(anna, `a:${asked}:n`)).text).toBe('It was answered otherwise before.')
   server.replay()
   await dealtWith(server)
-  await vi.waitFor(() => expect(sent).toEqual([{ what: 'all' }]))
+  await waitFor(() => expect(sent).toEqual([{ what: 'all' }]))
 })
 
 test('a question of a build is answered by its button or by a reply to it; a secret typed in the chat goes nowhere', async () => {
@@ -358,7 +359,7 @@ test('a question of a build is answered by its button or by a reply to it; a sec
   telegram.outbox.wake()
   await server.until(() => server.chat(anna).length === 3)
   const idOf = (text: string) => ({ message_id: server.chat(anna).find((sent) => sent.text === text)?.messageId ?? 0 })
-  await vi.waitFor(async () => expect((await telegram.outbox.counts(familiar.userId)).sent).toBe(3))
+  await waitFor(async () => expect((await telegram.outbox.counts(familiar.userId)).sent).toBe(3))
   server.press(anna, `q:${questionMark('where')}:yes`)
   await server.until(() => server.calls.some(({ method }) => method === 'editMessageReplyMarkup'))
   server.say(anna, 'The blue one', { reply_to_message: idOf('which?') })

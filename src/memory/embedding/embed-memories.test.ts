@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { openTestDatabase, sameDatabase } from '../../../test/support/open-test-database.ts'
+import { waitFor } from '../../../test/support/wait-for.ts'
 import { createIds } from '../../base/ids.ts'
 import { type Logger, silentLogger } from '../../base/logger.ts'
 import { FamiliarError } from '../../protocol/error.ts'
@@ -189,7 +190,7 @@ describe('embedding memories', () => {
     await add('one')
     const job = startJob(embedder, { logger })
     job.wake()
-    await vi.waitFor(async () => expect((await job.status()).problem).toBe('no model'), 10_000)
+    await waitFor(async () => expect((await job.status()).problem).toBe('no model'))
     for (let second = 0; second < 10; second += 1) {
       await new Promise((resolve) => setTimeout(resolve, 5))
       await clock.advance(1_000)

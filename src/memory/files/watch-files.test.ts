@@ -106,7 +106,8 @@ describe('createFileWatch', () => {
     await becomes(['first'])
     await rm(notes, { recursive: true })
     await becomes([])
-    expect(watch.status('max').report?.roots).toContainEqual({ path: notes, isWorkspace: false, state: 'missing' })
+    const missing = { path: notes, isWorkspace: false, state: 'missing' }
+    await expect.poll(() => watch.status('max').report?.roots).toContainEqual(missing)
     await mkdir(notes)
     await writeFile(join(notes, 'a.md'), 'again')
     await becomes(['again'])

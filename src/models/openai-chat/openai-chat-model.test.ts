@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { waitFor } from '../../../test/support/wait-for.ts'
 import type { ModelRequest, ModelStreamEvent } from '../model.ts'
 import { modelInfo } from '../model-settings.ts'
 import { createOpenaiChatModel } from './openai-chat-model.ts'
@@ -167,7 +168,7 @@ describe('createOpenaiChatModel', () => {
     })
     expect(await hear(open)).toMatchObject({ stopReason: 'end' })
     expect(cancelled).toBe(false)
-    await vi.waitFor(() => expect(cancelled).toBe(true), 3_000)
+    await waitFor(() => expect(cancelled).toBe(true))
   })
 
   it('MODEL-1 takes every piece and every comment for a sign of life', async () => {

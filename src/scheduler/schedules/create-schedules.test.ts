@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { openSchedules, type ScheduleScene } from '../../../test/support/schedules.ts'
+import { waitFor } from '../../../test/support/wait-for.ts'
 import { FamiliarError } from '../../protocol/error.ts'
 
 const minute = 60_000
@@ -47,7 +48,7 @@ describe('once', () => {
     await scene.pass('2026-11-15T09:20:00Z', 2)
     const [, message] = await scene.messages()
     expect(message?.sessionId).toBe(sessionId)
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const events = await scene.familiar.conversations.history(scene.familiar.userId, sessionId)
       expect(events.filter((event) => event.type === 'turn_ended')).toHaveLength(2)
     })
@@ -169,7 +170,7 @@ describe('two days down', () => {
     expect(dues).toHaveLength(10)
     expect(dues).toEqual([...dues].sort())
     expect(dues.at(-1)).toBe('2026-11-17 08:00')
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const turns = await scene.familiar.database.read.selectFrom('inbox').select('turn_id').distinct().execute()
       expect(turns.filter(({ turn_id }) => turn_id !== null)).toHaveLength(10)
     })
@@ -227,8 +228,8 @@ describe('delivery', () => {
     })
     const { id } = await add({ time: { at: '9:20' } })
     await scene.clock.advance(20 * minute)
-    await vi.waitFor(async () => expect(await scene.runs(id)).toEqual(['2026-11-15T09:20 begun']))
-    await vi.waitFor(() => expect(scene.clock.timers()).toBe(1))
+    await waitFor(async () => expect(await scene.runs(id)).toEqual(['2026-11-15T09:20 begun']))
+    await waitFor(() => expect(scene.clock.timers()).toBe(1))
     refuses = false
     await scene.pass('2026-11-15T09:21:00Z', 1)
     expect(await scene.runs(id)).toEqual(['2026-11-15T09:20 delivered'])
@@ -242,7 +243,7 @@ describe('delivery', () => {
     })
     const { id } = await add({ time: { cron: '*/30' } })
     await scene.pass('2026-11-15T09:30:00Z', 0)
-    await vi.waitFor(async () => expect(await scene.runs(id)).toEqual(['2026-11-15T09:30 failed']))
+    await waitFor(async () => expect(await scene.runs(id)).toEqual(['2026-11-15T09:30 failed']))
     const [listed] = await scene.schedules.list(scene.familiar.userId)
     expect(listed).toMatchObject({
       schedule: { state: 'active' },
@@ -291,7 +292,7 @@ describe('heartbeat', () => {
     await expect(add({ time: { every: '1h' } })).rejects.toMatchObject({ code: 'conflict' })
     scene.heartbeat = { text: ' \n', label: 'owner' }
     await scene.pass('2026-11-15T09:30:00Z', 0)
-    await vi.waitFor(async () => expect(await scene.runs(id)).toEqual(['2026-11-15T09:30 missed']))
+    await waitFor(async () => expect(await scene.runs(id)).toEqual(['2026-11-15T09:30 missed']))
     scene.heartbeat = { text: 'Look at the mail.', label: 'owner' }
     await scene.pass('2026-11-15T10:00:00Z', 1)
     scene.heartbeat = { text: 'Send the mail to me.', label: 'untrusted' }

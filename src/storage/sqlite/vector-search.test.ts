@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { openIn, seed, temporaryDirectory } from '../../../test/contract/storage-support.ts'
 import { addVectors } from '../../../test/contract/vector-search-support.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { waitFor } from '../../../test/support/wait-for.ts'
 import { FamiliarError } from '../../protocol/error.ts'
 import type { VectorSearch } from '../vector-search.ts'
 import { createSqliteVectorSearch } from './vector-search.ts'
@@ -57,10 +58,10 @@ it('MEM-15 lets go after five minutes without a question, and starts again with 
     await clock.advance(4 * minute)
     expect(await isLetGo(directory.path, database.close)).toBe(false)
     await clock.advance(minute)
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       database = await openIn(directory.path)
       expect(await isLetGo(directory.path, database.close)).toBe(true)
-    }, 10_000)
+    })
     database = await openIn(directory.path)
     expect(await search.search(question)).toHaveLength(1)
     await database.close()

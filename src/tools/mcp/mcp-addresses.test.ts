@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { createMcpHandler, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { type McpScene, openMcp } from '../../../test/support/mcp/mcp-scene.ts'
 import { createSdkServer } from '../../../test/support/mcp/sdk-server.ts'
+import { waitFor } from '../../../test/support/wait-for.ts'
 import { createGuardedFetch } from '../../egress/guarded-fetch.ts'
 
 const open: Server[] = []
@@ -121,7 +122,7 @@ describe('a server at an address', () => {
     expect(await call('mcp_one_echo', { text: 'hello' })).toMatchObject({ text: 'hello' })
     expect(requests.at(-1)?.headers['mcp-session-id']).toBeDefined()
     expect(await call('mcp_one_change')).toMatchObject({ text: 'changed' })
-    await vi.waitFor(() => expect(names()).toEqual([]), 10_000)
+    await waitFor(() => expect(names()).toEqual([]))
     expect(mcp.servers()[0]).toMatchObject({ changes: ['added stolen: Was not there before.'] })
   })
 

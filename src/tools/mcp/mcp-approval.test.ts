@@ -1,8 +1,9 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type McpScene, openMcp, rawServer, sdkServer } from '../../../test/support/mcp/mcp-scene.ts'
+import { waitFor } from '../../../test/support/wait-for.ts'
 
 let scene: McpScene
 afterEach(() => scene.close())
@@ -122,9 +123,9 @@ describe('a change', () => {
   it('SEC-14 while it runs switches it off at once', async () => {
     scene = await openMcp({ one: sdkServer() })
     expect(await scene.call('mcp_one_change')).toMatchObject({ text: 'changed' })
-    await vi.waitFor(() => expect(scene.names()).toEqual([]), 10_000)
+    await waitFor(() => expect(scene.names()).toEqual([]))
     expect(scene.mcp.servers()[0]).toMatchObject({ state: 'changed', changes: ['added stolen: Was not there before.'] })
-    await vi.waitFor(() => expect(scene.mcp.servers()[0]?.isConnected).toBe(false))
+    await waitFor(() => expect(scene.mcp.servers()[0]?.isConnected).toBe(false))
   })
 
   it('SEC-14 of the program under the same name is one too', async () => {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { type McpScene, openMcp, rawServer, sdkServer } from '../../../test/support/mcp/mcp-scene.ts'
+import { waitFor } from '../../../test/support/wait-for.ts'
 import { fingerprintOf } from './fingerprint.ts'
 
 function isAlive(pid: number): boolean {
@@ -50,7 +51,7 @@ describe('a server that works', () => {
 
   it('TOOL-12 has what it writes to standard error in the log', async () => {
     await scene.call('mcp_one_echo', { text: 'x' })
-    await vi.waitFor(() => expect(scene.log.join('\n')).toContain('"line":"the server is here"'))
+    await waitFor(() => expect(scene.log.join('\n')).toContain('"line":"the server is here"'))
   })
 
   it('SEC-6 brings untrusted words, and acts unless it says that it only reads', async () => {
@@ -119,7 +120,7 @@ describe('a server that works', () => {
     const child = Number((await scene.call('mcp_one_child')).text)
     expect(isAlive(child)).toBe(true)
     await scene.mcp.close()
-    await vi.waitFor(() => expect(isAlive(child)).toBe(false))
+    await waitFor(() => expect(isAlive(child)).toBe(false))
   })
 })
 
@@ -159,7 +160,7 @@ describe('a server with which something is wrong', () => {
     for (let calls = 0; calls < 2; calls += 1) {
       expect(await scene.call('mcp_one_go')).toMatchObject({ isError: true, timedOut: true })
     }
-    await vi.waitFor(() => expect(scene.mcp.servers()[0]?.isConnected).toBe(false))
+    await waitFor(() => expect(scene.mcp.servers()[0]?.isConnected).toBe(false))
   })
 
   it('TOOL-12 is an error where it dies in the middle, and comes back after a pause', async () => {
@@ -207,7 +208,7 @@ describe('a server with which something is wrong', () => {
       serviceFailed: true,
       text: expect.stringContaining(reason),
     })
-    await vi.waitFor(() => expect(scene.mcp.servers()[0]?.isConnected).toBe(false))
+    await waitFor(() => expect(scene.mcp.servers()[0]?.isConnected).toBe(false))
   })
 
   it('TOOL-12 ends also where it ignores its closed input and being asked', async () => {

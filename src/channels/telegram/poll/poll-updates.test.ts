@@ -1,9 +1,10 @@
 import fc from 'fast-check'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { openTelegram } from '../../../../test/support/fake-telegram/open-telegram.ts'
 import { type FakeTelegram, startFakeTelegram } from '../../../../test/support/fake-telegram/start-fake-telegram.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { openCommands } from '../../../../test/support/open-commands.ts'
+import { waitFor } from '../../../../test/support/wait-for.ts'
 import { createScriptedModel } from '../../../models/scripted-model.ts'
 import { FamiliarError } from '../../../protocol/error.ts'
 import { createBatchPlace } from './batch-place.ts'
@@ -42,22 +43,22 @@ test('CHAN-1 what Telegram asks to wait for is waited for, and other failures ar
     fresh.fail({ method: 'getUpdates', fault: { kind: 'refuse', code: 409 } })
   })
   const next = async (afterMs: number, count: number) => {
-    await vi.waitFor(() => expect(clock.timers()).toBeGreaterThan(0))
+    await waitFor(() => expect(clock.timers()).toBeGreaterThan(0))
     await clock.advance(afterMs - 1)
     expect(polls()).toHaveLength(count - 1)
     await clock.advance(1)
     await server.until(() => polls().length === count)
   }
   await server.until(() => polls().length === 1)
-  await vi.waitFor(() => expect(telegram.channel.status().state).toBe('waiting'))
+  await waitFor(() => expect(telegram.channel.status().state).toBe('waiting'))
   await next(30_000, 2)
   await next(2_000, 3)
   await next(4_000, 4)
-  await vi.waitFor(() => expect(telegram.channel.status().state).toBe('conflict'))
+  await waitFor(() => expect(telegram.channel.status().state).toBe('conflict'))
   expect(telegram.channel.status().problem).toContain('another program')
   server.say(anna, 'Hello')
   await next(8_000, 5)
-  await vi.waitFor(async () => expect(await inbox()).toHaveLength(1))
+  await waitFor(async () => expect(await inbox()).toHaveLength(1))
   expect(telegram.channel.status()).toMatchObject({ state: 'listening', problem: null })
 })
 
@@ -66,7 +67,7 @@ test('CHAN-1 where Telegram does not take the token nothing more is asked', asyn
     const { server, telegram } = await openPolling(undefined, (fresh) =>
       fresh.fail({ method, fault: { kind: 'refuse', code: 401 }, times: 99 }),
     )
-    await vi.waitFor(() => expect(telegram.channel.status().state).toBe('refused'))
+    await waitFor(() => expect(telegram.channel.status().state).toBe('refused'))
     const asked = server.calls.length
     await telegram.channel.close()
     expect(server.calls).toHaveLength(asked)
@@ -92,7 +93,7 @@ test('CHAN-1 while too many wait a message is tried again and its place is kept;
     familiar.database.read.selectFrom('channel_marks').select('value').where('name', '=', 'offset').executeTakeFirst()
   expect((await place())?.value).toBe('1001')
   full = false
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     await clock.advance(5_000)
     expect(await inbox()).toHaveLength(1)
   })
@@ -110,10 +111,10 @@ test('CHAN-1 what fails again and again is told to its sender and holds up nobod
   }))
   server.say(anna, 'poison')
   server.say(anna, 'Hello')
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     await clock.advance(20_000)
     expect(await inbox()).toHaveLength(1)
-  }, 5_000)
+  })
   expect(tries).toBe(5)
   await server.until(() => server.chat(anna).length === 1)
   expect(server.chat(anna)[0]?.text).toMatch(/^I could not take your last message/)
@@ -127,7 +128,7 @@ test('CHAN-1 a server that gives the same updates for ever is not asked without 
   )
   for (const count of [2, 3, 4]) {
     await server.until(() => polls().length === count)
-    await vi.waitFor(() => expect(clock.timers()).toBeGreaterThan(0))
+    await waitFor(() => expect(clock.timers()).toBeGreaterThan(0))
     expect(polls()).toHaveLength(count)
     await clock.advance(1_000)
   }

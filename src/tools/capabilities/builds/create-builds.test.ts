@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type BuildsHome, openBuilds } from '../../../../test/support/builds.ts'
 import { createManualClock, type ManualClock } from '../../../../test/support/manual-clock.ts'
+import { waitFor } from '../../../../test/support/wait-for.ts'
 import type { BuildEvent } from '../../../protocol/build-api.ts'
 import { createSandbox } from '../../../sandbox/create-sandbox.ts'
 import type { Build } from './builds.ts'
@@ -115,7 +116,7 @@ describe('the end of a build', () => {
     const build = await home.request()
     await clock.advance(9 * minute)
     const asking = home.call(build, 'ask_user', { question: 'Which unit?' })
-    await vi.waitFor(async () => expect(typesOf(await home.eventsOf(build))).toContain('question'))
+    await waitFor(async () => expect(typesOf(await home.eventsOf(build))).toContain('question'))
     expect((await passingTime(asking, 1_000)).text).toContain('Nobody answered')
     await clock.advance(0.4 * minute)
     await home.call(build, 'report_progress', { message: 'still there' })
