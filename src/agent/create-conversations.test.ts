@@ -1,11 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { testEngine } from '../../test/support/open-test-database.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar, said, toolOf } from '../../test/support/scripted-familiar.ts'
 import { faultsOfHistory } from '../../test/support/valid-history.ts'
+import { systemClock } from '../base/clock.ts'
+import { createIds } from '../base/ids.ts'
 import type { ModelRequest } from '../models/model.ts'
 import { createScriptedModel, type Script, type ScriptedReply } from '../models/scripted-model.ts'
 import { toMessages } from '../sessions/messages.ts'
 import { project } from '../sessions/projection.ts'
+import { createSessions } from '../sessions/sessions.ts'
 
 const opened: ScriptedFamiliar[] = []
 
@@ -302,6 +306,26 @@ describe('SESS-8 reset, marks, forks', () => {
     await clock.advance(502)
     const end = await conversations.waitForTurn(waiting.messageId)
     expect(end.sessionId).not.toBe(waiting.sessionId)
+    expect(end.text).toContain('wait for me')
+  })
+
+  // PostgreSQL would run the two units side by side.
+  it.skipIf(testEngine === 'postgres')('SESS-8 so does one whose turn was just about to begin', async () => {
+    let onStarting = () => {}
+    const onStep = (step: string) => {
+      if (step === 'turn_starting') onStarting()
+    }
+    const { familiar, userId } = await open(echo, { onStep })
+    const { sessionId } = await familiar.say('hello')
+    const clock = systemClock()
+    const sessions = createSessions({ database: familiar.database, clock, ids: createIds(clock) })
+    const session = await sessions.get(userId, sessionId)
+    onStarting = () => {
+      onStarting = () => {}
+      if (session) void sessions.archive(session)
+    }
+    const end = await familiar.say('wait for me', { key: 'not at once' })
+    expect(end.sessionId).not.toBe(sessionId)
     expect(end.text).toContain('wait for me')
   })
 

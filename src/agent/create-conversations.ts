@@ -173,6 +173,7 @@ export function createConversations(dependencies: {
     }
     const retry = { retryAfterMs: storageRetryMs, job: begun ? resumeOf(run) : job }
     if (cause instanceof FamiliarError && cause.code === 'storage_full') return retry
+    if (!begun && job.kind === 'messages' && (await haveMoved(job.messages).catch(() => false))) return 'done'
     logger.error('a turn failed', { turn: run.turnId, session: run.session.id, error: describe(cause) })
     if (!begun) return retry
     try {
@@ -183,6 +184,13 @@ export function createConversations(dependencies: {
       logger.error('a failed turn could not be ended', { turn: run.turnId, error: describe(second) })
       return retry
     }
+  }
+
+  /** Whether what was to begin a turn lies in another session since, because its own was reset: then it waits there. */
+  async function haveMoved(messages: readonly InboxMessage[]): Promise<boolean> {
+    const moved = await inbox.movedOf(messages)
+    for (const message of moved) queueOf(message.source).add(message)
+    return moved.length > 0
   }
 
   /**
@@ -372,7 +380,7 @@ export function createConversations(dependencies: {
       for (const session of chosen) {
         if (session.state === 'archived') continue
         await stop(userId, session.id)
-        const next = await sessions.archive(session)
+        const next = await sessions.archive(session, shared?.askForSession)
         openSessions.forget(session.id)
         log.wake(session.id)
         if (next) queueOf(session.channel).move(session.id, next.id)

@@ -63,6 +63,8 @@ export interface Inbox {
   /** How much waits. */
   countQueued(sessionId?: string): Promise<{ inAll: number; here: number }>
   claim(writer: Writer, turn: { turnId: string; sessionId: string; messageIds: readonly string[] }): Promise<void>
+  /** Those of the messages that wait in another session than they say, with that one: theirs was archived. */
+  movedOf(messages: readonly InboxMessage[]): Promise<InboxMessage[]>
   finish(writer: Writer, turnId: string): Promise<void>
   /** One of the messages that the turn began with. */
   messageOf(turnId: string): Promise<string>
@@ -223,6 +225,23 @@ export function createInbox(dependencies: {
       if (Number(claimed.numUpdatedRows) !== messageIds.length) {
         throw new FamiliarError('conflict', `A message of turn ${turnId} was taken already`)
       }
+    },
+    async movedOf(messages) {
+      const ids = messages.map(({ id }) => id)
+      // As a unit, so that it also sees what is only just being committed.
+      const rows = await database.write((writer) =>
+        writer
+          .selectFrom('inbox')
+          .select(['id', 'session_id'])
+          .where('id', 'in', ids)
+          .where('state', '=', 'queued')
+          .execute(),
+      )
+      const places = new Map(rows.map((row) => [row.id, row.session_id]))
+      return messages.flatMap((message) => {
+        const sessionId = places.get(message.id) ?? message.sessionId
+        return sessionId === message.sessionId ? [] : [{ ...message, sessionId }]
+      })
     },
     async finish(writer, turnId) {
       await finishTurn(writer, { turnId })

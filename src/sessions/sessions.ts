@@ -47,9 +47,9 @@ export interface Sessions {
   list(userId: string, options?: { includeArchived?: boolean; limit?: number }): Promise<Session[]>
   /**
    * Ends the session for good and keeps all of it; the next message of the same key begins a new one. Messages that
-   * still waited move to the new one, which is then returned.
+   * still waited move to the new one, which is then returned; `onMoved` is called in the same unit.
    */
-  archive(session: Session): Promise<Session | undefined>
+  archive(session: Session, onMoved?: (writer: Writer, next: Session) => Promise<void>): Promise<Session | undefined>
   /** A new active session under `contact` that holds the same events up to `throughSeq`, with pins of its own that are the same. */
   fork(session: Session, options: { contact: string; throughSeq: number }): Promise<Session>
 }
@@ -132,7 +132,7 @@ export function createSessions(dependencies: {
         .execute()
       return rows.map(fromRow)
     },
-    async archive(session) {
+    async archive(session, onMoved) {
       const at = clock.now()
       return database.write(async (writer) => {
         await appendEvents(writer, { sessionId: session.id, turnId: null, events: [{ type: 'reset' }], at })
@@ -146,6 +146,7 @@ export function createSessions(dependencies: {
           .execute()
         if (waiting.length === 0) return undefined
         const next = await insert(writer, session)
+        await onMoved?.(writer, next)
         await writer
           .updateTable('inbox')
           .set({ session_id: next.id })

@@ -88,7 +88,7 @@ export function createSharedTurnQueue(dependencies: {
     },
     runNow: () => false,
     addResume: ({ sessionId }) => ask(sessionId),
-    move: (_from, toSessionId) => ask(toSessionId),
+    move: () => jobs.hurry(kind),
     load: () => ({ running, waiting: 0 }),
     waitingIn: () => 0,
     drain() {

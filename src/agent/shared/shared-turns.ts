@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Inbox, InboxMessage } from '../../sessions/inbox.ts'
 import { createSessionHolders } from '../../sessions/session-holders.ts'
+import type { Session } from '../../sessions/sessions.ts'
 import { isWorkChannel, subagentChannel } from '../../sessions/work-channels.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import type { Fleet } from '../../storage/fleet.ts'
@@ -36,6 +37,8 @@ export interface SharedTurns {
   ): TurnQueue
   /** In the unit that takes a message in: some daemon will look at its session. */
   askFor(writer: Writer, message: InboxMessage): Promise<void>
+  /** In the unit that moves messages to the session. */
+  askForSession(writer: Writer, session: Pick<Session, 'id' | 'channel'>): Promise<void>
   guardOf(sessionId: string): (writer: Writer) => Promise<void>
   /** Whether the turns of the session run here. */
   isHere(sessionId: string): Promise<boolean>
@@ -89,6 +92,7 @@ export function createSharedTurns(dependencies: {
       // Of work the source is the channel: nobody else speaks there.
       await jobs.askIn(writer, laneOf(sessionId, source), when)
     },
+    askForSession: (writer, { id, channel }) => jobs.askIn(writer, laneOf(id, channel)),
     guardOf: (sessionId) => (writer) => holders.requireIn(writer, sessionId),
     isHere: holders.has,
     runningTurn: async (sessionId) => (await inbox().openIn(sessionId))?.turnId,
