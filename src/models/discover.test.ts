@@ -75,8 +75,6 @@ describe('discoverProviders', () => {
       '/1234/v1/models': { data: 'nonsense' },
       '/8080/v1/models': { data: [{ id: 'something', owned_by: 'somebody' }] },
     })
-    const before = performance.now()
     expect(await discoverProviders({ env: {}, fetch })).toEqual([])
-    expect(performance.now() - before).toBeLessThan(1_000)
   })
 })

@@ -112,12 +112,4 @@ describe('redactor', () => {
       }),
     )
   })
-
-  it('SEC-13 is quick where there is nothing to find', () => {
-    const text = 'x'.repeat(1_000_000)
-    const none = createRedactor()
-    const started = performance.now()
-    for (let round = 0; round < 1000; round += 1) none.redact(text)
-    expect(performance.now() - started).toBeLessThan(50)
-  })
 })

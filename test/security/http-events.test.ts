@@ -125,9 +125,8 @@ describe('the events of a session', () => {
     await served.familiar.say('Hello', { channel: 'http' })
     const { response } = await served.open({ path })
     const reading = readEvents(response)
-    const started = Date.now()
-    await served.server.close(10_000)
-    expect(Date.now() - started).toBeLessThan(6_000)
+    // Longer than any test may take.
+    await served.server.close(600_000)
     expect((await reading).at(-1)?.name).toBe('turn_end')
   })
 })
