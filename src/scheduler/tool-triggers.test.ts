@@ -20,11 +20,14 @@ function untilAborted({ signal }: { signal: AbortSignal }): Promise<never> {
 async function pass(milliseconds: number, calls: number): Promise<void> {
   await scene.clock.advance(milliseconds)
   await waitFor(async () => {
-    // What was written down meanwhile sets its timer only now.
+    // A timer may be set only now for what is due already.
     await scene.clock.advance(0)
     expect(scene.calls).toHaveLength(calls)
   })
-  await waitFor(async () => expect((await scene.runs()).join()).not.toContain('running'))
+  await waitFor(async () => {
+    expect((await scene.runs()).join()).not.toContain('running')
+    expect(scene.isWriting()).toBe(false)
+  })
 }
 
 describe('cron', () => {

@@ -42,7 +42,7 @@ describePage('the keyboard alone', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     // The focus is back where it was.
-    expect(await focused(page)).toBe('Edit')
+    await expect.poll(() => focused(page)).toBe('Edit')
     await tabTo(page, /^Something old|^Older/, 'Shift+Tab')
     await page.keyboard.press('Enter')
     await log(page).getByText('An old one.').waitFor()

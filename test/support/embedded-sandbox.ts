@@ -32,6 +32,20 @@ export function embeddedDrivers() {
   }
 }
 
+/** What drivers of this process have on the machine that was not there before. */
+export function leftSince(before: ReturnType<typeof leftovers>): string[] {
+  const { processes, places, mounts, descriptors } = leftovers()
+  const pidOf = (line: string) => line.split(' ')[0]
+  const known = new Set(before.processes.map(pidOf))
+  return [
+    ...processes.filter((line) => !known.has(pidOf(line))),
+    ...places.filter((place) => !before.places.includes(place)),
+    ...mounts.filter((mount) => !before.mounts.includes(mount)),
+    // Others let go of theirs, too.
+    ...(descriptors > before.descriptors ? [`${descriptors - before.descriptors} descriptors`] : []),
+  ]
+}
+
 /** What drivers of this process have on the machine at this moment. */
 export function leftovers() {
   const own = (name: string) => name.includes(`-${process.pid}-`)

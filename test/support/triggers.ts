@@ -32,6 +32,8 @@ export interface TriggerScene {
   warnings: string[]
   /** `2026-11-15T09:30 done`, newest first, late ones with their delay in minutes. */
   runs(tool?: string): Promise<string[]>
+  /** Others may see what was written before whoever wrote it goes on. */
+  isWriting(): boolean
   /** As after the end of the process and a new start, `laterMs` later. Whatever ran is left as it was. */
   restart(laterMs: number): Promise<void>
   close(): Promise<void>
@@ -90,7 +92,19 @@ export async function openTriggers(options: {
 }): Promise<TriggerScene> {
   const home = mkdtempSync(join(tmpdir(), 'familiar-triggers-'))
   const clock = createManualClock(options.start)
-  const database = await openTestDatabase({ directory: home, clock })
+  const opened = await openTestDatabase({ directory: home, clock })
+  let writing = 0
+  const database: Database = {
+    ...opened,
+    async write(unit, options) {
+      writing += 1
+      try {
+        return await opened.write(unit, options)
+      } finally {
+        writing -= 1
+      }
+    },
+  }
   const owner = { id: 'owner', name: 'Anna', role: 'owner', created_at: clock.now() } as const
   await database.write((writer) => writer.insertInto('users').values(owner).execute())
   const tools = [...options.tools]
@@ -152,6 +166,7 @@ export async function openTriggers(options: {
         return `${due_at.slice(0, 16)} ${state}${is_late ? ` late by ${Math.round(delayMs / 60_000)}` : ''}`
       })
     },
+    isWriting: () => writing > 0,
     async restart(laterMs) {
       // A process that is gone has no timers; its runs are never heard of again.
       for (const cancel of cancelTimers) cancel()

@@ -40,11 +40,10 @@ export function createClientCalls(dependencies: {
     return clock.now() + timeoutSeconds() * 1_000
   }
 
-  /** Resolves when the call has its result, or its time is over. Throws where the turn stops or the daemon does. */
-  async function settled(key: { sessionId: string; callId: string }, expiresAt: number, signal: AbortSignal) {
+  /** Resolves when `answered` does, or the time is over. Throws where the turn stops or the daemon does. */
+  async function settled(answered: Promise<'answered'>, expiresAt: number, signal: AbortSignal) {
     const over = new AbortController()
-    const { promise, resolve, reject } = Promise.withResolvers<'answered' | 'late'>()
-    const unfollow = wakeups.on(topicOf(key), () => resolve('answered'))
+    const { promise, resolve, reject } = Promise.withResolvers<'late'>()
     const cancel = clock.after(Math.max(0, expiresAt - clock.now()), () => resolve('late'))
     const listen = { once: true, signal: over.signal }
     stopping.addEventListener('abort', () => reject(new CallSuspended()), listen)
@@ -52,11 +51,10 @@ export function createClientCalls(dependencies: {
     if (stopping.aborted) reject(new CallSuspended())
     if (signal.aborted) reject(signal.reason)
     try {
-      return await promise
+      return await Promise.race([answered, promise])
     } finally {
       over.abort()
       cancel()
-      unfollow()
     }
   }
 
@@ -68,13 +66,16 @@ export function createClientCalls(dependencies: {
     // At once, before anything is waited for: whoever hears of the first of several calls sees that there are more.
     const entry: OpenCall = { turnId, call, asked: Promise.withResolvers(), isOpen: true }
     open.add(entry)
+    // So is its result: the client may have heard of the call where it was written down.
+    const answered = Promise.withResolvers<'answered'>()
+    const unfollow = wakeups.on(topicOf(key), () => answered.resolve('answered'))
     try {
       const asked = await store.ask({ userId, turnId, name, arguments: input, ...key, expiresAt: call.expiresAt })
       entry.isOpen = asked.state === 'asked'
       entry.asked.resolve()
       if (asked.state !== 'asked') return outcomeOf(asked, seconds)
       wakeups.wake(anyCall)
-      const end = await settled(key, call.expiresAt, signal)
+      const end = await settled(answered.promise, call.expiresAt, signal)
       return outcomeOf(end === 'late' ? await store.expire(key) : await store.find(key), seconds)
     } catch (cause) {
       // Stopped: a result that comes now would be nobody's.
@@ -84,6 +85,7 @@ export function createClientCalls(dependencies: {
       entry.isOpen = false
       entry.asked.resolve()
       open.delete(entry)
+      unfollow()
     }
   }
 

@@ -282,6 +282,23 @@ describe('OUT-3 tries', () => {
     for (const { at } of sent.slice(1)) expect(at).toBeGreaterThanOrEqual(afterMs)
   })
 
+  it('OUT-3 keeps that pause from the moment at which it is asked for', async () => {
+    const { sender, texts } = scriptedSender(async (_item, attempt) => {
+      if (attempt > 1) return { kind: 'sent', externalId: null }
+      await database.write((writer) => outbox.putIn(writer, [letter('b', { address: 'elsewhere' })]))
+      return { kind: 'retry', reason: '429', afterMs: 5_000, isForAll: true }
+    })
+    const outbox = open((step) => {
+      if (step === 'item_sent') outbox.wake()
+    })
+    await outbox.start([sender])
+    await put(outbox, letter('a'))
+    await pass(4_000)
+    expect(texts()).toEqual(['a'])
+    await pass(2_000)
+    expect(texts().sort()).toEqual(['a', 'a', 'b'])
+  })
+
   it('OUT-3 waits longer each time, up to ten minutes, and gives up after two days', async () => {
     const { sender, sent } = scriptedSender(() => ({ kind: 'retry', reason: 'down', afterMs: null }))
     const outbox = open()

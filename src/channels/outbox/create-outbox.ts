@@ -17,6 +17,13 @@ const mostAtOnce = 8
 const clearEveryMs = 24 * 60 * 60_000
 const graceMs = 3_000
 
+interface Channel {
+  sender: Sender
+  turnstile: Turnstile
+  /** Until then nothing goes over it. */
+  pausedUntil: number
+}
+
 /** The outbox over its table. */
 export function createOutbox(dependencies: {
   database: Database
@@ -27,7 +34,7 @@ export function createOutbox(dependencies: {
   onStep?: OnOutboxStep
 }): Outbox {
   const { database, clock, ids, logger, random = Math.random, onStep = () => {} } = dependencies
-  const channels = new Map<string, { sender: Sender; turnstile: Turnstile; pausedUntil: number }>()
+  const channels = new Map<string, Channel>()
   const lanes = createLanes({ clock, logger, advance })
   const stop = new AbortController()
   let stopClearing = () => {}
@@ -79,12 +86,12 @@ export function createOutbox(dependencies: {
   async function settleOnce(item: OutboxItem, outcome: SendOutcome): Promise<void> {
     const channel = channels.get(item.channel)
     const now = clock.now()
+    // Not only once it is written: until then others would go on.
+    if (channel && outcome.kind === 'retry' && outcome.isForAll) pause(channel, now + (outcome.afterMs ?? 0))
     const settled = await database.write((writer) =>
       writeOutcome(writer, item, { outcome, sender: channel?.sender, now, random }),
     )
-    if (channel && settled.pausedUntil !== null) {
-      channel.pausedUntil = Math.max(channel.pausedUntil, settled.pausedUntil)
-    }
+    if (channel && settled.pausedUntil !== null) pause(channel, settled.pausedUntil)
     if (settled.movedTo !== null) lanes.wake({ channel: item.channel, address: settled.movedTo })
     if (settled.state === 'failed' || settled.state === 'unknown') {
       const { id, attempts } = item
@@ -92,6 +99,10 @@ export function createOutbox(dependencies: {
       const message = isFailed ? 'something was not delivered' : 'it is not known whether something was delivered'
       logger.warn(message, { channel: item.channel, item: id, attempts, reason: settled.reason })
     }
+  }
+
+  function pause(channel: Channel, until: number): void {
+    channel.pausedUntil = Math.max(channel.pausedUntil, until)
   }
 
   async function takeUp(): Promise<void> {
