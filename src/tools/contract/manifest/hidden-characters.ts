@@ -4,10 +4,13 @@ import type { Json } from '../../../protocol/json.ts'
 // nothing, tags, and the variation selectors that can carry bytes.
 const hidden =
   /[\p{Cc}--[\t\n\r]]|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/v
-const joinedEmoji = /\p{RGI_Emoji}/gv
+
+/** Made when it is first needed: the list of all emoji takes ten milliseconds to read. */
+let joinedEmoji: RegExp | undefined
 
 /** The first character that nobody sees, as `U+202E`. Those that join an emoji are part of what is seen. */
 function findHiddenCharacter(text: string): string | undefined {
+  joinedEmoji ??= /\p{RGI_Emoji}/gv
   const found = hidden.exec(text.replace(joinedEmoji, ''))?.[0].codePointAt(0)
   return found === undefined ? undefined : `U+${found.toString(16).toUpperCase().padStart(4, '0')}`
 }
