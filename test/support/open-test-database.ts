@@ -8,6 +8,7 @@ import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { createPostgresDatabase } from './postgres/postgres-database.ts'
 import { postgresOfDirectory } from './postgres/postgres-of-directory.ts'
 import { rehearseUnits } from './rehearse-units.ts'
+import { slowWriters } from './slow-writers.ts'
 
 export type TestEngine = Database['engine']
 
@@ -38,12 +39,12 @@ export async function openTestDatabase(options: OpenTestDatabaseOptions = {}): P
     const kept = directory === undefined ? url : (url ?? (await postgresOfDirectory(directory)).url)
     const made = kept === undefined ? await createPostgresDatabase({ migrated: true }) : undefined
     const database = await openPostgres({ url: kept ?? made?.url ?? '', clock, poolSize: 8, ...rest })
-    return closingWith(rehearseUnits(database), async () => made?.drop())
+    return closingWith(slowWriters(rehearseUnits(database)), async () => made?.drop())
   }
   const folder = directory ?? mkdtempSync(join(tmpdir(), 'familiar-database-'))
   const snapshotDirectory = join(folder, 'backups')
   const database = await openSqlite({ path: join(folder, 'familiar.db'), snapshotDirectory, clock, ...rest })
-  return closingWith(database, async () => {
+  return closingWith(slowWriters(database), async () => {
     if (directory === undefined) rmSync(folder, { recursive: true, force: true })
   })
 }
