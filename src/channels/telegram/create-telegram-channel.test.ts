@@ -6,6 +6,7 @@ import { openCommands } from '../../../test/support/open-commands.ts'
 import { openScriptedFamiliar } from '../../../test/support/scripted-familiar.ts'
 import { waitFor } from '../../../test/support/wait-for.ts'
 import type { Commands } from '../../agent/commands/commands.ts'
+import { systemClock } from '../../base/clock.ts'
 import { createScriptedModel } from '../../models/scripted-model.ts'
 import type { Json } from '../../protocol/json.ts'
 import type { SessionEvent } from '../../sessions/session-event.ts'
@@ -94,9 +95,9 @@ test('CHAN-1 after days of silence it asks for whatever there is: Telegram may h
   await taken(1)
   await dealtWith(server)
   await telegram.close()
-  await familiar.clock.advance(4 * 24 * 60 * 60_000)
+  const clock = systemClock(() => Date.now() + 4 * 24 * 60 * 60_000)
   const asked = server.calls.length
-  const again = await openTelegram({ familiar, server, allowedIds: [anna], clock: familiar.clock })
+  const again = await openTelegram({ familiar, server, allowedIds: [anna], clock })
   closers.push(again.close)
   await server.until(() => server.calls.slice(asked).some(({ method }) => method === 'getUpdates'))
   const poll = server.calls.slice(asked).find(({ method }) => method === 'getUpdates')
@@ -213,7 +214,8 @@ test('SEC-5 only private chats: a group is left, and a number that only looks li
   await dealtWith(server)
   expect(await messages()).toEqual([])
   expect(server.sent).toEqual([])
-  expect(server.calls.filter(({ method }) => method === 'leaveChat').map(({ chatId }) => chatId)).toEqual([-5, -6])
+  const left = server.calls.filter(({ method }) => method === 'leaveChat').map(({ chatId }) => chatId)
+  expect(new Set(left)).toEqual(new Set([-5, -6]))
 })
 
 test('SEC-5 a code makes somebody a user; a copy of its message changes nothing, and without the pairing nobody is heard', async () => {
