@@ -40,6 +40,8 @@ export async function startPodman(): Promise<RunningPodman> {
   // It ends by itself when nobody has asked for anything for a while, should this process not come to that.
   const service = spawn('podman', [...flags, 'system', 'service', '--time', '60', `unix://${socketPath}`], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    // It leaves a note there when a container has used up its memory.
+    cwd: directory,
     env,
   })
   let said = ''
