@@ -114,7 +114,8 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
     count: (question) => countEntities(database, question),
 
     async declareMultiValued(userId, attribute) {
-      const row = { user_id: userId, attribute_key: attributeKey(attribute), is_multi_valued: 1 as const }
+      const attribute_key = attributeKey(cleanAttribute(attribute))
+      const row = { user_id: userId, attribute_key, is_multi_valued: 1 as const }
       await database.write(async (writer) => {
         await writer
           .insertInto('fact_attributes')
@@ -190,7 +191,7 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
 
 async function proposeFact(writer: Writer, given: NewFact, at: number): Promise<FactRow> {
   const named = requireLine(given.entity, { what: 'A fact’s entity', longest: longestName })
-  const attribute = requireLine(given.attribute, { what: 'A fact’s attribute', longest: longestName })
+  const attribute = cleanAttribute(given.attribute)
   const value = requireLine(given.value, { what: 'A fact’s value', longest: longestValue })
   const entities = await resolveNames(writer, given.userId, named)
   // A name that two people share says of neither.
@@ -208,6 +209,10 @@ async function proposeFact(writer: Writer, given: NewFact, at: number): Promise<
     valid_from: at,
     valid_to: null,
   }
+}
+
+function cleanAttribute(attribute: string): string {
+  return requireLine(attribute, { what: 'A fact’s attribute', longest: longestName })
 }
 
 /** What is true now of the same entity, whichever of its names it was written under. */

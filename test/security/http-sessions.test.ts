@@ -79,7 +79,9 @@ describe('sessions and reports over HTTP', () => {
   it('LOOP-8 POST /sessions/:id/stop ends the running turn', async () => {
     expect((await post('sessions/dora/stop', {})).json).toEqual({ stopped: false })
     const running = say('slow', 'dora')
-    await expect.poll(async () => (await post('sessions/dora/stop', {})).json, { interval: 5 }).toEqual({ stopped: true })
+    await expect
+      .poll(async () => (await post('sessions/dora/stop', {})).json, { interval: 5 })
+      .toEqual({ stopped: true })
     expect((await running).json).toMatchObject({ outcome: 'stopped' })
   })
 
