@@ -82,4 +82,20 @@ describe.skipIf(missing)(missing ?? 'messages that several daemons take in', () 
     expect(messages).toHaveLength(75)
     expect(messages.filter(({ state }) => state !== 'active')).toEqual([])
   })
+
+  it('SESS-8 SCALE-4 a session whose waiting messages cannot be asked for elsewhere is not closed', async () => {
+    const [here] = both()
+    await admit(here)
+    const session = await here.sessions.find(key)
+    if (!session) throw new Error('There is no session')
+    const noJob = async () => {
+      throw new Error('no job')
+    }
+    await expect(here.sessions.archive(session, noJob)).rejects.toThrow('no job')
+    expect(await here.sessions.find(key)).toMatchObject({ id: session.id })
+    const asked: string[] = []
+    const next = await here.sessions.archive(session, async (_writer, { id }) => void asked.push(id))
+    expect(new Set(asked)).toEqual(new Set([next?.id]))
+    expect(await openMessages()).toMatchObject([{ session_id: next?.id }])
+  })
 })
