@@ -23,7 +23,7 @@ const common = {
   testTimeout: 30_000,
   hookTimeout: 30_000,
   setupFiles: ['./test/support/property-seed.ts'],
-  // Of a second, which a busy machine can take for anything.
+  // Its own is a second, which a busy machine can take for anything.
   expect: { poll: { timeout: 20_000 } },
 } as const
 

@@ -66,7 +66,7 @@ export function createClientCalls(dependencies: {
     // At once, before anything is waited for: whoever hears of the first of several calls sees that there are more.
     const entry: OpenCall = { turnId, call, asked: Promise.withResolvers(), isOpen: true }
     open.add(entry)
-    // So is its result: the client may have heard of the call where it was written down.
+    // Listened for before it is asked: the client may have heard of the call where it was written down, and be quick.
     const answered = Promise.withResolvers<'answered'>()
     const unfollow = wakeups.on(topicOf(key), () => answered.resolve('answered'))
     try {

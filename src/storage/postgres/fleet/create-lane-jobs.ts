@@ -11,8 +11,8 @@ import { workerLogger } from './worker-logger.ts'
 const mostAttempts = 32_767
 
 /**
- * graphile-worker keeps one connection to hear of new jobs, which are told otherwise here. The other fetches and completes them, one statement after another: so what is fetched
- * after a completion sees the lane free.
+ * graphile-worker keeps one connection to hear of new jobs, which are told otherwise here. The other fetches and completes
+ * them, one statement after another: so what is fetched after a completion sees the lane free.
  */
 const connectionsOfKind = 2
 

@@ -132,6 +132,6 @@ describe('the ears of the browser', () => {
     const after = await opened('hands_free')
     after.recogniser.onerror?.({ error: 'audio-capture' })
     expect(after.recogniser.isAborted).toBe(true)
-    await vi.waitFor(() => expect(after.told).toEqual([`problem ${kind}`]))
+    await expect.poll(() => after.told).toEqual([`problem ${kind}`])
   })
 })
