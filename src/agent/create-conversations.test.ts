@@ -329,6 +329,19 @@ describe('SESS-8 reset, marks, forks', () => {
     expect(end.text).toContain('wait for me')
   })
 
+  it('SESS-8 none is lost, in whichever moment its session is reset', async () => {
+    const { familiar, conversations, userId } = await open(echo)
+    for (let round = 0; round < 20; round += 1) {
+      const sent = ['one', 'two'].map((text) => conversations.submit(familiar.inbound(text, { key: text + round })))
+      const { sessionId } = await Promise.race(sent)
+      for (let moment = 0; moment < round; moment += 1) await Promise.resolve()
+      await conversations.reset(userId, { sessionId })
+      for (const { messageId } of await Promise.all(sent)) {
+        expect((await conversations.waitForTurn(messageId)).outcome).toMatch(/^(completed|stopped)$/)
+      }
+    }
+  })
+
   it('SESS-8 rewinds to a mark or by turns, and forks without touching the original', async () => {
     const { familiar, conversations, userId, model } = await open(echo)
     const { sessionId } = await familiar.say('first')

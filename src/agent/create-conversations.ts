@@ -227,7 +227,8 @@ export function createConversations(dependencies: {
   }
 
   async function hasBegun(run: TurnRun): Promise<boolean> {
-    return (await log.readTurn(run.session.id, run.turnId)).length > 0
+    // That it shall stop may be written down before it begins.
+    return (await log.readTurn(run.session.id, run.turnId)).some(({ type }) => type === 'turn_started')
   }
 
   function resumeOf(run: TurnRun): TurnJob {
