@@ -30,7 +30,7 @@ ENV HOME=/data
 VOLUME ["/data"]
 WORKDIR /data
 USER node
-# With a daemon that answers it takes a moment; one that hangs holds the home and fails it.
-HEALTHCHECK --interval=30s --timeout=20s --start-period=60s CMD ["familiar", "status", "--json"]
+# Asks /readyz: fails with no daemon, with one that hangs or stops, without the database, and on a disk that is almost full.
+HEALTHCHECK --interval=30s --timeout=20s --start-period=60s CMD ["node", "/opt/familiar/scripts/launcher/health.cjs"]
 ENTRYPOINT ["familiar"]
 CMD ["serve"]

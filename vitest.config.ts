@@ -1,18 +1,8 @@
-import { configDefaults, defineConfig } from 'vitest/config'
+import { defineConfig } from 'vitest/config'
 import { whyNoPostgres } from './test/support/postgres/start-postgres.ts'
 import { allSuites, usualSuites } from './test/support/postgres/suites-on-postgres.ts'
 
 const everything = ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.test.ts', 'web/src/**/*.test.ts']
-/** Long ones whose subject has quicker tests, too: with FAMILIAR_TEST_ALL alone. */
-const long = [
-  'src/sandbox/container/create-container-driver.test.ts',
-  'test/security/policy-crash.test.ts',
-  'test/contract/sandbox.container.test.ts',
-  'test/security/escape/container.test.ts',
-  'test/e2e/packed-update.test.ts',
-  'test/page/details.test.ts',
-]
-const left = [...configDefaults.exclude, ...(process.env.FAMILIAR_TEST_ALL ? [] : long)]
 // Set by `npm test`. Who names a test waits for that test, on one engine.
 const isOnBoth = process.env.FAMILIAR_TEST_ENGINE === 'both'
 
@@ -33,7 +23,7 @@ export default defineConfig({
 
 function projects() {
   const on = (name: 'sqlite' | 'postgres', include: string[]) => {
-    return { test: { ...common, name, include, exclude: left, env: { FAMILIAR_TEST_ENGINE: name } } }
+    return { test: { ...common, name, include, env: { FAMILIAR_TEST_ENGINE: name } } }
   }
   const noPostgres = whyNoPostgres()
   if (noPostgres) console.warn(`No suite runs on PostgreSQL: ${noPostgres}`)

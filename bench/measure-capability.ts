@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLogger } from '../src/base/logger.ts'
-import { createSandbox } from '../src/sandbox/create-sandbox.ts'
-import { createEmbeddedDriver } from '../src/sandbox/embedded/create-embedded-driver.ts'
+import { createEmbeddedDriver } from '../src/sandbox/embedded/embedded-driver.ts'
+import { createSandbox } from '../src/sandbox/sandbox.ts'
 import { type CapabilitiesHome, openCapabilities } from '../test/support/capabilities.ts'
 import { median, percentile, rounded } from './statistics.ts'
 
@@ -14,7 +14,7 @@ const numeric = 'import numpy\n\ndef run(args):\n    return "Hello, " + args["na
 const scripted = 'export function run(args) {\n  return "Hello, " + args.name\n}\n'
 const input = { name: 'Dylan' }
 const expected = 'Hello, Dylan'
-/** What an interpreter with nothing around it needs to do the same. */
+/** The same work in a bare interpreter. */
 const barePython = 'import json, sys\nfrom main import run\nprint(run(json.load(sys.stdin)), end="")\n'
 const bareNode =
   'import { readFileSync } from "node:fs"\nimport { run } from "./main.js"\nprocess.stdout.write(run(JSON.parse(readFileSync(0, "utf8"))))\n'
@@ -47,7 +47,7 @@ export async function measureCapability(options: {
   const folder = mkdtempSync(join(tmpdir(), 'familiar-bench-'))
   const missing: string[] = []
   const opened: (() => Promise<void>)[] = []
-  // What is kept warm keeps no program awake, and here nothing else does while it is made.
+  // Warm sandboxes do not keep the process alive, and nothing else does while they start.
   const awake = setInterval(() => {}, 60_000)
 
   async function open(forkServer: 'off' | 'eager', wheels: string): Promise<CapabilitiesHome> {
@@ -119,7 +119,7 @@ function figuresOf(contestant: Contestant, times: ReadonlyMap<Contestant, number
   }
 }
 
-/** From where pip on this machine gets its packages; what it is told stands in its own configuration. */
+/** Downloads with the pip of this machine, from the index of its configuration. */
 function fetchNumpy(directory: string, onMissing: (reason: string) => void): boolean {
   try {
     const given = ['-m', 'pip', 'download', '--quiet', '--only-binary', ':all:', '--dest', directory, 'numpy']

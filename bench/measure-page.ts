@@ -6,7 +6,9 @@ import { type OpenedPage, openPage, say } from '../test/page/support/open-page.t
 import { weighPage } from '../test/page/support/weigh-page.ts'
 import { percentile, rounded } from './statistics.ts'
 
-/** What the page weighs, and how it moves in Chromium: a long conversation that is scrolled, and keys while a reply streams in. */
+/**
+ * The size of the page, and its speed in Chromium: scrolling a long conversation, and typing while a reply streams in.
+ */
 export async function measurePage({ messages, say: tell }: { messages: number; say(line: string): void }) {
   await ensurePageIsBuilt()
   const weight = weighPage(join(import.meta.dirname, '../.runtime/page'))

@@ -34,7 +34,8 @@ export async function measurePrompt(wire: 'anthropic' | 'openai-compatible', tur
     'model = "fake-model"',
     'cost_per_mtok = [3.0, 15.0, 0.3, 3.75]',
   ].join('\n')
-  // What is learnt in the background asks the model too, about each exchange on its own: that is no conversation.
+  // Background extraction also calls the model, for each exchange on its own; those calls are not part of the
+  // conversation.
   const toml = '[routes]\nprimary = "fake/main"\n[memory]\nextraction = false\n'
   const familiar = await startFamiliar({ providers: { fake: provider }, toml })
   try {

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLogger } from '../src/base/logger.ts'
-import { createEmbeddedDriver } from '../src/sandbox/embedded/create-embedded-driver.ts'
+import { createEmbeddedDriver } from '../src/sandbox/embedded/embedded-driver.ts'
 import type { SandboxCommand, SandboxDriver } from '../src/sandbox/sandbox.ts'
 import { median, percentile, rounded } from './statistics.ts'
 
@@ -37,7 +37,7 @@ export interface SandboxFigures {
 
 export interface SandboxReport {
   contestants: SandboxFigures[]
-  /** Who could not take part, and why. */
+  /** The contestants that could not take part, with the reason. */
   missing: string[]
 }
 
@@ -66,13 +66,13 @@ export async function measureSandbox(options: {
     }
   }
 
-  // What is kept warm keeps no program awake, and here nothing else does while it is made.
+  // Warm sandboxes do not keep the process alive, and nothing else does while they start.
   const awake = setInterval(() => {}, 60_000)
   try {
     const embedded = { directory: join(folder, 'embedded'), logger: silentLogger }
     await add('embedded, cold', createEmbeddedDriver({ ...embedded, forkServer: 'off' }))
     await add('embedded, fork server', createEmbeddedDriver({ ...embedded, forkServer: 'eager' }))
-    const { createContainerDriver } = await import('../src/sandbox/container/create-container-driver.ts')
+    const { createContainerDriver } = await import('../src/sandbox/container/container-driver.ts')
     const places = { socketPath: options.socketPath, runtimeDirectory: null, directory: folder }
     await add('container engine', createContainerDriver(places), 10)
 

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../src/base/clock.ts'
-import { createRunChild } from '../src/base/run-child.ts'
-import { secondsOf } from '../src/voice/audio/heard.ts'
-import { readWav } from '../src/voice/audio/read-wav.ts'
-import { createAskedChild } from '../src/voice/child/asked-child.ts'
-import type { ToChild, VoiceKind } from '../src/voice/child/child-messages.ts'
-import { startVoiceChild } from '../src/voice/child/start-voice-child.ts'
-import { phonemize } from '../src/voice/kokoro/phonemize.ts'
-import { speakBySystem } from '../src/voice/providers/system-voice.ts'
+import { createRunChild } from '../src/base/processes.ts'
+import {
+  createAskedChild,
+  startVoiceChild,
+  type ToVoiceProcess,
+  type VoiceKind,
+} from '../src/models/speech/local-voice.ts'
+import { phonemize } from '../src/models/speech/phonemize.ts'
+import { readWav, secondsOf } from '../src/models/speech/recordings.ts'
+import { speakBySystem } from '../src/models/speech/speaker.ts'
 import { median } from './statistics.ts'
 
 /** As people talk to an agent. No figures: how a model writes them is a matter of taste. */
@@ -125,7 +127,7 @@ function openModel(kind: VoiceKind, folder: string) {
     },
   })
   return {
-    ask: (work: ToChild) => child.ask(work, signal),
+    ask: (work: ToVoiceProcess) => child.ask(work, signal),
     close: () => child.close(),
     peakMegabytes(): number {
       const [, kilobytes = '0'] = /VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

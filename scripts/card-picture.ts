@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { chromium } from 'playwright-core'
-import { frameAttributes, frameDocument, framePageHeaders, framePagePolicy } from '../src/cards/frame-document.ts'
-import { makeCard } from '../src/cards/make-card.ts'
+import { frameAttributes, frameDocument, framePageHeaders, framePagePolicy } from '../src/tools/cards/frame-document.ts'
+import { makeCard } from '../src/tools/cards/make-card.ts'
 
 /** Draws the card below as the page shows it, light and dark, into docs/pictures/card.png. */
 

@@ -43,6 +43,16 @@ describe('checkLayers', () => {
     ])
   })
 
+  it('lets types point both ways within a folder', () => {
+    const files = {
+      'src/agent/a.ts': `import { b } from './b.ts'\nexport interface A {}`,
+      'src/agent/b.ts': `import type { A } from './a.ts'`,
+      'src/agent/c.ts': `import { type A, type B } from './a.ts'\nimport { d } from './d.ts'`,
+      'src/agent/d.ts': `import {\n  type C,\n  type D,\n} from './c.ts'`,
+    }
+    expect(findings(files)).toEqual([])
+  })
+
   it('finds a cycle of files, also inside one folder', () => {
     const files = {
       'src/agent/a.ts': `import { b } from './b.ts'`,

@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import { checkLayers } from './check-layers.ts'
+import { checkOwners } from './check-owners.ts'
 import { checkSizes } from './check-sizes.ts'
 import { checkSpec } from './check-spec.ts'
 import { checkWords } from './check-words.ts'
+import { checkPages } from './docs.ts'
 import { runChild } from './launcher/run-child.cjs'
 import { type Report, readSourceFiles } from './source-files.ts'
 
@@ -22,7 +24,15 @@ const checks: { name: string; run: () => Report | Promise<Report> }[] = [
   { name: 'file sizes', run: () => checkSizes(read('{src,web/src}/**/*.{ts,tsx}')) },
   { name: 'unused code', run: () => runTool('knip/bin/knip.js', ['--no-progress']) },
   { name: 'rules without a test', run: () => checkSpec(read('docs/spec/*.md', '{src,test,web/src}/**/*.test.ts')) },
-  { name: 'words with an owner', run: () => checkWords(read('{src,web}/**/*.{ts,tsx,html}')) },
+  { name: 'generated pages', run: () => checkPages() },
+  { name: 'modules with an owner', run: () => checkOwners(read('{src,web}/**/*.{ts,tsx,html}')) },
+  {
+    name: 'plain words',
+    run: () =>
+      checkWords(
+        read('{src,scripts,test,bench,examples}/**/*.ts', 'web/src/**/*.{ts,tsx}', '{*,docs/**/*,examples/**/*}.md'),
+      ),
+  },
 ]
 
 let stopped = false

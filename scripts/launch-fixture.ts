@@ -44,8 +44,8 @@ if (what === 'die') process.kill(process.pid, value)
 `
 
 /**
- * Stands in for npm where a test needs no network, a failure or time: writes its arguments down, waits, and puts in
- * place what was asked for. Its orders come through the environment.
+ * Replaces npm in tests without a network, or with failures and delays: records its arguments, waits, and writes the
+ * requested files. The environment controls it.
  */
 const fakeNpm = `
 const fs = require('fs')
@@ -80,6 +80,9 @@ Object.defineProperty(process, 'versions', { value: Object.assign({}, process.ve
 
 const pretendAncient = pretendOld.replaceAll('20.1.0', '6.17.1')
 
+/** As Node before 22.15: it cannot hand over its process. */
+const pretendStuck = 'process.execve = undefined'
+
 const pretendAlone = `process.execPath = '/nowhere/bin/node'`
 
 export interface Ended {
@@ -91,13 +94,15 @@ export interface Ended {
 }
 
 export interface StartOptions {
-  /** The file given to Node; bin/familiar unless told. */
+  /** The file given to Node; bin/familiar by default. */
   file?: string
   cwd?: string
   /** Preloaded scripts that change what the launcher sees of its Node. */
-  pretend?: ('old' | 'ancient' | 'alone')[]
+  pretend?: readonly ('old' | 'ancient' | 'alone' | 'stuck')[]
   env?: Record<string, string>
   uid?: number
+  /** As a shell or npm starts it: the file itself, with a Node that pretends in PATH. */
+  isByShell?: boolean
   onOutput?: (text: string, pid: number) => void
 }
 
@@ -109,17 +114,18 @@ export function createClone() {
   for (const part of ['scripts/launch.cjs', 'scripts/launcher', 'bin']) {
     cpSync(join(root, part), join(folder, part), { recursive: true })
   }
-  for (const path of ['dep', 'tool', 'src/cli', 'fake']) mkdirSync(join(folder, path), { recursive: true })
+  for (const path of ['dep', 'tool', 'src/terminal', 'fake']) mkdirSync(join(folder, path), { recursive: true })
   write('package.json', JSON.stringify(manifest))
   write('package-lock.json', lockText)
   write('dep/package.json', JSON.stringify({ name: 'dep', version: '1.0.0' }))
   write('tool/package.json', JSON.stringify({ name: 'tool', version: '1.0.0' }))
-  write('src/cli/main.ts', program)
+  write('src/terminal/main.ts', program)
   write('fake/package.json', JSON.stringify({ type: 'commonjs' }))
   write('fake/npm-cli.js', fakeNpm)
   write('fake/old.cjs', pretendOld)
   write('fake/ancient.cjs', pretendAncient)
   write('fake/alone.cjs', pretendAlone)
+  write('fake/stuck.cjs', pretendStuck)
   write('npm.log', '')
 
   return {
@@ -132,13 +138,28 @@ export function createClone() {
   }
 }
 
+/** A folder whose `node` is this one with the preloads, and of the version that they pretend. */
+function pretendingNode(folder: string, preloads: string[]): string {
+  const place = join(folder, 'fake', 'bin')
+  const isOld = preloads.length > 0
+  mkdirSync(place, { recursive: true })
+  const version = isOld ? `case $1 in --version) echo v20.1.0; exit ;; esac\n` : ''
+  const words = [process.execPath, ...preloads].map((word) => `'${word}'`).join(' ')
+  writeFileSync(join(place, 'node'), `#!/bin/sh\n${version}exec ${words} "$@"\n`, { mode: 0o755 })
+  return place
+}
+
 /** Without a terminal, as under a supervisor: a group of its own, so that a signal reaches only the launcher. */
 function start(folder: string, args: string[], options: StartOptions): Promise<Ended> {
   const preloads = (options.pretend ?? []).flatMap((name) => ['-r', join(folder, 'fake', `${name}.cjs`)])
-  const child = spawn(process.execPath, [...preloads, join(folder, options.file ?? 'bin/familiar'), ...args], {
+  const file = join(folder, options.file ?? 'bin/familiar')
+  const env: NodeJS.ProcessEnv = { ...process.env, NODE_OPTIONS: '', ...options.env }
+  if (options.isByShell) env.PATH = `${pretendingNode(folder, preloads)}:/usr/bin:/bin`
+  const [program, words] = options.isByShell ? [file, args] : [process.execPath, [...preloads, file, ...args]]
+  const child = spawn(program, words, {
     cwd: options.cwd ?? folder,
     detached: true,
-    env: { ...process.env, NODE_OPTIONS: '', ...options.env },
+    env,
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(options.uid === undefined ? {} : { uid: options.uid }),
   })

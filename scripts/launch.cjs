@@ -19,28 +19,35 @@ const node = require('./launcher/node-runtime.cjs')
 const page = require('./launcher/page.cjs')
 const places = require('./launcher/places.cjs')
 const runChild = require('./launcher/run-child.cjs').runChild
+const sandbox = require('./launcher/sandbox.cjs')
 const withLock = require('./launcher/start-lock.cjs').withLock
 
 /**
- * Runs `options.file` with `options.args`, in this process when its Node is new enough, otherwise in a child whose exit
- * code or signal becomes ours. `options.dependencies` is 'production' or 'full'; a full set also serves production.
- * `options.embedding` says whether the embedding model is fetched: 'no', 'once', or 'again' where that failed lately.
+ * Runs `options.file` with `options.args`, in this process when its Node is new enough or can replace itself, otherwise
+ * in a child whose exit code or signal becomes ours. `options.dependencies` is 'production' or 'full'; a full set also
+ * serves production. `options.embedding` and `options.sandbox` say whether the embedding model and bubblewrap are
+ * fetched: 'no', 'once', or 'again' where that failed lately.
  * With `options.page` the page is built where its sources have changed.
  * With `options.staysSmall` the program gets a Node that keeps little memory, for it will run for days.
+ * With `options.onlyPrepares` nothing is run: the shell that called does it (bin/familiar).
  * The working directory stays the caller's.
  */
 function launch(options) {
   const answer = knownAnswer(options.args)
   if (answer !== null) {
     process.stdout.write(answer)
+    if (options.onlyPrepares) process.exitCode = answeredAlready
     return
   }
   prepare(options).then(
     (binary) => {
+      if (options.onlyPrepares) return
       const command = (options.staysSmall ? smallNode : []).concat(options.file, options.args)
-      if (binary !== process.execPath) runWith(binary, command)
-      else if (options.staysSmall && process.execve) process.execve(binary, [binary].concat(command), programEnv())
-      else runHere(options.file, options.args)
+      const isHere = node.isThisOne(binary)
+      if (isHere && !(options.staysSmall && process.execve)) return runHere(options.file, options.args)
+      const env = isHere ? programEnv() : withFirstInPath(path.dirname(binary), programEnv())
+      if (process.execve) process.execve(binary, [binary].concat(command), env)
+      else runWith(binary, command, env)
     },
     (error) => {
       if (error.signal) return messages.dieOf(error.signal)
@@ -50,9 +57,13 @@ function launch(options) {
   )
 }
 
+/** bin/familiar knows the number, too. */
+const answeredAlready = 99
+
 function prepare(options) {
   return prepareProgram(options.dependencies).then((binary) =>
     prepareEmbedding(options.embedding)
+      .then(() => prepareSandbox(options.sandbox))
       .then(() => preparePage(options.page, binary))
       .then(() => binary)
   )
@@ -81,6 +92,17 @@ function prepareEmbedding(wanted) {
   })
 }
 
+/** Never keeps the program from starting: without a sandbox no code runs, and everything else does. */
+function prepareSandbox(wanted) {
+  if (sandbox.isSettled(wanted)) return Promise.resolve()
+  return withLock(() => {
+    if (!sandbox.isSettled(wanted)) return sandbox.install()
+  }).catch((error) => {
+    if (error.signal) throw error
+    messages.printError(error)
+  })
+}
+
 /** Never keeps the program from starting either. */
 function preparePage(wanted, binary) {
   if (page.isSettled(wanted)) return Promise.resolve()
@@ -101,17 +123,20 @@ function runHere(file, args) {
 // Measured on an idle daemon and after 500 turns: 135 → 105 MB and 340 → 180 MB. The heap itself is about 35 MB in all
 // cases; the rest is what Node and the C library would keep for later. One helper thread instead of four: on two cores
 // the others only got in the way, and a turn took a quarter longer. `--expose-gc` lets the daemon give back what its
-// start has used (src/cli/settle-memory.ts).
+// start has used (src/terminal/serve-daemon.ts).
 const smallNode = ['--min-semi-space-size=8', '--max-semi-space-size=8', '--v8-pool-size=1', '--expose-gc']
 
 function programEnv() {
   return Object.assign({ NODE_COMPILE_CACHE: places.compileCache, MALLOC_ARENA_MAX: '1' }, process.env)
 }
 
-function runWith(binary, command) {
-  const env = programEnv()
+function withFirstInPath(folder, env) {
   const name = Object.keys(env).filter(isPathName)[0] || 'PATH'
-  env[name] = path.dirname(binary) + (env[name] ? path.delimiter + env[name] : '')
+  env[name] = folder + (env[name] ? path.delimiter + env[name] : '')
+  return env
+}
+
+function runWith(binary, command, env) {
   runChild(binary, command, { stdio: 'inherit', env: env }).then(
     (result) => {
       if (result.signal) messages.dieOf(result.signal)

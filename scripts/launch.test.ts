@@ -45,7 +45,7 @@ describe('dependencies', () => {
     const second = await clone.start(['b'])
     expect(second.stderr).toBe('')
     expect(said(second).args).toEqual(['b'])
-    const test = await clone.start([inClone('src/cli/main.ts')], { file: 'scripts/launch.cjs' })
+    const test = await clone.start([inClone('src/terminal/main.ts')], { file: 'scripts/launch.cjs' })
     expect(test.stderr).toMatch(/^Familiar: adding the dependencies of tests and checks \(once\)… done in [\d.]+ s\n$/)
     expect(readdirSync(inClone('node_modules'))).toEqual(['.package-lock.json', 'dep', 'tool'])
     expect((await clone.start([])).stderr).toBe('')
@@ -54,7 +54,7 @@ describe('dependencies', () => {
   it('are never taken back to the smaller set, and are updated when the lock file changes', async () => {
     const env = clone.fakeNpm
     await clone.start([], { env })
-    await clone.start([inClone('src/cli/main.ts')], { file: 'scripts/launch.cjs', env })
+    await clone.start([inClone('src/terminal/main.ts')], { file: 'scripts/launch.cjs', env })
     await clone.start([], { env })
     expect(clone.npmRuns()).toEqual([expect.stringContaining('--omit=dev'), expect.stringContaining('--include=dev')])
     writeFileSync(inClone('package-lock.json'), '\n', { flag: 'a' })
@@ -63,7 +63,7 @@ describe('dependencies', () => {
     expect(clone.npmRuns()[2]).toContain('--include=dev')
   })
 
-  it('are installed afresh when node_modules is not what the stamp was written for', async () => {
+  it('are reinstalled when node_modules does not match the stamp', async () => {
     const env = clone.fakeNpm
     await clone.start([], { env })
     writeFileSync(inClone('node_modules', '.package-lock.json'), '{}')
@@ -79,7 +79,7 @@ describe('dependencies', () => {
     npm('--omit=dev')
     expect(await clone.start([], { env })).toMatchObject({ code: 0, stderr: '' })
     npm()
-    expect(await clone.start([inClone('src/cli/main.ts')], { file: 'scripts/launch.cjs', env })).toMatchObject({
+    expect(await clone.start([inClone('src/terminal/main.ts')], { file: 'scripts/launch.cjs', env })).toMatchObject({
       stderr: '',
     })
     clone.write('package-lock.json', lockText.replace('"node_modules/tool"', '"node_modules/newer"'))
@@ -109,7 +109,7 @@ describe('dependencies', () => {
     expect((await clone.start([], { env: clone.fakeNpm })).stderr).toMatch(/^Familiar: installing dependencies/)
   })
 
-  it('that cannot be fetched: says what was tried, where, and what to do', async () => {
+  it('that cannot be downloaded: names the attempts, the addresses and the solution', async () => {
     const ended = await clone.start([], { env: { ...clone.fakeNpm, FAKE_NPM_FAILS: '1' } })
     expect(ended.code).toBe(1)
     expect(ended.stdout).toBe('')
@@ -147,7 +147,7 @@ describe('two starts at once', () => {
 })
 
 describe('a Node that is too old', () => {
-  it('fetches a new one, checks it, and goes on with it first in PATH', async () => {
+  it('fetches a new one, checks it, and continues with it first in PATH', async () => {
     const env = { ...clone.fakeNpm, FAKE_NPM_INTEGRITY: pins[platform]?.integrity ?? '' }
     const first = await clone.start(['a'], { pretend: ['old'], env })
     expect(first.stderr).toMatch(
@@ -174,7 +174,7 @@ describe('a Node that is too old', () => {
     expect(ended.stderr).toContain('Looked beside /nowhere/bin/node (Node v20.1.0) and in PATH.')
   })
 
-  it('even to install: says so, but goes on when everything is there', async () => {
+  it('even to install: says so, but continues when everything is installed', async () => {
     const refused = await clone.start([], { pretend: ['ancient'] })
     expect(refused.code).toBe(1)
     expect(refused.stderr).toMatch(
@@ -198,25 +198,74 @@ describe('the program', () => {
     expect(said(ended).pid).toBe(ended.pid)
   })
 
-  it('passes its exit code and its signal on from a child', async () => {
-    const ended = await clone.start(['exit', '3'], { pretend: ['old'] })
+  it('passes its exit code and its signal on from a child, where Node cannot replace itself', async () => {
+    const pretend = ['old', 'stuck'] as const
+    const ended = await clone.start(['exit', '3'], { pretend: [...pretend] })
     expect(ended.code).toBe(3)
     expect(said(ended).pid).not.toBe(ended.pid)
-    expect((await clone.start(['die', 'SIGKILL'], { pretend: ['old'] })).signal).toBe('SIGKILL')
-    expect((await clone.start(['die', 'SIGTERM'], { pretend: ['old'] })).signal).toBe('SIGTERM')
+    expect((await clone.start(['die', 'SIGKILL'], { pretend: [...pretend] })).signal).toBe('SIGKILL')
+    expect((await clone.start(['die', 'SIGTERM'], { pretend: [...pretend] })).signal).toBe('SIGTERM')
   })
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'gets %s once through a launcher that waits for it',
-    async (signal) => {
-      const onOutput = (text: string, pid: number) => {
-        if (text.includes('"wait"')) process.kill(pid, signal)
-      }
-      const ended = await clone.start(['wait'], { pretend: ['old'], onOutput })
-      expect(ended.code).toBe(8)
-      expect(ended.stdout.split('\n').slice(1)).toEqual([signal, ''])
-    },
-  )
+  it('replaces an old Node that can do that', async () => {
+    const ended = await clone.start(['exit', '3'], { pretend: ['old'] })
+    expect(ended.code).toBe(3)
+    expect(said(ended).pid).toBe(ended.pid)
+  })
+
+  it.each([
+    ['a new', []],
+    ['an old', ['old', 'stuck']],
+  ] as const)('is the only process where a shell starts it with %s Node', async (_which, pretend) => {
+    const options = { pretend: [...pretend], isByShell: true }
+    const ended = await clone.start(['exit', '3'], options)
+    expect(ended).toMatchObject({ code: 3, stderr: '' })
+    expect(said(ended).pid).toBe(ended.pid)
+    expect((await clone.start(['die', 'SIGKILL'], options)).signal).toBe('SIGKILL')
+    mkdirSync(inClone('elsewhere'))
+    symlinkSync('../bin/familiar', inClone('elsewhere', 'familiar'))
+    const linked = await clone.start(['a b', "it's", ''], { ...options, file: 'elsewhere/familiar', cwd: tmpdir() })
+    expect(said(linked)).toMatchObject({ args: ['a b', "it's", ''], cwd: realpathSync(tmpdir()), pid: linked.pid })
+  })
+
+  it('is the only process after the first start, too, in which the old Node fetched the new one', async () => {
+    rmSync(inClone('.runtime'), { recursive: true })
+    const env = { ...clone.fakeNpm, FAKE_NPM_INTEGRITY: pins[platform]?.integrity ?? '' }
+    const ended = await clone.start(['exit', '3'], { pretend: ['old', 'stuck'], isByShell: true, env })
+    expect(ended.stderr).toMatch(/^Familiar: installing Node 24 into .runtime \(once\)… done in [\d.]+ s\n/)
+    expect(ended.code).toBe(3)
+    expect(said(ended).pid).toBe(ended.pid)
+    expect(said(ended).path.split(delimiter)[0]).toBe(
+      join(realpathSync(inClone('.runtime')), `node-${platform}`, 'bin'),
+    )
+  })
+
+  it('is not started if the first start is stopped or fails while it downloads', async () => {
+    rmSync(inClone('.runtime'), { recursive: true })
+    const old = { pretend: ['old' as const, 'stuck' as const], isByShell: true }
+    const onOutput = (text: string, pid: number) => {
+      if (text.includes('installing')) setTimeout(() => process.kill(pid, 'SIGTERM'), 300)
+    }
+    const stopped = await clone.start([], { ...old, env: { ...clone.fakeNpm, FAKE_NPM_MS: '60000' }, onOutput })
+    expect(stopped).toMatchObject({ signal: 'SIGTERM', stdout: '' })
+    expect(readdirSync(inClone('.runtime'))).toEqual([])
+    const failed = await clone.start([], { ...old, env: { ...clone.fakeNpm, FAKE_NPM_FAILS: '1' } })
+    expect(failed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('could not install Node 24') })
+  })
+
+  it.each(
+    (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).flatMap((signal) => [
+      [signal, 'a launcher that waits for it', { pretend: ['old' as const, 'stuck' as const] }] as const,
+      [signal, 'a shell', { pretend: ['old' as const, 'stuck' as const], isByShell: true }] as const,
+    ]),
+  )('gets %s once through %s', async (signal, _through, how) => {
+    const onOutput = (text: string, pid: number) => {
+      if (text.includes('"wait"')) process.kill(pid, signal)
+    }
+    const ended = await clone.start(['wait'], { ...how, onOutput })
+    expect(ended.code).toBe(8)
+    expect(ended.stdout.split('\n').slice(1)).toEqual([signal, ''])
+  })
 
   it.each([[[]], [['old' as const]]])(
     'starts through a symbolic link and keeps the working directory (%j)',

@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { buildProgram, made, stagePackage } from './pack/stage-package.ts'
 
-// What `npm pack` runs before and after itself (PACK-1): Node strips no types inside node_modules, so the package holds
-// plain JavaScript. `--into FOLDER` puts the whole package there and leaves the repository as it is.
+// Runs before and after `npm pack` (PACK-1): Node strips no types inside node_modules, so the package contains plain
+// JavaScript. `--into FOLDER` puts the whole package there and leaves the repository unchanged.
 const root = join(import.meta.dirname, '..')
 const [word, folder] = process.argv.slice(2)
 

@@ -12,7 +12,7 @@ import { screenPaths, settle, walkScreen } from '../test/page/support/walk-scree
 
 const folder = process.argv[2]
 const shown = join(import.meta.dirname, '../docs/pictures')
-/** What the README shows. */
+/** The pictures of the README. */
 const chosen = new Set(['talk-light', 'talk-dark', 'memory-search-light', 'cost-dark'])
 const window = { width: 1180, height: 860 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /** Text by path. Paths are relative to the repository and use forward slashes. */
 export type SourceFiles = ReadonlyMap<string, string>
 
-/** What a check has to say: findings make it fail, the note is printed beside its name. */
+/** The result of a check: findings make it fail, the note is printed beside its name. */
 export interface Report {
   findings: string[]
   note?: string

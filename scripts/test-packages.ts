@@ -29,7 +29,7 @@ interface Machine {
   isRoot: boolean
 }
 
-/** What to install, and what to say about the tests that will be skipped. */
+/** The packages to install, and a message about the tests that will be skipped. */
 export function planPackages({ packages, installed, isDebian, isRoot }: Machine): { install: string[]; say: string[] } {
   const missing = packages.filter(({ name }) => !installed.has(name))
   if (missing.length === 0) return { install: [], say: [] }

@@ -15,7 +15,7 @@ export function summarise(report: string): string {
   const files = reportSchema.parse(JSON.parse(report)).testResults
   const tests = files.flatMap((file) => file.assertionResults)
   const count = (...statuses: string[]): number => tests.filter(({ status }) => statuses.includes(status)).length
-  // A file that cannot even be loaded has no tests to count, yet must not pass for nothing.
+  // A file that cannot be loaded has no tests to count, but must not count as passed.
   const broken = files.filter(
     (file) => file.status === 'failed' && !file.assertionResults.some(({ status }) => status === 'failed'),
   ).length

@@ -13,7 +13,7 @@ export interface BenchCapability {
 
 export interface BenchQuestion {
   text: string
-  /** The same wish, hinted at: whoever does not know the subject could not tell what is meant. */
+  /** The same wish as a hint, which only makes sense to someone who knows the subject. */
   hint: string
   /** And once more, in words that neither the name nor the description has. */
   fresh: string
@@ -48,7 +48,7 @@ function readEntries(file: string): string[][] {
   return lines.map((line) => line.split(' | ').map((part) => part.trim()))
 }
 
-/** As many as there are: first the neighbours of the targets, then other fields of work; always in the same order. */
+/** All distractors: first the neighbors of the targets, then other fields of work; always in the same order. */
 export function makeDistractors(seed: number): BenchCapability[] {
   const random = seededRandom(seed)
   const made = new Map<string, BenchCapability>()

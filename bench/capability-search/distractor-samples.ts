@@ -1,4 +1,4 @@
-/** How somebody would ask for what the generated ones do, by what is done; `#` is the subject. Four for each. */
+/** Requests in users' words for the generated capabilities, by verb; `#` is the subject. Four for each. */
 export const distractorSamples: Readonly<Record<string, readonly string[]>> = {
   archive: [
     'Put the # away that nobody has looked at for years',

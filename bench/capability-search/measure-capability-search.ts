@@ -5,17 +5,16 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import { estimateTokens } from '../../src/base/tokens.ts'
-import { cachedQuestions } from '../../src/memory/embedding/cached-questions.ts'
-import type { Embedder } from '../../src/memory/embedding/embedder.ts'
-import { createLocalEmbedder } from '../../src/memory/embedding/local/local-embedder.ts'
-import { localModelFolder } from '../../src/memory/embedding/local/model-files.ts'
+import { createCapabilityCatalog } from '../../src/custom-tools/built-catalog.ts'
+import { capabilityLines } from '../../src/custom-tools/capabilities.ts'
+import { createCapabilityShelf } from '../../src/custom-tools/custom-tool.ts'
+import { createFindTools } from '../../src/custom-tools/find-tools.ts'
+import { createCapabilitySearch } from '../../src/custom-tools/search.ts'
+import { createVersionStore } from '../../src/custom-tools/versions.ts'
+import { localModelFolder } from '../../src/memory/embedding/child-messages.ts'
+import { cachedQuestions, type Embedder } from '../../src/memory/embedding/embedders.ts'
+import { createLocalEmbedder } from '../../src/memory/embedding/local-embedder.ts'
 import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
-import { capabilityLines } from '../../src/tools/capabilities/capability-lines.ts'
-import { createCapabilityShelf } from '../../src/tools/capabilities/capability-shelf.ts'
-import { createCapabilityCatalog } from '../../src/tools/capabilities/catalog/create-catalog.ts'
-import { createCapabilitySearch } from '../../src/tools/capabilities/catalog/create-search.ts'
-import { createVersionStore } from '../../src/tools/capabilities/versions/version-store.ts'
-import { createFindTools } from '../../src/tools/find-tools.ts'
 import { createToolRegistry } from '../../src/tools/registry.ts'
 import { toolContext } from '../../test/support/tool-context.ts'
 import { parallelEmbedder } from '../recall/parallel-embedder.ts'
@@ -38,7 +37,7 @@ interface SizeFigures {
   capabilities: number
   questions: number
   sets: Record<SetName, SetFigures>
-  /** What the lines of the prompt cost. */
+  /** The tokens of the lines in the prompt. */
   promptTokens: number
   /** From rows and vectors on disk to a catalog and indexes in memory. */
   startMs: number

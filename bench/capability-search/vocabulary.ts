@@ -31,7 +31,7 @@ French vocabulary, times tables, chemical elements, laboratory reactions`)
 
 export type Work = readonly [name: string, sentence: string, tags: string]
 
-/** What is done with them; `#` is the subject. */
+/** The work on them; `#` is the subject. */
 export const neighbouringWork: readonly Work[] = [
   ['archive', 'Archives # older than a given date.', 'storage, old, clean up'],
   ['ledger_export', 'Exports # to the format of the accountant.', 'bookkeeping, finance, file'],

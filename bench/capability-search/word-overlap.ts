@@ -1,4 +1,4 @@
-import { wordsOf } from '../../src/tools/capabilities/catalog/word-index.ts'
+import { wordsOf } from '../../src/custom-tools/search.ts'
 import { rounded } from '../statistics.ts'
 import type { BenchCapability } from './capability-set.ts'
 

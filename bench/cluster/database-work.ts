@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 import type { RunningPostgres } from '../../test/support/postgres/start-postgres.ts'
 
-/** What a database server has done so far. */
+/** The counters of a database server. */
 export interface DatabaseWork {
   /** Of all its processes, those that have ended among them. */
   processorMs: number
@@ -10,7 +10,7 @@ export interface DatabaseWork {
   /** Units that had to be run again are among them. */
   rollbacks: number
   walBytes: number
-  /** What lies in its tables and indexes. */
+  /** The size of its tables and indexes. */
   storedBytes: number
 }
 
@@ -18,7 +18,7 @@ export async function readDatabaseWork(server: RunningPostgres, database: string
   const client = new pg.Client({ connectionString: server.urlOf(database) })
   await client.connect()
   try {
-    // What a connection has done is counted when it has been quiet for a moment.
+    // The server counts the work of a connection only after it has been idle for a moment.
     await client.query('select pg_stat_force_next_flush(), pg_sleep(1.2)').catch(() => undefined)
     const { rows } = await client.query(
       `select xact_commit::float as commits, xact_rollback::float as rollbacks,

@@ -2,8 +2,9 @@ import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readDaemonInfo } from '../../src/daemon/daemon-info.ts'
-import { userTokenReplySchema } from '../../src/protocol/user-api.ts'
+import { readDaemonInfo } from '../../src/daemon/daemon-lock.ts'
+import { parseWire } from '../../src/protocol/operation.ts'
+import { userTokenReplySchema } from '../../src/protocol/users.ts'
 import { type RunningPostgres, startPostgres } from '../../test/support/postgres/start-postgres.ts'
 import { timed } from '../contestants/ask-contestants.ts'
 import { type Contestant, familiar, prepareHome } from '../contestants/contestant.ts'
@@ -51,7 +52,7 @@ export async function measureCluster(options: {
   turns: number
   sessions: number
   daemons: readonly number[]
-  /** How often each is measured; what is told is the middle one by its turns a second. */
+  /** The number of measurements; the one with the median turns per second is reported. */
   rounds: number
   say(line: string): void
 }): Promise<ClusterReport> {
@@ -144,7 +145,7 @@ async function addUsers(home: string, count: number): Promise<string[]> {
       body: JSON.stringify({ name: `user-${number}` }),
     })
     if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
-    tokens.push(userTokenReplySchema.parse(await response.json()).token)
+    tokens.push(parseWire(userTokenReplySchema, await response.json()).token)
   }
   return tokens
 }

@@ -39,7 +39,7 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-/** What the model itself has spent on its answers so far. */
+/** The time that the model itself has spent on its answers. */
 export async function answeringMs(url: string): Promise<number> {
   const stats = (await (await fetch(`${url}/fake/stats`)).json()) as { answeringMs: number }
   return stats.answeringMs

@@ -20,7 +20,7 @@ export function loop(options: {
   /** Beside this file, or a whole path. */
   file: string
   modelUrl: string
-  /** Where it may keep its sessions. */
+  /** The folder for its sessions. */
   folder?: string
   more?: string[]
   env?: Record<string, string>
@@ -34,7 +34,7 @@ export function loop(options: {
   }
 }
 
-/** What Familiar's own process needs besides its home. */
+/** The environment of Familiar's own process besides its home. */
 export const familiarEnv = (home: string) => ({ FAMILIAR_HOME: home, FAMILIAR_TOKEN: token, FAKE_KEY: 'none' })
 
 /** The daemon as its users run it. */

@@ -7,7 +7,7 @@ export interface LoopMessage {
 }
 
 export const modelUrl = process.argv[2] ?? ''
-/** Where a contestant that keeps its sessions may write. */
+/** The folder for contestants that store their sessions. */
 export const folder = process.argv[3] ?? ''
 /** Whether the one tool is on offer; without it a turn is one request. */
 export const offersTool = process.argv[4] === 'tool'

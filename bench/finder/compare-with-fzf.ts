@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { createPathStore } from '../../src/assets/finder/fuzzy/path-store.ts'
-import { createPathSearch } from '../../src/assets/finder/fuzzy/search-paths.ts'
+import { createPathSearch, createPathStore } from '../../src/tools/files/fuzzy-search.ts'
 import { rounded } from '../statistics.ts'
 import { madeQueries } from './made-queries.ts'
 
@@ -24,7 +23,7 @@ export interface Agreement {
 
 const fewestMatches = 50
 
-/** Both are asked for the same files of a real tree by what somebody would type who has one of them in mind. */
+/** Compares both on the same files of a real tree, with queries as a user would type them. */
 export function compareWithFzf({ questions, seed }: { questions: number; seed: number }): Agreement[] | null {
   if (spawnSync('fzf', ['--version']).status !== 0) return null
   const repository = join(import.meta.dirname, '../..')
@@ -39,7 +38,7 @@ export function compareWithFzf({ questions, seed }: { questions: number; seed: n
   const store = createPathStore()
   for (const path of paths) store.add(path)
   const search = createPathSearch(store)
-  // Where only a few files match at all, any order finds the right one.
+  // If only a few files match at all, any order finds the right one.
   const queries = madeQueries(paths, { count: questions * 20, seed })
     .filter(({ text }) => search.search(text, 1).total >= fewestMatches)
     .slice(0, questions)

@@ -2,11 +2,14 @@ import { type SeededRandom, seededRandom } from '../recall-scale/seeded-random.t
 
 export interface MadeQuery {
   text: string
-  /** The path that whoever types this has in mind. */
+  /** The path that the query is meant to find. */
   target: string
 }
 
-/** What people type for a path that they remember: the beginning of its name, its words, a folder, with letters left out. */
+/**
+ * Queries as people type them for a path that they remember: the start of its name, its words, a folder, with letters
+ * left out.
+ */
 export function madeQueries(paths: readonly string[], options: { count: number; seed: number }): MadeQuery[] {
   const random = seededRandom(options.seed)
   return Array.from({ length: options.count }, (_, index) => {

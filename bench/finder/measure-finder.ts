@@ -1,10 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createFileFinder } from '../../src/assets/finder/create-file-finder.ts'
-import { createPathStore } from '../../src/assets/finder/fuzzy/path-store.ts'
-import { createPathSearch } from '../../src/assets/finder/fuzzy/search-paths.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { createFileFinder } from '../../src/tools/files/finders.ts'
+import { createPathSearch, createPathStore } from '../../src/tools/files/fuzzy-search.ts'
 import { percentile, rounded } from '../statistics.ts'
 import { type Agreement, compareWithFzf } from './compare-with-fzf.ts'
 import { madePaths } from './made-paths.ts'
@@ -14,7 +13,7 @@ interface FinderReport {
   note: string
   sizes: SizeFigures[]
   onDisk: DiskFigures
-  /** Null where there is no fzf on this machine. */
+  /** Null if fzf is not installed. */
   besideFzf: Agreement[] | null
 }
 
@@ -25,7 +24,7 @@ interface Keystrokes {
   worstMs: number
 }
 
-/** `typed` letter by letter; `pasted` at once, with nothing to go on from. */
+/** `typed` letter by letter; `pasted` at once, without an earlier result to refine. */
 interface SizeFigures {
   paths: number
   typed: Keystrokes
@@ -123,7 +122,7 @@ async function measureDisk(files: number, questions: number): Promise<DiskFigure
       return performance.now() - before
     }
     const indexMs = await timed(() => finder.refresh())
-    // What was written a moment ago is read again, as it may still change.
+    // Files that changed a moment ago are read again, because they may still change.
     await new Promise((resolve) => setTimeout(resolve, 2_500))
     await finder.refresh()
     const refreshMs = await timed(() => finder.refresh())

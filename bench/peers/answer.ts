@@ -1,7 +1,7 @@
 import type { Responder } from '../../test/support/fake-model/start-fake-model.ts'
 import { respond as echoMessage } from '../echo-message.ts'
 
-/** What a message must hold for the model to call a tool first. */
+/** Text in a message that makes the model call a tool first. */
 export const toolCue = 'Look up the word'
 
 /** Calls the bench's tool, or the cheapest one that Familiar brings itself. */

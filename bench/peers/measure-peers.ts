@@ -13,11 +13,11 @@ export interface PeersReport {
   /** Of the machine in the minute before the run and its last one: with other work on it, times say little. */
   loadBefore: number
   loadAfter: number
-  /** What the fake model itself takes; it is taken off everywhere. */
+  /** The time of the fake model itself; it is subtracted everywhere. */
   modelP50Ms: number
   work: WorkFigures[]
   requests: RequestFigures[]
-  /** Who is not in it has no search of its own. */
+  /** Peers that are not listed have no search. */
   search: SearchRow[]
   characters: ({ name: string } & Character)[]
 }

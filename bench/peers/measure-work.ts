@@ -167,7 +167,7 @@ async function oneTurn(
   return { spent, outside: total - spent, inside: inside === null ? null : inside - spent }
 }
 
-/** A neighbour on the machine only ever takes away. */
+/** Other load on the machine can only make it slower. */
 async function bestOfTwo(measure: () => Promise<{ turnsPerSecond: number; p95Ms: number }>) {
   const [first, second] = [await measure(), await measure()]
   return first.turnsPerSecond > second.turnsPerSecond ? first : second

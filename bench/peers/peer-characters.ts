@@ -1,24 +1,24 @@
 import type { PeerName } from './peer-contestants.ts'
 
 export interface Character {
-  /** What is on disk, and when. */
+  /** The data on disk, and when it is written. */
   keeps: string
-  /** What a crash in the middle of a turn leaves. */
+  /** The state after a crash in the middle of a turn. */
   afterCrash: string
-  /** What it does in a turn that a bare loop does not. */
+  /** The work in a turn that a bare loop does not do. */
   does: string
-  /** What of a session goes into a request. */
+  /** The part of a session that goes into a request. */
   sends: string
 }
 
 const familiar: Character = {
   keeps: 'message before it is acknowledged, every step, cost, audit; memory of the conversation',
-  afterCrash: 'the turn goes on from its last complete step; nothing that may happen once happens twice',
+  afterCrash: 'the turn continues from its last complete step; nothing that may happen once happens twice',
   does: 'recall by words, budget reserved before the call, policy and audit of tools, keeps the lines as memory',
   sends: 'the session until it is compacted; ten or so tools of its own',
 }
 
-/** What the figures cost or spare: a row that keeps nothing is not the same work as one that cannot lose a message. */
+/** The trade-offs behind the figures: a row that stores nothing does less work than one that cannot lose a message. */
 export const peerCharacters: Record<PeerName, Character> = {
   'bare loop': {
     keeps: 'nothing',
@@ -46,7 +46,7 @@ export const peerCharacters: Record<PeerName, Character> = {
   },
   'LangGraph, SQLite': {
     keeps: 'a checkpoint of the whole state at each step, in SQLite (`durability` async, its default)',
-    afterCrash: 'can go on from the last checkpoint if its user calls it again; a step may run twice',
+    afterCrash: 'can continue from the last checkpoint if its user calls it again; a step may run twice',
     does: 'graph with reducers and checkpoints; no recall',
     sends: 'the whole session',
   },

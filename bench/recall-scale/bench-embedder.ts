@@ -1,8 +1,8 @@
 import { systemClock } from '../../src/base/clock.ts'
-import type { Embedder } from '../../src/memory/embedding/embedder.ts'
-import { createLocalEmbedder } from '../../src/memory/embedding/local/local-embedder.ts'
-import { localModelFolder } from '../../src/memory/embedding/local/model-files.ts'
-import { FamiliarError } from '../../src/protocol/error.ts'
+import { localModelFolder } from '../../src/memory/embedding/child-messages.ts'
+import type { Embedder } from '../../src/memory/embedding/embedders.ts'
+import { createLocalEmbedder } from '../../src/memory/embedding/local-embedder.ts'
+import { FamiliarError } from '../../src/protocol/errors.ts'
 import { hashDimensions, hashModel, hashVector } from './hash-vector.ts'
 
 /**

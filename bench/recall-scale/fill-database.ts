@@ -1,7 +1,6 @@
-import { sha256 } from '../../src/base/hash.ts'
+import { sha256 } from '../../src/base/ids.ts'
 import type { Memories } from '../../src/memory/memories.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { toVectorBytes } from '../../src/storage/vector-bytes.ts'
+import { type Database, toVectorBytes } from '../../src/storage/database.ts'
 import { hashModel, hashVector } from './hash-vector.ts'
 import type { Life } from './life.ts'
 

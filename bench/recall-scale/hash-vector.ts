@@ -1,4 +1,4 @@
-import { contentWords } from '../../src/memory/content-words.ts'
+import { contentWords } from '../../src/memory/words.ts'
 
 export const hashModel = 'bench/hash-projection'
 export const hashDimensions = 384

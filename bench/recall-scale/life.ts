@@ -27,8 +27,8 @@ const lastDay = Date.UTC(2026, 9, 31)
 const day = 86_400_000
 
 /**
- * A user's conversations with friends, about 130 characters a line. A thread of twenty lines has its people, its place and
- * its topics, which come up again and again; most lines tell what somebody did, where, when, with what.
+ * A user's conversations with friends, about 130 characters a line. A thread of twenty lines has its people, its place
+ * and its topics, which recur; most lines say who did something, where, when and with what.
  */
 export function createLife({ seed, lines }: { seed: number; lines: number }): Life {
   const vocabulary = createVocabulary(seed)

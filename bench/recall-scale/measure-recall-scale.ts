@@ -9,9 +9,8 @@ import { createGraph } from '../../src/memory/graph.ts'
 import { createMemories } from '../../src/memory/memories.ts'
 import { createFindByMeaning } from '../../src/memory/recall/meaning.ts'
 import { createRecall } from '../../src/memory/recall/recall.ts'
-import { createKnownSpeakers } from '../../src/memory/recall/speaker-names.ts'
-import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
-import { createSqliteVectorSearch } from '../../src/storage/sqlite/vector-search.ts'
+import { createKnownSpeakers } from '../../src/memory/recall/window-words.ts'
+import { createSqliteVectorSearch, openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { askAll, type Figures } from './ask-all.ts'
 import { createBenchEmbedder } from './bench-embedder.ts'
 import { benchUser, type FillFigures, fillDatabase, idOf } from './fill-database.ts'
@@ -20,7 +19,7 @@ import { createLife, type Question } from './life.ts'
 import { createPlainText } from './plain-text.ts'
 
 export interface RecallScaleReport {
-  /** What the figures do and do not show. */
+  /** The limits of the figures. */
   note: string
   sizes: SizeFigures[]
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { contentWords } from '../../src/memory/content-words.ts'
+import { contentWords } from '../../src/memory/words.ts'
 
-/** What FTS5 offers by itself, over the same index: the ids of the best. */
+/** Plain FTS5 over the same index: the ids of the best matches. */
 export function createPlainText(raw: DatabaseSync): (text: string, limit: number) => unknown[] {
   const search = raw.prepare(`
     select text_entries.id as id

@@ -12,10 +12,10 @@ const people = 3_000
 const places = 4_000
 
 /**
- * The words that a user's memories are made of, the commonest of them English, the others made up.
+ * The vocabulary of a user's memories: the most common words are English, the others are invented.
  *
- * Each is used as often as in talk between friends: the word of rank `r` about as often as `1 / (r + 10)`, so that the
- * first stands in a fifth of the lines and the thousandth in one of five hundred.
+ * The frequencies match talk between friends: the word of rank `r` occurs about as often as `1 / (r + 10)`, so the
+ * first is in a fifth of the lines and the thousandth in one of five hundred.
  */
 export function createVocabulary(seed: number): Vocabulary {
   const random = seededRandom(seed)

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { contentWords } from '../../src/memory/content-words.ts'
+import { contentWords } from '../../src/memory/words.ts'
 
 /** FTS5 with porter stems, all words OR-ed: the plainest thing that works. `fts` is a table of the bench's own. */
 export function fillPlainText(raw: DatabaseSync, docs: readonly { id: string; space: string; text: string }[]): void {

@@ -5,12 +5,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import type { Embedders } from '../../src/memory/embedding/create-embedders.ts'
+import type { Embedders } from '../../src/memory/embedding/embedders.ts'
 import { createGraph } from '../../src/memory/graph.ts'
 import { createMemories } from '../../src/memory/memories.ts'
 import { createFindByMeaning } from '../../src/memory/recall/meaning.ts'
 import { createRecall, type Recall } from '../../src/memory/recall/recall.ts'
-import { createKnownSpeakers } from '../../src/memory/recall/speaker-names.ts'
+import { createKnownSpeakers } from '../../src/memory/recall/window-words.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { median, percentile, rounded } from '../statistics.ts'
@@ -30,7 +30,7 @@ const askedMemories = 150
 export async function measureRecall(options: {
   docs: string
   queries: string
-  /** Where the rankings go, a line each. */
+  /** The file for the rankings, one per line. */
   out: string | undefined
   /** A folder that keeps the filled store for the next run. */
   store: string | undefined

@@ -1,4 +1,4 @@
-import type { Embedder } from '../../src/memory/embedding/embedder.ts'
+import type { Embedder } from '../../src/memory/embedding/embedders.ts'
 
 /** Several processes of one model share the texts: a whole data set is embedded at once here, not a line now and then. */
 export function parallelEmbedder(embedders: readonly [Embedder, ...Embedder[]]): Embedder {

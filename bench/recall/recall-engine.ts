@@ -1,8 +1,8 @@
 import { systemClock } from '../../src/base/clock.ts'
 import type { Database } from '../../src/storage/database.ts'
+import { createPostgresPools } from '../../src/storage/postgres/connection.ts'
 import { openPostgres } from '../../src/storage/postgres/open-postgres.ts'
-import { createPostgresPools } from '../../src/storage/postgres/postgres-pools.ts'
-import { createPostgresVectorSearch } from '../../src/storage/postgres/search/vector-search.ts'
+import { createPostgresVectorSearch } from '../../src/storage/postgres/vector-search.ts'
 import { pgvectorBinaries } from '../../test/support/postgres/pgvector.ts'
 import { startPostgres } from '../../test/support/postgres/start-postgres.ts'
 

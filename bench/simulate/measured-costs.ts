@@ -3,11 +3,11 @@ import { join } from 'node:path'
 
 interface Cost {
   value: number
-  /** The file that it was read from, or that nobody measured it. */
+  /** The file that it was read from, or a note that it is an assumption. */
   from: string
 }
 
-/** What a turn costs. All but the habits of users should be measured; each says where it comes from. */
+/** The costs of a turn. All except the habits of users should be measured; each names its source. */
 export interface Costs {
   turnCpuMs: Cost
   unitsPerTurn: Cost

@@ -8,7 +8,7 @@ const wantedUtilisation = 0.6
 const coresPerDaemon = 1
 const turnsAtOncePerDaemon = 50
 const connectionsPerDaemon = 10
-/** What one PostgreSQL is taken to bear; beyond it users are divided into cells with a database each. */
+/** The assumed limits of one PostgreSQL; beyond them users are divided into cells with a database each. */
 export const oneDatabase = { cores: 32, connections: 500, transactionsPerSecond: 10_000, terabytes: 4 }
 
 export interface SizeFigures {

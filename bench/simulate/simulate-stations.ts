@@ -7,7 +7,9 @@ export interface Station {
   servers: number
 }
 
-/** What a call does, in its order: so long at such a place. No place is a wait that nobody shares, such as the model. */
+/**
+ * The steps of a call in order: a time at a place. Without a place it is a wait that is not shared, such as the model.
+ */
 export interface Visit {
   station: string | null
   ms: number
@@ -31,7 +33,7 @@ interface Line {
   servers: number
   free: number
   waiting: { call: Call; since: number }[]
-  /** Where the first of them stands: an array that loses its head is copied each time. */
+  /** The index of the first entry: removing the head of an array would copy it each time. */
   head: number
   waits: number[]
   workedMs: number

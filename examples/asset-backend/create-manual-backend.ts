@@ -1,5 +1,4 @@
-import type { AssetBackend, AssetEntry, AssetPlace } from '../../src/assets/asset-backend.ts'
-import { notThere } from '../../src/assets/asset-failure.ts'
+import { type AssetBackend, type AssetEntry, type AssetPlace, notThere } from '../../src/tools/files/assets.ts'
 
 /**
  * A third store beside files and blocks, in one file: pages of a manual under `manual://`, to be read and not written.

@@ -10,6 +10,7 @@ const npm = require('./npm.cjs').npm
 const places = require('./places.cjs')
 const platform = require('./platform.cjs')
 
+// bin/familiar names it, too.
 const minimum = '24.15'
 // Older ones come with an npm that cannot read our lock file.
 const oldestThatInstalls = '20'
@@ -44,6 +45,11 @@ function ready() {
   const installed = readJson(path.join(folder, 'package.json'))
   const binary = binaryIn(folder)
   return installed && isAtLeast(installed.version, minimum) && fs.existsSync(binary) ? binary : null
+}
+
+/** An update puts a newer Node in the place of the one that runs. */
+function isThisOne(binary) {
+  return binary === process.execPath && isAtLeast(process.versions.node, minimum)
 }
 
 function canInstall() {
@@ -128,6 +134,7 @@ function doesNotStart(binary, error) {
 exports.canInstall = canInstall
 exports.doesNotStart = doesNotStart
 exports.install = install
+exports.isThisOne = isThisOne
 exports.pins = pins
 exports.ready = ready
 exports.tooOld = tooOld

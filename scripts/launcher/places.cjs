@@ -5,7 +5,7 @@ const os = require('os')
 const path = require('path')
 
 const root = path.join(__dirname, '..', '..')
-// A package may lie where nobody can write, and npm throws it away whole. src/memory/embedding/local/model-files.ts
+// A package may lie where nobody can write, and npm throws it away whole. src/base/files.ts
 // names the same place.
 const isPackage = !fs.existsSync(path.join(root, 'src'))
 const runtime = isPackage ? path.join(os.homedir(), '.cache', 'familiar') : path.join(root, '.runtime')
@@ -17,6 +17,8 @@ exports.lock = path.join(runtime, 'lock')
 exports.stamp = path.join(runtime, 'dependencies.json')
 exports.models = path.join(runtime, 'models')
 exports.embeddingStamp = path.join(runtime, 'embedding-model.json')
+exports.sandbox = path.join(runtime, 'bubblewrap')
+exports.sandboxStamp = path.join(runtime, 'bubblewrap.json')
 exports.compileCache = path.join(runtime, 'compile-cache')
 exports.lockFile = path.join(root, 'package-lock.json')
 exports.manifest = path.join(root, 'package.json')

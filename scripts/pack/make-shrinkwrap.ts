@@ -3,8 +3,8 @@ interface Lock {
 }
 
 /**
- * The lock of the repository as the one of a package: what development needs is left out, and no entry says from where it
- * is fetched, so that whoever installs it asks their own registry for these very bytes.
+ * The repository's lock for a package: development dependencies are omitted, and no entry names its source, so that an
+ * installation asks its own registry for exactly these bytes.
  */
 export function makeShrinkwrap(lockText: string): string {
   const lock = JSON.parse(lockText) as Lock

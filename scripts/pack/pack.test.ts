@@ -23,7 +23,7 @@ it('PACK-1 strips types, keeps every line, and names each of our files as it wil
   expect(names).toEqual(['../one.js', './worker.js', './later.js', 'prompts/core.md'])
 })
 
-it('PACK-1 locks what is installed, and neither what development needs nor where it came from', () => {
+it('PACK-1 locks the installed packages, without development dependencies and registries', () => {
   const lock = {
     lockfileVersion: 3,
     packages: {

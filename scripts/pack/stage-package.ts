@@ -1,6 +1,6 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createProgram } from '../../src/cli/program.ts'
+import { createProgram } from '../../src/terminal/program.ts'
 import { makeShrinkwrap } from './make-shrinkwrap.ts'
 import { stripSource } from './strip-source.ts'
 
@@ -11,7 +11,7 @@ interface Manifest {
   devDependencies?: unknown
 }
 
-/** What `buildProgram` puts into a folder. */
+/** The output of `buildProgram`. */
 export const made = ['dist', 'npm-shrinkwrap.json']
 
 /** Makes `dist/` and `npm-shrinkwrap.json` of the repository in a folder. Throws where a file names one that is not there. */
@@ -54,7 +54,7 @@ function helpText(version: string): string {
   return createProgram({ version, homePath: '~/.familiar', run: async () => undefined }).helpInformation()
 }
 
-/** What lies outside, as the manifest does, is at the same place beside `dist` as beside `src`. */
+/** Files outside, such as the manifest, are at the same place beside `dist` as beside `src`. */
 function checkNamed(dist: string, named: readonly string[]): void {
   const missing = named.filter((path) => !path.startsWith('..') && !existsSync(join(dist, path)))
   if (missing.length > 0) throw new Error(`Named and not there: ${missing.join(', ')}`)

@@ -2,7 +2,7 @@ import { stripTypeScriptTypes } from 'node:module'
 
 /** A relative path to a source of ours, wherever one is written: in an import, a worker, a child process. */
 const ownSource = /(['"])(\.{1,2}\/[^'"`\n]*)\.ts\1/g
-/** A relative path to what lies beside a source: a prompt, a script for a sandbox. */
+/** A relative path to a file beside a source: a prompt, a script for a sandbox. */
 const ownAsset = /\bnew URL\((['"])([^'"`\n]+)\1/g
 
 export interface Stripped {

@@ -6,13 +6,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { openTestDatabase } from '../../test/support/open-test-database.ts'
 import { createIds } from '../base/ids.ts'
-import { createLedger } from '../cost/ledger.ts'
-import type { LanguageModel } from '../models/model.ts'
-import { ModelError } from '../models/model-error.ts'
+import { type LanguageModel, ModelError } from '../models/model.ts'
 import { createOfflineModel } from '../models/offline/offline-model.ts'
 import { createScriptedModel, type ScriptedReply } from '../models/scripted-model.ts'
 import type { Database } from '../storage/database.ts'
-import { createAskModel } from './ask-model.ts'
+import { createAskModel } from './call-model.ts'
+import { createLedger } from './ledger.ts'
 
 const clock = createManualClock()
 const ids = createIds(clock)
@@ -54,7 +53,7 @@ async function ask(models: LanguageModel[], options: { perDay?: number; signal?:
 const scripted = (...script: ScriptedReply[]) => createScriptedModel({ script })
 
 describe('createAskModel', () => {
-  it('MEM-8 asks one question, and files what it cost', async () => {
+  it('MEM-8 asks one question, and records its cost', async () => {
     const model = scripted({ text: 'Because.' })
     const { answer, rows } = await ask([model])
     expect(answer).toEqual({ ok: true, text: 'Because.' })
@@ -82,7 +81,7 @@ describe('createAskModel', () => {
 
   it('MEM-8 takes an answer that was cut off for none', async () => {
     const { answer, rows } = await ask([scripted({ text: '{"notes": [', stopReason: 'max_tokens' })])
-    expect(answer).toEqual({ ok: false, reason: 'failed', message: 'The answer ended with max_tokens' })
+    expect(answer).toEqual({ ok: false, reason: 'failed', message: 'The response ended with max_tokens' })
     expect(rows).toMatchObject([{ state: 'settled' }])
   })
 })

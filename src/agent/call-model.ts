@@ -1,14 +1,15 @@
 import type { Clock } from '../base/clock.ts'
+import type { Ids } from '../base/ids.ts'
 import { parseAnyJson } from '../base/json.ts'
 import { toStorableText } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
-import type { Ledger, Reservation, Reserved } from '../cost/ledger.ts'
-import type { LanguageModel, ModelRequest, ModelResponse } from '../models/model.ts'
-import { ModelError } from '../models/model-error.ts'
+import type { AskModel } from '../memory/learning/ask-model.ts'
+import { type LanguageModel, ModelError, type ModelRequest, type ModelResponse, type Models } from '../models/model.ts'
 import { streamWithRetries } from '../models/retry.ts'
-import type { Json } from '../protocol/json.ts'
-import type { AssistantPart } from '../protocol/message.ts'
-import type { Writer } from '../storage/database.ts'
+import type { AssistantPart, Json } from '../protocol/messages.ts'
+import type { Database, Writer } from '../storage/database.ts'
+import type { Ledger, Reservation, Reserved } from './ledger.ts'
+import { type Projection, textOf } from './sessions/projection.ts'
 
 export interface CallPlan {
   /** The model to ask and its fallbacks. */
@@ -20,19 +21,24 @@ export interface CallPlan {
   purpose: string
 }
 
-export interface ModelCall extends CallPlan {
+interface ModelCall extends CallPlan {
   /** From `reserveCall`: nothing is asked that is not paid for. */
   reservation: Reservation
   request: Omit<ModelRequest, 'maxTokens'>
   signal: AbortSignal
   onDelta?(kind: 'text' | 'thinking', text: string): void
   /** The attempt failed and is made again; what it had streamed is void. */
-  onRetry?(retry: { attempt: number; reason: string; waitMs: number; model: string }): Promise<void>
+  onRetry?(retry: { attempt: number; reason: string; waitMs: number; model: string; isQuiet?: true }): Promise<void>
 }
 
 export type ModelCallResult =
   | { ok: true; model: LanguageModel; response: ModelResponse; reserved: Reserved }
-  | { ok: false; reason: 'budget' | 'aborted' | 'provider' | 'timeout'; message: string; partialText: string }
+  | {
+      ok: false
+      reason: 'budget' | 'aborted' | 'provider' | 'timeout' | 'too_long'
+      message: string
+      partialText: string
+    }
 
 /** Sets aside what the call may cost at most, with whichever of its models answers. */
 export function reserveCall(ledger: Ledger, writer: Writer, plan: CallPlan): Promise<Reservation> {
@@ -44,13 +50,13 @@ export function reserveCall(ledger: Ledger, writer: Writer, plan: CallPlan): Pro
     model: plan.models[0]?.info.id ?? 'none',
     rates: dearestRates(plan.models),
     inputTokens: plan.inputTokens,
-    maxOutputTokens: mostTokens(plan.models),
+    maxOutputTokens: largestOutput(plan.models),
   })
 }
 
 /**
- * The one way to a language model: under the caps, retried, with every outcome in the ledger. A response that came
- * stays reserved until the caller settles it in the unit that records it.
+ * The only way to call a language model: within the budgets, with retries, and with every outcome in the ledger. A
+ * response that arrived stays reserved until the caller settles it in the unit that records it.
  */
 export async function callModel(
   dependencies: { ledger: Ledger; clock: Clock; random: () => number },
@@ -63,7 +69,7 @@ export async function callModel(
   let text = ''
   let thinking = ''
   try {
-    const request = { ...call.request, maxTokens: mostTokens(call.models) }
+    const request = { ...call.request, maxTokens: largestOutput(call.models) }
     const stream = streamWithRetries({ models: call.models, request, signal: call.signal, clock, random })
     for await (const event of stream) {
       switch (event.type) {
@@ -80,8 +86,19 @@ export async function callModel(
           thinking = ''
           await call.onRetry?.(event)
           break
-        case 'finished':
-          return { ok: true, model: event.model, response: storable(event.response), reserved: reservation }
+        case 'restart': {
+          text = ''
+          thinking = ''
+          const model = call.models[0]?.info.id ?? 'none'
+          await call.onRetry?.({ attempt: 0, reason: 'The text so far was thinking', waitMs: 0, model, isQuiet: true })
+          break
+        }
+        case 'finished': {
+          const { model } = event
+          const made = asksForTools(storable(event.response))
+          const response = model.info.offline ? made : withUsage(made, call.inputTokens)
+          return { ok: true, model, response, reserved: reservation }
+        }
         default:
           event satisfies never
       }
@@ -95,14 +112,14 @@ export async function callModel(
     if (!(cause instanceof ModelError)) throw cause
     return {
       ok: false,
-      reason: cause.code === 'timeout' ? 'timeout' : 'provider',
+      reason: cause.code === 'timeout' || cause.code === 'too_long' ? cause.code : 'provider',
       message: cause.message,
       partialText: text,
     }
   }
 }
 
-function mostTokens(models: readonly LanguageModel[]): number {
+function largestOutput(models: readonly LanguageModel[]): number {
   return Math.max(0, ...models.map((model) => model.info.maxTokens))
 }
 
@@ -119,10 +136,28 @@ function dearestRates(models: readonly LanguageModel[]) {
   }, null)
 }
 
+/** Calls are made whatever the stop reason: many servers send `stop` with calls (LOOP-3). */
+function asksForTools(response: ModelResponse): ModelResponse {
+  const hasCalls = response.parts.some((part) => part.type === 'tool_call')
+  const isOver = response.stopReason === 'end' || response.stopReason === 'other'
+  return hasCalls && isOver ? { ...response, stopReason: 'tool_use' } : response
+}
+
+/** A provider that counts nothing is not free: its tokens are estimated, so that budgets hold, and marked (COST-1). */
+function withUsage(response: ModelResponse, inputTokens: number): ModelResponse {
+  const { usage, parts } = response
+  if (usage.inputTokens > 0 || usage.outputTokens > 0) return response
+  const said = parts.map((part) =>
+    part.type === 'tool_call' ? `${part.name}${JSON.stringify(part.input)}` : part.text,
+  )
+  const outputTokens = estimateTokens(said.join('\n'))
+  return { ...response, usage: { ...usage, inputTokens, outputTokens, isEstimate: true } }
+}
+
 /** Text of a provider as every store and every later request takes it; replay data stays as it came. */
 function storable(response: ModelResponse): ModelResponse {
   const parts = response.parts.map((part): AssistantPart => {
-    // Arguments as the log will hold them: what is judged and approved is what runs, before a restart and after.
+    // Arguments as the log will store them: the approved call is the one that runs, before and after a restart.
     if (part.type === 'tool_call') return { ...part, name: toStorableText(part.name), input: toJson(part.input) }
     return { ...part, text: toStorableText(part.text) }
   })
@@ -132,4 +167,69 @@ function storable(response: ModelResponse): ModelResponse {
 function toJson(value: Json): Json {
   const written = parseAnyJson(JSON.stringify(value) ?? 'null')
   return written.ok ? written.value : null
+}
+
+/**
+ * Some servers restart the numbers of their calls with every response; within a conversation an id must identify one
+ * call.
+ */
+export function withUniqueCallIds(parts: readonly AssistantPart[], projection: Projection, ids: Ids): AssistantPart[] {
+  const used = new Set<string>()
+  return parts.map((part) => {
+    if (part.type !== 'tool_call') return part
+    const taken = !part.id || used.has(part.id) || projection.results[part.id] !== undefined
+    const id = taken ? `call_${ids.next()}` : part.id
+    used.add(id)
+    return { ...part, id }
+  })
+}
+
+/** Single questions to the models of the route `fast`. The offline one cannot answer any: it is left out. */
+export function createAskModel(dependencies: {
+  database: Database
+  ledger: Ledger
+  /** As the user has them (CLIENT-4). */
+  modelsOf: (userId: string) => Models
+  clock: Clock
+  random: () => number
+}): AskModel {
+  const { database, ledger, modelsOf } = dependencies
+
+  return async ({ userId, purpose, system, text, signal }) => {
+    const route = modelsOf(userId)
+      .route('fast')
+      .filter((model) => !model.info.offline)
+    if (route.length === 0) return { ok: false, reason: 'no_model', message: 'No language model is configured' }
+    if (signal.aborted) return { ok: false, reason: 'aborted', message: 'Stopped.' }
+    const plan: CallPlan = {
+      models: route,
+      inputTokens: estimateTokens(system) + estimateTokens(text),
+      userId,
+      // Not filed under the session: its compaction would release reservations outside a turn as leftovers.
+      sessionId: null,
+      turnId: null,
+      purpose,
+    }
+    const result = await callModel(dependencies, {
+      ...plan,
+      reservation: await database.write((writer) => reserveCall(ledger, writer, plan)),
+      request: {
+        system: [{ name: purpose, tier: 'stable', text: system }],
+        messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
+        tools: [],
+        loadMedia: () => Promise.reject(new Error('A background request cannot contain media')),
+      },
+      signal,
+    })
+    if (!result.ok) {
+      const reason = result.reason === 'budget' || result.reason === 'aborted' ? result.reason : 'failed'
+      return { ok: false, reason, message: result.message }
+    }
+    const { response, model, reserved } = result
+    await database.write((writer) => ledger.settle(writer, reserved, response.usage, model.info.costPerMtok))
+    if (response.stopReason !== 'end') {
+      return { ok: false, reason: 'failed', message: `The response ended with ${response.stopReason}` }
+    }
+    return { ok: true, text: textOf(response.parts) }
+  }
 }

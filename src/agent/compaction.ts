@@ -1,23 +1,29 @@
 import type { Clock } from '../base/clock.ts'
+import { readBundledText } from '../base/files.ts'
 import type { Logger } from '../base/logger.ts'
-import { readBundledText } from '../base/text-file.ts'
-import { estimateTokens } from '../base/tokens.ts'
-import type { Ledger } from '../cost/ledger.ts'
-import type { Models } from '../models/models.ts'
-import { planCompaction, transcriptOf } from '../sessions/compaction-plan.ts'
-import type { OpenSessions } from '../sessions/open-sessions.ts'
-import { textOf } from '../sessions/projection.ts'
-import type { SessionLog } from '../sessions/session-log.ts'
-import type { Session } from '../sessions/sessions.ts'
-import type { Database } from '../storage/database.ts'
-import { type CallPlan, callModel, reserveCall } from './call-model.ts'
+import { estimateTokens, tokenizerName } from '../base/tokens.ts'
+import type { LanguageModel, ModelResponse, Models, SystemBlock } from '../models/model.ts'
+import type { MediaPart, ToolDefinition } from '../protocol/messages.ts'
+import type { Database, Writer } from '../storage/database.ts'
+import type { ToolView } from '../tools/registry.ts'
+import { type CallPlan, callModel, type ModelCallResult, reserveCall } from './call-model.ts'
+import type { ContextReport } from './conversations.ts'
 import type { Learning } from './learning.ts'
-import type { OnStep } from './step.ts'
+import type { Ledger } from './ledger.ts'
+import type { OnStep } from './next-step.ts'
+import { chooseModels, offeredTools, type RoleOf } from './roles.ts'
+import { planCompaction, transcriptOf } from './sessions/messages.ts'
+import type { OpenSessions } from './sessions/open-sessions.ts'
+import { type Entry, type Projection, textOf } from './sessions/projection.ts'
+import type { SessionLog } from './sessions/session-log.ts'
+import type { Session } from './sessions/sessions.ts'
 
 const prompt = readBundledText(new URL('./prompts/compaction.md', import.meta.url))
 const shareOfWindow = 0.75
+/** Of the window of the model that summarizes; the rest is for its prompt, the summary so far and the new one. */
+const shareOfTranscript = 0.5
 
-export interface CompactionSettings {
+interface CompactionSettings {
   thresholdTokens: number
   warnRatio: number
   /** The newest part that stays as it is. */
@@ -29,11 +35,23 @@ export interface CompactionSettings {
  * and only once a whole summary is there: a failed one changes nothing.
  */
 export interface Compaction {
-  threshold(source: string): number
+  /** Of the models that answer in the session. */
+  threshold(session: Session): Promise<number>
   /** After a turn: warns once, compacts past the threshold. */
-  afterTurn(session: Session, source: string, signal: AbortSignal): Promise<void>
-  /** True where a summary took the place of the oldest part. */
-  compact(session: Session, signal: AbortSignal): Promise<boolean>
+  afterTurn(session: Session, signal: AbortSignal): Promise<void>
+  /** True where a summary took the place of the oldest part; with `inTurn`, of everything before the turn under way. */
+  compact(session: Session, signal: AbortSignal, options?: CompactOptions): Promise<boolean>
+}
+
+interface CompactOptions {
+  inTurn?: boolean
+  /** In the unit that writes the summary. */
+  guard?: (writer: Writer) => Promise<void> | undefined
+}
+
+/** Whether a request leaves the model room to answer in its window. */
+export function fitsWindow({ info }: LanguageModel, inputTokens: number): boolean {
+  return inputTokens <= Math.floor(info.maxContextTokens * shareOfWindow)
 }
 
 export function createCompaction(dependencies: {
@@ -41,61 +59,88 @@ export function createCompaction(dependencies: {
   log: SessionLog
   openSessions: OpenSessions
   ledger: Ledger
-  models: Models
   /** As the user has them (CLIENT-4). */
   modelsOf: (userId: string) => Models
+  roleOf: RoleOf
   clock: Clock
   random: () => number
   logger: Logger
   settings: () => CompactionSettings
-  /** What is learnt from the part before it goes: written in the unit of the swap (MEM-9). */
+  /** Called in the unit of the swap, to learn from the part before it is replaced (MEM-9). */
   beforeSwap?: Learning['beforeSwap']
   onStep: OnStep
 }): Compaction {
-  const { database, log, openSessions, ledger, models, logger, settings, onStep } = dependencies
+  const { database, log, openSessions, ledger, logger, settings, onStep } = dependencies
 
-  function threshold(source: string): number {
-    const window = models.route('primary', source)[0]?.info.maxContextTokens ?? Number.POSITIVE_INFINITY
+  /** Of the model that the next turn asks, and of its fallback where that is the one that answered last. */
+  async function threshold(session: Session): Promise<number> {
+    const { counted } = await openSessions.projection(session.id)
+    const role = dependencies.roleOf(session)
+    const source = { source: session.channel, messages: [] }
+    const models = chooseModels(dependencies.modelsOf(session.userId), role, source)
+    const answering = models.filter(({ info }, at) => at === 0 || info.id === counted.model)
+    const window = Math.min(...answering.map(({ info }) => info.maxContextTokens))
     return Math.min(settings().thresholdTokens, Math.floor(window * shareOfWindow))
   }
 
-  async function compact(session: Session, signal: AbortSignal): Promise<boolean> {
-    const route = dependencies.modelsOf(session.userId).route('compaction')
-    if (route[0]?.info.offline) return false
-    const projection = await openSessions.projection(session.id)
-    const part = planCompaction(projection, 1 - settings().keepRatio)
-    if (!part) return false
-    const beforeTokens = projection.counted.tokens
-    const transcript = transcriptOf(part, projection)
+  function summarize(session: Session, route: readonly LanguageModel[], text: string, signal: AbortSignal) {
     const plan: CallPlan = {
       models: route,
-      inputTokens: estimateTokens(prompt) + estimateTokens(transcript),
+      inputTokens: estimateTokens(prompt) + estimateTokens(text),
       userId: session.userId,
       sessionId: session.id,
       turnId: null,
       purpose: 'compaction',
     }
+    return database
+      .write((writer) => reserveCall(ledger, writer, plan))
+      .then((reservation) =>
+        callModel(dependencies, {
+          ...plan,
+          reservation,
+          request: {
+            system: [{ name: 'compaction', tier: 'stable', text: prompt }],
+            messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
+            tools: [],
+            loadMedia: () => Promise.reject(new Error('A summary cannot contain media')),
+          },
+          signal,
+        }),
+      )
+  }
+
+  async function compact(session: Session, signal: AbortSignal, options: CompactOptions = {}): Promise<boolean> {
+    const { inTurn = false } = options
+    const route = dependencies.modelsOf(session.userId).route('compaction')
+    const window = route[0]?.info.maxContextTokens
+    if (route[0]?.info.offline || window === undefined) return false
+    const projection = await openSessions.projection(session.id)
+    const part = planCompaction(projection, inTurn ? 1 : 1 - settings().keepRatio, { inTurn })
+    if (!part) return false
+    const beforeTokens = projection.counted.tokens
+    const pieces = piecesOf(transcriptOf(part, projection), Math.floor(window * shareOfTranscript))
     const writeLearnt = await dependencies.beforeSwap?.(session, part.throughSeq, signal)
     await ledger.closeInterrupted({ sessionId: session.id, turnId: null })
-    const result = await callModel(dependencies, {
-      ...plan,
-      reservation: await database.write((writer) => reserveCall(ledger, writer, plan)),
-      request: {
-        system: [{ name: 'compaction', tier: 'stable', text: prompt }],
-        messages: [{ role: 'user', parts: [{ type: 'text', text: transcript }] }],
-        tools: [],
-        loadMedia: () => Promise.reject(new Error('A summary carries no media')),
-      },
-      signal,
-    })
-    if (!result.ok) {
-      logger.warn('compaction failed; the conversation is as it was', { session: session.id, reason: result.message })
+    let result: ModelCallResult | undefined
+    for (const piece of pieces) {
+      if (!result?.ok) result = await summarize(session, route, piece, signal)
+      else {
+        const { response, model, reserved } = result
+        await database.write((writer) => ledger.settle(writer, reserved, response.usage, model.info.costPerMtok))
+        result = await summarize(session, route, withSummary(textOf(response.parts).trim(), piece), signal)
+      }
+      // Without a whole summary so far the next one would leave out what came before.
+      if (!result.ok || !isWholeSummary(result.response)) break
+    }
+    if (!result?.ok) {
+      const reason = result?.message ?? 'there was nothing to summarize'
+      logger.warn('compaction failed; the conversation is unchanged', { session: session.id, reason })
       return false
     }
     onStep('summary_received')
     const { response, model, reserved } = result
     const summary = textOf(response.parts).trim()
-    const isWhole = summary !== '' && response.stopReason === 'end'
+    const isWhole = isWholeSummary(response)
     const events = isWhole
       ? [
           {
@@ -109,6 +154,7 @@ export function createCompaction(dependencies: {
         ]
       : []
     const logged = await log.record({ sessionId: session.id, turnId: null }, events, async (writer) => {
+      await options.guard?.(writer)
       await ledger.settle(writer, reserved, response.usage, model.info.costPerMtok)
       if (isWhole) await writeLearnt?.(writer)
     })
@@ -116,7 +162,7 @@ export function createCompaction(dependencies: {
     onStep('compaction_recorded')
     if (!isWhole) {
       const reason = summary === '' ? 'empty summary' : `summary ended with ${response.stopReason}`
-      logger.warn('compaction failed; the conversation is as it was', { session: session.id, reason })
+      logger.warn('compaction failed; the conversation is unchanged', { session: session.id, reason })
     }
     return isWhole
   }
@@ -124,9 +170,9 @@ export function createCompaction(dependencies: {
   return {
     threshold,
     compact,
-    async afterTurn(session, source, signal) {
+    async afterTurn(session, signal) {
       const projection = await openSessions.projection(session.id)
-      const limit = threshold(source)
+      const limit = await threshold(session)
       const { tokens } = projection.counted
       if (tokens > limit) await compact(session, signal)
       else if (tokens > limit * settings().warnRatio && !projection.warned) {
@@ -134,5 +180,112 @@ export function createCompaction(dependencies: {
         openSessions.follow(session.id, await log.record({ sessionId: session.id, turnId: null }, [warned]))
       }
     },
+  }
+}
+
+function isWholeSummary({ parts, stopReason }: ModelResponse): boolean {
+  return textOf(parts).trim() !== '' && stopReason === 'end'
+}
+
+/** The transcript in pieces that fit into the window of the model that summarizes it, in order. */
+function piecesOf(lines: readonly string[], maxTokens: number): string[] {
+  const pieces: string[] = []
+  let piece = ''
+  let tokens = 0
+  for (const line of lines.flatMap((text) => splitLong(text, maxTokens))) {
+    const size = estimateTokens(line)
+    if (piece !== '' && tokens + size > maxTokens) {
+      pieces.push(piece)
+      piece = ''
+      tokens = 0
+    }
+    piece = piece === '' ? line : `${piece}\n\n${line}`
+    tokens += size
+  }
+  return piece === '' ? pieces : [...pieces, piece]
+}
+
+function splitLong(text: string, maxTokens: number): string[] {
+  const tokens = estimateTokens(text)
+  if (tokens <= maxTokens) return [text]
+  const length = Math.max(1, Math.floor((text.length * maxTokens) / tokens))
+  const count = Math.ceil(text.length / length)
+  return Array.from({ length: count }, (_, at) => text.slice(at * length, (at + 1) * length).toWellFormed())
+}
+
+function withSummary(summary: string, piece: string): string {
+  return `[Summary of everything before this]\n${summary}\n\n[The following messages]\n${piece}`
+}
+
+const tokensOfImage = 1_600
+
+/** The size of the next request: the last count of the provider plus an estimate of the newer entries. */
+export function estimateRequestTokens(
+  projection: Projection,
+  system: readonly SystemBlock[],
+  tools: readonly ToolDefinition[],
+): number {
+  const { counted, entries } = projection
+  const known = counted.entries > 0 && counted.entries <= entries.length
+  const lastCounted = known ? entries[counted.entries - 1] : undefined
+  let tokens = known ? counted.tokens : estimateFixed(system, tools)
+  for (const entry of known ? entries.slice(counted.entries) : entries) tokens += estimateEntry(entry, projection)
+  if (lastCounted) tokens += estimateResults(lastCounted, projection)
+  return tokens
+}
+
+function estimateFixed(system: readonly SystemBlock[], tools: readonly ToolDefinition[]): number {
+  const blocks = system.reduce((sum, block) => sum + estimateTokens(block.text), 0)
+  return blocks + tools.reduce((sum, tool) => sum + estimateTokens(JSON.stringify(tool)), 0)
+}
+
+function estimateEntry(entry: Entry, projection: Projection): number {
+  if (entry.role === 'user') {
+    const said = estimateTokens((entry.shown ?? entry.texts).join('\n'))
+    return estimateTokens(entry.context) + said + estimateMedia(entry.media)
+  }
+  const spoken = entry.parts.reduce(
+    (sum, part) => sum + estimateTokens(part.type === 'tool_call' ? JSON.stringify(part.input) : part.text),
+    0,
+  )
+  return spoken + estimateResults(entry, projection)
+}
+
+/** Attachments that were read count by their text, all others as an image. */
+export function estimateMedia(media: readonly MediaPart[]): number {
+  return media.reduce((sum, { reading }) => sum + (reading?.text ? estimateTokens(reading.text) : tokensOfImage), 0)
+}
+
+function estimateResults(entry: Entry, projection: Projection): number {
+  if (entry.role !== 'assistant') return 0
+  return entry.parts.reduce((sum, part) => {
+    const result = part.type === 'tool_call' ? projection.results[part.id] : undefined
+    return sum + (result ? estimateTokens(result.text) : 0)
+  }, 0)
+}
+
+/** The use of the context window, block by block. Cached means that the previous request already contained it. */
+export function reportContext(facts: {
+  projection: Projection
+  system: readonly SystemBlock[]
+  tools: ToolView
+  thresholdTokens: number
+}): ContextReport {
+  const { projection, system, tools, thresholdTokens } = facts
+  const { entries, counted } = projection
+  const begun = counted.entries > 0
+  const sum = (from: number, to: number) =>
+    entries.slice(from, to).reduce((total, entry) => total + estimateEntry(entry, projection), 0)
+  const offered = offeredTools(tools, projection.foundTools)
+  return {
+    tokenizer: tokenizerName,
+    lastRequestTokens: begun ? counted.tokens : null,
+    thresholdTokens,
+    blocks: [
+      { name: 'tools', tier: 'stable', tokens: estimateTokens(JSON.stringify(offered)), cached: begun },
+      ...system.map(({ name, tier, text }) => ({ name, tier, tokens: estimateTokens(text), cached: begun })),
+      { name: 'conversation', tier: 'history', tokens: sum(0, counted.entries), cached: true },
+      { name: 'new messages', tier: 'dynamic', tokens: sum(counted.entries, entries.length), cached: false },
+    ].filter((block) => block.tokens > 0),
   }
 }

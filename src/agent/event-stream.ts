@@ -1,14 +1,24 @@
-import { toUsd } from '../cost/money.ts'
-import { FamiliarError } from '../protocol/error.ts'
-import type { StreamedEvent, TurnEvent } from '../protocol/event.ts'
-import type { LoggedEvent } from '../sessions/session-event.ts'
-import type { SessionLog } from '../sessions/session-log.ts'
-import type { LivePart, LiveResponses } from './live-responses.ts'
+// Taken from the module, so that tests that replace the global timers do not stop waiting.
+import { setImmediate } from 'node:timers/promises'
+import { toUsd } from '../base/money.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import type { StreamedEvent, TurnEvent, TurnOutcome } from '../protocol/events.ts'
+import type { Json, MediaPart, ToolCallPart } from '../protocol/messages.ts'
+import type { Seen } from '../security/approvals.ts'
+import type { ToolOutcome } from '../tools/tool.ts'
+import type { TurnEnd } from './conversations.ts'
+import type { Coordination } from './coordination.ts'
+import { questionOf, type TurnNotice } from './next-step.ts'
+import type { Inbox, InboxMessage } from './sessions/inbox.ts'
+import { emptyProjection, fold } from './sessions/projection.ts'
+import { isSilentReply, type LoggedEvent, type SessionEvent, type TurnState } from './sessions/session-event.ts'
+import type { SessionLog } from './sessions/session-log.ts'
+import type { MessageExpansion } from './turn.ts'
 
 /**
- * A place in a session's stream: everything up to the event `seq` was seen, and of what comes next `offset` characters
- * of a response and `told` of the things that one event tells. So a reader that comes back misses nothing and sees
- * nothing twice, whether a response is still streaming or long since in the log.
+ * A position in a session's stream: everything up to the event `seq` was read, and of the next event `offset`
+ * characters of a response and `told` of its parts. So a reader that reconnects misses nothing and sees nothing twice,
+ * whether a response is still streaming or already in the log.
  */
 interface Cursor {
   seq: number
@@ -31,7 +41,7 @@ function formatCursor(cursor: Cursor): string {
   return cursor.offset > 0 ? `${cursor.seq}.${cursor.offset}` : `${cursor.seq}`
 }
 
-/** The events of a session from a cursor on, for ever, until the signal aborts. Readers do not disturb each other. */
+/** The events of a session from a cursor on, until the signal aborts. Readers do not affect each other. */
 export async function* streamEvents(
   dependencies: { log: SessionLog; live: LiveResponses },
   options: { sessionId: string; cursor: string; signal: AbortSignal },
@@ -39,7 +49,7 @@ export async function* streamEvents(
   const { log, live } = dependencies
   const { sessionId, signal } = options
   const cursor = parseCursor(options.cursor)
-  // A response that was seen to its end in the log must not be told again from memory, where it may linger a moment.
+  // A response that was already sent from the log must not be sent again from memory, where it may remain for a moment.
   let lastResponseSeq = cursor.offset > 0 ? 0 : cursor.seq
 
   const transient: TurnEvent[] = []
@@ -79,7 +89,7 @@ export async function* streamEvents(
   }
 }
 
-/** A part of the log that is over, as its stream told it. `lastSeq` is the newest event of the session. */
+/** A past part of the log, as a stream would have sent it. `lastSeq` is the newest event of the session. */
 export function tellPast(events: readonly LoggedEvent[], lastSeq: number) {
   const first = events[0]?.seq ?? 1
   return {
@@ -89,7 +99,7 @@ export function tellPast(events: readonly LoggedEvent[], lastSeq: number) {
   }
 }
 
-/** Tells one logged event from where the cursor stands in it, and moves the cursor past it. */
+/** Yields the rest of one logged event after the cursor, and moves the cursor past it. */
 function* tell(logged: LoggedEvent, cursor: Cursor): Generator<StreamedEvent> {
   const endsResponse = logged.type === 'model_responded' || logged.type === 'model_failed'
   const events = toTurnEvents(logged, cursor.offset)
@@ -120,7 +130,14 @@ function restOf(parts: readonly LivePart[], offset: number): LivePart[] {
   return rest
 }
 
-/** What one logged event tells a watcher. `seenOffset` is how much of a response the watcher had live. */
+/** The text of a file stays in the log: a client shows the file itself. */
+function withoutText({ reading, ...part }: MediaPart): MediaPart {
+  if (!reading) return part
+  const { text: _, ...shown } = reading
+  return { ...part, reading: shown }
+}
+
+/** The events of a stream for one logged event. `seenOffset` is how much of the response the reader already has. */
 function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
   const turnId = logged.turnId ?? ''
   switch (logged.type) {
@@ -132,7 +149,7 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
           text: logged.text,
           sender: logged.sender,
           source: logged.source,
-          ...(logged.media.length > 0 && { media: logged.media }),
+          ...(logged.media.length > 0 && { media: logged.media.map(withoutText) }),
         },
       ]
     case 'turn_started': {
@@ -151,7 +168,16 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
       ]
     }
     case 'model_failed':
-      return [{ type: 'retry', turnId, attempt: logged.attempt, reason: logged.reason, waitMs: logged.waitMs }]
+      return [
+        {
+          type: 'retry',
+          turnId,
+          attempt: logged.attempt,
+          reason: logged.reason,
+          waitMs: logged.waitMs,
+          ...(logged.isQuiet && { isQuiet: true }),
+        },
+      ]
     case 'tool_started': {
       const { callId, name, input, isClients } = logged
       const told: TurnEvent[] = [{ type: 'tool_start', turnId, callId, name, input }]
@@ -170,9 +196,9 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
       return told
     }
     case 'turn_ended': {
-      const { text, deliver, outcome, question, toolCalls } = logged
+      const { text, deliver, outcome, question, toolCalls, buildId = null } = logged
       return [
-        { type: 'response', turnId, text, buildId: null, pendingQuestion: question, toolCalls, deliver },
+        { type: 'response', turnId, text, buildId, pendingQuestion: question, toolCalls, deliver },
         { type: 'turn_end', turnId, outcome },
       ]
     }
@@ -188,11 +214,294 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
       return [{ type: 'session_changed', change: 'forked', detail: logged.fromSessionId }]
     case 'reset':
       return [{ type: 'session_changed', change: 'reset', detail: '' }]
+    case 'message_canceled':
+      return [{ type: 'session_changed', change: 'canceled', detail: logged.messageId }]
     case 'model_notified':
     case 'stop_requested':
       return []
     default:
       logged satisfies never
       return []
+  }
+}
+
+interface LivePart {
+  kind: 'text' | 'thinking'
+  text: string
+}
+
+/** A response while it streams in: not yet in the log, and gone from here once it is. */
+interface LiveResponse {
+  turnId: string
+  /** The newest event of the log when the call began: the response will be recorded after it. */
+  afterSeq: number
+  parts: LivePart[]
+  length: number
+}
+
+export interface LiveResponses {
+  begin(sessionId: string, turnId: string, afterSeq: number): void
+  add(sessionId: string, kind: LivePart['kind'], text: string): void
+  end(sessionId: string): void
+  get(sessionId: string): LiveResponse | undefined
+  /** Progress of a tool: sent to current watchers, not stored. */
+  progress(sessionId: string, event: Extract<TurnEvent, { type: 'tool_progress' }>): void
+  onProgress(sessionId: string, listener: (event: TurnEvent) => void): () => void
+}
+
+export function createLiveResponses(wake: (sessionId: string) => void): LiveResponses {
+  const responses = new Map<string, LiveResponse>()
+  const watchers = new Map<string, Set<(event: TurnEvent) => void>>()
+  return {
+    begin(sessionId, turnId, afterSeq) {
+      responses.set(sessionId, { turnId, afterSeq, parts: [], length: 0 })
+    },
+    add(sessionId, kind, text) {
+      const response = responses.get(sessionId)
+      if (!response || !text) return
+      const last = response.parts.at(-1)
+      if (last?.kind === kind) last.text += text
+      else response.parts.push({ kind, text })
+      response.length += text.length
+      wake(sessionId)
+    },
+    end: (sessionId) => void responses.delete(sessionId),
+    get: (sessionId) => responses.get(sessionId),
+    progress(sessionId, event) {
+      for (const watcher of watchers.get(sessionId) ?? []) watcher(event)
+    },
+    onProgress(sessionId, listener) {
+      const known = watchers.get(sessionId) ?? new Set()
+      known.add(listener)
+      watchers.set(sessionId, known)
+      return () => {
+        known.delete(listener)
+        if (known.size === 0) watchers.delete(sessionId)
+      }
+    },
+  }
+}
+
+export function toolProgress(
+  turnId: string,
+  callId: string,
+  name: string,
+  data: Json,
+): Extract<TurnEvent, { type: 'tool_progress' }> {
+  return { type: 'tool_progress', turnId, callId, name, data }
+}
+
+export function received(message: InboxMessage, expansion?: MessageExpansion): SessionEvent {
+  const { id, text, media, sender, source, tier, metadata, label } = message
+  return {
+    type: 'message_received',
+    messageId: id,
+    text,
+    ...(expansion && expansion.text !== text && { expanded: expansion.text }),
+    media: [...media, ...(expansion?.media ?? [])],
+    sender,
+    source,
+    tier,
+    metadata,
+    ...(label && { label }),
+  }
+}
+
+export function notified(notice: TurnNotice): SessionEvent {
+  return { type: 'model_notified', ...notice }
+}
+
+export function toolFinished(
+  call: ToolCallPart,
+  { serviceFailed: _, timedOut: __, ran: ___, ...outcome }: ToolOutcome,
+): SessionEvent {
+  return { type: 'tool_finished', callId: call.id, name: call.name, ...outcome }
+}
+
+export type TurnEnded = Extract<SessionEvent, { type: 'turn_ended' }>
+
+export interface Ending {
+  outcome: TurnOutcome
+  text: string
+  failure?: 'provider' | 'timeout' | 'internal'
+}
+
+export function turnEnded(turn: TurnState, { outcome, text, failure }: Ending, seen: Seen): TurnEnded {
+  const question = outcome === 'question' ? questionOf(turn) : null
+  // A question is shown, whatever else the model says.
+  const deliver = turn.source !== 'system' && (question !== null || !isSilentReply(text))
+  const added = deliver ? addedTo(turn, question, text) : ''
+  return {
+    type: 'turn_ended',
+    outcome,
+    text: added ? `${text}\n\n${added}`.trimStart() : text,
+    question,
+    toolCalls: turn.toolCalls,
+    deliver,
+    ...(turn.buildId !== undefined && { buildId: turn.buildId }),
+    ...(added && { added }),
+    ...(failure && { failure }),
+    ...(seen.untrusted && { label: 'untrusted' }),
+  }
+}
+
+/**
+ * The text that is added to the reply. A "yes" always answers the text that the user read last, so an older question is
+ * shown again.
+ */
+function addedTo({ leavesOpen, notices, approvals }: TurnState, question: string | null, text: string): string {
+  const isAsked = leavesOpen && leavesOpen.approvals.length > 0 && !(leavesOpen.isAside && question !== null)
+  const open = isAsked ? leavesOpen.approvals.map((approval) => approval.question).join('\n') : ''
+  const again = approvals.map((approval) => approval.question).join('\n')
+  const reminder =
+    open && !(notices.length === 0 && text.endsWith(open)) ? `Still waiting for your answer: ${open}` : ''
+  // After a notice the question for approval has to stand last again.
+  const last = reminder || (notices.length > 0 && again ? again : '')
+  return [...notices.map((notice) => `Note: ${notice}`), last].filter(Boolean).join('\n\n')
+}
+
+/** The result for callers that wait, from the turn as it was when it ended. */
+export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded): TurnEnd {
+  return {
+    turnId: turn.id,
+    sessionId,
+    outcome: ended.outcome,
+    text: ended.text,
+    notices: turn.notices,
+    question: ended.question,
+    deliver: ended.deliver,
+    buildId: ended.buildId ?? null,
+    failure: ended.failure ?? null,
+    recalled: turn.recalled,
+    toolCalls: ended.toolCalls,
+    cards: turn.cards,
+    attachments: turn.attachments ?? [],
+    model: turn.model,
+    rounds: turn.rounds,
+    usage: turn.usage,
+    costUsd: turn.costNanousd === null ? null : toUsd(turn.costNanousd),
+  }
+}
+
+/** The same from the events of the turn; undefined while it has not ended. */
+export function turnEndOf(sessionId: string, events: readonly LoggedEvent[]): TurnEnd | undefined {
+  const projection = emptyProjection()
+  for (const event of events) {
+    if (event.type === 'turn_ended' && projection.turn) return turnEndFrom(sessionId, projection.turn, event)
+    fold(projection, event)
+  }
+  return undefined
+}
+
+type MessagePlace = NonNullable<Awaited<ReturnType<Inbox['find']>>>
+
+/** Callers in this process that wait for the end of a message's turn. */
+export interface TurnWaiters {
+  /** The message was admitted by this process. If its turn also ends here, waiting for it needs no database read. */
+  expect(messageId: string): void
+  forget(messageId: string): void
+  wait(messageId: string, signal?: AbortSignal): Promise<TurnEnd>
+  /** Resolves the waits for these messages. */
+  settle(messageIds: readonly string[], end: TurnEnd): void
+  /** The message is never answered. */
+  cancel(messageId: string): void
+  close(): void
+}
+
+const canceledError = () => new FamiliarError('conflict', 'This message was canceled before a reply')
+
+export function createTurnWaiters(dependencies: {
+  log: SessionLog
+  inbox: Inbox
+  /** With `tables`, a turn may end at another daemon, and only the log shows it. */
+  stateIn: Coordination['stateIn']
+}): TurnWaiters {
+  const { log, inbox } = dependencies
+  const followsLog = dependencies.stateIn === 'tables'
+  const waiting = new Map<string, Set<PromiseWithResolvers<TurnEnd>>>()
+  const expected = new Set<string>()
+
+  /** Looks again whenever something is written to the session; the message may move to another one meanwhile. */
+  async function followLog(messageId: string, waiter: PromiseWithResolvers<TurnEnd>, over: AbortSignal): Promise<void> {
+    const isOver = new Promise<void>((resolve) => over.addEventListener('abort', () => resolve(), { once: true }))
+    let followed: string | undefined
+    let unfollow = () => {}
+    let changed = Promise.withResolvers<void>()
+    try {
+      while (!over.aborted) {
+        changed = Promise.withResolvers()
+        const place = await placeOf(messageId)
+        const end = await endAt(place)
+        if (end) return waiter.resolve(end)
+        if (place.sessionId === followed) {
+          await Promise.race([changed.promise, isOver])
+          // If the turn ended in this process, the waiter is resolved right after the write: then no read is needed.
+          await setImmediate()
+          continue
+        }
+        unfollow()
+        followed = place.sessionId
+        unfollow = log.onChange(followed, () => changed.resolve())
+      }
+    } finally {
+      unfollow()
+    }
+  }
+
+  async function placeOf(messageId: string): Promise<MessagePlace> {
+    const place = await inbox.find(messageId)
+    if (!place) throw new FamiliarError('not_found', `There is no message ${messageId}`)
+    return place
+  }
+
+  async function endAt({ sessionId, turnId, done }: MessagePlace): Promise<TurnEnd | undefined> {
+    if (done && !turnId) throw canceledError()
+    return done && turnId ? turnEndOf(sessionId, await log.readTurn(sessionId, turnId)) : undefined
+  }
+
+  return {
+    expect(messageId) {
+      if (!followsLog) expected.add(messageId)
+    },
+    forget: (messageId) => void expected.delete(messageId),
+    async wait(messageId, signal) {
+      signal?.throwIfAborted()
+      const waiter = Promise.withResolvers<TurnEnd>()
+      // It may be rejected before anyone awaits it.
+      waiter.promise.catch(() => undefined)
+      const waitersOfMessage = waiting.get(messageId) ?? new Set()
+      waiting.set(messageId, waitersOfMessage.add(waiter))
+      const abort = () => waiter.reject(signal?.reason)
+      signal?.addEventListener('abort', abort, { once: true })
+      const over = new AbortController()
+      if (followsLog) void followLog(messageId, waiter, over.signal).catch(waiter.reject)
+      try {
+        // The turn of an unexpected message may have ended before this waiter was added.
+        const mayHaveEnded = !followsLog && !expected.has(messageId)
+        return (mayHaveEnded && (await endAt(await placeOf(messageId)))) || (await waiter.promise)
+      } finally {
+        over.abort()
+        signal?.removeEventListener('abort', abort)
+        waitersOfMessage.delete(waiter)
+        if (waitersOfMessage.size === 0) waiting.delete(messageId)
+      }
+    },
+    settle(messageIds, end) {
+      for (const messageId of messageIds) {
+        expected.delete(messageId)
+        for (const waiter of waiting.get(messageId) ?? []) waiter.resolve(end)
+      }
+    },
+    cancel(messageId) {
+      expected.delete(messageId)
+      for (const waiter of waiting.get(messageId) ?? []) waiter.reject(canceledError())
+    },
+    close() {
+      const stopping = new FamiliarError(
+        'unavailable',
+        'Familiar stopped before this turn ended. The turn continues at the next start',
+      )
+      for (const waiters of waiting.values()) for (const waiter of waiters) waiter.reject(stopping)
+    },
   }
 }

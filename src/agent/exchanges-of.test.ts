@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { LoggedEvent, SessionEvent } from '../sessions/session-event.ts'
-import { exchangesOf } from './exchanges-of.ts'
+import { exchangesOf } from './learning.ts'
+import type { LoggedEvent, SessionEvent } from './sessions/session-event.ts'
 
 const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 }
 
@@ -66,7 +66,7 @@ describe('exchangesOf', () => {
     expect(throughSeq).toBe(10)
   })
 
-  it('CLIENT-2 what is kept in the user’s browser, or read from there, is not kept here as well', () => {
+  it('CLIENT-2 text that is saved in or read from the user’s browser is not stored here', () => {
     const called = (name: string, isClients?: true): SessionEvent => {
       return { type: 'tool_started', callId: 'c', name, input: {}, ...(isClients && { isClients }) } as SessionEvent
     }
@@ -87,7 +87,46 @@ describe('exchangesOf', () => {
     expect(lines.map((own) => own.length)).toEqual([0, 0, 2, 2])
   })
 
-  it('MEM-8 takes what the user said and what the model answered, turn by turn', () => {
+  it('MEM-8 an approval question, its reminder and a status line do not count as messages', () => {
+    const question =
+      'May I call send to https://mail.example, with {"to":"bob"}? I have read text of others here. Yes or no?'
+    const asked: SessionEvent = {
+      type: 'tool_finished',
+      callId: 'c',
+      name: 'send',
+      text: 'Not done',
+      isError: true,
+      question,
+      approvalId: 'a1',
+    }
+    const reminder = `Still waiting for your answer: ${question}`
+    const { lines } = read(
+      log(
+        ['a', message('Write to Bob')],
+        ['a', responded()],
+        ['a', asked],
+        ['a', ended(`I write to Bob.\n\n${question}`, { outcome: 'question', question })],
+        ['b', message('And Eve')],
+        ['b', responded()],
+        ['b', asked],
+        ['b', ended(question, { outcome: 'question', question })],
+        ['c', message('Who is Bob?')],
+        ['c', responded()],
+        ['c', ended(`Your brother.\n\n${reminder}`, { added: reminder })],
+        ['d', message('Say nothing')],
+        ['d', responded()],
+        ['d', ended('The model gave an empty reply.')],
+      ),
+    )
+    expect(lines).toEqual([
+      ['1 user: Write to Bob', '4 assistant: I write to Bob.'],
+      ['5 user: And Eve'],
+      ['9 user: Who is Bob?', '11 assistant: Your brother.'],
+      ['12 user: Say nothing'],
+    ])
+  })
+
+  it('MEM-8 reads the messages of the user and the model, turn by turn', () => {
     const { exchanges, lines, throughSeq } = read(
       log(
         ['a', message('one')],
@@ -112,7 +151,7 @@ describe('exchangesOf', () => {
     expect(throughSeq).toBe(9)
   })
 
-  it('MEM-8 leaves out automated messages, replies by form, silent ones, and what is no reply', () => {
+  it('MEM-8 leaves out automated messages, replies by form, silent ones, and error texts', () => {
     const { lines } = read(
       log(
         ['a', message('heartbeat', 'system')],
@@ -131,7 +170,7 @@ describe('exchangesOf', () => {
     expect(lines).toEqual([[], ['4 user: by form'], ['7 user: failed'], ['9 user: silent']])
   })
 
-  it('MEM-8 waits for the end of a turn, and leaves out what was rewound', () => {
+  it('MEM-8 waits for the end of a turn, and leaves out rewound messages', () => {
     const running = log(
       ['a', message('one')],
       ['a', responded()],
@@ -146,7 +185,7 @@ describe('exchangesOf', () => {
     expect(rewound).toMatchObject({ throughSeq: 6, lines: [['1 user: one', '3 assistant: two']] })
   })
 
-  it('SEC-15 says who is not to be believed, and where words of others were in sight', () => {
+  it('SEC-15 marks untrusted messages, and messages after untrusted content', () => {
     const said = { ...message('one'), label: 'untrusted' } as SessionEvent
     expect(read(log(['a', said], ['a', ended('two')])).exchanges[0]).toMatchObject({ untrusted: true })
     const plain = read(log(['a', message('one')], ['a', ended('two')])).exchanges[0]
@@ -156,12 +195,12 @@ describe('exchangesOf', () => {
     expect(beside).toMatchObject({ untrusted: false, sawUntrusted: true })
   })
 
-  it('SEC-15 what a program sent is not the user’s own line', () => {
+  it('SEC-15 text that a program sent is not a line of the user', () => {
     const sent = { ...message('the backup is done'), label: 'internal' } as SessionEvent
     expect(read(log(['a', sent], ['a', ended('two')])).exchanges[0]?.lines[0]).toMatchObject({ isProgram: true })
   })
 
-  it('TOOL-9 a reply that tells something ephemeral is not kept', () => {
+  it('TOOL-9 a reply with ephemeral content is not stored', () => {
     const result = { callId: 'c', name: 'weather', text: '21 °C', isError: false, isEphemeral: true } as const
     const { lines } = read(
       log(

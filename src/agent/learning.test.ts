@@ -1,20 +1,19 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type LearningMemory, openLearningMemory } from '../../test/support/learning-memory.ts'
 import { waitFor } from '../../test/support/wait-for.ts'
-import { createWakeups } from '../base/wakeups.ts'
-import { createLedger } from '../cost/ledger.ts'
-import { createFileConsolidation } from '../memory/learning/consolidate-file.ts'
-import { createConsolidation } from '../memory/learning/consolidation.ts'
+import { createWakeups } from '../base/work.ts'
+import { createConsolidation, createFileConsolidation } from '../memory/learning/consolidation.ts'
 import { createExtraction } from '../memory/learning/extraction.ts'
 import { createConversationIndex } from '../memory/learning/index-conversation.ts'
-import { ModelError } from '../models/model-error.ts'
+import { ModelError } from '../models/model.ts'
 import { createOfflineModel } from '../models/offline/offline-model.ts'
 import { createScriptedModel, type Script, type ScriptedModel } from '../models/scripted-model.ts'
-import type { SessionEvent } from '../sessions/session-event.ts'
-import { createSessionLog, type SessionLog } from '../sessions/session-log.ts'
-import { createSessions, type Session, type Sessions } from '../sessions/sessions.ts'
-import { createAskModel } from './ask-model.ts'
+import { createAskModel } from './call-model.ts'
 import { createLearning, type Learning } from './learning.ts'
+import { createLedger } from './ledger.ts'
+import type { SessionEvent } from './sessions/session-event.ts'
+import { createSessionLog, type SessionLog } from './sessions/session-log.ts'
+import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
 
 const opened: { close(keep: boolean): Promise<void> }[] = []
 
@@ -79,6 +78,7 @@ async function openScene(options: {
     logger,
     isIndexing: () => options.isIndexing ?? true,
     isExtracting: () => options.isExtracting ?? true,
+    isHere: async () => true,
   })
   opened.push({
     async close(keep) {
@@ -173,7 +173,7 @@ describe('createLearning', () => {
     expect(await scene.contents('fact')).toEqual(['user: visited is Oslo', 'user: visited is Rome'])
   })
 
-  it('MEM-8 takes up at the start what was left undone', async () => {
+  it('MEM-8 resumes unfinished work at the start', async () => {
     const first = await openScene({ script: [] })
     await first.say('Last spring I visited Oslo')
     for (const { close } of opened.splice(0)) await close(true)
@@ -184,7 +184,7 @@ describe('createLearning', () => {
     expect(await scene.recover()).toBe(0)
   })
 
-  it('MEM-8 asks no model for what is long past, and none where extraction is off', async () => {
+  it('MEM-8 calls no model for old exchanges, and none if extraction is off', async () => {
     const scene = await openScene({ script: [] })
     await scene.say('Last spring I visited Oslo')
     await scene.memory.clock.advance(3 * 86_400_000)
@@ -201,7 +201,7 @@ describe('createLearning', () => {
     }
   })
 
-  it('MEM-8 keeps no line of talk where the user does not want it, and does not catch up on it later', async () => {
+  it('MEM-8 stores no conversation lines if the user disabled it, and does not catch up later', async () => {
     const scene = await openScene({ script: [], isIndexing: false, isExtracting: false })
     await scene.say('Last spring I visited Oslo')
     scene.afterTurn(scene.session)
@@ -231,7 +231,7 @@ describe('createLearning', () => {
       scene.afterTurn(scene.session)
       await clock.advance(400)
     }
-    // No pause in five seconds: what was said by then is there all the same.
+    // No pause in five seconds: the earlier messages are stored all the same.
     await waitFor(async () => expect(await scene.contents('chunk')).toHaveLength(4 + 2 * 13))
   })
 
@@ -331,7 +331,7 @@ describe('createLearning', () => {
     expect(scene.fast.requests).toHaveLength(2)
   })
 
-  it('MEM-9 gives compaction what to write with its swap, up to where it swaps', async () => {
+  it('MEM-9 returns the writes for the swap of a compaction, up to its position', async () => {
     const script: Script = (request) => {
       const [part] = request.messages[0]?.role === 'user' ? request.messages[0].parts : []
       const text = part?.type === 'text' ? part.text : ''

@@ -1,23 +1,24 @@
 import { sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import type { ConsolidatedFile } from '../memory/learning/consolidate-file.ts'
-import type { Consolidation, ConsolidationOutcome } from '../memory/learning/consolidation.ts'
-import type { Exchange } from '../memory/learning/exchange.ts'
+import type { TroubleReport } from '../memory/learning/ask-model.ts'
+import type { ConsolidatedFile, Consolidation, ConsolidationOutcome } from '../memory/learning/consolidation.ts'
+import type { Exchange, ExchangeLine } from '../memory/learning/exchange.ts'
 import { type Extraction, extractedMark } from '../memory/learning/extraction.ts'
 import { type ConversationIndex, indexedMark } from '../memory/learning/index-conversation.ts'
-import type { TroubleReport } from '../memory/learning/trouble.ts'
-import type { Models } from '../models/models.ts'
-import type { SessionLog } from '../sessions/session-log.ts'
-import type { Session } from '../sessions/sessions.ts'
+import type { Models } from '../models/model.ts'
+import type { Json } from '../protocol/messages.ts'
+import { isAutomated, isOwnWords } from '../security/approvals.ts'
 import type { Database, Writer } from '../storage/database.ts'
-import { createLearningPauses } from './learning-pauses.ts'
-import { createExchangeReader } from './read-exchanges.ts'
+import { emptyReplies } from './next-step.ts'
+import type { LoggedEvent } from './sessions/session-event.ts'
+import type { SessionLog } from './sessions/session-log.ts'
+import type { Session } from './sessions/sessions.ts'
 
 type SessionId = Pick<Session, 'id' | 'userId'>
 
 interface LearningStatus {
-  /** Sessions that wait to be learnt from. */
+  /** Sessions that wait for learning. */
   waiting: number
   extraction: TroubleReport | undefined
   consolidation: TroubleReport | undefined
@@ -29,21 +30,21 @@ interface LearningStatus {
  */
 export interface Learning {
   /**
-   * Returns at once. What was said becomes findable a moment later, several turns together where they follow each other
-   * quickly; what is worth keeping of it is kept.
+   * Returns at once. The messages become searchable a moment later, several turns together if they follow each other
+   * quickly; facts are extracted afterwards.
    */
   afterTurn(session: SessionId): void
   /** The session was archived: what it was about is consolidated. Returns at once. */
   afterClose(session: SessionId): void
-  /** At start: takes up what was left undone. Returns how many sessions that is. */
+  /** At the start: resumes unfinished work. Returns the number of sessions. */
   recover(): Promise<number>
-  /** Now, on the user's word. */
+  /** Immediately, at the user's request. */
   consolidate(session: SessionId, signal: AbortSignal): Promise<ConsolidationOutcome>
   /** The files that the user keeps for Familiar, those that changed. */
   consolidateFiles(userId: string, signal: AbortSignal): Promise<ConsolidationOutcome[]>
   /**
-   * Before a summary takes the place of the log up to `throughSeq`: what is to be written in the unit of the swap. A
-   * failure is logged and keeps nothing from being compacted; the log still holds it all.
+   * Called before a summary replaces the log up to `throughSeq`, for writes in the unit of the swap. A failure is
+   * logged and does not prevent compaction; the log still contains everything.
    */
   beforeSwap(
     session: SessionId,
@@ -51,15 +52,15 @@ export interface Learning {
     signal: AbortSignal,
   ): Promise<((writer: Writer) => Promise<void>) | undefined>
   status(userId: string): Promise<LearningStatus>
-  /** Does at once whatever waits. Resolves when nothing is under way. */
+  /** Runs all waiting work at once. Resolves when nothing is running. */
   idle(): Promise<void>
-  /** Stops what is under way; it goes on at the next start. */
+  /** Stops running work; it continues at the next start. */
   close(): Promise<void>
 }
 
 /** One unit of writing holds up all others: this many exchanges take some ten milliseconds. */
 const indexedAtOnce = 16
-/** Past this, extraction leaves an exchange to consolidation: nobody expects a bill for old conversations at a start. */
+/** Older exchanges are left to consolidation: a start must not cause costs for old conversations. */
 const oldestExtracted = 2 * 24 * 60 * 60_000
 
 export function createLearning(dependencies: {
@@ -78,20 +79,19 @@ export function createLearning(dependencies: {
   isIndexing: () => boolean
   /** `memory.extraction` of the config: whether a model is asked on its own account. */
   isExtracting: () => boolean
-  /** Whether the session's turns run here, where daemons share them: whoever runs the next one learns of this one too. */
-  isHere?: (sessionId: string) => Promise<boolean>
+  /** Whether the session's turns run on this daemon. The daemon that runs the next turn also learns from this one. */
+  isHere: (sessionId: string) => Promise<boolean>
 }): Learning {
-  const { database, index, extraction, consolidation, clock, logger, isIndexing, isExtracting } = dependencies
-  const { isHere = async () => true } = dependencies
+  const { database, index, extraction, consolidation, clock, logger, isIndexing, isExtracting, isHere } = dependencies
   const readExchanges = createExchangeReader(dependencies)
   const stop = new AbortController()
   /** The last thing of each user's line. */
   const lines = new Map<string, Promise<unknown>>()
   const waiting = new Map<string, string>()
-  /** What still waits at a stop is done at the next start: the marks tell that it is not. */
+  /** Work that is pending at a stop is done at the next start; the marks say where it continues. */
   const pauses = createLearningPauses({ clock, onPause: learnLater })
 
-  /** Behind whatever is under way for that user. */
+  /** Queues behind the running work of that user. */
   function inLine<T>(userId: string, task: () => Promise<T>): Promise<T> {
     const done = (lines.get(userId) ?? Promise.resolve()).then(task)
     const settled = done
@@ -103,7 +103,7 @@ export function createLearning(dependencies: {
     return done
   }
 
-  /** The same work for the same session waits only once: it reads whatever has been said by the time that it runs. */
+  /** The same work for the same session waits only once: it reads all messages up to the time when it runs. */
   function later(session: SessionId, name: string, work: () => Promise<unknown>): void {
     const key = `${name} ${session.id}`
     if (stop.signal.aborted || waiting.has(key)) return
@@ -112,7 +112,7 @@ export function createLearning(dependencies: {
       waiting.delete(key)
       if (!stop.signal.aborted) await work()
     }).catch((cause: unknown) => {
-      logger.error('learning failed; it is tried again after the next turn', {
+      logger.error('learning failed; will retry after the next turn', {
         session: session.id,
         error: cause instanceof Error ? cause.message : String(cause),
       })
@@ -170,7 +170,7 @@ export function createLearning(dependencies: {
     return found
   }
 
-  /** Extraction follows each turn, and reads what was said before it. Everything else has time until a pause. */
+  /** Extraction follows each turn, and reads the messages before it. Everything else can wait for a pause. */
   function afterTurn(session: SessionId): void {
     if (stop.signal.aborted) return
     if (isExtracting()) learnLater(session)
@@ -180,7 +180,7 @@ export function createLearning(dependencies: {
   return {
     afterTurn,
     afterClose(session) {
-      // Wherever it is closed: nobody may run another turn of it.
+      // On any daemon: a closed session may never have another turn here.
       later(session, 'learn', () => learn(session))
       if (!isExtracting()) return
       later(session, 'consolidate', async () => {
@@ -245,7 +245,7 @@ export function createLearning(dependencies: {
   }
 }
 
-/** Those whose log goes on past where they were learnt from. */
+/** Sessions whose log is longer than the learned part. */
 async function sessionsBehind(database: Database): Promise<SessionId[]> {
   const reached = (name: string) => sql<number>`coalesce((
     select cast(memory_marks.value as bigint) from memory_marks
@@ -260,4 +260,194 @@ async function sessionsBehind(database: Database): Promise<SessionId[]> {
     .orderBy('updated_at')
     .execute()
   return rows.map((row) => ({ id: row.id, userId: row.user_id }))
+}
+
+type EventOf<Type extends LoggedEvent['type']> = Extract<LoggedEvent, { type: Type }>
+
+interface ReadExchanges {
+  exchanges: Exchange[]
+  /** Up to here the log is read to the end: no turn was under way. */
+  throughSeq: number
+}
+
+/** A request to forget something names it, so the request itself must not be stored either. */
+const forgettingTools = ['memory_forget', 'delete_memory']
+
+/** Text that is saved in or read from the user's browser must not be stored here as well (CLIENT-2). */
+const browserMemoryTools = ['save_memory', 'read_browser_memory']
+
+const forgettingCommand = /^\s*\/?forget\b/i
+
+function isForgettingCall({ name, input }: { name: string; input: Json }): boolean {
+  if (forgettingTools.includes(name)) return true
+  const given = name === 'slash_command' && typeof input === 'object' && !Array.isArray(input) ? input?.command : null
+  return typeof given === 'string' && forgettingCommand.test(given)
+}
+
+/**
+ * The exchanges in a part of a session's log that starts between two turns. Left out: automated messages and their
+ * replies, replies of a model that works by form, passing information (TOOL-9), and text that Familiar itself adds
+ * (approval questions, status lines).
+ */
+export function exchangesOf(
+  events: readonly LoggedEvent[],
+  options: { sessionId: string; isOffline(model: string): boolean },
+): ReadExchanges {
+  const turns = new Map<string, LoggedEvent[]>()
+  const open = new Set<string>()
+  for (const event of events) {
+    if (event.type === 'rewound') {
+      for (const [turnId, own] of turns) {
+        if ((own[0]?.seq ?? 0) <= event.toSeq) continue
+        turns.delete(turnId)
+        open.delete(turnId)
+      }
+    }
+    if (event.turnId === null) continue
+    const known = turns.get(event.turnId)
+    if (known) known.push(event)
+    else turns.set(event.turnId, [event])
+    if (event.type === 'turn_ended') open.delete(event.turnId)
+    else if (!known) open.add(event.turnId)
+  }
+  const firstOpen = Math.min(...[...open].map((turnId) => turns.get(turnId)?.[0]?.seq ?? Number.POSITIVE_INFINITY))
+  const throughSeq = Math.min(firstOpen - 1, events.at(-1)?.seq ?? 0)
+  const exchanges = [...turns].flatMap(([turnId, own]) => {
+    const last = own.findLast((event) => event.type === 'turn_ended')
+    return last && last.seq <= throughSeq ? [exchangeOf(turnId, own, last)] : []
+  })
+  return { exchanges, throughSeq }
+
+  function exchangeOf(turnId: string, own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>): Exchange {
+    const messages = own.filter((event) => event.type === 'message_received')
+    const isForgetting = ended.toolCalls.some((call) => !call.isError && isForgettingCall(call))
+    const isBrowsers = own.some(
+      (event) => event.type === 'tool_started' && event.isClients === true && browserMemoryTools.includes(event.name),
+    )
+    const said = messages.filter(
+      (message) => !isForgetting && !isBrowsers && !isAutomated(message.source) && message.text.trim() !== '',
+    )
+    const lines = said.map((message): ExchangeLine => {
+      const { text, at, seq } = message
+      return { speaker: 'user', text, at, seq, ...(!isOwnWords(message) && { isProgram: true }) }
+    })
+    const reply = lines.length > 0 && isSaidByModel(own, ended) ? withoutGate(own, ended) : ''
+    if (reply !== '') lines.push({ speaker: 'assistant', text: reply, at: ended.at, seq: ended.seq })
+    return {
+      sessionId: options.sessionId,
+      turnId,
+      at: own[0]?.at ?? ended.at,
+      throughSeq: ended.seq,
+      lines,
+      untrusted: said.some(({ label }) => label === 'untrusted'),
+      ...(ended.label === 'untrusted' && { sawUntrusted: true }),
+    }
+  }
+
+  function isSaidByModel(own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>): boolean {
+    const response = own.findLast((event) => event.type === 'model_responded')
+    const isReply = ended.outcome === 'completed' || ended.outcome === 'question'
+    if (own.some((event) => event.type === 'tool_finished' && event.isEphemeral)) return false
+    return isReply && ended.deliver && ended.text.trim() !== '' && !!response && !options.isOffline(response.model)
+  }
+}
+
+/** The reply without the questions for approval and without status lines: both are Familiar's own words, not the model's. */
+function withoutGate(own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>): string {
+  const questions = own.flatMap((event) =>
+    event.type === 'tool_finished' && event.approvalId !== undefined && event.question ? [event.question] : [],
+  )
+  const parts = [...(ended.added ? [ended.added] : []), ...questions.toReversed()]
+  const text = parts.reduce((left, part) => left.replace(part, ''), ended.text).trim()
+  return emptyReplies.has(text) ? '' : text
+}
+
+/** Sessions that wait for a pause in their talk, so that several turns become one piece of work. */
+interface LearningPauses {
+  /** Another turn has ended. The session's time comes when no further one ends for a moment, or after some seconds. */
+  wait(session: SessionId): void
+  /** Now, for whichever waits of that user, or of all. */
+  end(userId?: string): void
+  /** Cancels all pauses. */
+  cancel(): void
+  waiting(): SessionId[]
+}
+
+const quietMs = 500
+/** Learning must keep up even if the messages never pause. */
+const maxDelayMs = 5_000
+
+function createLearningPauses(dependencies: {
+  clock: Clock
+  /** The session's time has come. */
+  onPause(session: SessionId): void
+}): LearningPauses {
+  const { clock, onPause } = dependencies
+  const pauses = new Map<string, { session: SessionId; since: number; cancel(): void }>()
+
+  function end(session: SessionId): void {
+    pauses.get(session.id)?.cancel()
+    if (pauses.delete(session.id)) onPause(session)
+  }
+
+  function waiting(): SessionId[] {
+    return Array.from(pauses.values(), ({ session }) => session)
+  }
+
+  return {
+    wait(session) {
+      const known = pauses.get(session.id)
+      known?.cancel()
+      const since = known?.since ?? clock.now()
+      const delay = Math.max(0, Math.min(quietMs, since + maxDelayMs - clock.now()))
+      pauses.set(session.id, { session, since, cancel: clock.after(delay, () => end(session)) })
+    },
+    end(userId) {
+      for (const session of waiting()) if (userId === undefined || session.userId === userId) end(session)
+    },
+    cancel() {
+      for (const pause of pauses.values()) pause.cancel()
+      pauses.clear()
+    },
+    waiting,
+  }
+}
+
+const eventsAtOnce = 400
+
+/** The exchanges of a session after a position in its log, in batches, oldest first. */
+function createExchangeReader(dependencies: { database: Database; log: SessionLog; models: Models }) {
+  const { database, log, models } = dependencies
+  const isOffline = (model: string) => models.byId(model)?.info.offline === true
+
+  return async function* readExchanges(sessionId: string, after: number): AsyncGenerator<ReadExchanges> {
+    let from = after > 0 ? after : await forkedAt(sessionId)
+    let limit = eventsAtOnce
+    for (;;) {
+      const { events, damaged } = await log.read(sessionId, { after: from, limit })
+      const read = exchangesOf(events, { sessionId, isOffline })
+      const isWhole = events.length + damaged < limit
+      if (read.throughSeq > from) yield read
+      if (isWhole) return
+      // A turn longer than a batch: the batch grows until it holds one whole turn.
+      if (read.throughSeq <= from) limit *= 2
+      else {
+        from = read.throughSeq
+        limit = eventsAtOnce
+      }
+    }
+  }
+
+  /** A fork starts with a copy of another session's log, which was learned there. */
+  async function forkedAt(sessionId: string): Promise<number> {
+    const row = await database.read
+      .selectFrom('session_events')
+      .select('seq')
+      .where('session_id', '=', sessionId)
+      .where('type', '=', 'forked')
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return Number(row?.seq ?? 0)
+  }
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addDays, dayOf, endOfDay, formatDay, parseDay, realDay, weekdayOf } from './calendar.ts'
+import { addDays, dayOf, endOfDay, formatDay, parseDay, realDay, weekdayOf } from './clock.ts'
 
 const zones = ['UTC', 'Asia/Tokyo', 'America/New_York', 'Europe/Berlin', 'Asia/Kathmandu', 'Pacific/Auckland']
-// These change their clocks at midnight: it is left out in spring, and the hour before or after it comes twice in autumn.
+// These zones change clocks at midnight: it is skipped in spring, and an hour beside it repeats in autumn.
 const zonesThatChangeAtMidnight = ['America/Havana', 'Africa/Cairo', 'America/Santiago', 'Asia/Beirut']
 
 function endOf(text: string, zone: string): string {
@@ -12,7 +12,7 @@ function endOf(text: string, zone: string): string {
 }
 
 describe('dayOf', () => {
-  it('MEM-9 is the day that the calendar shows there', () => {
+  it('MEM-9 is the calendar day in that zone', () => {
     const late = Date.UTC(2026, 11, 31, 23, 30)
     expect(formatDay(dayOf(late, 'UTC'))).toBe('2026-12-31')
     expect(formatDay(dayOf(late, 'Asia/Tokyo'))).toBe('2027-01-01')
@@ -21,7 +21,7 @@ describe('dayOf', () => {
 })
 
 describe('endOfDay', () => {
-  it('MEM-9 ends a day when the next begins there', () => {
+  it('MEM-9 ends when the next day begins there', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 4e12 }),
@@ -44,17 +44,17 @@ describe('endOfDay', () => {
     ['2026-03-29', 'Europe/Berlin', '2026-03-29T21:59:59.999Z'],
     ['2026-10-24', 'Europe/Berlin', '2026-10-24T21:59:59.999Z'],
     ['2026-10-25', 'Europe/Berlin', '2026-10-25T22:59:59.999Z'],
-    // From midnight to one o'clock at once.
+    // Jumps from midnight to one o'clock.
     ['2018-11-03', 'America/Sao_Paulo', '2018-11-04T02:59:59.999Z'],
-    // From midnight back to eleven: the day goes on for another hour.
+    // Goes back from midnight to eleven: the day continues for another hour.
     ['2018-02-17', 'America/Sao_Paulo', '2018-02-18T02:59:59.999Z'],
-    // From one o'clock back to midnight: the next day has begun an hour before.
+    // Goes back from one o'clock to midnight: the next day began an hour before.
     ['2025-11-01', 'America/Havana', '2025-11-02T03:59:59.999Z'],
   ])('MEM-9 ends %s in %s at %s', (day, zone, end) => {
     expect(endOf(day, zone)).toBe(end)
   })
 
-  it('MEM-9 ends every day of ten years where the clocks change at midnight', () => {
+  it('MEM-9 is right for every day of ten years where the clocks change at midnight', () => {
     for (const zone of zonesThatChangeAtMidnight) {
       for (let day = { year: 2016, month: 1, day: 1 }; day.year < 2026; day = addDays(day, 1)) {
         const end = endOfDay(day, zone)

@@ -14,7 +14,7 @@ function problemOf(text: string): string {
   return result.ok ? 'none' : result.message
 }
 
-/** `2026-03-29T00:30Z = 01:30`: the moment, and what the clock on the wall says then. */
+/** `2026-03-29T00:30Z = 01:30`: the moment, and the local time. */
 function listed(text: string, timeZone: string, from: string, count: number): string[] {
   const expression = parsed(text, timeZone)
   const wall = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })
@@ -47,31 +47,31 @@ describe('parseCronExpression', () => {
     ['30', 'neither of the two forms'],
     ['every 30 minutes', 'has 3 fields'],
     ['@daily', 'neither of the two forms'],
-    ['*/45', '45 minutes divide neither an hour nor'],
-    ['*/90', '90 minutes divide neither'],
-    ['*/0', '0 minutes divide neither'],
+    ['*/45', '45 minutes divides neither an hour nor'],
+    ['*/90', '90 minutes divides neither'],
+    ['*/0', '0 minutes divides neither'],
     ['* * * * * *', 'has 6 fields'],
-    ['60 * * * *', 'the minute \\"60\\" is not from 0 to 59'],
-    ['0 24 * * *', 'the hour \\"24\\" is not from 0 to 23'],
-    ['0 0 0 * *', 'the day of the month \\"0\\" is not from 1 to 31'],
-    ['0 0 * 13 *', 'the month \\"13\\" is not from 1 to 12'],
-    ['0 0 * * 8', 'the day of the week \\"8\\" is not from 0 to 7'],
+    ['60 * * * *', 'the minute \\"60\\" is not between 0 and 59'],
+    ['0 24 * * *', 'the hour \\"24\\" is not between 0 and 23'],
+    ['0 0 0 * *', 'the day of the month \\"0\\" is not between 1 and 31'],
+    ['0 0 * 13 *', 'the month \\"13\\" is not between 1 and 12'],
+    ['0 0 * * 8', 'the day of the week \\"8\\" is not between 0 and 7'],
     ['0 0 * * moon', 'the day of the week \\"moon\\"'],
     ['0 0 L * *', 'the day of the month \\"l\\"'],
     ['0 7 ? * *', 'the day of the month \\"?\\"'],
     ['0 0 * * 5#2', 'the day of the week \\"5#2\\"'],
-    ['5/5 * * * *', '\\"5/5\\" is no minute'],
+    ['5/5 * * * *', '\\"5/5\\" is not a valid minute'],
     ['10-5 * * * *', '\\"10-5\\" ends before it begins'],
-    ['*/0 * * * *', 'a step that no minute can take'],
+    ['*/0 * * * *', 'a step that is not valid for the minute'],
     ['0 0 31 2 *', 'no such day in any year'],
     ['1,,2 * * * *', 'the minute \\"\\" is not'],
     ['-1 * * * *', 'the minute \\"\\" is not'],
     [`*${' '.repeat(200)}`, 'at most 200 characters'],
-  ])('TOOL-7 says why %j is no schedule', (text, reason) => {
+  ])('TOOL-7 explains why %j is invalid', (text, reason) => {
     expect(problemOf(text)).toContain(JSON.parse(`"${reason}"`))
   })
 
-  it('TOOL-7 never throws, whatever it is given, and what it understands lies ahead', () => {
+  it('TOOL-7 never throws, and results lie in the future', () => {
     const field = fastCheck.constantFrom(
       '*',
       '0',
@@ -113,7 +113,7 @@ describe('parseCronExpression', () => {
 })
 
 describe('between', () => {
-  it('lists what was due, newest first, within its limit', () => {
+  it('lists due times, newest first, up to the limit', () => {
     const hourly = parsed('0 * * * *')
     const from = Date.UTC(2026, 0, 1, 9)
     const to = Date.UTC(2026, 0, 1, 12)
@@ -126,7 +126,7 @@ describe('between', () => {
 })
 
 describe('when the clocks change', () => {
-  it('TOOL-7 */30 goes on every 30 minutes where an hour is left out (Malta, 29 March 2026)', () => {
+  it('TOOL-7 */30 runs every 30 minutes across a skipped hour (Malta, 29 March 2026)', () => {
     expect(listed('*/30', 'Europe/Malta', '2026-03-28T23:59:00Z', 8)).toEqual([
       '2026-03-29T00:00Z = 2026-03-29 01:00',
       '2026-03-29T00:30Z = 2026-03-29 01:30',
@@ -139,7 +139,7 @@ describe('when the clocks change', () => {
     ])
   })
 
-  it('TOOL-7 */30 goes on every 30 minutes where an hour comes twice (Malta, 25 October 2026)', () => {
+  it('TOOL-7 */30 runs every 30 minutes across a repeated hour (Malta, 25 October 2026)', () => {
     expect(listed('*/30', 'Europe/Malta', '2026-10-24T23:29:00Z', 8)).toEqual([
       '2026-10-24T23:30Z = 2026-10-25 01:30',
       '2026-10-25T00:00Z = 2026-10-25 02:00',
@@ -171,7 +171,7 @@ describe('when the clocks change', () => {
     ])
   })
 
-  it('TOOL-7 0 7 * * 1-5 stays at seven in the morning, before and after, and leaves the weekend out', () => {
+  it('TOOL-7 0 7 * * 1-5 stays at seven in the morning across both changes, and skips the weekend', () => {
     expect(listed('0 7 * * 1-5', 'Europe/Malta', '2026-03-26T12:00:00Z', 3)).toEqual([
       '2026-03-27T06:00Z = 2026-03-27 07:00',
       '2026-03-30T05:00Z = 2026-03-30 07:00',
@@ -194,7 +194,7 @@ describe('when the clocks change', () => {
     ])
   })
 
-  it('TOOL-7 what is due at a time that is left out comes when the clock has jumped; what comes twice runs once', () => {
+  it('TOOL-7 a skipped time runs after the jump; a repeated time runs once', () => {
     expect(listed('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z', 2)).toEqual([
       '2026-03-29T01:00Z = 2026-03-29 03:00',
       '2026-03-30T00:30Z = 2026-03-30 02:30',

@@ -1,12 +1,12 @@
 import { Cron } from 'croner'
 
-/** When something is due, again and again, on the clock of one time zone. */
+/** A recurring schedule in one time zone. */
 export interface CronExpression {
-  /** The five fields that it stands for. */
+  /** The five cron fields. */
   readonly fields: string
-  /** The first time after this one; undefined where no further one comes. */
+  /** The first time after this one; undefined if there is none. */
   next(after: number): number | undefined
-  /** The times from `from` to `to`, both included, newest first and no more than `limit`. */
+  /** The times from `from` to `to`, inclusive, newest first, at most `limit`. */
   between(from: number, to: number, limit: number): number[]
 }
 
@@ -16,7 +16,7 @@ interface Field {
   name: string
   lowest: number
   highest: number
-  /** In order, from the lowest number on. */
+  /** In order, starting at the lowest number. */
   names?: readonly string[]
 }
 
@@ -30,7 +30,7 @@ const fields: readonly Field[] = [
     highest: 12,
     names: ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
   },
-  // 7 is Sunday too.
+  // 7 is also Sunday.
   { name: 'day of the week', lowest: 0, highest: 7, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
 ]
 
@@ -40,11 +40,11 @@ const forms =
   'Write "*/30" for every 30 minutes, or five fields: minute, hour, day of the month, month, day of the week.'
 
 /**
- * Every so many minutes, as a step alone, or the five fields of cron. Anything else is an error that says why.
+ * A step alone for every so many minutes, or the five fields of cron. Anything else is an error that says why.
  *
- * Where the clocks change, what has one time of day (`0 7 * * 1-5`) comes once on that day: at the end of a gap that
- * swallows it, at the first of two hours that are called the same. What comes every so many minutes goes on doing so in
- * real time. With both days restricted, either one is enough, as cron has always had it.
+ * When the clocks change, a fixed time of day (`0 7 * * 1-5`) runs once on that day: after the gap that skips it, or in
+ * the first of two equal hours. An interval continues in real time. If both day fields are restricted, either one is
+ * enough, as in cron.
  */
 export function parseCronExpression(text: string, timeZone: string): ParsedCron {
   const read = readFields(text)
@@ -54,12 +54,12 @@ export function parseCronExpression(text: string, timeZone: string): ParsedCron 
     fields: read.fields,
     next: (after) => cron.nextRun(new Date(after))?.getTime(),
     between(from, to, limit) {
-      // It looks before a whole second, and one more than needed, since `to` may lie just before one.
+      // It searches before a whole second, and one more than needed, since `to` may lie just before one.
       const times = cron.previousRuns(limit + 1, new Date(to + 1_000)).map((date) => date.getTime())
       return times.filter((time) => time >= from && time <= to).slice(0, limit)
     },
   }
-  // Any moment will do: what comes at all comes within the years that are looked through.
+  // Any start time works: a schedule that runs at all runs within the years that are searched.
   if (value.next(0) === undefined) return wrong(text, 'there is no such day in any year.')
   return { ok: true, value }
 }
@@ -67,13 +67,14 @@ export function parseCronExpression(text: string, timeZone: string): ParsedCron 
 type ReadFields = { ok: true; fields: string } | { ok: false; message: string }
 
 function readFields(text: string): ReadFields {
-  if (text.length > longest) return { ok: false, message: `A schedule has at most ${longest} characters. ${forms}` }
+  if (text.length > longest)
+    return { ok: false, message: `A schedule may have at most ${longest} characters. ${forms}` }
   const parts = text.trim().toLowerCase().split(/\s+/)
   if (parts.length === 1 && /^\*\/\d{1,6}$/.test(parts[0] ?? '')) return readInterval(text, Number(parts[0]?.slice(2)))
   if (parts.length !== fields.length) {
     return wrong(
       text,
-      parts.length === 1 ? `it is neither of the two forms. ${forms}` : `it has ${parts.length} fields. ${forms}`,
+      parts.length === 1 ? `it has neither of the two forms. ${forms}` : `it has ${parts.length} fields. ${forms}`,
     )
   }
   for (const [index, field] of fields.entries()) {
@@ -83,14 +84,17 @@ function readFields(text: string): ReadFields {
   return { ok: true, fields: parts.join(' ') }
 }
 
-/** Only what the fields can keep: a step of 45 in the minutes is 45 minutes and then 15. */
+/** Only steps that the fields can express: a step of 45 minutes would run after 45 and then after 15. */
 function readInterval(text: string, minutes: number): ReadFields {
   if (minutes > 0 && 60 % minutes === 0)
     return { ok: true, fields: minutes === 60 ? '0 * * * *' : `*/${minutes} * * * *` }
   if (minutes > 0 && minutes % 60 === 0 && minutesOfDay % minutes === 0) {
     return { ok: true, fields: minutes === minutesOfDay ? '0 0 * * *' : `0 */${minutes / 60} * * *` }
   }
-  return wrong(text, `${minutes} minutes divide neither an hour nor, as whole hours, a day. Write five fields instead.`)
+  return wrong(
+    text,
+    `an interval of ${minutes} minutes divides neither an hour nor, as whole hours, a day. Write five fields instead.`,
+  )
 }
 
 function problemOf(part: string, field: Field): string | undefined {
@@ -101,20 +105,21 @@ function problemOf(part: string, field: Field): string | undefined {
   return undefined
 }
 
-/** `*`, `5`, `1-5`, each of the first and the last with a step. */
+/** `*`, `5`, `1-5`; the first and the last may have a step. */
 function problemOfItem(item: string, field: Field): string | undefined {
   const { name, lowest, highest } = field
   const [range = '', step, ...more] = item.split('/')
   const ends = range.split('-')
   const isRange = range === '*' || ends.length === 2
-  if (more.length > 0 || ends.length > 2 || (step !== undefined && !isRange)) return `${quoted(item)} is no ${name}.`
+  if (more.length > 0 || ends.length > 2 || (step !== undefined && !isRange))
+    return `${quoted(item)} is not a valid ${name}.`
   if (step !== undefined && !(/^\d{1,2}$/.test(step) && Number(step) > 0 && Number(step) <= highest)) {
-    return `${quoted(item)} has a step that no ${name} can take.`
+    return `${quoted(item)} has a step that is not valid for the ${name}.`
   }
   if (range === '*') return undefined
   const numbers = ends.map((end) => numberOf(end, field))
   const wrongEnd = numbers.findIndex((number) => number === undefined || number < lowest || number > highest)
-  if (wrongEnd >= 0) return `the ${name} ${quoted(ends[wrongEnd] ?? '')} is not from ${lowest} to ${highest}.`
+  if (wrongEnd >= 0) return `the ${name} ${quoted(ends[wrongEnd] ?? '')} is not between ${lowest} and ${highest}.`
   const [from = 0, to = from] = numbers
   return from > to ? `${quoted(item)} ends before it begins.` : undefined
 }
@@ -126,7 +131,7 @@ function numberOf(text: string, { lowest, names = [] }: Field): number | undefin
 }
 
 function wrong(text: string, reason: string): { ok: false; message: string } {
-  return { ok: false, message: `The schedule ${quoted(text)} cannot be kept: ${reason}` }
+  return { ok: false, message: `The schedule ${quoted(text)} is not valid: ${reason}` }
 }
 
 function quoted(text: string): string {

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from './clock.ts'
 
-/** Makes ids that sort by time of making (UUID version 7, with a counter inside one millisecond). */
+/** Creates ids that sort by creation time (UUID version 7, with a counter within one millisecond). */
 export interface Ids {
   next(): string
 }
@@ -17,7 +17,7 @@ export function createIds(clock: Clock, random: (size: number) => Uint8Array = p
         lastTime = time
         counter = 0
       }
-      // 12 bits of counter; past 4,095 ids in one millisecond the order inside it is not kept.
+      // 12 bits of counter; beyond 4,095 ids in one millisecond the order within it is lost.
       const bytes = random(8)
       const timeHex = time.toString(16).padStart(12, '0')
       const counterHex = (counter & 0xfff).toString(16).padStart(3, '0')
@@ -29,7 +29,7 @@ export function createIds(clock: Clock, random: (size: number) => Uint8Array = p
   }
 }
 
-/** Random bytes a few at a time: asking the system for each handful costs more than the id. */
+/** Random bytes from a pool: asking the system each time costs more than the id. */
 export function pooledRandom(): (size: number) => Uint8Array {
   let pool = randomBytes(4096)
   let used = 0
@@ -41,4 +41,19 @@ export function pooledRandom(): (size: number) => Uint8Array {
     used += size
     return pool.subarray(used - size, used)
   }
+}
+
+export function sha256(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex')
+}
+
+/**
+ * Proves that the sender knows the secret, in both directions: HMAC-SHA256 over `timestamp.nonce.body`. The timestamp
+ * is digits and the nonce contains no dot, so that the boundaries cannot be moved.
+ */
+export function signRequest(
+  secret: string,
+  request: { timestamp: string; nonce: string; body: string | Uint8Array },
+): Buffer {
+  return createHmac('sha256', secret).update(`${request.timestamp}.${request.nonce}.`).update(request.body).digest()
 }

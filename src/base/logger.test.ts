@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from './clock.ts'
 import { openLogger } from './logger.ts'
 import { toDisplayText } from './text.ts'
-import { createWorkContext, logFieldsOf } from './work-context.ts'
+import { createWorkContext, logFieldsOf } from './work.ts'
 
 const day = 86_400_000
 let directory: string
@@ -26,7 +26,7 @@ const logLines = () =>
     .flatMap((name) => readFileSync(join(directory, name), 'utf8').trimEnd().split('\n'))
 
 describe('logger', () => {
-  it('SEC-13 writes JSON lines and lines for people, without secrets', async () => {
+  it('SEC-13 writes JSON lines and readable lines, without secrets', async () => {
     const lines: string[] = []
     const log = openLogger({ level: 'info', clock, redact, directory, writeLine: (line) => lines.push(line) })
     const cause = new Error('key hunter2-secret refused', { cause: { url: 'http://x/?k=hunter2-secret' } })
@@ -53,7 +53,7 @@ describe('logger', () => {
     expect(lines[0]).toMatch(/^10:00:00 warn {2}calling with \[redacted\] /)
   })
 
-  it('SEC-10 lets no text forge a line or drive a terminal', async () => {
+  it('SEC-10 no text can forge a line or control a terminal', async () => {
     const lines: string[] = []
     const log = openLogger({ level: 'debug', clock, redact, directory, writeLine: (line) => lines.push(line) })
     fc.assert(
@@ -71,7 +71,7 @@ describe('logger', () => {
     for (const line of logLines()) expect(() => JSON.parse(line)).not.toThrow()
   })
 
-  it('SEC-10 takes fields that go round in circles or are no data at all', async () => {
+  it('SEC-10 accepts circular fields and fields that are not data', async () => {
     const log = openLogger({ level: 'debug', clock, redact, directory })
     const circle: Record<string, unknown> = { big: 10n, task: () => 1, symbol: Symbol('s') }
     circle.self = circle
@@ -80,7 +80,7 @@ describe('logger', () => {
     expect(JSON.parse(logLines()[0] ?? '').circle).toMatchObject({ big: '10', self: '…' })
   })
 
-  it('DAEMON-1 starts a file a day and at its size, keeps the newest, and lets nobody else read them', async () => {
+  it('DAEMON-1 starts a file per day and at the size limit, keeps the newest, readable by the owner only', async () => {
     const log = openLogger({ level: 'info', clock, redact, directory, maxFileBytes: 300, keepFiles: 4 })
     for (let round = 0; round < 6; round += 1) log.info('x'.repeat(150))
     now += day
@@ -95,7 +95,7 @@ describe('logger', () => {
     for (const name of readdirSync(directory)) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600)
   })
 
-  it('DAEMON-1 survives a directory that is gone and says later how much is missing', async () => {
+  it('DAEMON-1 survives a missing directory and reports later how many lines were lost', async () => {
     const gone = join(directory, 'gone')
     const log = openLogger({ level: 'info', clock, redact, directory: gone })
     log.info('lost')
@@ -108,7 +108,7 @@ describe('logger', () => {
     expect(text).toMatch(/"count":2[^\n]*\n[^\n]*"message":"back"/)
   })
 
-  it('SCALE-7 every line carries what is being worked on, also after a wait, and what it says itself counts', async () => {
+  it('SCALE-7 every line carries the current context, also after a wait; its own fields win', async () => {
     const work = createWorkContext()
     const log = openLogger({ level: 'info', clock, redact, directory, context: () => logFieldsOf(work.current()) })
     const turns = ['one', 'two'].map((turn) =>
@@ -138,7 +138,7 @@ describe('logger', () => {
     expect(lines.find(({ message }) => message === 'outside')).not.toHaveProperty('request')
   })
 
-  it('DAEMON-1 changes its level while it runs', async () => {
+  it('DAEMON-1 changes its level at runtime', async () => {
     const lines: string[] = []
     const log = openLogger({ level: 'error', clock, redact, writeLine: (line) => lines.push(line) })
     log.info('quiet')

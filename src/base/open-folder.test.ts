@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { namesBelow, openFolder, realPathOf } from './open-folder.ts'
+import { namesBelow, openFolder, realPathOf } from './files.ts'
 
 let base: string
 let root: string
@@ -19,7 +19,7 @@ afterEach(() => rmSync(base, { recursive: true, force: true }))
 const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString()
 
 describe('an open folder', () => {
-  it('SEC-11 no step on the way down follows a link, and none is made through one', async () => {
+  it('SEC-11 no step follows a link, and nothing is created through one', async () => {
     symlinkSync(join(base, 'outside'), join(root, 'link'))
     symlinkSync('a', join(root, 'inner-link'))
     for (const names of [['link'], ['inner-link', 'b'], ['a', 'b', 'x'], ['link', 'new']]) {
@@ -27,7 +27,7 @@ describe('an open folder', () => {
     }
   })
 
-  it('SEC-11 a name that is a link is not read, and is replaced instead of written through', async () => {
+  it('SEC-11 a link is not read, and is replaced instead of written through', async () => {
     symlinkSync(join(base, 'outside', 'secret'), join(root, 'a', 'link'))
     const folder = await openFolder(root, ['a'])
     await expect(folder.read('link', 100)).rejects.toThrow(/ELOOP/)
@@ -39,7 +39,7 @@ describe('an open folder', () => {
     await outside.close()
   })
 
-  it('SEC-11 what is opened stays the same folder, whatever comes into its place, and knows when it was carried off', async () => {
+  it('SEC-11 an open folder stays the same whatever replaces its path, and detects that it was moved', async () => {
     const folder = await openFolder(root, ['a', 'b'])
     expect(await folder.isInPlace()).toBe(true)
     renameSync(join(root, 'a'), join(root, 'old'))
@@ -52,7 +52,7 @@ describe('an open folder', () => {
     await folder.close()
   })
 
-  it('reads no more than was asked for', async () => {
+  it('reads no more than requested', async () => {
     const folder = await openFolder(root, ['a', 'b'])
     expect((await folder.read('x', 5)).bytes).toBeUndefined()
     expect((await folder.read('x', 6)).bytes).toHaveLength(6)
@@ -60,7 +60,7 @@ describe('an open folder', () => {
   })
 })
 
-it('the names below a folder, and the real path of what is not there', async () => {
+it('lists the names below a folder, and finds the real path of a missing file', async () => {
   expect(namesBelow('/a', '/a')).toEqual([])
   expect(namesBelow('/a', '/a/..b/c')).toEqual(['..b', 'c'])
   for (const outside of ['/', '/ab', '/b', '/a/..']) expect(namesBelow('/a', outside)).toBeUndefined()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { systemClock } from './clock.ts'
-import { type ChildCommand, createRunChild } from './run-child.ts'
+import { type ChildCommand, createRunChild } from './processes.ts'
 
 const runChild = createRunChild({ clock: systemClock() })
 
@@ -26,7 +26,7 @@ function textOf(bytes: Uint8Array): string {
 
 /** Whether a process with this mark in its arguments is alive. */
 async function isAlive(mark: string): Promise<boolean> {
-  // The brackets keep the question from finding itself.
+  // The brackets keep the search from finding itself.
   const pattern = `[${mark.charAt(0)}]${mark.slice(1)}`
   const { end } = await runChild(shell(`cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -q '${pattern}'`))
   return end.kind === 'exited' && end.code === 0
@@ -37,7 +37,7 @@ async function untilGone(mark: string): Promise<void> {
 }
 
 describe('createRunChild', () => {
-  it('gives the program its input and environment, and nothing of ours', async () => {
+  it('passes input and environment to the program, and nothing of ours', async () => {
     const outcome = await runChild(
       shell('cat; env; pwd; echo oops >&2; exit 3', {
         stdin: Buffer.from('in\n'),
@@ -52,12 +52,12 @@ describe('createRunChild', () => {
     expect(textOf(outcome.stderr)).toBe('oops\n')
   })
 
-  it('says that a program is not there', async () => {
+  it('reports that a program does not exist', async () => {
     const outcome = await runChild(shell('', { argv: ['no-such-program'] }))
     expect(outcome.end).toEqual({ kind: 'not_started', reason: 'ENOENT' })
   })
 
-  it('ends what takes too long, with all that it began', async () => {
+  it('ends a program that takes too long, with all its children', async () => {
     const clock = createManualClock()
     const running = createRunChild({ clock })(shell(`${sleeper(5451)} & ${sleeper(5451)}`))
     while (!(await isAlive(sleeper(5451)))) await new Promise((resolve) => setTimeout(resolve, 20))
@@ -66,14 +66,14 @@ describe('createRunChild', () => {
     await untilGone(sleeper(5451))
   })
 
-  it('ends what is left in the background when the program is done', async () => {
+  it('ends background processes when the program is done', async () => {
     const outcome = await runChild(shell(`${sleeper(5452)} & echo done`))
     expect(outcome.end).toEqual({ kind: 'exited', code: 0 })
     expect(textOf(outcome.stdout)).toBe('done\n')
     await untilGone(sleeper(5452))
   })
 
-  it('does not wait for what moved to a session of its own', async () => {
+  it('does not wait for a process that moved to another session', async () => {
     const script = `
       file=$(mktemp)
       setsid sh -c 'echo $$ > "$0"; exec ${sleeper(5454)}' "$file" &
@@ -84,7 +84,7 @@ describe('createRunChild', () => {
     process.kill(Number(textOf(outcome.stdout)), 'SIGKILL')
   })
 
-  it('throws the reason of the signal, when the group is gone', async () => {
+  it("throws the signal's reason once the group is gone", async () => {
     const stopping = new AbortController()
     const running = runChild(shell(`${sleeper(5453)} & ${sleeper(5453)}`, { signal: stopping.signal }))
     while (!(await isAlive(sleeper(5453)))) await new Promise((resolve) => setTimeout(resolve, 20))
@@ -93,7 +93,7 @@ describe('createRunChild', () => {
     await untilGone(sleeper(5453))
   })
 
-  it('keeps output up to its limit and ends a program that writes on', async () => {
+  it('keeps output up to the limit and ends a program that writes more', async () => {
     const outcome = await runChild(shell('yes'))
     expect(outcome.end).toEqual({ kind: 'output_too_large' })
     expect(outcome.stdout).toHaveLength(10_000)

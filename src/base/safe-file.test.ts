@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ensurePrivateDirectory, writeFileAtomically } from './safe-file.ts'
+import { ensurePrivateDirectory, writeFileAtomically } from './files.ts'
 
 const isRoot = process.geteuid?.() === 0
 
@@ -35,7 +35,7 @@ describe('writeFileAtomically', () => {
     expect(readdirSync(directory)).toEqual(['monitor.json'])
   })
 
-  test('SEC-21 the file is for its owner only, whatever the umask; another mode can be asked for', async () => {
+  test('SEC-21 the file is accessible to its owner only, whatever the umask; another mode can be requested', async () => {
     const umask = process.umask(0o777)
     try {
       await writeFileAtomically(join(directory, 'private'), '')
@@ -47,7 +47,7 @@ describe('writeFileAtomically', () => {
     expect(modeOf(join(directory, 'program'))).toBe(0o755)
   })
 
-  test('SEC-20 a failure keeps the old state and removes the temporary file', async () => {
+  test('SEC-20 a failure keeps the old content and removes the temporary file', async () => {
     const path = join(directory, 'taken')
     mkdirSync(join(path, 'inside'), { recursive: true })
     await expect(writeFileAtomically(path, 'new')).rejects.toThrow()
@@ -66,14 +66,14 @@ describe('writeFileAtomically', () => {
 })
 
 describe('ensurePrivateDirectory', () => {
-  test('SEC-21 makes it, with its parents, for the owner only', async () => {
+  test('SEC-21 creates it, with its parents, for the owner only', async () => {
     const home = join(directory, 'a', 'home')
     await ensurePrivateDirectory(home)
     await ensurePrivateDirectory(home)
     expect(modeOf(home)).toBe(0o700)
   })
 
-  test('SEC-21 closes one that was open to others', async () => {
+  test('SEC-21 restricts one that was open to others', async () => {
     const home = join(directory, 'home')
     mkdirSync(home)
     chmodSync(home, 0o755)
@@ -81,13 +81,13 @@ describe('ensurePrivateDirectory', () => {
     expect(modeOf(home)).toBe(0o700)
   })
 
-  test.each(['', '/'])('SEC-21 refuses a symlink (written with "%s" at its end)', async (end) => {
+  test.each(['', '/'])('SEC-21 rejects a symlink (written with "%s" at its end)', async (end) => {
     mkdirSync(join(directory, 'real'))
     symlinkSync(join(directory, 'real'), join(directory, 'home'))
     await expect(ensurePrivateDirectory(`${join(directory, 'home')}${end}`)).rejects.toThrow(/is a symlink/)
   })
 
-  test('SEC-21 refuses a directory that everybody shares, and leaves it as it is', async () => {
+  test('SEC-21 rejects a directory that all users share, and leaves it unchanged', async () => {
     const shared = join(directory, 'shared')
     mkdirSync(shared)
     chmodSync(shared, 0o1777)
@@ -95,7 +95,7 @@ describe('ensurePrivateDirectory', () => {
     expect(modeOf(shared)).toBe(0o1777)
   })
 
-  test('SEC-21 refuses a file, and a path below a file', async () => {
+  test('SEC-21 rejects a file, and a path below a file', async () => {
     writeFileSync(join(directory, 'file'), '')
     await expect(ensurePrivateDirectory(join(directory, 'file'))).rejects.toThrow(/is not a directory/)
     await expect(ensurePrivateDirectory(join(directory, 'file', 'home'))).rejects.toThrow(
@@ -103,20 +103,20 @@ describe('ensurePrivateDirectory', () => {
     )
   })
 
-  test.runIf(isRoot)('SEC-21 refuses one that belongs to somebody else', async () => {
+  test.runIf(isRoot)('SEC-21 rejects one that belongs to another user', async () => {
     await asNobody(async () => {
       await expect(ensurePrivateDirectory(directory)).rejects.toThrow(/belongs to another user/)
     })
   })
 
-  test('SEC-21 says so when it cannot be made', async () => {
+  test('SEC-21 reports that it cannot be created', async () => {
     chmodSync(directory, 0o555)
     await asNobody(async () => {
       await expect(ensurePrivateDirectory(join(directory, 'home'))).rejects.toThrow(/cannot be written \(EACCES\)/)
     })
   })
 
-  test('SEC-21 says so when it is there and cannot be written', async () => {
+  test('SEC-21 reports that it cannot be written', async () => {
     chmodSync(directory, 0o777)
     const home = join(directory, 'home')
     await asNobody(async () => {
@@ -127,7 +127,7 @@ describe('ensurePrivateDirectory', () => {
   })
 })
 
-/** Permissions do not bind root, so root steps down for the check. */
+/** Permissions do not bind root, so root switches to another user for the check. */
 async function asNobody(check: () => Promise<void>): Promise<void> {
   if (!isRoot) return check()
   process.seteuid?.(65534)

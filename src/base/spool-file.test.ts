@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { spoolFile } from './spool-file.ts'
+import { spoolFile } from './files.ts'
 
 describe('spool file', () => {
   let directory: string
@@ -11,7 +11,7 @@ describe('spool file', () => {
   })
   afterEach(() => rmSync(directory, { recursive: true }))
 
-  it('SEC-18 gives back what came, byte for byte, and leaves nothing', async () => {
+  it('SEC-18 returns the same bytes, and leaves nothing behind', async () => {
     const chunks = Array.from({ length: 300 }, (_, index) => Buffer.alloc(index * 7, index))
     const file = await spoolFile(directory, streamOf(chunks))
     const read = Buffer.concat(await Array.fromAsync(file.read()))
@@ -21,7 +21,7 @@ describe('spool file', () => {
     expect(readdirSync(directory)).toEqual([])
   })
 
-  it('SEC-18 leaves nothing where what comes breaks off, and says why', async () => {
+  it('SEC-18 leaves nothing behind when the input fails, and reports why', async () => {
     const broken = async function* () {
       yield Buffer.from('half')
       throw new Error('the line broke')

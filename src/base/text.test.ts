@@ -5,7 +5,7 @@ import { anyText } from '../../test/support/any-text.ts'
 import { toDisplayText } from './text.ts'
 
 describe('toDisplayText', () => {
-  it('SEC-10 takes out what drives or disguises, and leaves what it stood in', () => {
+  it('SEC-10 removes control and disguise characters, and keeps the surrounding text', () => {
     for (const { mark, text } of hostileStrings) {
       const shown = toDisplayText(text)
       expect(unsafeIn(shown), JSON.stringify(text.slice(0, 60))).toEqual([])
@@ -13,7 +13,7 @@ describe('toDisplayText', () => {
     }
   })
 
-  it('SEC-10 what was made harmless once stays as it is', () => {
+  it('SEC-10 is idempotent', () => {
     const pieces = fc.oneof(anyText, fc.constantFrom(...hostileStrings.map(({ text }) => text.slice(5, 60))))
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 6 }), (texts) => {
@@ -24,7 +24,7 @@ describe('toDisplayText', () => {
     )
   })
 
-  it('SEC-10 ordinary text of any script is left alone', () => {
+  it('SEC-10 leaves ordinary text of any script unchanged', () => {
     for (const text of [
       'Привет, мир',
       'שָׁלוֹם',
@@ -39,7 +39,7 @@ describe('toDisplayText', () => {
     }
   })
 
-  it('SEC-10 a sequence takes nothing with it but what is on its line, and without an end only its beginning', () => {
+  it('SEC-10 a sequence removes only text on its line, and without an end only its beginning', () => {
     expect(toDisplayText('a\u001b]0;title\u0007b')).toBe('ab')
     expect(toDisplayText('to: \u001b]evil.example')).toBe('to: evil.example')
     expect(toDisplayText('# \u001bPstart\nsteal()\n# \u001b\\end')).toBe('# start\nsteal()\n# end')

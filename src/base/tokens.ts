@@ -1,9 +1,9 @@
 import { estimateTokenCount } from 'tokenx'
 
-/** Named wherever an estimate is shown; what the provider counted replaces it as soon as it is known. */
+/** Shown beside every estimate; the provider's count replaces it once known. */
 export const tokenizerName = 'tokenx estimate'
 
-/** The one estimate of how many tokens a text costs. */
+/** Estimates the number of tokens of a text; there is no other estimate. */
 export function estimateTokens(text: string): number {
   return estimateTokenCount(text)
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createTurnstile } from './turnstile.ts'
+import { createTurnstile } from './work.ts'
 
 describe('createTurnstile', () => {
-  it('lets so many through at a time, in the order in which they came, also past one that fails', async () => {
+  it('runs a limited number of tasks at a time, in order, also after a failure', async () => {
     const turnstile = createTurnstile(2)
     const started: number[] = []
     let running = 0

@@ -1,61 +1,56 @@
 import { randomBytes } from 'node:crypto'
+import { statfs } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Conversations } from '../agent/conversations.ts'
+import { type CostPeriod, createCosts, reportCost } from '../agent/costs.ts'
+import { limitsOfBudget, limitsOfPlan } from '../agent/ledger.ts'
 import type { Clock } from '../base/clock.ts'
-import { sha256 } from '../base/hash.ts'
-import { createIds } from '../base/ids.ts'
+import { replaceFile } from '../base/files.ts'
+import { createIds, sha256 } from '../base/ids.ts'
 import { openLogger } from '../base/logger.ts'
-import { replaceFile } from '../base/safe-file.ts'
-import { createWorkContext, logFieldsOf } from '../base/work-context.ts'
-import { createHttpApp } from '../channels/http/create-http-app.ts'
-import { createSecretLinks } from '../channels/http/secret-links/secret-links.ts'
-import { serveHttp } from '../channels/http/serve-http.ts'
-import { createLazyMcp } from '../channels/mcp/create-lazy-mcp.ts'
-import { capsOf, capsOfBudget } from '../cost/caps-of-tier.ts'
-import { createCosts } from '../cost/costs.ts'
-import { type CostPeriod, reportCost } from '../cost/report.ts'
-import { createGuardedFetch } from '../egress/guarded-fetch.ts'
-import { watchUnits } from '../monitor/telemetry/watch-units.ts'
-import { createAccessTokens, localTokenId } from '../policy/access-tokens.ts'
-import { createOneTimeLinks } from '../policy/one-time-links.ts'
-import { createRateLimiter } from '../policy/rate-limiter.ts'
-import { allowsTool } from '../policy/users/tier.ts'
-import { createUsers } from '../policy/users/users.ts'
-import { redactJson, redactStored } from '../secrets/redact-json.ts'
-import { createRedactor } from '../secrets/redactor.ts'
-import { createVault } from '../secrets/vault.ts'
-import { shareMedia } from '../sessions/media-store.ts'
-import type { DaemonRole } from '../storage/fleet.ts'
-import { watchWrites } from '../storage/watch-writes.ts'
-import { catalogOfTier } from '../tools/contract/catalog-of-tier.ts'
-import { createToolAudit } from '../tools/tool-audit.ts'
+import { createWorkContext, logFieldsOf } from '../base/work.ts'
+import { catalogOfPlan } from '../custom-tools/catalog.ts'
+import type { DaemonRole } from '../fleet/fleet.ts'
+import { createHttpApp } from '../http/app.ts'
+import { createLazyMcp } from '../http/mcp/lazy-mcp.ts'
+import { createSecretLinks } from '../http/secret-links.ts'
+import { serveHttp } from '../http/server.ts'
+import { createModelSet } from '../models/model-set.ts'
+import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
+import { createRedactor, redactJson, redactStored } from '../security/redactor.ts'
+import { createOneTimeLinks } from '../security/sign-in.ts'
+import { createAccessTokens, createRateLimiter, localTokenId } from '../security/tokens.ts'
+import { allowsTool, createUsers } from '../security/users.ts'
+import { createVault } from '../security/vault.ts'
+import { watchUnits, watchWrites } from '../storage/database.ts'
+import { shareMedia } from '../storage/media-store.ts'
+import { createToolAudit } from '../tools/registry.ts'
 import { openChannels } from './channels.ts'
-import type { Config } from './config/config.ts'
-import type { ConfigProblem } from './config/config-problem.ts'
+import type { Config, ConfigProblem, ReloadableConfig, RestartConfig } from './config/config.ts'
+import { followConfigFiles, restartNeeded } from './config/follow-config.ts'
 import { loadConfig } from './config/load-config.ts'
-import { secretsOf } from './config/secrets-of.ts'
 import { createCore } from './core.ts'
-import { writeDaemonInfo } from './daemon-info.ts'
+import type { Components, Daemon, StartOptions } from './daemon.ts'
+import { writeDaemonInfo } from './daemon-lock.ts'
+import { openDatabase } from './doctor/check-database.ts'
 import { openHomeDesk } from './home-desk.ts'
-import type { HomePaths } from './home-paths.ts'
-import { httpMemory } from './http-memory.ts'
-import { keyFileOf } from './key-file-of.ts'
-import { createModelSet } from './model-set.ts'
+import { createCommandLine, type HomePaths, keyFileOf, version } from './home-paths.ts'
+import { httpMemory } from './memory.ts'
 import { openObservation } from './observation.ts'
-import { openDatabase } from './open-database.ts'
-import { openFleet } from './open-fleet.ts'
+import { openFleet, openSharedPlace, soleDaemon } from './open-fleet.ts'
 import { openSandbox } from './open-sandbox.ts'
-import { openPage } from './page.ts'
-import { openSharedPlace } from './shared-place.ts'
-import type { Daemon, StartOptions } from './started-daemon.ts'
+import { createPageService } from './page.ts'
+import { createRemoveUser } from './remove-user.ts'
 import { openTools } from './tools.ts'
-import { createRemoveUser } from './users/remove-user.ts'
-import { version } from './version.ts'
 import { openWorkspace } from './workspace.ts'
 
-/** A command that only looks takes no work. */
+/** A command that only reads runs no turns. */
 function roleOf({ recover, role = 'all' }: StartOptions): DaemonRole {
   return recover === false ? 'api' : role
 }
+
+/** How long the first turns wait for tools that are still being read. */
+const toolsPatienceMs = 5_000
 
 export class CannotListen extends Error {}
 
@@ -63,84 +58,120 @@ export function flagsOf({ port, host }: StartOptions): { port?: number; host?: s
   return { ...(port !== undefined && { port }), ...(host !== undefined && { host }) }
 }
 
-/** Bound to one address, the daemon is reached by its name; bound to all of them, the owner lists the names. */
+/** Bound to one address, the daemon is reached by that name. Bound to all addresses, the owner lists the names. */
 function ownNames({ host, publicUrl }: Config['http']): string[] {
   const bound = host === '0.0.0.0' || host === '::' ? [] : [host]
   return publicUrl === null ? bound : [...bound, new URL(publicUrl).hostname]
 }
 
-/**
- * Everything, wired; `closers` takes what has to be closed, in the order in which it was opened. Rejects with `CannotListen`
- * where the port is taken, and leaves the closing to its caller.
- */
+/** The wired daemon. Nothing runs before `listen`; `startDaemon` calls the phases in order. */
+interface Assembled {
+  /** Rejects with `CannotListen` where the port is taken. */
+  listen(): Promise<void>
+  /** Resumes the turns and messages of an earlier run. */
+  recover(): Promise<{ resumedTurns: number; queuedMessages: number }>
+  /** Starts to take turns, and the duties of the leader once this daemon leads. */
+  lead(): Promise<void>
+  toDaemon(recovered: { resumedTurns: number; queuedMessages: number }): Daemon
+}
+
+/** Wires everything. Each part that has a life cycle is added to `components`, which the caller starts and stops. */
 export async function assemble(
   options: StartOptions & { clock: Clock },
   paths: HomePaths,
   loaded: Extract<ReturnType<typeof loadConfig>, { ok: true }>,
-  closers: (() => unknown)[],
-  closeAll: () => Promise<void>,
-): Promise<Daemon> {
+  components: Components,
+): Promise<Assembled> {
   const { home, env, clock, writeLine, onStep } = options
-  let { config, environment } = loaded
+  const load = () => loadConfig({ home, env, flags: flagsOf(options) })
+  const atStart: RestartConfig = loaded.config
+  let { config: current, environment } = loaded
+  const config = (): ReloadableConfig => current
+  const changedSinceStart = () => restartNeeded(atStart, current)
   const redactor = createRedactor()
-  for (const secret of secretsOf(config)) redactor.add(secret)
+  const learnSecrets = () => secretsOf(current).forEach(redactor.add)
+  learnSecrets()
   const work = createWorkContext()
+  const { level } = config().log
   const logger = openLogger({
     context: () => logFieldsOf(work.current()),
-    level: config.log.level,
+    level,
     clock,
     redact: redactor.redact,
     directory: paths.log,
-    ...(writeLine && { writeLine, lineLevel: config.log.level === 'debug' ? 'debug' : 'warn' }),
+    ...(writeLine && { writeLine, lineLevel: level === 'debug' ? 'debug' : 'warn' }),
   })
-  closers.push(logger.close)
-  const observation = openObservation({ settings: config.telemetry, work, version, redact: redactor.redact, clock })
-  closers.push(observation.close)
+  components.add({ reload: () => logger.setLevel(config().log.level), stop: logger.close })
+  const observation = openObservation({
+    settings: atStart.telemetry,
+    work,
+    version,
+    redact: redactor.redact,
+    clock,
+    freeBytes: async () => {
+      const { bavail, bsize } = await statfs(home)
+      return bavail * bsize
+    },
+  })
+  components.add({ stop: observation.close })
+  const { telemetry } = observation
 
   const redact = (text: string) => redactStored(redactor, text)
-  const opened = await openDatabase({ config, paths, clock, logger, redact })
-  closers.push(opened.database.close)
+  const opened = await openDatabase({ config: current, paths, clock, logger, redact })
+  components.add({ stop: opened.database.close })
   const ids = createIds(clock)
-  const fleet = opened.postgres && (await openFleet(opened.postgres, { role: roleOf(options), clock, ids, logger }))
-  if (fleet) closers.push(fleet.close)
-  const { database, onWrite } = watchWrites(
-    watchUnits(fleet ? fleet.tell(opened.database) : opened.database, observation.telemetry),
+  const fleet = components.add(
+    opened.postgres ? await openFleet(opened.postgres, { role: roleOf(options), clock, ids, logger }) : soleDaemon,
   )
-  const shared = config.shared
-    ? openSharedPlace({ settings: config.shared, cacheDirectory: paths.cache, clock, random: Math.random })
+  const { database, onWrite } = watchWrites(watchUnits(fleet.tell(opened.database), telemetry))
+  const shared = atStart.shared
+    ? components.add(
+        openSharedPlace({ settings: atStart.shared, cacheDirectory: paths.cache, clock, random: Math.random }),
+      )
     : undefined
-  if (shared) closers.push(shared.close)
-  const vault = createVault({ database, keyFile: keyFileOf(config, paths), clock, redactor })
+  const vault = createVault({ database, keyFile: keyFileOf(atStart, paths), clock, redactor })
   const secrets = await vault.teachRedactor()
-  if (!secrets.ok) logger.warn('the secrets of tools cannot be read', { reason: secrets.message })
-  const models = createModelSet({ ids, addSecret: redactor.add })
-  closers.push(models.close)
-  await models.use(config, loaded.environment)
+  if (!secrets.ok) logger.warn('cannot read the secrets of tools', { reason: secrets.message })
+  const commandLine = createCommandLine({ home, env })
+  const installCommand = (name: string) => commandLine(`models install ${name}`)
+  const models = createModelSet({
+    ids,
+    addSecret: redactor.add,
+    packages: { directory: paths.packages, installCommand },
+    setup: commandLine('setup'),
+  })
+  components.add({ reload: () => models.use(current, environment), stop: models.close })
+  await models.use(current, environment)
+  const primaryModel = () => models.route('primary')[0]?.info.id ?? 'none'
 
   const tokens = createAccessTokens({ database, clock, ids })
   const owner = await tokens.ensureOwner('owner')
-  await tokens.setEnvironmentToken(owner.id, config.token)
-  const isFirst = (await tokens.list(owner.id)).length === 0
-  const users = createUsers({ database, tokens, clock, ids, tiers: () => config.tiers, addSecret: redactor.add })
+  const ownerId = owner.id
+  await tokens.setEnvironmentToken(ownerId, atStart.token)
+  const isFirst = (await tokens.list(ownerId)).length === 0
+  const users = createUsers({ database, tokens, clock, ids, tiers: () => config().tiers, addSecret: redactor.add })
   await users.refresh()
   const newToken =
-    isFirst && options.makeToken !== false ? (await tokens.createToken(owner.id, 'owner')).token : undefined
+    isFirst && options.makeToken !== false ? (await tokens.createToken(ownerId, 'owner')).token : undefined
   const credential = randomBytes(32).toString('base64url')
   const credentialHash = sha256(credential)
   for (const secret of [credential, newToken]) if (secret) redactor.add(secret)
 
   const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  // Without the vault's key approvals do not outlive this run; nothing else depends on it.
+  // Without the key of the vault, approvals do not outlive this run. Nothing else depends on it.
   const approvalKey = await vault.deriveKey('approvals').catch(() => randomBytes(32))
   const audit = createToolAudit({ database, clock, ids, redact: redactor.redact })
   const core = createCore({
     database,
     models,
-    config: () => config,
+    config,
+    atStart,
     workspace: paths.workspace,
     mediaDirectory: paths.media,
     publishMonitor: (state) =>
-      replaceFile(paths.monitor, `${JSON.stringify(redactJson(redactor, state))}\n`).catch(reportMonitor),
+      replaceFile(paths.monitor, `${JSON.stringify(redactJson(redactor, state))}\n`).catch((cause) =>
+        logger.warn('monitor.json was not written', { error: describe(cause) }),
+      ),
     clock,
     ids,
     random: Math.random,
@@ -148,83 +179,88 @@ export async function assemble(
     timeZone,
     users,
     ...(options.extraTools && { extraTools: options.extraTools }),
+    messageUser: (message) => channels.message(message),
     audit,
     redactor,
     approvalKey: () => approvalKey,
-    telemetry: observation.telemetry,
+    telemetry,
     ...(shared && { shared }),
-    ...(fleet && { fleet }),
+    ...(fleet.fleet && { fleet: fleet.fleet }),
     ...(onStep && { onStep }),
   })
-  const { conversations } = core
-  closers.push(core.close)
+  const { conversations, media, memory, monitor, log, modelsOf, chooseModel, askModel, embedder } = core
+  // A command that only reads starts no background work.
+  components.add(options.recover === false ? { stop: core.stop } : core)
   observation.watch({ conversations, database })
   const sandbox = openSandbox({
-    settings: config.sandbox,
+    settings: atStart.sandbox,
     directory: paths.sandbox,
     runtimeDirectory: loaded.environment.XDG_RUNTIME_DIR ?? null,
     logger,
   })
-  closers.push(sandbox.close)
-  const tools = openTools({
-    ...core,
-    registry: core.tools,
-    models,
-    config: () => config,
-    paths,
-    sandbox,
-    vault,
-    redactor,
-    audit,
-    database,
-    ownerId: owner.id,
-    environment: () => environment,
-    version,
-    clock,
-    ids,
-    logger,
-    timeZone,
-    shared,
-    ...(options.onBuildStep && { onBuildStep: options.onBuildStep }),
-  })
-  closers.push(tools.close)
-  const costOf = (userId: string, period: CostPeriod) => reportCost(database, { userId, period, now: clock.now() })
-  const workspace = openWorkspace({
-    ...core,
-    registry: core.tools,
-    capabilities: tools.capabilities,
-    costReport: costOf,
-    redact: redactor.redact,
-    config: () => config,
-    paths,
-    sandbox,
-    database,
-    ownerId: owner.id,
-    timeZone,
-    clock,
-    ids,
-    logger,
-  })
+  components.add({ stop: sandbox.close })
+  const tools = components.add(
+    openTools({
+      config,
+      atStart,
+      paths,
+      registry: core.tools,
+      prepareTool: core.prepareTool,
+      sandbox,
+      vault,
+      redactor,
+      audit,
+      media,
+      database,
+      conversations,
+      models,
+      askModel,
+      embedder,
+      shared,
+      useRoles: core.useRoles,
+      ...(options.onBuildStep && { onBuildStep: options.onBuildStep }),
+      ownerId,
+      environment: () => environment,
+      version,
+      clock,
+      ids,
+      logger,
+      timeZone,
+    }),
+  )
+  const costReport = (userId: string, period: CostPeriod) => reportCost(database, { userId, period, now: clock.now() })
+  const workspace = components.add(
+    openWorkspace({
+      config,
+      atStart,
+      paths,
+      registry: core.tools,
+      conversations,
+      sandbox,
+      database,
+      media,
+      memory,
+      capabilities: tools.capabilities,
+      costReport,
+      modelsOf,
+      chooseModel,
+      askModel,
+      redact: redactor.redact,
+      ownerId,
+      timeZone,
+      clock,
+      ids,
+      logger,
+    }),
+  )
   core.useWorkspace(workspace.roles)
-  closers.push(workspace.close)
-  await Promise.all([tools.prepare(), workspace.start()])
 
-  function reportMonitor(cause: unknown): void {
-    logger.warn('monitor.json was not written', { error: cause instanceof Error ? cause.message : String(cause) })
-  }
-
-  async function createSecretToken(...of: Parameters<typeof tokens.createToken>) {
-    const made = await tokens.createToken(...of)
-    redactor.add(made.token)
-    return made
-  }
-
-  const startedAt = clock.now()
-  // The port is taken before anything runs.
-  const recovery = Promise.withResolvers<void>()
-  const memory = httpMemory({
-    ...core,
+  const { learning, followFiles } = core
+  const memoryApi = httpMemory({
     database,
+    memory,
+    learning,
+    followFiles,
     spoolDirectory: paths.run,
     clock,
     timeZone,
@@ -234,7 +270,7 @@ export async function assemble(
     users,
     conversations,
     builds: tools.capabilities.builds,
-    exportMemories: memory.exportMemories,
+    exportMemories: memoryApi.exportMemories,
     mediaDirectory: paths.media,
     shared,
     capabilitiesDirectory: paths.capabilities,
@@ -242,15 +278,19 @@ export async function assemble(
     clock,
   })
   let url = ''
-  const baseUrl = () => config.http.publicUrl ?? url
+  const baseUrl = () => current.http.publicUrl ?? url
   const links = createOneTimeLinks({ database, clock, ids })
   const secretLinks = createSecretLinks({ database, links, capabilities: tools.capabilities, baseUrl })
   const channels = openChannels({
-    ...core,
-    config: () => config,
+    config,
+    atStart,
     database,
+    conversations,
     commands: workspace.commands,
     builds: tools.capabilities.builds,
+    log,
+    monitor,
+    media,
     transcriber: tools.voice.transcriber,
     users,
     secretLink: secretLinks.secretLink,
@@ -260,27 +300,30 @@ export async function assemble(
     ...(options.onTelegramStep && { onTelegramStep: options.onTelegramStep }),
     ...(options.onOutboxStep && { onOutboxStep: options.onOutboxStep }),
   })
-  closers.push(channels.close)
+  // A command that only reads fetches and sends nothing.
+  components.add(options.recover === false ? { stop: channels.stop } : channels)
   const mayUse = (userId: string, tool: string) => allowsTool(users.tierOf(userId), tool)
-  // What an earlier run left stands in line before what comes in now.
+  // Messages of an earlier run are queued before those that come in now.
+  const recovery = Promise.withResolvers<void>()
   const patient: Conversations = {
     ...conversations,
     submit: (...message) => recovery.promise.then(() => conversations.submit(...message)),
     answerApproval: (answer) => recovery.promise.then(() => conversations.answerApproval(answer)),
   }
+  const agentName = () => config().agent.name
   const mcpServer = createLazyMcp({
-    ...core,
-    conversations: patient,
-    name: config.agent.name,
+    name: agentName(),
     version,
+    memory,
+    conversations: patient,
     capabilities: tools.capabilities,
     skills: workspace.skills,
     assets: workspace.assets,
     allowsTool: mayUse,
     onWrite(listener) {
-      const unfollow = [onWrite(listener), fleet?.onElsewhere(listener)]
+      const unfollow = [onWrite(listener), fleet.onElsewhere(listener)]
       return () => {
-        for (const stop of unfollow) stop?.()
+        for (const stop of unfollow) stop()
       }
     },
     redactor,
@@ -288,155 +331,230 @@ export async function assemble(
     timeZone,
     logger,
   })
-  const imageFetch = createGuardedFetch({ maxBytes: config.http.maxAttachmentBytes })
-  closers.push(imageFetch.close)
-  const page = openPage({ ...core, database, links, users, agentName: () => config.agent.name, baseUrl, clock, ids })
+  const imageFetch = createGuardedFetch({ maxBytes: atStart.http.maxAttachmentBytes })
+  components.add({ stop: imageFetch.close })
+  const page = createPageService({
+    database,
+    links,
+    views: core.views,
+    monitor,
+    users,
+    agentName,
+    commandLine,
+    baseUrl,
+    clock,
+    ids,
+  })
+  const startedAt = clock.now()
   const http = createHttpApp({
     observation: observation.http,
     links: { store: links, secrets: secretLinks },
-    ...(fleet?.role === 'worker' ? { worksOnly: true } : { page }),
+    ...(fleet.role === 'worker' ? { worksOnly: true } : { page }),
     home: openHomeDesk({
-      ...core,
       home,
       env,
       flags: flagsOf(options),
-      config: () => config,
+      config: () => current,
+      restartNeeded: changedSinceStart,
+      reload,
       models,
+      modelsOf,
       sandbox,
       voice: tools.voice,
       baseUrl,
       clock,
     }),
     mcpServer,
-    openai: { ...core, fetch: imageFetch },
+    openai: { modelsOf, chooseModel, askModel, embedder, fetch: imageFetch },
     voice: tools.voice,
     outbox: channels.outbox,
     telegram: channels.telegram,
     conversations: patient,
     tokens: {
       verify: async (token) =>
-        // Hashes are compared, so that the time it takes tells nothing of the credential.
+        // Hashes are compared, so that the time it takes says nothing about the credential.
         sha256(token) === credentialHash
-          ? { userId: owner.id, isOwner: true, scope: 'owner', tokenId: localTokenId }
+          ? { userId: ownerId, isOwner: true, scope: 'owner', tokenId: localTokenId }
           : tokens.verify(token),
     },
     limiter: createRateLimiter({
       clock,
-      requestsPerMinute: config.http.rateLimitPerMinute,
-      failuresPerMinute: config.http.failedLoginsPerMinute,
+      requestsPerMinute: atStart.http.rateLimitPerMinute,
+      failuresPerMinute: atStart.http.failedLoginsPerMinute,
     }),
-    ...memory,
+    ...memoryApi,
     users: { users, removeUser, tokens: { ...tokens, createToken: createSecretToken } },
-    media: core.media,
-    tools: catalogOfTier(tools.catalog, mayUse),
+    media,
+    tools: catalogOfPlan(tools.catalog, mayUse),
     capabilities: tools.capabilities,
     triggers: tools.triggers,
     telemetry: tools.telemetry,
     mcp: tools.mcp,
     redactor,
-    costReport: costOf,
-    costs: createCosts({ database, clock, caps: (id) => capsOf(users.tierOf(id), capsOfBudget(config.budget)) }),
+    costReport,
+    costs: createCosts({
+      database,
+      clock,
+      caps: (id) => limitsOfPlan(users.tierOf(id), limitsOfBudget(config().budget)),
+    }),
     assets: workspace.assets,
     skills: workspace.skills,
     schedules: workspace.schedules,
     commands: workspace.commands,
     finders: workspace.finders,
-    monitor: core.monitor.current,
+    monitor: monitor.current,
     status: () => ({
-      name: config.agent.name,
+      name: agentName(),
       version,
       uptimeSeconds: (clock.now() - startedAt) / 1_000,
-      model: models.route('primary')[0]?.info.id ?? 'none',
+      model: primaryModel(),
     }),
     clock,
     logger,
-    settings: { ...config.http, allowedHosts: [...config.http.allowedHosts, ...ownNames(config.http)] },
+    settings: { ...atStart.http, allowedHosts: [...atStart.http.allowedHosts, ...ownNames(atStart.http)] },
   })
-  const server = await serveHttp({ ...http, host: config.http.host, port: config.http.port, logger }).catch((cause) => {
-    throw new CannotListen(cause instanceof Error ? cause.message : String(cause), { cause })
-  })
-  closers.push(() => server.close(1_000))
-  url = server.url
-  await writeDaemonInfo(home, { url: server.url, credential })
-  const recovered = options.recover === false ? { resumedTurns: 0, queuedMessages: 0 } : await conversations.recover()
-  recovery.resolve()
-  /** What is done once, however many daemons there are. */
-  async function lead(): Promise<void> {
-    if (options.recover !== false) await core.recover(users.list().map(({ id }) => id))
-    await tools.lead()
-    await workspace.begin()
-    // A command that only looks fetches and sends nothing.
-    if (options.recover !== false) await channels.begin()
+
+  async function createSecretToken(...of: Parameters<typeof tokens.createToken>) {
+    const made = await tokens.createToken(...of)
+    redactor.add(made.token)
+    return made
   }
 
-  await tools.begin()
-  if (fleet) {
-    fleet.follow({ ...core, users, vault, workspace, channels, tools, catalog: tools.capabilities.catalog })
-    await core.takeTurns()
-    if (fleet.role !== 'api') fleet.whenLeading(lead)
-  } else await lead()
-  observation.ready()
-  if (shared) {
-    shareMedia(paths.media, shared.media).catch((cause) => {
-      logger.error('media of this home could not be put into the shared place', { error: String(cause) })
+  async function listen(): Promise<void> {
+    const { host, port } = atStart.http
+    const server = await serveHttp({ ...http, host, port, logger }).catch((cause) => {
+      throw new CannotListen(describe(cause), { cause })
     })
+    components.add({ stop: () => server.close(1_000) })
+    url = server.url
+    await writeDaemonInfo(home, { url, credential })
   }
-  logger.info('ready', { url: server.url, model: models.route('primary')[0]?.info.id, ...recovered })
+
+  let discovered: Promise<void> | undefined
+
+  /** The first turn has the tools of folders and MCP servers, but a folder that is slow to read delays no turn. */
+  async function recover(): Promise<{ resumedTurns: number; queuedMessages: number }> {
+    discovered = tools.discover()
+    const patience = Promise.withResolvers<void>()
+    const stopWaiting = clock.after(toolsPatienceMs, () => {
+      logger.warn('tools are still being read; turns start without those that are missing')
+      patience.resolve()
+    })
+    discovered.finally(stopWaiting).catch(() => undefined)
+    await Promise.race([discovered, patience.promise])
+    const recovered = options.recover === false ? { resumedTurns: 0, queuedMessages: 0 } : await conversations.recover()
+    recovery.resolve()
+    return recovered
+  }
+
+  async function lead(): Promise<void> {
+    await discovered
+    const { catalog } = tools.capabilities
+    fleet.follow({ users, vault, workspace, channels, catalog, tools, conversations })
+    await core.takeTurns()
+    await fleet.whenLeading(components.lead)
+    observation.ready()
+    if (shared) {
+      shareMedia(paths.media, shared.media).catch(
+        report('could not copy the media of this home into the shared storage'),
+      )
+    }
+    if (options.recover !== false) {
+      const follow = () => void followConfig().catch(report('could not reload the config'))
+      components.add({ stop: followConfigFiles(home, follow) })
+    }
+    fleet.onConfig(() => void readConfig().then(reportProblems, report('could not reload the config')))
+  }
 
   async function readConfig(): Promise<ConfigProblem[]> {
-    const again = loadConfig({ home, env, flags: flagsOf(options) })
+    const again = load()
     if (!again.ok) return again.problems
-    ;({ config, environment } = again)
-    for (const secret of secretsOf(config)) redactor.add(secret)
-    await models.use(config, environment)
-    await tools.refresh()
-    await workspace.refresh()
-    logger.setLevel(config.log.level)
-    logger.info('the config was read again')
+    ;({ config: current, environment } = again)
+    learnSecrets()
+    await components.reload()
+    logger.info('the config was reloaded', { restartNeeded: changedSinceStart() })
     return []
   }
 
-  fleet?.notices.on('config', () => {
-    readConfig().then((problems) => {
-      if (problems.length > 0) logger.warn('the config has problems, so the one before stays in use', { problems })
-    }, reportUnread)
-  })
+  async function reload(): Promise<ConfigProblem[]> {
+    const problems = await readConfig()
+    if (problems.length === 0) fleet.tellConfig()
+    return problems
+  }
 
-  function reportUnread(cause: unknown): void {
-    logger.error('the config could not be read again', {
-      error: cause instanceof Error ? cause.message : String(cause),
-    })
+  /** A file that was saved without a change is not read again. */
+  async function followConfig(): Promise<void> {
+    const again = load()
+    if (!again.ok || !isDeepStrictEqual(again.config, current)) reportProblems(await reload())
+  }
+
+  function reportProblems(problems: ConfigProblem[]): void {
+    if (problems.length > 0) logger.warn('the config has problems; the previous one stays active', { problems })
+  }
+
+  function report(message: string): (cause: unknown) => void {
+    return (cause) => logger.error(message, { error: describe(cause) })
   }
 
   let closing: Promise<void> | undefined
   return {
-    url: server.url,
-    signInLink: async () => (page.files ? (await page.signInLink(owner.id)).url : null),
-    paths,
-    database,
-    conversations,
-    ownerId: owner.id,
-    model: () => models.route('primary')[0]?.info.id ?? 'none',
-    newToken,
-    credential,
-    warnings: loaded.warnings,
-    recovered: { ...recovered, uncleanStop: opened.uncleanStop },
-    lost: fleet?.lost ?? new Promise(() => undefined),
-    async reload() {
-      const problems = await readConfig()
-      if (problems.length === 0) fleet?.notices.publish('config', null)
-      return problems
-    },
-    close(graceMs = 10_000) {
-      observation.draining()
-      closing ??= (async () => {
-        // At once: what this daemon does not begin any more is for others to begin.
-        const drained = fleet?.jobs.drain()
-        await conversations.close(graceMs)
-        await drained
-        await closeAll()
-      })()
-      return closing
+    listen,
+    recover,
+    lead,
+    toDaemon(recovered) {
+      logger.info('ready', { url, model: models.route('primary')[0]?.info.id, ...recovered })
+      return {
+        url,
+        signInLink: async () => (page.files ? (await page.signInLink(ownerId)).url : null),
+        paths,
+        database,
+        conversations,
+        ownerId,
+        model: primaryModel,
+        newToken,
+        credential,
+        warnings: loaded.warnings,
+        recovered: { ...recovered, uncleanStop: opened.uncleanStop, missingSince: opened.missingSince },
+        lost: fleet.lost,
+        reload,
+        restartNeeded: changedSinceStart,
+        close(graceMs = 10_000) {
+          observation.draining()
+          closing ??= (async () => {
+            // At once, so that other daemons take the jobs that this one no longer starts.
+            const drained = fleet.drain()
+            await conversations.close(graceMs)
+            await drained
+            await components.stop()
+          })()
+          return closing
+        },
+      }
     },
   }
+}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+/** All secrets of the config but the keys of providers, which the model set adds itself. */
+function secretsOf(config: Config): string[] {
+  const { token, memory, tools, mcp, telegram, callback, voice, database, shared, telemetry } = config
+  const addresses = Object.values(mcp.servers).flatMap((server) => ('url' in server ? [server] : []))
+  const headers = addresses.flatMap((server) => Object.values(server.headers))
+  const keys = [
+    token,
+    memory.embedding.apiKey,
+    tools.webSearch?.apiKey,
+    tools.tts.apiKey,
+    telegram?.token,
+    callback?.secret,
+    voice.transcription.apiKey,
+    ...addresses.map((server) => server.oauth?.clientSecret),
+    shared && 's3' in shared ? shared.s3.secretAccessKey : null,
+    shared && 's3' in shared ? shared.s3.sessionToken : null,
+    database.url === null ? null : decodeURIComponent(new URL(database.url).password) || null,
+  ]
+  return [...keys.filter((key) => typeof key === 'string'), ...headers, ...Object.values(telemetry.headers)]
 }

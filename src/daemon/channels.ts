@@ -1,50 +1,53 @@
-import type { Commands } from '../agent/commands/commands.ts'
+import type { Commands } from '../agent/commands/command.ts'
 import type { Conversations } from '../agent/conversations.ts'
-import type { Clock } from '../base/clock.ts'
+import type { SessionLog } from '../agent/sessions/session-log.ts'
+import { type Clock, sleep } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
-import { createCallbackItems } from '../channels/callback/callback-items.ts'
-import { createCallbackSender } from '../channels/callback/callback-sender.ts'
-import { createDeliveries } from '../channels/deliveries/create-deliveries.ts'
-import type { SecretLinks } from '../channels/http/secret-links/secret-links.ts'
-import { createOutbox } from '../channels/outbox/create-outbox.ts'
-import type { Outbox } from '../channels/outbox/outbox.ts'
-import type { OnOutboxStep } from '../channels/outbox/outbox-step.ts'
-import { createTelegramApi } from '../channels/telegram/api/create-telegram-api.ts'
-import { telegramHosts } from '../channels/telegram/api/telegram-hosts.ts'
-import { createTelegramChannel } from '../channels/telegram/create-telegram-channel.ts'
-import { createBuildNews } from '../channels/telegram/out/build-news.ts'
-import { createTelegramItems } from '../channels/telegram/out/telegram-items.ts'
-import { createTelegramSender } from '../channels/telegram/out/telegram-sender.ts'
-import { createPairing } from '../channels/telegram/pairing/pairing.ts'
-import { createTelegramContacts } from '../channels/telegram/pairing/telegram-contacts.ts'
-import { createTelegramDesk, type TelegramDesk } from '../channels/telegram/telegram-desk.ts'
-import type { OnTelegramStep } from '../channels/telegram/telegram-step.ts'
-import { createGuardedFetch } from '../egress/guarded-fetch.ts'
-import type { Monitor } from '../monitor/monitor.ts'
-import type { Users } from '../policy/users/users.ts'
-import { FamiliarError } from '../protocol/error.ts'
-import type { MediaStore } from '../sessions/media-store.ts'
-import type { SessionLog } from '../sessions/session-log.ts'
+import type { Monitor } from '../base/telemetry/monitor.ts'
+import { createCallbackItems, createCallbackSender } from '../channels/callback.ts'
+import { createOutbox } from '../channels/create-outbox.ts'
+import { createDeliveries } from '../channels/deliveries.ts'
+import type { OnOutboxStep, Outbox } from '../channels/outbox.ts'
+import { createTelegramApi } from '../channels/telegram/api.ts'
+import { createBuildNews } from '../channels/telegram/build-news.ts'
+import { createTelegramItems } from '../channels/telegram/items.ts'
+import { createPairing, createTelegramContacts } from '../channels/telegram/pairing.ts'
+import { createTelegramSender, telegramChannel, toOutgoing } from '../channels/telegram/sender.ts'
+import {
+  createTelegramDesk,
+  type OnTelegramStep,
+  type TelegramDesk,
+  telegramHosts,
+} from '../channels/telegram/services.ts'
+import { createTelegramChannel } from '../channels/telegram/telegram-channel.ts'
+import { markdownPayloads } from '../channels/telegram/text-payloads.ts'
+import type { Builds } from '../custom-tools/builder/builds.ts'
+import type { SecretLinks } from '../http/secret-links.ts'
+import type { Transcriber } from '../models/speech/speech.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
+import type { Users } from '../security/users.ts'
 import type { Database } from '../storage/database.ts'
+import type { MediaStore } from '../storage/media-store.ts'
 import { allowedHostOf } from '../tools/builtin/fetches.ts'
-import type { Builds } from '../tools/capabilities/builds/builds.ts'
-import type { Transcriber } from '../voice/transcriber.ts'
-import type { Config } from './config/config.ts'
+import type { MessageUser } from '../tools/builtin/message.ts'
+import type { ReloadableConfig, RestartConfig } from './config/config.ts'
+import type { Component } from './daemon.ts'
 
-export interface OpenChannels {
+export interface OpenChannels extends Component {
   outbox: Outbox
   telegram: TelegramDesk
-  /** Begins to send and to fetch. After the conversations recovered. */
-  begin(): Promise<void>
-  /** Another daemon died: what it had not told of is looked for. Nothing before `begin`. */
+  /** To the user's chats, where there are any. */
+  message: MessageUser
+  /** Another daemon died: looks for events that it did not announce. Does nothing before `lead`. */
   catchUp(): Promise<void>
-  /** Before the conversations: nothing comes in any more, and what is under way out comes to its end. */
-  close(): Promise<void>
+  stop(): Promise<void>
 }
 
 interface ChannelNeeds {
-  config: () => Config
+  config: () => ReloadableConfig
+  atStart: Pick<RestartConfig, 'telegram'>
   database: Database
   conversations: Conversations
   commands: Commands
@@ -62,10 +65,14 @@ interface ChannelNeeds {
   onOutboxStep?: OnOutboxStep
 }
 
-/** A long poll is one answer that takes its time; what comes in it is small, and a file may be 20 MB. */
+/** A long poll is one slow response; its content is small, and a file may be 20 MB. */
 const telegramLimits = { maxBytes: 25_000_000, timeoutMs: 150_000 }
 
-/** The ways out of the house and Telegram, wired. Which there are is settled at the start of the daemon. */
+/** How long the `message` tool waits to report whether its message arrived. */
+const messagePatienceMs = 5_000
+const messageLookMs = 100
+
+/** The outgoing channels and Telegram, wired. The set of channels is fixed at the start of the daemon. */
 export function openChannels(needs: ChannelNeeds): OpenChannels {
   const { database, users, clock, logger } = needs
   const outbox = createOutbox({ ...needs, ...(needs.onOutboxStep && { onStep: needs.onOutboxStep }) })
@@ -77,21 +84,65 @@ export function openChannels(needs: ChannelNeeds): OpenChannels {
     clock,
   })
   const pairing = createPairing({ ...needs, contacts })
-  const telegram = openTelegram(needs, { outbox, contacts, pairing })
+  const chatsOf = async (userId: string) => {
+    return (await contacts.list()).filter((contact) => contact.userId === userId).map(({ id }) => String(id))
+  }
+  const telegram = openTelegram(needs, { outbox, contacts, pairing, chatsOf })
   const callback = openCallback(needs)
   const opened = [telegram, callback].filter((channel) => channel !== undefined)
 
   return {
     outbox,
     telegram: createTelegramDesk({ channel: () => telegram?.channel, contacts, pairing, users }),
-    async begin() {
+    async lead() {
       await outbox.start(opened.map(({ sender }) => sender))
       await deliveries.start(opened.map(({ items }) => items))
       telegram?.start()
       if (opened.length > 0) logger.info('channels are open', { channels: opened.map(({ sender }) => sender.channel) })
     },
+    async message({ userId, sessionId, callId, text, signal }) {
+      if (!telegram) return { state: 'conversation' }
+      const session = await database.read
+        .selectFrom('sessions')
+        .select(['channel', 'contact'])
+        .where('id', '=', sessionId)
+        .where('user_id', '=', userId)
+        .executeTakeFirst()
+      // A message in a chat is delivered with the rest of the conversation.
+      if (session && telegram.items.wants({ id: sessionId, userId, ...session })) {
+        return { state: 'queued', channel: telegramChannel }
+      }
+      const chats = await chatsOf(userId)
+      if (chats.length === 0) return { state: 'conversation' }
+      const items = chats.flatMap((chatId) =>
+        markdownPayloads(text).map((payload, part) => {
+          return toOutgoing({
+            userId,
+            chatId,
+            key: `message:${sessionId}:${callId}:${chatId}:${part}`,
+            payload,
+            sessionId,
+          })
+        }),
+      )
+      await database.write((writer) => outbox.putIn(writer, items))
+      outbox.wake()
+      const keys = new Set(items.map(({ key }) => key))
+      const until = clock.now() + messagePatienceMs
+      for (;;) {
+        const sent = (await outbox.list(userId, { channel: telegramChannel, limit: 100 })).filter(({ key }) =>
+          keys.has(key),
+        )
+        const failed = sent.find(({ state }) => state === 'failed' || state === 'cancelled')
+        if (failed) return { state: 'failed', channel: telegramChannel, ...(failed.error && { reason: failed.error }) }
+        if (sent.length > 0 && sent.every(({ state }) => state === 'sent'))
+          return { state: 'sent', channel: telegramChannel }
+        if (clock.now() >= until) return { state: 'queued', channel: telegramChannel }
+        await sleep(clock, messageLookMs, signal)
+      }
+    },
     catchUp: deliveries.catchUp,
-    async close() {
+    async stop() {
       await telegram?.close()
       await deliveries.close()
       await outbox.close()
@@ -106,13 +157,15 @@ function openTelegram(
     outbox: Outbox
     contacts: ReturnType<typeof createTelegramContacts>
     pairing: ReturnType<typeof createPairing>
+    chatsOf(userId: string): Promise<string[]>
   },
 ) {
   const { config, builds, media, secretLink, clock, onTelegramStep } = needs
   const { outbox, contacts } = parts
-  const settings = config().telegram
+  const settings = needs.atStart.telegram
   if (!settings) return undefined
   const { token, apiRoot } = settings
+  const repeatUnknown = config().telegram?.repeatUnknown ?? false
   const fetch = createGuardedFetch({ ...telegramLimits, allowedHosts: telegramHosts(apiRoot) })
   const api = createTelegramApi({ token, apiRoot, fetch, clock })
   const channel = createTelegramChannel({
@@ -122,7 +175,7 @@ function openTelegram(
     builds,
     ...(onTelegramStep && { onStep: onTelegramStep }),
   })
-  const news = createBuildNews({ ...needs, outbox })
+  const news = createBuildNews({ ...needs, outbox, chatsOf: parts.chatsOf })
   return {
     channel,
     items: createTelegramItems(needs),
@@ -131,7 +184,7 @@ function openTelegram(
       media,
       mayReceive: async (userId, chatId) => (await contacts.find(Number(chatId)))?.userId === userId,
       secretLink: (userId, questionId) => secretLink(userId, questionId).catch(undefinedWhereOver),
-      settings: () => ({ repeatUnknown: config().telegram?.repeatUnknown ?? settings.repeatUnknown }),
+      settings: () => ({ repeatUnknown: config().telegram?.repeatUnknown ?? repeatUnknown }),
       clock,
     }),
     start() {
@@ -158,7 +211,7 @@ function openCallback({ config, log, clock }: ChannelNeeds) {
   }
 }
 
-/** Nobody asks for the secret any more: that is an answer, and anything else is not. */
+/** The secret is no longer requested: only that counts as undefined. */
 function undefinedWhereOver(error: unknown): undefined {
   if (!(error instanceof FamiliarError && error.code === 'not_found')) throw error
 }

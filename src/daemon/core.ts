@@ -1,87 +1,84 @@
-import { createAnswerApproval } from '../agent/answer-approval.ts'
-import { createAskModel } from '../agent/ask-model.ts'
-import { createBeginCalls } from '../agent/begin-calls.ts'
-import { createCallRecords } from '../agent/call-records.ts'
-import { createClientCalls } from '../agent/client-tools/create-client-calls.ts'
+import { z } from 'zod'
+import { createAnswerApproval } from '../agent/admission.ts'
+import { createAskModel } from '../agent/call-model.ts'
+import { createClientCalls } from '../agent/client-calls.ts'
 import { createCompaction } from '../agent/compaction.ts'
-import type { Conversations } from '../agent/conversations.ts'
-import { createConversations } from '../agent/create-conversations.ts'
+import { createContext, createRecallForTurn } from '../agent/context.ts'
+import { type Conversations, createConversations } from '../agent/conversations.ts'
+import { type Coordination, createSoleDaemon } from '../agent/coordination.ts'
+import { reportCost } from '../agent/costs.ts'
+import { createLiveResponses } from '../agent/event-stream.ts'
+import { createFleetCoordination } from '../agent/fleet-coordination.ts'
 import { createLearning, type Learning } from '../agent/learning.ts'
-import { createLiveResponses } from '../agent/live-responses.ts'
-import { shareLiveResponses } from '../agent/shared/shared-live-responses.ts'
-import { createSharedTurns } from '../agent/shared/shared-turns.ts'
-import type { OnStep } from '../agent/step.ts'
-import { createSubagents } from '../agent/subagents/create-subagents.ts'
-import { createMessageOrigins } from '../agent/telemetry/message-origins.ts'
-import { watchTurns } from '../agent/telemetry/watch-turns.ts'
-import { createTurns } from '../agent/turns.ts'
+import { createLedger, limitsOfBudget, limitsOfPlan } from '../agent/ledger.ts'
+import type { OnStep } from '../agent/next-step.ts'
+import { createRoles, type Roles } from '../agent/roles.ts'
+import { createInbox, createRefuseOverload } from '../agent/sessions/inbox.ts'
+import {
+  createOpenSessions,
+  createSessionViews,
+  createSnapshots,
+  type SessionViews,
+} from '../agent/sessions/open-sessions.ts'
+import { textOf } from '../agent/sessions/projection.ts'
+import type { LoggedEvent } from '../agent/sessions/session-event.ts'
+import { createSessionLog, type SessionLog } from '../agent/sessions/session-log.ts'
+import { createSessions, type Sessions } from '../agent/sessions/sessions.ts'
+import { createSubagents } from '../agent/subagents.ts'
+import { createBeginCalls, createCallRecords } from '../agent/tool-calls.ts'
+import { createTurns } from '../agent/turn.ts'
+import { createMessageOrigins, watchRecall, watchTurns } from '../agent/turn-telemetry.ts'
 import type { Clock } from '../base/clock.ts'
+import { createTextFileCache, readBundledText } from '../base/files.ts'
 import type { Ids } from '../base/ids.ts'
+import { parseJson } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
-import { createTextFileCache, readBundledText } from '../base/text-file.ts'
-import { createWakeups } from '../base/wakeups.ts'
-import { createContext } from '../context/context.ts'
-import { createRecallForTurn } from '../context/recall-for-turn.ts'
-import { watchRecall } from '../context/watch-recall.ts'
-import { capsOf, capsOfBudget } from '../cost/caps-of-tier.ts'
-import { createLedger } from '../cost/ledger.ts'
-import type { Embedder } from '../memory/embedding/embedder.ts'
+import { createMonitor, type Monitor, type MonitorState } from '../base/telemetry/monitor.ts'
+import { createSilentTelemetry, type Telemetry } from '../base/telemetry/telemetry.ts'
+import { createFindTools } from '../custom-tools/find-tools.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { SharedPlace } from '../fleet/shared-files.ts'
+import type { Embedder } from '../memory/embedding/embedders.ts'
+import { createProceduralMemory } from '../memory/episodes.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
-import { readWorkspaceFiles } from '../memory/files/read-workspace-files.ts'
+import { readWorkspaceFiles } from '../memory/files/index-files.ts'
 import type { AskModel } from '../memory/learning/ask-model.ts'
-import { createFileConsolidation } from '../memory/learning/consolidate-file.ts'
-import { createConsolidation } from '../memory/learning/consolidation.ts'
+import { createConsolidation, createFileConsolidation } from '../memory/learning/consolidation.ts'
 import { createExtraction } from '../memory/learning/extraction.ts'
+import { removeGateQuestions } from '../memory/learning/gate-questions.ts'
 import { createConversationIndex } from '../memory/learning/index-conversation.ts'
-import { createProceduralMemory } from '../memory/procedural.ts'
-import type { Models } from '../models/models.ts'
-import { modelsOfUser } from '../models/models-of-user.ts'
-import { redactModels } from '../models/redact-models.ts'
-import { watchModels } from '../models/watch-models.ts'
-import { createMonitor, type Monitor, type MonitorState } from '../monitor/monitor.ts'
-import { createSilentTelemetry, type Telemetry } from '../monitor/telemetry/telemetry.ts'
-import { createApprovals } from '../policy/approvals.ts'
-import { allowsModel, allowsTool, routeOf } from '../policy/users/tier.ts'
-import type { Users } from '../policy/users/users.ts'
-import { redactBytes } from '../secrets/redact-bytes.ts'
-import { redactJson } from '../secrets/redact-json.ts'
-import type { Redactor } from '../secrets/redactor.ts'
-import { createInbox } from '../sessions/inbox.ts'
-import { createMediaStore, type MediaStore } from '../sessions/media-store.ts'
-import { createOpenSessions } from '../sessions/open-sessions.ts'
-import { createRefuseOverload, createSharedDepth } from '../sessions/overload.ts'
-import { createSessionLog, type SessionLog } from '../sessions/session-log.ts'
-import { createSessionViews, type SessionViews } from '../sessions/session-views.ts'
-import { createSessions, type Sessions } from '../sessions/sessions.ts'
-import { createSnapshots } from '../sessions/snapshots.ts'
-import type { SharedPlace } from '../storage/blobs/shared-place.ts'
+import type { Models } from '../models/model.ts'
+import { modelsOfUser, redactModels, watchModels } from '../models/watch-models.ts'
+import { createApprovals } from '../security/approvals.ts'
+import { type Redactor, redactBytes, redactJson } from '../security/redactor.ts'
+import { allowsModel, allowsTool, routeOf, type Users } from '../security/users.ts'
 import type { Database } from '../storage/database.ts'
-import type { Fleet } from '../storage/fleet.ts'
-import { createSharedWakeups } from '../storage/shared-wakeups.ts'
+import { createMediaStore, type MediaStore } from '../storage/media-store.ts'
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts'
-import { createFindTools } from '../tools/find-tools.ts'
-import { redactTool } from '../tools/redact-tool.ts'
-import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts'
-import { createSubagentTools } from '../tools/subagents/subagent-tools.ts'
-import type { Tool } from '../tools/tool.ts'
-import type { ToolAudit } from '../tools/tool-audit.ts'
-import { watchTool } from '../tools/watch-tool.ts'
-import type { Config } from './config/config.ts'
-import { declaredDestinations } from './declared-destinations.ts'
-import { describeStatus } from './describe-status.ts'
+import type { HistoryEntry, OpenHistory } from '../tools/builtin/memory-query.ts'
+import type { MessageUser } from '../tools/builtin/message.ts'
+import { createSubagentTools } from '../tools/builtin/subagent-tools.ts'
+import { createToolRegistry, type ToolAudit, type ToolRegistry } from '../tools/registry.ts'
+import { redactTool, type Tool, watchTool } from '../tools/tool.ts'
+import type { ReloadableConfig, RestartConfig } from './config/config.ts'
+import type { Component } from './daemon.ts'
 import { starterFiles } from './home.ts'
 import { openMemory } from './memory.ts'
-import { openHistory } from './open-history.ts'
-import { createRoles, type Roles } from './roles.ts'
+import { declaredDestinations } from './open-sandbox.ts'
 
-export interface Core {
+export interface Core extends Component {
   conversations: Conversations
   monitor: Monitor
   media: MediaStore
   tools: ToolRegistry
-  /** Of questions and of what is found by meaning; undefined where nothing is embedded. */
+  /** Redaction and telemetry, for tools outside the registry. */
+  prepareTool(tool: Tool): Tool
+  /** Embeds questions and memories; undefined if nothing is embedded. */
   embedder: Embedder | undefined
-  /** Who else works in sessions, and what it tells the one that speaks. Before anything is recovered. */
+  /**
+   * Adds the roles of sub-agents and the Builder, and their news for the main agent. Call it before anything is
+   * recovered.
+   */
   useRoles: Roles['use']
   useWorkspace: Roles['useWorkspace']
   /** Single questions to the fast model. */
@@ -94,23 +91,24 @@ export interface Core {
   learning: Learning
   /** Watches the folders that the user has indexed. Returns at once. */
   followFiles(userId: string): void
-  /** Begins to take turns that any daemon may take; nothing where this one is alone. */
+  /** Starts to take turns from a queue that several daemons share. */
   takeTurns(): Promise<void>
-  /** Takes up what an earlier run left: the learning, the embedding, the files. After `conversations.recover`. */
-  recover(userIds: readonly string[]): Promise<void>
-  /** After `conversations.close`, before the database closes. */
-  close(): Promise<void>
+  /** Resumes the background work of an earlier run: sub-agents, learning, embedding, files. */
+  lead(): Promise<void>
+  /** After `conversations.close`. */
+  stop(): Promise<void>
 }
 
 /**
- * Everything between the ways in and the database, wired. Owns nothing outside: whoever opened the database and made
- * the models closes them, after `close`.
+ * Wires everything between the channels and the database. It owns neither the database nor the models: the caller
+ * closes them after `close`.
  */
 export function createCore(dependencies: {
   database: Database
   models: Models
   /** Read at every use, so that a reload takes effect at once. */
-  config: () => Config
+  config: () => ReloadableConfig
+  atStart: Pick<RestartConfig, 'capabilities' | 'memory' | 'sessions'>
   workspace: string
   mediaDirectory: string
   publishMonitor(state: MonitorState): Promise<void>
@@ -119,72 +117,80 @@ export function createCore(dependencies: {
   random: () => number
   logger: Logger
   timeZone: string
-  /** Who uses this home, and what each may use and spend. */
-  users: Pick<Users, 'tierOf' | 'isOwner'>
+  /** The users of this home, with their plans. */
+  users: Pick<Users, 'tierOf' | 'isOwner' | 'list'>
   /** Tools beside the built-in ones. */
   extraTools?: readonly Tool[]
-  /** Every call of a tool stands there. */
+  /** How the `message` tool reaches the user. Absent: by the conversation alone. */
+  messageUser?: MessageUser
+  /** The audit trail of every tool call. */
   audit: Pick<ToolAudit, 'recordIn'>
   /** Knows every secret: none of them is stored, sent to a model or shown (SEC-13). */
   redactor: Redactor
   /** Seals approvals: 32 bytes that lie apart from the database, the same after a restart. */
   approvalKey: () => Uint8Array
-  /** Where media lie that other daemons read too; absent where they lie in the home alone. */
+  /** The place of media that other daemons read too; absent if media are only in the home. */
   shared?: SharedPlace
-  /** The daemons that share the database; absent where there is this one alone. */
+  /** The daemons that share the database; absent for a single daemon. */
   fleet?: Fleet
-  /** Absent: nobody looks. */
+  /** Absent: no telemetry. */
   telemetry?: Telemetry
   onStep?: OnStep
 }): Core {
-  const { database, config, clock, ids, random, logger, timeZone, redactor, onStep = () => undefined } = dependencies
+  const {
+    database,
+    config,
+    atStart,
+    clock,
+    ids,
+    random,
+    logger,
+    timeZone,
+    redactor,
+    onStep = () => undefined,
+  } = dependencies
   const { telemetry = createSilentTelemetry() } = dependencies
   const origins = createMessageOrigins(telemetry.work)
   const models = redactModels(watchModels(dependencies.models, telemetry), redactor)
   const { tierOf: tierOfUser, isOwner } = dependencies.users
+  const userIds = () => dependencies.users.list().map(({ id }) => id)
   const modelsOf = (userId: string) => {
     const tier = tierOfUser(userId)
     return modelsOfUser(models, { route: (purpose) => routeOf(tier, purpose), allows: (id) => allowsModel(tier, id) })
   }
   const { fleet } = dependencies
-  const wakeupsOf = (name: string) => (fleet ? createSharedWakeups(fleet.notices, name) : createWakeups())
-  const log = createSessionLog({ database, clock, wakeups: wakeupsOf('sessions') })
+  const coordination: Coordination = fleet
+    ? createFleetCoordination({
+        fleet,
+        database,
+        inbox: () => inbox,
+        debounceMs: () => config().sessions.debounceMs,
+        maxQueued: () => config().sessions.maxQueued,
+        beforeHelper: () => subagents.prepare(),
+        clock,
+        logger,
+      })
+    : createSoleDaemon()
+  const log = createSessionLog({ database, clock, wakeups: coordination.createWakeups('sessions') })
   const sessions = createSessions({ database, clock, ids, maxSessions: (userId) => tierOfUser(userId).maxSessions })
-  const openSessions = createOpenSessions({ log, snapshots: createSnapshots({ database }) })
-  const sharedDepth = fleet && createSharedDepth({ database, clock, most: () => config().sessions.maxQueued })
+  const { stateIn } = coordination
+  const openSessions = createOpenSessions({ log, snapshots: createSnapshots({ database }), stateIn })
   const inbox = origins.watch(
     createInbox({
       database,
       sessions,
       clock,
       ids,
-      refuseOverload: createRefuseOverload({
-        limits: () => config().sessions,
-        depth: sharedDepth ?? {
-          here: (sessionId) => conversations.load(sessionId).waitingHere,
-          inAll: () => conversations.load().waiting,
-        },
-      }),
+      refuseOverload: createRefuseOverload({ limits: () => config().sessions, depth: coordination.depth }),
       redact: (payload) => redactJson(redactor, payload),
-      isShared: fleet !== undefined,
-      ...(fleet && { onAdmitted: (writer, message) => shared?.askFor(writer, message) ?? Promise.resolve() }),
+      coordination,
     }),
   )
-  const shared =
-    fleet &&
-    createSharedTurns({
-      fleet,
-      database,
-      inbox: () => inbox,
-      debounceMs: () => config().sessions.debounceMs,
-      beforeHelper: () => subagents.prepare(),
-      logger,
-    })
   const ledger = createLedger({
     database,
     clock,
     ids,
-    caps: (userId) => capsOf(tierOfUser(userId), capsOfBudget(config().budget)),
+    caps: (userId) => limitsOfPlan(tierOfUser(userId), limitsOfBudget(config().budget)),
   })
   const monitor = createMonitor({ clock, publish: dependencies.publishMonitor })
   const media = createMediaStore({
@@ -196,8 +202,18 @@ export function createCore(dependencies: {
   })
   const askModel = createAskModel({ database, ledger, modelsOf, clock, random })
   const opened = openMemory({
-    ...dependencies,
+    database,
     askModel,
+    config,
+    atStart,
+    userIds,
+    workspace: dependencies.workspace,
+    clock,
+    ids,
+    random,
+    logger,
+    redactor,
+    timeZone,
     onSessionsChanged: (sessionIds) => sessionIds.forEach(openSessions.forget),
   })
   const { memory } = opened
@@ -215,11 +231,10 @@ export function createCore(dependencies: {
     logger,
     isIndexing: () => config().memory.conversations,
     isExtracting: () => config().memory.extraction,
-    ...(shared && { isHere: shared.isHere }),
+    isHere: coordination.isHere,
   })
   const recallForTurn = watchRecall(createRecallForTurn({ memory, clock, timeZone }), telemetry)
-  const liveHere = createLiveResponses(log.wakeHere)
-  const live = fleet ? shareLiveResponses(liveHere, { ...fleet, clock, wake: log.wakeHere }) : liveHere
+  const live = coordination.shareLive(createLiveResponses(log.wakeHere), { clock, wake: log.wakeHere })
   const context = createContext({
     workspace: dependencies.workspace,
     tiers: () => config().agent.context.tiers,
@@ -228,6 +243,7 @@ export function createCore(dependencies: {
     starterTexts: starterFiles.map((name) => readBundledText(new URL(`./starter/${name}`, import.meta.url))),
   })
   const tierOf = (source: string) => config().agent.context.sources[source] ?? 'full'
+  const prepareTool = (tool: Tool) => watchTool(redactTool(tool, redactor), telemetry)
   const startedAt = clock.now()
   const tools = createToolRegistry(
     [
@@ -237,12 +253,14 @@ export function createCore(dependencies: {
         timeZone,
         describeStatus: (call) => describeStatus({ database, models: modelsOf(call.userId), clock, startedAt }, call),
         openHistory: (range) => openHistory({ log, sessions }, range),
+        messageUser: dependencies.messageUser,
       }),
       ...(dependencies.extraTools ?? []),
     ],
     () => config().tools.enabled,
-    (tool) => watchTool(redactTool(tool, redactor), telemetry),
+    prepareTool,
     (userId, name) => allowsTool(tierOfUser(userId), name),
+    (name) => config().tools.disabled.includes(name),
   )
   const procedural = createProceduralMemory({ database, clock })
   const stopping = new AbortController()
@@ -264,9 +282,9 @@ export function createCore(dependencies: {
     clock,
     timeoutSeconds: () => config().clientTools.timeoutSeconds,
     stopping: stopping.signal,
-    prepareTool: (tool) => watchTool(redactTool(tool, redactor), telemetry),
-    wakeups: wakeupsOf('client_calls'),
-    isShared: fleet !== undefined,
+    prepareTool,
+    wakeups: coordination.createWakeups('client_calls'),
+    stateIn,
   })
   const roles = createRoles({ tools, context, maxRounds: () => config().agent.maxRounds, subagents, isOwner })
   const { roleOf } = roles
@@ -288,6 +306,20 @@ export function createCore(dependencies: {
   })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
   const beginCalls = createBeginCalls({ approvals, destinations: () => declaredDestinations(config()), records })
+  const compaction = createCompaction({
+    database,
+    log,
+    openSessions,
+    ledger,
+    modelsOf,
+    roleOf,
+    clock,
+    random,
+    logger,
+    settings: () => config().compaction,
+    beforeSwap: learning.beforeSwap,
+    onStep,
+  })
   const turns = watchTurns(
     createTurns({
       database,
@@ -304,6 +336,7 @@ export function createCore(dependencies: {
       approvals,
       beginCalls,
       records,
+      compact: compaction.compact,
       async recall({ userId, sessionId, text }) {
         if (config().memory.decay === 'cycles') await memory.memories.nextCycle(userId)
         const { entries } = await openSessions.projection(sessionId)
@@ -312,6 +345,8 @@ export function createCore(dependencies: {
       },
       loadMedia: media.load,
       expand: roles.expand,
+      readAttachments: roles.readAttachments,
+      maxAttachmentTokens: () => config().assets.attachmentTokens,
       clock,
       ids,
       random,
@@ -321,21 +356,8 @@ export function createCore(dependencies: {
     telemetry,
     origins,
   )
-  const compaction = createCompaction({
-    database,
-    log,
-    openSessions,
-    ledger,
-    models,
-    modelsOf,
-    clock,
-    random,
-    logger,
-    settings: () => config().compaction,
-    beforeSwap: learning.beforeSwap,
-    onStep,
-  })
   const conversations: Conversations = createConversations({
+    coordination,
     log,
     openSessions,
     sessions,
@@ -352,17 +374,17 @@ export function createCore(dependencies: {
     ids,
     logger,
     settings: {
-      debounceMs: config().sessions.debounceMs,
-      maxConcurrentTurns: config().sessions.maxConcurrentTurns,
-      maxConcurrentWork: config().capabilities.maxConcurrentBuilds,
-      maxConcurrentSubagents: config().sessions.maxConcurrentTurns,
+      debounceMs: () => config().sessions.debounceMs,
+      maxConcurrentTurns: atStart.sessions.maxConcurrentTurns,
+      maxConcurrentWork: atStart.capabilities.maxConcurrentBuilds,
+      maxConcurrentSubagents: atStart.sessions.maxConcurrentTurns,
       maxMessageCharacters: 200_000,
       tierOf,
     },
     learning,
     onTurnEnded(session, end) {
       roles.onTurnEnded(session, end)
-      // Also where a stop was written down and the daemon died before those who worked for it were told.
+      // Also after a crash between recording a stop and stopping the sub-agents.
       if (end.outcome === 'stopped') void subagents.stopAll(session.userId, session.id).catch(reportUnstopped)
     },
     subagents,
@@ -370,19 +392,22 @@ export function createCore(dependencies: {
     tools,
     onClosing: () => stopping.abort(),
     onForked: roles.onForked,
-    ...(shared && { shared }),
     onStep,
   })
 
+  let cleaning: Promise<void> | undefined
+  async function cleanMemory(): Promise<void> {
+    for (const userId of userIds()) {
+      await removeGateQuestions({ database, memories: memory.memories, now: clock.now }, userId)
+    }
+  }
   function reportUnstopped(cause: unknown): void {
-    logger.error('sub-agents were not stopped', { error: cause instanceof Error ? cause.message : String(cause) })
+    logger.error('could not stop the sub-agents', { error: cause instanceof Error ? cause.message : String(cause) })
   }
 
   return {
     conversations: {
       ...conversations,
-      // Nothing waits in this process where the work is shared.
-      ...(sharedDepth && { load: (id?: string) => ({ ...conversations.load(id), waiting: sharedDepth.inAll() }) }),
       async recover() {
         await subagents.prepare()
         return conversations.recover()
@@ -398,20 +423,100 @@ export function createCore(dependencies: {
     monitor,
     media,
     tools,
+    prepareTool,
     embedder: opened.embedder,
     memory,
     learning,
     followFiles: (userId) => void opened.files.follow(userId),
-    takeTurns: async () => shared?.begin(),
-    async recover(userIds) {
+    takeTurns: coordination.start,
+    async lead() {
       await subagents.recover()
       await learning.recover()
-      opened.begin(userIds)
+      cleaning = cleanMemory().catch((error: unknown) =>
+        logger.error('could not remove old approval questions from memory', { error }),
+      )
+      opened.lead()
     },
-    async close() {
+    async stop() {
+      await cleaning
       await learning.close()
-      await opened.close()
+      await opened.stop()
       await monitor.close()
     },
+  }
+}
+
+/** A short status report of the agent about itself. */
+async function describeStatus(
+  facts: { database: Database; models: Models; clock: Clock; startedAt: number },
+  call: { userId: string; sessionId: string },
+): Promise<string> {
+  const { database, models, clock, startedAt } = facts
+  const cost = await reportCost(database, { userId: call.userId, period: 'today', now: clock.now() })
+  const session = await database.read
+    .selectFrom('sessions')
+    .select(['contact', 'last_seq', 'last_input_tokens'])
+    .where('id', '=', call.sessionId)
+    .where('user_id', '=', call.userId)
+    .executeTakeFirst()
+  // The newest answer here is the one that made this call: with a fallback or a choice, not the first of the route.
+  const answered = await database.read
+    .selectFrom('session_events')
+    .select('data')
+    .where('session_id', '=', call.sessionId)
+    .where('type', '=', 'model_responded')
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const model = answered && parseJson(answered.data, z.object({ model: z.string() }))
+  const unpriced = cost.unpricedCalls > 0 ? `, plus ${cost.unpricedCalls} calls of models without a price` : ''
+  const estimated = cost.estimatedCalls > 0 ? `; ${cost.estimatedCalls} of them estimated` : ''
+  return [
+    `Model: ${model?.ok ? model.value.model : (models.route('primary')[0]?.info.id ?? 'none')}`,
+    `Up for: ${formatDuration(clock.now() - startedAt)}`,
+    `Cost today: $${cost.totalUsd.toFixed(4)} in ${cost.calls} calls${unpriced}${estimated}`,
+    `Session: ${session?.contact ?? call.sessionId}, ${session?.last_seq ?? 0} events, ${session?.last_input_tokens ?? 0} tokens in the last request`,
+  ].join('\n')
+}
+
+function formatDuration(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / 60_000)
+  if (minutes < 1) return `${Math.floor(milliseconds / 1_000)} seconds`
+  if (minutes < 120) return `${minutes} minutes`
+  return `${Math.floor(minutes / 60)} hours`
+}
+
+/** Pages back into the log, past every compaction. Reads events in steps from the end, never the whole log. */
+async function openHistory(
+  dependencies: { log: SessionLog; sessions: Sessions },
+  range: Parameters<OpenHistory>[0],
+): Promise<HistoryEntry[]> {
+  const session = await dependencies.sessions.get(range.userId, range.sessionId)
+  if (!session) return []
+  const step = Math.max(100, range.limit * 4)
+  let end = range.before ?? session.lastSeq + 1
+  let entries: HistoryEntry[] = []
+  while (entries.length < range.limit && end > 1) {
+    const after = Math.max(0, end - 1 - step)
+    const { events } = await dependencies.log.read(session.id, { after, limit: end - 1 - after })
+    entries = [...events.flatMap(entryOf), ...entries]
+    end = after + 1
+  }
+  return entries.slice(-range.limit)
+}
+
+function entryOf(event: LoggedEvent): HistoryEntry[] {
+  const { seq, at } = event
+  switch (event.type) {
+    case 'message_received':
+      return [{ seq, at, role: 'user', text: event.text }]
+    case 'model_responded': {
+      const text = textOf(event.parts)
+      return text ? [{ seq, at, role: 'assistant', text }] : []
+    }
+    case 'tool_finished':
+      return [{ seq, at, role: 'tool', text: `${event.name}: ${event.text}` }]
+    default:
+      return []
   }
 }

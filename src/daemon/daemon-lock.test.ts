@@ -4,11 +4,9 @@ import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readDaemonInfo, writeDaemonInfo } from './daemon-info.ts'
-import { acquireDaemonLock } from './daemon-lock.ts'
+import { acquireDaemonLock, isSameProcess, processIdentity, readDaemonInfo, writeDaemonInfo } from './daemon-lock.ts'
 import { openHome } from './home.ts'
 import { homePaths } from './home-paths.ts'
-import { isSameProcess, processIdentity } from './process-identity.ts'
 
 let home: string
 let children: ChildProcess[]
@@ -24,10 +22,10 @@ afterEach(async () => {
 
 const source = (name: string) => JSON.stringify(join(import.meta.dirname, name))
 
-/** A process that takes the lock, says how that went, and stays. */
+/** A process that takes the lock, reports the result, and stays. */
 async function startRival(): Promise<{ child: ChildProcess; answer: { ok: boolean; pid?: number; url?: string } }> {
   const program = `import { acquireDaemonLock } from ${source('daemon-lock.ts')}
-    import { writeDaemonInfo } from ${source('daemon-info.ts')}
+    import { writeDaemonInfo } from ${source('daemon-lock.ts')}
     const home = ${JSON.stringify(home)}
     const lock = await acquireDaemonLock(home)
     if (lock.ok) await writeDaemonInfo(home, { url: 'http://127.0.0.1:1', credential: 'c-' + process.pid })
@@ -48,7 +46,7 @@ async function end(child: ChildProcess) {
 }
 
 describe('daemon lock', () => {
-  it('DAEMON-1 writes a pid file and a record that only the owner can read, and takes them away', async () => {
+  it('DAEMON-1 writes a pid file and a record that only the owner can read, and removes them', async () => {
     const lock = await acquireDaemonLock(home)
     if (!lock.ok) throw new Error('not acquired')
     const paths = homePaths(home)
@@ -72,7 +70,7 @@ describe('daemon lock', () => {
     if (again.ok) await again.release()
   })
 
-  it('DAEMON-1 tells a second daemon who is there', async () => {
+  it('DAEMON-1 tells a second daemon which one is running', async () => {
     const { child, answer } = await startRival()
     expect(answer).toEqual({ ok: true })
     expect(await acquireDaemonLock(home)).toEqual({
@@ -106,7 +104,7 @@ describe('daemon lock', () => {
     if (lock.ok) await lock.release()
   })
 
-  it('DAEMON-1 is not fooled by another program that was given the dead daemon’s pid', async () => {
+  it('DAEMON-1 is not confused by another program with the dead daemon’s pid', async () => {
     const { child } = await startRival()
     const record = JSON.parse(readFileSync(homePaths(home).daemonInfo, 'utf8'))
     await end(child)
@@ -128,7 +126,7 @@ describe('daemon lock', () => {
 })
 
 describe('process identity', () => {
-  it('DAEMON-1 is the same for one process and another for the next', async () => {
+  it('DAEMON-1 is the same for one process and different for the next', async () => {
     const own = processIdentity(process.pid) ?? ''
     expect(own).not.toBe('')
     expect(processIdentity(process.pid)).toBe(own)

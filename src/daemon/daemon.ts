@@ -1,20 +1,29 @@
-import { systemClock } from '../base/clock.ts'
-import { FamiliarError } from '../protocol/error.ts'
-import type { DaemonRole } from '../storage/fleet.ts'
+import type { Conversations } from '../agent/conversations.ts'
+import type { OnStep } from '../agent/next-step.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { OnOutboxStep } from '../channels/outbox.ts'
+import type { OnTelegramStep } from '../channels/telegram/services.ts'
+import type { OnBuildStep } from '../custom-tools/builder/create-builds.ts'
+import type { DaemonRole } from '../fleet/fleet.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import type { Database } from '../storage/database.ts'
+import type { Tool } from '../tools/tool.ts'
 import { assemble, CannotListen, flagsOf } from './assemble.ts'
-import type { ConfigProblem } from './config/config-problem.ts'
+import type { ConfigProblem } from './config/config.ts'
 import { loadConfig } from './config/load-config.ts'
 import { acquireDaemonLock } from './daemon-lock.ts'
 import { openHome } from './home.ts'
-import type { Daemon, StartOptions } from './started-daemon.ts'
+import type { HomePaths } from './home-paths.ts'
 
 export type StartResult =
   | { ok: true; daemon: Daemon }
-  | { ok: false; reason: 'home' | 'database' | 'port'; message: string; hint: string }
+  | { ok: false; reason: 'home' | 'database' | 'unreachable' | 'port'; message: string; hint: string }
   | { ok: false; reason: 'config'; problems: ConfigProblem[] }
   | { ok: false; reason: 'locked'; pid: number | null; url: string | null }
 
-/** Starts Familiar in a home: the one place where everything is put together. What it opened, `close` closes. */
+/**
+ * Starts Familiar in a home; the only place where all parts are put together. `close` closes everything that it opened.
+ */
 export async function startDaemon(options: StartOptions): Promise<StartResult> {
   const { home, env, clock = systemClock() } = options
   const opened = await openHome(home)
@@ -26,25 +35,128 @@ export async function startDaemon(options: StartOptions): Promise<StartResult> {
   const lock = await acquireDaemonLock(home)
   if (!lock.ok) return { ok: false, reason: 'locked', pid: lock.pid, url: lock.url }
 
-  const closers: (() => unknown)[] = [lock.release]
-  const closeAll = async () => {
-    for (const close of closers.splice(0).reverse()) await close()
-  }
+  const components = createComponents()
+  components.add({ stop: lock.release })
   try {
-    return { ok: true, daemon: await assemble({ ...options, clock }, paths, loaded, closers, closeAll) }
+    const assembled = await assemble({ ...options, clock }, paths, loaded, components)
+    await components.start()
+    // The port is taken before anything runs.
+    await assembled.listen()
+    const recovered = await assembled.recover()
+    await assembled.lead()
+    return { ok: true, daemon: assembled.toDaemon(recovered) }
   } catch (cause) {
-    await closeAll()
+    await components.stop()
     if (cause instanceof CannotListen) {
       const hint = 'Choose another one with --port or FAMILIAR_PORT, or another address with http.host.'
       return { ok: false, reason: 'port', message: cause.message, hint }
     }
     if (!(cause instanceof FamiliarError)) throw cause
-    return { ok: false, reason: 'database', message: cause.message, hint: 'familiar doctor tells more.' }
+    const isUnreachable = loaded.config.database.url !== null && cause.code === 'unavailable'
+    const reason = isUnreachable ? 'unreachable' : 'database'
+    return { ok: false, reason, message: cause.message, hint: 'Run familiar doctor for details.' }
   }
 }
 
 function noFleet(role: DaemonRole): StartResult {
-  const message = `The role ${role} is for daemons that share a PostgreSQL database, and this one has a file of its own.`
-  const hint = 'Set FAMILIAR_DATABASE_URL, or leave --role out. Moving there: familiar migrate --to postgres://…'
+  const message = `The role ${role} is for daemons that share a PostgreSQL database, but this home uses a SQLite file.`
+  const hint = 'Set FAMILIAR_DATABASE_URL, or omit --role. To move the database: familiar migrate --to postgres://…'
   return { ok: false, reason: 'database', message, hint }
+}
+
+/** A part of the daemon with a life cycle. Methods without work are absent. */
+export interface Component {
+  /** Reads what turns need. Before the port is taken. */
+  start?(): unknown
+  /** Starts the duties that one daemon of a fleet does: schedules, deliveries, background work. */
+  lead?(): unknown
+  /** The config was read again. */
+  reload?(): unknown
+  /** Finishes the running work and releases everything. */
+  stop?(): unknown
+}
+
+/** The parts of the daemon in the order in which they depend on each other. */
+export interface Components extends Required<Component> {
+  add<Part extends Component>(part: Part): Part
+  start(): Promise<void>
+  lead(): Promise<void>
+  reload(): Promise<void>
+  /** In reverse order. */
+  stop(): Promise<void>
+}
+
+function createComponents(): Components {
+  const parts: Component[] = []
+  const inOrder = (method: 'start' | 'lead' | 'reload') => async () => {
+    for (const part of parts) await part[method]?.()
+  }
+  return {
+    add(part) {
+      parts.push(part)
+      return part
+    },
+    start: inOrder('start'),
+    lead: inOrder('lead'),
+    reload: inOrder('reload'),
+    async stop() {
+      for (const part of parts.splice(0).reverse()) await part.stop?.()
+    },
+  }
+}
+
+export interface StartOptions {
+  home: string
+  env: Readonly<Record<string, string | undefined>>
+  /** Over what the config says. */
+  port?: number
+  host?: string
+  /** Lines for a person, beside the log file. */
+  writeLine?: (line: string) => void
+  /** Resumes turns and messages of an earlier run; false for a command that only reads. True by default. */
+  recover?: boolean
+  /** Makes the owner's token at the first start, to be shown once; not for a command that shows none. True by default. */
+  makeToken?: boolean
+  /** The role if several daemons share one database; `all` by default. */
+  role?: DaemonRole
+  clock?: Clock
+  extraTools?: readonly Tool[]
+  onStep?: OnStep
+  onBuildStep?: OnBuildStep
+  onTelegramStep?: OnTelegramStep
+  onOutboxStep?: OnOutboxStep
+}
+
+export interface Daemon {
+  url: string
+  /** An address that signs the owner's browser in, once; null if the page was not built. */
+  signInLink(): Promise<string | null>
+  paths: HomePaths
+  database: Database
+  conversations: Conversations
+  ownerId: string
+  /** The current model. */
+  model(): string
+  /** Made at the first start, and readable only now. */
+  newToken: string | undefined
+  /** For this machine's own command line, as long as the daemon runs. */
+  credential: string
+  warnings: readonly string[]
+  recovered: {
+    resumedTurns: number
+    queuedMessages: number
+    uncleanStop: boolean
+    /** Changes after this time may be missing: the database's log was deleted after a crash. */
+    missingSince: number | null
+  }
+  /**
+   * Resolves with the reason when the other daemons consider this one dead: it must then be closed and may start again.
+   */
+  lost: Promise<string>
+  /** Reads the config again. A broken one changes nothing and is reported. It also happens when a file of it changes. */
+  reload(): Promise<ConfigProblem[]>
+  /** Settings that have changed and take effect at the next start only, by their names in `familiar.toml`. */
+  restartNeeded(): string[]
+  /** Finishes the running step (cut off after `graceMs`) and releases all resources. Safe to call twice. */
+  close(graceMs?: number): Promise<void>
 }

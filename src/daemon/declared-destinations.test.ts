@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { loadConfig } from './config/load-config.ts'
-import { declaredDestinations } from './declared-destinations.ts'
+import { declaredDestinations } from './open-sandbox.ts'
 
 function declaredBy(toml: string): string[] {
   const files = {
@@ -13,7 +13,7 @@ function declaredBy(toml: string): string[] {
   return declaredDestinations(loaded.config)
 }
 
-it('SEC-6 counts the services that the owner has configured among the declared destinations', () => {
+it("SEC-6 includes the owner's configured services in the declared destinations", () => {
   expect(declaredBy('')).toEqual([])
   const toml = `[policy]
 destinations = ["https://api.example.org"]

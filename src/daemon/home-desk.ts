@@ -1,55 +1,61 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
-import { formatDuration } from '../base/format.ts'
-import type { HttpHome } from '../channels/http/http-home.ts'
-import type { LanguageModel } from '../models/model.ts'
-import { type Models, purposes } from '../models/models.ts'
-import type { ListedModel } from '../protocol/home-api.ts'
+import { formatDuration } from '../base/text.ts'
+import type { HttpHome } from '../http/dependencies.ts'
+import { type LanguageModel, type Models, purposes } from '../models/model.ts'
+import type { ModelSet } from '../models/model-set.ts'
+import type { Speaker, Transcriber } from '../models/speech/speech.ts'
+import type { modelsReplySchema, Setting } from '../protocol/status.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import type { Speaker } from '../voice/speaker.ts'
-import type { Transcriber } from '../voice/transcriber.ts'
-import type { Config } from './config/config.ts'
-import { formatProblems } from './config/config-problem.ts'
-import { describeSettings } from './config/describe-settings.ts'
-import type { ConfigFlags } from './config/environment.ts'
+import { type Config, type ConfigProblem, diskFiles, formatProblems } from './config/config.ts'
+import { type ConfigFlags, type Environment, readEnvironment, readOrReport } from './config/environment.ts'
 import { loadConfig } from './config/load-config.ts'
-import type { Finding } from './doctor/finding.ts'
-import type { ModelSet } from './model-set.ts'
+import { settingsSchema } from './config/settings-schema.ts'
+import { checkToml, dottedKey, indexToml, type TomlPath } from './config/toml.ts'
+import type { Finding } from './doctor/checks.ts'
+import { homePaths } from './home-paths.ts'
 
-/** What can be seen of the home from outside while its daemon runs. */
+type ListedModel = z.infer<typeof modelsReplySchema>['models'][number]
+
+/** The externally visible state of the home while its daemon runs. */
 export function openHomeDesk(dependencies: {
   home: string
   env: Readonly<Record<string, string | undefined>>
   flags: ConfigFlags
   config(): Config
+  /** Settings that take effect at the next start. */
+  restartNeeded(): string[]
+  reload(): Promise<ConfigProblem[]>
   models: Pick<ModelSet, 'route' | 'providers'>
   modelsOf(userId: string): Models
   sandbox: Pick<Sandbox, 'status'>
   voice: { speaker: Pick<Speaker, 'status'>; transcriber: Pick<Transcriber, 'status'> }
-  /** Where it is reached. Known once it listens. */
+  /** Its address. Known once it listens. */
   baseUrl(): string
   clock: Clock
 }): HttpHome {
-  const { home, env, flags, config, models, modelsOf, sandbox, voice, baseUrl, clock } = dependencies
+  const { home, env, flags, config, restartNeeded, models, modelsOf, sandbox, voice, baseUrl, clock } = dependencies
   const startedAt = clock.now()
   const looking = new Map<boolean, Promise<Finding[]>>()
 
   async function examine(network: boolean): Promise<Finding[]> {
-    // Seldom asked for: a start need not load it.
-    const [{ examine: look }, { ok }, { checkRoutes }, { checkSandbox }, { checkVoice }] = await Promise.all([
-      import('./doctor/examine.ts'),
-      import('./doctor/finding.ts'),
-      import('./doctor/check-models.ts'),
-      import('./doctor/check-sandbox.ts'),
-      import('./doctor/check-voice.ts'),
-    ])
+    // Loaded on demand, because it is seldom used.
+    const [{ examine: look }, { ok }, { checkRestart, checkRoutes }, { checkSandbox }, { checkVoice }] =
+      await Promise.all([
+        import('./doctor/examine.ts'),
+        import('./doctor/checks.ts'),
+        import('./doctor/checks.ts'),
+        import('./doctor/checks.ts'),
+        import('./doctor/checks.ts'),
+      ])
     const running = `${baseUrl()}, process ${process.pid}, up for ${formatDuration(clock.now() - startedAt)}`
     return look({
       homePath: home,
       env,
       daemon: async () => ({ finding: ok('daemon', running), isRunning: true }),
       parts: {
-        routes: async () => checkRoutes(config(), models),
+        routes: async () => [...checkRestart(restartNeeded()), ...checkRoutes(config(), models)],
         voice: () => checkVoice(config(), home, voice),
         sandbox: () => checkSandbox(config(), sandbox),
       },
@@ -64,13 +70,13 @@ export function openHomeDesk(dependencies: {
     return {
       id: info.id,
       provider,
-      provider_type: settings?.type ?? null,
-      has_key: settings ? Boolean(settings.apiKey) : null,
-      max_tokens: info.maxTokens,
-      max_context_tokens: info.maxContextTokens,
-      supports_vision: info.supportsVision,
-      is_offline: info.offline === true,
-      cost_per_mtok: info.costPerMtok && { input, output, cache_read: cacheRead, cache_write: cacheWrite },
+      providerType: settings?.type ?? null,
+      hasKey: settings ? Boolean(settings.apiKey) : null,
+      maxTokens: info.maxTokens,
+      maxContextTokens: info.maxContextTokens,
+      supportsVision: info.supportsVision,
+      isOffline: info.offline === true,
+      costPerMtok: info.costPerMtok && { input, output, cacheRead, cacheWrite },
     }
   }
 
@@ -87,9 +93,15 @@ export function openHomeDesk(dependencies: {
       return {
         home,
         settings: describeSettings({ home, env, flags, config: config() }),
-        is_current: again.ok && isDeepStrictEqual(again.config, config()),
+        isCurrent: again.ok && isDeepStrictEqual(again.config, config()),
         problems: again.ok ? [] : formatProblems(again.problems, home),
+        restartNeeded: restartNeeded(),
       }
+    },
+    async reload() {
+      const problems = formatProblems(await dependencies.reload(), home)
+      const model = models.route('primary')[0]?.info.id ?? 'none'
+      return { ok: problems.length === 0, problems, restartNeeded: restartNeeded(), model }
     },
     models(userId, isOwner) {
       const own = modelsOf(userId)
@@ -107,4 +119,86 @@ export function openHomeDesk(dependencies: {
       }
     },
   }
+}
+
+/** The environment variable that overrides a key of the file, and the resulting value. */
+const overrides: Readonly<Record<string, { variable: string; value(config: Config): unknown }>> = {
+  'http.port': { variable: 'FAMILIAR_PORT', value: ({ http }) => http.port },
+  'http.host': { variable: 'FAMILIAR_HOST', value: ({ http }) => http.host },
+  'database.url': {
+    variable: 'FAMILIAR_DATABASE_URL',
+    value: ({ database }) => plainAddress(new URL(database.url ?? 'postgres:///')),
+  },
+  'log.level': { variable: 'FAMILIAR_LOG', value: ({ log }) => log.level },
+  'memory.embedding.provider': { variable: 'FAMILIAR_EMBEDDING', value: ({ memory }) => memory.embedding.provider },
+  'sandbox.driver': { variable: 'FAMILIAR_SANDBOX', value: ({ sandbox }) => sandbox.driver },
+  'telemetry.endpoint': { variable: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: ({ telemetry }) => shownTarget(telemetry) },
+  'routes.primary': { variable: 'FAMILIAR_MODEL', value: ({ routes }) => routes.primary },
+}
+
+/** Every setting with its value and its source. Values that may contain a secret are hidden. */
+export function describeSettings(source: {
+  home: string
+  env: Readonly<Record<string, string | undefined>>
+  flags: ConfigFlags
+  config: Config
+}): Setting[] {
+  const { home, env, flags, config } = source
+  const paths = homePaths(home)
+  const text = readOrReport(diskFiles, paths.config, []) ?? ''
+  const checked = checkToml({ file: paths.config, text, schema: settingsSchema })
+  const settings = (checked.ok ? checked.value : checked.sound) ?? settingsSchema.parse({})
+  const index = checked.index ?? indexToml('')
+  // Its problems are reported when the config is loaded.
+  const dotenv = { file: paths.environment, files: diskFiles, problems: [], warnings: [] }
+  const environment = readEnvironment({ ...dotenv, env, flags })
+  const described = leavesOf(settings).map(({ path, value }): Setting => {
+    const isSet = index.find(path) !== undefined
+    const place = isSet ? `familiar.toml:${index.lineOf(path)}` : null
+    return { key: dottedKey(path), value: shown(path, value), origin: isSet ? 'file' : 'default', place }
+  })
+  const overridden = Object.entries(overrides).flatMap(([key, { variable, value }]) => {
+    const place = placeOf(environment, variable)
+    return place ? [{ key, value: JSON.stringify(value(config)), ...place }] : []
+  })
+  const byKey = new Map([...described, ...overridden].map((setting) => [setting.key, setting]))
+  return [...byKey.values()]
+}
+
+function placeOf(environment: Environment, name: string): Pick<Setting, 'origin' | 'place'> | undefined {
+  const variable = environment.get(name)
+  if (!variable) return undefined
+  if (variable.file === 'command line') return { origin: 'command_line', place: variable.key }
+  const place = variable.line === null ? name : `${name} in .env:${variable.line}`
+  return { origin: 'environment', place }
+}
+
+interface Leaf {
+  path: TomlPath
+  value: unknown
+}
+
+/** Recurses into tables; lists and empty tables are values. */
+function leavesOf(value: unknown, path: TomlPath = []): Leaf[] {
+  const isTable = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isTable || (Object.keys(value).length === 0 && path.length > 0)) return [{ path, value }]
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, [...path, key]))
+}
+
+/** Keys are in variables that the file only names; secrets written into an address or an argument anyway are hidden. */
+function shown(path: TomlPath, value: unknown): string | null {
+  if (path[0] === 'mcp' && path.at(-1) === 'args') return null
+  if (typeof value === 'string' && value.includes('://') && URL.canParse(value))
+    return JSON.stringify(plainAddress(new URL(value)))
+  return JSON.stringify(value)
+}
+
+function plainAddress({ protocol, host, pathname, search }: URL): string {
+  return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}`
+}
+
+/** Only the origin: the rest of the address may contain a key. */
+function shownTarget({ traces, metrics }: Config['telemetry']): string | null {
+  const target = traces ?? metrics
+  return target === null ? null : new URL(target).origin
 }

@@ -32,14 +32,14 @@ afterEach(() => {
 const modeOf = (path: string) => lstatSync(path).mode & 0o777
 
 describe('home', () => {
-  it('DAEMON-1 lies where FAMILIAR_HOME says, otherwise in the user’s own directory', () => {
+  it('DAEMON-1 is at FAMILIAR_HOME, otherwise in the user’s home directory', () => {
     expect(resolveHome({}, '/home/me')).toBe('/home/me/.familiar')
     expect(resolveHome({ FAMILIAR_HOME: '  ' }, '/home/me')).toBe('/home/me/.familiar')
     expect(resolveHome({ FAMILIAR_HOME: '~/there' }, '/home/me')).toBe('/home/me/there')
     expect(resolveHome({ FAMILIAR_HOME: '/srv/familiar/' }, '/home/me')).toBe('/srv/familiar')
   })
 
-  it('SEC-21 makes every directory 0700 and every file 0600, whatever the umask', async () => {
+  it('SEC-21 creates every directory as 0700 and every file as 0600, whatever the umask', async () => {
     const before = process.umask(0)
     try {
       expect(await openHome(home)).toEqual({ ok: true, paths: homePaths(home), isNew: true })
@@ -63,7 +63,7 @@ describe('home', () => {
     expect(modeOf(home)).toBe(0o700)
   })
 
-  it('CTX-5 writes starter files that are short enough for a first request, and never over what is there', async () => {
+  it('CTX-5 writes starter files that fit a first request, and never overwrites files', async () => {
     await openHome(home)
     const workspace = join(home, 'workspace')
     expect(readdirSync(workspace).sort()).toEqual([
@@ -81,7 +81,7 @@ describe('home', () => {
     expect(readFileSync(join(workspace, 'USER.md'), 'utf8')).toBe('Mine.')
   })
 
-  it('SEC-21 refuses a home behind a symlink', async () => {
+  it('SEC-21 rejects a home behind a symlink', async () => {
     mkdirSync(join(parent, 'real'), { mode: 0o700 })
     symlinkSync(join(parent, 'real'), home)
     for (const path of [home, `${home}/`])
@@ -89,7 +89,7 @@ describe('home', () => {
     expect(readdirSync(join(parent, 'real'))).toEqual([])
   })
 
-  it('SEC-21 refuses a home that others can write, and changes nothing in it', async () => {
+  it('SEC-21 rejects a home that others can write, and changes nothing in it', async () => {
     mkdirSync(home)
     for (const mode of [0o770, 0o702, 0o1777]) {
       chmodSync(home, mode)
@@ -99,7 +99,7 @@ describe('home', () => {
     }
   })
 
-  it('SEC-21 closes a home and files that others could only read', async () => {
+  it('SEC-21 restricts a home and files that others could only read', async () => {
     mkdirSync(home)
     chmodSync(home, 0o755)
     for (const name of ['.env', 'familiar.toml', 'key']) writeFileSync(join(home, name), 'x', { mode: 0o644 })
@@ -108,7 +108,7 @@ describe('home', () => {
     for (const name of ['.env', 'familiar.toml', 'key']) expect(modeOf(join(home, name))).toBe(0o600)
   })
 
-  it('DAEMON-1 says which path is in the way and what to do', async () => {
+  it('DAEMON-1 reports which path is the problem and what to do', async () => {
     writeFileSync(home, 'a file')
     expect(await openHome(home)).toMatchObject({ ok: false, message: `${home} is not a directory.` })
     expect(await openHome(join(home, 'below'))).toMatchObject({
@@ -119,8 +119,8 @@ describe('home', () => {
     expect(await openHome('/proc/nowhere/familiar')).toMatchObject({ ok: false, path: '/proc/nowhere/familiar' })
   })
 
-  // Root may write everywhere: there the program is tried as somebody else.
-  it('DAEMON-1 says so where it has no permission to write', () => {
+  // Root may write everywhere, so the test switches to another user.
+  it('DAEMON-1 reports a missing write permission', () => {
     const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
     chmodSync(parent, 0o555)
     const program = `import { openHome } from ${JSON.stringify(join(import.meta.dirname, 'home.ts'))}
@@ -131,7 +131,7 @@ describe('home', () => {
       ok: false,
       path: home,
       message: `No permission to write ${home}.`,
-      hint: 'Make it yours (chown, chmod 700), or choose another place: FAMILIAR_HOME=/path/of/yours',
+      hint: 'Take ownership (chown, chmod 700), or choose another place: FAMILIAR_HOME=/your/path',
     })
     expect(existsSync(home)).toBe(false)
   })

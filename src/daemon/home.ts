@@ -1,19 +1,18 @@
 import { chmod, lstat, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ensurePrivateDirectory } from '../base/safe-file.ts'
-import { readBundledText } from '../base/text-file.ts'
-import { FamiliarError } from '../protocol/error.ts'
+import { ensurePrivateDirectory, readBundledText } from '../base/files.ts'
+import { FamiliarError } from '../protocol/errors.ts'
 import { type HomePaths, homePaths } from './home-paths.ts'
 
 export type OpenedHome =
   | { ok: true; paths: HomePaths; isNew: boolean }
-  /** `path` is the one that stands in the way, `hint` what to do about it. */
+  /** `path` is the problematic one, `hint` what to do about it. */
   | { ok: false; path: string; message: string; hint: string }
 
 /**
- * Makes the home what it must be: ours alone, with every directory and the starter files of the workspace.
- * What is there already is kept; only its permissions are tightened. Refuses a home that somebody else could have
- * changed, since its files name programs, hosts and prompts.
+ * Prepares the home: private, with every directory and the starter files of the workspace. Existing files are kept;
+ * only their permissions are tightened. Rejects a home that another user could have changed, because its files name
+ * programs, hosts and prompts.
  */
 export async function openHome(home: string): Promise<OpenedHome> {
   const paths = homePaths(home)
@@ -49,7 +48,7 @@ function directoriesOf(paths: HomePaths): string[] {
   return [providers, workspace, workspaceMemory, skills, tools, capabilities, media, backups, log, run]
 }
 
-/** What no tightening could mend: others may have changed the files already. */
+/** Problems that tightening cannot fix: others may have changed the files already. */
 async function checkHome(root: string): Promise<Extract<OpenedHome, { ok: false }> | undefined> {
   const found = await lstat(root).catch(() => undefined)
   if (!found?.isDirectory() || (found.mode & 0o022) === 0) return undefined
@@ -57,11 +56,11 @@ async function checkHome(root: string): Promise<Extract<OpenedHome, { ok: false 
     ok: false,
     path: root,
     message: `${root} can be changed by other users of this machine.`,
-    hint: `Look whether anything in it is not yours, then: chmod 700 ${root}`,
+    hint: `Check whether anything in it is not yours, then: chmod 700 ${root}`,
   }
 }
 
-/** With its parents, one by one: Node's recursive `mkdir` never returns where the system refuses one with ENOENT. */
+/** With its parents, one by one: Node's recursive `mkdir` never returns if the system answers ENOENT. */
 async function makeDirectory(path: string): Promise<void> {
   const found = await lstat(path).catch((cause) => {
     if (errorCode(cause) !== 'ENOENT') throw cause
@@ -69,7 +68,7 @@ async function makeDirectory(path: string): Promise<void> {
   if (found) return
   await makeDirectory(dirname(path))
   await mkdir(path, { mode: 0o700 }).catch((cause) => {
-    // Another process was quicker.
+    // Another process was faster.
     if (errorCode(cause) !== 'EEXIST') throw cause
   })
 }
@@ -89,7 +88,7 @@ async function writeIfAbsent(path: string, text: string): Promise<void> {
 
 function describeFailure(path: string, cause: unknown): OpenedHome {
   const code = errorCode(cause instanceof FamiliarError ? (cause.cause ?? cause) : cause)
-  const elsewhere = 'or choose another place: FAMILIAR_HOME=/path/of/yours'
+  const elsewhere = 'or choose another place: FAMILIAR_HOME=/your/path'
   switch (code) {
     case 'EACCES':
     case 'EPERM':
@@ -97,7 +96,7 @@ function describeFailure(path: string, cause: unknown): OpenedHome {
         ok: false,
         path,
         message: `No permission to write ${path}.`,
-        hint: `Make it yours (chown, chmod 700), ${elsewhere}`,
+        hint: `Take ownership (chown, chmod 700), ${elsewhere}`,
       }
     case 'EROFS':
       return {
@@ -119,7 +118,7 @@ function describeFailure(path: string, cause: unknown): OpenedHome {
       return {
         ok: false,
         path,
-        message: `${path} cannot be made: a part of it is not a directory.`,
+        message: `${path} cannot be created: a part of it is not a directory.`,
         hint: `Check the path, ${elsewhere}`,
       }
     default:

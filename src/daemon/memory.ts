@@ -1,14 +1,15 @@
+import type { Learning } from '../agent/learning.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
-import { createAliases } from '../memory/aliases.ts'
+import type { HttpMemory } from '../http/dependencies.ts'
 import { createCommitments } from '../memory/commitments.ts'
 import { createCorrections } from '../memory/corrections.ts'
-import { cachedQuestions } from '../memory/embedding/cached-questions.ts'
-import { createEmbedders, type Embedders } from '../memory/embedding/create-embedders.ts'
+import { readDates } from '../memory/dates.ts'
+import { countMemories } from '../memory/decay.ts'
+import { localModelFolder } from '../memory/embedding/child-messages.ts'
 import { createEmbeddingJob, type EmbeddingJob } from '../memory/embedding/embed-memories.ts'
-import type { Embedder } from '../memory/embedding/embedder.ts'
-import { localModelFolder } from '../memory/embedding/local/model-files.ts'
+import { cachedQuestions, createEmbedders, type Embedder, type Embedders } from '../memory/embedding/embedders.ts'
 import { createEpisodes } from '../memory/episodes.ts'
 import { createFacts } from '../memory/facts.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
@@ -16,42 +17,42 @@ import { createFileIndex } from '../memory/files/index-files.ts'
 import { createFileWatch, type FileWatch } from '../memory/files/watch-files.ts'
 import { createGraph } from '../memory/graph.ts'
 import type { AskModel } from '../memory/learning/ask-model.ts'
-import { createDeepRecall } from '../memory/learning/deep-recall.ts'
-import { createSynthesis } from '../memory/learning/synthesis.ts'
+import { createDeepRecall, createSynthesis } from '../memory/learning/deep-recall.ts'
 import { createMemories } from '../memory/memories.ts'
-import { createEmbeddingText } from '../memory/recall/embedding-text.ts'
-import { createFindByMeaning, noMeaning } from '../memory/recall/meaning.ts'
-import { readDates } from '../memory/recall/read-dates.ts'
+import { createAliases } from '../memory/names.ts'
+import { createEmbeddingText, createFindByMeaning, noMeaning } from '../memory/recall/meaning.ts'
 import { createRecall } from '../memory/recall/recall.ts'
-import { createKnownSpeakers } from '../memory/recall/speaker-names.ts'
-import type { Redactor } from '../secrets/redactor.ts'
+import { createKnownSpeakers } from '../memory/recall/window-words.ts'
+import type { Redactor } from '../security/redactor.ts'
 import type { Database } from '../storage/database.ts'
-import { createToolMeaning, type ToolMeaning } from '../tools/tool-meaning.ts'
-import type { Config } from './config/config.ts'
+import { createToolMeaning, type ToolMeaning } from '../tools/registry.ts'
+import type { ReloadableConfig, RestartConfig } from './config/config.ts'
+import type { Component } from './daemon.ts'
 
-export interface OpenMemory {
+interface OpenMemory extends Component {
   memory: FamiliarMemory
   files: FileWatch
-  /** Undefined where nothing is embedded. */
+  /** Undefined if nothing is embedded. */
   toolMeaning: ToolMeaning | undefined
   embedder: Embedder | undefined
-  /** Begins the work in the background: missing vectors, indexed files, what can no longer be undone. Returns at once. */
-  begin(userIds: readonly string[]): void
-  /** Before the database closes. */
-  close(): Promise<void>
+  /** Starts the work in the background: missing vectors, indexed files, the daily purge. Returns at once. */
+  lead(): void
+  stop(): Promise<void>
 }
 
-/** A unit of writing is committed within this, unless the disk is very slow: then the second look finds it. */
+/** A write unit is committed within this, unless the disk is very slow: then the second check finds it. */
 const soonMs = 30
 const laterMs = 2_000
 const settleMs = 3_000
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** Memory, wired: what is written becomes searchable by words in the same unit, by meaning a moment later. */
+/** Memory, wired: new text is searchable by words in the same unit, by meaning a moment later. */
 export function openMemory(dependencies: {
   database: Database
   askModel: AskModel
-  config: () => Config
+  config: () => ReloadableConfig
+  atStart: Pick<RestartConfig, 'memory'>
+  userIds: () => readonly string[]
   workspace: string
   clock: Clock
   ids: Ids
@@ -59,12 +60,20 @@ export function openMemory(dependencies: {
   logger: Logger
   redactor: Pick<Redactor, 'redact'>
   timeZone: string
-  /** Sessions in which words were forgotten for good. */
+  /** Sessions in which text was forgotten permanently. */
   onSessionsChanged(sessionIds: readonly string[]): void
 }): OpenMemory {
   const { database, askModel, config, workspace, clock, ids, logger, timeZone } = dependencies
   const speakers = createKnownSpeakers({ database, now: clock.now })
-  const embedding = openEmbedding({ ...dependencies, embeddingText: createEmbeddingText(speakers) })
+  const embedding = openEmbedding({
+    database,
+    settings: dependencies.atStart.memory.embedding,
+    clock,
+    random: dependencies.random,
+    logger,
+    redact: dependencies.redactor.redact,
+    embeddingText: createEmbeddingText(speakers),
+  })
   const memories = createMemories({
     database,
     clock,
@@ -100,7 +109,7 @@ export function openMemory(dependencies: {
 
   function purgeDaily(): void {
     purging = corrections.purge().catch((cause) => {
-      logger.warn('what can no longer be undone was not erased', { reason: String(cause) })
+      logger.warn('could not erase expired changes', { reason: String(cause) })
     })
     cancelPurge = clock.after(dayMs, purgeDaily)
   }
@@ -111,7 +120,7 @@ export function openMemory(dependencies: {
       facts,
       aliases: createAliases({ database }),
       episodes: createEpisodes({ database, memories }),
-      commitments: createCommitments({ database, clock, memories }),
+      commitments: createCommitments({ database, clock, ids, memories }),
       graph,
       corrections,
       files: index,
@@ -127,12 +136,12 @@ export function openMemory(dependencies: {
     files,
     toolMeaning: embedding.toolMeaning,
     embedder: embedding.embedder,
-    begin(userIds) {
+    lead() {
       embedding.job?.wake()
-      for (const userId of userIds) void files.follow(userId)
+      for (const userId of dependencies.userIds()) void files.follow(userId)
       purgeDaily()
     },
-    async close() {
+    async stop() {
       cancelPurge()
       await purging
       await files.close()
@@ -143,22 +152,17 @@ export function openMemory(dependencies: {
 
 function openEmbedding(dependencies: {
   database: Database
-  config: () => Config
+  settings: RestartConfig['memory']['embedding']
   clock: Clock
   random: () => number
   logger: Logger
-  redactor: Pick<Redactor, 'redact'>
+  redact: Redactor['redact']
   embeddingText: ReturnType<typeof createEmbeddingText>
 }) {
-  const { database, config, clock, random, logger, embeddingText } = dependencies
-  const embedders = createEmbedders(config().memory.embedding, {
-    modelFolder: localModelFolder,
-    clock,
-    random,
-    redact: dependencies.redactor.redact,
-  })
+  const { database, settings, clock, random, logger, redact, embeddingText } = dependencies
+  const embedders = createEmbedders(settings, { modelFolder: localModelFolder, clock, random, redact })
   const { current } = embedders
-  // What looks for tools asks the same question of each kind of them.
+  // The tool search asks the same question for each kind of tool.
   const asked = current && cachedQuestions(current)
   const job =
     current &&
@@ -180,7 +184,7 @@ function openEmbedding(dependencies: {
         })
       : noMeaning,
     async close() {
-      // A command without a daemon ends with its answer: what it was told must be found by meaning in the next one.
+      // A command without a daemon ends with its answer: its text must be found by meaning in the next one.
       if (wakeSoon.cancel()) job?.wake()
       await job?.settle(settleMs)
       await job?.close()
@@ -189,7 +193,7 @@ function openEmbedding(dependencies: {
   }
 }
 
-/** A turn asks the same question in several places: the embedding of the latest ones is kept. */
+/** A turn asks the same question in several places: the latest embeddings are cached. */
 function questionEmbedders(embedders: Embedders): (model: string) => Embedder | undefined {
   const cached = new Map<string, Embedder>()
   return (model) => {
@@ -201,7 +205,10 @@ function questionEmbedders(embedders: Embedders): (model: string) => Embedder | 
   }
 }
 
-/** Writers tell inside their unit, and what they wrote can be seen only after it: so a moment later, and once more. */
+/**
+ * Writers call it inside their unit, and their data is visible only afterwards: so it wakes a moment later, and once
+ * more.
+ */
 function createWakeSoon(clock: Clock, job: EmbeddingJob | undefined) {
   let cancelSoon: (() => void) | undefined
   let cancelLater = () => {}
@@ -215,12 +222,50 @@ function createWakeSoon(clock: Clock, job: EmbeddingJob | undefined) {
         cancelLater = clock.after(laterMs, () => job.wake())
       })
     },
-    /** True where a wake was still to come. */
+    /** True if a wake was pending. */
     cancel() {
       const wasDue = cancelSoon !== undefined
       cancelSoon?.()
       cancelLater()
       return wasDue
     },
+  }
+}
+
+/** Memory for the HTTP API. */
+export function httpMemory(options: {
+  database: Database
+  memory: FamiliarMemory
+  learning: Learning
+  followFiles(userId: string): void
+  spoolDirectory: string
+  clock: Clock
+  timeZone: string
+}): HttpMemory {
+  const { database, memory, learning, followFiles, spoolDirectory, clock, timeZone } = options
+  const { memories, files } = memory
+  return {
+    memory,
+    learning,
+    followFiles,
+    spoolDirectory,
+    timeZone,
+    countMemories: (userId) => countMemories({ database, clock }, userId),
+    databaseBytes: database.sizeInBytes,
+    // Both are loaded on demand.
+    async *exportMemories(request) {
+      const { exportRecords: exportMemories } = await import('../memory/transfer/export-memories.ts')
+      yield* exportMemories({ database, memories, folders }, request)
+    },
+    async importMemories(request) {
+      const { importRecords: importMemories } = await import('../memory/transfer/import-memories.ts')
+      return importMemories({ database, memories, clock, addFolder: files.addRoot }, request)
+    },
+  }
+
+  /** The workspace's own folders are everywhere: only those that the user added are listed. */
+  async function folders(userId: string): Promise<string[]> {
+    const roots = await files.roots(userId)
+    return roots.filter((root) => !root.isWorkspace).map((root) => root.path)
   }
 }

@@ -1,40 +1,43 @@
 import { randomUUID } from 'node:crypto'
 import type { Conversations } from '../agent/conversations.ts'
 import { type Clock, sleep } from '../base/clock.ts'
-import type { WorkContext } from '../base/work-context.ts'
-import type { HttpObservation } from '../channels/http/http-observation.ts'
-
-import { createGuardedFetch } from '../egress/guarded-fetch.ts'
-import { openTelemetry } from '../monitor/telemetry/open-telemetry.ts'
-import type { Telemetry } from '../monitor/telemetry/telemetry.ts'
+import { openTelemetry } from '../base/telemetry/open-telemetry.ts'
+import type { Telemetry } from '../base/telemetry/telemetry.ts'
+import type { WorkContext } from '../base/work.ts'
+import type { HttpObservation } from '../http/dependencies.ts'
+import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
 import type { Database } from '../storage/database.ts'
 import { allowedHostOf } from '../tools/builtin/fetches.ts'
-import type { TelemetrySettings } from './config/read-telemetry.ts'
+import type { TelemetrySettings } from './config/load-config.ts'
 
-export interface Observation {
+interface Observation {
   telemetry: Telemetry
   http: HttpObservation
-  /** From now on `/readyz` says so where the database answers. */
+  /** From now on `/readyz` reports ready if the database answers. */
   ready(): void
-  /** Takes no work any more; to be said before anything is closed. */
+  /** Accepts no more work; called before anything is closed. */
   draining(): void
-  /** What is read from those who know it, at each reading. */
+  /** Sources of metrics that are read at each reading. */
   watch(sources: { conversations: Pick<Conversations, 'load'>; database: Database }): void
   close(): Promise<void>
 }
 
 const closeWithinMs = 2_000
 const databaseWithinMs = 2_000
+/** With less, a message could not be stored, and nothing unstored is acknowledged. */
+const leastFreeBytes = 16 * 1024 * 1024
 
-/** How this daemon is looked at from outside. Opened after the logger and closed before it, so that the last of it is told. */
+/** Monitoring of this daemon. Opened after the logger and closed before it, so that the last data is sent. */
 export function openObservation(dependencies: {
   settings: TelemetrySettings
   work: WorkContext
   version: string
   redact: (text: string) => string
   clock: Clock
+  /** On the disk of the home. */
+  freeBytes(): Promise<number>
 }): Observation {
-  const { settings, work, version, redact, clock } = dependencies
+  const { settings, work, version, redact, clock, freeBytes } = dependencies
   const targets = [settings.traces, settings.metrics].flatMap((url) => (url === null ? [] : [new URL(url)]))
   const fetch = createGuardedFetch({ allowedHosts: targets.map(allowedHostOf), maxRedirects: 0 })
   const { telemetry, close } = openTelemetry({
@@ -54,9 +57,12 @@ export function openObservation(dependencies: {
     return (await Promise.race([asked, late]).catch(() => undefined)) !== undefined
   }
 
+  /** A failed query does not count: the database reports its own problems. */
+  const hasRoom = async () => (await freeBytes().catch(() => Number.POSITIVE_INFINITY)) >= leastFreeBytes
+
   return {
     telemetry,
-    http: { telemetry, health: { isReady: async () => isTaking && (await answers()) } },
+    http: { telemetry, health: { isReady: async () => isTaking && (await hasRoom()) && (await answers()) } },
     ready() {
       isTaking = true
     },
@@ -77,7 +83,7 @@ export function openObservation(dependencies: {
   }
 }
 
-/** What is still to be tried, by the index that the outbox itself goes by: what has arrived is never gone through. */
+/** Pending items, by the outbox's own index: delivered ones are not read. */
 async function countOpenItems({ read }: Database) {
   const rows = await read
     .selectFrom('outbox')

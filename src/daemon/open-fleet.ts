@@ -1,20 +1,26 @@
+import { join } from 'node:path'
 import type { Conversations } from '../agent/conversations.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Ids } from '../base/ids.ts'
+import { type Ids, sha256 } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
-import type { Users } from '../policy/users/users.ts'
-import type { Vault } from '../secrets/vault.ts'
-import type { Database } from '../storage/database.ts'
-import type { DaemonRole, Fleet } from '../storage/fleet.ts'
+import type { CapabilityCatalog } from '../custom-tools/built-catalog.ts'
+import type { DaemonRole, Fleet } from '../fleet/fleet.ts'
+import { type AskS3, bucketAddress, createAskS3, createS3Blobs, type S3Settings } from '../fleet/s3.ts'
+import { createCachedBlobs, type SharedPlace } from '../fleet/shared-files.ts'
+import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
+import type { Users } from '../security/users.ts'
+import type { Vault } from '../security/vault.ts'
+import { type BlobStore, createDirectoryBlobs, folderOf, maxBlobBytes } from '../storage/blobs.ts'
+import { type Database, watchTables } from '../storage/database.ts'
 import type { PostgresDatabase } from '../storage/postgres/open-postgres.ts'
 import type { Tables } from '../storage/tables.ts'
-import { watchTables } from '../storage/watch-tables.ts'
-import type { CapabilityCatalog } from '../tools/capabilities/catalog/catalog.ts'
 import type { OpenChannels } from './channels.ts'
+import type { SharedSettings } from './config/load-config.ts'
+import type { Component } from './daemon.ts'
 import type { OpenTools } from './tools.ts'
 import type { OpenWorkspace } from './workspace.ts'
 
-/** What a daemon holds in memory of the database, and does by itself. */
+/** The caches and background jobs of a daemon that depend on the database. */
 interface Followers {
   users: Pick<Users, 'refresh'>
   vault: Pick<Vault, 'teachRedactor'>
@@ -25,15 +31,35 @@ interface Followers {
   conversations: Pick<Conversations, 'recover'>
 }
 
-export interface OpenFleet extends Fleet {
-  /** The same database; the others are told where something is written that they hold in memory. */
+/** The daemons that share the database, as the wiring sees them. `soleDaemon` is the one for a database of its own. */
+interface OpenFleet extends Component, Pick<Fleet, 'lost' | 'role'> {
+  /** For the coordination of turns; undefined for a single daemon. */
+  readonly fleet: Fleet | undefined
+  /** The same database; the other daemons hear of writes to tables that they hold in memory. */
   tell(database: Database): Database
-  /** Whether here or elsewhere: calls after something was written that others hold in memory. */
+  /** Called after another daemon wrote to such a table. */
   onElsewhere(listener: () => void): () => void
-  /** From now on what others write is read here too. */
+  /** From now on this daemon reads again what others write. */
   follow(followers: Followers): void
-  /** Calls when this daemon is the one that does what is done once; and then looks after what nobody was asked to do. */
-  whenLeading(lead: () => Promise<void>): void
+  /** Calls `lead` when this daemon is the one for duties that one daemon does. */
+  whenLeading(lead: () => Promise<void>): Promise<void>
+  tellConfig(): void
+  onConfig(listener: () => void): void
+  /** Takes no further job; resolves when none is in progress. */
+  drain(): Promise<void>
+}
+
+export const soleDaemon: OpenFleet = {
+  fleet: undefined,
+  role: 'all',
+  lost: new Promise(() => undefined),
+  tell: (database) => database,
+  onElsewhere: () => () => undefined,
+  follow() {},
+  whenLeading: (lead) => lead(),
+  tellConfig() {},
+  onConfig() {},
+  async drain() {},
 }
 
 type ReadAgain = (followers: Followers) => unknown
@@ -42,7 +68,7 @@ const readPins: ReadAgain = ({ workspace }) => workspace.readPins()
 const readSchedules: ReadAgain = ({ workspace }) => workspace.readSchedules()
 const readCapabilities: ReadAgain = ({ catalog }) => catalog.reload()
 
-/** What is held in memory of which table. */
+/** The caches by table. */
 const readers = new Map<string, ReadAgain>(
   Object.entries({
     users: ({ users }) => users.refresh(),
@@ -58,7 +84,7 @@ const readers = new Map<string, ReadAgain>(
   } satisfies { [Table in keyof Tables]?: ReadAgain }),
 )
 
-/** Whoever died between a commit and its notice left somebody waiting: then this finds it. */
+/** A daemon that died between a commit and its notice left waiters behind; this finds them. */
 const lookAfterMs = 30_000
 
 /** The daemons that share the database, and what this one does about what they write. */
@@ -67,7 +93,7 @@ export async function openFleet(
   options: { role: DaemonRole; clock: Clock; ids: Ids; logger: Logger },
 ): Promise<OpenFleet> {
   const { clock, logger } = options
-  const { joinFleet } = await import('../storage/postgres/fleet/join-fleet.ts')
+  const { joinFleet } = await import('../fleet/join-fleet.ts')
   const fleet = await joinFleet({ ...options, database: postgres })
   const { notices } = fleet
   let followers: Followers | undefined
@@ -81,7 +107,7 @@ export async function openFleet(
 
   function report(cause: unknown): void {
     const error = cause instanceof Error ? cause.message : String(cause)
-    logger.error('what another daemon wrote could not be read', { error })
+    logger.error('could not read the changes of another daemon', { error })
   }
 
   function readAll(): void {
@@ -102,7 +128,9 @@ export async function openFleet(
   }
 
   return {
-    ...fleet,
+    fleet,
+    role: fleet.role,
+    lost: fleet.lost,
     tell: (database) =>
       watchTables(database, (tables) => {
         const held = [...tables].filter((table) => readers.has(table))
@@ -113,18 +141,64 @@ export async function openFleet(
       followers = given
       readAll()
     },
-    whenLeading(lead) {
+    tellConfig: () => notices.publish('config', null),
+    onConfig: (listener) => void notices.on('config', listener),
+    drain: fleet.jobs.drain,
+    async whenLeading(lead) {
+      if (fleet.role === 'api') return
       fleet.onLead(() => {
         isLeading = true
-        logger.info('this daemon does what is done once: schedules, outbox, channels')
+        logger.info('this daemon now leads: schedules, outbox, channels')
         lead().then(lookAfter, (cause) => {
-          logger.error('what is done once could not be begun', { error: String(cause) })
+          logger.error('could not start the duties of the leader', { error: String(cause) })
         })
       })
     },
-    async close() {
+    async stop() {
       cancelLook?.()
       await fleet.close()
     },
   }
+}
+
+interface OpenSharedPlace extends SharedPlace, Component {}
+
+/** The storage of `[shared]`. It is not accessed yet. */
+export function openSharedPlace(options: {
+  settings: SharedSettings
+  /** Only for this daemon: the cache of recently used files. */
+  cacheDirectory: string
+  clock: Clock
+  random: () => number
+}): OpenSharedPlace {
+  const { settings, cacheDirectory } = options
+  if (settings.kind === 'directory') {
+    const store = createDirectoryBlobs(settings)
+    return partsOf(store)
+  }
+  const { ask, close } = openS3({ ...options, s3: settings.s3 })
+  const parts = partsOf(createS3Blobs({ ask, prefix: () => settings.s3.prefix }))
+  const media = createCachedBlobs({
+    store: parts.media,
+    directory: join(cacheDirectory, 'media'),
+    mostBytes: settings.cacheMegabytes * 1024 ** 2,
+    isSound: (name, bytes) => sha256(bytes) === name,
+  })
+  return { ...parts, media, stop: close }
+}
+
+/** Requests to one bucket, which can reach its host and no other on the owner's own network. */
+export function openS3(options: { s3: S3Settings; clock: Clock; random: () => number; timeoutMs?: number }): {
+  ask: AskS3
+  close(): Promise<void>
+} {
+  const { s3, clock, random, timeoutMs = 120_000 } = options
+  const { hostname, port, protocol } = new URL(bucketAddress(s3))
+  const allowedHosts = [{ host: hostname, port: Number(port) || (protocol === 'http:' ? 80 : 443) }]
+  const fetch = createGuardedFetch({ allowedHosts, maxBytes: maxBlobBytes, timeoutMs, clock })
+  return { ask: createAskS3({ settings: () => s3, fetch, clock, random }), close: fetch.close }
+}
+
+function partsOf(store: BlobStore): SharedPlace {
+  return { media: folderOf(store, 'media'), capabilities: folderOf(store, 'capabilities') }
 }

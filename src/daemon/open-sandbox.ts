@@ -1,17 +1,18 @@
 import { type Logger, silentLogger } from '../base/logger.ts'
-import { createSandbox } from '../sandbox/create-sandbox.ts'
-import type { Sandbox, SandboxDriver } from '../sandbox/sandbox.ts'
-import type { Config } from './config/config.ts'
+import { speechDestination } from '../models/speech/speaker.ts'
+import { createSandbox, type Sandbox, type SandboxDriver } from '../sandbox/sandbox.ts'
+import { webSearchDestination } from '../tools/builtin/web-search.ts'
+import type { Config, ReloadableConfig } from './config/config.ts'
 
 /**
- * The sandbox as the config wants it. Nothing is loaded, made or tried before it is first asked for: most homes have no
- * tool yet, and a start should not pay for one.
+ * The configured sandbox. Nothing is loaded, created or tested before its first use: most homes have no tool yet, and a
+ * start should not pay for one.
  */
 export function openSandbox(options: {
   settings: Config['sandbox']
-  /** Ours alone, for sockets and argument files. */
+  /** A private directory for sockets and argument files. */
   directory: string
-  /** The user's own directory for sockets (`XDG_RUNTIME_DIR`), where a container engine of theirs listens. */
+  /** The user's runtime directory (`XDG_RUNTIME_DIR`), where a rootless container engine listens. */
   runtimeDirectory: string | null
   logger?: Logger
 }): Sandbox {
@@ -20,14 +21,22 @@ export function openSandbox(options: {
   return createSandbox(async () => {
     const drivers: SandboxDriver[] = []
     if (driver === 'auto' || driver === 'embedded') {
-      const { createEmbeddedDriver } = await import('../sandbox/embedded/create-embedded-driver.ts')
+      const { createEmbeddedDriver } = await import('../sandbox/embedded/embedded-driver.ts')
       drivers.push(createEmbeddedDriver({ directory, logger }))
     }
     if (driver === 'auto' || driver === 'container') {
-      const { createContainerDriver } = await import('../sandbox/container/create-container-driver.ts')
+      const { createContainerDriver } = await import('../sandbox/container/container-driver.ts')
       const socketPath = settings.containerSocket
       drivers.push(createContainerDriver({ directory, socketPath, runtimeDirectory, logger }))
     }
     return drivers
   })
+}
+
+/**
+ * Destinations of calls that need no approval: those that the owner listed, and the services that the owner configured.
+ */
+export function declaredDestinations({ policy, tools }: Pick<ReloadableConfig, 'policy' | 'tools'>): string[] {
+  const services = [webSearchDestination(tools.webSearch), speechDestination(tools.tts)]
+  return [...policy.destinations, ...services.filter((service) => service !== null)]
 }

@@ -1,68 +1,82 @@
 import { join } from 'node:path'
 import type { Conversations } from '../agent/conversations.ts'
+import type { CapabilityRoles, Roles } from '../agent/roles.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
-import { createRunChild } from '../base/run-child.ts'
-import type { AllowedHost } from '../egress/destination.ts'
-import { createGuardedFetch } from '../egress/guarded-fetch.ts'
-import { openLoopbackProxy } from '../egress/loopback-proxy.ts'
-import { createSandboxProxy } from '../egress/sandbox-proxy.ts'
-import type { Embedder } from '../memory/embedding/embedder.ts'
-import type { Models } from '../models/models.ts'
+import { createRunChild, type RunChild } from '../base/processes.ts'
+import { createWakeups } from '../base/work.ts'
+import type { Build, BuildWork } from '../custom-tools/builder/builds.ts'
+import { createBuilds, type OnBuildStep } from '../custom-tools/builder/create-builds.ts'
+import { createCapabilityGate } from '../custom-tools/builder/gate.ts'
+import { createAnswerBuild, createBuilderTools } from '../custom-tools/builder/tools.ts'
+import { createCapabilityCatalog } from '../custom-tools/built-catalog.ts'
+import {
+  builderPrompt,
+  type Capabilities,
+  createAfterFailure,
+  createCapabilities,
+  createCapabilityPrompt,
+  createCapabilityRepairs,
+} from '../custom-tools/capabilities.ts'
+import { createCapabilityTools } from '../custom-tools/capability-tools.ts'
+import { createContractTools, type ToolCatalog } from '../custom-tools/catalog.ts'
+import { createCapabilityRuns, createCapabilityShelf } from '../custom-tools/custom-tool.ts'
+import { createCapabilityExecutor } from '../custom-tools/execute.ts'
+import { createPythonPackages, type PythonPackages, packageIndexAt } from '../custom-tools/packages.ts'
+import { createCapabilitySearch } from '../custom-tools/search.ts'
+import { createCapabilityFolders } from '../custom-tools/share.ts'
+import { createVersionStore } from '../custom-tools/versions.ts'
+import type { SharedPlace } from '../fleet/shared-files.ts'
+import type { Embedder } from '../memory/embedding/embedders.ts'
+import type { AskModel } from '../memory/learning/ask-model.ts'
+import type { Models } from '../models/model.ts'
+import { createLocalVoice, type LocalVoice } from '../models/speech/local-voice.ts'
+import type { Speaker, Transcriber } from '../models/speech/speech.ts'
+import { createTranscriber } from '../models/speech/transcriber.ts'
+import { builderChannel } from '../protocol/messages.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { createToolTriggers, type ToolTriggers } from '../scheduler/tool-triggers.ts'
-import type { Redactor } from '../secrets/redactor.ts'
-import type { Vault } from '../secrets/vault.ts'
-import type { MediaStore } from '../sessions/media-store.ts'
-import type { SharedPlace } from '../storage/blobs/shared-place.ts'
+import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
+import { createPictureFetch, type FetchPictures } from '../security/network/picture-fetch.ts'
+import { createSandboxProxy, openLoopbackProxy, type SandboxProxy } from '../security/network/sandbox-proxy.ts'
+import type { Redactor } from '../security/redactor.ts'
+import type { Vault } from '../security/vault.ts'
 import type { Database } from '../storage/database.ts'
-import { allowedHostOf } from '../tools/builtin/fetches.ts'
+import type { MediaStore } from '../storage/media-store.ts'
+import { createFetches } from '../tools/builtin/fetches.ts'
 import { createOutsideTools } from '../tools/builtin/outside-tools.ts'
-import type { OnBuildStep } from '../tools/capabilities/builds/build-step.ts'
-import type { Capabilities } from '../tools/capabilities/capabilities.ts'
-import { type ClientTelemetry, createClientTelemetry } from '../tools/client-telemetry.ts'
-import { createContractTools } from '../tools/contract/create-contract-tools.ts'
-import type { ToolCatalog } from '../tools/contract/tool-catalog.ts'
+import { type ClientContexts, createClientContexts } from '../tools/client-context.ts'
+import { createMcpLogins } from '../tools/mcp/login.ts'
 import { createMcpTools, type McpTools } from '../tools/mcp/mcp-tools.ts'
-import { createPythonPackages } from '../tools/packages/python-packages.ts'
-import { redactTool } from '../tools/redact-tool.ts'
-import type { ToolRegistry } from '../tools/registry.ts'
-import type { ToolAudit } from '../tools/tool-audit.ts'
-import type { Speaker } from '../voice/speaker.ts'
-import type { Transcriber } from '../voice/transcriber.ts'
-import { openCapabilities } from './capabilities.ts'
-import type { Config } from './config/config.ts'
+import { createToolRegistry, type ToolAudit, type ToolRegistry } from '../tools/registry.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { ReloadableConfig, RestartConfig } from './config/config.ts'
+import type { Component } from './daemon.ts'
 import type { HomePaths } from './home-paths.ts'
-import type { Roles } from './roles.ts'
-import { openVoice } from './voice.ts'
+import { declaredDestinations } from './open-sandbox.ts'
+import { createToolTriggers, type ToolTriggers } from './scheduler/tool-triggers.ts'
 
-export interface OpenTools {
+export interface OpenTools extends Component {
   catalog: ToolCatalog
   capabilities: Capabilities
   triggers: ToolTriggers
-  telemetry: ClientTelemetry
+  telemetry: ClientContexts
   mcp: McpTools
   voice: { speaker: Speaker; transcriber: Transcriber }
-  /** What the conversations need of tools before they recover. */
-  prepare(): Promise<void>
-  /** Finds the tools of folders and servers. After the conversations recovered. */
-  begin(): Promise<void>
-  /** Begins with what runs by itself: builds that were under way, tools with a time of their own. After `begin`. */
-  lead(): Promise<void>
-  /** After the config was read again. */
-  refresh(): Promise<void>
-  /** After another daemon has written what the owner decided about tools. */
+  /** Finds the tools of folders and MCP servers. After `start`. */
+  discover(): Promise<void>
+  /** After another daemon wrote a decision of the owner about tools. */
   readDecisions(): Promise<void>
-  /** Before the sandbox and the database. */
-  close(): Promise<void>
 }
 
-/** The tools that reach out of the conversation, wired: the web, programs, folders, servers, schedules. */
+/** The tools that reach beyond the conversation, wired: the web, programs, folders, servers, schedules. */
 export function openTools(dependencies: {
-  config: () => Config
+  config: () => ReloadableConfig
+  atStart: Pick<RestartConfig, 'sandbox' | 'tools'>
   paths: HomePaths
   registry: ToolRegistry
+  /** Done to every tool of the Builder, as to those of the registry. */
+  prepareTool(tool: Tool): Tool
   sandbox: Sandbox
   vault: Vault
   redactor: Redactor
@@ -71,6 +85,7 @@ export function openTools(dependencies: {
   database: Database
   conversations: Conversations
   models: Models
+  askModel: AskModel
   embedder: Embedder | undefined
   shared?: SharedPlace | undefined
   useRoles: Roles['use']
@@ -110,8 +125,7 @@ export function openTools(dependencies: {
     clock,
   })
   for (const tool of outside.tools) registry.add(tool)
-  const serverFetch = createGuardedFetch({ allowedHosts: serverHosts(config()), streaming: true })
-  const telemetry = createClientTelemetry({ database, clock })
+  const telemetry = createClientContexts({ database, clock })
   const proxy = createSandboxProxy({
     directory: paths.run,
     logger,
@@ -121,32 +135,42 @@ export function openTools(dependencies: {
     servers: () => config().mcp.servers,
     environment: (name) => dependencies.environment()[name],
     workingDirectory: paths.workspace,
-    fetch: serverFetch,
+    allowedHosts: () => config().egress.allowedHosts,
+    logins: createMcpLogins({ ...dependencies, userId: dependencies.ownerId }),
     version: dependencies.version,
     database,
     registry,
     putMedia: media.put,
+    askModel: dependencies.askModel,
     clock,
     logger,
   })
-  const packages = createPythonPackages({ directory: join(paths.cache, 'python'), sandbox, proxy })
+  const { pythonIndexUrl: indexUrl } = dependencies.atStart.sandbox
+  const packages = createPythonPackages({
+    directory: join(paths.cache, 'python'),
+    sandbox,
+    proxy,
+    ...(indexUrl !== null && { index: packageIndexAt(indexUrl) }),
+  })
+  const fetchPictures = createPictureFetch({ listedHosts: () => config().egress.allowedHosts })
   const contract = createContractTools({
     ...dependencies,
     packages,
     roots: [
       { path: paths.tools, isPrivate: true },
-      ...config().tools.directories.map((path) => ({ path, isPrivate: false })),
+      ...dependencies.atStart.tools.directories.map((path) => ({ path, isPrivate: false })),
     ],
     cacheDirectory: paths.cache,
     isEnabled: () => config().tools.enabled,
     proxy,
+    fetchPictures,
     telemetry: telemetry.telemetryFor,
   })
   const opened = openCapabilities({
     ...dependencies,
     packages,
     proxy,
-    prepareTool: (tool) => redactTool(tool, dependencies.redactor),
+    fetchPictures,
     ...(dependencies.onBuildStep && { onStep: dependencies.onBuildStep }),
   })
   dependencies.useRoles(opened.roles)
@@ -165,8 +189,8 @@ export function openTools(dependencies: {
     telemetry,
     mcp,
     voice: { speaker: outside.speaker, transcriber: voice.transcriber },
-    prepare: opened.start,
-    async begin() {
+    start: opened.start,
+    async discover() {
       await telemetry.start()
       await Promise.all([contract.start(), mcp.refresh()])
     },
@@ -174,32 +198,225 @@ export function openTools(dependencies: {
       await opened.recover()
       await triggers.start()
     },
-    async refresh() {
+    async reload() {
       await mcp.refresh()
       triggers.refresh()
     },
     async readDecisions() {
       await Promise.all([contract.start(), mcp.refresh()])
     },
-    async close() {
+    async stop() {
       unfollow()
       await opened.close()
       await triggers.close()
       telemetry.close()
       await Promise.all([contract.close(), mcp.close(), outside.close(), voice.close()])
-      await Promise.all([proxy.close(), serverFetch.close()])
+      await proxy.close()
     },
   }
 }
 
-/** A server that the owner named is reached wherever it is, as a model server is. */
-function serverHosts({ egress, mcp }: Config): AllowedHost[] {
-  const urls = Object.values(mcp.servers).flatMap((server) => ('url' in server ? [new URL(server.url)] : []))
-  return [...egress.allowedHosts, ...urls.map(allowedHostOf)]
-}
-
-/** What a command on this machine may know of its surroundings: nothing that could be a secret. */
+/** The environment of commands on this machine: nothing that could be a secret. */
 function plainEnvironment(environment: Readonly<Record<string, string>>): Record<string, string> {
   const names = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TERM', 'SHELL', 'TMPDIR']
   return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])))
+}
+
+/** Builds as sessions of the same loop: a build is a message to the Builder, and its turn is the work. */
+function createBuildWork({ conversations, database }: { conversations: Conversations; database: Database }): BuildWork {
+  async function find({ id, userId }: Build) {
+    return database.read
+      .selectFrom('sessions')
+      .leftJoin('inbox', (join) => join.onRef('inbox.session_id', '=', 'sessions.id').on('inbox.state', '!=', 'done'))
+      .select(['sessions.id as sessionId', 'inbox.id as openMessage'])
+      .where('sessions.user_id', '=', userId)
+      .where('sessions.channel', '=', builderChannel)
+      .where('sessions.contact', '=', id)
+      .where('sessions.state', '=', 'active')
+      .executeTakeFirst()
+  }
+
+  return {
+    async begin(build, text) {
+      await conversations.submit({
+        userId: build.userId,
+        channel: builderChannel,
+        contact: build.id,
+        sender: 'familiar',
+        source: builderChannel,
+        text,
+        media: [],
+        // The same build is the same message.
+        key: `build:${build.id}`,
+        immediate: true,
+        metadata: {},
+        label: build.request.seen.untrusted ? 'untrusted' : 'internal',
+      })
+    },
+    async stop(build) {
+      const session = await find(build)
+      if (session) await conversations.stop(build.userId, session.sessionId)
+    },
+    async state(build) {
+      const session = await find(build)
+      if (!session) return 'unbegun'
+      return session.openMessage === null ? 'over' : 'alive'
+    },
+  }
+}
+
+interface OpenCapabilities {
+  capabilities: Capabilities
+  roles: CapabilityRoles
+  /** Loads the stored ones. Before the conversations recover, whose turns may call them. */
+  start(): Promise<void>
+  /** Resumes unfinished builds. After the conversations recovered. */
+  recover(): Promise<void>
+  /** After the conversations, before the sandbox and the database. */
+  close(): Promise<void>
+}
+
+/** The tools that Familiar builds itself, wired. */
+function openCapabilities(dependencies: {
+  config: () => ReloadableConfig
+  paths: HomePaths
+  registry: ToolRegistry
+  prepareTool(tool: Tool): Tool
+  conversations: Conversations
+  models: Models
+  embedder: Embedder | undefined
+  sandbox: Sandbox
+  proxy: Pick<SandboxProxy, 'open'>
+  fetchPictures: FetchPictures
+  packages: PythonPackages
+  vault: Vault
+  redactor: Redactor
+  audit: ToolAudit
+  database: Database
+  clock: Clock
+  ids: Ids
+  logger: Logger
+  /** The place in which daemons exchange versions. */
+  shared?: SharedPlace | undefined
+  onStep?: OnBuildStep
+}): OpenCapabilities {
+  const { config, paths, registry, models, sandbox, vault, audit, logger } = dependencies
+  const isEnabled = () => config().tools.enabled
+  const versions = createVersionStore({ directory: paths.capabilities, shared: dependencies.shared?.capabilities })
+  const catalog = createCapabilityCatalog({ ...dependencies, versions })
+  const search = createCapabilitySearch({ ...dependencies, catalog })
+  const executor = createCapabilityExecutor(dependencies)
+  const gate = createCapabilityGate({ ...dependencies, executor, catalog, directory: join(paths.cache, 'gate') })
+  const runs = createCapabilityRuns({ ...dependencies, catalog, executor, isEnabled })
+  const builds = createBuilds({
+    ...dependencies,
+    catalog,
+    work: createBuildWork(dependencies),
+    wakeups: createWakeups(),
+    lifeMs: () => config().capabilities.buildMinutes * 60_000,
+  })
+  const repairs = createCapabilityRepairs({ ...dependencies, catalog, builds })
+  const whyNot = () => whyNothingIsBuilt(models, sandbox)
+  const prompt = createCapabilityPrompt(catalog)
+  const mode = () => config().capabilities.repair
+  const afterFailure = createAfterFailure({ repairs, mode, whyNot })
+  registry.addShelf(createCapabilityShelf({ catalog, runs, afterFailure }))
+  const tools = createCapabilityTools({ catalog, search, builds, runs, repairs, afterFailure, whyNot })
+  for (const tool of [...tools, createAnswerBuild({ builds })]) registry.add(tool)
+  const builderTools = createBuilderTools({
+    ...dependencies,
+    builds,
+    gate,
+    executor,
+    directory: join(paths.cache, 'drafts'),
+    destinations: () => declaredDestinations(config()),
+  })
+  const folders = createCapabilityFolders({ catalog, gate })
+  const parts = { catalog, search, builds, runs, folders, repairs, audit, vault, whyNot }
+
+  return {
+    capabilities: createCapabilities(parts),
+    roles: {
+      builder: {
+        // Core: there are seven, and the Builder cannot search for tools.
+        tools: createToolRegistry(builderTools.map(toCore), isEnabled, dependencies.prepareTool),
+        system: [{ name: 'builder', tier: 'stable', text: builderPrompt }],
+        maxRounds: () => config().capabilities.maxRounds,
+      },
+      lines: prompt.lines,
+      search: search.search,
+      async news({ userId, id }) {
+        const { lines, builds: told, isUntrusted } = await builds.news({ userId, sessionId: id })
+        if (lines.length === 0) return undefined
+        return { lines, isUntrusted, onTold: (writer) => builds.markToldIn(writer, told) }
+      },
+      onBuilderEnded(session, { outcome, text }) {
+        const why = { isStopped: outcome === 'stopped', reason: text }
+        void builds.ended(session.contact, why).catch((error: unknown) => {
+          logger.error('could not write the end of a build; it is written at the next start', {
+            build: session.contact,
+            error,
+          })
+        })
+      },
+    },
+    async start() {
+      await catalog.start()
+      // A search waits for it; nothing else needs it.
+      void search.start().catch((error: unknown) => logger.warn('capabilities are not indexed yet', { error }))
+    },
+    recover: builds.recover,
+    async close() {
+      prompt.close()
+      await builds.close()
+      await search.close()
+    },
+  }
+}
+
+function toCore(tool: Tool): Tool {
+  return { ...tool, core: true }
+}
+
+async function whyNothingIsBuilt(models: Models, sandbox: Sandbox): Promise<string | undefined> {
+  if (models.route('builder').every((model) => model.info.offline)) {
+    return 'no language model is configured. familiar setup adds one.'
+  }
+  const { driver } = await sandbox.status()
+  return driver === null ? 'no sandbox works on this machine. Run familiar doctor for details.' : undefined
+}
+
+interface OpenedVoice {
+  /** The models of this machine; other voices belong to the tools. */
+  local: LocalVoice
+  transcriber: Transcriber
+  close(): Promise<void>
+}
+
+/** Speech input and output. Nothing is loaded before its first use. */
+function openVoice(needs: {
+  config: () => ReloadableConfig
+  folder: string
+  runChild: RunChild
+  searchPath: string
+  clock: Clock
+  logger: Logger
+}): OpenedVoice {
+  const { config } = needs
+  const local = createLocalVoice(needs)
+  const fetches = createFetches((allowedHosts) => createGuardedFetch({ allowedHosts }))
+  const transcriber = createTranscriber({
+    ...needs,
+    settings: () => config().voice.transcription,
+    local,
+    fetchReaching: fetches.reaching,
+  })
+  return {
+    local,
+    transcriber,
+    async close() {
+      await transcriber.close()
+      await Promise.all([local.close(), fetches.close()])
+    },
+  }
 }

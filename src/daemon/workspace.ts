@@ -1,54 +1,67 @@
-import { join } from 'node:path'
-import type { CommandServices } from '../agent/commands/command-services.ts'
-import type { Commands } from '../agent/commands/commands.ts'
+import { extname, join } from 'node:path'
+import type { CommandServices, Commands } from '../agent/commands/command.ts'
 import { createCommands } from '../agent/commands/create-commands.ts'
 import type { Conversations } from '../agent/conversations.ts'
-import { createFinders, type Finders } from '../assets/finder/create-finders.ts'
-import { type OpenAssets, openAssets } from '../assets/open-assets.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Ids } from '../base/ids.ts'
+import type { WorkspaceRoles } from '../agent/roles.ts'
+import { asData } from '../agent/sessions/projection.ts'
+import type { ExpandMessage, ReadAttachments } from '../agent/turn.ts'
+import { type Clock, dayOf, formatDay } from '../base/clock.ts'
+import { createTextFileCache } from '../base/files.ts'
+import { type Ids, sha256 } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
-import { createTextFileCache } from '../base/text-file.ts'
+import { createRunChild } from '../base/processes.ts'
+import { estimateTokens } from '../base/tokens.ts'
+import type { Skills } from '../custom-tools/skill-folders.ts'
+import { createSkills } from '../custom-tools/skills.ts'
+import { type MediaPart, type MediaReading, quotedHistoryType } from '../protocol/messages.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { createSchedules } from '../scheduler/schedules/create-schedules.ts'
-import type { MediaStore } from '../sessions/media-store.ts'
 import type { Database } from '../storage/database.ts'
-import { createAssetTools } from '../tools/assets/asset-tools.ts'
-import { createSlashCommand } from '../tools/builtin/slash-command.ts'
+import type { MediaStore } from '../storage/media-store.ts'
+import {
+  type AssetNeeds,
+  createAssetTools,
+  createReadDocument,
+  type DocumentText,
+  type ReadDocument,
+} from '../tools/builtin/file-tools.ts'
+import { createSlashCommand } from '../tools/builtin/message.ts'
+import { createScheduleTools, type Schedules } from '../tools/builtin/schedule-tools.ts'
+import { createReadPage } from '../tools/documents/read-page.ts'
+import { type AssetActor, type AssetFailure, type Assets, failure } from '../tools/files/assets.ts'
+import {
+  describeSystemError,
+  type FileBounds,
+  inFolderOf,
+  locateFile,
+  readFileBytes,
+} from '../tools/files/file-backend.ts'
+import { createFinders, type Finders } from '../tools/files/finders.ts'
+import { type OpenAssets, openAssets } from '../tools/files/open-assets.ts'
+import { namedBlockUri } from '../tools/files/pins.ts'
+import { expandReferences, fenced, imageTypeOf, oneLineName, type ReferenceText } from '../tools/files/references.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
-import { createScheduleTools } from '../tools/schedules/schedule-tools.ts'
-import type { Schedules } from '../tools/schedules/schedules.ts'
-import { createSkills } from '../tools/skills/create-skills.ts'
-import type { Skills } from '../tools/skills/skills.ts'
-import type { Config } from './config/config.ts'
-import { createExpandMessage } from './expand-message.ts'
+import type { ReloadableConfig, RestartConfig } from './config/config.ts'
+import type { Component } from './daemon.ts'
 import type { HomePaths } from './home-paths.ts'
-import type { WorkspaceRoles } from './roles.ts'
+import { createSchedules } from './scheduler/create-schedules.ts'
 
-export interface OpenWorkspace {
+export interface OpenWorkspace extends Component {
   assets: OpenAssets
   finders: Finders
   skills: Skills
   schedules: Schedules
   commands: Commands
   roles: WorkspaceRoles
-  /** What the prompt holds of it. Before the conversations recover. */
-  start(): Promise<void>
-  /** What runs by itself. After the conversations recovered. */
-  begin(): Promise<void>
-  /** After the config was read again. */
-  refresh(): Promise<void>
-  /** After another daemon has written blocks or pins, or schedules. */
+  /** After another daemon wrote blocks or pins. */
   readPins(): Promise<void>
   readSchedules(): Promise<void>
-  /** Before the sandbox and the database. */
-  close(): Promise<void>
 }
 
-/** What the user and the agent keep and plan together, wired: files and blocks, skills, schedules, commands. */
+/** The shared work of user and agent, wired: files and blocks, skills, schedules, commands. */
 export function openWorkspace(
   dependencies: {
-    config: () => Config
+    config: () => ReloadableConfig
+    atStart: Pick<RestartConfig, 'assets'>
     paths: HomePaths
     registry: ToolRegistry
     conversations: Conversations
@@ -65,16 +78,21 @@ export function openWorkspace(
     'memory' | 'capabilities' | 'costReport' | 'modelsOf' | 'chooseModel' | 'askModel' | 'redact'
   >,
 ): OpenWorkspace {
-  const { config, paths, registry, database, ownerId, clock } = dependencies
+  const { config, atStart, paths, registry, database, ownerId, clock } = dependencies
   // The home itself is closed: keys and data lie there. Files are the owner's; others have blocks.
   const rootsOf = (userId: string) =>
     userId === ownerId
       ? [
           { path: paths.workspace, trust: 'owner' as const },
-          ...config().assets.roots.map((path) => ({ path, trust: 'untrusted' as const })),
+          ...atStart.assets.roots.map((path) => ({ path, trust: 'untrusted' as const })),
         ]
       : []
-  const boundsOf = (userId: string) => ({ roots: rootsOf(userId), closed: [paths.root] })
+  const attachments = { path: join(paths.workspace, attachmentsFolder), trust: 'untrusted' as const }
+  const boundsOf = (userId: string) => {
+    const roots = rootsOf(userId)
+    return { roots: roots.length > 0 ? [...roots, attachments] : [], closed: [paths.root] }
+  }
+  const readDocument = createReadDocument({ readPage: createReadPage({ runChild: createRunChild({ clock }) }) })
   const opened = openAssets({
     database,
     clock,
@@ -107,7 +125,7 @@ export function openWorkspace(
   })
   const commands = createCommands({ ...dependencies, ...opened, skills, schedules, tools: registry })
   const tools = [
-    ...createAssetTools(opened),
+    ...createAssetTools({ ...opened, ...documentsIn(boundsOf, readDocument) }),
     ...createScheduleTools({ schedules }),
     ...skills.tools,
     createSlashCommand({ commands }),
@@ -122,7 +140,7 @@ export function openWorkspace(
     commands,
     roles: {
       blocks({ userId, agent }) {
-        // Skills are the owner's, as tools are.
+        // Skills belong to the owner, like tools.
         const lines = userId === ownerId ? skills.lines() : undefined
         return [
           ...(lines ? [{ name: 'skills', tier: 'semi_stable' as const, text: lines }] : []),
@@ -132,18 +150,46 @@ export function openWorkspace(
       },
       seen: ({ userId, agent }) => opened.pinned.seen(userId, agent),
       expand: createExpandMessage({ ...opened, boundsOf, media: dependencies.media }),
+      readAttachments: createReadAttachments({ ...dependencies, boundsOf, readDocument }),
       onForked: ({ userId }) => opened.pinned.refresh(userId),
     },
     async start() {
       await Promise.all([opened.pinned.start(), skills.reload()])
     },
-    begin: () => schedules.start(),
-    refresh: () => skills.reload(),
+    lead: () => schedules.start(),
+    reload: () => skills.reload(),
     readPins: opened.pinned.start,
     readSchedules: schedules.look,
-    async close() {
+    async stop() {
       await schedules.close()
       await Promise.all([skills.close(), finders.close()])
+    },
+  }
+}
+
+const maxDocumentBytes = 64_000_000
+const keptDocuments = 4
+
+/** Files that are not plain text, as text for `file_read`. The newest few are cached: they are read page by page. */
+function documentsIn(
+  boundsOf: (userId: string) => FileBounds,
+  readDocument: ReadDocument,
+): Required<Pick<AssetNeeds, 'readDocument'>> {
+  const kept = new Map<string, string>()
+  return {
+    async readDocument({ userId, path, signal }) {
+      const file = await readFileBytes(boundsOf(userId), { path, maxBytes: maxDocumentBytes })
+      if (!file.ok) return file
+      const { data, trust } = file
+      const key = sha256(data)
+      const known = kept.get(key)
+      if (known !== undefined) return { ok: true, path: file.path, text: known, trust }
+      const read = await readDocument({ name: file.path, mediaType: '', bytes: data }, signal)
+      if (!read.ok) return failure('binary', `${file.path} ${read.reason}.`)
+      const text = read.isCut ? `${read.text}\n[The file continues; only this much can be read.]` : read.text
+      kept.set(key, text)
+      for (const old of [...kept.keys()].slice(0, -keptDocuments)) kept.delete(old)
+      return { ok: true, path: file.path, text, trust }
     },
   }
 }
@@ -156,4 +202,245 @@ async function blockLabels(database: Database, userId: string): Promise<string[]
     .where('is_deleted', '=', 0)
     .execute()
   return rows.map(({ label }) => label)
+}
+
+/** Resolves references in a message to the user's files and blocks. */
+function createExpandMessage({
+  assets,
+  boundsOf,
+  media,
+}: {
+  assets: Pick<Assets, 'read' | 'load'>
+  boundsOf(userId: string): FileBounds
+  media: Pick<MediaStore, 'put'>
+}): ExpandMessage {
+  /** For an oversized file, its beginning. */
+  async function read(userId: string, path: string): Promise<ReferenceText | AssetFailure> {
+    const actor: AssetActor = { userId, author: 'user', agent: 'main', trust: 'owner' }
+    const whole = await assets.load(actor, { path })
+    if (whole.ok) return { ok: true, path: whole.path, text: whole.content, note: null, trust: whole.trust }
+    if (whole.code !== 'too_large') return whole
+    const page = await assets.read(actor, { path })
+    return page.ok ? { ok: true, path: page.path, text: page.text, note: page.note, trust: page.trust } : page
+  }
+
+  return ({ userId, text, signal }) =>
+    expandReferences({
+      text,
+      userId,
+      signal,
+      readFile: ({ path }) => read(userId, path),
+      readBlock: ({ path }) => read(userId, namedBlockUri(path)),
+      readBytes: ({ path, maxBytes }) => readFileBytes(boundsOf(userId), { path, maxBytes }),
+      keepMedia: media.put,
+      asData,
+    })
+}
+
+/** In the workspace. Its files are often untrusted. */
+const attachmentsFolder = 'attachments'
+
+const maxNames = 1_000
+
+/**
+ * Reads a message's attachments: text, PDF and Office files become part of the message up to a limit, and each file is
+ * saved in the user's workspace, where the model's tools can open it. Every problem is a note; nothing else is lost.
+ */
+function createReadAttachments(dependencies: {
+  boundsOf(userId: string): FileBounds
+  media: Pick<MediaStore, 'load'>
+  readDocument: ReadDocument
+  timeZone: string
+  clock: Clock
+  logger: Logger
+}): ReadAttachments {
+  const { boundsOf, media, readDocument, timeZone, clock, logger } = dependencies
+
+  /** Undefined if the user has no workspace, or the file could not be written. */
+  async function save(userId: string, name: string, bytes: Uint8Array): Promise<string | undefined> {
+    const { roots, closed } = boundsOf(userId)
+    if (roots.length === 0) return undefined
+    // From the workspace down: the attachments folder may not exist yet.
+    const bounds = { roots: roots.slice(0, 1), closed }
+    const day = `${attachmentsFolder}/${formatDay(dayOf(clock.now(), timeZone))}`
+    for (let number = 1; number <= maxNames; number += 1) {
+      const path = `${day}/${numbered(safeName(name), number)}`
+      const saved = await saveAs(bounds, path, bytes).catch((cause: unknown) => {
+        logger.warn('could not save an attachment in the workspace', { path, error: cause })
+        return 'failed' as const
+      })
+      if (saved === 'saved') return path
+      if (saved === 'failed') return undefined
+    }
+    return undefined
+  }
+
+  async function readOne(
+    part: MediaPart,
+    asked: { userId: string; room: number; signal: AbortSignal },
+  ): Promise<MediaPart> {
+    const { userId, room, signal } = asked
+    // It is already in the message, between fences; the file only marks it as untrusted.
+    if (part.mediaType === quotedHistoryType) return withReading(part, { state: 'text', note: '', text: '' })
+    let bytes: Uint8Array
+    try {
+      bytes = await media.load(part.hash)
+    } catch {
+      return withReading(part, unreadable(part, 'is missing: its file is gone', undefined))
+    }
+    const path = await save(userId, part.name, bytes)
+    const image = imageTypeOf(bytes)
+    if (image) return withReading({ ...part, mediaType: image }, { state: 'image', note: '', ...(path && { path }) })
+    if (part.mediaType.startsWith('image/') && part.mediaType !== 'image/svg+xml') {
+      return withReading(part, unreadable(part, `is ${part.mediaType}, which models cannot see`, path))
+    }
+    const read = await readDocument({ name: part.name, mediaType: part.mediaType, bytes }, signal)
+    return withReading(part, read.ok ? asText(part, read, { room, path }) : unreadable(part, read.reason, path))
+  }
+
+  return async ({ userId, media: parts, maxTokens, signal }) => {
+    const done: MediaPart[] = []
+    let room = maxTokens
+    for (const part of parts) {
+      signal.throwIfAborted()
+      const read = await readOne(part, { userId, room, signal })
+      room -= estimateTokens(read.reading?.text ?? '')
+      done.push(read)
+    }
+    return done
+  }
+}
+
+function withReading(part: MediaPart, reading: MediaReading): MediaPart {
+  return { ...part, reading }
+}
+
+function unreadable(part: MediaPart, reason: string, path: string | undefined): MediaReading {
+  const saved = path === undefined ? '' : ` It is saved as ${path}.`
+  return {
+    state: 'unreadable',
+    note: `${oneLineName(part.name)} ${reason}.`,
+    text: `[Attached: ${oneLineName(part.name)} (${part.mediaType}, ${part.bytes} bytes). Not shown: it ${reason}.${saved}]`,
+    ...(path !== undefined && { path }),
+  }
+}
+
+function asText(
+  part: MediaPart,
+  read: Extract<DocumentText, { ok: true }>,
+  { room, path }: { room: number; path: string | undefined },
+): MediaReading {
+  const name = oneLineName(part.name)
+  const saved = path !== undefined && { path }
+  if (read.text.trim() === '') {
+    const where = path === undefined ? '' : ` It is saved as ${path}.`
+    return {
+      state: 'file',
+      note: `${name} contains no text; it may be scanned. Only models that read PDF files can see it.`,
+      text: `[Attached: ${name} (${part.mediaType}, ${part.bytes} bytes). It contains no text.${where}]`,
+      ...saved,
+    }
+  }
+  const shown = fitting(read.text, room)
+  const pages = read.pages
+  if (shown.length === read.text.length && !read.isCut) {
+    const count = pages ? `, ${counted(pages.total, unitOf(read.text))}` : ''
+    return { state: 'text', note: `Sent as text${count}.`, text: block(name, shown, savedNote(path)), ...saved }
+  }
+  const lines = countLines(shown)
+  const amount = pages
+    ? `First ${countPages(shown)} of ${counted(pages.total, unitOf(read.text))}`
+    : `First ${lines.toLocaleString('en')} of ${counted(countLines(read.text), 'line')}`
+  const sent = shown === '' ? 'Not sent: the limit for the files of one message is reached' : `${amount} sent as text`
+  const rest = path === undefined ? '' : `; the rest is in ${path}`
+  const readOn =
+    path === undefined
+      ? 'The rest was not sent.'
+      : `Continue with file_read, path "${path}", offset ${lines + (shown.endsWith('\n') || shown === '' ? 1 : 0)}.`
+  return {
+    state: 'partial',
+    note: `${sent}${rest}.`,
+    text: shown === '' ? `[Attached: ${name}. ${sent}. ${readOn}]` : block(name, shown, `[${amount} shown. ${readOn}]`),
+    ...saved,
+  }
+}
+
+function block(name: string, text: string, note: string | null): string {
+  return fenced({ name: `attachment ${name}`, content: asData(text), note })
+}
+
+function savedNote(path: string | undefined): string | null {
+  return path === undefined ? null : `[Saved as ${path}.]`
+}
+
+/** As much of the beginning as fits, up to the end of a line. */
+function fitting(text: string, room: number): string {
+  const tokens = estimateTokens(text)
+  if (tokens <= room) return text
+  if (room <= 0) return ''
+  const length = Math.floor((text.length * room) / tokens)
+  const end = text.lastIndexOf('\n', length)
+  return text.slice(0, end > length / 2 ? end + 1 : length).toWellFormed()
+}
+
+const pageMark = /^(?:\[page \d+ of \d+\]|## (?:Slide|Sheet:?) .*)$/gm
+
+/** How many of its pages the text contains, the last one perhaps in part. */
+function countPages(text: string): number {
+  return Math.max(1, text.match(pageMark)?.length ?? 0)
+}
+
+function unitOf(text: string): string {
+  if (text.startsWith('## Sheet')) return 'sheet'
+  return text.startsWith('## Slide') ? 'slide' : 'page'
+}
+
+function countLines(text: string): number {
+  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+}
+
+function counted(count: number, unit: string): string {
+  return `${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}`
+}
+
+/** A name that is not a path, hidden file or option, and valid on any file system. */
+function safeName(name: string): string {
+  const plain = name
+    .normalize('NFC')
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}/\\:*?"<>|]/gu, '_')
+    .replaceAll(/\s+/g, ' ')
+    .replace(/^[.\s-]+/, '')
+    .replace(/[.\s]+$/, '')
+  const ending = extname(plain).slice(0, 20)
+  const stem = plain.slice(0, plain.length - extname(plain).length)
+  let short = stem
+  while (Buffer.byteLength(short) > 120) short = [...short].slice(0, -1).join('')
+  return `${short || 'file'}${ending}`
+}
+
+function numbered(name: string, number: number): string {
+  if (number === 1) return name
+  const ending = extname(name)
+  return `${name.slice(0, name.length - ending.length)}-${number}${ending}`
+}
+
+/** The same bytes under the same name are the same file: a repeated turn saves nothing twice. */
+async function saveAs(bounds: FileBounds, path: string, bytes: Uint8Array): Promise<'saved' | 'taken' | 'failed'> {
+  const location = await locateFile(bounds, path)
+  if (!location.ok) return 'failed'
+  const saved = await inFolderOf(
+    location,
+    async (folder, name): Promise<'saved' | 'taken'> => {
+      const found = await folder.look(name).catch(() => undefined)
+      if (found) {
+        if (!found.isFile() || found.size !== bytes.length) return 'taken'
+        const there = await folder.read(name, bytes.length)
+        return there.bytes && Buffer.compare(there.bytes, bytes) === 0 ? 'saved' : 'taken'
+      }
+      await folder.write(name, bytes, 0o600)
+      return 'saved'
+    },
+    { make: true },
+  ).catch((cause: unknown): AssetFailure => describeSystemError(cause, path))
+  return typeof saved === 'string' ? saved : 'failed'
 }

@@ -25,7 +25,7 @@ describe('aliases', () => {
     expect(await namesOf('Nobody')).toEqual(['Nobody'])
   })
 
-  it('MEM-10 a known one is not added again, and an entity is called as it was named last', async () => {
+  it('MEM-10 a known alias is not added again, and an entity has its latest name', async () => {
     expect(await add('Bee', 'beatrice')).toBe(true)
     expect(await add('BEE', 'Beatrice')).toBe(false)
     expect(await add('beatrice', 'BEATRICE')).toBe(false)
@@ -33,7 +33,7 @@ describe('aliases', () => {
     expect(await resolve('bee')).toEqual(['Beatrice'])
   })
 
-  it('MEM-10 a circle ends, and all its names are one', async () => {
+  it('MEM-10 a cycle ends, and all its names are one', async () => {
     await add('A1', 'B1')
     await add('B1', 'C1')
     await add('C1', 'A1')
@@ -54,7 +54,7 @@ describe('aliases', () => {
     expect(await namesOf('Annie')).toEqual(['Anna', 'Anna (sister)', 'Annie'])
   })
 
-  it('MEM-10 the user is called by names, whichever way round that is told', async () => {
+  it('MEM-10 the user has names, in whichever direction they are given', async () => {
     await add('Max', 'me')
     await add('I', 'Maxi')
     expect(await store.aliases.list('max')).toEqual([
@@ -75,7 +75,7 @@ describe('aliases', () => {
     expect(await resolve('Anna')).toEqual(['Anna (colleague)'])
   })
 
-  it('MEM-1 nobody else’s names are seen', async () => {
+  it("MEM-1 other users' names are not visible", async () => {
     await add('Bee', 'Beatrice')
     expect(await resolve('Bee', 'eve')).toEqual(['Bee'])
     expect(await store.aliases.list('eve')).toEqual([])
@@ -84,12 +84,12 @@ describe('aliases', () => {
     expect(await resolve('Bee')).toEqual(['Beatrice'])
   })
 
-  it('MEM-10 a name has to say something', async () => {
+  it('MEM-10 a name must not be empty', async () => {
     await expect(add(' ', 'Bea')).rejects.toMatchObject({ code: 'bad_request' })
     await expect(add('Bea', 'x'.repeat(300))).rejects.toMatchObject({ code: 'payload_too_large' })
   })
 
-  it('MEM-10 whatever the net of names, everyone in it is found and nobody else', async () => {
+  it('MEM-10 in any graph of names, exactly the connected ones are found', async () => {
     const name = fc.constantFrom('a1', 'b1', 'c1', 'd1', 'e1', 'f1')
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(name, name), { maxLength: 12 }), name, async (links, start) => {

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bestPassage } from './best-passage.ts'
+import { bestPassage } from './words.ts'
 
 const filler = 'Nothing happened on this day either. '.repeat(50).trim()
 
 describe('bestPassage', () => {
-  it('MEM-5 a text that fits stays as it is', () => {
+  it('MEM-5 a text that fits is unchanged', () => {
     expect(bestPassage('I like tea', 'coffee', 10)).toBe('I like tea')
   })
 
-  it('MEM-5 the passage that holds most of the words is taken, and what is left out is told', () => {
+  it('MEM-5 selects the passage with most of the words, and notes the omission', () => {
     const text = `${filler}\n\nThe spare keys are under the blue pot.\n\n${filler}`
     const passage = bestPassage(text, 'Where is the spare key?', 200)
     expect(passage).toContain('The spare keys are under the blue pot.')
@@ -18,7 +18,7 @@ describe('bestPassage', () => {
     expect(bestPassage(text, 'violin', 200)).toMatch(/^Nothing happened/)
   })
 
-  it('MEM-5 no text takes more room than it is given', () => {
+  it('MEM-5 no text exceeds its limit', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 600 }), fc.integer({ min: 100, max: 500 }), (text, limit) => {
         const passage = bestPassage(text, 'some words', limit)

@@ -36,7 +36,7 @@ describe('commitments', () => {
     expect(await store.search('max', 'rest')).toEqual(['Anna owes: rest'])
   })
 
-  it('MEM-9 the same promise is kept once while it is open; a day told later is taken', async () => {
+  it('MEM-9 the same promise is stored once while it is open; a later deadline is added', async () => {
     const first = await add('send the report', { toWhom: 'Anna' })
     const again = await add('Send  the report.', { toWhom: 'ANNA', deadline: today + day })
     expect(again).toEqual({ commitment: { ...first.commitment, deadline: today + day }, isNew: false })
@@ -46,6 +46,35 @@ describe('commitments', () => {
     await store.commitments.update('max', first.commitment.id, { state: 'done' })
     expect((await add('send the report', { toWhom: 'Anna' })).isNew).toBe(true)
   })
+
+  it("MEM-9 a conversation does not change the user's own deadline, and leaves a note to review", async () => {
+    const own = await add('send the report', { toWhom: 'Anna', deadline: today + day, source: 'user' })
+    const read = await add('send the report', { toWhom: 'Anna', deadline: today + 5 * day })
+    expect(read).toEqual({ commitment: own.commitment, isNew: false })
+    expect((await store.search('max', 'review')).join()).toContain('another day was mentioned')
+    const told = await add('send the report', { toWhom: 'Anna', deadline: today + 3 * day, source: 'user' })
+    expect(told.commitment.deadline).toBe(today + 3 * day)
+  })
+
+  it.each([
+    ['read from a conversation', 'extracted', 'agent'],
+    ['told by the user', 'user', 'user'],
+  ] as const)(
+    'MEM-9 a deadline that was %s is in the change journal and can be undone',
+    async (_how, source, madeBy) => {
+      const first = await add('send the report', { toWhom: 'Anna', deadline: today + day })
+      const moved = await add('send the report', { toWhom: 'Anna', deadline: today + 5 * day, source })
+      expect(moved.commitment.deadline).toBe(today + 5 * day)
+      const [change, ...more] = await store.corrections.changes('max', 10)
+      expect(change).toMatchObject({ memoryId: first.commitment.id, action: 'edited', madeBy })
+      expect(more).toEqual([])
+      expect(await store.corrections.undo('max', change?.id ?? '')).toBeDefined()
+      expect(await store.commitments.get('max', first.commitment.id)).toMatchObject({ deadline: today + day })
+      const written = new Date(today + day).toISOString().slice(0, 10)
+      expect(await store.search('max', 'report')).toEqual([`user owes Anna: send the report, by ${written}`])
+      expect(await store.corrections.changes('max', 10)).toEqual([])
+    },
+  )
 
   it('MEM-1 open ones are listed by deadline, closed ones newest first', async () => {
     await add('undated')
@@ -64,7 +93,7 @@ describe('commitments', () => {
     expect(await store.commitments.list({ userId: 'eve', limit: 10 })).toEqual([])
   })
 
-  it('MEM-1 one whose day has passed reads as expired, and is open again with a later day', async () => {
+  it('MEM-1 an overdue one reads as expired, and is open again with a later deadline', async () => {
     const { commitment } = await add('call mum', { deadline: today + day })
     store.clock.setTime(today + 2 * day)
     expect((await store.commitments.get('max', commitment.id))?.state).toBe('expired')
@@ -74,7 +103,7 @@ describe('commitments', () => {
     expect((await store.memories.get('max', commitment.id))?.content).toBe('user owes: call mum')
   })
 
-  it('MEM-6 closing one says so in its memory, and it can be opened again', async () => {
+  it('MEM-6 closing one updates its memory, and it can be reopened', async () => {
     const { commitment } = await add('call mum')
     const done = await store.commitments.update('max', commitment.id, { state: 'done' })
     expect(done).toMatchObject({ state: 'done', closedAt: store.clock.now() })
@@ -98,7 +127,7 @@ describe('commitments', () => {
     expect(await listed({ toWhom: 'me' })).toEqual(['lend a book (open)'])
   })
 
-  it('MEM-1 refuses what says nothing', async () => {
+  it('MEM-1 rejects empty text', async () => {
     await expect(add(' ')).rejects.toMatchObject({ code: 'bad_request' })
     await expect(add('x', { who: '' })).rejects.toMatchObject({ code: 'bad_request' })
   })

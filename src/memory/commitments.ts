@@ -1,29 +1,19 @@
 import type { OrderByItemBuilder } from 'kysely'
+import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
+import type { Ids } from '../base/ids.ts'
+import type { commitmentReplySchema } from '../protocol/memory.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
 import type { CommitmentRow } from '../storage/tables.ts'
-import { cleanLine, requireLine } from './clean-line.ts'
-import { entityKey, whatKey } from './fold-text.ts'
+import { createMemoryJournal } from './journal.ts'
 import { type Memories, selectMemories } from './memories.ts'
-import { type MemoryLabel, type MemorySource, memoryFromRow } from './memory.ts'
-import { allNamesOf, resolveNames } from './resolve-names.ts'
+import { cleanLine, type MemoryLabel, type MemorySource, memoryFromRow, requireLine } from './memory.ts'
+import { allNamesOf, resolveNames } from './names.ts'
+import { entityKey, whatKey } from './words.ts'
 
-export type CommitmentState = 'open' | 'done' | 'expired' | 'cancelled'
-
-export interface Commitment {
-  id: string
-  userId: string
-  /** Who owes it: `user`, or a name. */
-  who: string
-  toWhom: string | null
-  what: string
-  deadline: number | null
-  /** An open one whose deadline has passed reads as `expired`. */
-  state: CommitmentState
-  closedAt: number | null
-  createdAt: number
-  label: MemoryLabel
-}
+/** An open commitment whose deadline has passed reads as `expired`. */
+export type Commitment = z.infer<typeof commitmentReplySchema> & { userId: string; label: MemoryLabel }
+export type CommitmentState = Commitment['state']
 
 export interface NewCommitment {
   userId: string
@@ -38,7 +28,7 @@ export interface NewCommitment {
   at?: number | undefined
 }
 
-/** What someone has promised. The memory of the same id reads `WHO owes TO: WHAT, by DATE`. */
+/** Promises. The memory of the same id reads `WHO owes TO: WHAT, by DATE`. */
 export interface Commitments {
   add(commitment: NewCommitment): Promise<{ commitment: Commitment; isNew: boolean }>
   addIn(writer: Writer, commitment: NewCommitment): Promise<{ commitment: Commitment; isNew: boolean }>
@@ -46,24 +36,30 @@ export interface Commitments {
   /** Open ones by deadline, those without one last; closed ones newest first. Names are resolved through aliases. */
   list(question: {
     userId: string
-    states?: readonly CommitmentState[]
-    who?: string
-    toWhom?: string
+    states?: readonly CommitmentState[] | undefined
+    who?: string | undefined
+    toWhom?: string | undefined
     limit: number
   }): Promise<Commitment[]>
-  /** Undefined where that user has no such commitment. */
+  /** Undefined if that user has no such commitment. */
   update(
     userId: string,
     id: string,
-    change: { state?: Exclude<CommitmentState, 'expired'>; deadline?: number | null },
+    change: { state?: Exclude<CommitmentState, 'expired'> | undefined; deadline?: number | null | undefined },
   ): Promise<Commitment | undefined>
 }
 
-const longestName = 200
-const longestWhat = 2_000
+const maxNameLength = 200
+const maxWhatLength = 2_000
 
-export function createCommitments(dependencies: { database: Database; clock: Clock; memories: Memories }): Commitments {
+export function createCommitments(dependencies: {
+  database: Database
+  clock: Clock
+  ids: Ids
+  memories: Memories
+}): Commitments {
   const { database, clock, memories } = dependencies
+  const journal = createMemoryJournal(dependencies)
 
   const commitments: Commitments = {
     add: (commitment) => database.write((writer) => commitments.addIn(writer, commitment)),
@@ -72,11 +68,11 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
       const who = await oneName(
         writer,
         given.userId,
-        requireLine(given.who, { what: 'Who owes', longest: longestName }),
+        requireLine(given.who, { what: 'Who owes', longest: maxNameLength }),
       )
-      const toWhom = cleanLine(given.toWhom, longestName)
+      const toWhom = cleanLine(given.toWhom, maxNameLength)
       const owed = toWhom === null ? null : await oneName(writer, given.userId, toWhom)
-      const what = requireLine(given.what, { what: 'A commitment', longest: longestWhat })
+      const what = requireLine(given.what, { what: 'A commitment', longest: maxWhatLength })
       const proposed: Omit<CommitmentRow, 'id'> = {
         user_id: given.userId,
         who,
@@ -90,7 +86,7 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
         closed_at: null,
       }
       const known = await selectSame(writer, proposed)
-      if (known) return { commitment: await keepDeadline(writer, known, proposed.deadline), isNew: false }
+      if (known) return { commitment: await keepDeadline(writer, known, given), isNew: false }
       const { memory, isNew } = await memories.addIn(writer, {
         userId: given.userId,
         kind: 'commitment',
@@ -152,9 +148,25 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
     return fromRow(row)
   }
 
-  /** Told again, now with a day. */
-  async function keepDeadline(writer: Writer, known: CommitmentWithTime, deadline: number | null): Promise<Commitment> {
-    if (deadline === null || deadline === known.deadline) return fromRow(known)
+  /**
+   * The promise was repeated with another deadline. The user's own words change it at once. A conversation does not
+   * change the user's own deadline: it adds a note to review. A change can be undone.
+   */
+  async function keepDeadline(writer: Writer, known: CommitmentWithTime, given: NewCommitment): Promise<Commitment> {
+    const { deadline = null, source, sessionId, turnId, at } = given
+    if (deadline === null || deadline === Number(known.deadline)) return fromRow(known)
+    const memory = memoryFromRow(
+      await selectMemories(writer, known.user_id).where('id', '=', known.id).executeTakeFirstOrThrow(),
+    )
+    if (source !== 'user' && memory.source === 'user') {
+      const proposal = commitmentContent({ ...known, deadline })
+      const content = `To review: another day was mentioned for this commitment. ${proposal}`
+      const origin = { userId: known.user_id, source, label: given.label, sessionId, turnId, at }
+      await memories.addIn(writer, { ...origin, kind: 'note', content, tags: ['review'], tier: 'short_term' })
+      return fromRow(known)
+    }
+    const by = source === 'user' ? 'user' : 'agent'
+    await journal.record(writer, { memory, others: [], action: 'edited', by })
     return await save(writer, { ...known, deadline })
   }
 
@@ -196,7 +208,7 @@ function selectCommitment(reader: Reader | Writer, userId: string, id: string) {
 
 type CommitmentsQuery = ReturnType<typeof selectCommitments>
 
-/** The engines differ in where they put what has no time. */
+/** The engines sort nulls differently. */
 const latestFirst = (order: OrderByItemBuilder) => order.desc().nullsLast()
 
 /** Each state in the order of its own index, so that a list ends after its first rows. */
@@ -221,7 +233,7 @@ const parts: readonly {
   { reads: 'cancelled', narrow: (query) => query.where('state', '=', 'cancelled').orderBy('closed_at', latestFirst) },
 ]
 
-/** The same promise, told before and still open. */
+/** The same promise, stored before and still open. */
 async function selectSame(
   writer: Writer,
   { user_id, who_key, to_whom_key, what_key }: Omit<CommitmentRow, 'id'>,
@@ -233,7 +245,7 @@ async function selectSame(
   return rows.find((row) => row.who_key === who_key && row.to_whom_key === to_whom_key)
 }
 
-/** The name that it stands for, where that is clear. */
+/** The name that it stands for, if unambiguous. */
 async function oneName(writer: Writer, userId: string, name: string): Promise<string> {
   const entities = await resolveNames(writer, userId, name)
   return entities.length === 1 ? (entities[0]?.name ?? name) : name
@@ -245,12 +257,12 @@ function commitmentContent(row: Promised): string {
   return `${commitmentBeginning(row)}${row.what}${commitmentEnd(row)}`
 }
 
-/** All of it before what is owed. */
+/** The text before what is owed. */
 export function commitmentBeginning({ who, to_whom }: Pick<Promised, 'who' | 'to_whom'>): string {
   return to_whom === null ? `${who} owes: ` : `${who} owes ${to_whom}: `
 }
 
-/** All of it after what is owed. */
+/** The text after what is owed. */
 export function commitmentEnd({ deadline, state }: Pick<Promised, 'deadline' | 'state'>): string {
   const by = deadline === null ? '' : `, by ${new Date(deadline).toISOString().slice(0, 10)}`
   return state === 'open' ? by : `${by} (${state})`

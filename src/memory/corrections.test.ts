@@ -27,7 +27,7 @@ async function addVector({ number, userId }: Memory): Promise<void> {
   )
 }
 
-/** What is stored of the user's memories, but for their numbers. */
+/** The user's stored memories, without their numbers. */
 async function stored() {
   const tables = ['memories', 'facts', 'episodes', 'commitments', 'memory_edges'] as const
   const rows = await Promise.all(
@@ -69,7 +69,7 @@ describe('editing', () => {
     expect(await store.corrections.undo('max')).toBeUndefined()
   })
 
-  it('MEM-11 leaves alone what is not named, and refuses what is no memory', async () => {
+  it('MEM-11 changes only what is named, and rejects an unknown id', async () => {
     const memory = await add('I like tea', { title: 'Drink', tags: ['taste'] })
     await store.corrections.edit('max', memory.id, { tier: 'short_term' }, 'user')
     const now = await store.memories.get('max', memory.id)
@@ -82,7 +82,7 @@ describe('editing', () => {
     expect(await store.corrections.edit('eve', memory.id, {}, 'user')).toEqual({ ok: false, reason: 'not_found' })
   })
 
-  it('MEM-11 details follow their content, or the edit is refused in words', async () => {
+  it('MEM-11 details follow their content, or the edit is rejected with a reason', async () => {
     const { fact } = await store.facts.write({
       userId: 'max',
       entity: 'Bea',
@@ -93,7 +93,7 @@ describe('editing', () => {
     await store.corrections.edit('max', fact.id, { content: 'Bea: job is pilot' }, 'user')
     expect(await store.facts.find({ userId: 'max', value: 'pilot' })).toHaveLength(1)
     await expect(store.corrections.edit('max', fact.id, { content: 'Bea flies' }, 'user')).rejects.toMatchObject({
-      message: 'Its text has to read: Bea: job is …',
+      message: 'Its text must have the form: Bea: job is …',
     })
     expect((await store.memories.get('max', fact.id))?.content).toBe('Bea: job is pilot')
     await store.corrections.undo('max')
@@ -117,7 +117,7 @@ describe('editing', () => {
 describe('stating a fact', () => {
   const home = (value: string) => ({ userId: 'max', entity: 'Ruth', attribute: 'home', value })
 
-  it('MEM-11 what it replaced is true again when it is undone, with what said the same, and the new one is gone', async () => {
+  it('MEM-11 undo restores the replaced value with its repetitions, and removes the new one', async () => {
     await store.facts.write({ ...home('Porto'), source: 'agent', turnId: 'one' })
     await add('Ruth home Porto', { turnId: 'one' })
     const before = await stored()
@@ -131,7 +131,7 @@ describe('stating a fact', () => {
     expect(await store.search('max', 'Ghent')).toEqual([])
   })
 
-  it('MEM-11 nothing is undone beneath a newer value, nor where nothing was replaced', async () => {
+  it('MEM-11 a change below a newer value, or one that replaced nothing, cannot be undone', async () => {
     expect(await store.corrections.stateFact(home('Porto'))).toMatchObject({ changeId: null })
     const first = await store.corrections.stateFact(home('Ghent'))
     await store.clock.advance(1)
@@ -144,7 +144,7 @@ describe('stating a fact', () => {
 })
 
 describe('forgetting', () => {
-  it('MEM-11 nothing finds it any more, until it is undone: with its details and edges, under its id', async () => {
+  it('MEM-11 nothing finds it any more until it is undone: with its details and edges, under its id', async () => {
     const note = await add('The key lies under the mat', { title: 'Where the key lies' })
     const { fact } = await store.facts.write({
       userId: 'max',
@@ -171,7 +171,7 @@ describe('forgetting', () => {
       ['forgotten', fact.id],
     ])
     expect(changes[0]?.before).toEqual(note)
-    // The edge comes back with the second of its ends.
+    // The edge is restored with the second of its ends.
     await store.corrections.undo('max')
     await store.corrections.undo('max', changes[1]?.id)
     const [memories, facts, , , edges] = await stored()
@@ -192,7 +192,7 @@ describe('forgetting', () => {
     expect(await store.corrections.forget('max', 'My title', 'user')).toMatchObject({ memory: { id: older.id } })
   })
 
-  it('MEM-11 what the user wrote the agent may only propose to change', async () => {
+  it("MEM-11 the agent may only propose to change the user's own memories", async () => {
     const own = await add('I was born in May', { source: 'user' })
     const onTheirWord = await add('My shoe size is 42', { source: 'agent', label: 'owner' })
     for (const memory of [own, onTheirWord]) {
@@ -204,7 +204,7 @@ describe('forgetting', () => {
     }
   })
 
-  it('MEM-11 what merely repeats it goes with it, and comes back with it', async () => {
+  it('MEM-11 repetitions are forgotten and restored with it', async () => {
     const note = await add('The alarm code of the house is 4711')
     const passage = await add('assistant: noted. user: the alarm code of our house is 4711, by the way', {
       kind: 'chunk',
@@ -250,13 +250,13 @@ describe('forgetting', () => {
     expect(byUser.ok && byUser.alsoForgotten.map((memory) => memory.id)).toContain(usersPassage.id)
   })
 
-  it('MEM-11 one word alone repeats nothing', async () => {
+  it('MEM-11 a single word is not a repetition', async () => {
     const note = await add('Tea?')
     await add('user: I had tea and a long talk', { kind: 'chunk', source: 'import' })
     expect(await store.corrections.forget('max', note.id, 'user')).toMatchObject({ alsoForgotten: [] })
   })
 
-  it('MEM-11 nobody undoes what is another’s, what was undone, or what is 30 days old', async () => {
+  it('MEM-11 changes of other users, undone ones, and those 30 days old cannot be undone', async () => {
     const memory = await add('secret')
     const outcome = await store.corrections.forget('max', memory.id, 'user')
     if (!outcome.ok) throw new Error(outcome.reason)
@@ -268,7 +268,7 @@ describe('forgetting', () => {
     expect(await store.memories.get('max', memory.id)).toBeUndefined()
   })
 
-  it('MEM-11 an edit of what is forgotten waits until that is undone', async () => {
+  it('MEM-11 an edit of a forgotten memory waits until that is undone', async () => {
     const memory = await add('one')
     const edited = await store.corrections.edit('max', memory.id, { content: 'two' }, 'user')
     await store.clock.advance(1)
@@ -282,8 +282,8 @@ describe('forgetting', () => {
 })
 
 describe('purging', () => {
-  it('MEM-11 after 30 days nothing of it is left in the file', async () => {
-    // A word that is in the index of words, in other memories around it, and in what was edited.
+  it('MEM-11 after 30 days nothing of it remains in the file', async () => {
+    // A word in the word index, in other memories around it, and in edited text.
     for (let index = 0; index < 200; index += 1) await add(`Filler number ${index} ${'about this and that '.repeat(9)}`)
     const forgotten = await add(`Zanzibarquux ${'is where the money lies '.repeat(300)}`, { title: 'Zanzibarquux' })
     const edited = await add('The password is Wobbegongquux', { tags: ['Wobbegongquux'] })

@@ -1,23 +1,23 @@
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
+import { FamiliarError } from '../protocol/errors.ts'
 import type { Database, Writer } from '../storage/database.ts'
-import { copyReplaced } from './copy-replaced.ts'
-import { editDetails } from './edit-details.ts'
-import type { Facts, NewFact, WrittenFact } from './facts.ts'
+import { commitmentBeginning, commitmentEnd } from './commitments.ts'
+import { type Facts, factBeginning, type NewFact, type WrittenFact } from './facts.ts'
 import { forgetEverything } from './forget-everything.ts'
+import { copyMemory, createMemoryJournal, type JournalEntry, type MemoryCopy, restoreCopies } from './journal.ts'
 import { type Memories, selectMemories } from './memories.ts'
 import { type Memory, type MemoryEdit, memoryFromRow } from './memory.ts'
-import { restoreCopies } from './memory-copy.ts'
-import { createMemoryJournal, type JournalEntry } from './memory-journal.ts'
-import { findRepetitions } from './repetitions.ts'
+import { findRepetitions } from './note-passages.ts'
+import { valueKey, whatKey } from './words.ts'
 
-/** Whoever asks for a change: the user themself (command line, page, HTTP), or the agent on its own account. */
+/** The origin of a change: the user (command line, page, HTTP), or the agent on its own. */
 export type ChangedBy = 'user' | 'agent'
 
 export type CorrectionOutcome =
   | { ok: true; changeId: string; memory: Memory; alsoForgotten: readonly Memory[] }
   | { ok: false; reason: 'not_found' }
-  /** The user wrote it: the agent can only propose. Nothing changed. */
+  /** It is the user's own: the agent can only propose. Nothing changed. */
   | { ok: false; reason: 'users_own'; memory: Memory }
 
 export interface MemoryChange {
@@ -27,29 +27,32 @@ export interface MemoryChange {
   madeBy: ChangedBy
   at: number
   undoUntil: number
-  /** What it was before. */
+  /** The previous state. */
   before: Memory
 }
 
 /**
- * Changing and forgetting. What was forgotten is found by nothing from that moment on; it lies only in the journal of
- * changes, from where it can come back for 30 days.
+ * Editing and forgetting. A forgotten memory is not found by anything; it remains only in the change journal, from
+ * which it can be restored for 30 days.
  */
 export interface Corrections {
   edit(userId: string, id: string, edit: MemoryEdit, by: ChangedBy): Promise<CorrectionOutcome>
   /**
-   * By id, or by exact title. What merely repeats the forgotten one goes with it (`alsoForgotten`): the passages of
-   * conversations that it was told in, and what was extracted from them that says the same.
+   * By id, or by exact title. Repetitions are forgotten with it (`alsoForgotten`): the passages of conversations that
+   * contain it, and extractions from them that say the same.
    */
   forget(userId: string, idOrTitle: string, by: ChangedBy): Promise<CorrectionOutcome>
-  /** Writes a fact of the user's own. What it replaces can be brought back, and then it goes; null where it replaces nothing. */
+  /**
+   * Writes a fact of the user's own. The replaced value can be restored, which removes the new one; null if it replaces
+   * nothing.
+   */
   stateFact(fact: Omit<NewFact, 'source'>): Promise<{ written: WrittenFact; changeId: string | null }>
-  /** The newest change, or that one. Undefined where there is none that can still be undone. */
+  /** The newest change, or the given one. Undefined if none can be undone. */
   undo(userId: string, changeId?: string): Promise<MemoryChange | undefined>
   changes(userId: string, limit: number): Promise<MemoryChange[]>
   /** Erases what can no longer be undone, from tables, full text, vectors and the file itself. Returns how many. */
   purge(): Promise<number>
-  /** Everything about it, at once and for good: no undo. See MEM-14. */
+  /** Everything about a subject, permanently and without undo. See MEM-14. */
   forgetEverything(userId: string, about: string, signal?: AbortSignal): Promise<{ memories: number; events: number }>
 }
 
@@ -59,7 +62,7 @@ export function createCorrections(dependencies: {
   ids: Ids
   memories: Memories
   facts: Pick<Facts, 'writeIn'>
-  /** Told of the sessions in which words were forgotten: whoever keeps them in memory has to read them anew. */
+  /** Called with the sessions in which text was forgotten: caches of them must be reloaded. */
   onSessionsChanged?: ((sessionIds: readonly string[]) => void) | undefined
 }): Corrections {
   const { database, clock, ids, memories, facts } = dependencies
@@ -85,7 +88,7 @@ export function createCorrections(dependencies: {
       const repetitions = await findRepetitions(database, memories, known)
       return await database.write(async (writer): Promise<CorrectionOutcome> => {
         const memory = await findIn(writer, userId, known.id)
-        // Somebody else forgot it in between.
+        // Forgotten by another request in between.
         if (!memory) return { ok: false, reason: 'not_found' }
         const alsoForgotten: Memory[] = []
         for (const { id } of repetitions) {
@@ -113,7 +116,7 @@ export function createCorrections(dependencies: {
       return await database.write(async (writer) => {
         const [entry] = await journal.list(writer, userId, { limit: 1, id: changeId })
         if (!entry) return undefined
-        // An edited memory that was forgotten since comes back by undoing that first.
+        // An edited memory that was forgotten since is restored by undoing that first.
         if (entry.action === 'edited' && !(await findIn(writer, userId, entry.memoryId))) return undefined
         if (!(await takeBack(writer, userId, entry.replacement))) return undefined
         await restoreCopies(memories, writer, entry.copies)
@@ -129,7 +132,7 @@ export function createCorrections(dependencies: {
     async purge() {
       const expired = await database.write((writer) => journal.emptyExpired(writer))
       if (expired === 0) return 0
-      // Their rows go last: where this fails, the next purge finds them and does it again.
+      // Their rows are deleted last: if this fails, the next purge repeats it.
       await database.scrub()
       await database.write((writer) => journal.removeEmpty(writer))
       return expired
@@ -146,7 +149,7 @@ export function createCorrections(dependencies: {
       }),
   }
 
-  /** False where something newer stands in its place since: two values would be true at once. */
+  /** False if something newer replaced it since: two values would be true at once. */
   async function takeBack(writer: Writer, userId: string, replacement: string | null): Promise<boolean> {
     const newer = replacement === null ? undefined : await findIn(writer, userId, replacement)
     if (!newer) return true
@@ -155,7 +158,7 @@ export function createCorrections(dependencies: {
     return true
   }
 
-  /** Of several with that very title the newest. */
+  /** The newest with exactly that title. */
   async function findByTitle(userId: string, title: string): Promise<Memory | undefined> {
     const row = await selectMemories(database.read, userId)
       .where('title', '=', title)
@@ -170,11 +173,91 @@ async function findIn(writer: Writer, userId: string, id: string): Promise<Memor
   return row && memoryFromRow(row)
 }
 
-/** What the user wrote, or had stored on their word: the agent may only propose to change it. */
+/** Written or requested by the user: the agent may only propose to change it. */
 function isUsersOwn(memory: Memory): boolean {
   return memory.source === 'user' || memory.label === 'owner'
 }
 
 function changeOf({ copies: [first], replacement: _, ...change }: JournalEntry): MemoryChange {
   return { ...change, before: first.memory }
+}
+
+/** The facts that a new fact just superseded, in their previous state. The old fact comes first. */
+async function copyReplaced(
+  writer: Writer,
+  { userId, by, old }: { userId: string; by: string; old: string },
+): Promise<MemoryCopy[]> {
+  const rows = await selectMemories(writer, userId).where('superseded_by', '=', by).execute()
+  const copies: MemoryCopy[] = []
+  for (const row of rows) {
+    const { memory, details, edges } = await copyMemory(writer, memoryFromRow(row))
+    copies.push({
+      memory: { ...memory, supersededAt: null, supersededBy: null },
+      details: details.map((detail) =>
+        detail.table === 'facts' ? { ...detail, row: { ...detail.row, valid_to: null } } : detail,
+      ),
+      edges,
+    })
+  }
+  return copies.toSorted((one, other) => Number(other.memory.id === old) - Number(one.memory.id === old))
+}
+
+/**
+ * If the content of a memory consists of details, they follow the edited content: the value of a fact, the object of a
+ * commitment. Any other edit would create a contradiction and is rejected.
+ */
+async function editDetails(writer: Writer, memory: Memory): Promise<void> {
+  if (memory.kind === 'fact') await editFact(writer, memory)
+  if (memory.kind === 'commitment') await editCommitment(writer, memory)
+  if (memory.kind === 'chunk') await refuseFile(writer, memory)
+}
+
+async function editFact(writer: Writer, { userId, id, content }: Memory): Promise<void> {
+  const fact = await writer
+    .selectFrom('facts')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (!fact) return
+  const value = between(content, factBeginning(fact), '')
+  await writer
+    .updateTable('facts')
+    .set({ value, value_key: valueKey(value) })
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .execute()
+}
+
+async function editCommitment(writer: Writer, { userId, id, content }: Memory): Promise<void> {
+  const row = await writer
+    .selectFrom('commitments')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (!row) return
+  const what = between(content, commitmentBeginning(row), commitmentEnd(row))
+  await writer
+    .updateTable('commitments')
+    .set({ what, what_key: whatKey(what) })
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .execute()
+}
+
+async function refuseFile(writer: Writer, { userId, id }: Memory): Promise<void> {
+  const row = await writer
+    .selectFrom('chunks')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (row) throw new FamiliarError('bad_request', 'This is a passage of a file: change the file instead')
+}
+
+function between(content: string, beginning: string, end: string): string {
+  const inner = content.slice(beginning.length, content.length - end.length).trim()
+  if (content.startsWith(beginning) && content.endsWith(end) && inner !== '') return inner
+  throw new FamiliarError('bad_request', `Its text must have the form: ${beginning}…${end}`)
 }

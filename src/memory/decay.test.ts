@@ -2,21 +2,21 @@ import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isFaded, strengthOf } from './decay.ts'
-import type { Memory, MemoryTier } from './memory.ts'
+import type { Memory, Retention } from './memory.ts'
 
 const day = 24 * 60 * 60 * 1_000
 
-function memory(tier: MemoryTier, priority: number, change: Partial<Memory> = {}) {
+function memory(tier: Retention, priority: number, change: Partial<Memory> = {}) {
   return { tier, priority, usedAt: 0, useCount: 0, cycle: 0, ...change }
 }
 
-/** After so many days, by the policy `time`. */
+/** After so many days, with the policy `time`. */
 function strengthAfter(days: number, of: ReturnType<typeof memory>): number {
   return strengthOf(of, { policy: 'time', now: days * day, cycle: 0 })
 }
 
 describe('the policy cycles', () => {
-  it('MEM-2 gives the same number, to the last digit, as an update of all rows at every cycle', () => {
+  it('MEM-2 gives exactly the same number as updating all rows at every cycle', () => {
     const raw = new DatabaseSync(':memory:')
     raw.exec('create table memories (id integer primary key, priority real, decay_rate real, last_accessed integer)')
     const step = fc.oneof(
@@ -55,12 +55,12 @@ describe('the policy cycles', () => {
     raw.close()
   })
 
-  it('MEM-2 takes no longer for a billion cycles', () => {
+  it('MEM-2 is as fast for a billion cycles', () => {
     const strength = strengthOf(memory('long_term', 1), { policy: 'cycles', now: 0, cycle: 1_000_000_000 })
     expect(strength).toBe(0)
   })
 
-  it('MEM-2 leaves out what is short-lived and below 0.05, never what is lasting', () => {
+  it('MEM-2 drops short-term memories below 0.05, never long-term ones', () => {
     const state = { policy: 'cycles', now: 0, cycle: 24 } as const
     expect(isFaded(memory('short_term', 0.5), { ...state, cycle: 22 })).toBe(false)
     expect(isFaded(memory('short_term', 0.5), state)).toBe(true)
@@ -69,13 +69,13 @@ describe('the policy cycles', () => {
 })
 
 describe('the policy time', () => {
-  it('MEM-2 halves what is short-lived in three days and what is lasting in 180', () => {
+  it('MEM-2 halves short-term memories in three days and long-term ones in 180', () => {
     expect(strengthAfter(0, memory('short_term', 0.6))).toBe(0.6)
     expect(strengthAfter(3, memory('short_term', 0.6))).toBeCloseTo(0.3, 12)
     expect(strengthAfter(180, memory('long_term', 0.8))).toBeCloseTo(0.4, 12)
   })
 
-  it('MEM-2 use strengthens, within bounds', () => {
+  it('MEM-2 use strengthens, within limits', () => {
     const unused = strengthAfter(30, memory('long_term', 0.9))
     const used = strengthAfter(30, memory('long_term', 0.9, { useCount: 5 }))
     const usedLately = strengthAfter(30, memory('long_term', 0.9, { useCount: 5, usedAt: 29 * day }))
@@ -84,7 +84,7 @@ describe('the policy time', () => {
     expect(strengthAfter(0, memory('long_term', 1, { useCount: 1_000_000 }))).toBe(1)
   })
 
-  it('MEM-2 a lasting memory is found after a hundred years, and after fresher ones', () => {
+  it('MEM-2 a long-term memory is found after a hundred years, ranked after fresher ones', () => {
     const old = memory('long_term', 0.8)
     expect(isFaded(old, { policy: 'time', now: 36_500 * day, cycle: 0 })).toBe(false)
     expect(strengthAfter(36_500, old)).toBeGreaterThan(0.05)
@@ -92,7 +92,7 @@ describe('the policy time', () => {
     expect(isFaded(memory('short_term', 0.5), { policy: 'time', now: 30 * day, cycle: 0 })).toBe(true)
   })
 
-  it('MEM-2 is between nothing and the priority, whatever the clock says', () => {
+  it('MEM-2 is between zero and the priority, whatever the clock says', () => {
     fc.assert(
       fc.property(tiers, priorities, fc.integer(), fc.integer(), fc.nat(), (tier, priority, now, usedAt, useCount) => {
         const strength = strengthOf(memory(tier, priority, { usedAt, useCount }), { policy: 'time', now, cycle: 0 })
@@ -103,5 +103,5 @@ describe('the policy time', () => {
   })
 })
 
-const tiers = fc.constantFrom<MemoryTier>('short_term', 'long_term')
+const tiers = fc.constantFrom<Retention>('short_term', 'long_term')
 const priorities = fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFrom(0, 0.5, 0.6, 0.8, 0.9, 1))

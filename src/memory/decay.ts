@@ -1,40 +1,44 @@
-import type { Memory, MemoryTier } from './memory.ts'
+import { sql } from 'kysely'
+import type { Clock } from '../base/clock.ts'
+import type { Database } from '../storage/database.ts'
+import type { Tables } from '../storage/tables.ts'
+import type { Memory, MemoryKind, Retention } from './memory.ts'
 
 export type DecayPolicy = 'time' | 'cycles'
 
 export interface DecayState {
   policy: DecayPolicy
   now: number
-  /** The user's count of cycles. Only the policy `cycles` looks at it. */
+  /** The user's cycle count. Only the policy `cycles` uses it. */
   cycle: number
 }
 
 type Fading = Pick<Memory, 'tier' | 'priority' | 'usedAt' | 'useCount' | 'cycle'>
 
 const dayMs = 24 * 60 * 60 * 1_000
-const lossPerCycle: Record<MemoryTier, number> = { short_term: 0.02, long_term: 0.005 }
-const halfLifeMs: Record<MemoryTier, number> = { short_term: 3 * dayMs, long_term: 180 * dayMs }
+const lossPerCycle: Record<Retention, number> = { short_term: 0.02, long_term: 0.005 }
+const halfLifeMs: Record<Retention, number> = { short_term: 3 * dayMs, long_term: 180 * dayMs }
 
 // Each use makes a memory last a tenth longer, up to three times as long.
 const longerPerUse = 0.1
-const mostUses = 20
-/** A lasting memory never fades below this share of its priority. */
+const maxUses = 20
+/** A long-term memory never decays below this share of its priority. */
 const lastingShare = 0.2
 const faded = 0.05
 
-/** What a memory's priority has faded to, 0 to 1. Computed whenever it is read: nothing is ever written for it. */
+/** The current value of a memory's priority, 0 to 1. Computed on every read: it is never written. */
 export function strengthOf(memory: Fading, { policy, now, cycle }: DecayState): number {
   return policy === 'cycles' ? afterCycles(memory, cycle - memory.cycle) : afterTime(memory, now - memory.usedAt)
 }
 
-/** True for what is left out of recall. Only what was meant to be short-lived: a lasting memory is always found. */
+/** True for memories that recall omits. Only short-term ones: a long-term memory is always found. */
 export function isFaded(memory: Fading, state: DecayState): boolean {
   return memory.tier === 'short_term' && strengthOf(memory, state) < faded
 }
 
 /**
- * The same number to the last digit as `priority = max(0, priority - decay_rate)` run once per cycle: step by step, for
- * one multiplication rounds differently. It ends at zero, after two hundred steps at most.
+ * Exactly the same number as `priority = max(0, priority - decay_rate)` once per cycle: step by step, because one
+ * multiplication rounds differently. It ends at zero, after at most two hundred steps.
  */
 function afterCycles({ tier, priority }: Fading, cycles: number): number {
   let strength = priority
@@ -43,7 +47,87 @@ function afterCycles({ tier, priority }: Fading, cycles: number): number {
 }
 
 function afterTime({ tier, priority, useCount }: Fading, ageMs: number): number {
-  const halfLife = halfLifeMs[tier] * (1 + longerPerUse * Math.min(useCount, mostUses))
+  const halfLife = halfLifeMs[tier] * (1 + longerPerUse * Math.min(useCount, maxUses))
   const share = 2 ** (-Math.max(0, ageMs) / halfLife)
   return Math.min(1, priority * (tier === 'long_term' ? Math.max(lastingShare, share) : share))
+}
+
+export interface MemoryCounts {
+  /** Without superseded ones. */
+  memories: Record<MemoryKind, number>
+  superseded: number
+  aliases: number
+  edges: number
+  /** Changes that can still be undone. */
+  changes: number
+  files: { count: number; bytes: number }
+}
+
+/** The amounts of one user. */
+export async function countMemories(
+  { database, clock }: { database: Database; clock: Clock },
+  userId: string,
+): Promise<MemoryCounts> {
+  const counts: MemoryCounts = {
+    memories: { note: 0, fact: 0, episode: 0, commitment: 0, chunk: 0 },
+    superseded: 0,
+    aliases: await count('entity_aliases'),
+    edges: await count('memory_edges'),
+    changes: await count('memory_changes', clock.now()),
+    files: { count: 0, bytes: 0 },
+  }
+  const kinds = await database.read
+    .selectFrom('memories')
+    .select(({ fn }) => ['kind', fn.countAll().as('count'), fn.count('superseded_at').as('superseded')])
+    .where('user_id', '=', userId)
+    .groupBy('kind')
+    .execute()
+  for (const row of kinds) {
+    counts.memories[row.kind] = Number(row.count) - Number(row.superseded)
+    counts.superseded += Number(row.superseded)
+  }
+  const files = await database.read
+    .selectFrom('memory_files')
+    .select(({ fn }) => [fn.countAll().as('count'), sql<number>`coalesce(sum(bytes), 0)`.as('bytes')])
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  counts.files = { count: Number(files.count), bytes: Number(files.bytes) }
+  return counts
+
+  async function count(table: keyof Tables & ('entity_aliases' | 'memory_edges' | 'memory_changes'), from?: number) {
+    let query = database.read
+      .selectFrom(table)
+      .select(({ fn }) => fn.countAll().as('count'))
+      .where('user_id', '=', userId)
+    if (from !== undefined) query = query.where(sql.ref('undo_until'), '>=', from)
+    return Number((await query.executeTakeFirstOrThrow()).count)
+  }
+}
+
+interface DecayPoint {
+  /** Days from now, or cycles with that policy; negative for the past. */
+  offset: number
+  strength: number
+}
+
+const decayCurveDayMs = 24 * 60 * 60 * 1_000
+const steps = 60
+/** How far the curve extends: by then short-term memories are gone, and the trend of others is visible. */
+const ahead = { time: { short_term: 21, long_term: 365 }, cycles: { short_term: 50, long_term: 200 } } as const
+
+/** How a memory decays from its last use, past now, if it is not used again. */
+export function decayCurve(memory: Memory, state: DecayState): DecayPoint[] {
+  const { policy, now, cycle } = state
+  const begin =
+    policy === 'time' ? -Math.max(0, now - memory.usedAt) / decayCurveDayMs : -Math.max(0, cycle - memory.cycle)
+  const end = ahead[policy][memory.tier]
+  const offsets = Array.from({ length: steps + 1 }, (_, step) => begin + ((end - begin) * step) / steps)
+  const whole = policy === 'cycles' ? offsets.map(Math.round) : offsets
+  // Includes now, where the drawn value equals the one that recall uses.
+  return [...new Set([...whole, 0])]
+    .sort((a, b) => a - b)
+    .map((offset) => ({
+      offset,
+      strength: strengthOf(memory, { policy, now: now + offset * decayCurveDayMs, cycle: cycle + offset }),
+    }))
 }

@@ -26,7 +26,7 @@ function add(change: Partial<NewEpisode> = {}) {
 }
 
 describe('episodes', () => {
-  it('MEM-1 an episode is a memory that holds summary, decisions and topics', async () => {
+  it('MEM-1 an episode is a memory with summary, decisions and topics', async () => {
     const { episode, isNew } = await add()
     expect(isNew).toBe(true)
     expect(episode).toEqual({
@@ -47,7 +47,7 @@ describe('episodes', () => {
     expect((await store.memories.get('max', episode.id))?.createdAt).toBe(2_000)
   })
 
-  it('MEM-9 the same stretch makes one episode, whatever is said of it the second time', async () => {
+  it('MEM-9 the same segment makes one episode, whatever the second result', async () => {
     const first = await add({ memoryId: 'stretch' })
     const again = await add({ memoryId: 'stretch', summary: 'Other words.' })
     expect(again).toEqual({ episode: first.episode, isNew: false })
@@ -55,7 +55,7 @@ describe('episodes', () => {
     expect((await add({ memoryId: 'stretch', userId: 'eve' })).isNew).toBe(true)
   })
 
-  it('MEM-1 lists newest first those that touch a time', async () => {
+  it('MEM-1 lists those that overlap a time, newest first', async () => {
     for (const [index, startedAt] of [1_000, 3_000, 5_000].entries()) {
       await add({ summary: `episode ${index}`, startedAt, endedAt: startedAt + 1_000 })
     }

@@ -1,12 +1,13 @@
 import { z } from 'zod'
+import type { Clock } from '../base/clock.ts'
 import { parseJson } from '../base/json.ts'
-import type { Database, Reader, Writer } from '../storage/database.ts'
-import type { EpisodeRow } from '../storage/tables.ts'
-import { cleanLine } from './clean-line.ts'
+import { type Database, type Reader, toIndexKey, type Writer } from '../storage/database.ts'
+import type { EpisodeRow, ToolWeightRow } from '../storage/tables.ts'
 import type { Memories } from './memories.ts'
-import type { MemoryLabel, MemorySource } from './memory.ts'
+import { cleanLine, type MemoryLabel, type MemorySource } from './memory.ts'
+import { topicsOf } from './words.ts'
 
-export interface Episode {
+interface Episode {
   id: string
   userId: string
   summary: string
@@ -21,20 +22,20 @@ export interface NewEpisode extends Omit<Episode, 'id'> {
   source: MemorySource
   label?: MemoryLabel | undefined
   sessionId?: string | undefined
-  /** Derived from its cause: the same stretch of a conversation makes one episode. */
+  /** Derived from its cause: the same segment of a conversation makes one episode. */
   memoryId?: string | undefined
 }
 
-/** What happened in a stretch of conversation. The memory of the same id holds summary, decisions and topics as text. */
+/** Summaries of segments of conversations. The memory of the same id contains summary, decisions and topics as text. */
 export interface Episodes {
   addIn(writer: Writer, episode: NewEpisode): Promise<{ episode: Episode; isNew: boolean }>
   get(userId: string, id: string): Promise<Episode | undefined>
-  /** Newest first; `from`/`until` select those that touch that time. */
+  /** Newest first; `from`/`until` select those that overlap that time. */
   list(userId: string, page: { limit: number; from?: number; until?: number }): Promise<Episode[]>
 }
 
-const longestItem = 500
-const mostItems = 32
+const maxItemLength = 500
+const maxItems = 32
 
 export function createEpisodes(dependencies: { database: Database; memories: Memories }): Episodes {
   const { database, memories } = dependencies
@@ -61,7 +62,7 @@ export function createEpisodes(dependencies: { database: Database; memories: Mem
         user_id: given.userId,
         topics: JSON.stringify(lists.topics),
         decisions: JSON.stringify(lists.decisions),
-        tone: cleanLine(given.tone, longestItem),
+        tone: cleanLine(given.tone, maxItemLength),
         started_at: given.startedAt,
         ended_at: given.endedAt,
       }
@@ -126,10 +127,131 @@ function episodeFromRow(row: EpisodeRow & { content: string }): Episode {
 }
 
 function cleanList(items: readonly string[]): string[] {
-  return [...new Set(items.flatMap((item) => cleanLine(item, longestItem) ?? []))].slice(0, mostItems)
+  return [...new Set(items.flatMap((item) => cleanLine(item, maxItemLength) ?? []))].slice(0, maxItems)
 }
 
 function listFromText(text: string): string[] {
   const list = parseJson(text, z.array(z.string()))
   return list.ok ? list.value : []
+}
+
+export type ToolCallOutcome = 'succeeded' | 'failed' | 'timed_out' | 'service_failed'
+
+interface ToolCallRecord {
+  userId: string
+  tool: string
+  /** The user's request. Its strongest words are the topics. */
+  userText: string
+  outcome: ToolCallOutcome
+}
+
+/**
+ * Experience with tools: each call counts for or against its tool, in the topics of the user's request and overall. Old
+ * outcomes decay. Weights are per user.
+ */
+export interface ProceduralMemory {
+  record(call: ToolCallRecord): Promise<void>
+  /** In the unit that writes the call's result. */
+  recordIn(writer: Writer, call: ToolCallRecord): Promise<void>
+  /** Per tool -1 to 1, as of now: half overall, half in these topics. Unknown tools are omitted. */
+  weights(userId: string, topics: readonly string[]): Promise<ReadonlyMap<string, number>>
+}
+
+const rewards: Record<ToolCallOutcome, number> = {
+  succeeded: 0.3,
+  failed: -0.2,
+  timed_out: -0.2,
+  service_failed: -0.05,
+}
+const halfLifeMs = 30 * 24 * 60 * 60_000
+/** Topics are user text: without a limit there would be a row for every word. */
+const maxRows = 2_000
+const everything = ''
+
+export function createProceduralMemory(dependencies: { database: Database; clock: Clock }): ProceduralMemory {
+  const { database, clock } = dependencies
+
+  const procedural: ProceduralMemory = {
+    record: (call) => database.write((writer) => procedural.recordIn(writer, call)),
+
+    async recordIn(writer, { userId, tool, userText, outcome }) {
+      const now = clock.now()
+      const topics = [everything, ...topicsOf(userText)].map(toIndexKey)
+      const rows = await writer
+        .selectFrom('tool_weights')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .where('topic', 'in', topics)
+        .where('tool', '=', tool)
+        .execute()
+      const known = new Map(rows.map((row) => [row.topic, row]))
+      const changed = topics.map((topic): ToolWeightRow => {
+        const row = known.get(topic)
+        const weight = bounded((row ? faded(row, now) : 0) + rewards[outcome])
+        return { user_id: userId, topic, tool, weight, calls: (row?.calls ?? 0) + 1, updated_at: now }
+      })
+      await writer
+        .insertInto('tool_weights')
+        .values(changed)
+        .onConflict((conflict) =>
+          conflict.columns(['user_id', 'topic', 'tool']).doUpdateSet(({ ref }) => ({
+            weight: ref('excluded.weight'),
+            calls: ref('excluded.calls'),
+            updated_at: ref('excluded.updated_at'),
+          })),
+        )
+        .execute()
+      if (known.size < topics.length) await dropOldest(writer, userId)
+    },
+
+    async weights(userId, topics) {
+      const rows = await database.read
+        .selectFrom('tool_weights')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .where('topic', 'in', [everything, ...topics].map(toIndexKey))
+        .execute()
+      const now = clock.now()
+      const byTool = Map.groupBy(rows, (row) => row.tool)
+      return new Map(Array.from(byTool, ([tool, own]) => [tool, combine(own, now)]))
+    },
+  }
+  return procedural
+}
+
+function combine(rows: readonly ToolWeightRow[], now: number): number {
+  const overall = rows.filter((row) => row.topic === everything).map((row) => faded(row, now))
+  const inTopics = rows.filter((row) => row.topic !== everything).map((row) => faded(row, now))
+  return 0.5 * mean(overall) + 0.5 * mean(inTopics)
+}
+
+function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+function faded({ weight, updated_at }: ToolWeightRow, now: number): number {
+  return weight * 2 ** (-Math.max(0, now - Number(updated_at)) / halfLifeMs)
+}
+
+function bounded(weight: number): number {
+  return Math.min(1, Math.max(-1, weight))
+}
+
+async function dropOldest(writer: Writer, userId: string): Promise<void> {
+  const surplus = await writer
+    .selectFrom('tool_weights')
+    .select(['topic', 'tool'])
+    .where('user_id', '=', userId)
+    .orderBy('updated_at', 'desc')
+    .offset(maxRows)
+    .limit(10)
+    .execute()
+  for (const { topic, tool } of surplus) {
+    await writer
+      .deleteFrom('tool_weights')
+      .where('user_id', '=', userId)
+      .where('topic', '=', topic)
+      .where('tool', '=', tool)
+      .execute()
+  }
 }

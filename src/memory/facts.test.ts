@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
 import { testSize } from '../../test/support/test-size.ts'
-import type { NewFact } from './facts.ts'
-import type { FactQuestion } from './find-facts.ts'
+import type { FactQuestion, NewFact } from './facts.ts'
 
 let store: MemoryStore
 
@@ -13,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => store.close())
 
-/** `Anna: job = baker`, told by the user to themself where nothing else is said. */
+/** `Anna: job = baker`, by the user unless stated otherwise. */
 async function write(text: string, more: Partial<NewFact> = {}) {
   const [, entity = '', attribute = '', value = ''] = /^(.*?): (.*?) = (.*)$/.exec(text) ?? []
   await store.clock.advance(1_000)
@@ -42,7 +41,7 @@ describe('writing facts', () => {
     expect(await store.facts.get('eve', fact.id)).toBeUndefined()
   })
 
-  it('MEM-10 the same value confirms: surer, and used', async () => {
+  it('MEM-10 the same value confirms: higher confidence, and used', async () => {
     const first = await write('user: home town = Berlin', { source: 'extracted', confidence: 0.6 })
     const again = await write('Me: Home Towns =  BERLIN. ', { source: 'agent', confidence: 0.9 })
     const weaker = await write('user: home_town = Berlin', { source: 'agent', confidence: 0.2 })
@@ -54,7 +53,7 @@ describe('writing facts', () => {
     expect(await store.memories.list('max', { limit: 10 })).toHaveLength(1)
   })
 
-  it('MEM-10 what the user confirms is the user’s word from then on', async () => {
+  it('MEM-10 a value that the user confirms is the user’s own from then on', async () => {
     const { fact } = await write('user: home town = Berlin', { source: 'extracted' })
     await write('user: home town = berlin')
     expect(await store.memories.get('max', fact.id)).toMatchObject({ source: 'user', label: 'owner' })
@@ -79,7 +78,7 @@ describe('writing facts', () => {
     expect(await store.facts.get('max', old.fact.id)).toEqual({ ...old.fact, validTo: at })
   })
 
-  it('MEM-10 what was superseded is neither listed nor searched, and can be true again', async () => {
+  it('MEM-10 a superseded value is neither listed nor searched, and can become true again', async () => {
     await write('user: home town = Berlin')
     await write('user: home town = Oslo')
     expect(await store.search('max', 'Berlin home town')).toEqual(['user: home town is Oslo'])
@@ -91,7 +90,7 @@ describe('writing facts', () => {
     expect(await found({ attribute: 'home town', history: true })).toHaveLength(3)
   })
 
-  it('MEM-10 less certainty does not replace more; as much does', async () => {
+  it('MEM-10 lower confidence does not replace higher; equal does', async () => {
     const sure = await write('Bea: job = baker', { source: 'agent', confidence: 0.8 })
     const refused = await write('Bea: job = pilot', { source: 'agent', confidence: 0.7 })
     expect(refused).toMatchObject({ outcome: 'refused', fact: { value: 'pilot' }, known: sure.fact })
@@ -102,7 +101,7 @@ describe('writing facts', () => {
     })
   })
 
-  it('MEM-10 the user’s own is replaced only by the user, or by what is surer', async () => {
+  it('MEM-10 the user’s own value is replaced only by the user, or by higher confidence', async () => {
     await write('Bea: job = baker', { confidence: 0.8 })
     for (const source of ['agent', 'extracted', 'tool', 'import'] as const) {
       expect((await write('Bea: job = pilot', { source, confidence: 0.8 })).outcome).toBe('refused')
@@ -111,7 +110,7 @@ describe('writing facts', () => {
     expect((await write('Bea: job = painter', { confidence: 0.9 })).outcome).toBe('replaced')
   })
 
-  it('MEM-10 an attribute of several values keeps them, each once', async () => {
+  it('MEM-10 an attribute with several values keeps each once', async () => {
     for (const value of ['hiking', 'chess', 'Hiking']) await write(`user: hobbies = ${value}`)
     expect(await found({ entity: 'user', attribute: 'hobby' })).toEqual([
       'user: hobbies = chess',
@@ -129,7 +128,7 @@ describe('writing facts', () => {
     expect((await write('user: lucky number = 2', { userId: 'eve' })).outcome).toBe('replaced')
   })
 
-  it('MEM-10 what was true before closes nothing: it is history', async () => {
+  it('MEM-10 an earlier value closes nothing: it is history', async () => {
     const now = await write('user: home town = Oslo')
     const before = await write('user: home town = Bonn', { at: now.fact.validFrom - 1_000_000, confidence: 0.1 })
     expect(before).toMatchObject({ outcome: 'added', fact: { validTo: now.fact.validFrom } })
@@ -139,7 +138,7 @@ describe('writing facts', () => {
     expect((await store.memories.get('max', before.fact.id))?.supersededAt).not.toBeNull()
   })
 
-  it('MEM-10 an alias is resolved when writing, also for what was written before it was known', async () => {
+  it('MEM-10 an alias is resolved on writing, also for facts written before it was known', async () => {
     await write('Bee: job = baker')
     await store.aliases.add('max', 'Bee', 'Beatrice')
     expect(await write('Beatrice: job = pilot')).toMatchObject({ outcome: 'replaced', old: { value: 'baker' } })
@@ -147,26 +146,26 @@ describe('writing facts', () => {
     expect(await write('Bee: age = 40')).toMatchObject({ fact: { entity: 'Beatrice' } })
   })
 
-  it('MEM-10 two people of one name stay apart', async () => {
+  it('MEM-10 two people of one name stay separate', async () => {
     await store.aliases.add('max', 'Anna', 'Anna (sister)')
     await store.aliases.add('max', 'Anna', 'Anna (colleague)')
     await write('Anna (sister): job = baker')
     expect((await write('Anna (colleague): job = pilot')).outcome).toBe('added')
-    // Nobody knows which Anna: it is written as told, and closes nothing.
+    // Which Anna is unknown: it is written as given, and closes nothing.
     expect(await write('Anna: job = singer')).toMatchObject({ outcome: 'added', fact: { entity: 'Anna' } })
     expect(await found({ entity: 'Anna (sister)', attribute: 'job', value: 'baker' })).toHaveLength(1)
     expect(await found({ entity: 'Anna', attribute: 'job' })).toHaveLength(3)
     expect(await write('Anna (sister): job = cook')).toMatchObject({ outcome: 'replaced', old: { value: 'baker' } })
   })
 
-  it('MEM-10 refuses what says nothing, and what is too long', async () => {
+  it('MEM-10 rejects empty and too long text', async () => {
     for (const fact of [' : job = baker', 'Bea:   = baker', 'Bea: job =  ']) {
       await expect(write(fact)).rejects.toMatchObject({ code: 'bad_request' })
     }
     await expect(write(`Bea: job = ${'x'.repeat(20_000)}`)).rejects.toMatchObject({ code: 'payload_too_large' })
   })
 
-  it('MEM-10 two facts that read the same are one memory', async () => {
+  it('MEM-10 two facts with the same text are one memory', async () => {
     const first = await write('a: b = c is d')
     expect(await write('a: b is c = d')).toMatchObject({ outcome: 'confirmed', fact: { id: first.fact.id } })
   })
@@ -185,7 +184,7 @@ describe('writing facts', () => {
   })
 })
 
-describe('asking facts', () => {
+describe('querying facts', () => {
   beforeEach(async () => {
     await write('Bea: job = marine biologist')
     await write('Carl: job = a marine biologist at NOAA')
@@ -206,7 +205,7 @@ describe('asking facts', () => {
     expect(await found({ value: 'NOAA', history: true })).toHaveLength(1)
   })
 
-  it('MEM-10 a value is had by whoever has all its words', async () => {
+  it('MEM-10 a value matches entities with all its words', async () => {
     const three = ['Bea', 'Carl', 'Dora']
     for (const value of ['marine biologists', 'Marine Biologist', 'biologist marine', 'a marine biologist']) {
       const facts = await store.facts.find({ userId: 'max', value })
@@ -221,7 +220,7 @@ describe('asking facts', () => {
     expect(await count({ entity: 'Bea', value: 'marine biologist' })).toBe(1)
   })
 
-  it('MEM-10 counts a person of two names once, and a shared name not beside its bearers', async () => {
+  it('MEM-10 counts a person with two names once, and a shared name not beside its bearers', async () => {
     await store.aliases.add('max', 'Doro', 'Dora')
     await write('Doro: field = marine biologist')
     await store.database.write((writer) =>
@@ -238,7 +237,7 @@ describe('asking facts', () => {
     expect(await count({ value: 'marine biologist' })).toBe(3)
   })
 
-  it('MEM-10 newest first also where somebody has two names, at most as many as asked for', async () => {
+  it('MEM-10 newest first also for a person with two names, at most the limit', async () => {
     await write('Doro: age = 40')
     await store.aliases.add('max', 'Doro', 'Dora')
     await write('Dora: likes = tea')
@@ -247,19 +246,19 @@ describe('asking facts', () => {
     expect(await found({ entity: 'Dora', limit: 2 })).toEqual(all.slice(0, 2))
   })
 
-  it('MEM-10 what is no longer true does not count', async () => {
+  it('MEM-10 outdated facts do not count', async () => {
     await write('Carl: job = gardener')
     expect(await count({ attribute: 'job', value: 'marine biologist' })).toBe(1)
     expect(await count({ value: 'marine biologist' })).toBe(2)
   })
 
-  it('MEM-1 nobody else’s facts are found or counted', async () => {
+  it("MEM-1 other users' facts are neither found nor counted", async () => {
     expect(await store.facts.find({ userId: 'eve' })).toHaveLength(1)
     expect(await store.facts.count({ userId: 'eve', value: 'marine' })).toBe(1)
     expect(await store.facts.count({ userId: 'eve', value: 'biologist' })).toBe(0)
   })
 
-  it('MEM-10 values without words are found as they are', async () => {
+  it('MEM-10 values without words are found literally', async () => {
     await write('Finn: likes = 🎷')
     await write('Gus: likes = C++')
     expect(await found({ value: '🎷' })).toEqual(['Finn: likes = 🎷'])

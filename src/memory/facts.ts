@@ -1,31 +1,20 @@
+import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
+import type { factReplySchema } from '../protocol/memory.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { FactRow } from '../storage/tables.ts'
-import { requireLine } from './clean-line.ts'
-import { countEntities, type FactQuestion, findFacts } from './find-facts.ts'
-import { attributeKey, entityKey, valueKey } from './fold-text.ts'
-import type { Memories } from './memories.ts'
-import type { MemoryLabel, MemorySource } from './memory.ts'
-import { isUsuallyMultiValued } from './multi-valued.ts'
-import { ownNamesOf, resolveNames } from './resolve-names.ts'
-import { supersedeStatements } from './supersede-statements.ts'
+import { toQueryWords } from '../storage/words.ts'
+import { factCollection, type Memories } from './memories.ts'
+import { isUsuallyMultiValued, type MemoryLabel, type MemorySource, requireLine } from './memory.ts'
+import { allNamesOf, distinctEntities, ownNamesOf, resolveNames } from './names.ts'
+import { attributeKey, contentWords, entityKey, foldedWords, foldValue, valueKey } from './words.ts'
 
-export interface Fact {
-  id: string
-  userId: string
-  entity: string
-  attribute: string
-  value: string
-  /** 0 to 1. */
-  confidence: number
-  validFrom: number
-  /** Null for what is true now. */
-  validTo: number | null
-}
+/** One value of an attribute of an entity. */
+export type Fact = z.infer<typeof factReplySchema> & { userId: string }
 
 export interface NewFact {
   userId: string
-  /** `user` for the user themself. An alias is resolved to the name that it stands for. */
+  /** `user` for the user. An alias is resolved to its entity. */
   entity: string
   attribute: string
   value: string
@@ -34,7 +23,7 @@ export interface NewFact {
   label?: MemoryLabel | undefined
   sessionId?: string | undefined
   turnId?: string | undefined
-  /** When it became true: now, where nothing is said. */
+  /** When it became true; default: now. */
   at?: number | undefined
 }
 
@@ -45,28 +34,33 @@ export type WrittenFact =
   /** The old value is closed and superseded; both stay in history. `label` is the old one's. */
   | { outcome: 'replaced'; fact: Fact; old: Fact; label: MemoryLabel }
   /**
-   * The known value is surer than the new one, the user's own against the agent's, or trusted against one that is not:
-   * nothing changed; ask the user. `fact` is what was to be written; its id is empty. `label` is the known one's.
+   * The known value has higher confidence, is the user's own, or is trusted while the new one is not: nothing changed;
+   * ask the user. `fact` is the rejected one, with an empty id. `label` is the known one's.
    */
   | { outcome: 'refused'; fact: Fact; known: Fact; label: MemoryLabel }
 
-/** What is true of whom. Each fact is a memory of the same id, whose content reads `entity: attribute is value`. */
+/** Facts about entities. Each fact is a memory of the same id, whose content reads `entity: attribute is value`. */
 export interface Facts {
   write(fact: NewFact): Promise<WrittenFact>
   writeIn(writer: Writer, fact: NewFact): Promise<WrittenFact>
+  /** From `at` on it is history, with the notes that state it. Does nothing if it is unknown. */
+  endIn(
+    writer: Writer,
+    fact: { userId: string; entity: string; attribute: string; value: string; at: number },
+  ): Promise<void>
   get(userId: string, id: string): Promise<Fact | undefined>
-  /** Any of the three, folded and resolved through aliases; only what is true now unless `history`. Newest first. */
+  /** By any of the three, folded and resolved through aliases; only current facts unless `history`. Newest first. */
   find(question: FactQuestion): Promise<Fact[]>
   /** How many different entities have it: "how many people do I know who are marine biologists?" */
   count(question: Omit<FactQuestion, 'limit' | 'history'>): Promise<number>
-  /** From now on a new value of this attribute stands beside the others. */
+  /** From now on this attribute can have several values. */
   declareMultiValued(userId: string, attribute: string): Promise<void>
 }
 
 type FactWithSource = FactRow & { source: MemorySource; label: MemoryLabel }
 
-const longestName = 200
-const longestValue = 10_000
+const maxNameLength = 200
+const maxValueLength = 10_000
 
 export function createFacts(dependencies: { database: Database; clock: Clock; memories: Memories }): Facts {
   const { database, clock, memories } = dependencies
@@ -82,7 +76,7 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
       if (same) return await confirm(writer, same, given, proposed.confidence)
       if (known.length === 0 || (await isMultiValued(writer, proposed))) return await insert(writer, given, proposed)
       const surest = known.reduce((best, row) => (isSurer(row, best) ? row : best))
-      // What was true before is history, however sure: it closes nothing.
+      // An earlier value is history, whatever its confidence: it closes nothing.
       if (at < surest.valid_from) return await insert(writer, given, { ...proposed, valid_to: surest.valid_from })
       if (!mayReplace(proposed.confidence, given, surest)) {
         return { outcome: 'refused', fact: factFromRow(proposed), known: factFromRow(surest), label: surest.label }
@@ -94,6 +88,22 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
         fact: added.fact,
         old: { ...factFromRow(surest), validTo: at },
         label: surest.label,
+      }
+    },
+
+    async endIn(writer, { userId, entity, attribute, value, at }) {
+      const given = { userId, entity, attribute, value, source: 'extracted' as const }
+      const over = await proposeFact(writer, given, at)
+      for (const row of await selectCurrent(writer, over)) {
+        if (row.value_key !== over.value_key || row.valid_from > at) continue
+        await writer
+          .updateTable('facts')
+          .set({ valid_to: at })
+          .where('user_id', '=', userId)
+          .where('id', '=', row.id)
+          .execute()
+        await memories.supersedeIn(writer, { userId, id: row.id, by: row.id })
+        await supersedeStatements(writer, memories, { old: row, by: row.id })
       }
     },
 
@@ -142,7 +152,7 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
       .where('id', '=', known.id)
       .execute()
     await memories.usedIn(writer, known.user_id, [known.id])
-    // From now on it is the user's own word, which the agent does not change.
+    // From now on it is the user's own, which the agent does not change.
     if (given.source === 'user' && known.source !== 'user') {
       await writer
         .updateTable('memories')
@@ -169,7 +179,7 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
       turnId: given.turnId,
       at: proposed.valid_from,
     })
-    // Another entity and attribute can read the same: "a: b is c is d". The one that is there stands for both.
+    // Another entity and attribute can have the same text: "a: b is c is d". The existing one stands for both.
     if (!isNew) return { outcome: 'confirmed', fact: factFromRow({ ...proposed, id: memory.id }) }
     const row = { ...proposed, id: memory.id }
     await writer.insertInto('facts').values(row).execute()
@@ -190,11 +200,11 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
 }
 
 async function proposeFact(writer: Writer, given: NewFact, at: number): Promise<FactRow> {
-  const named = requireLine(given.entity, { what: 'A fact’s entity', longest: longestName })
+  const named = requireLine(given.entity, { what: 'A fact’s entity', longest: maxNameLength })
   const attribute = cleanAttribute(given.attribute)
-  const value = requireLine(given.value, { what: 'A fact’s value', longest: longestValue })
+  const value = requireLine(given.value, { what: 'A fact’s value', longest: maxValueLength })
   const entities = await resolveNames(writer, given.userId, named)
-  // A name that two people share says of neither.
+  // A name that two people share refers to neither.
   const entity = entities.length === 1 ? (entities[0]?.name ?? named) : named
   return {
     id: '',
@@ -212,10 +222,10 @@ async function proposeFact(writer: Writer, given: NewFact, at: number): Promise<
 }
 
 function cleanAttribute(attribute: string): string {
-  return requireLine(attribute, { what: 'A fact’s attribute', longest: longestName })
+  return requireLine(attribute, { what: 'A fact’s attribute', longest: maxNameLength })
 }
 
-/** What is true now of the same entity, whichever of its names it was written under. */
+/** The current facts of the same entity, under any of its names. */
 async function selectCurrent(writer: Writer, fact: FactRow): Promise<FactWithSource[]> {
   const names = await ownNamesOf(writer, fact.user_id, fact.entity)
   return await writer
@@ -237,7 +247,7 @@ function isSurer(row: FactWithSource, than: FactWithSource): boolean {
 }
 
 function mayReplace(confidence: number, { source, label }: NewFact, known: FactWithSource): boolean {
-  // However sure a stranger says they are (SEC-15).
+  // Whatever confidence an untrusted source claims (SEC-15).
   if (label === 'untrusted' && known.label !== 'untrusted') return false
   if (known.source === 'user' && source !== 'user') return confidence > known.confidence
   return confidence >= known.confidence
@@ -254,12 +264,12 @@ async function isMultiValued(writer: Writer, fact: FactRow): Promise<boolean> {
   return row?.is_multi_valued === 1
 }
 
-/** How a fact reads as a memory. */
+/** The text of a fact as a memory. */
 function factContent(fact: Pick<Fact, 'entity' | 'attribute' | 'value'>): string {
   return `${factBeginning(fact)}${fact.value}`
 }
 
-/** All of it but the value. */
+/** The text without the value. */
 export function factBeginning({ entity, attribute }: Pick<Fact, 'entity' | 'attribute'>): string {
   return `${entity}: ${attribute} is `
 }
@@ -274,5 +284,156 @@ function factFromRow(row: FactRow): Fact {
     confidence: row.confidence,
     validFrom: Number(row.valid_from),
     validTo: row.valid_to === null ? null : Number(row.valid_to),
+  }
+}
+
+export interface FactQuestion {
+  userId: string
+  entity?: string | undefined
+  attribute?: string | undefined
+  value?: string | undefined
+  history?: boolean | undefined
+  limit?: number | undefined
+}
+
+const usualLimit = 50
+const maxCandidates = 100_000
+const idsAtOnce = 500
+const maxNamesakes = 20
+
+/** Newest first. */
+async function findFacts(database: Database, question: FactQuestion): Promise<FactRow[]> {
+  const { userId, entity, value, limit = usualLimit } = question
+  const entityKeys = entity === undefined ? undefined : await keysOf(database, userId, entity)
+  const rows =
+    value === undefined
+      ? await selectByEntity(database, question, { entityKeys, limit })
+      : await selectByValue(database, question, { entityKeys, value })
+  return rows.toSorted(newestFirst).slice(0, limit)
+}
+
+/** The number of different entities, each once whatever its names. */
+async function countEntities(database: Database, question: FactQuestion): Promise<number> {
+  const { userId, entity, attribute, value } = question
+  const keys = new Set<string>()
+  if (entity === undefined && value === undefined) {
+    const query = database.read.selectFrom('facts').select('entity_key').where('user_id', '=', userId)
+    // With an attribute, `distinct` would make SQLite scan all entities instead of those that have it.
+    const rows = attribute === undefined ? query.distinct() : query.where('attribute_key', '=', attributeKey(attribute))
+    for (const row of await rows.where('valid_to', 'is', null).execute()) keys.add(row.entity_key)
+  } else {
+    const rows = await findFacts(database, { ...question, limit: Number.MAX_SAFE_INTEGER })
+    for (const row of rows) keys.add(row.entity_key)
+  }
+  return (await distinctEntities(database.read, userId, [...keys])).size
+}
+
+/** All names of the entity, and others of that name: `Anna (colleague)` is an Anna too. */
+async function keysOf(database: Database, userId: string, entity: string): Promise<string[]> {
+  const names = await allNamesOf(database.read, userId, entity)
+  const key = entityKey(entity)
+  const namesakes = await database.read
+    .selectFrom('facts')
+    .select('entity_key')
+    .distinct()
+    .where('user_id', '=', userId)
+    .where('entity_key', '>=', `${key} (`)
+    .where('entity_key', '<', `${key} )`)
+    .limit(maxNamesakes)
+    .execute()
+  return [...new Set([...names.keys(), ...namesakes.map((row) => row.entity_key)])]
+}
+
+function selectFacts(database: Database, { userId, attribute, history }: FactQuestion) {
+  let query = database.read.selectFrom('facts').selectAll().where('user_id', '=', userId)
+  if (!history) query = query.where('valid_to', 'is', null)
+  if (attribute !== undefined) query = query.where('attribute_key', '=', attributeKey(attribute))
+  return query
+}
+
+/** One query per name, so that each ends after `limit` rows of its index. */
+async function selectByEntity(
+  database: Database,
+  question: FactQuestion,
+  { entityKeys = [undefined], limit }: { entityKeys: readonly (string | undefined)[] | undefined; limit: number },
+): Promise<FactRow[]> {
+  const rows: FactRow[] = []
+  for (const key of entityKeys) {
+    let query = selectFacts(database, question).orderBy('valid_from', 'desc').orderBy('id', 'desc').limit(limit)
+    if (key !== undefined) query = query.where('entity_key', '=', key)
+    rows.push(...(await query.execute()))
+  }
+  return rows
+}
+
+/** By exact value, and by full text if the value is part of a longer one. */
+async function selectByValue(
+  database: Database,
+  question: FactQuestion,
+  { entityKeys, value }: { entityKeys: readonly string[] | undefined; value: string },
+): Promise<FactRow[]> {
+  const { userId } = question
+  const rows = new Map<string, FactRow>()
+  const keep = (found: readonly FactRow[]) => {
+    for (const row of found) {
+      if (hasValue(row, value) && (entityKeys?.includes(row.entity_key) ?? true)) rows.set(row.id, row)
+    }
+  }
+  keep(await selectFacts(database, question).where('value_key', '=', valueKey(value)).execute())
+  const words = toQueryWords(value)
+  const ids = await database.textSearch.withAll({ collection: factCollection, userId, words, limit: maxCandidates })
+  for (let start = 0; start < ids.length; start += idsAtOnce) {
+    const some = ids.slice(start, start + idsAtOnce)
+    keep(await selectFacts(database, question).where('id', 'in', some).execute())
+  }
+  return [...rows.values()]
+}
+
+/** "a marine biologist at NOAA" has the value "marine biologists": it contains every word of it. */
+function hasValue(row: FactRow, value: string): boolean {
+  if (row.value_key === valueKey(value)) return true
+  const wanted = foldedWords(foldValue(value))
+  const there = new Set(foldedWords(row.value))
+  return wanted.length > 0 && wanted.every((word) => there.has(word))
+}
+
+function newestFirst(a: FactRow, b: FactRow): number {
+  return b.valid_from - a.valid_from || (a.id < b.id ? 1 : -1)
+}
+
+/** "I live at", "my new": words around a value that add nothing to the fact. */
+const maxOtherWords = 1
+
+/**
+ * Supersedes notes or lines of the same turn that only state an outdated fact: otherwise they would still be found as
+ * true.
+ */
+async function supersedeStatements(
+  writer: Writer,
+  memories: Memories,
+  { old, by }: { old: FactRow; by: string },
+): Promise<void> {
+  const told = await writer
+    .selectFrom('memories')
+    .select('turn_id')
+    .where('user_id', '=', old.user_id)
+    .where('id', '=', old.id)
+    .executeTakeFirst()
+  if (!told?.turn_id) return
+  const sameTurn = await writer
+    .selectFrom('memories')
+    .select(['id', 'content'])
+    .where('user_id', '=', old.user_id)
+    .where('turn_id', '=', told.turn_id)
+    .where('kind', 'in', ['note', 'chunk'])
+    .where('superseded_at', 'is', null)
+    .execute()
+  const factWords = new Set(foldedWords(`${old.entity} ${old.attribute} ${old.value}`))
+  const valueWords = foldedWords(old.value)
+  for (const { id, content } of sameTurn) {
+    const words = new Set(contentWords(content, 64).flatMap(foldedWords))
+    const others = [...words].filter((word) => !factWords.has(word))
+    const isTheFact = valueWords.some((word) => words.has(word)) && others.length <= maxOtherWords
+    if (isTheFact) await memories.supersedeIn(writer, { userId: old.user_id, id, by })
   }
 }

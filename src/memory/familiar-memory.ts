@@ -1,4 +1,3 @@
-import type { Aliases } from './aliases.ts'
 import type { Commitments } from './commitments.ts'
 import type { Corrections } from './corrections.ts'
 import type { DecayState } from './decay.ts'
@@ -9,9 +8,10 @@ import type { FileIndex } from './files/index-files.ts'
 import type { MemoryGraph } from './graph.ts'
 import type { DeepRecall } from './learning/deep-recall.ts'
 import type { Memories } from './memories.ts'
+import type { Aliases } from './names.ts'
 import type { Recall } from './recall/recall.ts'
 
-/** All that can be asked of memory, for the tools and the ways in. */
+/** All memory operations, for tools and interfaces. */
 export interface FamiliarMemory {
   memories: Memories
   facts: Facts
@@ -23,8 +23,8 @@ export interface FamiliarMemory {
   files: FileIndex
   recall: Recall
   deepRecall: DeepRecall
-  /** What memories fade by at this moment. */
+  /** The current decay parameters. */
   decayState(userId: string): Promise<DecayState>
-  /** How far the embedding has come; undefined where there is none, and recall goes by words. */
+  /** Embedding progress; undefined if recall uses words only. */
   embeddingStatus(userId: string): Promise<EmbeddingStatus | undefined>
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { attributeKey, entityKey, foldedWords, foldText, valueKey } from './fold-text.ts'
+import { attributeKey, entityKey, foldedWords, foldText, valueKey } from './words.ts'
 
 describe('foldText', () => {
   it.each([
@@ -17,7 +17,7 @@ describe('foldText', () => {
     expect(foldText(text)).toBe(folded)
   })
 
-  it('MEM-10 keeps apart what differs in more than that', () => {
+  it('MEM-10 keeps other differences', () => {
     const different = [
       'C',
       'C++',
@@ -36,7 +36,7 @@ describe('foldText', () => {
     expect(new Set(different.map(foldText)).size).toBe(different.length)
   })
 
-  it('MEM-10 of any text it is well formed, the same twice, and empty only for nothing', () => {
+  it('MEM-10 is well formed for any text, idempotent, and empty only for empty text', () => {
     const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.string())
     fc.assert(
       fc.property(anyText, (text) => {
@@ -69,27 +69,27 @@ describe('keys', () => {
     expect(attributeKey(one)).toBe(attributeKey(other))
   })
 
-  it('MEM-10 what only looks like a plural stays', () => {
+  it('MEM-10 words that only look like plurals stay', () => {
     for (const attribute of ['status', 'address', 'diagnosis', 'bus', 'class']) {
       expect(attributeKey(attribute)).toBe(attribute)
     }
   })
 
-  it('MEM-10 an article before a value does not count', () => {
+  it('MEM-10 ignores an article before a value', () => {
     expect(valueKey('A marine biologist')).toBe(valueKey('marine biologist.'))
     expect(valueKey('the')).toBe('the')
   })
 
-  it('MEM-10 the user is one, however named', () => {
+  it('MEM-10 the user has one key under every name', () => {
     expect(['User', 'me', 'I', ' the user ', 'myself'].map(entityKey)).toEqual(Array(5).fill('user'))
     expect(entityKey('Meg')).toBe('meg')
   })
 
-  it('MEM-10 words are compared in the singular', () => {
+  it('MEM-10 compares words in the singular', () => {
     expect(foldedWords('Marine biologists, at NOAA!')).toEqual(['marine', 'biologist', 'at', 'noaa'])
   })
 
-  it('MEM-10 a long run of signs takes no long time', () => {
+  it('MEM-10 a long run of signs is fast', () => {
     expect(foldText(`a${'"'.repeat(200_000)}b`)).toHaveLength(200_002)
   })
 })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
 import { testSize } from '../../test/support/test-size.ts'
-import { eventFromRow } from '../sessions/session-event.ts'
+import { eventFromRow } from '../agent/sessions/session-event.ts'
 import type { NewMemory } from './memories.ts'
 
 let store: MemoryStore
@@ -33,7 +33,7 @@ async function addSession(userId: string): Promise<void> {
   })
 }
 
-/** What is said becomes an event, a message of the inbox and part of a snapshot. */
+/** A message becomes an event, an inbox row and part of a snapshot. */
 async function say(userId: string, seq: number, text: string): Promise<void> {
   const message = { text, media: [], sender: userId, source: 'test', tier: 'owner', metadata: {} }
   const id = `${userId}-${seq}`
@@ -89,7 +89,7 @@ const fact = (entity: string, attribute: string, value: string, userId = 'max') 
   store.facts.write({ userId, entity, attribute, value, source: 'user' })
 
 describe('forgetting everything', () => {
-  it('MEM-14 leaves no trace of it in the file, and all the rest', { timeout: 120_000 }, async () => {
+  it('MEM-14 leaves no trace of it in the file, and keeps the rest', { timeout: 120_000 }, async () => {
     const size = testSize({ whole: 300, onPostgres: 60 })
     for (let index = 0; index < size; index += 1) {
       const about = index % 10 === 0 ? ' Zanzibarquux ' : ' '
@@ -107,7 +107,7 @@ describe('forgetting everything', () => {
     expect(await store.database.checkIntegrity()).toEqual([])
   })
 
-  it('MEM-14 takes memories of every kind, names, the journal, files, marks and snapshots', async () => {
+  it('MEM-14 removes memories of every kind, names, the journal, files, marks and snapshots', async () => {
     const kept = await add('The bees are fine')
     const note = await add('Beatrice called')
     await add('called twice', { tags: ['beatrice'] })
@@ -190,7 +190,7 @@ describe('forgetting everything', () => {
     expect(left).toEqual([[{ id: 'other' }], [{ name: 'other' }], [], [], [], topics])
   })
 
-  it('MEM-14 leaves another user’s alone, and another person’s of the same name', async () => {
+  it("MEM-14 keeps other users' data, and another person of the same name", async () => {
     await add('Beatrice called', { userId: 'eve' })
     await fact('Beatrice', 'job', 'baker', 'eve')
     await store.aliases.add('eve', 'Bea', 'Beatrice')
@@ -210,7 +210,7 @@ describe('forgetting everything', () => {
     ])
   })
 
-  it('MEM-14 wants to be told what, and stops when it is told to', async () => {
+  it('MEM-14 requires a subject, and stops on abort', async () => {
     for (const about of ['', ' ', 'x']) {
       await expect(store.corrections.forgetEverything('max', about)).rejects.toMatchObject({ code: 'bad_request' })
     }
@@ -219,7 +219,7 @@ describe('forgetting everything', () => {
     expect(await store.memories.list('max', { limit: 10 })).toHaveLength(1)
   })
 
-  it('MEM-14 a number that is forgotten takes no count with it', async () => {
+  it('MEM-14 forgetting a number keeps unrelated counts', async () => {
     for (let cycle = 0; cycle < 12; cycle += 1) await store.memories.nextCycle('max')
     await add('I have 12 cats')
     expect(await store.corrections.forgetEverything('max', '12')).toEqual({ memories: 1, events: 0 })

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../protocol/json.ts'
-import { type SessionEvent, sessionEventSchema } from '../sessions/session-event.ts'
-import { forgetInRecord } from './forget-in-json.ts'
-import { isMentionedIn, mentionsAny } from './mentions.ts'
+import { type SessionEvent, sessionEventSchema } from '../agent/sessions/session-event.ts'
+import type { Json } from '../protocol/messages.ts'
+import { forgetInRecord } from './forget-everything.ts'
+import { isMentionedIn, mentionsAny } from './names.ts'
 
 const mentions = mentionsAny(['Bee'])
 const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 }
@@ -12,7 +12,7 @@ const media = { type: 'media', hash: 'bee', mediaType: 'image/png', name: 'bee.p
 
 const gone = '[forgotten]'
 
-/** Each event full of it, and what of it changes. */
+/** Each event full of it, and the expected changes. */
 const events: [SessionEvent, Partial<Record<string, unknown>>][] = [
   [
     {
@@ -101,13 +101,13 @@ describe('forgetInRecord', () => {
     expect(sessionEventSchema.safeParse({ ...(changed as object), type }).success).toBe(true)
   })
 
-  it('MEM-14 a record that does not mention it is left as it is', () => {
+  it('MEM-14 a record that does not mention it is unchanged', () => {
     expect(
       forgetInRecord({ text: 'a beehive', parts: [{ type: 'text', text: 'x', replay }] }, mentions),
     ).toBeUndefined()
   })
 
-  it('MEM-14 of free text nothing is left, in any record, and the rest is the same', () => {
+  it('MEM-14 removes all free text from any record, and keeps the rest', () => {
     const text = fc.constantFrom('Bee', 'and bee too', 'been', 'x')
     const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
       tree: fc.oneof({ maxDepth: 4 }, text, fc.integer(), fc.array(tie('tree')), fc.dictionary(text, tie('tree'))),

@@ -44,7 +44,7 @@ async function work(userId: string, id: string, text: string): Promise<void> {
 }
 
 describe('forgetInWork', () => {
-  it('MEM-14 takes it out of what sub-agents and clients were asked and answered', async () => {
+  it('MEM-14 removes it from tasks and results of sub-agents and clients', async () => {
     for (let index = 0; index < 150; index += 1) await work('max', `max-${index}`, `Beatrice number ${index}`)
     await work('max', 'kept', 'It is completed')
     await work('eve', 'hers', 'Beatrice again')

@@ -31,7 +31,7 @@ async function related(from: string, options: { depth?: number; limit?: number }
 }
 
 describe('the graph', () => {
-  it('MEM-12 is walked both ways, two steps, nearest first, then by weight', async () => {
+  it('MEM-12 is walked in both directions, two steps, nearest first, then by weight', async () => {
     for (const edge of ['ab 0.5', 'ca 0.9', 'bd', 'de']) await link(edge)
     expect(await related('a')).toBe('c1 b1 d2')
     expect(await related('a', { depth: 1 })).toBe('c1 b1')
@@ -43,7 +43,7 @@ describe('the graph', () => {
     expect(d).toMatchObject({ id: 'd', distance: 2, weight: 0.5 })
   })
 
-  it('MEM-12 takes the best way of the shortest', async () => {
+  it('MEM-12 takes the best of the shortest paths', async () => {
     for (const edge of ['ab 0.2', 'ac 0.8', 'bd 1', 'cd 0.9']) await link(edge)
     expect((await store.graph.related('max', ['a'])).find(({ id }) => id === 'd')).toMatchObject({
       weight: 0.8 * 0.9,
@@ -51,7 +51,7 @@ describe('the graph', () => {
     })
   })
 
-  it('MEM-12 a circle ends, and each memory comes once, at most as many as asked for', async () => {
+  it('MEM-12 a cycle ends, and each memory appears once, at most the limit', async () => {
     for (const edge of ['ab', 'bc', 'ca', 'ab', 'cd']) await link(edge)
     await link('ba', { relation: 'knows' })
     expect(await related('a', { depth: 5 })).toBe('b1 c1 d2')
@@ -61,7 +61,7 @@ describe('the graph', () => {
     expect(await related('z')).toBe('')
   })
 
-  it('MEM-12 the same edge again keeps the higher weight', async () => {
+  it('MEM-12 repeating an edge keeps the higher weight', async () => {
     await link('ab 0.5')
     expect(await link('ab 0.2')).toMatchObject({ weight: 0.5 })
     expect(await link('ab 0.7')).toMatchObject({ weight: 0.7 })
@@ -69,7 +69,7 @@ describe('the graph', () => {
     expect(await store.graph.edges('max', { limit: 10 })).toHaveLength(1)
   })
 
-  it('MEM-12 no edge leads to another user’s memory, to itself or to nowhere', async () => {
+  it('MEM-12 no edge leads to another user’s memory, to itself or to a missing one', async () => {
     await addAll('eve', 'xy')
     expect(await link('ax')).toBeUndefined()
     expect(await link('xy')).toBeUndefined()
@@ -84,7 +84,7 @@ describe('the graph', () => {
     await expect(link('ab', { relation: ' ' })).rejects.toMatchObject({ code: 'bad_request' })
   })
 
-  it('MEM-12 an edge goes by hand, and with either of its memories', async () => {
+  it('MEM-12 an edge is removed explicitly, and with either of its memories', async () => {
     for (const edge of ['ab', 'bc', 'cd']) await link(edge)
     expect(await store.graph.unlink('max', { sourceId: 'a', targetId: 'b', relation: 'about' })).toBe(true)
     expect(await store.graph.unlink('max', { sourceId: 'a', targetId: 'b', relation: 'about' })).toBe(false)
@@ -92,7 +92,7 @@ describe('the graph', () => {
     expect(await store.graph.edges('max', { limit: 10 })).toEqual([])
   })
 
-  it('MEM-12 the edges around some memories, or the newest', async () => {
+  it('MEM-12 returns the edges around some memories, or the newest', async () => {
     for (const edge of ['ab 0.3', 'bc', 'de']) {
       await link(edge)
       await store.clock.advance(1)

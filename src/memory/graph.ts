@@ -1,48 +1,43 @@
+import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
-import type { Database, Reader, Writer } from '../storage/database.ts'
-import { reusableQuery } from '../storage/reusable-query.ts'
+import type { edgeReplySchema } from '../protocol/memory.ts'
+import { type Database, type Reader, reusableQuery, type Writer } from '../storage/database.ts'
 import type { MemoryEdgeRow } from '../storage/tables.ts'
-import { requireLine } from './clean-line.ts'
+import { requireLine } from './memory.ts'
 
-export interface MemoryEdge {
-  sourceId: string
-  targetId: string
-  relation: string
-  /** 0 to 1. */
-  weight: number
-}
+type MemoryEdge = z.infer<typeof edgeReplySchema>
 
 interface RelatedMemory {
   id: string
-  /** Steps from where the walk began. */
+  /** Steps from the start. */
   distance: number
-  /** The product of the weights on the best way there. */
+  /** The product of the weights on the best path. */
   weight: number
-  /** The edge that it was reached by. */
+  /** The edge by which it was reached. */
   via: MemoryEdge
 }
 
-/** How memories belong together. Edges are walked both ways; an edge to another user's memory cannot be made. */
+/** Relations between memories. Edges are walked in both directions; an edge to another user's memory is impossible. */
 export interface MemoryGraph {
-  /** Undefined where either end is not that user's. The same edge again keeps the higher weight. */
+  /** Undefined if either end is not that user's. Repeating an edge keeps the higher weight. */
   link(userId: string, edge: MemoryEdge): Promise<MemoryEdge | undefined>
   linkIn(writer: Writer, userId: string, edge: MemoryEdge): Promise<MemoryEdge | undefined>
   unlink(userId: string, edge: Omit<MemoryEdge, 'weight'>): Promise<boolean>
-  /** Breadth first, each memory once, nearest first, at most `limit`. A circle ends. */
+  /** Breadth first, each memory once, nearest first, at most `limit`. Cycles end. */
   related(
     userId: string,
     ids: readonly string[],
     options?: { depth?: number; limit?: number },
   ): Promise<RelatedMemory[]>
-  /** For drawing: the edges among and around these memories, or of the newest where none are named. */
+  /** For drawing: the edges among and around these memories, or of the newest if none are given. */
   edges(userId: string, options: { ids?: readonly string[]; limit: number }): Promise<MemoryEdge[]>
 }
 
 const usualDepth = 2
 const deepest = 5
 const usualLimit = 50
-const longestRelation = 100
-// A memory that everything hangs on must not make a walk read all of it: the strongest edges are followed.
+const maxRelationLength = 100
+// A memory with very many edges must not make a walk read all of them: the strongest are followed.
 const edgesPerMemory = 200
 const memoriesPerStep = 500
 
@@ -51,7 +46,7 @@ export function createGraph({ database, clock }: { database: Database; clock: Cl
     link: (userId, edge) => database.write((writer) => graph.linkIn(writer, userId, edge)),
 
     async linkIn(writer, userId, edge) {
-      const relation = requireLine(edge.relation, { what: 'A relation', longest: longestRelation })
+      const relation = requireLine(edge.relation, { what: 'A relation', longest: maxRelationLength })
       const ends = new Set([edge.sourceId, edge.targetId])
       const owned = await writer
         .selectFrom('memories')
@@ -140,7 +135,7 @@ export function createGraph({ database, clock }: { database: Database; clock: Cl
   return graph
 }
 
-/** Both ways, strongest first. Both ends are that user's: an edge to anyone else's memory cannot be made. */
+/** In both directions, strongest first. Both ends belong to that user: other edges are impossible. */
 async function edgesAt(reader: Reader, userId: string, ids: readonly string[]): Promise<MemoryEdge[]> {
   const edges = new Map<string, MemoryEdge>()
   for (const id of ids.slice(0, memoriesPerStep)) {

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => store.close())
 
 describe('memories', () => {
-  it('MEM-1 keeps what was told with where it came from', async () => {
+  it('MEM-1 stores text with its source', async () => {
     const { memory, isNew } = await store.memories.add({
       userId: 'max',
       kind,
@@ -46,7 +46,7 @@ describe('memories', () => {
     expect(await store.search('max', 'food')).toEqual([memory.content])
   })
 
-  it('MEM-1 trusts by default only what the user wrote', async () => {
+  it("MEM-1 trusts only the user's text by default", async () => {
     const labels = []
     for (const source of ['user', 'agent', 'extracted', 'tool', 'import'] as const) {
       const { memory } = await store.memories.add({ userId: 'max', kind, content: `from ${source}`, source })
@@ -55,7 +55,7 @@ describe('memories', () => {
     expect(labels).toEqual(['owner', 'internal', 'internal', 'internal', 'internal'])
   })
 
-  it('MEM-1 keeps the same content once, and the same cause once', async () => {
+  it('MEM-1 stores the same content once, and the same cause once', async () => {
     const first = await store.memories.add({ userId: 'max', kind, content: 'I like tea', source, id: 'call-1' })
     const again = await store.memories.add({ userId: 'max', kind, content: ' I like tea\n', source, id: 'call-1' })
     const later = await store.memories.add({ userId: 'max', kind, content: 'I like tea', source, id: 'call-2' })
@@ -65,7 +65,7 @@ describe('memories', () => {
     expect(await store.memories.list('max', { limit: 10 })).toEqual([first.memory])
   })
 
-  it('MEM-1 keeps every passage, the same words or not, but one for each cause', async () => {
+  it('MEM-1 stores every passage, but one per cause', async () => {
     const chunk = { userId: 'max', kind: 'chunk', content: 'the end', source } as const
     const first = await store.memories.add({ ...chunk, id: 'page-1' })
     expect((await store.memories.add({ ...chunk, id: 'page-1' })).memory).toEqual(first.memory)
@@ -88,7 +88,7 @@ describe('memories', () => {
     expect(await store.search('eve', 'milk')).toEqual(['I like milk'])
   })
 
-  it('MEM-1 gets many in the order asked, unknown ones left out', async () => {
+  it('MEM-1 gets many in the requested order, without unknown ones', async () => {
     const contents = ['one', 'two', 'three']
     const added = await Promise.all(
       contents.map((content) => store.memories.add({ userId: 'max', kind, content, source })),
@@ -118,7 +118,7 @@ describe('memories', () => {
     expect(await pagesOf(['note', 'fact'])).toEqual(['6', '4', '2', '0'])
   })
 
-  it('MEM-1 shows and strengthens no one else’s', async () => {
+  it("MEM-1 neither shows nor strengthens other users' memories", async () => {
     const { memory } = await store.memories.add({ userId: 'eve', kind, content: 'My secret is shellfish', source })
     expect(await store.search('max', 'secret shellfish')).toEqual([])
     expect(await store.memories.get('max', memory.id)).toBeUndefined()
@@ -132,7 +132,7 @@ describe('memories', () => {
     expect(await store.search('eve', 'secret')).toHaveLength(1)
   })
 
-  it('MEM-1 refuses an empty one in words, and one that is too long', async () => {
+  it('MEM-1 rejects an empty one, and one that is too long', async () => {
     for (const content of ['', ' \n\t', '\u0000']) {
       await expect(store.memories.add({ userId: 'max', kind, content, source })).rejects.toMatchObject({
         code: 'bad_request',
@@ -145,7 +145,7 @@ describe('memories', () => {
     })
   })
 
-  it('MEM-1 takes 100 kB, emoji, every script and search syntax as they are', async () => {
+  it('MEM-1 stores 100 kB, emoji, every script and search syntax unchanged', async () => {
     const long = `zebra ${'x y '.repeat(25_000)}`.trim()
     const texts = [
       long,
@@ -174,7 +174,7 @@ describe('memories', () => {
     expect(await store.search('max', 'tag 3')).toEqual(['tagged'])
   })
 
-  it('MEM-1 neither any text nor any question breaks it', async () => {
+  it('MEM-1 no text and no question breaks it', async () => {
     const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }))
     await fc.assert(
       fc.asyncProperty(anyText, anyText, async (text, question) => {
@@ -194,7 +194,7 @@ describe('memories', () => {
     )
   })
 
-  it('MEM-1 resolves the days that a text speaks of when it is written and when it is edited', async () => {
+  it('MEM-1 resolves dates in a text when it is written and when it is edited', async () => {
     await store.close()
     const asked: [string, number][] = []
     store = await openMemoryStore({
@@ -212,7 +212,7 @@ describe('memories', () => {
     expect(await store.memories.get('max', memory.id)).toEqual(edited)
   })
 
-  it('MEM-2 use is counted, and a cycle is one count, whatever there is', async () => {
+  it('MEM-2 counts uses, and a cycle is one count, however many memories there are', async () => {
     const { memory: before } = await store.memories.add({ userId: 'max', kind, content: 'before', source })
     expect(await store.memories.cycle('max')).toBe(0)
     expect([await store.memories.nextCycle('max'), await store.memories.nextCycle('max')]).toEqual([1, 2])

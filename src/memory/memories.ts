@@ -1,21 +1,25 @@
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
-import type { Database, Reader, Writer } from '../storage/database.ts'
-import { reusableQuery } from '../storage/reusable-query.ts'
-import { isOf } from './is-of.ts'
+import { type Database, type Reader, reusableQuery, type Writer } from '../storage/database.ts'
 import {
+  checkContent,
+  cleanCategory,
+  cleanTags,
+  cleanTitle,
   contentHash,
+  filterConditions,
+  isOf,
   type Memory,
   type MemoryEdit,
+  type MemoryFilter,
   type MemoryKind,
   type MemoryLabel,
   type MemorySource,
-  type MemoryTier,
   memoryFromRow,
+  type Retention,
   rowFromMemory,
+  searchedText,
 } from './memory.ts'
-import { checkContent, cleanCategory, cleanTags, cleanTitle, searchedText } from './memory-content.ts'
-import { filterConditions, type MemoryFilter } from './memory-filter.ts'
 
 export interface NewMemory {
   userId: string
@@ -25,63 +29,63 @@ export interface NewMemory {
   title?: string | undefined
   category?: string | undefined
   tags?: readonly string[] | undefined
-  /** `long_term` where nothing is said. */
-  tier?: MemoryTier | undefined
-  /** The tier's usual one where nothing is said. */
+  /** Default: `long_term`. */
+  tier?: Retention | undefined
+  /** Default: that of the retention. */
   priority?: number | undefined
-  /** `owner` for what the user wrote, `internal` otherwise, where nothing is said. */
+  /** Default: `owner` for the user's text, `internal` otherwise. */
   label?: MemoryLabel | undefined
   sessionId?: string | undefined
   turnId?: string | undefined
   threadId?: string | undefined
   position?: number | undefined
-  /** How many passages the text was cut into that it is one of: 1, where nothing is said. */
+  /** The number of passages of its text; default 1. */
   passages?: number | undefined
   speaker?: string | undefined
-  /** When it was told: now, where nothing is said. */
+  /** When it was said; default: now. */
   at?: number | undefined
-  /** Derived from what caused it, so that the same cause twice makes one memory. */
+  /** Derived from its cause, so that the same cause twice makes one memory. */
   id?: string | undefined
 }
 
 interface AddedMemory {
   memory: Memory
-  /** False where that user had the same content of that kind already: nothing changed, and it is the known one. */
+  /** False if that user already had the same content of that kind: nothing changed, and this is the existing one. */
   isNew: boolean
 }
 
-/** What Familiar knows, kept word for word. Every question is asked for one user and sees nothing of anyone else's. */
+/** Familiar's knowledge, stored verbatim. Every query is for one user and sees nothing of other users. */
 export interface Memories {
   add(memory: NewMemory): Promise<AddedMemory>
-  /** As part of a larger unit of writing. The embedding follows by itself once the unit is committed. */
+  /** As part of a larger write unit. The embedding follows once the unit is committed. */
   addIn(writer: Writer, memory: NewMemory): Promise<AddedMemory>
-  /** As it is, under its id: for one that comes back. Only its number is a new one. */
+  /** Unchanged, under its id: for a restored one. Only its number is new. */
   insertIn(writer: Writer, memory: Omit<Memory, 'number'>): Promise<Memory>
   get(userId: string, id: string): Promise<Memory | undefined>
-  /** Whether there is any at all, of that kind or of all. */
+  /** Whether there are any, of that kind or of all. */
   hasAny(userId: string, kind?: MemoryKind): Promise<boolean>
-  /** In the order of the ids; unknown ones are left out. */
+  /** In the order of the ids; unknown ones are omitted. */
   getMany(userId: string, ids: readonly string[]): Promise<Memory[]>
-  /** Newest first, history (superseded) left out. `before` is the last memory of the page before. */
+  /** Newest first, without superseded ones. `before` is the last memory of the previous page. */
   list(userId: string, page: MemoryPage): Promise<Memory[]>
-  /** They were of use: that strengthens them. Unknown ids are passed over. */
+  /** They were useful: that strengthens them. Unknown ids are ignored. */
   used(userId: string, ids: readonly string[]): Promise<void>
   usedIn(writer: Writer, userId: string, ids: readonly string[]): Promise<void>
-  /** Whether it may be edited, and the details of its kind, are the caller's concern. */
+  /** The caller decides whether it may be edited, and updates the details of its kind. */
   editIn(writer: Writer, memory: Memory, edit: MemoryEdit): Promise<Memory>
-  /** Puts what was read and changed in the place of what is stored: row, full text; the embedding follows by itself. */
+  /** Replaces the stored memory: row, full text; the embedding follows. */
   replaceIn(writer: Writer, memory: Memory): Promise<void>
-  /** Something newer took its place: from now on it is history, which nothing finds by searching. */
+  /** Something newer replaced it: from now on it is history, which no search finds. */
   supersedeIn(writer: Writer, memory: { userId: string; id: string; by: string }): Promise<void>
   /** With its details, edges, vectors and full text. */
   removeIn(writer: Writer, memory: Pick<Memory, 'userId' | 'id'>): Promise<void>
-  /** How many cycles the user has had: what the policy `cycles` counts by. */
+  /** The user's cycle count, for the policy `cycles`. */
   cycle(userId: string): Promise<number>
-  /** One more, whatever the number of memories: nothing but the count is written. Returns the new count. */
+  /** Increments the count, the only write whatever the number of memories. Returns the new count. */
   nextCycle(userId: string): Promise<number>
 }
 
-/** The days that a text written at that time speaks of, where it names any: "yesterday", "on 3 May". */
+/** The days that a text written at that time refers to, if any: "yesterday", "on 3 May". */
 export type ReadDates = (text: string, at: number) => { from: number; until: number } | undefined
 
 interface MemoryPage {
@@ -91,19 +95,19 @@ interface MemoryPage {
   before?: { createdAt: number; id: string } | undefined
 }
 
-/** The collection of the text search that holds all memories but for what was superseded. */
+/** The text search collection of all memories except superseded ones. */
 export const memoryCollection = 'memories'
-/** The one that holds facts only, history included: so that all who have something are found among a million passages. */
+/** The collection of facts only, including history: so that all facts are found among a million passages. */
 export const factCollection = 'facts'
 export const cycleMark = 'cycles'
-export const usualPriority: Record<MemoryTier, number> = { short_term: 0.5, long_term: 0.8 }
+export const usualPriority: Record<Retention, number> = { short_term: 0.5, long_term: 0.8 }
 
 export function createMemories(dependencies: {
   database: Database
   clock: Clock
   ids: Ids
   readDates?: ReadDates | undefined
-  /** Told of every memory that was added or changed, inside the unit of writing. */
+  /** Called for every added or changed memory, inside the write unit. */
   onWritten?: (() => void) | undefined
 }): Memories {
   const { database, clock, ids, readDates, onWritten } = dependencies
@@ -149,8 +153,8 @@ export function createMemories(dependencies: {
     },
 
     async insertIn(writer, memory) {
-      // Not `returning`: in SQLite that opens a savepoint, at which the full text writes out what it gathers, memory by
-      // memory. Many memories in one unit would take twice the time.
+      // Not `returning`: in SQLite that opens a savepoint, at which the full-text index is flushed for each memory.
+      // Many memories in one unit would take twice the time.
       await writer.insertInto('memories').values(rowFromMemory(memory)).execute()
       const { number } = await writer
         .selectFrom('memories')
@@ -158,6 +162,7 @@ export function createMemories(dependencies: {
         .where('id', '=', memory.id)
         .executeTakeFirstOrThrow()
       await indexMemory(database, writer, memory)
+      await writeTags(writer, { ...memory, number })
       await noteSpeaker(writer, memory)
       onWritten?.()
       return { ...memory, number }
@@ -189,11 +194,11 @@ export function createMemories(dependencies: {
 
     async list(userId, { limit, kinds, filter = {}, before }) {
       const found: Memory[] = []
-      // One question per kind: so each walks its own index and ends after a page.
+      // One query per kind, so that each uses its own index and ends after a page.
       for (const kind of new Set(kinds ?? [undefined])) {
         let query = selectMemories(database.read, userId).where('superseded_at', 'is', null)
         if (kind) query = query.where('kind', '=', kind)
-        for (const condition of filterConditions(filter)) query = query.where(condition)
+        for (const condition of filterConditions(userId, filter)) query = query.where(condition)
         if (before) {
           query = query.where(({ eb, refTuple, tuple }) =>
             eb(refTuple('created_at', 'id'), '<', tuple(before.createdAt, before.id)),
@@ -235,7 +240,7 @@ export function createMemories(dependencies: {
         updatedAt: now,
       }
       if (edit.priority !== undefined) {
-        // A new priority fades from now on.
+        // A new priority decays from now on.
         edited.priority = asShare(edit.priority)
         edited.usedAt = now
         edited.cycle = await readCycle(writer, memory.userId)
@@ -252,6 +257,8 @@ export function createMemories(dependencies: {
         .where('number', '=', memory.number)
         .where('user_id', '=', user_id)
         .execute()
+      await writer.deleteFrom('memory_tags').where('number', '=', memory.number).execute()
+      await writeTags(writer, memory)
       await indexMemory(database, writer, memory)
       onWritten?.()
     },
@@ -296,7 +303,7 @@ export function createMemories(dependencies: {
   }
   return memories
 
-  /** The wanted id, unless it belongs to another memory: a derived id is short enough to meet its like one day. */
+  /** The wanted id, unless it belongs to another memory: derived ids are short and may collide. */
   async function freeId(writer: Writer, wanted: string | undefined): Promise<string> {
     if (wanted === undefined) return ids.next()
     const taken = await writer.selectFrom('memories').select('id').where('id', '=', wanted).executeTakeFirst()
@@ -304,7 +311,7 @@ export function createMemories(dependencies: {
   }
 }
 
-/** Passages may well be the same: there, only the same cause makes it the same memory. */
+/** Passages may have equal text: for them only the same cause makes it the same memory. */
 async function findKnown(writer: Writer, { userId, kind, id }: NewMemory, content: string) {
   if (kind === 'chunk' && id === undefined) return undefined
   let query = selectMemories(writer, userId)
@@ -331,7 +338,13 @@ function newestFirst(a: Memory, b: Memory): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
 }
 
-/** Has the words of a memory found, under whichever collections it belongs to. */
+async function writeTags(writer: Writer, { userId, number, tags }: Memory): Promise<void> {
+  if (tags.length === 0) return
+  const rows = [...new Set(tags)].map((tag) => ({ user_id: userId, tag, number }))
+  await writer.insertInto('memory_tags').values(rows).execute()
+}
+
+/** Indexes a memory in its collections. */
 export async function indexMemory(
   database: Pick<Database, 'textSearch'>,
   writer: Writer,
@@ -340,7 +353,7 @@ export async function indexMemory(
   const { userId, id } = memory
   const entry = { userId, id, text: searchedText(memory) }
   if (memory.kind === 'fact') await database.textSearch.index(writer, { collection: factCollection, ...entry })
-  // History would crowd out what took its place.
+  // History would crowd out its replacement.
   if (memory.supersededAt !== null) await database.textSearch.remove(writer, { collection: memoryCollection, id })
   else await database.textSearch.index(writer, { collection: memoryCollection, ...entry })
 }
@@ -359,7 +372,7 @@ function asShare(value: number): number {
   return Math.min(1, Math.max(0, value))
 }
 
-/** Names only: everyone's conversations have a user and an assistant. */
+/** Names only: every conversation has a user and an assistant. */
 async function noteSpeaker(writer: Writer, { userId, speaker }: Pick<Memory, 'userId' | 'speaker'>): Promise<void> {
   if (speaker === null || speaker === 'user' || speaker === 'assistant') return
   await writer

@@ -1,29 +1,33 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { z } from 'zod'
-import { sha256 } from '../base/hash.ts'
+import { sha256 } from '../base/ids.ts'
 import { parseJson } from '../base/json.ts'
+import { toStorableText } from '../base/text.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import type { Reader } from '../storage/database.ts'
 import type { MemoryRow } from '../storage/tables.ts'
-import { standingWish } from './standing-wish.ts'
+import { attributeKey } from './words.ts'
 
 export type MemoryKind = MemoryRow['kind']
-export type MemoryTier = MemoryRow['tier']
+export type Retention = MemoryRow['tier']
 export type MemorySource = MemoryRow['source']
 export type MemoryLabel = MemoryRow['label']
 
 const tagsSchema = z.array(z.string())
 
-/** One thing remembered for one user: a note, fact, episode, commitment, or a passage of a file or past conversation. */
+/** One memory of one user: a note, fact, episode, commitment, or a passage of a file or past conversation. */
 export interface Memory {
   number: number
   id: string
   userId: string
   kind: MemoryKind
-  /** As one text: what is searched, shown and cited. */
+  /** The text that is searched, shown and cited. */
   content: string
   title: string | null
   category: string | null
   tags: readonly string[]
-  tier: MemoryTier
-  /** 0 to 1, as written. `decay.ts` says what it has faded to. */
+  tier: Retention
+  /** 0 to 1, as written. `decay.ts` computes its current value. */
   priority: number
   source: MemorySource
   label: MemoryLabel
@@ -31,7 +35,7 @@ export interface Memory {
   turnId: string | null
   threadId: string | null
   position: number | null
-  /** How many passages its text was cut into; 1 for a whole one. */
+  /** The number of passages of its text; 1 for a whole one. */
   passages: number
   speaker: string | null
   happenedFrom: number | null
@@ -51,9 +55,9 @@ export interface MemoryEdit {
   title?: string | null | undefined
   category?: string | null | undefined
   tags?: readonly string[] | undefined
-  tier?: MemoryTier | undefined
+  tier?: Retention | undefined
   priority?: number | undefined
-  /** Where it is not by whom it was first told. */
+  /** If it differs from the original source. */
   source?: MemorySource | undefined
   label?: MemoryLabel | undefined
 }
@@ -90,9 +94,9 @@ export function memoryFromRow(row: MemoryRow): Memory {
   }
 }
 
-/** A damaged list of tags must not make the memory itself unreadable. */
+/** A damaged list of tags must not make the memory unreadable. */
 function readTags(json: string): readonly string[] {
-  // Recall reads hundreds of rows for a question, and most have none.
+  // Recall reads hundreds of rows per question, and most have none.
   if (json === '[]') return []
   const tags = parseJson(json, tagsSchema)
   return tags.ok ? tags.value : []
@@ -133,4 +137,168 @@ export function rowFromMemory(memory: Omit<Memory, 'number'>): Omit<MemoryRow, '
 
 export function contentHash(content: string): string {
   return sha256(content).slice(0, 32)
+}
+
+/** Any text as one storable line: white space joined, cut at `longest` characters. Null for empty text. */
+export function cleanLine(text: string | null | undefined, longest: number): string | null {
+  const line = toStorableText(text ?? '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .slice(0, longest)
+    .toWellFormed()
+  return line === '' ? null : line
+}
+
+/** The same for required text that may not be cut. `what` begins the message: "A name". */
+export function requireLine(text: string, { what, longest }: { what: string; longest: number }): string {
+  const line = cleanLine(text, longest + 1)
+  if (line === null) throw new FamiliarError('bad_request', `${what} needs some text`)
+  if (line.length > longest)
+    throw new FamiliarError('payload_too_large', `${what} may have at most ${longest} characters`)
+  return line
+}
+
+/**
+ * Checks that a row belongs to the user, for rows that are selected by key. Written so that no index is used: SQLite
+ * would otherwise scan all of a user's million rows instead of looking up two hundred by their keys.
+ */
+export function isOf(userId: string): RawBuilder<boolean> {
+  return sql<boolean>`coalesce(user_id, '') = ${userId}`
+}
+
+const maxContentLength = 1_000_000
+const maxTags = 16
+const maxTagLength = 64
+const maxTitleLength = 200
+
+export function checkContent(text: string): string {
+  const content = toStorableText(text).trim()
+  if (content === '') throw new FamiliarError('bad_request', 'A memory needs some text')
+  if (content.length > maxContentLength) {
+    throw new FamiliarError('payload_too_large', `A memory may have at most ${maxContentLength} characters`)
+  }
+  return content
+}
+
+export function cleanTags(tags: readonly string[]): string[] {
+  const cleaned = tags.flatMap((tag) => cleanLine(tag, maxTagLength) ?? [])
+  return [...new Set(cleaned)].slice(0, maxTags)
+}
+
+export function cleanTitle(title: string | null | undefined): string | null {
+  return cleanLine(title, maxTitleLength)
+}
+
+export function cleanCategory(category: string | null | undefined): string | null {
+  return cleanLine(category, maxTagLength)
+}
+
+/** All text of a memory that words of a question may match. */
+export function searchedText({
+  content,
+  title,
+  category,
+  tags,
+}: Pick<Memory, 'content' | 'title' | 'category' | 'tags'>) {
+  return [content, title ?? '', category ?? '', ...tags].filter(Boolean).join('\n')
+}
+
+/** A filter for memories, apart from their kind. Empty: all. */
+export interface MemoryFilter {
+  tier?: Retention | undefined
+  source?: MemorySource | undefined
+  /** Exact match. */
+  tag?: string | undefined
+  /** When it was said, inclusive. */
+  from?: number | undefined
+  until?: number | undefined
+}
+
+export function passesFilter(memory: Memory, { tier, source, tag, from, until }: MemoryFilter): boolean {
+  return (
+    (tier === undefined || memory.tier === tier) &&
+    (source === undefined || memory.source === source) &&
+    (tag === undefined || memory.tags.includes(tag)) &&
+    (from === undefined || memory.createdAt >= from) &&
+    (until === undefined || memory.createdAt <= until)
+  )
+}
+
+/** The same as SQL conditions. */
+export function filterConditions(userId: string, filter: MemoryFilter): RawBuilder<SqlBool>[] {
+  const { tier, source, tag, from, until } = filter
+  return [
+    ...(tier === undefined ? [] : [sql<SqlBool>`tier = ${tier}`]),
+    ...(source === undefined ? [] : [sql<SqlBool>`source = ${source}`]),
+    ...(tag === undefined
+      ? []
+      : [sql<SqlBool>`number in (select number from memory_tags where user_id = ${userId} and tag = ${tag})`]),
+    ...(from === undefined ? [] : [sql<SqlBool>`created_at >= ${from}`]),
+    ...(until === undefined ? [] : [sql<SqlBool>`created_at <= ${until}`]),
+  ]
+}
+
+/** A user's memories that pass a filter. */
+export interface Allowed {
+  /** As an SQL condition. */
+  condition: RawBuilder<SqlBool>
+  /** All of them, if they are few enough to be listed. */
+  few: { id: string; number: number }[] | undefined
+}
+
+// Reading so many takes about 30 ms, and comparing their vectors as long again.
+const maxNamed = 20_000
+
+/** Undefined if there is no filter. */
+export async function readAllowed(
+  read: Reader,
+  { userId, kinds, filter }: { userId: string; kinds: readonly MemoryKind[] | undefined; filter: MemoryFilter },
+): Promise<Allowed | undefined> {
+  const conditions = filterConditions(userId, filter)
+  if (kinds) conditions.push(kinds.length === 0 ? sql<SqlBool>`1 = 0` : sql<SqlBool>`kind in (${sql.join(kinds)})`)
+  if (conditions.length === 0) return undefined
+  const condition = sql<SqlBool>`${sql.join(conditions, sql` and `)}`
+  const { rows } = await sql<{ id: string; number: number }>`
+    select id, number from memories
+    where user_id = ${userId} and superseded_at is null and ${condition} limit ${maxNamed + 1}`.execute(read)
+  return { condition, few: rows.length > maxNamed ? undefined : rows }
+}
+
+const orders = /^(?:please,? )?(?:always|never|from now on|whenever i|when i ask|do not ever|don['’]t ever)\b/i
+const whenAsked = /\b(?:when(?:ever)?|each time|every time) i ask\b/i
+const preference = /\bi(?:['’]d| would)? (?:always )?prefer\b/i
+const readCharacters = 300
+
+/**
+ * How much a memory is a standing wish ("Always answer in metric units", "I prefer short replies"): such a wish applies
+ * to questions that share no word with it. Only the user's own words count: untrusted text must not become a rule.
+ */
+export function standingWish({
+  content,
+  speaker,
+  label,
+}: {
+  content: string
+  speaker: string | null
+  label: string
+}): number {
+  if (label === 'untrusted' || (speaker !== null && speaker !== 'user')) return 0
+  const beginning = content.slice(0, readCharacters)
+  if (orders.test(beginning) || whenAsked.test(beginning)) return 1
+  return preference.test(beginning) ? 0.5 : 0
+}
+
+/** Attributes that usually have several values. Everything else has one, until the user declares otherwise. */
+const attributes = `
+  like, dislike, love, hate, enjoys, interest, interested in, hobby, pastime, sport, plays, instrument, skill, language,
+  spoken language, language spoken, speaks, nickname, pet, dog, cat, child, kid, son, daughter, parent, sibling, brother,
+  sister, grandchild, cousin, uncle, aunt, nephew, niece, relative, friend, colleague, coworker, neighbour, neighbor,
+  allergy, allergic to, intolerance, dietary restriction, medication, medical condition, fear, goal, habit, owns,
+  subscription, membership, member of, knows, visited, has visited, lived in, has lived in, trip, award, reminder
+`
+
+const keys = new Set(attributes.split(',').map(attributeKey))
+
+export function isUsuallyMultiValued(key: string): boolean {
+  return keys.has(key)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isMentionedIn, mentionsAny } from './mentions.ts'
+import { isMentionedIn, mentionsAny } from './names.ts'
 
 describe('mentionsAny', () => {
   const mentions = mentionsAny(['José García', 'Bee'])
@@ -18,12 +18,12 @@ describe('mentionsAny', () => {
     expect(mentions(text)).toBe(expected)
   })
 
-  it('MEM-14 where a script does not set words apart, anywhere', () => {
+  it('MEM-14 anywhere in scripts without word boundaries', () => {
     expect(mentionsAny(['田中'])('今日は田中さんに会った')).toBe(true)
     expect(mentionsAny(['Анна'])('Анной')).toBe(false)
   })
 
-  it('MEM-14 finds any phrase in any text that holds it, and nothing for an empty one', () => {
+  it('MEM-14 finds any phrase in any text that contains it, and nothing for an empty one', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 30 })
     fc.assert(
       fc.property(text, text, fc.stringMatching(/^[a-z]{2,8}$/), (before, after, phrase) => {
@@ -33,7 +33,7 @@ describe('mentionsAny', () => {
     )
   })
 
-  it('MEM-14 in JSON it looks at every string and every key', () => {
+  it('MEM-14 in JSON it checks every string and every key', () => {
     expect(isMentionedIn({ a: [1, null, { b: 'the bee' }] }, mentions)).toBe(true)
     expect(isMentionedIn({ a: { Bee: 1 } }, mentions)).toBe(true)
     expect(isMentionedIn({ a: ['been', true] }, mentions)).toBe(false)

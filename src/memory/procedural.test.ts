@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
-import { createProceduralMemory, type ProceduralMemory, type ToolCallOutcome } from './procedural.ts'
-import { topicsOf } from './topics-of.ts'
+import { createProceduralMemory, type ProceduralMemory, type ToolCallOutcome } from './episodes.ts'
+import { topicsOf } from './words.ts'
 
 const dayMs = 86_400_000
 
@@ -24,9 +24,9 @@ async function weight(tool: string, topics: string[] = [], userId = 'max') {
 }
 
 describe('procedural memory', () => {
-  it('MEM-13 each outcome weighs as much as it says, over all and in its topic', async () => {
+  it('MEM-13 weighs each outcome, overall and in its topic', async () => {
     await call('forecast', 'What about the weather?', 'succeeded')
-    // Half over all, half in the topic.
+    // Half overall, half in the topic.
     expect(await weight('forecast')).toBeCloseTo(0.15)
     expect(await weight('forecast', ['weather'])).toBeCloseTo(0.3)
     await call('forecast', 'What about the weather?', 'failed')
@@ -37,7 +37,7 @@ describe('procedural memory', () => {
     expect(await weight('forecast', ['weather'])).toBeCloseTo(-0.15)
   })
 
-  it('MEM-13 what holds in one topic says less in another, and nothing for another user', async () => {
+  it("MEM-13 a topic's weight counts less in another topic, and not for another user", async () => {
     await call('forecast', 'weather in Lisbon', 'succeeded')
     await call('forecast', 'train delays', 'failed')
     expect(await weight('forecast', ['weather'])).toBeCloseTo(0.5 * 0.1 + 0.5 * 0.3)
@@ -45,7 +45,7 @@ describe('procedural memory', () => {
     expect(await weight('forecast', ['weather'], 'eve')).toBeUndefined()
   })
 
-  it('MEM-13 weights stay between -1 and 1, and fade', async () => {
+  it('MEM-13 weights stay between -1 and 1, and decay', async () => {
     for (let count = 0; count < 20; count += 1) await call('good', 'weather', 'succeeded')
     for (let count = 0; count < 20; count += 1) await call('bad', 'weather', 'failed')
     expect(await weight('good', ['weather'])).toBe(1)
@@ -56,7 +56,7 @@ describe('procedural memory', () => {
     expect(await weight('good', ['weather'])).toBeCloseTo(0.3)
   })
 
-  it('MEM-13 the topics that are kept have a limit: the oldest go', async () => {
+  it('MEM-13 limits the stored topics: the oldest are deleted', async () => {
     await store.database.write(async (writer) => {
       const rows = Array.from({ length: 2_000 }, (_, index) => ({
         user_id: 'max',
@@ -83,7 +83,7 @@ describe('procedural memory', () => {
     expect(Number(count)).toBe(2_000)
   })
 
-  it('MEM-13 a topic is a strong word of what was asked, folded', () => {
+  it('MEM-13 a topic is a strong word of the request, folded', () => {
     expect(topicsOf('Can you check the weather in Lisbon tomorrow, please?')).toEqual(['weather', 'lisbon'])
     expect(topicsOf('My allergies!')).toEqual(['allergy'])
     expect(topicsOf('')).toEqual([])

@@ -23,7 +23,7 @@ async function tell(turnId: string, content: string, address: string) {
   return await store.facts.write(fact)
 }
 
-it('MEM-10 a note that says nothing but the old value becomes history with it', async () => {
+it('MEM-10 a note that only states the old value becomes history with it', async () => {
   await tell('first', 'My address is 5 Elm Street', '5 Elm Street')
   const { outcome } = await tell('second', 'I live at 9 Oak Road', '9 Oak Road')
   expect(outcome).toBe('replaced')
@@ -33,7 +33,7 @@ it('MEM-10 a note that says nothing but the old value becomes history with it', 
   ])
 })
 
-it('MEM-10 a note that says more stays, and so does the same of another turn', async () => {
+it('MEM-10 a note that says more stays, and so does an equal one of another turn', async () => {
   const more = 'My address is 5 Elm Street, where the piano teacher used to live'
   await tell('first', more, '5 Elm Street')
   await store.memories.add({

@@ -9,7 +9,7 @@ afterEach(() => {
 
 const nobody: typeof fetch = () => Promise.reject(new Error('connection refused'))
 
-/** Stands in for the machine's ports: every local address that is asked for leads to this server or to nothing. */
+/** Replaces the machine's ports: every local address leads to this server or to nothing. */
 async function machineWith(answers: Record<string, unknown>): Promise<typeof fetch> {
   const server = createServer((incoming, response) => {
     const answer = answers[incoming.url ?? '']
@@ -27,7 +27,7 @@ async function machineWith(answers: Record<string, unknown>): Promise<typeof fet
 }
 
 describe('discoverProviders', () => {
-  it('finds nothing where there is nothing', async () => {
+  it('finds nothing if there is nothing', async () => {
     expect(await discoverProviders({ env: { ANTHROPIC_API_KEY: ' ' }, fetch: nobody })).toEqual([])
   })
 
@@ -43,12 +43,12 @@ describe('discoverProviders', () => {
     for (const { models } of found) expect(models.main?.costPerMtok?.length).toBeGreaterThanOrEqual(2)
   })
 
-  it('COST-1 leaves a model unpriced whose price it does not know', async () => {
+  it('COST-1 leaves a model without a known price unpriced', async () => {
     const [found] = await discoverProviders({ env: { MISTRAL_API_KEY: 'm' }, fetch: nobody })
     expect(found).toMatchObject({ name: 'mistral', models: { main: { costPerMtok: null } } })
   })
 
-  it('finds the servers on this machine and a model of theirs that can talk', async () => {
+  it('finds the servers on this machine and one of their chat models', async () => {
     const fetch = await machineWith({
       '/11434/api/tags': { models: [{ name: 'nomic-embed-text:latest' }, { name: 'qwen3:8b' }] },
       '/11434/api/show': {
@@ -69,7 +69,7 @@ describe('discoverProviders', () => {
     ])
   })
 
-  it('takes no other server for a model server, and waits for none', async () => {
+  it('accepts no other server as a model server, and does not wait for any', async () => {
     const fetch = await machineWith({
       '/11434/api/tags': 'hang',
       '/1234/v1/models': { data: 'nonsense' },

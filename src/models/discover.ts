@@ -1,21 +1,25 @@
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { parseJson } from '../base/json.ts'
-import type { AllowedHost } from '../egress/destination.ts'
+import type { AllowedHost } from '../security/network/destinations.ts'
+import { baseUrlOf, createModel } from './models-from-config.ts'
 import {
   anthropicModels,
   googleModels,
-  localModel,
+  localModelSettings,
+  type ModelSettings,
   openaiModels,
   openrouterModels,
+  type ProviderFetch,
+  type ProviderSettings,
+  type ProviderType,
   unpricedModel,
-} from './known-models.ts'
-import type { ModelSettings, ProviderSettings, ProviderType } from './model-settings.ts'
+} from './provider-connection.ts'
 
 interface KeyedProvider {
   name: string
   type: ProviderType
-  /** Names of environment variables, the first that is set counts. */
+  /** Names of environment variables; the first that is set counts. */
   keys: readonly string[]
   baseUrl?: string
   models: Record<string, ModelSettings>
@@ -53,7 +57,10 @@ const keyedProviders: readonly KeyedProvider[] = [
   },
 ]
 
-/** Where a model server of one's own is looked for. The fetch of `discoverProviders` must be able to reach these. */
+/**
+ * The addresses at which local model servers are searched. The fetch of `discoverProviders` must be able to reach
+ * these.
+ */
 export const localServers: readonly AllowedHost[] = [
   { host: '127.0.0.1', port: 11434 },
   { host: '127.0.0.1', port: 1234 },
@@ -61,8 +68,8 @@ export const localServers: readonly AllowedHost[] = [
 ]
 
 /**
- * The providers that can be used without any configuration: those whose key is in the environment, then the model servers
- * that answer on this machine. Never throws; what does not answer in time is not there.
+ * The providers that need no configuration: those with a key in the environment, then the model servers that answer on
+ * this machine. Never throws; a server that does not answer in time is ignored.
  */
 export async function discoverProviders(options: {
   env: Record<string, string | undefined>
@@ -104,22 +111,22 @@ async function findOllama(ask: Ask): Promise<ProviderSettings | undefined> {
     // More than this would fill the memory of most machines.
     maxContextTokens: Math.min(32_768, typeof trained === 'number' ? trained : 32_768),
   }
-  return { name: 'ollama', type: 'ollama', baseUrl, models: localModel(model, found) }
+  return { name: 'ollama', type: 'ollama', baseUrl, models: localModelSettings(model, found) }
 }
 
 async function findLmStudio(ask: Ask): Promise<ProviderSettings | undefined> {
   const baseUrl = 'http://127.0.0.1:1234/v1'
   const list = await ask(`${baseUrl}/models`, listSchema)
   const model = list?.data.map(({ id }) => id).find(canChat)
-  return model ? { name: 'lmstudio', type: 'openai-compatible', baseUrl, models: localModel(model) } : undefined
+  return model ? { name: 'lmstudio', type: 'openai-compatible', baseUrl, models: localModelSettings(model) } : undefined
 }
 
-/** Port 8080 is anybody's: only a server that says that it is llama.cpp counts. */
+/** Port 8080 is common: only a server that identifies itself as llama.cpp counts. */
 async function findLlamaCpp(ask: Ask): Promise<ProviderSettings | undefined> {
   const baseUrl = 'http://127.0.0.1:8080/v1'
   const list = await ask(`${baseUrl}/models`, listSchema)
   const model = list?.data.find(({ owned_by }) => owned_by === 'llamacpp')?.id
-  return model ? { name: 'llamacpp', type: 'openai-compatible', baseUrl, models: localModel(model) } : undefined
+  return model ? { name: 'llamacpp', type: 'openai-compatible', baseUrl, models: localModelSettings(model) } : undefined
 }
 
 function canChat(name: string): boolean {
@@ -147,4 +154,76 @@ function createAsk(options: { fetch: typeof globalThis.fetch; timeoutMs: number;
       stop()
     }
   }
+}
+
+/** Names as the provider knows them, or why the list is not available. */
+export type ListedModels = { ok: true; models: string[] } | { ok: false; message: string }
+
+const providerListSchema = z.union([
+  // OpenAI, Anthropic and their like; Google; Ollama.
+  z.object({ data: z.array(z.object({ id: z.string() })) }).transform(({ data }) => data.map(({ id }) => id)),
+  z
+    .object({ models: z.array(z.object({ name: z.string() })) })
+    .transform(({ models }) => models.map(({ name }) => name.replace(/^models\//, ''))),
+])
+
+/** Asks the provider for its list of models, which is free and verifies address and key. Never throws. */
+export async function listServerModels(
+  provider: Pick<ProviderSettings, 'name' | 'type' | 'baseUrl' | 'apiKey'>,
+  options: { fetch: ProviderFetch; signal: AbortSignal },
+): Promise<ListedModels> {
+  const { type, name, baseUrl } = provider
+  if (type === 'offline') return { ok: true, models: [] }
+  try {
+    const base = baseUrlOf({ type, providerName: name, baseUrl })
+    const path = type === 'ollama' ? '/api/tags' : type === 'anthropic' ? '/models?limit=1000' : '/models'
+    const response = await options.fetch(`${base}${path}`, { headers: keyHeaders(provider), signal: options.signal })
+    const text = await response.text()
+    if (response.status === 401 || response.status === 403) {
+      return { ok: false, message: `${base} rejected the key (HTTP ${response.status}).` }
+    }
+    if (!response.ok) return { ok: false, message: `${base} answered with HTTP ${response.status}.` }
+    const parsed = parseJson(text, providerListSchema)
+    if (parsed.ok) return { ok: true, models: parsed.value }
+    return { ok: false, message: `${base} did not return a list of models.` }
+  } catch (cause) {
+    return { ok: false, message: reasonOf(cause) }
+  }
+}
+
+/** Sends one short message. Undefined if the model answered; otherwise the reason. Never throws. */
+export async function tryModel(
+  provider: ProviderSettings,
+  options: { fetch: ProviderFetch; signal: AbortSignal },
+): Promise<string | undefined> {
+  const { type, name, baseUrl, apiKey, models } = provider
+  const [first] = Object.entries(models)
+  if (type === 'offline' || first === undefined) return undefined
+  const [modelName, settings] = first
+  const { fetch, signal } = options
+  const model = createModel({ type, providerName: name, name: modelName, baseUrl, apiKey, settings, fetch })
+  const message = { role: 'user' as const, parts: [{ type: 'text' as const, text: 'Reply with the word OK.' }] }
+  const request = {
+    system: [],
+    messages: [message],
+    tools: [],
+    maxTokens: 200,
+    loadMedia: async () => new Uint8Array(),
+  }
+  try {
+    for await (const event of model.stream(request, signal)) if (event.type === 'finished') return undefined
+    return 'The response ended early.'
+  } catch (cause) {
+    return reasonOf(cause)
+  }
+}
+
+function keyHeaders({ type, apiKey }: Pick<ProviderSettings, 'type' | 'apiKey'>): Record<string, string> {
+  if (!apiKey) return {}
+  if (type === 'anthropic') return { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }
+  return type === 'google' ? { 'x-goog-api-key': apiKey } : { authorization: `Bearer ${apiKey}` }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ModelError } from './model-error.ts'
-import { type FailedCall, toModelError, toStreamError } from './model-error-from.ts'
+import { ModelError } from './model.ts'
+import { type FailedCall, toModelError, toStreamError } from './model-errors.ts'
 
 const call: FailedCall = {
   modelId: 'mine/main',
@@ -30,14 +30,14 @@ describe('toModelError', () => {
     expect(error.message.length).toBeLessThan(500)
   })
 
-  it('LOOP-7 tells a server that is away from one that went away', () => {
+  it('LOOP-7 distinguishes an unreachable server from a lost connection', () => {
     const network = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
     const failed = new TypeError('fetch failed', { cause: network })
     expect(toModelError(failed, call)).toMatchObject({ code: 'unreachable', retryable: true })
     expect(toModelError(failed, { ...call, begun: true })).toMatchObject({ code: 'cut', retryable: true })
   })
 
-  it('LOOP-7 does not repeat what it does not know', () => {
+  it('LOOP-7 does not retry unknown errors', () => {
     const bug = new RangeError('a bug')
     expect(toModelError(bug, call)).toMatchObject({ code: 'rejected', retryable: false, cause: bug })
     const known = new ModelError('cut', 'known', { retryable: true })
@@ -48,13 +48,13 @@ describe('toModelError', () => {
 describe('toStreamError', () => {
   it.each<[object, string, number]>([
     [{ message: 'x', type: 'invalid_request_error' }, 'rejected', 400],
-    [{ message: 'x', code: 'context_length_exceeded' }, 'rejected', 400],
+    [{ message: 'x', code: 'context_length_exceeded' }, 'too_long', 400],
     [{ message: 'x', type: 'rate_limit_error' }, 'rate_limited', 429],
     [{ message: 'x', code: 429 }, 'rate_limited', 429],
     [{ message: 'x', code: 502 }, 'overloaded', 502],
     [{ message: 'x', type: 'server_error' }, 'overloaded', 503],
     [{ message: 'x' }, 'overloaded', 503],
-  ])('LOOP-7 takes %j as %s', (error, code, status) => {
+  ])('LOOP-7 treats %j as %s', (error, code, status) => {
     expect(toStreamError(error, call)).toMatchObject({ code, status })
   })
 })

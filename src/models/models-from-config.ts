@@ -1,22 +1,38 @@
-import type { AllowedHost } from '../egress/destination.ts'
-import { FamiliarError } from '../protocol/error.ts'
-import { baseUrlOf, createModel } from './create-model.ts'
-import type { LanguageModel } from './model.ts'
-import type { ProviderSettings } from './model-settings.ts'
-import { type Models, type Purpose, purposes } from './models.ts'
-import type { ProviderFetch } from './providers/provider-connection.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import type { AllowedHost } from '../security/network/destinations.ts'
+import type { HomePackages } from './ai-sdk-packages.ts'
+import {
+  type LanguageModel,
+  ModelError,
+  type ModelRequest,
+  type ModelStreamEvent,
+  type Models,
+  type Purpose,
+  purposes,
+} from './model.ts'
+import {
+  type ModelSettings,
+  modelInfo,
+  type ProviderConnection,
+  type ProviderFetch,
+  type ProviderSettings,
+  type ProviderType,
+  type RequestExtras,
+  withExtras,
+} from './provider-connection.ts'
+import { splitThinkingTags } from './thinking-tags.ts'
 
 /** `provider/name`, or several: the first is used, the rest are its fallbacks. */
 type RouteTarget = string | readonly string[]
 
-/** The `[routes]` table: by purpose, and by where a message came from. */
+/** The `[routes]` table: by purpose, and by the source of a message. */
 export type Routes = { [purpose in Purpose]?: RouteTarget | undefined } & {
   sources?: Record<string, RouteTarget> | undefined
 }
 
 /**
- * Every configured model and who serves what. A route to a model that is not there is an error that names its key. A
- * purpose without a route takes the primary one; without that, the first model configured; with no model, the offline one.
+ * All configured models and their routes. A route to an unknown model is an error that names its key. A purpose without
+ * a route uses the primary one; without that, the first configured model; without models, the offline one.
  */
 export function createModels(options: {
   providers: readonly ProviderSettings[]
@@ -25,9 +41,11 @@ export function createModels(options: {
   fetch: ProviderFetch
   /** Looks up the variable that a provider's `api_key_env` names. */
   env?: (name: string) => string | undefined
+  /** The packages of `ai-sdk` providers, in the home. */
+  packages?: HomePackages
   now?: () => number
 }): Models {
-  const { providers, routes = {}, offline, fetch, env, now } = options
+  const { providers, routes = {}, offline, fetch, env, packages, now } = options
   const models = new Map<string, LanguageModel>()
   for (const { name: providerName, type, baseUrl, models: settings, ...provider } of providers) {
     const apiKey = provider.apiKey ?? (provider.apiKeyEnv && env?.(provider.apiKeyEnv))
@@ -37,7 +55,20 @@ export function createModels(options: {
       else
         models.set(
           id,
-          createModel({ type, providerName, name, baseUrl, apiKey, settings: model, fetch, ...(now && { now }) }),
+          createModel({
+            type,
+            providerName,
+            name,
+            baseUrl,
+            apiKey,
+            settings: model,
+            fetch,
+            extras: provider,
+            package: provider.package,
+            packages,
+            options: provider.options,
+            ...(now && { now }),
+          }),
         )
     }
   }
@@ -50,7 +81,7 @@ export function createModels(options: {
       throw new FamiliarError('bad_request', `routes.${key}: there is no model "${id}" (${listOf(models)})`)
     })
     if (found.length > 0) return found
-    throw new FamiliarError('bad_request', `routes.${key}: names no model`)
+    throw new FamiliarError('bad_request', `routes.${key}: no model is named`)
   }
 
   const first = models.values().next().value ?? offline
@@ -65,7 +96,7 @@ export function createModels(options: {
   )
 
   return {
-    // A source changes who talks, not who summarises or builds.
+    // A source selects the model of the conversation, not of summaries or builds.
     route: (purpose, source) =>
       (purpose === 'primary' && source !== undefined && bySource.get(source)) || (byPurpose.get(purpose) ?? primary),
     byId: (id) => (id === offline.info.id ? offline : models.get(id)),
@@ -74,8 +105,8 @@ export function createModels(options: {
 }
 
 /**
- * The hosts that the owner named as a provider's address, for the guarded fetch: naming one there is listing it. A
- * provider's own public address needs no listing and stays checked.
+ * The hosts in the providers' addresses, for the guarded fetch: naming one there lists it. A provider's default public
+ * address needs no listing and stays checked.
  */
 export function providerHosts(providers: readonly ProviderSettings[]): AllowedHost[] {
   return providers.flatMap(({ type, name, baseUrl }) => {
@@ -91,4 +122,143 @@ function renamed(model: LanguageModel, id: string): LanguageModel {
 
 function listOf(models: ReadonlyMap<string, LanguageModel>): string {
   return models.size > 0 ? `configured: ${[...models.keys()].join(', ')}` : 'none is configured'
+}
+
+const defaultBaseUrls: Partial<Record<ProviderType, string>> = {
+  anthropic: 'https://api.anthropic.com/v1',
+  openai: 'https://api.openai.com/v1',
+  google: 'https://generativelanguage.googleapis.com/v1beta',
+  ollama: 'http://127.0.0.1:11434',
+}
+
+interface CreateModelOptions {
+  type: Exclude<ProviderType, 'offline'>
+  providerName: string
+  /** The model's name in the configuration, the second half of its id. */
+  name: string
+  baseUrl?: string | undefined
+  apiKey?: string | undefined
+  settings: ModelSettings
+  fetch: ProviderFetch
+  /** Additions of the provider's file to each request. */
+  extras?: RequestExtras | undefined
+  /** For an `ai-sdk` provider: its package, from those in the home. */
+  package?: string | undefined
+  packages?: HomePackages | undefined
+  options?: Record<string, string | number | boolean> | undefined
+  now?: () => number
+}
+
+/** A model of a provider. Nothing is loaded or sent before its first use, so the daemon starts without it. */
+export function createModel(options: CreateModelOptions): LanguageModel {
+  const { type, providerName, name, apiKey, settings, now = Date.now } = options
+  const { headers, query, body } = options.extras ?? {}
+  const fetch = withExtras(options.fetch, { headers, query, body: { ...body, ...settings.body } })
+  const info = modelInfo(`${providerName}/${name}`, settings)
+  const connection: ProviderConnection = {
+    baseUrl: baseUrlOf(options),
+    apiKey,
+    settings,
+    fetch,
+    ...(options.options && { options: options.options }),
+  }
+  const sdkPackage = { name: options.package ?? '', home: options.packages }
+  let opened: LanguageModel | undefined
+
+  async function* openThenStream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelStreamEvent> {
+    const { openModel } = await import('./providers.ts')
+    const model = openModel({ type, providerName, info, connection, sdkPackage, now })
+    opened ??= goOnWithoutTools(goOnWithoutChoice(splitThinkingTags(model, providerName)))
+    yield* opened.stream(request, signal)
+  }
+
+  return {
+    info,
+    stream: (request, signal) => (opened ? opened.stream(request, signal) : openThenStream(request, signal)),
+  }
+}
+
+/** The same model, which retries without a required tool if its server rejects that. The caller checks the response. */
+function goOnWithoutChoice(model: LanguageModel): LanguageModel {
+  return {
+    info: model.info,
+    async *stream({ toolChoice, ...request }, signal): AsyncGenerator<ModelStreamEvent> {
+      if (toolChoice) {
+        try {
+          return yield* model.stream({ ...request, toolChoice }, signal)
+        } catch (error) {
+          const isRefused =
+            error instanceof ModelError && error.code === 'rejected' && /tool.?choice/i.test(error.message)
+          if (!isRefused) throw error
+        }
+      }
+      yield* model.stream(request, signal)
+    },
+  }
+}
+
+/**
+ * The same model, which retries without tools if it does not support them. That is remembered until the daemon stops.
+ */
+function goOnWithoutTools(model: LanguageModel): LanguageModel {
+  let takesTools = true
+  return {
+    info: model.info,
+    async *stream(request, signal): AsyncGenerator<ModelStreamEvent> {
+      let isNew = !request.messages.some(({ role }) => role === 'assistant')
+      if (takesTools || request.tools.length === 0) {
+        try {
+          return yield* model.stream(request, signal)
+        } catch (error) {
+          if (!(error instanceof ModelError) || error.code !== 'no_tools' || request.tools.length === 0) throw error
+          takesTools = false
+          isNew = true
+        }
+      }
+      for await (const event of model.stream(withoutTools(request), signal)) {
+        if (event.type !== 'finished' || !isNew) yield event
+        else {
+          const notice = `${model.info.id} cannot use tools, so this reply was written without tools.`
+          yield { ...event, response: { ...event.response, notice } }
+        }
+      }
+    },
+  }
+}
+
+/** Earlier calls and their results become text: such a server rejects them as messages. */
+function withoutTools(request: ModelRequest): ModelRequest {
+  const system: ModelRequest['system'] = [
+    ...request.system,
+    { name: 'no-tools', tier: 'semi_stable', text: 'This model cannot use tools. Answer with text only.' },
+  ]
+  const messages = request.messages.map((message): ModelRequest['messages'][number] => {
+    if (message.role === 'user') return message
+    if (message.role === 'tool') {
+      const text = message.results.map((result) => `[result of ${result.name}: ${result.text}]`).join('\n')
+      return { role: 'user', parts: [{ type: 'text', text }] }
+    }
+    const parts = message.parts.map((part) =>
+      part.type === 'tool_call'
+        ? { type: 'text' as const, text: `[called ${part.name} with ${JSON.stringify(part.input)}]` }
+        : part,
+    )
+    return { role: 'assistant', parts }
+  })
+  const { toolChoice: _, ...rest } = request
+  return { ...rest, system, messages, tools: [] }
+}
+
+/** A provider's address: from its file, otherwise its default public address. */
+export function baseUrlOf({
+  type,
+  providerName,
+  baseUrl,
+}: Pick<CreateModelOptions, 'type' | 'providerName' | 'baseUrl'>): string {
+  // A package knows its provider's address.
+  if (type === 'ai-sdk' && baseUrl === undefined) return ''
+  const url = baseUrl ?? defaultBaseUrls[type]
+  if (url !== undefined && URL.canParse(url)) return url.replace(/\/+$/, '')
+  const problem = url === undefined ? `type "${type}" requires one` : `"${url}" is not a URL`
+  throw new FamiliarError('bad_request', `providers.d/${providerName}.toml: base_url: ${problem}`)
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { Models } from './models.ts'
-import { modelsOfUser } from './models-of-user.ts'
+import type { Models } from './model.ts'
 import { createScriptedModel } from './scripted-model.ts'
+import { modelsOfUser } from './watch-models.ts'
 
 const modelOf = (id: string) => createScriptedModel({ script: [], info: { id } })
 const [small, large, offline] = [modelOf('local/small'), modelOf('local/large'), modelOf('offline/offline')]
@@ -12,7 +12,7 @@ const models: Models = {
   list: () => all,
 }
 
-it('CLIENT-4 has the models of the tier alone, by route and by name', () => {
+it('CLIENT-4 has only the models of the plan, by route and by name', () => {
   const own = modelsOfUser(models, { route: () => ['local/small'], allows: (id) => id === 'local/small' })
   expect(own.route('primary')).toEqual([small])
   expect(own.byId('local/small')).toBe(small)
@@ -20,7 +20,7 @@ it('CLIENT-4 has the models of the tier alone, by route and by name', () => {
   expect(own.list()).toEqual([small])
 })
 
-it('CLIENT-4 has everybody’s where the tier says nothing, and never a dearer one where its own are gone', () => {
+it('CLIENT-4 uses the default models if the plan names none, and never a more expensive one if its own are missing', () => {
   const everybody = modelsOfUser(models, { route: () => undefined, allows: () => true })
   expect(everybody.route('primary', 'cli')).toEqual([large])
   expect(everybody.list()).toEqual(all)

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createRedactor } from '../secrets/redactor.ts'
-import type { LanguageModel, ModelRequest, ModelStreamEvent } from './model.ts'
-import { ModelError } from './model-error.ts'
-import { redactModels } from './redact-models.ts'
+import { createRedactor } from '../security/redactor.ts'
+import { type LanguageModel, ModelError, type ModelRequest, type ModelStreamEvent } from './model.ts'
 import { createScriptedModel, type ScriptedReply } from './scripted-model.ts'
+import { redactModels } from './watch-models.ts'
 
 const secret = 'sk-canary-0123456789'
 
@@ -33,7 +32,7 @@ async function eventsOf(model: LanguageModel, asked = request()): Promise<ModelS
 const scripted = (reply: ScriptedReply) => createScriptedModel({ script: [reply] })
 
 describe('redactModels', () => {
-  it('SEC-13 sends no secret, wherever in the request it stands', async () => {
+  it('SEC-13 sends no secret, wherever in the request it is', async () => {
     const model = scripted({ text: 'Fine.' })
     await eventsOf(
       model,
@@ -53,7 +52,7 @@ describe('redactModels', () => {
     expect(Buffer.from((await sent?.loadMedia('x')) ?? []).toString()).toBe('a file with [redacted]')
   })
 
-  it('SEC-13 tells no secret, cut into pieces as it may come', async () => {
+  it('SEC-13 outputs no secret, however it is split', async () => {
     const said = `It is ${secret}.`
     const events = await eventsOf(scripted({ text: said, thinking: `Hm, ${secret}`, deltaLength: 3 }))
     const joined = (type: string) =>
@@ -63,12 +62,12 @@ describe('redactModels', () => {
     expect(events.at(-1)).toMatchObject({
       response: { parts: [{ text: 'Hm, [redacted]' }, { text: 'It is [redacted].' }] },
     })
-    // What was held back of the thought is told before the first word of the answer.
+    // Held-back thinking is output before the first word of the reply.
     const types = events.map(({ type }) => type)
     expect(types.lastIndexOf('thinking_delta')).toBeLessThan(types.indexOf('text_delta'))
   })
 
-  it('SEC-13 sends a provider no thought back that it signed and that was changed', async () => {
+  it('SEC-13 does not send back signed thinking that was changed', async () => {
     const thoughts = async (thinking: string) => {
       const events = await eventsOf(scripted({ text: 'Yes.', thinking }))
       const last = events.at(-1)
@@ -78,7 +77,7 @@ describe('redactModels', () => {
     expect(await thoughts(secret)).not.toHaveProperty('replay')
   })
 
-  it('SEC-13 takes a key out of the words of a refusal, and what was said before it', async () => {
+  it('SEC-13 removes a key from an error message, and outputs the text before it', async () => {
     const error = new ModelError('rejected', `Incorrect API key: ${secret}`, { retryable: false, status: 401 })
     const told: ModelStreamEvent[] = []
     const failing = async () => {
@@ -89,7 +88,7 @@ describe('redactModels', () => {
     expect(told.map((event) => ('text' in event ? event.text : '')).join('')).toBe('Well, sk-')
   })
 
-  it('hands on what holds no secret as it is', async () => {
+  it('passes on everything without secrets unchanged', async () => {
     const model = scripted({ text: 'Fine.', toolCalls: [{ name: 'a', input: { b: 1 } }] })
     const messages: ModelRequest['messages'] = [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }] }]
     const events = await eventsOf(model, request({ messages }))

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readRetryAfter } from './retry-after.ts'
+import { readRetryAfter } from './model-errors.ts'
 
 const now = Date.UTC(2026, 10, 15, 9, 0, 0)
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
-import type { LanguageModel, ModelRequest } from './model.ts'
-import { ModelError, type ModelErrorCode } from './model-error.ts'
+import { type LanguageModel, ModelError, type ModelErrorCode, type ModelRequest } from './model.ts'
 import { type RetriedStreamEvent, type RetryOptions, streamWithRetries } from './retry.ts'
 import { createScriptedModel, type ScriptedReply } from './scripted-model.ts'
 
@@ -28,7 +27,7 @@ interface Run {
   waitedMs: number
 }
 
-/** Reads to the end, moving the clock whenever everyone waits for it. */
+/** Reads to the end, advancing the clock whenever everything waits for it. */
 async function run(clock: ManualClock, models: LanguageModel[], options: Partial<RetryOptions> = {}): Promise<Run> {
   const start = clock.now()
   const result: Run = { events: [], error: undefined, waitedMs: 0 }
@@ -52,7 +51,7 @@ async function run(clock: ManualClock, models: LanguageModel[], options: Partial
 const kinds = (events: RetriedStreamEvent[]) => events.map(({ type }) => type)
 
 describe('streamWithRetries', () => {
-  it('LOOP-7 passes an answer through, with the model that gave it', async () => {
+  it('LOOP-7 passes a response through, with its model', async () => {
     const clock = createManualClock()
     const model = scripted(clock, [{ thinking: 'hm', text: 'Hello' }])
     const { events, error } = await run(clock, [model])
@@ -62,7 +61,7 @@ describe('streamWithRetries', () => {
     expect(clock.timers()).toBe(0)
   })
 
-  it('LOOP-7 waits longer each time, and never longer than the limit', async () => {
+  it('LOOP-7 waits longer each time, up to the limit', async () => {
     const clock = createManualClock()
     const error = failure('overloaded', { status: 529 })
     const model = scripted(clock, [{ error }, { error }, { error }, { error }, { error }, { text: 'At last' }])
@@ -82,7 +81,7 @@ describe('streamWithRetries', () => {
     expect(events.filter((event) => event.type === 'retry').map(({ waitMs }) => waitMs)).toEqual([50, 100])
   })
 
-  it('LOOP-7 obeys retry-after', async () => {
+  it('LOOP-7 respects retry-after', async () => {
     const clock = createManualClock()
     const error = failure('rate_limited', { status: 429, retryAfterMs: 7_000 })
     const model = scripted(clock, [{ error }, { text: 'Now' }])
@@ -92,7 +91,7 @@ describe('streamWithRetries', () => {
     expect(events.at(-1)).toMatchObject({ type: 'finished' })
   })
 
-  it('LOOP-7 goes to the fallback at once where the wait would be too long', async () => {
+  it('LOOP-7 uses the fallback at once if the wait would be too long', async () => {
     const clock = createManualClock()
     const first = scripted(clock, [{ error: failure('rate_limited', { status: 429, retryAfterMs: 3_600_000 }) }])
     const second = scripted(clock, [{ text: 'Hi' }], 'other/main')
@@ -102,7 +101,7 @@ describe('streamWithRetries', () => {
     expect(first.requests).toHaveLength(1)
   })
 
-  it.each([400, 422])('LOOP-7 never repeats a %i, nor shows it to a fallback', async (status) => {
+  it.each([400, 422])('LOOP-7 never retries a %i, nor sends it to a fallback', async (status) => {
     const clock = createManualClock()
     const error = failure('rejected', { retryable: false, status })
     const first = scripted(clock, [{ error }])
@@ -113,7 +112,7 @@ describe('streamWithRetries', () => {
     expect(second.requests).toHaveLength(0)
   })
 
-  it.each([401, 403, 404])('LOOP-7 never repeats a %i, but lets the fallback answer', async (status) => {
+  it.each([401, 403, 404])('LOOP-7 never retries a %i, but uses the fallback', async (status) => {
     const clock = createManualClock()
     const first = scripted(clock, [{ error: failure('rejected', { retryable: false, status }) }])
     const second = scripted(clock, [{ text: 'Hi' }], 'other/main')
@@ -122,7 +121,7 @@ describe('streamWithRetries', () => {
     expect(events.at(-1)).toMatchObject({ type: 'finished', model: second })
   })
 
-  it('LOOP-7 starts a cut answer again and tells that the first part of it is void', async () => {
+  it('LOOP-7 restarts an interrupted response and reports that its first part is void', async () => {
     const clock = createManualClock()
     const model = scripted(clock, [{ text: 'It beg', error: failure('cut') }, { text: 'It began' }])
     const { events } = await run(clock, [model])
@@ -148,16 +147,16 @@ describe('streamWithRetries', () => {
     expect(first.requests.length + second.requests.length).toBe(4)
   })
 
-  it('LOOP-7 gives up a call on which nothing comes, and tries again', async () => {
+  it('LOOP-7 aborts an idle call, and retries', async () => {
     const clock = createManualClock()
     const model = scripted(clock, [{ delayMs: 600_000, text: 'Too late' }, { text: 'Hi' }])
     const { events, waitedMs } = await run(clock, [model], { idleTimeoutMs: 120_000 })
-    expect(events[0]).toMatchObject({ type: 'retry', reason: 'scripted/main: nothing came for 120 s' })
+    expect(events[0]).toMatchObject({ type: 'retry', reason: 'scripted/main: no data for 120 s' })
     expect(events.at(-1)).toMatchObject({ type: 'finished' })
     expect(waitedMs).toBeLessThan(130_000)
   })
 
-  it('LOOP-7 leaves a slow answer alone as long as something comes', async () => {
+  it('LOOP-7 does not abort a slow response while data arrives', async () => {
     const clock = createManualClock()
     const reply = { text: 'abcdefgh', deltaLength: 1, deltaDelayMs: 100_000 }
     const { events } = await run(clock, [scripted(clock, [reply])], { idleTimeoutMs: 120_000 })
@@ -175,7 +174,7 @@ describe('streamWithRetries', () => {
     expect(clock.timers()).toBe(0)
   })
 
-  it('LOOP-7 hands on an error that is not the model’s', async () => {
+  it('LOOP-7 passes on an error that is not the model’s', async () => {
     const clock = createManualClock()
     const broken: LanguageModel = {
       info: scripted(clock, []).info,

@@ -1,9 +1,13 @@
 import { type Clock, sleep } from '../base/clock.ts'
-import { watchIdle } from './idle-timeout.ts'
-import type { LanguageModel, ModelRequest, ModelResponse, ModelStreamEvent } from './model.ts'
-import { ModelError } from './model-error.ts'
+import {
+  type LanguageModel,
+  ModelError,
+  type ModelRequest,
+  type ModelResponse,
+  type ModelStreamEvent,
+} from './model.ts'
 
-/** The answer that had begun is void: whoever showed its deltas drops them. `model` is the one that is tried next. */
+/** The partial response is void: consumers drop its deltas. `model` is the one that is tried next. */
 interface RetryEvent {
   type: 'retry'
   attempt: number
@@ -19,7 +23,7 @@ export type RetriedStreamEvent =
   | RetryEvent
 
 export interface RetryOptions {
-  /** The one to use, then its fallbacks in order. */
+  /** The model to use, then its fallbacks in order. */
   models: readonly LanguageModel[]
   request: ModelRequest
   signal: AbortSignal
@@ -30,18 +34,18 @@ export interface RetryOptions {
   attemptsPerModel?: number
   baseDelayMs?: number
   maxDelayMs?: number
-  /** A provider that asks for a longer wait is given up for the next model. */
+  /** A provider that requests a longer wait is skipped for the next model. */
   maxRetryAfterMs?: number
-  /** A call is given up after this long without a byte. */
+  /** A call is aborted after this long without a byte. */
   idleTimeoutMs?: number
 }
 
-/** A key or a model that the provider does not accept: the same request may well pass at the next provider. */
+/** The provider rejects the key or the model: the same request may succeed at the next provider. */
 const refusedHere = new Set([401, 402, 403, 404])
 
 /**
- * Calls the first model, again and again while that can help, then its fallbacks (LOOP-7). A refusal is never repeated;
- * one that lies with the request itself (400, 422) ends everything. Throws the last ModelError.
+ * Calls the first model with retries while they can help, then its fallbacks (LOOP-7). A rejection is never retried;
+ * one that is caused by the request itself (400, 422) ends everything. Throws the last ModelError.
  */
 export async function* streamWithRetries(options: RetryOptions): AsyncGenerator<RetriedStreamEvent> {
   const { models, signal, clock, onRetry } = options
@@ -91,13 +95,13 @@ async function* streamOnce(model: LanguageModel, options: RetryOptions): AsyncGe
   } catch (error) {
     if (!idle.expired()) throw error
     const seconds = Math.round(idleTimeoutMs / 1000)
-    throw new ModelError('timeout', `${model.info.id}: nothing came for ${seconds} s`, { retryable: true })
+    throw new ModelError('timeout', `${model.info.id}: no data for ${seconds} s`, { retryable: true })
   } finally {
     idle.stop()
   }
 }
 
-/** Full jitter: anything up to the doubled limit, so that many clients of one provider do not come back together. */
+/** Full jitter: anything up to the doubled limit, so that many clients of one provider do not retry together. */
 function delayBefore(attempt: number, { retryAfterMs }: ModelError, options: RetryOptions): number {
   const { random = Math.random, baseDelayMs = 500, maxDelayMs = 30_000 } = options
   if (retryAfterMs !== undefined) return retryAfterMs
@@ -109,5 +113,46 @@ async function waitUnlessStopped(clock: Clock, waitMs: number, signal: AbortSign
     await sleep(clock, waitMs, signal)
   } catch {
     throw new ModelError('aborted', 'The call was stopped', { retryable: false })
+  }
+}
+
+interface IdleWatch {
+  /** Aborts with the caller's signal, and after too long without activity. */
+  signal: AbortSignal
+  onActivity: () => void
+  expired(): boolean
+  stop(): void
+}
+
+/** Watches one call. Activity only records the time: a timer per token would cost more than the token. */
+function watchIdle(options: { clock: Clock; signal: AbortSignal; idleTimeoutMs: number }): IdleWatch {
+  const { clock, signal, idleTimeoutMs } = options
+  const controller = new AbortController()
+  let lastActivity = clock.now()
+  let expired = false
+  const onAbort = () => controller.abort(signal.reason)
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
+
+  const check = () => {
+    const left = lastActivity + idleTimeoutMs - clock.now()
+    if (left > 0) cancel = clock.after(left, check)
+    else {
+      expired = true
+      controller.abort()
+    }
+  }
+  let cancel = clock.after(idleTimeoutMs, check)
+
+  return {
+    signal: controller.signal,
+    onActivity: () => {
+      lastActivity = clock.now()
+    },
+    expired: () => expired,
+    stop: () => {
+      cancel()
+      signal.removeEventListener('abort', onAbort)
+    },
   }
 }

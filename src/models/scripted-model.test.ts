@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { createManualClock } from '../../test/support/manual-clock.ts'
-import type { ModelRequest, ModelStreamEvent } from './model.ts'
-import { ModelError } from './model-error.ts'
+import { ModelError, type ModelRequest, type ModelStreamEvent } from './model.ts'
 import { createScriptedModel } from './scripted-model.ts'
 
 const request: ModelRequest = {
@@ -19,7 +18,7 @@ async function collect(events: AsyncIterable<ModelStreamEvent>): Promise<ModelSt
   return collected
 }
 
-it('MODEL-1 plays its script and keeps what it was asked', async () => {
+it('MODEL-1 plays its script and records its requests', async () => {
   const model = createScriptedModel({
     script: [
       { thinking: 'hm', text: 'Hello', deltaLength: 3, usage: { inputTokens: 7 } },
@@ -39,7 +38,7 @@ it('MODEL-1 plays its script and keeps what it was asked', async () => {
   await expect(collect(model.stream(request, running))).rejects.toMatchObject({ code: 'rejected' })
 })
 
-it('MODEL-1 answers what a function decides, after the delay that it says', async () => {
+it('MODEL-1 answers by a function, after its delay', async () => {
   const clock = createManualClock()
   const model = createScriptedModel({
     script: ({ messages }) => ({ text: `${messages.length}`, delayMs: 1_000 }),
@@ -51,7 +50,7 @@ it('MODEL-1 answers what a function decides, after the delay that it says', asyn
   expect(await collecting).toMatchObject([{ text: '1' }, { type: 'finished' }])
 })
 
-it('MODEL-1 fails as told, and stops when told', async () => {
+it('MODEL-1 fails and stops as scripted', async () => {
   const clock = createManualClock()
   const error = new ModelError('cut', 'gone', { retryable: true })
   const model = createScriptedModel({

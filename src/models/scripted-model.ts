@@ -1,24 +1,22 @@
 import { type Clock, sleep } from '../base/clock.ts'
-import type { Json } from '../protocol/json.ts'
-import type { AssistantPart, StopReason, Usage } from '../protocol/message.ts'
-import type { LanguageModel, ModelInfo, ModelRequest, ModelStreamEvent } from './model.ts'
-import { ModelError } from './model-error.ts'
+import type { AssistantPart, Json, StopReason, Usage } from '../protocol/messages.ts'
+import { type LanguageModel, ModelError, type ModelInfo, type ModelRequest, type ModelStreamEvent } from './model.ts'
 
-/** What a scripted model does in answer to one call. */
+/** The reply of a scripted model to one call. */
 export interface ScriptedReply {
   text?: string
   thinking?: string
   toolCalls?: { id?: string; name: string; input?: Json }[]
-  /** `tool_use` where there are tool calls, else `end`. */
+  /** Default: `tool_use` with tool calls, otherwise `end`. */
   stopReason?: StopReason
   usage?: Partial<Usage>
   /** By the clock, before anything else. */
   delayMs?: number
   /** By the clock, between two deltas. */
   deltaDelayMs?: number
-  /** Characters in a delta; the whole text at once unless given. */
+  /** Characters per delta; by default the whole text at once. */
   deltaLength?: number
-  /** Thrown instead of the end: after the deltas where there is text, else at once. */
+  /** Thrown instead of the end: after the deltas if there is text, otherwise at once. */
   error?: ModelError
 }
 
@@ -27,11 +25,11 @@ export type Script =
   | ((request: ModelRequest, call: number) => ScriptedReply | Promise<ScriptedReply>)
 
 export interface ScriptedModel extends LanguageModel {
-  /** Every request, in order, as it was when it came. */
+  /** Every request, in order, as it was on arrival. */
   readonly requests: readonly ModelRequest[]
 }
 
-/** A model without a provider, for tests: it plays its script and keeps what it was asked. */
+/** A model without a provider, for tests: it plays its script and records its requests. */
 export function createScriptedModel(options: {
   script: Script
   clock?: Clock

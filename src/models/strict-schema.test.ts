@@ -1,6 +1,6 @@
 import fastCheck from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../protocol/json.ts'
+import type { Json } from '../protocol/messages.ts'
 import { dropAddedNulls, type JsonSchema, toStrictSchema } from './strict-schema.ts'
 
 const nested: JsonSchema = {
@@ -32,7 +32,7 @@ describe('toStrictSchema', () => {
     })
   })
 
-  it('MODEL-5 makes what may be missing nullable where everything must be required', () => {
+  it('MODEL-5 makes optional properties nullable if everything must be required', () => {
     expect(toStrictSchema(nested, 'complete')).toMatchObject({
       required: ['name', 'size', 'mode', 'where', 'tags'],
       properties: {
@@ -49,11 +49,11 @@ describe('toStrictSchema', () => {
     ['a map', { type: 'object', properties: { env: { type: 'object', additionalProperties: { type: 'string' } } } }],
     ['anything', { type: 'object', properties: { any: { type: 'object' } } }],
     ['a choice', { type: 'object', properties: { x: { oneOf: [{ type: 'string' }, { type: 'number' }] } } }],
-  ])('MODEL-5 leaves a schema with %s as it is', (_what, schema) => {
+  ])('MODEL-5 leaves a schema with %s unchanged', (_what, schema) => {
     expect(toStrictSchema(schema, 'complete')).toBeUndefined()
   })
 
-  it('MODEL-5 does not change the schema it was given', () => {
+  it('MODEL-5 does not change the given schema', () => {
     const before = structuredClone(nested)
     toStrictSchema(nested, 'complete')
     expect(nested).toEqual(before)
@@ -61,12 +61,12 @@ describe('toStrictSchema', () => {
 })
 
 describe('dropAddedNulls', () => {
-  it('MODEL-5 takes out the nulls that stand for nothing, and only those', () => {
+  it('MODEL-5 removes the nulls that stand for missing properties, and only those', () => {
     const input = { name: 'x', size: null, mode: null, where: { city: 'Oslo', zip: null }, tags: [{ tag: null }] }
     expect(dropAddedNulls(nested, input)).toEqual({ name: 'x', where: { city: 'Oslo', zip: null }, tags: [{}] })
   })
 
-  it('MODEL-5 takes any JSON and changes nothing but nulls', () => {
+  it('MODEL-5 accepts any JSON and changes only nulls', () => {
     fastCheck.assert(
       fastCheck.property(fastCheck.jsonValue(), (value) => {
         const input = value as Json

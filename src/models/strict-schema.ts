@@ -1,16 +1,16 @@
-import type { Json } from '../protocol/json.ts'
+import type { Json } from '../protocol/messages.ts'
 
 export type JsonSchema = { [key: string]: Json }
 
 /**
- * How a provider wants a schema that it shall enforce. `closed` objects take no further properties. `complete` ones, in
- * addition, require every property, so that one that may be missing becomes one that may be null.
+ * The form in which a provider enforces a schema. `closed` objects accept no further properties. `complete` ones also
+ * require every property, so that optional ones become nullable.
  */
 export type StrictForm = 'closed' | 'complete'
 
 const notEnforceable = ['oneOf', 'allOf', 'not', 'if', 'patternProperties', 'propertyNames', 'unevaluatedProperties']
 
-/** The schema in strict form, or undefined where it says something that strict form cannot say. */
+/** The schema in strict form, or undefined if strict form cannot express it. */
 export function toStrictSchema(schema: JsonSchema, form: StrictForm): JsonSchema | undefined {
   try {
     return closeSchema(schema, form)
@@ -20,7 +20,7 @@ export function toStrictSchema(schema: JsonSchema, form: StrictForm): JsonSchema
   }
 }
 
-/** Takes out of a call's arguments the nulls that stand for a property that `complete` made required. */
+/** Removes the nulls from a call's arguments that stand for properties that `complete` made required. */
 export function dropAddedNulls(schema: JsonSchema, input: Json): Json {
   if (Array.isArray(input)) {
     const { items } = schema
@@ -40,7 +40,7 @@ export function dropAddedNulls(schema: JsonSchema, input: Json): Json {
   )
 }
 
-const openSchema = new Error('This schema cannot be closed')
+const openSchema = new Error('This schema cannot be made strict')
 
 function closeSchema(schema: JsonSchema, form: StrictForm): JsonSchema {
   if (notEnforceable.some((keyword) => keyword in schema)) throw openSchema
@@ -60,7 +60,7 @@ function closeBranch(branch: Json, form: StrictForm): Json {
 
 function closeObject(schema: JsonSchema, closed: JsonSchema, form: StrictForm): JsonSchema {
   const { additionalProperties, properties } = schema
-  // A map from any name to a value: closing it would leave only the empty object.
+  // A map with arbitrary keys: closing it would leave only the empty object.
   if (isSchema(additionalProperties) || additionalProperties === true) throw openSchema
   if (!isSchema(properties)) {
     if (additionalProperties !== false) throw openSchema

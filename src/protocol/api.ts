@@ -1,17 +1,15 @@
 import { z } from 'zod'
-import { cardSchema } from './card.ts'
-import { clientToolsSchema } from './client-tool.ts'
-import { isShallow } from './is-shallow.ts'
-import type { Json } from './json.ts'
+import { cardSchema, clientToolsSchema, isShallow, type Json, usageSchema } from './messages.ts'
+import { operations, time, type Wire } from './operation.ts'
 
 /**
- * Every body, query and answer of the HTTP API. Requests are strict: a key that does nothing is a mistake of the caller.
- * Times are ISO 8601, names are snake_case; the events of a stream are `TurnEvent` as they are.
+ * Messages, sessions, status and costs. Requests are strict: an unknown key is an error of the caller. On the wire times are
+ * ISO 8601 and names are snake_case; the events of a stream are `TurnEvent` as they are.
  */
 
 const maxMetadataDepth = 16
 
-/** Unchecked on purpose: whatever JSON.parse gave is JSON already. */
+/** Not checked: the output of JSON.parse is JSON. */
 const json = z.custom<Json>()
 
 const slug = z
@@ -21,7 +19,7 @@ const slug = z
 
 const label = z.string().trim().min(1).max(200).refine(isPlainLabel, 'must not hold control characters')
 
-/** Who a session is with. `all` is what a reset calls every one of them. */
+/** The name of a session. `all` means every session in a reset. */
 const contact = label.refine((name) => name !== 'all', '"all" cannot be the name of a contact')
 
 const metadata = z
@@ -30,44 +28,44 @@ const metadata = z
 
 const attachmentSchema = z.strictObject({
   name: label.refine((name) => !/[/\\]/.test(name), 'must be a name without a path'),
-  media_type: z
+  mediaType: z
     .string()
     .max(100)
     .regex(/^[A-Za-z0-9.+_-]+\/[A-Za-z0-9.+_-]+$/, 'must be a media type such as image/png'),
   /** Base64. */
   data: z.string(),
 })
-export type Attachment = z.infer<typeof attachmentSchema>
+export type Attachment = Wire<typeof attachmentSchema>
 
 const messageFields = {
   /** The name of a contact, or the id of a session. */
   session: contact.default('main'),
   channel: slug.default('http'),
-  /** Absent: the user whose token it is. */
+  /** Default: the user of the token. */
   sender: label.optional(),
   source: slug.default('http'),
   tier: z.enum(['full', 'operational']).optional(),
-  /** The caller's own id of this message, the same as the header `Idempotency-Key`: twice the same makes one turn. */
+  /** The client's id of this message, the same as the header `Idempotency-Key`. A repeated key starts no second turn. */
   key: label.optional(),
   attachments: z.array(attachmentSchema).max(10).default([]),
   metadata: metadata.default({}),
-  /** Somebody else wrote the text: it is data, and nobody's word for anything. */
+  /** Text of others: it is data, never an instruction or an approval. */
   untrusted: z.boolean().optional(),
-  /** What the client can do itself in this turn; it is asked to with `tool_calls`. */
-  client_tools: clientToolsSchema.default([]),
+  /** The client's own tools for this turn. Calls of them come as `tool_calls`. */
+  clientTools: clientToolsSchema.default([]),
 }
 
 export const messageRequestSchema = z.strictObject({ message: z.string(), ...messageFields })
 export type MessageRequest = z.infer<typeof messageRequestSchema>
-/** As a caller writes it: what has a default may be left out. */
-export type MessageRequestInput = z.input<typeof messageRequestSchema>
+/** As a client sends it. */
+export type MessageRequestInput = Wire<typeof messageRequestSchema>
 
 const pastMessageSchema = z.object({
   role: z.enum(['system', 'user', 'assistant']),
   content: z.union([z.string(), z.array(z.object({ type: z.string(), text: z.string().optional() }))]),
 })
 
-/** `POST /api/chat`: one message, or the whole list, of which the last one of the user is taken. */
+/** `POST /api/chat`: one message, or a whole list, of which the last user message is taken. */
 export const plainChatRequestSchema = z.strictObject({
   message: z.string().optional(),
   messages: z.array(pastMessageSchema).max(1000).optional(),
@@ -76,16 +74,11 @@ export const plainChatRequestSchema = z.strictObject({
 export type PlainChatRequest = z.infer<typeof plainChatRequestSchema>
 
 export const chatQuerySchema = z.strictObject({
-  /** Answers 408 when the turn takes longer; the turn goes on. */
-  timeout_seconds: z.coerce.number().positive().max(86_400).optional(),
+  /** Replies with 408 if the turn takes longer. The turn continues. */
+  timeoutSeconds: z.coerce.number().positive().max(86_400).optional(),
 })
 
-export const usageReplySchema = z.object({
-  input_tokens: z.number().int(),
-  output_tokens: z.number().int(),
-  cache_read_tokens: z.number().int(),
-  cache_write_tokens: z.number().int(),
-})
+export const usageReplySchema = z.object(usageSchema.shape)
 
 export const turnOutcomeReplySchema = z.enum([
   'completed',
@@ -99,95 +92,122 @@ export const turnOutcomeReplySchema = z.enum([
 
 export const chatReplySchema = z.object({
   reply: z.string(),
-  session_id: z.string(),
-  turn_id: z.string(),
+  sessionId: z.string(),
+  turnId: z.string(),
   outcome: turnOutcomeReplySchema,
-  pending_question: z.string().nullable(),
-  /** False where the reply is a silent token: stored, not to be shown. */
+  pendingQuestion: z.string().nullable(),
+  /** False if the reply is a silent token: it is stored and not shown. */
   deliver: z.boolean(),
-  tool_calls: z.array(z.object({ name: z.string(), input: json, is_error: z.boolean() })),
-  /** What its tools showed: `html` for a frame that runs and loads nothing, `text` for everywhere else. */
+  toolCalls: z.array(z.object({ name: z.string(), input: json, isError: z.boolean() })),
+  /** Output of its tools: `html` for a frame without scripts and requests, `text` for other clients. */
   cards: z.array(cardSchema),
   model: z.string(),
   rounds: z.number().int(),
   usage: usageReplySchema,
-  /** Null where a model without a price took part. */
-  cost_usd: z.number().nullable(),
-  /** What came to mind when the turn began. */
+  /** Null if a model without a price was used. */
+  costUsd: z.number().nullable(),
+  /** References of the message that were not included, such as an unknown `@path`. The reply ends with them, too. */
+  notices: z.array(z.string()),
+  /** The recalled memories at the start of the turn. */
   memories: z.array(z.object({ id: z.string(), text: z.string() })),
-  /** True where the turn has not ended and waits for the client to make calls. */
-  meta: z.object({ has_tool_calls: z.literal(false) }),
+  /** The files of the message; absent if it has none. */
+  attachments: z
+    .array(
+      z.object({
+        name: z.string(),
+        state: z.enum(['image', 'text', 'partial', 'file', 'unreadable']),
+        note: z.string(),
+        path: z.string().nullable(),
+      }),
+    )
+    .optional(),
+  meta: z.object({ hasToolCalls: z.literal(false) }),
 })
-export type ChatReply = z.infer<typeof chatReplySchema>
+export type ChatReply = Wire<typeof chatReplySchema>
+
+/** The turn waits for results of the client's tools. */
+export const clientCallsReplySchema = z.object({
+  /** Always empty: the model replies after the calls. */
+  reply: z.literal(''),
+  sessionId: z.string(),
+  turnId: z.string(),
+  toolCalls: z.array(z.object({ id: z.string(), name: z.string(), arguments: json })),
+  /** Later results are refused, and the model continues without them. */
+  expiresAt: time,
+  meta: z.object({ hasToolCalls: z.literal(true) }),
+})
+export type ClientCallsReply = Wire<typeof clientCallsReplySchema>
+
+/** The end of the turn, or the calls for which it waits. */
+export const turnReplySchema = z.union([chatReplySchema, clientCallsReplySchema])
 
 export const notifyReplySchema = z.object({
-  message_id: z.string(),
-  session_id: z.string(),
+  messageId: z.string(),
+  sessionId: z.string(),
   duplicate: z.boolean(),
 })
-export type NotifyReply = z.infer<typeof notifyReplySchema>
+export type NotifyReply = Wire<typeof notifyReplySchema>
 
 export const errorReplySchema = z.object({
   error: z.string(),
   code: z.string(),
-  /** With an error that is not the caller's: what to look for in the log. */
+  /** For internal errors: the id to search for in the log. */
   request_id: z.string().optional(),
   session_id: z.string().optional(),
   message_id: z.string().optional(),
   turn_id: z.string().optional(),
 })
-export type ErrorReply = z.infer<typeof errorReplySchema>
+export type ErrorReply = Wire<typeof errorReplySchema>
 
-export const healthReplySchema = z.object({
+export const publicStatusSchema = z.object({
   ok: z.boolean(),
   name: z.string(),
   version: z.string(),
-  uptime_seconds: z.number(),
+  uptimeSeconds: z.number(),
 })
 
-export const statusReplySchema = healthReplySchema.extend({
+export const statusReplySchema = publicStatusSchema.extend({
   /** Only with a token. */
   stats: z
     .object({
       model: z.string(),
       sessions: z.number().int(),
-      turns_running: z.number().int(),
-      messages_waiting: z.number().int(),
-      cost_today_usd: z.number(),
-      calls_today: z.number().int(),
-      unpriced_calls_today: z.number().int(),
+      turnsRunning: z.number().int(),
+      messagesWaiting: z.number().int(),
+      costTodayUsd: z.number(),
+      callsToday: z.number().int(),
+      unpricedCallsToday: z.number().int(),
+      estimatedCallsToday: z.number().int(),
     })
     .optional(),
 })
-export type StatusReply = z.infer<typeof statusReplySchema>
+export type StatusReply = Wire<typeof statusReplySchema>
 
 export const sessionReplySchema = z.object({
   id: z.string(),
   channel: z.string(),
   contact: z.string(),
   state: z.enum(['active', 'archived']),
-  /** How many events its log holds. */
+  /** The number of events in its log. */
   events: z.number().int(),
-  last_input_tokens: z.number().int(),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
+  lastInputTokens: z.number().int(),
+  createdAt: time,
+  updatedAt: time,
 })
-export type SessionReply = z.infer<typeof sessionReplySchema>
+export type SessionReply = Wire<typeof sessionReplySchema>
 
 const flag = z.enum(['true', 'false']).default('false')
 
 export const sessionsQuerySchema = z.strictObject({ archived: flag })
 export const sessionsReplySchema = z.object({ sessions: z.array(sessionReplySchema) })
-export type SessionsReply = z.infer<typeof sessionsReplySchema>
+export type SessionsReply = Wire<typeof sessionsReplySchema>
 
 /** `all`, a contact, or the id of a session. */
 export const resetRequestSchema = z.strictObject({ target: label })
-export type ResetRequest = z.infer<typeof resetRequestSchema>
 export const resetReplySchema = z.object({ archived: z.array(sessionReplySchema) })
-export type ResetReply = z.infer<typeof resetReplySchema>
 
 export const historyQuerySchema = z.strictObject({
-  /** `true`: every event, with tool calls; otherwise what was said. */
+  /** `true`: every event, with tool calls; default: messages and replies only. */
   full: flag,
   after: z.coerce.number().int().nonnegative().default(0),
   limit: z.coerce.number().int().min(1).max(1000).default(500),
@@ -195,104 +215,249 @@ export const historyQuerySchema = z.strictObject({
 
 export const historyEventSchema = z.object({
   seq: z.number().int(),
-  at: z.iso.datetime(),
-  turn_id: z.string().nullable(),
+  at: time,
+  turnId: z.string().nullable(),
   type: z.string(),
   role: z.enum(['user', 'assistant']).nullable(),
   text: z.string().nullable(),
-  /** The event as it is written in the log; only with `full`. */
+  /** The event as in the log; only with `full`. */
   data: z.record(z.string(), json).optional(),
 })
-export type HistoryEvent = z.infer<typeof historyEventSchema>
+export type HistoryEvent = Wire<typeof historyEventSchema>
 
 export const historyReplySchema = z.object({
-  session_id: z.string(),
+  sessionId: z.string(),
   events: z.array(historyEventSchema),
-  /** Where the next page begins; null on the last. */
-  next_after: z.number().int().nullable(),
+  /** The start of the next page; null on the last page. */
+  nextAfter: z.number().int().nullable(),
 })
-export type HistoryReply = z.infer<typeof historyReplySchema>
+export type HistoryReply = Wire<typeof historyReplySchema>
 
 export const eventsQuerySchema = z.strictObject({
-  /** A cursor, the same as the header `Last-Event-ID`, which wins. Absent: from the beginning. */
+  /** A cursor. The header `Last-Event-ID` overrides it. Default: the beginning. */
   after: z.string().max(64).optional(),
 })
 
 export const stopReplySchema = z.object({ stopped: z.boolean() })
-export type StopReply = z.infer<typeof stopReplySchema>
+export type StopReply = Wire<typeof stopReplySchema>
+
+export const queueReplySchema = z.object({
+  messages: z.array(z.object({ messageId: z.string(), message: z.string(), receivedAt: time })),
+})
+export type QueueReply = Wire<typeof queueReplySchema>
+
+export const cancelReplySchema = z.object({ canceled: z.literal(true) })
 
 export const markRequestSchema = z.strictObject({ name: label })
-export type MarkRequest = z.infer<typeof markRequestSchema>
-export const markReplySchema = z.object({ session_id: z.string(), name: z.string() })
-export type MarkReply = z.infer<typeof markReplySchema>
+export const markReplySchema = z.object({ sessionId: z.string(), name: z.string() })
 
 export const rewindRequestSchema = z
   .strictObject({ mark: label.optional(), turns: z.number().int().min(1).max(1_000_000).optional() })
   .refine((to) => (to.mark === undefined) !== (to.turns === undefined), 'needs either "mark" or "turns"')
-export type RewindRequest = z.infer<typeof rewindRequestSchema>
-export const rewindReplySchema = z.object({ session_id: z.string() })
-export type RewindReply = z.infer<typeof rewindReplySchema>
+export const rewindReplySchema = z.object({ sessionId: z.string() })
 
 export const forkRequestSchema = z.strictObject({ contact })
-export type ForkRequest = z.infer<typeof forkRequestSchema>
 
 export const compactReplySchema = z.object({ compacted: z.boolean() })
-export type CompactReply = z.infer<typeof compactReplySchema>
 
 export const contextReplySchema = z.object({
   tokenizer: z.string(),
-  /** What the provider counted for the newest request; null before the first. */
-  last_request_tokens: z.number().int().nullable(),
-  threshold_tokens: z.number().int(),
+  /** The provider's count for the newest request; null before the first. */
+  lastRequestTokens: z.number().int().nullable(),
+  thresholdTokens: z.number().int(),
   blocks: z.array(z.object({ name: z.string(), tier: z.string(), tokens: z.number().int(), cached: z.boolean() })),
 })
-export type ContextReply = z.infer<typeof contextReplySchema>
+export type ContextReply = Wire<typeof contextReplySchema>
 
 export const costPeriodSchema = z.enum(['today', 'week', 'month', 'all'])
 export const costQuerySchema = z.strictObject({ period: costPeriodSchema.default('today') })
 
 export const costReplySchema = z.object({
   period: costPeriodSchema,
-  total_usd: z.number(),
+  totalUsd: z.number(),
   calls: z.number().int(),
-  /** Calls of models without a price: their cost is unknown, not zero. */
-  unpriced_calls: z.number().int(),
-  by_model: z.array(
+  /** Calls to models without a price: their cost is unknown, not zero. */
+  unpricedCalls: z.number().int(),
+  /** Calls with estimated tokens and cost: the provider sent no count, or the call was interrupted. */
+  estimatedCalls: z.number().int(),
+  byModel: z.array(
     z.object({
       model: z.string(),
       calls: z.number().int(),
       ...usageReplySchema.shape,
-      cost_usd: z.number().nullable(),
+      costUsd: z.number().nullable(),
+      estimatedCalls: z.number().int(),
     }),
   ),
 })
-export type CostReply = z.infer<typeof costReplySchema>
+export type CostReply = Wire<typeof costReplySchema>
 
 export const monitorReplySchema = z.object({
   state: z.enum(['idle', 'thinking', 'tools', 'retry_wait']),
-  updated_at: z.iso.datetime(),
+  updatedAt: time,
   turns: z.array(
     z.object({
-      session_id: z.string(),
-      /** `subagent` and `builder`: nobody speaks there, it works for a conversation. */
+      sessionId: z.string(),
+      /** `subagent` and `builder` are background work for a conversation. */
       channel: z.string(),
       contact: z.string(),
-      turn_id: z.string(),
+      turnId: z.string(),
       state: z.enum(['thinking', 'tools', 'retry_wait']),
       model: z.string(),
       round: z.number().int(),
       tools: z.array(z.string()),
-      input_tokens: z.number().int(),
-      output_tokens: z.number().int(),
-      started_at: z.iso.datetime(),
-      updated_at: z.iso.datetime(),
+      inputTokens: z.number().int(),
+      outputTokens: z.number().int(),
+      startedAt: time,
+      updatedAt: time,
     }),
   ),
 })
-export type MonitorReply = z.infer<typeof monitorReplySchema>
+export type MonitorReply = Wire<typeof monitorReplySchema>
 
 export const emptyRequestSchema = z.strictObject({})
 
 function isPlainLabel(text: string): boolean {
   return text.isWellFormed() && !/\p{Cc}/u.test(text)
 }
+
+export const chat = operations({
+  send: {
+    method: 'POST',
+    path: '/api/v1/chat',
+    summary: 'Send a message and get the reply, as JSON or, with "Accept: text/event-stream", as a stream.',
+    scope: 'chat',
+    query: chatQuerySchema,
+    body: messageRequestSchema,
+    attachments: true,
+    reply: turnReplySchema,
+    events: true,
+  },
+  notify: {
+    method: 'POST',
+    path: '/api/v1/notify',
+    summary: 'Send a message without waiting. It is stored before this responds, and its turn runs in the background.',
+    scope: 'chat',
+    body: messageRequestSchema,
+    attachments: true,
+    reply: notifyReplySchema,
+    status: 202,
+  },
+  plain: {
+    method: 'POST',
+    path: '/api/chat',
+    summary: 'The same for clients that send their whole list of messages and read a stream of tool events.',
+    scope: 'chat',
+    body: plainChatRequestSchema,
+    attachments: true,
+    reply: turnReplySchema,
+    events: true,
+  },
+  post: {
+    method: 'POST',
+    path: '/api/v1/messages',
+    summary: 'Send a message. It is stored before this responds; the events of its session show the result.',
+    scope: 'chat',
+    body: messageRequestSchema,
+    attachments: true,
+    reply: notifyReplySchema,
+    status: 202,
+  },
+})
+
+export const sessions = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/sessions',
+    summary: 'List the active sessions, newest first. With archived=true also the archived ones.',
+    scope: 'read',
+    query: sessionsQuerySchema,
+    reply: sessionsReplySchema,
+  },
+  reset: {
+    method: 'POST',
+    path: '/api/v1/sessions/reset',
+    summary: 'Archive sessions: "all", the sessions of one contact, or one by its id. Nothing is deleted.',
+    scope: 'owner',
+    body: resetRequestSchema,
+    reply: resetReplySchema,
+  },
+  history: {
+    method: 'GET',
+    path: '/api/v1/sessions/:id/history',
+    summary: 'Show the messages and replies. With full=true every event of the log, with tool calls.',
+    scope: 'read',
+    query: historyQuerySchema,
+    reply: historyReplySchema,
+  },
+  context: {
+    method: 'GET',
+    path: '/api/v1/sessions/:id/context',
+    summary: 'Show the content of the model’s context window.',
+    scope: 'read',
+    reply: contextReplySchema,
+  },
+  stop: {
+    method: 'POST',
+    path: '/api/v1/sessions/:id/stop',
+    summary: 'Stop the running turn.',
+    scope: 'chat',
+    body: emptyRequestSchema,
+    reply: stopReplySchema,
+  },
+  queue: {
+    method: 'GET',
+    path: '/api/v1/sessions/:id/queue',
+    summary: 'List the queued messages, oldest first.',
+    scope: 'read',
+    reply: queueReplySchema,
+  },
+  cancelQueued: {
+    method: 'DELETE',
+    path: '/api/v1/sessions/:id/queue/:message',
+    summary: 'Cancel a queued message: it gets no reply. 409 if its turn has started.',
+    scope: 'chat',
+    reply: cancelReplySchema,
+  },
+  mark: {
+    method: 'POST',
+    path: '/api/v1/sessions/:id/mark',
+    summary: 'Set a named mark at the current position.',
+    scope: 'owner',
+    body: markRequestSchema,
+    reply: markReplySchema,
+  },
+  rewind: {
+    method: 'POST',
+    path: '/api/v1/sessions/:id/rewind',
+    summary: 'Rewind to a mark, or by a number of turns. The log keeps the later events.',
+    scope: 'owner',
+    body: rewindRequestSchema,
+    reply: rewindReplySchema,
+  },
+  fork: {
+    method: 'POST',
+    path: '/api/v1/sessions/:id/fork',
+    summary: 'Copy the session into a new one under another contact.',
+    scope: 'owner',
+    body: forkRequestSchema,
+    reply: sessionReplySchema,
+    status: 201,
+  },
+  compact: {
+    method: 'POST',
+    path: '/api/v1/sessions/:id/compact',
+    summary: 'Summarize the oldest part now.',
+    scope: 'owner',
+    body: emptyRequestSchema,
+    reply: compactReplySchema,
+  },
+  events: {
+    method: 'GET',
+    path: '/api/v1/sessions/:id/events',
+    summary: 'Stream the events of a session from a cursor on. A client that reconnects misses nothing.',
+    scope: 'read',
+    query: eventsQuerySchema,
+    events: true,
+  },
+})

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { createSandbox } from './create-sandbox.ts'
-import { type SandboxCommand, type SandboxDriver, type SandboxTest, SandboxUnavailable } from './sandbox.ts'
+import {
+  createSandbox,
+  type SandboxCommand,
+  type SandboxDriver,
+  type SandboxTest,
+  SandboxUnavailable,
+} from './sandbox.ts'
 
 const command: SandboxCommand = {
   argv: ['true'],
@@ -17,7 +22,7 @@ const command: SandboxCommand = {
 const holds: SandboxTest = { ok: true, proofs: [{ name: 'memory', ok: true, detail: '' }], lacks: [] }
 const fails: SandboxTest = { ok: false, reason: 'the memory limit is ignored', proofs: [], fix: 'sudo mend-it' }
 
-/** Notes what was asked of it. */
+/** Records its calls. */
 function driverOf(name: SandboxDriver['name'], test: SandboxTest | Error, asked: string[] = []): SandboxDriver {
   return {
     name,
@@ -46,7 +51,7 @@ function driverOf(name: SandboxDriver['name'], test: SandboxTest | Error, asked:
 }
 
 describe('createSandbox', () => {
-  it('SEC-12 uses the first driver that holds, and tests each once', async () => {
+  it('SEC-12 uses the first driver that passes its test, and tests each once', async () => {
     const asked: string[] = []
     const sandbox = createSandbox(async () => [driverOf('embedded', fails, asked), driverOf('container', holds, asked)])
     expect(asked).toEqual([])
@@ -70,7 +75,7 @@ describe('createSandbox', () => {
     ])
   })
 
-  it('SEC-12 runs nothing where no driver holds, and says why and what would help', async () => {
+  it('SEC-12 runs nothing if no driver passes, and says why and what would help', async () => {
     const asked: string[] = []
     const drivers = [driverOf('embedded', fails, asked), driverOf('container', new Error('no engine answers'), asked)]
     const sandbox = createSandbox(async () => drivers)
@@ -78,7 +83,7 @@ describe('createSandbox', () => {
     expect(refusal).toBeInstanceOf(SandboxUnavailable)
     expect(refusal).toMatchObject({
       message:
-        'Code does not run here: no sandbox holds (embedded: the memory limit is ignored; container: no engine answers)',
+        'Code cannot run here: no sandbox passed its test (embedded: the memory limit is ignored; container: no engine answers)',
       fix: 'sudo mend-it',
     })
     await expect(createSandbox(async () => []).run(command)).rejects.toThrow('none is configured')

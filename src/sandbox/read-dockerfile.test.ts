@@ -1,12 +1,12 @@
 import fastCheck from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type DockerfilePlan, readDockerfile } from './read-dockerfile.ts'
+import { type DockerfilePlan, readDockerfile } from './dockerfile.ts'
 
 function read(...lines: string[]): DockerfilePlan {
   return readDockerfile(lines.join('\n'))
 }
 
-/** On a base and with something to run, so that a test names only what it is about. */
+/** With a base and a command, so that a test names only its subject. */
 function readBody(...lines: string[]): DockerfilePlan {
   return read('FROM base', ...lines, 'CMD ["run"]')
 }
@@ -16,7 +16,7 @@ function problemsOf({ problems }: DockerfilePlan): string[] {
 }
 
 describe('readDockerfile', () => {
-  it('TOOL-5 reads a Python tool as it is published', () => {
+  it('TOOL-5 reads a published Python tool', () => {
     const plan = read(
       'FROM python:3.9-slim',
       '',
@@ -38,7 +38,7 @@ describe('readDockerfile', () => {
     })
   })
 
-  it('TOOL-5 reads a bash tool as it is published', () => {
+  it('TOOL-5 reads a published bash tool', () => {
     const plan = read(
       'FROM alpine:3.19',
       'RUN apk add --no-cache bash jq',
@@ -53,7 +53,7 @@ describe('readDockerfile', () => {
     expect(plan.problems).toEqual([])
   })
 
-  it('joins continued lines, leaving out comments and empty lines between them', () => {
+  it('joins continued lines, ignoring comments and empty lines between them', () => {
     const plan = readBody(
       'RUN apt-get update && \\',
       '  # the shell',
@@ -65,7 +65,7 @@ describe('readDockerfile', () => {
     expect(plan.problems).toEqual([])
   })
 
-  it('takes another character to continue lines', () => {
+  it('supports another line continuation character', () => {
     const plan = read('# escape=`', 'FROM base', 'RUN apk add `', '  jq', 'WORKDIR C:\\tool', 'CMD ["run"]')
     expect(plan.installs.system).toEqual(['jq'])
     expect(plan.workdir).toBe('/C:\\tool')
@@ -81,11 +81,11 @@ describe('readDockerfile', () => {
     expect(readBody(line)).toMatchObject({ entrypoint, cmd: ['run'], problems: [] })
   })
 
-  it('reads a list that is no JSON as shell, as an engine does, and says so', () => {
+  it('reads a list that is not JSON as shell, like an engine, and reports it', () => {
     const plan = read('FROM base', "ENTRYPOINT ['python', 'runner.py']")
     expect(plan.entrypoint).toEqual(['/bin/sh', '-c', "['python', 'runner.py']"])
     expect(problemsOf(plan)).toEqual([
-      "2 ENTRYPOINT is no JSON list of texts, so it is read as shell: ['python', 'runner.py']",
+      "2 ENTRYPOINT is not a JSON list of texts, so it is read as shell: ['python', 'runner.py']",
     ])
   })
 
@@ -102,12 +102,12 @@ describe('readDockerfile', () => {
     expect(plan.problems).toEqual([])
   })
 
-  it('knows arguments of before FROM in FROM, and later only where they are named again', () => {
+  it('arguments before FROM are known in FROM, and later only if named again', () => {
     const lines = ['ARG V=3.12', `FROM python:\${V}-slim`, 'ENV A=$V', 'ARG V', 'ENV B=$V', 'CMD ["run"]']
     expect(read(...lines)).toMatchObject({ from: 'python:3.12-slim', environment: { A: '', B: '3.12' } })
   })
 
-  it('adds relative folders to the one before', () => {
+  it('appends relative folders to the previous one', () => {
     expect(readBody('WORKDIR /a', 'ENV D=c', 'WORKDIR b/$D', 'WORKDIR ..').workdir).toBe('/a/b')
   })
 
@@ -147,36 +147,36 @@ describe('readDockerfile', () => {
   })
 
   it.each([
-    ['RUN curl https://x | sh', '2 Passed over without a container engine: curl https://x | sh'],
-    ['RUN pip install a && make', '2 Passed over without a container engine: make'],
-    ['RUN pip install $(cat x)', '2 Passed over without a container engine: pip install $(cat x)'],
-    ['RUN pip install -r r.txt', '2 pip installs from r.txt, which no COPY above brings'],
-    ['COPY *.txt .\nRUN pip install -r a/r.txt', '3 pip installs from a/r.txt, which no COPY above brings'],
-    ['RUN pip install -i http://x a', '2 Passed over without a container engine: pip install -i http://x a'],
-    ['COPY --from=b /x /y', '2! COPY --from takes files out of another image; that takes a container engine'],
-    ['COPY ../x .', "2! COPY reaches out of the tool's folder: ../x; that takes a container engine"],
-    ['COPY x', '2! COPY needs a source and a target; that takes a container engine'],
-    ['ADD https://x/y .', '2! ADD fetches https://x/y; that takes a container engine'],
-    ['ADD x.tar.gz .', '2! ADD unpacks x.tar.gz; that takes a container engine'],
+    ['RUN curl https://x | sh', '2 Skipped without a container engine: curl https://x | sh'],
+    ['RUN pip install a && make', '2 Skipped without a container engine: make'],
+    ['RUN pip install $(cat x)', '2 Skipped without a container engine: pip install $(cat x)'],
+    ['RUN pip install -r r.txt', '2 pip installs from r.txt, which no COPY above provides'],
+    ['COPY *.txt .\nRUN pip install -r a/r.txt', '3 pip installs from a/r.txt, which no COPY above provides'],
+    ['RUN pip install -i http://x a', '2 Skipped without a container engine: pip install -i http://x a'],
+    ['COPY --from=b /x /y', '2! COPY --from copies files from another image; this requires a container engine'],
+    ['COPY ../x .', "2! COPY refers to a path outside the tool's folder: ../x; this requires a container engine"],
+    ['COPY x', '2! COPY needs a source and a target; this requires a container engine'],
+    ['ADD https://x/y .', '2! ADD fetches https://x/y; this requires a container engine'],
+    ['ADD x.tar.gz .', '2! ADD unpacks x.tar.gz; this requires a container engine'],
     ['ENV A', '2! ENV needs NAME=value, not: A'],
-    ['WORKDIR', '2! WORKDIR names no folder'],
-    ['FORM x', '2! FORM is no instruction of a Dockerfile'],
-    ['RUN <<EOF\npip install a', '2! The text after <<EOF has no line EOF at its end'],
-  ])('says of %j what is wrong, and where', (lines, problem) => {
+    ['WORKDIR', '2! WORKDIR has no folder'],
+    ['FORM x', '2! FORM is not a Dockerfile instruction'],
+    ['RUN <<EOF\npip install a', '2! The text after <<EOF has no closing line EOF'],
+  ])('reports for %j what is wrong, and where', (lines, problem) => {
     const plan = lines.includes('<<') ? read('FROM base', lines) : readBody(lines)
     expect(problemsOf(plan)[0]).toBe(problem)
   })
 
   it.each([
     ['', '1! There is no FROM'],
-    ['RUN x\nFROM y', '2! There is no ENTRYPOINT and no CMD, so what to run stands in the base image'],
-    ['RUN x', '1! RUN stands before the first FROM'],
-    ['FROM\nCMD x', '1! FROM names no image'],
-  ])('says of the whole file %j what is wrong, and where', (text, problem) => {
+    ['RUN x\nFROM y', '2! There is no ENTRYPOINT and no CMD, so the program to run is only known to the base image'],
+    ['RUN x', '1! RUN comes before the first FROM'],
+    ['FROM\nCMD x', '1! FROM has no image'],
+  ])('reports for the whole file %j what is wrong, and where', (text, problem) => {
     expect(problemsOf(readDockerfile(text))).toContain(problem)
   })
 
-  it('follows the last stage, and the stages that it builds on', () => {
+  it('follows the last stage and its base stages', () => {
     const plan = read(
       'FROM one AS first',
       'ENV A=1',
@@ -188,10 +188,10 @@ describe('readDockerfile', () => {
       'ENTRYPOINT ["last"]',
     )
     expect(plan).toMatchObject({ from: 'one', environment: { A: '1' }, entrypoint: ['last'], cmd: [] })
-    expect(problemsOf(plan)).toEqual(['3 Passed over without a container engine: strange'])
+    expect(problemsOf(plan)).toEqual(['3 Skipped without a container engine: strange'])
   })
 
-  it('never throws, and finds its problems on lines that are there', () => {
+  it('never throws, and reports problems on existing lines', () => {
     const pieces = ['FROM x', 'RUN pip install', 'COPY', 'ENV', '<<EOF', '\\', '\n', '#', '[', '"', "'", '$', '${', '=']
     const piece = fastCheck.oneof(fastCheck.constantFrom(...pieces, ' '), fastCheck.string({ unit: 'binary' }))
     fastCheck.assert(

@@ -1,11 +1,11 @@
-/** What code may use up, all its processes together. */
+/** The limits of a run, for all its processes together. */
 export interface SandboxLimits {
   memoryBytes: number
   processes: number
   wallMs: number
-  /** Of standard output and standard error each. One byte more ends the run. */
+  /** For standard output and standard error each. One byte more ends the run. */
   outputBytes: number
-  /** What can be written, all places together. */
+  /** Writable space, all places together. */
   scratchBytes: number
 }
 
@@ -16,17 +16,17 @@ export interface SandboxMount {
 }
 
 /**
- * `none` is an empty network. With `proxy` the only way out is an HTTP proxy on a socket of this machine, which decides
- * by name: inside it is found through `HTTP_PROXY` and `HTTPS_PROXY`. `host` is this machine's own network, for what
- * the user has approved.
+ * `none` is an empty network. With `proxy` the only access is an HTTP proxy on a socket of this machine, which decides
+ * by host name: inside it is found through `HTTP_PROXY` and `HTTPS_PROXY`. `host` is this machine's network, for
+ * commands that the user has approved.
  */
-export type SandboxNetwork = { kind: 'none' } | { kind: 'proxy'; socketPath: string } | { kind: 'host' }
+type SandboxNetwork = { kind: 'none' } | { kind: 'proxy'; socketPath: string } | { kind: 'host' }
 
-/** The image that a container engine runs the command in; a driver without an engine passes over it. */
+/** The image in which a container engine runs the command; a driver without an engine ignores it. */
 export interface SandboxImage {
-  /** Holds the Dockerfile. */
+  /** Contains the Dockerfile. */
   directory: string
-  /** Of everything in it: another hash is another image. */
+  /** Over all its content: another hash is another image. */
   hash: string
   name: string
 }
@@ -34,12 +34,12 @@ export interface SandboxImage {
 export interface SandboxCommand {
   /** The program is a name on the inner PATH or an inner path. */
   argv: readonly [string, ...string[]]
-  /** The whole environment but for what the driver sets itself (PATH, HOME, LANG, the proxy). */
+  /** The complete environment except for variables of the driver (PATH, HOME, LANG, the proxy). */
   environment: Readonly<Record<string, string>>
   workingDirectory: string
   stdin: Uint8Array
   mounts: readonly SandboxMount[]
-  /** Whether /tmp can be written, up to `scratchBytes`. Nothing else ever can. */
+  /** Whether /tmp is writable, up to `scratchBytes`. Nothing else ever is. */
   isWritable: boolean
   network: SandboxNetwork
   limits: SandboxLimits
@@ -58,15 +58,15 @@ export interface SandboxOutcome {
   end: SandboxEnd
   stdout: Uint8Array
   stderr: Uint8Array
-  /** What was written to descriptor 3: printing cannot forge it. */
+  /** The bytes written to descriptor 3: printed output cannot forge it. */
   result: Uint8Array
   durationMs: number
-  /** Null where the driver cannot tell. */
+  /** Null if the driver does not know. */
   peakMemoryBytes: number | null
   driver: string
 }
 
-/** One thing that a driver claims, tried out on this machine. */
+/** One claim of a driver, tested on this machine. */
 export interface SandboxProof {
   /** `memory`, `processes`, `network`, `host files`, … */
   name: string
@@ -74,12 +74,15 @@ export interface SandboxProof {
   detail: string
 }
 
-/** Why a driver is used or not. */
+/** The result of a driver's test. */
 export type SandboxTest =
   | {
       ok: true
-      proofs: readonly SandboxProof[] /** What it cannot do here, and the one command that would help. */
+      proofs: readonly SandboxProof[]
+      /** Missing features on this machine, and the command that would help. */
       lacks: readonly SandboxLack[]
+      /** The program or engine that it uses, for display. */
+      program?: string
     }
   | { ok: false; reason: string; proofs: readonly SandboxProof[]; fix: string | null }
 
@@ -88,7 +91,7 @@ export interface SandboxLack {
   fix: string | null
 }
 
-/** What the command needs of the driver and the machine does not have: said, never worked around. */
+/** The machine lacks something that the command needs. This is reported, never worked around. */
 export class SandboxUnavailable extends Error {
   readonly fix: string | null
   constructor(message: string, fix: string | null = null) {
@@ -99,37 +102,94 @@ export class SandboxUnavailable extends Error {
 }
 
 /**
- * A way to run code that is not trusted.
+ * A way to run untrusted code.
  *
- * Every run has a world of its own: fresh namespaces, a read-only root, no environment, socket, descriptor or file of
- * this machine but what the command names. When `run` resolves, nothing of it is left: no process, mount, cgroup or
- * file. Whatever the code does is an outcome; `run` throws only `SandboxUnavailable`, the signal's reason, or a fault of
- * the driver, and in all three cases nothing keeps running.
+ * Every run has its own world: fresh namespaces, a read-only root, and no environment, socket, descriptor or file of
+ * this machine except those that the command names. When `run` resolves, nothing of it is left: no process, mount,
+ * cgroup or file. Whatever the code does is an outcome; `run` throws only `SandboxUnavailable`, the signal's reason, or
+ * an error of the driver, and in all three cases nothing keeps running.
  */
 export interface SandboxDriver {
   readonly name: 'embedded' | 'container'
-  /** Tries its own limits on this machine. A driver whose test fails must not be asked to run. */
+  /** Tests its limits on this machine. A driver whose test fails must not run anything. */
   test(signal: AbortSignal): Promise<SandboxTest>
   run(command: SandboxCommand): Promise<SandboxOutcome>
-  /** The programs of this machine that a command finds on its PATH, of those asked for; all of them where an image brings its own. */
+  /** The programs that a command does not find on its PATH; none if an image brings its own. */
   missingPrograms(names: readonly string[]): Promise<string[]>
-  /** Ends every run that is under way and what is kept warm. */
+  /** Ends all runs and prepared processes. */
   close(): Promise<void>
 }
 
-export interface SandboxStatus {
-  /** Null: code does not run. */
+interface SandboxStatus {
+  /** Null: code cannot run. */
   driver: SandboxDriver['name'] | null
   /** In the order in which they were tried. */
   tried: readonly { driver: SandboxDriver['name']; test: SandboxTest }[]
 }
 
-/** The driver that passed its test first. No driver, no run. */
+/** The first driver that passed its test. Without one, nothing runs. */
 export interface Sandbox {
-  /** Throws `SandboxUnavailable` where no driver passed. */
+  /** Throws `SandboxUnavailable` if no driver passed. */
   run(command: SandboxCommand): Promise<SandboxOutcome>
   missingPrograms(names: readonly string[]): Promise<string[]>
-  /** Waits for the tests, which begin when this is first asked for. */
+  /** Waits for the tests, which start with the first use. */
   status(): Promise<SandboxStatus>
   close(): Promise<void>
+}
+
+/**
+ * Tests the drivers in order, once, and uses the first that passes on this machine. Fails closed: without one, nothing
+ * runs. Drivers are created on first use.
+ */
+export function createSandbox(makeDrivers: () => Promise<readonly SandboxDriver[]>): Sandbox {
+  const ending = new AbortController()
+  let made: readonly SandboxDriver[] = []
+  let testing: Promise<{ driver: SandboxDriver | undefined; status: SandboxStatus }> | undefined
+
+  function chosen() {
+    testing ??= makeDrivers().then((drivers) => {
+      made = drivers
+      return choose(drivers, ending.signal)
+    })
+    return testing
+  }
+
+  async function driver(): Promise<SandboxDriver> {
+    const { driver, status } = await chosen()
+    if (driver) return driver
+    throw new SandboxUnavailable(whyNot(status), fixOf(status))
+  }
+
+  return {
+    run: async (command: SandboxCommand) => (await driver()).run(command),
+    missingPrograms: async (names) => (await driver()).missingPrograms(names),
+    status: async () => (await chosen()).status,
+    async close() {
+      ending.abort(new Error('The sandbox is closing'))
+      await testing?.catch(() => undefined)
+      await Promise.all(made.map((each) => each.close()))
+    },
+  }
+}
+
+async function choose(drivers: readonly SandboxDriver[], signal: AbortSignal) {
+  const tried: { driver: SandboxDriver['name']; test: SandboxTest }[] = []
+  for (const driver of drivers) {
+    const test = await driver.test(signal).catch((cause): SandboxTest => {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      return { ok: false, reason, proofs: [], fix: null }
+    })
+    tried.push({ driver: driver.name, test })
+    if (test.ok) return { driver, status: { driver: driver.name, tried } }
+  }
+  return { driver: undefined, status: { driver: null, tried } }
+}
+
+function whyNot({ tried }: SandboxStatus): string {
+  const reasons = tried.map(({ driver, test }) => `${driver}: ${test.ok ? 'ready' : test.reason}`)
+  return `Code cannot run here: no sandbox passed its test (${reasons.join('; ') || 'none is configured'})`
+}
+
+function fixOf({ tried }: SandboxStatus): string | null {
+  return tried.flatMap(({ test }) => (!test.ok && test.fix ? [test.fix] : []))[0] ?? null
 }

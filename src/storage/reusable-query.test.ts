@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openIn, temporaryDirectory } from '../../test/contract/storage-support.ts'
-import { reusableQuery } from './reusable-query.ts'
+import { reusableQuery } from './database.ts'
 
 const insertUser = reusableQuery((database, user: { id: string; name: string }) =>
   database.insertInto('users').values({ id: user.id, name: user.name, role: 'user', created_at: 1 }),
@@ -9,8 +9,8 @@ const selectUser = reusableQuery((database, user: { id: string }) =>
   database.selectFrom('users').select(['name', 'role']).where('id', '=', user.id),
 )
 
-describe('queries that are built once', () => {
-  test('STORE-1 run with each call’s own values, constants kept, in a unit and as a read', async () => {
+describe('reusable queries', () => {
+  test('STORE-1 run with the values of each call, keep constants, in a unit and as a read', async () => {
     using directory = temporaryDirectory()
     const database = await openIn(directory.path)
     await database.write(async (writer) => {

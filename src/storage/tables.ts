@@ -1,9 +1,5 @@
 import type { Generated } from 'kysely'
-import type { CapabilityTables } from './capability-tables.ts'
-import type { ChannelTables } from './channel-tables.ts'
-import type { FleetTables } from './fleet-tables.ts'
-import type { PageTables } from './page-tables.ts'
-import type { WorkspaceTables } from './workspace-tables.ts'
+import type { CapabilityTables, ChannelTables, PageTables, WorkspaceTables } from './feature-tables.ts'
 
 /** Times are milliseconds since the epoch, money is whole nano-dollars, `data` columns hold JSON text. */
 export interface Tables extends CapabilityTables, ChannelTables, FleetTables, PageTables, WorkspaceTables {
@@ -26,6 +22,7 @@ export interface Tables extends CapabilityTables, ChannelTables, FleetTables, Pa
   fact_attributes: FactAttributeRow
   memory_edges: MemoryEdgeRow
   memory_vectors: MemoryVectorTable
+  memory_tags: MemoryTagRow
   memory_changes: MemoryChangeRow
   memory_marks: MemoryMarkRow
   tool_weights: ToolWeightRow
@@ -45,7 +42,7 @@ export interface UserRow {
   id: string
   name: string
   role: 'owner' | 'user'
-  /** What they may use and spend, as the config has it under that name. */
+  /** The plan, by its name in the config. */
   tier: string
   created_at: number
 }
@@ -56,7 +53,7 @@ interface UserTable extends Omit<UserRow, 'tier'> {
 export interface AccessTokenRow {
   id: string
   user_id: string
-  /** sha256 of the token; the token itself is stored nowhere. */
+  /** sha256 of the token; the token itself is not stored. */
   token_hash: string
   scope: 'owner' | 'chat' | 'read'
   created_at: number
@@ -69,13 +66,13 @@ export interface SessionRow {
   channel: string
   contact: string
   state: 'active' | 'archived'
-  /** The seq of the newest event; appending takes the next one. */
+  /** The sequence number of the newest event. */
   last_seq: number
-  /** What the newest request held, as its provider counted it. Zero before the first. */
+  /** The input size of the newest request, as counted by its provider. Zero before the first. */
   last_input_tokens: number
-  /** Whose pins it has: `main`, or its own id where it is a fork. */
+  /** Selects the pins: `main`, or its own id for a fork. */
   agent: string
-  /** The model that the user has chosen for it; null where the routes decide. */
+  /** The model that the user chose for it; null lets the routes decide. */
   model: string | null
   created_at: number
   updated_at: number
@@ -104,7 +101,7 @@ export interface InboxRow {
   id: string
   user_id: string
   session_id: string
-  /** The sender's own id of the message: unique per user, so that a repeated delivery makes one turn. */
+  /** The sender's id for the message: unique per user, so that a repeated delivery makes one turn. */
   key: string
   body_hash: string
   state: 'queued' | 'running' | 'done'
@@ -127,19 +124,20 @@ export interface CostLedgerRow {
   turn_id: string | null
   purpose: string
   model: string
-  state: 'reserved' | 'settled' | 'interrupted' | 'failed'
+  /** `estimated`: settled without a count from the provider. */
+  state: 'reserved' | 'settled' | 'estimated' | 'interrupted' | 'failed'
   at: number
   input_tokens: number
   output_tokens: number
   cache_read_tokens: number
   cache_write_tokens: number
-  /** What was set aside before the call. Zero for an unpriced model. */
+  /** Reserved before the call. Zero for an unpriced model. */
   reserved_nanousd: number
   /** Null for an unpriced model: never shown as free. */
   cost_nanousd: number | null
 }
 
-/** Running sums per user and period, so that a cap is checked without reading the ledger. */
+/** Running sums per user and period, so that a budget is checked without reading the ledger. */
 export interface CostTotalRow {
   user_id: string
   /** `day:2026-11-15` or `month:2026-11`. */
@@ -148,14 +146,14 @@ export interface CostTotalRow {
   reserved_nanousd: number
 }
 
-/** What every memory has, whatever its kind. Details of a kind lie in that kind's own table under the same id. */
+/** The columns of every memory. Details of a kind are in that kind's table under the same id. */
 export interface MemoryRow {
-  /** Grows with every memory and is never given twice: what the vectors are filed under. */
+  /** Grows with every memory and is never reused: the key of its vectors. */
   number: number
   id: string
   user_id: string
   kind: 'note' | 'fact' | 'episode' | 'commitment' | 'chunk'
-  /** What is searched, shown and cited, as one text. */
+  /** The text that is searched, shown and cited. */
   content: string
   content_hash: string
   title: string | null
@@ -163,31 +161,31 @@ export interface MemoryRow {
   /** JSON array of strings. */
   tags: string
   tier: 'short_term' | 'long_term'
-  /** As written; what it has faded to is computed when it is read. */
+  /** As written; decay is computed when it is read. */
   priority: number
   source: 'user' | 'agent' | 'extracted' | 'tool' | 'import'
   label: 'owner' | 'internal' | 'untrusted'
   session_id: string | null
   turn_id: string | null
-  /** The sitting of a conversation, or the file, that it is part of, and its place in there: neighbours are adjacent. */
+  /** The session segment or file that it is part of, and its position there: neighbors are adjacent. */
   thread_id: string | null
   position: number | null
-  /** How many passages the text was cut into that it is one of; 1 for a whole text. */
+  /** The number of passages that the text was split into; 1 for a whole text. */
   passages: number
-  /** Who said it, where it was said: a person's name, `user` or `assistant`. */
+  /** The speaker: a person's name, `user` or `assistant`. */
   speaker: string | null
-  /** The days that it speaks of, where it names any: relative ones resolved when it was written. */
+  /** The days that it refers to, if any: relative dates are resolved when it is written. */
   happened_from: number | null
   happened_until: number | null
-  /** A wish that holds until it is taken back. */
+  /** A wish that stays valid until it is withdrawn. */
   is_standing: 0 | 1
   created_at: number
   updated_at: number
   used_at: number
   use_count: number
-  /** The user's count of cycles when its priority was written: what the `cycles` policy counts from. */
+  /** The user's cycle count when its priority was written; the `cycles` policy starts from it. */
   cycle: number
-  /** Set where something newer took its place: it is history and is not offered as true. */
+  /** Set when something newer replaced it: it is history and no longer offered as true. */
   superseded_at: number | null
   superseded_by: string | null
 }
@@ -196,7 +194,7 @@ interface MemoryTable extends Omit<MemoryRow, 'number'> {
   number: Generated<number>
 }
 
-/** Keys are the folded form of what stands beside them, for comparing. */
+/** Keys are the folded form of the adjacent column, for comparing. */
 export interface FactRow {
   id: string
   user_id: string
@@ -208,7 +206,7 @@ export interface FactRow {
   value_key: string
   confidence: number
   valid_from: number
-  /** Null for what is true now. */
+  /** Null for a fact that is still true. */
   valid_to: number | null
 }
 
@@ -226,7 +224,7 @@ export interface EpisodeRow {
 export interface CommitmentRow {
   id: string
   user_id: string
-  /** Who owes it: `user` or a person's name; and to whom, where that is known. */
+  /** The debtor (`user` or a person's name) and the creditor, if known. */
   who: string
   who_key: string
   to_whom: string | null
@@ -282,24 +280,33 @@ export interface MemoryEdgeRow {
 }
 
 /**
- * The vectors of memories, as `vector-bytes.ts` writes them; at most one for a memory and a model. Replaced by deleting
- * and inserting: an update is refused, because those who keep vectors in memory would not see it.
+ * The vectors of memories in the format of `toVectorBytes`; at most one per memory, model and passage. Replaced by
+ * deleting and inserting: updates are rejected, because caches of vectors would not notice them.
  */
 interface MemoryVectorRow {
   number: number
   user_id: string
   model: string
-  /** Of the text that was embedded: the same text is not embedded twice. */
+  /** Hash of the embedded text: the same text is not embedded twice. */
   text_hash: string
   vector: Uint8Array
 }
 
 interface MemoryVectorTable extends MemoryVectorRow {
-  /** Grows with every vector that is written, and is never given twice. */
+  /** The passage of a long text, starting at 0. */
+  part: Generated<number>
+  /** Grows with every vector that is written, and is never reused. */
   place: Generated<number>
 }
 
-/** What was changed or forgotten, as it was before, for as long as it can be undone. */
+/** The tags of memories, for searching; the memory itself holds them in order. */
+interface MemoryTagRow {
+  user_id: string
+  tag: string
+  number: number
+}
+
+/** The previous state of a changed or forgotten memory, while it can be undone. */
 export interface MemoryChangeRow {
   id: string
   user_id: string
@@ -311,7 +318,7 @@ export interface MemoryChangeRow {
   data: string
 }
 
-/** How far a background task has come: a place in a session's log, the hash of a file, a count of recalls. */
+/** Progress of a background task: a position in a session's log, the hash of a file, a count of recalls. */
 interface MemoryMarkRow {
   user_id: string
   name: string
@@ -319,16 +326,16 @@ interface MemoryMarkRow {
   updated_at: number
 }
 
-/** Who speaks in a user's conversations, by name. */
+/** Names of people who speak in a user's conversations. */
 interface MemorySpeakerRow {
   user_id: string
   name: string
 }
 
-/** What the outcomes of a tool's calls add up to, faded up to `updated_at`. */
+/** The decayed sum of the outcomes of a tool's calls, as of `updated_at`. */
 export interface ToolWeightRow {
   user_id: string
-  /** A word of what the user asked, folded; empty for all topics together. */
+  /** A folded word of the user's request; empty for all topics together. */
   topic: string
   tool: string
   /** -1 to 1. */
@@ -337,20 +344,20 @@ export interface ToolWeightRow {
   updated_at: number
 }
 
-/** What the owner has decided about a tool of a folder or a server: one of this home, for all its users. */
+/** The owner's decisions about a custom or MCP tool: one row per home, for all its users. */
 export interface ToolStateRow {
   name: string
   is_enabled: 0 | 1
-  /** What it was when the owner approved it; null where it needed no word. */
+  /** The fingerprint that the owner approved; null if it needed no approval. */
   fingerprint: string | null
-  /** JSON array: the hosts that the owner lets it reach, beside those that it declares. */
+  /** JSON array: hosts that the owner allows in addition to the declared ones. */
   hosts: string
-  /** JSON that the tool asked to be given at its next run. */
+  /** JSON that the tool asked to receive at its next run. */
   state: string | null
   updated_at: number
 }
 
-/** What a user has set for a tool; its secrets lie in `secrets`. */
+/** A user's settings for a tool; its secrets are in `secrets`. */
 interface ToolSettingRow {
   user_id: string
   tool: string
@@ -360,7 +367,7 @@ interface ToolSettingRow {
   updated_at: number
 }
 
-/** What a tool is for, as a vector: not embedded again while its text is the same. */
+/** The vector of a tool's description: embedded again only when the text changes. */
 interface ToolVectorRow {
   tool: string
   model: string
@@ -368,7 +375,7 @@ interface ToolVectorRow {
   vector: Uint8Array
 }
 
-/** What the client that the user spoke through last told of itself, by consent and for an hour. */
+/** Data that the user's latest client sent about itself, with permission, kept for an hour. */
 interface ClientTelemetryRow {
   user_id: string
   data: string
@@ -380,14 +387,14 @@ export interface SecretRow {
   /** `tool:weather`, `mcp:calendar`. */
   owner: string
   name: string
-  /** Which key it is sealed with. */
+  /** The key that it is sealed with. */
   key_id: string
   /** Base64 of nonce, ciphertext and tag. */
   sealed: string
   updated_at: number
 }
 
-/** The audit trail: one row for each call of a tool, whoever called. */
+/** The audit trail: one row per tool call, whatever the caller. */
 export interface ToolCallRow {
   id: string
   user_id: string
@@ -401,7 +408,7 @@ export interface ToolCallRow {
   at: number
   duration_ms: number
   budget_remaining: number | null
-  /** The sandbox that it ran in, where it ran in one. */
+  /** The sandbox it ran in, if any. */
   driver: string | null
   error: string | null
 }
@@ -418,12 +425,12 @@ export interface ApprovalRow {
   destination: string | null
   reason: string
   state: 'asked' | 'granted' | 'denied' | 'used'
-  /** HMAC over all that the word is given for. */
+  /** HMAC over everything that the approval covers. */
   seal: string
   asked_at: number
   expires_at: number
   answered_at: number | null
-  /** The channel that the word came through. */
+  /** The channel that the answer came from. */
   answered_from: string | null
 }
 
@@ -434,10 +441,10 @@ export interface TriggerRunRow {
   due_at: number
   started_at: number | null
   finished_at: number | null
-  /** `scheduled`: it waits for its time (one for each cron tool), or for its turn. */
+  /** `scheduled`: waits for its time (one per cron tool), or in the queue. */
   state: 'scheduled' | 'running' | 'done' | 'failed' | 'missed'
   error: string | null
-  /** What came with a webhook, until its run begins. */
+  /** The body of a webhook, until its run starts. */
   input: string | null
 }
 
@@ -445,4 +452,25 @@ interface WebhookNonceRow {
   tool: string
   nonce: string
   at: number
+}
+
+/** The daemons that share the database, and which of them runs the turns of which session. */
+interface FleetTables {
+  daemons: DaemonRow
+  session_holders: SessionHolderRow
+}
+
+interface DaemonRow {
+  id: string
+  role: 'api' | 'worker' | 'all'
+  /** The advisory lock that it holds while it lives. */
+  lock_key: number
+  /** JSON: the names under which it takes jobs. */
+  workers: string
+  started_at: number
+}
+
+interface SessionHolderRow {
+  session_id: string
+  daemon_id: string
 }

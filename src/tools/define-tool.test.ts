@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { FamiliarError } from '../protocol/error.ts'
-import type { Json } from '../protocol/json.ts'
-import { defineTool, succeeded } from './define-tool.ts'
-import type { ToolContext } from './tool.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import type { Json } from '../protocol/messages.ts'
+import { defineTool, succeeded, type ToolContext } from './tool.ts'
 
 const context: ToolContext = {
   userId: 'max',
@@ -19,7 +18,7 @@ const context: ToolContext = {
 }
 
 const input = z.object({
-  content: z.string().min(1).describe('what to keep'),
+  content: z.string().min(1).describe('the text to keep'),
   count: z.int().optional(),
   limit: z.int().min(1).max(20).default(5),
   place: z.object({ city: z.string() }).optional(),
@@ -34,7 +33,7 @@ const echo = defineTool({
 })
 
 describe('defineTool', () => {
-  it('TOOLS-1 bad arguments are an error result that names the field and what was expected', async () => {
+  it('TOOLS-1 bad arguments give an error result that names the field and what was expected', async () => {
     const cases: [Json, string][] = [
       [{ content: 4 }, 'content: Invalid input: expected string, received number'],
       [{}, 'content: Invalid input: expected string, received undefined'],
@@ -54,7 +53,7 @@ describe('defineTool', () => {
     }
   })
 
-  it('TOOLS-1 arguments that are no JSON are told to the model', async () => {
+  it('TOOLS-1 arguments that are not JSON are reported to the model', async () => {
     const broken = await echo.run('{"content": "unfinis', context)
     expect(broken).toMatchObject({ isError: true })
     expect(broken.text).toContain('must be a JSON object')
@@ -62,7 +61,7 @@ describe('defineTool', () => {
     expect(await echo.run('"words"', context)).toMatchObject({ isError: true })
   })
 
-  it('TOOLS-1 no arguments at all make the tool throw', async () => {
+  it('TOOLS-1 the tool throws for no arguments at all', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (given) => {
         expect((await echo.run(given as Json, context)).text).not.toBe('')
@@ -76,7 +75,7 @@ describe('defineTool', () => {
     expect(await echo.run('{"content":"a"}', context)).toEqual(expected)
   })
 
-  it('TOOLS-1 an expected failure is told, a fault is thrown', async () => {
+  it('TOOLS-1 an expected failure is a result, a bug is thrown', async () => {
     const failing = (error: Error) =>
       defineTool({
         name: 'failing',
@@ -93,14 +92,14 @@ describe('defineTool', () => {
     await expect(failing(new Error('fault')).run({}, context)).rejects.toThrow('fault')
   })
 
-  it('TOOLS-2 the schema holds nothing that a model does not need', () => {
+  it('TOOLS-2 the schema contains only what a model needs', () => {
     expect(echo.definition).toEqual({
       name: 'echo',
       description: 'Say it again.',
       inputSchema: {
         type: 'object',
         properties: {
-          content: { type: 'string', description: 'what to keep' },
+          content: { type: 'string', description: 'the text to keep' },
           count: { type: 'integer' },
           limit: { type: 'integer', minimum: 1, maximum: 20, default: 5 },
           place: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },

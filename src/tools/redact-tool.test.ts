@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
-import { createRedactor } from '../secrets/redactor.ts'
-import { redactTool } from './redact-tool.ts'
+import { createRedactor } from '../security/redactor.ts'
 import { createToolRegistry } from './registry.ts'
-import type { Tool, ToolContext } from './tool.ts'
+import { redactTool, type Tool, type ToolContext } from './tool.ts'
 
 const secret = 'sk-canary-0123456789'
 const redactor = createRedactor([secret])
@@ -17,7 +16,7 @@ const tool = (run: Tool['run']): Tool => ({
   run,
 })
 
-it('SEC-13 takes secrets out of all that a registered tool answers, tells and fails with', async () => {
+it('SEC-13 removes secrets from all results, progress and errors of a registered tool', async () => {
   const told: unknown[] = []
   const context: ToolContext = {
     userId: 'user',

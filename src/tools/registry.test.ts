@@ -8,7 +8,7 @@ function named(name: string, more: Partial<Omit<Tool, 'run'>> = {}): Tool {
 }
 
 describe('the registry of tools', () => {
-  it('TOOL-1 takes the tools of a source in place of those that it brought before', () => {
+  it('TOOL-1 replaces the earlier tools of a source', () => {
     const registry = createToolRegistry([named('recall_memory')])
     registry.replace('contract', [named('weather'), named('dice')])
     expect(registry.list().map((tool) => tool.definition.name)).toEqual(['dice', 'recall_memory', 'weather'])
@@ -22,7 +22,7 @@ describe('the registry of tools', () => {
     expect(registry.find('weather')).toBeUndefined()
   })
 
-  it('SEC-14 a name or alias that is taken stays with whoever has it', () => {
+  it('SEC-14 a taken name or alias stays with its source', () => {
     const own = named('recall_memory', { aliases: ['memory_search'] })
     const registry = createToolRegistry([own])
     const leftOut = registry.replace('contract', [
@@ -34,8 +34,8 @@ describe('the registry of tools', () => {
     ])
     expect(leftOut).toEqual(['recall_memory', 'memory_search', 'dice', 'units'])
     expect(registry.find('memory_search')).toBe(own)
-    expect(() => registry.add(named('units'))).toThrow('registered already')
-    expect(() => registry.add(named('other', { aliases: ['units'] }))).toThrow('registered already')
+    expect(() => registry.add(named('units'))).toThrow('already registered')
+    expect(() => registry.add(named('other', { aliases: ['units'] }))).toThrow('already registered')
     expect(registry.find('other')).toBeUndefined()
   })
 

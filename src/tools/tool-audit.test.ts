@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
-import { createToolAudit } from './tool-audit.ts'
+import { createToolAudit } from './registry.ts'
 
 const call = {
   userId: 'max',
@@ -18,7 +18,7 @@ describe('the audit trail of tools', () => {
   })
   afterEach(() => store.close())
 
-  it('TOOL-11 keeps each call with its topic, outcome, duration, driver and what is left of the budget', async () => {
+  it('TOOL-11 records each call with its topic, outcome, duration, driver and remaining budget', async () => {
     const audit = createToolAudit({ ...store, redact: (text) => text.replaceAll('hunter22', '[redacted]') })
     await audit.record({
       ...call,
@@ -37,25 +37,25 @@ describe('the audit trail of tools', () => {
     const [row, ...others] = await audit.list('max', { limit: 10 })
     expect(others).toEqual([])
     expect(row).toMatchObject({
-      user_id: 'max',
+      userId: 'max',
       tool: 'weather',
       caller: 'turn',
-      session_id: 'session',
-      turn_id: 'turn',
-      call_id: 'call',
+      sessionId: 'session',
+      turnId: 'turn',
+      callId: 'call',
       topic: 'valletta rain',
       outcome: 'failed',
       at: store.clock.now(),
-      duration_ms: 42,
-      budget_remaining: 940,
+      durationMs: 42,
+      budgetRemaining: 940,
       driver: 'embedded',
     })
     expect(row?.error).toMatch(/^no such key \[redacted\] x+…$/)
     expect(row?.error?.length).toBeLessThanOrEqual(501)
   })
 
-  it('SEC-18 keeps the newest calls of each user and not more', async () => {
-    const audit = createToolAudit({ ...store, redact: (text) => text, mostCallsPerUser: 50 })
+  it('SEC-18 keeps a limited number of calls per user', async () => {
+    const audit = createToolAudit({ ...store, redact: (text) => text, maxCallsPerUser: 50 })
     await audit.record({ ...call, userId: 'eve', tool: 'kept' })
     await store.database.write(async (writer) => {
       for (let index = 0; index < 450; index += 1) await audit.recordIn(writer, { ...call, tool: `tool_${index}` })

@@ -4,13 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
 import { toolOf } from '../../test/support/scripted-familiar.ts'
 import { silentLogger } from '../base/logger.ts'
-import { createEmbedder } from '../memory/embedding/create-embedders.ts'
-import type { Embedder } from '../memory/embedding/embedder.ts'
-import { localModelFolder, modelFiles } from '../memory/embedding/local/model-files.ts'
-import { toUnitVector } from '../memory/embedding/unit-vector.ts'
-import { rankTools } from './rank-tools.ts'
+import { localModelFolder, modelFiles } from '../memory/embedding/child-messages.ts'
+import { createEmbedder, type Embedder, toUnitVector } from '../memory/embedding/embedders.ts'
+import { createToolMeaning, rankTools } from './registry.ts'
 import type { Tool } from './tool.ts'
-import { createToolMeaning } from './tool-meaning.ts'
 
 const hasModel = Object.values(modelFiles).every((file) => existsSync(join(localModelFolder, file)))
 const never = new AbortController().signal
@@ -20,7 +17,7 @@ function described(name: string, description: string, documentation?: string): T
   return { ...tool, definition: { ...tool.definition, description }, ...(documentation && { documentation }) }
 }
 
-/** Texts about the sky point one way, texts about food another; it counts what it is asked. */
+/** Texts about the sky point one way, texts about food another; it counts its calls. */
 function skyAndFood(model = 'sky-and-food') {
   const embedded: string[] = []
   const embedder: Embedder = {
@@ -48,7 +45,7 @@ describe('the meaning of tools', () => {
   })
   afterEach(() => store.close())
 
-  it('TOOL-10 finds a tool by what it is for, where no word of the question is in it', async () => {
+  it('TOOL-10 finds a tool by meaning without a common word', async () => {
     const meaning = createToolMeaning({ ...store, embedder: skyAndFood().embedder, logger: silentLogger })
     const tools = [recipes, weather, vague]
     const closeness = await meaning(tools, 'Do I need an umbrella?', never)
@@ -63,7 +60,7 @@ describe('the meaning of tools', () => {
     expect((await meaning(tools, 'something to eat', never)).get('vague')).toBe(1)
   })
 
-  it('TOOL-10 keeps the vectors, and makes one again only when the tool says otherwise of itself', async () => {
+  it("TOOL-10 stores the vectors, and recomputes one only when the tool's description changes", async () => {
     const first = skyAndFood()
     await createToolMeaning({ ...store, embedder: first.embedder, logger: silentLogger })(
       [weather, recipes],
@@ -80,7 +77,7 @@ describe('the meaning of tools', () => {
     expect(second.embedded.filter((text) => text !== 'sun')).toEqual(['recipes: What to eat.'])
   })
 
-  it('TOOL-10 leaves nothing of tools that are gone and of another model', async () => {
+  it('TOOL-10 deletes vectors of removed tools and other models', async () => {
     await createToolMeaning({ ...store, embedder: skyAndFood('old').embedder, logger: silentLogger })(
       [weather],
       'sun',
@@ -100,36 +97,33 @@ describe('the meaning of tools', () => {
     ])
   })
 
-  it('TOOL-10 does with words alone where nothing can be embedded', async () => {
+  it('TOOL-10 uses words alone if nothing can be embedded', async () => {
     const broken: Embedder = { ...skyAndFood().embedder, embed: () => Promise.reject(new Error('no model')) }
     const meaning = createToolMeaning({ ...store, embedder: broken, logger: silentLogger })
     expect(await meaning([weather], 'sun', never)).toEqual(new Map())
     expect(rankTools([weather], 'rain', { experience: new Map(), closeness: new Map() })).toEqual([weather])
   })
 
-  it.skipIf(!hasModel)(
-    'TOOL-10 with the local model, what has nothing to do with the question stays below the threshold',
-    async () => {
-      const embedder = createEmbedder(
-        { provider: 'local' },
-        { modelFolder: localModelFolder, clock: store.clock, random: Math.random },
-      )
-      if (!embedder) throw new Error('no embedder')
-      const tools = [
-        described('weather', 'Current conditions and forecast for a place: temperature, rain, wind.'),
-        described('loan', 'Monthly payment and total interest of a loan.'),
-        described('recipes', 'Search for recipes by meal, ingredient or cuisine.'),
-      ]
-      const meaning = createToolMeaning({ ...store, embedder, logger: silentLogger })
-      const first = async (query: string) => {
-        const closeness = await meaning(tools, query, AbortSignal.timeout(20_000))
-        return rankTools(tools, query, { experience: new Map(), closeness })[0]?.definition.name
-      }
-      expect(await first('do I need an umbrella tomorrow')).toBe('weather')
-      expect(await first('what will my mortgage cost')).toBe('loan')
-      expect(await first('what can I make for dinner')).toBe('recipes')
-      expect((await meaning(tools, 'who won the world cup', never)).get('loan')).toBe(0)
-      await embedder.close()
-    },
-  )
+  it.skipIf(!hasModel)('TOOL-10 with the local model, unrelated tools stay below the threshold', async () => {
+    const embedder = createEmbedder(
+      { provider: 'local' },
+      { modelFolder: localModelFolder, clock: store.clock, random: Math.random },
+    )
+    if (!embedder) throw new Error('no embedder')
+    const tools = [
+      described('weather', 'Current conditions and forecast for a place: temperature, rain, wind.'),
+      described('loan', 'Monthly payment and total interest of a loan.'),
+      described('recipes', 'Search for recipes by meal, ingredient or cuisine.'),
+    ]
+    const meaning = createToolMeaning({ ...store, embedder, logger: silentLogger })
+    const first = async (query: string) => {
+      const closeness = await meaning(tools, query, AbortSignal.timeout(20_000))
+      return rankTools(tools, query, { experience: new Map(), closeness })[0]?.definition.name
+    }
+    expect(await first('do I need an umbrella tomorrow')).toBe('weather')
+    expect(await first('what will my mortgage cost')).toBe('loan')
+    expect(await first('what can I make for dinner')).toBe('recipes')
+    expect((await meaning(tools, 'who won the world cup', never)).get('loan')).toBe(0)
+    await embedder.close()
+  })
 })

@@ -1,9 +1,11 @@
-import type { Seen } from '../policy/gate.ts'
-import type { Card } from '../protocol/card.ts'
-import type { Json } from '../protocol/json.ts'
-import type { Label } from '../protocol/label.ts'
-import type { MediaPart } from '../protocol/message.ts'
-import type { ToolDefinition, ToolEffect } from '../protocol/tool.ts'
+import { z } from 'zod'
+import { parseAnyJson } from '../base/json.ts'
+import { errorType } from '../base/telemetry/metrics.ts'
+import { type Telemetry, timed } from '../base/telemetry/telemetry.ts'
+import { errorStatus, FamiliarError } from '../protocol/errors.ts'
+import type { Card, Json, Label, MediaPart, ToolDefinition, ToolEffect } from '../protocol/messages.ts'
+import type { Seen } from '../security/approvals.ts'
+import { type Redactor, redactJson } from '../security/redactor.ts'
 import type { Writer } from '../storage/database.ts'
 
 export interface ToolContext {
@@ -11,14 +13,16 @@ export interface ToolContext {
   sessionId: string
   turnId: string
   callId: string
-  /** What the user said in this turn, word for word. Empty where nobody did: an automated message is nobody's word. */
+  /**
+   * The user's words in this turn, verbatim. Empty for an automated message, which never counts as the user speaking.
+   */
   userText: string
-  /** The question that the user was left with, where the turn before ended with one: `userText` is the answer. */
+  /** The question that the previous turn ended with, if any: `userText` is the answer. */
   answers: string | null
-  /** What the model had in sight when it made the call: with words of others there, its arguments may be theirs. */
+  /** The content in view of the model when it made the call: after untrusted content its arguments may be untrusted. */
   seen: Seen
   signal: AbortSignal
-  /** Tells watchers how a long call is getting on. Not stored. */
+  /** Reports progress of a long call. Not stored. */
   progress(data: Json): void
 }
 
@@ -27,35 +31,39 @@ export interface ToolOutcome {
   isError: boolean
   /** Ends the turn: the user's next message is the answer. */
   question?: string
-  /** Tools that carry their schema in the requests after this one. */
+  /** Tools whose schema is included in the following requests. */
   foundTools?: string[]
-  /** With `isError`: what failed lies outside, and says little against the tool. */
+  /** With `isError`: an external service failed, which says little about the tool. */
   serviceFailed?: true
-  /** With `isError`: it took longer than it may. */
+  /** With `isError`: it exceeded its time limit. */
   timedOut?: true
-  /** Whose words the text is; `internal` where nothing is said. What is untrusted marks the session for good. */
+  /** The trust of the text; default `internal`. Untrusted content marks the session permanently. */
   label?: Label
-  /** The text holds what is the user's own: memories, files, what was said elsewhere. Marks the session for good. */
+  /** The text contains private data: memories, files, other conversations. Marks the session permanently. */
   isPrivate?: true
-  /** Something to look at beside the text. */
+  /** A card that is shown beside the text. */
   card?: Card
-  /** Files that came out of it. */
+  /** Files that it produced. */
   media?: MediaPart[]
-  /** What it says to the user at once, while the turn goes on. */
+  /** Text for the user that is sent at once, while the turn continues. */
   says?: string
-  /** What it puts beside the user's message. */
+  /** A reaction to the user's message. */
   reaction?: string
-  /** Passing by nature: it never becomes memory. */
+  /** The build that it started or found running. */
+  buildId?: string
+  /** Temporary by nature: it never becomes memory. */
   isEphemeral?: true
-  /** For the audit trail: the sandbox that it ran in, and what it says is left of its budget. */
+  /** For the audit trail: its sandbox, and its reported remaining budget. */
   ran?: { driver: string | null; budgetRemaining: number | null }
 }
 
-/** What policy must know of a call before it is made (SEC-6). */
+/** The facts that policy needs about a call before it is made (SEC-6). */
 export interface ToolReach {
-  /** `acts`: changes something beyond this conversation, or sends something off this machine. `asks`: may never do so unasked. */
+  /**
+   * `acts`: changes something beyond this conversation, or sends data off this machine. `asks`: always needs approval.
+   */
   kind: 'reads' | 'acts' | 'asks'
-  /** Where it goes, as the owner would declare it and is shown it: `https://example.com`, `exec:host`, `mcp:calendar`. */
+  /** The destination, as the owner declares and sees it: `https://example.com`, `exec:host`, `mcp:calendar`. */
   destination: string | null
 }
 
@@ -64,34 +72,229 @@ interface BegunCall extends Pick<ToolContext, 'userId' | 'sessionId' | 'turnId' 
   input: Json
 }
 
+/** A call of the model, before it is decided whether it may start. */
+export interface HeardCall extends BegunCall, Pick<ToolContext, 'userText' | 'answers'> {
+  /** Whether a user could answer a question of this turn. */
+  hasUser: boolean
+}
+
 /**
- * Thrown by `run` where the daemon is stopping and the call waits for what comes after the next start. Nothing is recorded
- * of it; it is made again then, so only an idempotent tool may throw this.
+ * Thrown by `run` if the daemon is stopping and the call must continue after the next start. Nothing is recorded; the
+ * call is made again then, so only an idempotent tool may throw this.
  */
 export class CallSuspended extends Error {}
 
 /**
- * Something the model can do.
+ * Anything that the model can call.
  *
- * `run` gets arguments exactly as the model wrote them and answers bad ones with an error outcome that says what is
- * wrong. It must stop when the signal aborts; it may throw only for faults of its own, which the model is told.
+ * `run` gets the arguments exactly as the model wrote them and answers bad ones with an error outcome that says what is
+ * wrong. It must stop when the signal aborts; it may throw only for its own bugs, which are reported to the model.
  */
 export interface Tool {
   definition: ToolDefinition
   effect: ToolEffect
-  /** It touches shared state: runs alone, in the order of the calls. */
+  /** It uses shared state: runs alone, in the order of the calls. */
   serial: boolean
   /** Core tools carry their schema in every request; the others are found with `find_tools`. */
   core: boolean
-  /** Further names that work and are not advertised. */
+  /** Further names that work but are not advertised. */
   aliases: readonly string[]
-  /** The client runs it: its calls are told to the client, and `run` waits for the result. */
+  /** The client runs it: its calls are sent to the client, and `run` waits for the result. */
   isClients?: true
-  /** Called in the unit that writes the call as begun: what it writes is there before anybody hears of the call. */
+  /** Called in the unit that writes the start of the call: its writes are committed before the call becomes visible. */
   beginIn?(writer: Writer, call: BegunCall): Promise<void>
-  /** More of what it is for, by which it is found. Never sent to a model. */
+  /**
+   * Called for each call, including one that waits for approval: the user's words may answer a question of the tool,
+   * and the turn after the approval no longer has them. May be called twice for one call.
+   */
+  hears?(call: HeardCall): void
+  /** A longer description, used for finding it. Never sent to a model. */
   documentation?: string
-  /** What this call would do. Must decide by the arguments alone, and for bad ones take the graver answer. */
+  /** The effect of this call. Must decide by the arguments alone, and take the stricter answer for bad ones. */
   reach(input: Json): ToolReach
   run(input: Json, context: ToolContext): Promise<ToolOutcome>
+}
+
+type JsonObject = { [key: string]: Json }
+
+// Bounds that zod writes for every integer. They are useless for a model and cost tokens in every request.
+const safeIntegers = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
+
+/** The JSON Schema of a tool's arguments, without parts that models do not need. `strict` closes every object in it. */
+function toolInputSchema(schema: z.ZodObject, { strict }: { strict: boolean }): JsonObject {
+  const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input' }) as JsonObject
+  return trim(described, strict)
+}
+
+function trim(schema: JsonObject, strict: boolean): JsonObject {
+  const trimmed: JsonObject = {}
+  for (const [key, value] of Object.entries(schema)) {
+    if (isNoise(key, value)) continue
+    if (key === 'properties' || key === '$defs') {
+      const named = Object.entries(value as JsonObject)
+      trimmed[key] = Object.fromEntries(named.map(([name, inner]) => [name, trimInner(inner, strict)]))
+    } else trimmed[key] = trimInner(value, strict)
+  }
+  if (strict && trimmed.type === 'object') trimmed.additionalProperties = false
+  return trimmed
+}
+
+function trimInner(value: Json, strict: boolean): Json {
+  if (Array.isArray(value)) return value.map((inner) => trimInner(inner, strict))
+  return value !== null && typeof value === 'object' ? trim(value, strict) : value
+}
+
+function isNoise(key: string, value: Json): boolean {
+  if (key === 'minLength') return value === 1
+  if (key === 'minimum' || key === 'maximum') return safeIntegers.includes(value as number)
+  return key === 'additionalProperties' && typeof value === 'boolean'
+}
+
+interface ToolPlan<Input extends z.ZodObject> {
+  name: string
+  /** Sent with every request that offers the tool: each word costs tokens. */
+  description: string
+  input: Input
+  effect: ToolEffect
+  serial?: boolean
+  core?: boolean
+  aliases?: readonly string[]
+  /** Default: it only reads. Called only with valid arguments. */
+  reach?(input: z.output<Input>): ToolReach
+  /** Asks the provider to enforce the schema; every object in it is closed. */
+  strict?: boolean
+  /** A FamiliarError with a status below 500 becomes an error outcome; any other exception is a bug of the tool. */
+  run(input: z.output<Input>, context: ToolContext): Promise<ToolOutcome>
+}
+
+const readsOnly: ToolReach = { kind: 'reads', destination: null }
+
+/** A tool whose arguments are validated by its schema. Bad arguments give an error outcome that names the field. */
+export function defineTool<Input extends z.ZodObject>(plan: ToolPlan<Input>): Tool {
+  const strict = plan.strict ?? false
+  return {
+    definition: {
+      name: plan.name,
+      description: plan.description,
+      inputSchema: toolInputSchema(plan.input, { strict }),
+      ...(strict && { strict }),
+    },
+    effect: plan.effect,
+    serial: plan.serial ?? false,
+    core: plan.core ?? false,
+    aliases: plan.aliases ?? [],
+    reach(input) {
+      if (!plan.reach) return readsOnly
+      const given = readArguments(input)
+      const checked = given.ok ? plan.input.safeParse(given.value) : undefined
+      // It will not run with these; if it did, its destination would be unknown.
+      return checked?.success ? plan.reach(checked.data) : { kind: 'acts', destination: null }
+    },
+    async run(input, context) {
+      const given = readArguments(input)
+      if (!given.ok) return failed(`Bad arguments for ${plan.name}. ${given.message}`)
+      const checked = plan.input.safeParse(given.value)
+      if (!checked.success) return failed(`Bad arguments for ${plan.name}. ${describeIssues(checked.error)}`)
+      try {
+        return await plan.run(checked.data, context)
+      } catch (error) {
+        if (error instanceof FamiliarError && errorStatus[error.code] < 500) return failed(error.message)
+        throw error
+      }
+    },
+  }
+}
+
+/** The outcome of a successful call. */
+export function succeeded(text: string): ToolOutcome {
+  return { text, isError: false }
+}
+
+/** The outcome of a failed call: the model reads it and can try another way. */
+export function failed(text: string): ToolOutcome {
+  return { text, isError: true }
+}
+
+/** Some models send nothing for a tool without parameters, or an object that was encoded twice: both are accepted. */
+function readArguments(input: Json): { ok: true; value: Json } | { ok: false; message: string } {
+  if (input === null) return { ok: true, value: {} }
+  if (typeof input !== 'string') return { ok: true, value: input }
+  if (input.trim() === '') return { ok: true, value: {} }
+  const decoded = parseAnyJson(input)
+  if (decoded.ok && typeof decoded.value === 'object') return { ok: true, value: decoded.value }
+  const start = JSON.stringify(input.slice(0, 80).toWellFormed())
+  const reason = decoded.ok ? 'plain text' : `invalid JSON (${decoded.message.slice(0, 120).toWellFormed()})`
+  return {
+    ok: false,
+    message: `They must be a JSON object, but were ${reason}, starting with ${start}. Send them again.`,
+  }
+}
+
+const maxIssues = 5
+
+function describeIssues(error: z.ZodError): string {
+  return error.issues
+    .slice(0, maxIssues)
+    .map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`)
+    .join('; ')
+}
+
+/**
+ * The same tool, whose outcome, progress and errors contain no secrets. This must be applied first: a secret that a
+ * length limit has cut in two can no longer be found.
+ */
+export function redactTool(tool: Tool, redactor: Pick<Redactor, 'redact'>): Tool {
+  return {
+    ...tool,
+    async run(input, context) {
+      const progress: typeof context.progress = (data) => context.progress(redactJson(redactor, data))
+      try {
+        return redactJson(redactor, await tool.run(input, { ...context, progress }))
+      } catch (cause) {
+        throw redactError(redactor, cause)
+      }
+    },
+  }
+}
+
+function redactError(redactor: Pick<Redactor, 'redact'>, cause: unknown): unknown {
+  const message = cause instanceof Error ? cause.message : String(cause)
+  const redacted = redactor.redact(message)
+  return redacted === message ? cause : new Error(redacted)
+}
+
+/** The same tool, with the duration and outcome of its calls recorded. */
+export function watchTool(tool: Tool, telemetry: Telemetry): Tool {
+  const labels = { 'gen_ai.tool.name': toldName(tool) }
+  const measured = {
+    operation: 'execute_tool',
+    target: labels['gen_ai.tool.name'],
+    kind: 'internal',
+    attributes: { 'gen_ai.operation.name': 'execute_tool', ...labels },
+    metric: 'gen_ai.execute_tool.duration',
+    labels,
+    failureOf,
+  } as const
+
+  return {
+    ...tool,
+    run(input, context) {
+      // A suspended call continues after the next start, and is counted then.
+      const errorOf = (cause: unknown) =>
+        cause instanceof CallSuspended ? null : context.signal.aborted ? 'aborted' : errorType(cause)
+      return timed(telemetry, { ...measured, errorOf }, () => tool.run(input, context))
+    },
+  }
+}
+
+/** Client tools and built tools are reported by their kind: their names are user text. */
+function toldName({ definition, isClients }: Tool): string {
+  if (isClients) return 'client'
+  return definition.name.startsWith('cap_') ? 'capability' : definition.name
+}
+
+function failureOf({ isError, timedOut, serviceFailed }: ToolOutcome): string | undefined {
+  if (!isError) return undefined
+  if (timedOut) return 'timeout'
+  return serviceFailed ? 'service' : 'tool'
 }

@@ -13,7 +13,7 @@ afterEach(() => rmSync(results, { recursive: true }))
 
 const write = (file: string, result: unknown) => writeFileSync(join(results, file), JSON.stringify({ result }))
 
-it('takes what was measured, the cluster before the peers, and says what was not', () => {
+it('uses measured costs, the cluster before the peers, and names the assumed ones', () => {
   write('peers.json', { work: [{ name: 'Familiar', processorMsPerTurn: 9 }] })
   expect(readCosts(results).turnCpuMs).toEqual({ value: 9, from: 'peers.json' })
   write('cluster.json', { turnCpuMs: 21, unitsPerTurn: 5, databaseMsPerTurn: null })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CommandOutcome } from '../../src/agent/commands/commands.ts'
+import type { CommandOutcome } from '../../src/agent/commands/command.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { type OpenCommands, openCommands, stranger } from '../support/open-commands.ts'
 
@@ -50,17 +50,17 @@ describe('every command with good and bad input', () => {
     ['/remember The key is a-known-secret', /^Noted/],
     ['/recall what colour is my bike?', /^\[memory:[\w-]+\] 2026-11-15 My bike is red\.$/m],
     ['/recall key', /\[REDACTED\]/],
-    ['/recall the price of tin in Peru', /^Nothing is remembered about that\.$/],
-    ['/summary', /^No language model is configured\. What can be told without one:\n4 messages .*\nFirst “The roof/],
+    ['/recall the price of tin in Peru', /^I have no memory about that\.$/],
+    ['/summary', /^No language model is configured\. Without one, here is an outline:\n4 messages .*\nFirst “The roof/],
     ['/summary main', /4 messages/],
     ['/history', /^2026-11-15 09:00 UTC You: The roof is green\.\n.*Familiar: I see\.\n.*You: The door is blue\.\n/],
     ['/history 1', /^2026-11-15 09:00 UTC Familiar: I see\.$/],
-    ['/refresh', /^Read anew, for the next message:\n/],
-    ['/mark before the change', /^Marked\. Back to here: \/rewind before the change$/],
+    ['/refresh', /^Reloaded. Takes effect with the next message:\n/],
+    ['/mark before the change', /^Marked\. To return here: \/rewind before the change$/],
     ['/model', /^scripted\/main answers here\.$/],
-    ['/model scripted/main', /^scripted\/main answers here from now on\.$/],
+    ['/model scripted/main', /^This conversation now uses scripted\/main\.$/],
     ['/model', /^scripted\/main answers here, as you chose\.$/],
-    ['/model default', /^The configuration decides again/],
+    ['/model default', /^The configuration chooses the model again/],
     ['/context', /conversation +history +[\d,]+ +cached +█+ \d+%[\s\S]*The last request had [\d,]+ tokens/],
     ['/cost', /^\$\d\.\d+ in 2 model calls \(today\)$/],
     ['/cost ALL', /\(all\)$/],
@@ -70,10 +70,10 @@ describe('every command with good and bad input', () => {
     ['/skills sewing', /^No skill is named “sewing”\.$/],
     ['/tools', /^ask_user: /],
     ['/tools store_memory', /^store_memory: /],
-    ['/tools zzzz', /^No tool fits “zzzz”\.$/],
+    ['/tools zzzz', /^No tool matches “zzzz”\.$/],
     ['/caps', /^weather_lookup: The weather of a place\.$/],
     ['/caps weather', /^weather_lookup/],
-    ['/caps zzzz', /^No capability fits “zzzz”\.$/],
+    ['/caps zzzz', /^No capability matches “zzzz”\.$/],
     ['/schedule', /^Nothing is scheduled\.$/],
     [
       '/schedule tomorrow at 9:30: water the plants',
@@ -81,10 +81,12 @@ describe('every command with good and bad input', () => {
     ],
     ['/schedule 0 9 * * 1: plan the week', /^Scheduled: .*cron 0 9 \* \* 1.*"plan the week"$/],
     ['/schedule list', /plan the week[\s\S]*water the plants/],
-    ['/help', /^\/blocks \[FOLDER\] +the blocks that there are$/m],
-    ['/help /rewind', /^\/rewind \[N \| MARK\]\nGo back by .*\nWhat it changes for good it asks about first\.$/],
-    ['/help cost', /^\/cost \[today \| week \| month \| all\]\nWhat the models cost\.$/],
+    ['/help', /^\/blocks \[FOLDER\] +list the blocks$/m],
+    ['/help /rewind', /^\/rewind \[N \| MARK\]\nGo back by .*\nIt asks before a permanent change\.$/],
+    ['/help cost', /^\/cost \[today \| week \| month \| all\]\nShow the cost of the models\.$/],
     ['/fork another-way', /^You are in another-way now\./],
+    ['/fork', /^You are in main copy now\./],
+    ['/fork ', /^You are in main copy 2 now\./],
   ]
   it.each(good)('CMD-1 %s', async (line, answer) => {
     const outcome = await open.run(line)
@@ -93,45 +95,44 @@ describe('every command with good and bad input', () => {
   })
 
   const bad: [string, RegExp][] = [
-    ['hello', /^A command begins with a slash/],
-    ['//etc/passwd', /^A command begins with a slash/],
-    ['/etc/passwd', /^A command begins with a slash/],
+    ['hello', /^A command starts with a slash/],
+    ['//etc/passwd', /^A command starts with a slash/],
+    ['/etc/passwd', /^A command starts with a slash/],
     ['/', /^There is no \/\./],
     ['/remembr tea', /^There is no \/remembr\. Did you mean \/remember\?/],
     ['/constructor', /^There is no \/constructor\./],
-    [`/help ${'x'.repeat(30_000)}`, /^A command has 20000 characters at most\.$/],
+    [`/help ${'x'.repeat(30_000)}`, /^A command may have at most 20000 characters\.$/],
     ['/pin', /^Which block\?\nUsage: \/pin LABEL$/],
-    ['/pin nowhere', /^familiar:\/\/\/blocks\/nowhere\.md is not there\.$/],
-    ['/pin ../../etc/passwd', /names of blocks/],
+    ['/pin nowhere', /^familiar:\/\/\/blocks\/nowhere\.md does not exist\.$/],
+    ['/pin ../../etc/passwd', /Block names/],
     ['/unpin', /Usage: \/unpin LABEL$/],
     ['/unpin notes/house.md', /is not pinned\.$/],
-    ['/blocks nowhere', /is not there\.$/],
-    ['/compact nowhere', /is not there\.$/],
-    ['/compact file:///etc/passwd', /^Only blocks are compacted\.\nUsage: \/compact \[LABEL\]$/],
-    ['/compact workspace://x', /^Only blocks are compacted\./],
-    ['/remember', /^What is to be remembered\?\nUsage/],
-    ['/recall', /^What is the question\?\nUsage/],
-    ['/forget', /^What is to be forgotten\?\nUsage/],
-    ['/forget the price of tin in Peru', /^Nothing that is remembered fits/],
+    ['/blocks nowhere', /does not exist\.$/],
+    ['/compact nowhere', /does not exist\.$/],
+    ['/compact file:///etc/passwd', /^Only blocks can be compacted\.\nUsage: \/compact \[LABEL\]$/],
+    ['/compact workspace://x', /^Only blocks can be compacted\./],
+    ['/remember', /^Write the note after the command\.\nUsage/],
+    ['/recall', /^Write a question after the command\.\nUsage/],
+    ['/forget', /^Name the memory to forget\.\nUsage/],
+    ['/forget the price of tin in Peru', /^No memory matches/],
     ['/summary nobody', /^There is no session "nobody"\.$/],
     ['/history 0', /^N is a number from 1 to 200\.\nUsage: \/history \[N\]$/],
     ['/history all', /^N is a number/],
     ['/history 201', /^N is a number/],
     ['/mark', /^A mark needs a name.*\nUsage/],
-    ['/mark 3', /^A number alone is a number of turns/],
-    ['/mark '.concat('x'.repeat(300)), /200 characters at most/],
+    ['/mark 3', /^A name cannot be just a number/],
+    ['/mark '.concat('x'.repeat(300)), /at most 200 characters/],
     ['/rewind 9', /^Cannot go back 9 turns; there are 2\.\nUsage/],
     ['/rewind 0', /^There is no mark named “0”\./],
     ['/rewind nowhere', /^There is no mark named “nowhere”\.\nUsage/],
-    ['/fork', /^The copy needs a name.*\nUsage/],
     ['/fork another-way', /^There is already a session named another-way$/],
     ['/model nobody/none', /^There is no model "nobody\/none"\.\nUsage/],
-    ['/cost yesterday', /^There is no such period\.\nUsage/],
-    ['/schedule whenever', /^Write when, a colon, and the message\.\nUsage/],
-    ['/schedule whenever: water the plants', /is no time that can be read/],
-    ['/schedule yesterday at 9:00: water', /no time|passed/],
-    ['/schedule cancel', /^Which one\?/],
-    ['/schedule cancel nothing', /^Nothing that is still to come has the id “nothing”\.$/],
+    ['/cost yesterday', /^Unknown period\.\nUsage/],
+    ['/schedule whenever', /^Write the time, a colon, and the message\.\nUsage/],
+    ['/schedule whenever: water the plants', /is not a valid time/],
+    ['/schedule yesterday at 9:00: water', /not a valid time|in the past/],
+    ['/schedule cancel', /^Name a schedule/],
+    ['/schedule cancel nothing', /^There is no upcoming schedule with the id “nothing”\.$/],
     ['/help nothing', /^There is no \/nothing\.\nUsage/],
   ]
   it.each(bad)('CMD-1 refuses %s and says why', async (line, answer) => {
@@ -149,7 +150,7 @@ describe('every command with good and bad input', () => {
   })
 })
 
-describe('what changes something for good', () => {
+describe('permanent changes', () => {
   beforeAll(begin)
 
   async function asked(line: string, outcome?: CommandOutcome) {
@@ -182,7 +183,7 @@ describe('what changes something for good', () => {
     expect(await content()).toBe(before)
   })
 
-  it('ASSET-5 asks anew where the block is another one by then', async () => {
+  it('ASSET-5 asks again if the block has changed by then', async () => {
     const { confirm } = await asked('/compact notes/house')
     await open.block('notes/house.md', 'The house is new.\n\n\n\nThe house is new.')
     const again = await asked('', await open.run('/compact notes/house', { confirm }))
@@ -198,7 +199,7 @@ describe('what changes something for good', () => {
     const id = /memory:([\w-]+)/.exec(noted.text)?.[1] ?? ''
     const { text, confirm } = await asked(`/forget [memory:${id}]`)
     expect(text).toBe(
-      `Forget [memory:${id}] of 2026-11-15: “The neighbour is called Tom.”? It can be brought back for 30 days.`,
+      `Forget [memory:${id}] of 2026-11-15: “The neighbour is called Tom.”? You can undo this for 30 days.`,
     )
     expect(await open.memory.memories.get(open.userId, id)).toBeDefined()
     // By its words it is the same question, and the same yes holds.
@@ -216,12 +217,12 @@ describe('what changes something for good', () => {
     const outcome = await open.run('/forget violin')
     expect(outcome).toMatchObject({
       ok: false,
-      text: expect.stringMatching(/^Several fit\.[\s\S]*case[\s\S]*luthier|luthier[\s\S]*case/),
+      text: expect.stringMatching(/^Several memories match\.[\s\S]*case[\s\S]*luthier|luthier[\s\S]*case/),
     })
     expect(outcome.question).toBeUndefined()
   })
 
-  it('ASSET-5 /rewind, asked anew where something was said meanwhile', async () => {
+  it('ASSET-5 /rewind, asked again after further messages', async () => {
     const { text, confirm } = await asked('/rewind')
     expect(text).toMatch(
       /^Go back in “main” \(\d+ events\) 1 turn, to before “The door is blue\.” of 2026-11-15 09:00 UTC\?/,
@@ -229,7 +230,7 @@ describe('what changes something for good', () => {
     await open.talk('The gate is open.')
     const again = await asked('', await open.run('/rewind', { confirm }))
     expect(again.text).toContain('“The gate is open.”')
-    expect(await open.run('/rewind', { confirm: again.confirm })).toMatchObject({ ok: true, text: 'Back by 1 turn.' })
+    expect(await open.run('/rewind', { confirm: again.confirm })).toMatchObject({ ok: true, text: 'Went back 1 turn.' })
     expect((await open.run('/history 2')).text).toContain('The door is blue.')
     await open.run('/mark here')
     await open.talk('The wall is wet.')
@@ -242,9 +243,9 @@ describe('what changes something for good', () => {
 
   it('ASSET-5 /compact of the conversation', async () => {
     const { text, confirm } = await asked('/compact')
-    expect(text).toMatch(/^Summarise the oldest part of “main”\? [\d,]+ of [\d,]+ tokens in the window/)
+    expect(text).toMatch(/^Summarize the oldest part of “main”\? [\d,]+ of [\d,]+ tokens in the window/)
     const done = await open.run('/compact', { confirm })
-    expect(done).toMatchObject({ ok: true, text: expect.stringMatching(/^The oldest part is a summary now: /) })
+    expect(done).toMatchObject({ ok: true, text: expect.stringMatching(/^The oldest part is now a summary: /) })
   })
 
   it('ASSET-5 /schedule cancel', async () => {
@@ -259,7 +260,7 @@ describe('what changes something for good', () => {
 
   it('ASSET-5 /reset', async () => {
     const { text, confirm } = await asked('/reset')
-    expect(text).toMatch(/^Archive “main” \(\d+ events up to 2026-11-15 09:00 UTC\) and begin anew\?/)
+    expect(text).toMatch(/^Archive “main” \(\d+ events up to 2026-11-15 09:00 UTC\) and start a new conversation\?/)
     expect(await open.conversations.sessions(open.userId)).toHaveLength(1)
     expect(await open.run('/reset', { confirm })).toMatchObject({ ok: true, goesOnIn: 'main' })
     expect(await open.conversations.sessions(open.userId)).toEqual([])
@@ -282,19 +283,19 @@ it('ASSET-5 writes the summary that was shown, and no other one', async () => {
   )
   const first = await made.run('/compact house')
   const second = await made.run('/compact house')
-  expect(first.question?.text).toMatch(/summarised by the fast model[\s\S]*Old house, take 1\./)
+  expect(first.question?.text).toMatch(/summarized by the fast model[\s\S]*Old house, take 1\./)
   expect(second.question?.text).toContain('take 2')
   expect(first.label).toBe('untrusted')
   const done = await made.run('/compact house', { confirm: first.question?.confirm })
   expect(done.ok).toBe(true)
   const actor = { userId: made.userId, author: 'user', agent: 'main', trust: 'owner' } as const
   const loaded = await made.assets.load(actor, { path: 'familiar:///blocks/house.md' })
-  // What is made of the words of others is still theirs, whoever said yes to it.
+  // Text derived from untrusted text stays untrusted, even after a yes.
   expect(loaded).toMatchObject({ content: 'Old house, take 1.', trust: 'untrusted' })
   expect(fast.requests).toHaveLength(2)
 })
 
-describe('what may stand next', () => {
+describe('completions', () => {
   beforeAll(async () => {
     await begin()
     await open.run('/mark before')
@@ -367,7 +368,7 @@ describe('another user', () => {
       expect(outcome.text, line).not.toMatch(/mirror|open the safe|roof|door|The house/)
       expect(outcome.question, line).toBeUndefined()
     }
-    // Each of the user's own questions, answered by somebody else.
+    // Each of the user's own questions, answered by another user.
     for (const line of [
       '/reset',
       '/rewind',

@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { reportCost } from '../../src/agent/costs.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createHttpApp } from '../../src/channels/http/create-http-app.ts'
-import { type HttpServer, serveHttp } from '../../src/channels/http/serve-http.ts'
-import { createApiClient } from '../../src/cli/api-client.ts'
-import { openChatLine } from '../../src/cli/chat/chat-line.ts'
-import { openChatSession } from '../../src/cli/chat-session.ts'
-import type { CommandContext } from '../../src/cli/command.ts'
-import { reportCost } from '../../src/cost/report.ts'
-import { httpMemory } from '../../src/daemon/http-memory.ts'
+import { httpMemory } from '../../src/daemon/memory.ts'
+import { createHttpApp } from '../../src/http/app.ts'
+import { type HttpServer, serveHttp } from '../../src/http/server.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { createAccessTokens } from '../../src/policy/access-tokens.ts'
-import { createRateLimiter } from '../../src/policy/rate-limiter.ts'
-import type { RunCommandReply } from '../../src/protocol/command-api.ts'
+import type { RunCommandReply } from '../../src/protocol/commands.ts'
+import { createAccessTokens, createRateLimiter } from '../../src/security/tokens.ts'
+import { openChatLine, openChatSession } from '../../src/terminal/chat/chat-line.ts'
+import type { CommandContext } from '../../src/terminal/command.ts'
+import { createApiClient } from '../../src/terminal/connect.ts'
 import { type OpenCommands, openCommands, stranger } from '../support/open-commands.ts'
 
 let open: OpenCommands
@@ -69,7 +67,7 @@ describe('over HTTP', () => {
     expect(json.commands).toContainEqual({
       name: 'forget',
       usage: '/forget WHAT',
-      summary: 'forget a memory, named by its id, its title or its words',
+      summary: 'forget a memory by its id, title or words',
       changes_for_good: true,
       agent_may: true,
     })
@@ -112,12 +110,12 @@ describe('over HTTP', () => {
   })
 })
 
-it('CMD-1 a chat at a terminal goes through the same commands, and follows where they lead', async () => {
+it('CMD-1 a chat at a terminal uses the same commands, and follows to another session', async () => {
   const client = createApiClient({ url: server.url, credential: tokens.owner })
   const connection = { client, daemon: undefined, close: async () => {} }
   // Nothing of the context is asked for while the connection holds.
   const chat = openChatSession(openChatLine({} as CommandContext, { session: 'terminal', connection }))
-  expect(await chat.commands.run('/history')).toMatchObject({ text: 'Nothing was said here yet.' })
+  expect(await chat.commands.run('/history')).toMatchObject({ text: 'There are no messages here yet.' })
   expect(await chat.commands.complete('/pinn')).toMatchObject({ start: 0, candidates: [{ text: '/pinned' }] })
   const say = async (text: string) => {
     for await (const { event } of chat.partner.say(text)) if (event.type === 'turn_end') return
@@ -130,7 +128,7 @@ it('CMD-1 a chat at a terminal goes through the same commands, and follows where
   const asked = await chat.commands.run('/reset')
   expect(asked.text).toMatch(/^Archive “elsewhere”/)
   expect((await chat.commands.run('/reset', asked.confirm)).text).toMatch(/^Archived as /)
-  expect((await chat.commands.run('/history')).text).toBe('Nothing was said here yet.')
+  expect((await chat.commands.run('/history')).text).toBe('There are no messages here yet.')
   await say('Anew.')
   expect((await chat.commands.run('/history')).text).not.toContain('The floor is dry.')
 })

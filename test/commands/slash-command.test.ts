@@ -1,13 +1,13 @@
 import { afterEach, expect, it } from 'vitest'
 import { createScriptedModel, type ScriptedReply } from '../../src/models/scripted-model.ts'
-import { createSlashCommand } from '../../src/tools/builtin/slash-command.ts'
+import { createSlashCommand } from '../../src/tools/builtin/message.ts'
 import { type OpenCommands, openCommands } from '../support/open-commands.ts'
 import { toolContext } from '../support/tool-context.ts'
 
 let open: OpenCommands
 afterEach(() => open.close())
 
-/** A model that calls `slash_command` with what it was just told, and then says what came of it. */
+/** A model that calls `slash_command` with its input, and then reports the result. */
 async function begin() {
   const replies: ScriptedReply[] = []
   const model = createScriptedModel({ script: () => replies.shift() ?? { text: 'Done.' } })
@@ -34,14 +34,14 @@ async function begin() {
   }
 }
 
-it('ASSET-5 the agent forgets only what the user has said yes to', async () => {
+it("ASSET-5 the agent forgets only after the user's confirmation", async () => {
   const { id, say, isKnown } = await begin()
   const asked = await say('Who is Tom? Forget him.', `/forget ${id}`)
   expect(asked).toMatchObject({
     outcome: 'question',
-    question: `Forget [memory:${id}] of 2026-11-15: “The neighbour is called Tom.”? It can be brought back for 30 days.`,
+    question: `Forget [memory:${id}] of 2026-11-15: “The neighbour is called Tom.”? You can undo this for 30 days.`,
   })
-  for (const answer of ['ok', 'What for?', 'yes, but not today', 'no']) {
+  for (const answer of ['ok, thanks', 'What for?', 'yes, but not today', 'no']) {
     const again = await say(answer, `/forget ${id}`)
     expect(again.outcome, answer).toBe('question')
     expect(await isKnown(), answer).toBe(true)
@@ -67,10 +67,10 @@ it('ASSET-5 a yes is for the question that was asked and for no other', async ()
   expect(await open.assets.load(actor, { path: 'familiar:///blocks/notes.md' })).toMatchObject({ content: 'Two.' })
 })
 
-it('ASSET-5 nobody is asked where nobody is there', async () => {
+it('ASSET-5 asks nothing if no user is present', async () => {
   const { id, run, isKnown } = await begin()
   const outcome = await run(`/forget ${id}`, { userText: '' })
-  expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining('nobody is here to ask') })
+  expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining('no user is present to ask') })
   expect(outcome.question).toBeUndefined()
   expect(await isKnown()).toBe(true)
 })
@@ -81,7 +81,7 @@ it('CMD-1 the agent has its own part of the commands', async () => {
   const others = open.commands.list().filter(({ agentMay }) => !agentMay)
   expect(others.map(({ name }) => name)).toEqual(['fork', 'mark', 'model', 'reset', 'rewind', 'stop'])
   for (const { name } of others) {
-    expect(await run(`/${name} x`)).toEqual({ text: `Only the user can do /${name}.`, isError: true })
+    expect(await run(`/${name} x`)).toEqual({ text: `Only the user can run /${name}.`, isError: true })
   }
   const { text } = await run('/help')
   expect(text.split('\n').map((line) => line.split(' ')[0])).toEqual(mine.map(({ name }) => `/${name}`))
@@ -89,7 +89,7 @@ it('CMD-1 the agent has its own part of the commands', async () => {
   expect(await run('/nothing')).toMatchObject({ isError: true })
 })
 
-it('SEC-6 says of each line whether it acts, and of what it tells whose words they are', async () => {
+it('SEC-6 states for each line whether it acts, and the origin of its output', async () => {
   const { tool, run } = await begin()
   const kindOf = (command: string) => tool.reach({ command }).kind
   for (const line of ['/pin x', '/unpin x', '/remember x', '/schedule tomorrow: x', '/nothing', 'hello']) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createManualBackend } from '../../examples/asset-backend/create-manual-backend.ts'
-import type { Assets } from '../../src/assets/assets.ts'
+import type { Assets } from '../../src/tools/files/assets.ts'
 import { type AssetStore, agentOfMax, max, openAssetStore, textOf } from '../support/asset-store.ts'
 
 type Operation = (assets: Assets, path: string) => Promise<unknown>
@@ -128,7 +128,7 @@ describe('one interface, several stores', () => {
     expect(file['reads the first of them']).toMatchObject({
       lastLine: 2_000,
       lines: 5_000,
-      note: '[3000 more lines: read on with offset 2001]',
+      note: '[3000 more lines: continue with offset 2001]',
     })
     expect(file['reads whose it is']).toMatchObject({ trust: 'untrusted' })
     expect(file['reads that it is theirs']).toMatchObject({ trust: 'owner' })
@@ -171,7 +171,7 @@ describe('one interface, several stores', () => {
     expect(await assets.read(agent, { path: 'nowhere://start' })).toMatchObject({ code: 'unknown_scheme' })
   })
 
-  it('ASSET-3 what a file may have a block may not, where it does not fit into the budget', async () => {
+  it('ASSET-3 a block may not have what a file may have if it exceeds the budget', async () => {
     const content = textOf(101_000)
     expect(await store.assets.write(agent, { path: 'big.md', content })).toMatchObject({ ok: true })
     expect(await store.assets.write(agent, { path: 'familiar://big', content })).toMatchObject({ code: 'budget' })

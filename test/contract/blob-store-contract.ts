@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { BlobStore } from '../../src/storage/blobs/blob-store.ts'
+import type { BlobStore } from '../../src/storage/blobs.ts'
 
-/** What every place must do. Run by each of them against the real thing. */
+/** The contract of every blob store, run against the real thing. */
 export function describeBlobStore(
   name: string,
   open: () => Promise<{ store: BlobStore; close(): Promise<void> }>,
@@ -16,7 +16,7 @@ export function describeBlobStore(
     })
     afterEach(() => close())
 
-    it('SCALE-5 what was put is there, byte by byte, and again after it was put again', async () => {
+    it('SCALE-5 a stored blob is there, byte by byte, also after storing it again', async () => {
       const all = Uint8Array.from({ length: 100_000 }, (_, index) => (index * 31) % 256)
       for (const [key, bytes] of [
         ['media/one', all],
@@ -30,7 +30,7 @@ export function describeBlobStore(
       }
     })
 
-    it('SCALE-5 what is not there is undefined, and deleting it is no mistake', async () => {
+    it('SCALE-5 a missing blob is undefined, and deleting it is not an error', async () => {
       expect(await store.get('media/nothing')).toBeUndefined()
       expect(await store.has('media/nothing')).toBe(false)
       await store.delete('media/nothing')
@@ -40,7 +40,7 @@ export function describeBlobStore(
       expect(await store.has('media/one')).toBe(false)
     })
 
-    it('SCALE-5 lists what lies below a folder, and all of it', async () => {
+    it('SCALE-5 lists the names below a folder, completely', async () => {
       const names = ['a/1', 'a/2', 'a/b/3', 'a/b/c/4', 'ab/5', 'z']
       for (const key of names) await store.put(key, Buffer.from(key))
       const list = async (prefix: string) => (await Array.fromAsync(store.list(prefix))).sort()

@@ -1,15 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createAssetVersions } from '../../src/assets/asset-versions.ts'
-import { sha256 } from '../../src/base/hash.ts'
-import { createIds } from '../../src/base/ids.ts'
+import { createIds, sha256 } from '../../src/base/ids.ts'
+import { createCapabilityStorage } from '../../src/custom-tools/storage.ts'
 import { createCommitments } from '../../src/memory/commitments.ts'
+import { createProceduralMemory } from '../../src/memory/episodes.ts'
 import { createFacts } from '../../src/memory/facts.ts'
 import { createMemories } from '../../src/memory/memories.ts'
-import { createProceduralMemory } from '../../src/memory/procedural.ts'
-import { topicsOf } from '../../src/memory/topics-of.ts'
+import { topicsOf } from '../../src/memory/words.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { allMigrations } from '../../src/storage/migrations/all-migrations.ts'
-import { createCapabilityStorage } from '../../src/tools/capabilities/execute/capability-storage.ts'
+import { createAssetVersions } from '../../src/tools/files/assets.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { openTestDatabase } from '../support/open-test-database.ts'
 import { whyNoPostgres } from '../support/postgres/start-postgres.ts'
@@ -31,7 +30,7 @@ function storesOf(database: Database) {
   const memories = createMemories({ database, clock, ids: createIds(clock) })
   return {
     facts: createFacts({ database, clock, memories }),
-    commitments: createCommitments({ database, clock, memories }),
+    commitments: createCommitments({ database, clock, ids: createIds(clock), memories }),
     versions: createAssetVersions({ database, clock }),
     procedural: createProceduralMemory({ database, clock }),
     capabilities: createCapabilityStorage({ database, clock, redactor: { redact: (text) => text } }),
@@ -89,13 +88,13 @@ describe.each(['sqlite', 'postgres'] as const)('the longest texts that are taken
     expect(await weightIn(topicsOf(word))).toBeGreaterThan((await weightIn([])) ?? 1)
   })
 
-  it.skipIf(isMissing)('SCALE-1 a capability is told that its key is too long', async () => {
+  it.skipIf(isMissing)('SCALE-1 a capability gets an error if its key is too long', async () => {
     const place = { kind: 'kept', capabilityId: 'one' } as const
     expect(await stores.capabilities.write(place, [[letters(900), '1']])).toContain('2500 bytes')
   })
 })
 
-it('SCALE-1 what was stored under a long key before is found under its short one', async () => {
+it('SCALE-1 data stored under a long key earlier is found under its short one', async () => {
   using directory = temporaryDirectory()
   const value = letters(3_000)
   const before = await openIn(directory.path, { migrations: allMigrations.filter(({ name }) => name < '0010') })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ModelMessage } from '../../src/protocol/message.ts'
+import type { ModelMessage } from '../../src/protocol/messages.ts'
 import { objects } from '../support/fake-model/json.ts'
 import { hear, type ModelBench, makeRequest, modelMaker, openModelBench, user } from './model-support.ts'
 
@@ -7,7 +7,7 @@ const makeAnthropic = modelMaker('anthropic', '/v1')
 const makeOpenai = modelMaker('openai', '/v1')
 const boundary = { type: 'ephemeral' }
 
-describe('what only Anthropic has', () => {
+describe('Anthropic only', () => {
   let bench: ModelBench
   beforeAll(async () => {
     bench = await openModelBench()
@@ -39,7 +39,7 @@ describe('what only Anthropic has', () => {
     })
   })
 
-  it('MODEL-2 does not go on thinking in a turn that another provider began', async () => {
+  it('MODEL-2 does not continue the thinking of a turn that another provider started', async () => {
     bench.fake.reply({ thinking: { text: 'mine' }, toolCalls: [{ name: 'weather', input: { place: 'Oslo' } }] })
     const { response } = await hear(makeOpenai(bench, { thinkingTokens: 2_000 }, { name: 'openai' }), makeRequest())
     const call = response.parts.find((part) => part.type === 'tool_call')
@@ -69,7 +69,7 @@ describe('what only Anthropic has', () => {
     })
   })
 
-  it('MODEL-3 marks the end of each tier and the newest message, nothing else', async () => {
+  it('MODEL-3 marks the end of each stability level and the newest message, nothing else', async () => {
     bench.fake.reply({ text: 'Hi.' })
     const system = [
       { name: 'soul', tier: 'stable' as const, text: 'One' },
@@ -118,7 +118,7 @@ describe('what only Anthropic has', () => {
     ])
   })
 
-  it('MODEL-2 goes on after a call of a tool that is named as a property of every object', async () => {
+  it('MODEL-2 continues after a call of a tool that is named like a property of every object', async () => {
     bench.fake.reply({ toolCalls: [{ name: 'constructor', input: {} }] })
     const model = makeAnthropic(bench)
     const { response } = await hear(model, makeRequest())

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
 import type { ModelStreamEvent } from '../../src/models/model.ts'
-import type { AssistantPart, ModelMessage } from '../../src/protocol/message.ts'
+import type { AssistantPart, ModelMessage } from '../../src/protocol/messages.ts'
+import { createGuardedFetch } from '../../src/security/network/guarded-fetch.ts'
 import type { JsonObject } from '../support/fake-model/json.ts'
 import {
   apiKey,
@@ -15,13 +15,15 @@ import {
   weatherTool,
 } from './model-support.ts'
 
-/** Where the wires differ: how each writes down what every model must be able to say. */
+/** The differences of the wires: how each encodes what every model must be able to say. */
 export interface WireExpectations {
   /** The thinking in a request's body, with the signature where the wire has one. */
   replayedThinking(body: JsonObject): unknown
   expectedThinking(text: string, signature: string): unknown
   /** The second of two requests that allow one call at a time; undefined where the wire cannot say so. */
   oneCallAtATime?: object
+  /** A request that has to call the tool `weather`, and one that has to call any; undefined where the wire cannot say so. */
+  toolChoice?: { named: object; any: object }
   /** The tool's schema as this wire is sent it when strict. */
   strictTool?: object
   /** Arguments travel as text, so they can be broken. */
@@ -51,7 +53,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       if (!request) throw new Error('no request came')
       return request
     }
-    /** What the conversation looks like after `answer` and the results of its calls. */
+    /** The conversation after `answer` and the results of its calls. */
     const afterAnswer = (answer: AssistantPart[]): ModelMessage[] => [
       user('Hello'),
       { role: 'assistant', parts: answer },
@@ -121,7 +123,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       expect(response.parts).toMatchObject([{ type: 'text' }, { type: 'tool_call', input: { place: 'Oslo' } }])
     })
 
-    it.runIf(wire.refusal)('MODEL-1 says refusal where the provider refused', async () => {
+    it.runIf(wire.refusal)('MODEL-1 reports a refusal of the provider', async () => {
       bench.fake.reply({ text: 'I cannot', stop: 'refusal' })
       const { response } = await hear(makeModel(bench), makeRequest())
       expect(response.stopReason).toBe('refusal')
@@ -169,7 +171,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       const model = makeModel(bench, { thinkingTokens: 2_000 })
       const { events, response } = await hear(model, makeRequest())
       expect(events.some((event) => event.type === 'thinking_delta')).toBe(true)
-      // As it comes back from the log.
+      // As stored in the log.
       const parts = JSON.parse(JSON.stringify(response.parts)) as AssistantPart[]
       bench.fake.reply({ text: 'Sunny.' })
       await hear(model, makeRequest({ messages: afterAnswer(parts) }))
@@ -177,7 +179,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       expect(wire.replayedThinking(lastRequest().body)).toEqual(wire.expectedThinking(text, 'c2lnbmVk+/='))
     })
 
-    it('MODEL-2 sends thinking to nobody but the provider that made it', async () => {
+    it('MODEL-2 sends thinking only to the provider that made it', async () => {
       bench.fake.reply({
         thinking: { text: 'a private thought', signature: 'c2lnbmVkIGFnYWlu' },
         toolCalls: [{ name: 'weather', input: { place: 'Oslo' } }],
@@ -231,13 +233,29 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       expect(lastRequest().bytes).toContain('its file is missing')
     })
 
-    it.runIf(wire.oneCallAtATime)('MODEL-5 asks for one call at a time where the configuration says so', async () => {
+    it.runIf(wire.oneCallAtATime)('MODEL-5 asks for one call at a time if configured', async () => {
       bench.fake.reply({ text: 'Hi.' })
       await hear(makeModel(bench, { oneCallAtATime: true }), makeRequest())
       expect(lastRequest().body).toMatchObject(wire.oneCallAtATime ?? {})
     })
 
-    it.runIf(wire.strictTool)('MODEL-5 holds tools to their schema where the configuration says so', async () => {
+    it.runIf(wire.toolChoice)('MODEL-5 demands a call if the request does', async () => {
+      bench.fake.reply([{ toolCalls: [{ name: 'weather', input: { place: 'Oslo' } }] }, { text: 'Hi.' }])
+      await hear(makeModel(bench), makeRequest({ toolChoice: { name: 'weather' } }))
+      expect(lastRequest().body).toMatchObject(wire.toolChoice?.named ?? {})
+      await hear(makeModel(bench), makeRequest({ toolChoice: 'any' }))
+      expect(lastRequest().body).toMatchObject(wire.toolChoice?.any ?? {})
+    })
+
+    it('MODEL-5 asks again without the demand if the server refuses it', async () => {
+      const errorMessage = "Invalid value for 'tool_choice': only auto is supported"
+      bench.fake.reply([{ status: 400, errorMessage }, { text: 'Hi.' }])
+      const { response } = await hear(makeModel(bench), makeRequest({ toolChoice: 'any' }))
+      expect(response.parts).toMatchObject([{ type: 'text', text: 'Hi.' }])
+      expect(lastRequest().bytes).not.toContain('tool_choice')
+    })
+
+    it.runIf(wire.strictTool)('MODEL-5 uses strict schemas if configured', async () => {
       bench.fake.reply({ toolCalls: [{ name: 'weather', input: { place: 'Oslo', day: null } }] })
       // A name that every SDK knows to enforce schemas.
       const model = makeModel(bench, { strictTools: true, model: 'claude-sonnet-4-6' })
@@ -269,7 +287,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       expect(await hearFailure(makeModel(bench), makeRequest())).toMatchObject({ code, retryable, status })
     })
 
-    it('LOOP-7 takes an error inside the stream for what it is', async () => {
+    it('LOOP-7 recognizes an error inside the stream', async () => {
       bench.fake.reply({ text: 'It begins and '.repeat(10), errorEventAfterChunks: 2, errorMessage: 'Overloaded' })
       const error = await hearFailure(makeModel(bench), makeRequest())
       expect(error).toMatchObject({ code: 'overloaded', retryable: true })
@@ -299,7 +317,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       await gone.fetch.close()
     })
 
-    it('SEC-8 is refused by the guard where nobody listed its host', async () => {
+    it('SEC-8 is blocked by the guard if its host is not listed', async () => {
       const sent = bench.fake.stats().requests
       const fetch = createGuardedFetch({ streaming: true })
       const error = await hearFailure(makeModel({ ...bench, fetch }), makeRequest())
@@ -309,7 +327,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       await fetch.close()
     })
 
-    it('SEC-13 never repeats the key, even where the provider does', async () => {
+    it('SEC-13 never repeats the key, even if the provider does', async () => {
       bench.fake.reply({
         status: 401,
         errorMessage: `Incorrect API key provided: ${apiKey}. Also sk-proj-abcd****wxyz`,
@@ -322,7 +340,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
     it.each([
       ['before the first byte', { hang: true }],
       ['in the middle', { text: 'It begins and '.repeat(10), chunkSize: 10, stallAfterChunks: 3 }],
-    ] as const)('MODEL-1 stops when told to, %s, and the server sees it', async (_when, step) => {
+    ] as const)('MODEL-1 stops on an abort, %s, and the server sees it', async (_when, step) => {
       bench.fake.reply(step)
       const sent = bench.fake.stats().requests
       const controller = new AbortController()
@@ -334,7 +352,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       await bench.fake.until(() => lastRequest().aborted)
     })
 
-    it('MODEL-1 sends nothing where it was stopped before it began', async () => {
+    it('MODEL-1 sends nothing if it was stopped before the start', async () => {
       const sent = bench.fake.stats().requests
       expect(await hearFailure(makeModel(bench), makeRequest(), AbortSignal.abort())).toMatchObject({ code: 'aborted' })
       expect(bench.fake.stats().requests).toBe(sent)
@@ -346,7 +364,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
       await bench.fake.until(() => lastRequest().aborted)
     })
 
-    it('MODEL-1 tells of signs of life that make no event', async () => {
+    it('MODEL-1 reports signs of life that make no event', async () => {
       const input = { place: 'Oslo '.repeat(100) }
       bench.fake.reply({ toolCalls: [{ name: 'weather', input }], chunkSize: 20 })
       let activity = 0

@@ -1,10 +1,14 @@
-import { createGuardedFetch, type GuardedFetch } from '../../src/egress/guarded-fetch.ts'
-import { createModel } from '../../src/models/create-model.ts'
-import type { LanguageModel, ModelRequest, ModelResponse, ModelStreamEvent } from '../../src/models/model.ts'
-import { ModelError } from '../../src/models/model-error.ts'
-import type { ModelSettings, ProviderType } from '../../src/models/model-settings.ts'
-import type { ModelMessage } from '../../src/protocol/message.ts'
-import type { ToolDefinition } from '../../src/protocol/tool.ts'
+import {
+  type LanguageModel,
+  ModelError,
+  type ModelRequest,
+  type ModelResponse,
+  type ModelStreamEvent,
+} from '../../src/models/model.ts'
+import { createModel } from '../../src/models/models-from-config.ts'
+import type { ModelSettings, ProviderType } from '../../src/models/provider-connection.ts'
+import type { ModelMessage, ToolDefinition } from '../../src/protocol/messages.ts'
+import { createGuardedFetch, type GuardedFetch } from '../../src/security/network/guarded-fetch.ts'
 import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake-model.ts'
 
 export const apiKey = 'sk-secret-of-the-owner-1234'

@@ -21,6 +21,7 @@ describeModel('anthropic', modelMaker('anthropic', '/v1'), {
       .find(({ type }) => type === 'thinking'),
   expectedThinking: (thinking, signature) => ({ type: 'thinking', thinking, signature }),
   oneCallAtATime: { tool_choice: { disable_parallel_tool_use: true } },
+  toolChoice: { named: { tool_choice: { type: 'tool', name: 'weather' } }, any: { tool_choice: { type: 'any' } } },
   strictTool: { tools: [{ name: 'weather', strict: true, input_schema: closedSchema }] },
   textArguments: true,
   refusal: true,
@@ -34,6 +35,7 @@ describeModel('openai', modelMaker('openai', '/v1'), {
   },
   expectedThinking: (text, signature) => ({ encrypted_content: signature, summary: [{ type: 'summary_text', text }] }),
   oneCallAtATime: { parallel_tool_calls: false },
+  toolChoice: { named: { tool_choice: { type: 'function', name: 'weather' } }, any: { tool_choice: 'required' } },
   strictTool: { tools: [{ name: 'weather', strict: true, parameters: completeSchema }] },
   textArguments: true,
   refusal: true,
@@ -44,6 +46,10 @@ describeModel('openai-compatible', modelMaker('openai-compatible', '/v1'), {
   replayedThinking: ({ messages }) => objects(messages).find(({ role }) => role === 'assistant')?.reasoning_content,
   expectedThinking: (text) => text,
   oneCallAtATime: { parallel_tool_calls: false },
+  toolChoice: {
+    named: { tool_choice: { type: 'function', function: { name: 'weather' } } },
+    any: { tool_choice: 'required' },
+  },
   strictTool: { tools: [{ function: { name: 'weather', strict: true, parameters: completeSchema } }] },
   textArguments: true,
   refusal: true,
@@ -59,6 +65,10 @@ describeModel('google', modelMaker('google', '/v1beta'), {
     }
   },
   expectedThinking: (text, signature) => ({ text, signature }),
+  toolChoice: {
+    named: { toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['weather'] } } },
+    any: { toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
+  },
   strictTool: { tools: [{ functionDeclarations: [{ name: 'weather' }] }], toolConfig: validated() },
   textArguments: false,
   refusal: true,

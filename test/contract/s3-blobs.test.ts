@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { openS3 } from '../../src/daemon/shared-place.ts'
-import { createS3Blobs } from '../../src/storage/blobs/s3/s3-blobs.ts'
-import type { S3Settings } from '../../src/storage/blobs/s3/s3-settings.ts'
+import { openS3 } from '../../src/daemon/open-fleet.ts'
+import { createS3Blobs, type S3Settings } from '../../src/fleet/s3.ts'
 import { type FakeS3, openFakeS3, s3Keys } from '../support/shared-place/fake-s3.ts'
 
 describe('a bucket that is not at its best', () => {
@@ -24,7 +23,7 @@ describe('a bucket that is not at its best', () => {
     return createS3Blobs({ ask, prefix: () => '' })
   }
 
-  it('SCALE-5 what may pass is tried again, and what was put is there once', async () => {
+  it('SCALE-5 temporary failures are retried, and the blob is stored once', async () => {
     const store = open()
     server.answers.push({ status: 503 }, { status: 500, body: '<Code>InternalError</Code>' }, { status: 429 })
     await store.put('a', Buffer.from('1'))
@@ -32,7 +31,7 @@ describe('a bucket that is not at its best', () => {
     expect(server.objects.get('a')?.toString()).toBe('1')
   })
 
-  it('SCALE-5 what does not pass is told in the words of the server, and not forever', async () => {
+  it("SCALE-5 permanent failures are reported in the server's words, without endless retries", async () => {
     const store = open()
     server.answers.push(...Array.from({ length: 9 }, () => ({ status: 503, body: '<Code>SlowDown</Code>' })))
     await expect(store.get('a')).rejects.toMatchObject({ code: 'unavailable', message: /answers 503 \(SlowDown\)/ })
@@ -54,7 +53,7 @@ describe('a bucket that is not at its best', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('SCALE-5 a clock that is an hour off is refused and told', async () => {
+  it('SCALE-5 a clock that is an hour off is rejected and reported', async () => {
     const store = open({}, () => Date.now() - 3_600_000)
     await expect(store.get('a')).rejects.toMatchObject({ message: expect.stringContaining('RequestTimeTooSkewed') })
   })
@@ -70,7 +69,7 @@ describe('a bucket that is not at its best', () => {
     expect(other.requests).toEqual([])
   })
 
-  it('SCALE-5 nobody who answers is a failure too', async () => {
+  it('SCALE-5 an unreachable server is a failure too', async () => {
     const store = open({ endpoint: 'http://127.0.0.1:1' })
     await expect(store.has('a')).rejects.toMatchObject({ code: 'unavailable', message: /cannot be reached/ })
   })

@@ -7,14 +7,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { openS3 } from '../../src/daemon/shared-place.ts'
-import { createS3Blobs } from '../../src/storage/blobs/s3/s3-blobs.ts'
-import { encodeS3Path, encodeS3Query, signS3Request } from '../../src/storage/blobs/s3/sign-s3-request.ts'
+import { openS3 } from '../../src/daemon/open-fleet.ts'
+import { createS3Blobs, encodeS3Path, encodeS3Query, signS3Request } from '../../src/fleet/s3.ts'
 import { describeBlobStore } from './blob-store-contract.ts'
 
 /**
- * What others have written, installed from npm into a folder of its own: `aws4` signs by itself, and `s3rver` is a server of
- * S3. That one does not work a signature of version 4 out, so the proof of the signature is the other one's.
+ * Independent implementations, installed from npm into a separate folder: `aws4` signs requests, and `s3rver` is an S3
+ * server. The latter does not verify version 4 signatures, so the former proves them.
  */
 const packages = ['aws4@1.13.2', 's3rver@3.7.1']
 const isAsked = Boolean(process.env.FAMILIAR_TEST_ALL)
@@ -43,7 +42,7 @@ if (problem !== undefined && isAsked) console.warn(`S3 was not tried against oth
 const load = createRequire(join(folder, 'index.js'))
 
 describe.runIf(problem === undefined)('beside other people’s programs', () => {
-  it('SCALE-5 signs every request as another program does', () => {
+  it('SCALE-5 signs every request as another program does', async () => {
     const aws4 = load('aws4') as Aws4
     const credentials = { accessKeyId: 'AKIDX', secretAccessKey: 'se/cr+et', sessionToken: 'lent//token==' }
     const now = Date.UTC(2026, 1, 3, 4, 5, 6)
@@ -63,7 +62,7 @@ describe.runIf(problem === undefined)('beside other people’s programs', () => 
       const search = encodeS3Query(query)
       const url = new URL(`http://s3.example:9000${path}${search && `?${search}`}`)
       const bodyHash = createHash('sha256').update(body).digest('hex')
-      const ours = signS3Request({ method, url, headers: {}, bodyHash, region: 'eu-1', credentials, now })
+      const ours = await signS3Request({ method, url, headers: {}, bodyHash, region: 'eu-1', credentials, now })
       const headers = { 'x-amz-date': ours['x-amz-date'], 'x-amz-content-sha256': bodyHash }
       const asked = { method, host: url.host, path: url.pathname + url.search, service: 's3', region: 'eu-1', headers }
       const theirs = aws4.sign(asked, credentials)

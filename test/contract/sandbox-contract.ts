@@ -18,12 +18,12 @@ import {
   until,
 } from './sandbox-support.ts'
 
-/** What every driver must do, on this machine, with real programs. */
+/** The contract of every driver, on this machine, with real programs. */
 export function describeSandbox(name: string, open: () => Promise<SandboxUnderTest>): void {
   describe(`sandbox: ${name}`, { timeout: 120_000 }, () => {
     let sandbox: SandboxUnderTest
     const folder = temporaryFolder()
-    // Mounts that everybody may read are bound as they are, and not copied first.
+    // Mounts that all users may read are bound directly and not copied first.
     chmodSync(folder.path, 0o755)
 
     beforeAll(async () => {
@@ -45,7 +45,7 @@ export function describeSandbox(name: string, open: () => Promise<SandboxUnderTe
       expect(names).toEqual(expect.arrayContaining(['memory', 'processes', 'network', 'host files']))
     })
 
-    describe('what comes out', () => {
+    describe('output', () => {
       test.each([0, 1, 7, 127])('TOOL-2 exit code %i', async (code) => {
         const outcome = await run(commandOf(['sh', '-c', `exit ${code}`]))
         expect(outcome.end).toEqual({ kind: 'exited', code })
@@ -77,12 +77,12 @@ os.write(3, b"result \\x00\\xff")
         expect(Buffer.compare(Buffer.from(outcome.stdout), bytes)).toBe(0)
       })
 
-      test('TOOL-2 input that nobody reads', async () => {
+      test('TOOL-2 unread input', async () => {
         const outcome = await run(commandOf(['true'], { stdin: Buffer.alloc(4 * megabyte) }))
         expect(outcome.end).toEqual({ kind: 'exited', code: 0 })
       })
 
-      test('TOOL-2 all that a quick program prints, also where it leaves its input unread', async () => {
+      test('TOOL-2 all output of a quick program, also if it leaves its input unread', async () => {
         const command = () => commandOf(['sh', '-c', 'echo first; echo beside >&2; echo last'], { stdin: 'unread\n' })
         const outcomes = await Promise.all(Array.from({ length: 12 }, () => sandbox.driver.run(command())))
         const printed = outcomes.map(({ stdout, stderr }) => [textOf(stdout), textOf(stderr)])
@@ -140,7 +140,7 @@ os.write(1, b"fake")
         expect(processesMarked(mark)).toEqual([])
       })
 
-      test('TOOL-4 of time: everything that was begun ends, and what was printed before is there', async () => {
+      test('TOOL-4 of time: all its processes end, and earlier output is kept', async () => {
         const mark = newMark()
         const outcome = await run(python(stubborn(mark), { limits: { wallMs: 4_000 } }))
         expect(outcome.end).toEqual({ kind: 'timed_out' })
@@ -171,7 +171,7 @@ print("done")
         expect(processesMarked(mark)).toEqual([])
       })
 
-      test('TOOL-4 a command that closes its outputs and goes on is waited for', async () => {
+      test('TOOL-4 a command that closes its outputs and keeps running is awaited', async () => {
         const outcome = await run(
           python(`
 import os, time
@@ -207,7 +207,7 @@ sys.exit(0 if any(ends) else 9)
         expect(outcome.end).toEqual({ kind: 'out_of_memory' })
       })
 
-      test('TOOL-4 what is below the limit of memory passes', async () => {
+      test('TOOL-4 a run below the memory limit passes', async () => {
         const outcome = await run(python('held = b"x" * (60 << 20); print(len(held))'))
         expect(outcome.end).toEqual({ kind: 'exited', code: 0 })
         if (outcome.peakMemoryBytes !== null) expect(outcome.peakMemoryBytes).toBeGreaterThan(60 * megabyte)
@@ -242,7 +242,7 @@ os._exit(0)
         expect(count).toBeLessThan(20)
       })
 
-      test('TOOL-4 of what is written: a full folder is an error, not an end', async () => {
+      test('TOOL-4 of writes: a full folder is an error, not an end', async () => {
         const outcome = await run(
           python(
             `

@@ -9,7 +9,7 @@ export interface SandboxUnderTest {
   driver: SandboxDriver
   /** Another driver of the same kind on the same machine, with a directory of its own. */
   another(): SandboxDriver
-  /** What of its runs is still there, once it is closed. */
+  /** The leftovers of its runs after it is closed. */
   leftovers(): string[]
   /** Removes what was made for the test. */
   dispose(): Promise<void>

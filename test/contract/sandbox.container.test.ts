@@ -1,7 +1,7 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe } from 'vitest'
-import { createContainerDriver } from '../../src/sandbox/container/create-container-driver.ts'
+import { containerPlace, createContainerDriver } from '../../src/sandbox/container/container-driver.ts'
 import { startPodman, whyNoPodman } from '../support/start-podman.ts'
 import { describeSandbox } from './sandbox-contract.ts'
 import { temporaryFolder } from './sandbox-support.ts'
@@ -20,11 +20,14 @@ describe.skipIf(missing)(missing ?? 'with Podman', () => {
       another: () => openIn(join(folder.path, 'another')),
       leftovers() {
         const containers = podman.containers().map((id) => `container ${id}`)
-        const folders = readdirSync(join(folder.path, 'container')).filter((name) => /^(run|copies)-/.test(name))
+        const folders = readdirSync(containerPlace(folder.path)).filter((name) => /^(run|copies)-/.test(name))
         return [...containers, ...folders]
       },
       async dispose() {
         await podman.stop()
+        for (const path of [folder.path, join(folder.path, 'another')]) {
+          rmSync(containerPlace(path), { recursive: true, force: true })
+        }
         folder.remove()
       },
     }

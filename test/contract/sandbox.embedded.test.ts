@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createEmbeddedDriver } from '../../src/sandbox/embedded/create-embedded-driver.ts'
+import { createEmbeddedDriver } from '../../src/sandbox/embedded/embedded-driver.ts'
 import { describeSandbox } from './sandbox-contract.ts'
 import { temporaryFolder } from './sandbox-support.ts'
 

@@ -19,7 +19,7 @@ export interface StorageUnderTest {
   dispose(): Promise<void>
 }
 
-/** What every engine must do. Run by each of them against the real thing. */
+/** The contract of every engine, run against the real thing. */
 export function describeStorage(
   name: string,
   open: () => Promise<StorageUnderTest>,
@@ -70,7 +70,7 @@ export function describeStorage(
         const read = eventNumbers(database).finally(() => {
           isRead = true
         })
-        // A unit may wait for nothing but its own statements.
+        // A unit may only wait for its own statements.
         while (!isRead) await writer.selectFrom('users').select('id').execute()
         return read
       })
@@ -88,7 +88,7 @@ export function describeStorage(
       expect(await eventNumbers(await storage.reopen())).toEqual(numbers(1, 1000))
     })
 
-    test('STORE-1 SCALE-1 what was acknowledged is read back exactly', async () => {
+    test('STORE-1 SCALE-1 acknowledged data is read back exactly', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.oneof(anyText, fc.string({ unit: 'grapheme', maxLength: 2000 })),
@@ -155,7 +155,7 @@ export function describeStorage(
       expect(await eventNumbers(database)).toEqual([])
     })
 
-    test('STORE-2 a unit that waits for anything but its statements is rejected and rolled back', async () => {
+    test('STORE-2 a unit that waits for anything except its statements is rejected and rolled back', async () => {
       let goOn = () => {}
       let late: Promise<unknown> = Promise.resolve()
       const stuck = database.write(async (writer) => {
@@ -460,7 +460,7 @@ export function describeStorage(
         expect(await eventNumbers(await storage.reopen())).toEqual(numbers(21, 80))
       })
 
-      test('STORE-7 it stops when it is told to', async () => {
+      test('STORE-7 stops on abort', async () => {
         await database.write(async (writer) => {
           await database.textSearch.index(writer, { collection: 'notes', userId: 'user', id: '1', text: 'one' })
           await database.textSearch.remove(writer, { collection: 'notes', id: '1' })
@@ -484,7 +484,7 @@ export function describeStorage(
     })
 
     describe.runIf(hasBackups)('backup', () => {
-      test('STORE-4 SEC-20 a backup taken while writing goes on is one consistent state', async () => {
+      test('STORE-4 SEC-20 a backup taken during writes is one consistent state', async () => {
         await database.write(async (writer) => {
           await writer
             .insertInto('cost_totals')

@@ -1,4 +1,4 @@
-// Writes units for ever, several at a time, and prints the number of each one that was acknowledged.
+// Writes units endlessly, several at a time, and prints the number of each acknowledged one.
 import { writeSync } from 'node:fs'
 import { systemClock } from '../../src/base/clock.ts'
 import { openPostgres } from '../../src/storage/postgres/open-postgres.ts'

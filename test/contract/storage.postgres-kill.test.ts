@@ -26,7 +26,7 @@ async function killAfter(url: string, from: number, units: number): Promise<numb
 }
 
 describe.skipIf(missing)(missing ?? 'PostgreSQL', () => {
-  it('STORE-1 SCALE-2 a process is killed while it writes: every acknowledged unit is there, and others go on', async () => {
+  it('STORE-1 SCALE-2 a process is killed while it writes: every acknowledged unit is there, and others continue', async () => {
     await using made = await createPostgresDatabase({ migrated: true })
     const acknowledged: number[] = []
     for (const [index, units] of [1, 30, 130].entries()) {
@@ -34,7 +34,7 @@ describe.skipIf(missing)(missing ?? 'PostgreSQL', () => {
       acknowledged.push(...(await killAfter(made.url, before, units)))
       const database = await open(made.url)
       expect(await eventNumbers(database)).toEqual(expect.arrayContaining(acknowledged))
-      // What the dead one had locked is free.
+      // The locks of the dead process are free.
       await database.write((writer) => appendEvent(writer, before + 99_999))
       expect(await database.checkIntegrity()).toEqual([])
       await database.close()
@@ -70,7 +70,7 @@ async function writeThrough(database: Database, fail: () => void) {
         await database.write((writer) => appendEvent(writer, number, 'x'.repeat(1000)))
         acknowledged.push(number)
       } catch (error) {
-        expect(error).toMatchObject({ message: expect.stringMatching(/may be stored or not/) })
+        expect(error).toMatchObject({ message: expect.stringMatching(/may or may not be stored/) })
         unknown.push(number)
       }
     })

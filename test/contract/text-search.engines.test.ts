@@ -53,7 +53,7 @@ describe.skipIf(whyNoPostgres() !== undefined)('full text on both engines', () =
     await database.close()
   })
 
-  test('SCALE-2 new texts of many units at once do not stand in each other’s way', async () => {
+  test('SCALE-2 new texts of many units at once do not conflict', async () => {
     await using made = await createPostgresDatabase({ migrated: true })
     const database = await openPostgres({ url: made.url, clock: systemClock(), poolSize: 12 })
     let runs = 0

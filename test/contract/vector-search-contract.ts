@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Database } from '../../src/storage/database.ts'
-import { fromVectorBytes, toVectorBytes } from '../../src/storage/vector-bytes.ts'
-import type { VectorSearch } from '../../src/storage/vector-search.ts'
+import { type Database, fromVectorBytes, toVectorBytes, type VectorSearch } from '../../src/storage/database.ts'
 import { addVectors, forgetMemory, type NewVector, randomVector } from './vector-search-support.ts'
 
 export interface VectorSearchUnderTest {
@@ -12,7 +10,7 @@ export interface VectorSearchUnderTest {
   dispose(): Promise<void>
 }
 
-/** What every engine's search must do. Run by each of them against the real thing. */
+/** The contract of every engine's search, run against the real thing. */
 export function describeVectorSearch(name: string, open: () => Promise<VectorSearchUnderTest>): void {
   describe(`vector search on ${name}`, () => {
     let underTest: VectorSearchUnderTest
@@ -73,7 +71,7 @@ export function describeVectorSearch(name: string, open: () => Promise<VectorSea
       expect(await numbersOf([1, 0.5], { limit: 1000 })).toEqual(added)
     })
 
-    test('MEM-6 what was committed before the question is found', async () => {
+    test('MEM-6 finds what was committed before the question', async () => {
       for (let round = 0; round < 5; round += 1) {
         const [added] = await add([round, 1])
         expect(await numbersOf([round, 1], { limit: 1 })).toEqual([added])
@@ -94,7 +92,7 @@ export function describeVectorSearch(name: string, open: () => Promise<VectorSea
       expect(await numbersOf([1, 0])).toEqual([old, young])
     })
 
-    test('MEM-11 what was deleted is gone after the next change at the latest', async () => {
+    test('MEM-11 deleted vectors are gone after the next change at the latest', async () => {
       const [first, second] = await add([1, 0], [0.9, 0.1])
       expect(await numbersOf([1, 0])).toEqual([first, second])
       await forgetMemory(underTest.database, first)

@@ -1,5 +1,4 @@
-import type { Database } from '../../src/storage/database.ts'
-import { toVectorBytes } from '../../src/storage/vector-bytes.ts'
+import { type Database, toVectorBytes } from '../../src/storage/database.ts'
 
 export type NewVector = ArrayLike<number> | { vector: ArrayLike<number>; userId?: string; model?: string }
 

@@ -1,12 +1,12 @@
 import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
+import { createPostgresPools } from '../../src/storage/postgres/connection.ts'
 import { openPostgres } from '../../src/storage/postgres/open-postgres.ts'
-import { createPostgresPools } from '../../src/storage/postgres/postgres-pools.ts'
 import {
   createPostgresVectorSearch,
   type PostgresVectorSearchOptions,
-} from '../../src/storage/postgres/search/vector-search.ts'
+} from '../../src/storage/postgres/vector-search.ts'
 import { pgvectorBinaries } from '../support/postgres/pgvector.ts'
 import { createPostgresDatabase } from '../support/postgres/postgres-database.ts'
 import { type RunningPostgres, startPostgres, whyNoPostgres } from '../support/postgres/start-postgres.ts'
@@ -26,7 +26,7 @@ describe.skipIf(whyNoPostgres() !== undefined)('on PostgreSQL', () => {
     return openSearch(made.url, 1, { dispose: made.drop })
   })
 
-  // Where there are more than the limit, a rough look chooses which are compared.
+  // Above the limit, a coarse pass selects candidates.
   if (runsAll) {
     describeVectorSearch('PostgreSQL with a rough look', async () => {
       const made = await createPostgresDatabase({ migrated: true })

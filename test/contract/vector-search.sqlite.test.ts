@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
-import { createSqliteVectorSearch } from '../../src/storage/sqlite/vector-search.ts'
+import { createSqliteVectorSearch } from '../../src/storage/sqlite/open-sqlite.ts'
 import { openIn, temporaryDirectory } from './storage-support.ts'
 import { describeVectorSearch } from './vector-search-contract.ts'
 
 describeVectorSearch('SQLite', () => openSearch(1))
-// Where there are more than the limit, a rough look chooses which are compared. Random vectors are the hardest case.
+// Above the limit, a coarse pass selects candidates. Random vectors are the hardest case.
 describeVectorSearch('SQLite with a rough look', () => openSearch(0.9, { exactLimit: 20 }))
 
 async function openSearch(leastRecall: number, options: { exactLimit?: number } = {}) {

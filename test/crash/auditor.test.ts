@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { outcomeUnknown } from '../../src/sessions/messages.ts'
+import { outcomeUnknown } from '../../src/agent/sessions/messages.ts'
 import type { Evidence } from './audit/evidence.ts'
 import { writeSoundFile } from './audit/sound-file.ts'
 import { audit } from './auditor.ts'
@@ -36,7 +36,7 @@ const kindsOf = (violations: string[]) => [...new Set(violations.map((violation)
 const finding = (kind: string) => expect.arrayContaining([kind])
 
 describe('SESS-3 SESS-5 the auditor', () => {
-  test('finds nothing in what a daemon without a crash leaves', () => {
+  test('finds nothing after a run without a crash', () => {
     expect(audit(sound)).toEqual([])
   })
 
@@ -65,7 +65,7 @@ describe('SESS-3 SESS-5 the auditor', () => {
     expect(audit(sound)).toContain('lost message: a model is told word-1 0 times')
   })
 
-  test('finds what was sent without a key by what it says', () => {
+  test('finds messages sent without a key by their text', () => {
     const messages = sound.messages.map((message) => ({ ...message, key: null }))
     expect(audit({ ...sound, messages })).toEqual([])
     damage("update inbox set data = replace(data, 'word-2', 'word-1')")
@@ -77,7 +77,7 @@ describe('SESS-3 SESS-5 the auditor', () => {
     )
   })
 
-  test('finds a message that nobody sent', () => {
+  test('finds a message that was never sent', () => {
     expect(kindsOf(audit({ ...sound, messages: sound.messages.slice(1) }))).toEqual(['invented message'])
   })
 
@@ -133,7 +133,7 @@ describe('SESS-3 SESS-5 the auditor', () => {
     expect(kindsOf(audit(sound))).toEqual(finding('unanswered message'))
   })
 
-  test('LOOP-4 finds a question that the next turn was not told of', () => {
+  test('LOOP-4 finds a question that the next turn did not receive', () => {
     damage("update session_events set data = replace(data, 'You had asked', 'Asked: nothing') where seq = 9")
     expect(kindsOf(audit(sound))).not.toContain('forgotten question')
     damage("update session_events set data = replace(data, 'Which one?', '') where seq = 9")

@@ -3,11 +3,11 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { StepName } from '../../src/agent/step.ts'
-import type { BuildQuestionReply, BuildReply } from '../../src/protocol/build-api.ts'
-import { builderChannel } from '../../src/sessions/work-channels.ts'
-import type { BuildStepName } from '../../src/tools/capabilities/builds/build-step.ts'
-import { readVersion } from '../../src/tools/capabilities/versions/read-version.ts'
+import type { StepName } from '../../src/agent/next-step.ts'
+import type { BuildStepName } from '../../src/custom-tools/builder/create-builds.ts'
+import { readVersion } from '../../src/custom-tools/versions.ts'
+import type { BuildQuestionReply, BuildReply } from '../../src/protocol/custom-tools.ts'
+import { builderChannel } from '../../src/protocol/messages.ts'
 import type { SceneDatabase } from './scene-database.ts'
 import { spawnOwned } from './spawn-owned.ts'
 
@@ -20,7 +20,7 @@ export interface BuildCrashPoint {
   passing: number
 }
 
-/** What is left when all is over. */
+/** The state after everything is over. */
 export interface BuildRemains {
   crashes: number
   build: string
@@ -28,7 +28,7 @@ export interface BuildRemains {
   /** The types of its events, where their numbers have no gap. */
   events: string[]
   versions: number
-  /** What lies on the disk, and whether each is as its lock says. */
+  /** The files on the disk, and whether each matches its lock. */
   directories: { path: string; isWhole: boolean }[]
   openMessages: number
   /** How the newest turn of the user ended. */
@@ -66,7 +66,7 @@ export async function playBuild(options: {
     child.ended.then(onEnd)
   }
 
-  /** Undefined where nobody answers. */
+  /** Undefined if the daemon does not answer. */
   async function request<T>(method: string, path: string, body?: object): Promise<T | undefined> {
     const url = await child.url
     if (url === undefined) return undefined

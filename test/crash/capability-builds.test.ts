@@ -35,7 +35,7 @@ const manifest = {
 }
 const examples = [{ input: { who: 'Ada' }, expect: { equals: 'Good day, Ada' } }]
 
-/** What it does next follows from how often it has spoken: a daemon that comes back finds it where it was. */
+/** Its next step depends on how often it has spoken: a restarted daemon continues there. */
 function respondAsBuilder({ messages }: ModelRequest): Step {
   if (messages[0]?.text.includes('impossible')) return { text: 'That cannot be done.' }
   const file = (path: string, content: string) => ({ name: 'write_file', input: { path, content } })
@@ -112,7 +112,7 @@ const passings = {
 
 describe('CAP-2 CAP-4 killed in the middle of a build', () => {
   it(
-    'CAP-4 at each of its steps: it goes on, registers once, and leaves nothing half done',
+    'CAP-4 at each of its steps: it continues, registers once, and leaves nothing half done',
     async () => {
       const points = Object.entries(passings).flatMap(([step, count]) =>
         chosenPassings(count).map((passing) => ({ step: step as keyof typeof passings, passing })),

@@ -1,6 +1,6 @@
-import { type StepName, stepNames } from '../../src/agent/step.ts'
+import { type StepName, stepNames } from '../../src/agent/next-step.ts'
+import { type BuildStepName, buildStepNames } from '../../src/custom-tools/builder/create-builds.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'
-import { type BuildStepName, buildStepNames } from '../../src/tools/capabilities/builds/build-step.ts'
 
 /** A daemon that kills itself at a step of a build or of a turn. Says one line of JSON when it is ready. */
 const { CRASH_HOME = '', CRASH_PORT = '0', CRASH_STEP, CRASH_PASSING } = process.env
@@ -9,7 +9,7 @@ const passings = new Map<string, number>([...stepNames, ...buildStepNames].map((
 function pass(name: StepName | BuildStepName): void {
   const passing = (passings.get(name) ?? 0) + 1
   passings.set(name, passing)
-  // Not an exit: nothing is flushed, closed or told, and no line of ours runs after this one.
+  // Not an exit: nothing is flushed, closed or reported, and no line of ours runs after this one.
   if (name === CRASH_STEP && passing === Number(CRASH_PASSING)) process.kill(process.pid, 'SIGKILL')
 }
 

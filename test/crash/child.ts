@@ -1,6 +1,6 @@
-import { type StepName, stepNames } from '../../src/agent/step.ts'
+import { type StepName, stepNames } from '../../src/agent/next-step.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'
-import type { DaemonRole } from '../../src/storage/fleet.ts'
+import type { DaemonRole } from '../../src/fleet/fleet.ts'
 import { createCrashTools } from './crash-tools.ts'
 
 /**
@@ -18,7 +18,7 @@ const started = await startDaemon({
   extraTools: createCrashTools(CRASH_LEDGER),
   onStep(name) {
     passings[name] += 1
-    // Not an exit: nothing is flushed, closed or told, and no line of ours runs after this one.
+    // Not an exit: nothing is flushed, closed or reported, and no line of ours runs after this one.
     if (name === CRASH_STEP && passings[name] === Number(CRASH_PASSING)) process.kill(process.pid, 'SIGKILL')
   },
 })

@@ -1,10 +1,10 @@
-import { type StepName, stepNames } from '../../src/agent/step.ts'
+import { type StepName, stepNames } from '../../src/agent/next-step.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { openScriptedFamiliar } from '../support/scripted-familiar.ts'
 
 /**
- * A client with a tool of its own, whose message has a key: begun anew after a kill it asks again, and answers what it is
- * asked. Kills itself at the given step; says how often each was passed otherwise.
+ * A client with its own tool, whose message has a key: restarted after a kill it asks again, and answers its calls.
+ * Kills itself at the given step; otherwise reports how often each was passed.
  */
 const [home = '', step = '', passing = ''] = process.argv.slice(2)
 const passings = Object.fromEntries(stepNames.map((name) => [name, 0])) as Record<StepName, number>
@@ -25,7 +25,7 @@ const familiar = await openScriptedFamiliar({
 })
 const { conversations, database, userId } = familiar
 await conversations.recover()
-await familiar.recover([userId])
+await familiar.lead()
 const bell = { name: 'ring_bell', description: 'Rings.', inputSchema: { type: 'object', properties: {} } }
 const { messageId, sessionId } = await conversations.submit(
   familiar.inbound('Ring!', { key: 'rings', clientTools: [bell] }),

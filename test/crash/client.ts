@@ -22,7 +22,7 @@ export interface Client {
   chatOnce(delivery: Delivery): Promise<string | undefined>
   /** One attempt, whatever comes of it. */
   attempt(path: string, delivery: Delivery): Promise<Attempt>
-  /** Turns under way and messages that wait; undefined where nobody answers. */
+  /** Running turns and waiting messages; undefined if the daemon does not answer. */
   load(): Promise<number | undefined>
 }
 
@@ -61,7 +61,7 @@ export function createClient(options: {
       const response = await fetch(`${urlNow()}${path}`, { method: 'POST', headers, body })
       return { status: response.status, body: await response.json() }
     } catch {
-      // Nobody there, or gone in the middle of its answer.
+      // Unreachable, or gone in the middle of its response.
       return { status: 0, body: null }
     }
   }

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
-import { startDaemon } from '../../src/daemon/daemon.ts'
-import type { Daemon } from '../../src/daemon/started-daemon.ts'
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts'
 import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import type { SentMessage } from './audit/evidence.ts'
 import { audit } from './auditor.ts'
@@ -22,7 +21,7 @@ let model: FakeModel
 let daemon: Daemon | undefined
 let client: Client
 let messages: readonly SentMessage[]
-/** What the machine's clock is off by. */
+/** The offset of the machine's clock. */
 let offset: number
 /** While it holds, the model does not answer, and whatever comes in waits. */
 let silent: boolean
@@ -82,7 +81,7 @@ async function settledAudit(): Promise<string[]> {
     interruptions: [],
     settled: true,
   })
-  // Which calls a stop explains is told by its moment, and moments mean nothing here.
+  // The moment decides which calls a stop explains, and moments mean nothing here.
   return violations.filter((violation) => !violation.startsWith('needless call'))
 }
 

@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
-import type { ToolEffect } from '../../src/protocol/tool.ts'
-import { defineTool, succeeded } from '../../src/tools/define-tool.ts'
-import type { Tool } from '../../src/tools/tool.ts'
+import type { ToolEffect } from '../../src/protocol/messages.ts'
+import { defineTool, succeeded, type Tool } from '../../src/tools/tool.ts'
 import { recordSideEffect } from './side-effect-ledger.ts'
 
 const plans: { name: string; effect: ToolEffect; serial?: boolean }[] = [

@@ -12,7 +12,7 @@ import { canMount, mountSmallDisk, type SmallDisk } from './small-disk.ts'
 
 const minutes = 60_000
 const mountable = canMount()
-// Said in its name, so that whoever reads the list of skipped tests knows why.
+// In its name, so that the list of skipped tests explains it.
 const reason = mountable ? '' : ' (skipped: a small file system needs root)'
 
 let folder: string
@@ -54,7 +54,7 @@ async function begin(): Promise<void> {
 
 describe('SESS-3 SEC-20 a full disk', () => {
   test.runIf(mountable)(
-    `SESS-3 SEC-20 refuses with 503, loses nothing and goes on by itself once there is room${reason}`,
+    `SESS-3 SEC-20 refuses with 503, loses nothing and continues by itself once there is room${reason}`,
     async () => {
       const child = scene.start()
       await child.ready

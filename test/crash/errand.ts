@@ -3,7 +3,7 @@
  * it answers follows from the conversation it is sent, before a crash as after one.
  */
 export interface Errand {
-  /** Stands in no other errand. */
+  /** Occurs in no other errand. */
   token: string
   /** Tools to call, side by side within a round, one round after another. */
   rounds: string[][]

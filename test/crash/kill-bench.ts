@@ -9,8 +9,8 @@ import { inTwoLanes } from './two-lanes.ts'
 type Point = [string, string]
 
 /**
- * Plays a program that kills itself at a step of a turn (`home step passing`), and plays it again in the same home. What it
- * prints at its end must be the same as where nothing was killed, but for `passings`, which counts the steps.
+ * Runs a program that kills itself at a step of a turn (`home step passing`), and runs it again in the same home. Its
+ * final output must be the same as without a kill, except for `passings`, which counts the steps.
  */
 export function openKillBench(program: string) {
   const folder = mkdtempSync(join(tmpdir(), 'familiar-killed-'))
@@ -46,7 +46,7 @@ export function openKillBench(program: string) {
       )
       return { whole, points }
     },
-    /** What came out otherwise than it should have. */
+    /** Unexpected results. */
     async killAt(points: readonly Point[]): Promise<string[]> {
       const violations = await inTwoLanes([...points], async (point) => {
         const name = point.join('-')

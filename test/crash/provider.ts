@@ -11,7 +11,7 @@ const script = join(import.meta.dirname, 'respond.ts')
 /** The fake model in a process of its own, which outlives every daemon that it serves. */
 export interface Provider {
   url: string
-  /** What came from the daemon with this key. */
+  /** Requests of the daemon with this key. */
   callsOf(key: string): { requests: number; rejections: string[] }
   stop(): Promise<void>
 }

@@ -13,7 +13,7 @@ import { inTwoLanes } from './two-lanes.ts'
 const minutes = 60_000
 const scenes = takesAll ? 10 : 2
 const killsPerScene = takesAll ? 10 : 6
-/** In every third life or so the kill comes while the daemon starts or takes up what the one before left. */
+/** In about every third life the kill comes while the daemon starts or recovers. */
 const startMs = 700
 const trafficMs = 700
 
@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** One life: it starts, takes up what was left, is audited, serves, and is killed from outside at any moment. */
+/** One life: it starts, recovers, is audited, serves, and is killed from outside at a random moment. */
 async function live(scene: Scene, traffic: Traffic, random: Random): Promise<string[]> {
   const child = scene.start()
   const found: string[] = []

@@ -11,9 +11,9 @@ import { audit, auditRecorded } from './auditor.ts'
 /** The database of a scene: a file in its home, or one on a server. */
 export interface SceneDatabase {
   engine: TestEngine
-  /** What the daemon is told of it. */
+  /** The daemon's settings for it. */
   env: Record<string, string>
-  /** What a program is told of it that opens it by `openTestDatabase` in its home. */
+  /** The settings of a program that opens it by `openTestDatabase` in its home. */
   testEnv: Record<string, string>
   open(): Promise<Database>
   recorded(): Promise<Recorded>

@@ -30,20 +30,20 @@ export interface Scene {
   fallen(child: Child): Promise<string[]>
   /** Resolves when nothing runs and nothing waits. */
   settle(): Promise<void>
-  /** What the auditor finds once all has settled. */
+  /** The auditor's findings once everything has settled. */
   audit(): Promise<string[]>
-  /** What it finds in the database as the dead daemon left it. */
+  /** Its findings in the database as the dead daemon left it. */
   auditRemains(): Promise<string[]>
   /** Kills what still runs and takes everything away. */
   remove(): Promise<void>
 }
 
-/** A scene that goes on from another one, which must have ended, or one with an empty home. */
+/** A scene that continues another one, which must have ended, or one with an empty home. */
 export async function createScene(options: {
   folder: string
   provider: Provider
   from?: Scene
-  /** How long whoever waits for something of this scene waits before that is called stuck. */
+  /** How long a wait in this scene may take before it counts as stuck. */
   patienceMs: number
 }): Promise<Scene> {
   const { folder, provider, from } = options
@@ -126,7 +126,7 @@ export async function createScene(options: {
   }
 }
 
-/** Where daemons share the work, none of them has in memory what waits. */
+/** With several daemons, none of them has the waiting messages in memory. */
 function hasOpen({ inbox }: Recorded): boolean {
   return inbox.some(({ state }) => state !== 'done')
 }

@@ -1,7 +1,7 @@
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
+import { createSchedules } from '../../src/daemon/scheduler/create-schedules.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { createSchedules } from '../../src/scheduler/schedules/create-schedules.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { openScriptedFamiliar } from '../support/scripted-familiar.ts'
 
@@ -14,7 +14,7 @@ const passings: Record<string, number> = {}
 
 function pass(name: string): void {
   passings[name] = (passings[name] ?? 0) + 1
-  // Not an exit: nothing is flushed, closed or told, and no line of ours runs after this one.
+  // Not an exit: nothing is flushed, closed or reported, and no line of ours runs after this one.
   if (name === step && passings[name] === Number(passing)) process.kill(process.pid, 'SIGKILL')
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { StepName } from '../../src/agent/step.ts'
+import type { StepName } from '../../src/agent/next-step.ts'
 import { spawnOwned } from './spawn-owned.ts'
 
 const program = join(import.meta.dirname, 'child.ts')

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type StepName, stepNames } from '../../src/agent/step.ts'
+import { type StepName, stepNames } from '../../src/agent/next-step.ts'
 import { testEngine } from '../support/open-test-database.ts'
 import { chosenPassings, takesAll } from './chosen-passings.ts'
 import type { Client } from './client.ts'
@@ -86,7 +86,7 @@ async function crashAt(scene: Scene, point: CrashPoint): Promise<string[]> {
   const doomed = scene.start(point)
   const played = play(scene.client)
   const quiet = played.then(() => scene.settle())
-  // Whoever waits for it below hears of a failure; nobody need hear of it twice.
+  // The wait below reports a failure; it need not be reported twice.
   quiet.catch(() => undefined)
   const fell = await Promise.race([doomed.ended.then(() => true), quiet.then(() => false)])
   if (!fell) return ['unreached point: all was done without passing it']

@@ -1,15 +1,15 @@
-import { type StepName, stepNames } from '../../src/agent/step.ts'
+import { type StepName, stepNames } from '../../src/agent/next-step.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { openScriptedFamiliar, said, toolOf } from '../support/scripted-familiar.ts'
 
 /**
- * A conversation that gives a task away and tells what came of it, with its message under a key: begun anew after a kill
- * it goes on where it was. Kills itself at the given step; says how often each was passed otherwise.
+ * A conversation that delegates a task and reports its result, with its message under a key: restarted after a kill it
+ * continues. Kills itself at the given step; otherwise reports how often each was passed.
  */
 const [home = '', step = '', passing = ''] = process.argv.slice(2)
 const passings = Object.fromEntries(stepNames.map((name) => [name, 0])) as Record<StepName, number>
 
-/** By what was said so far, never by a count: after a restart the count begins anew. */
+/** By the conversation so far, never by a count: after a restart the count begins at zero. */
 function model(id: string, call: { name: string; input: { task: string } | null }) {
   return createScriptedModel({
     info: { id },
@@ -35,7 +35,7 @@ const familiar = await openScriptedFamiliar({
 })
 const { conversations, database, userId } = familiar
 await conversations.recover()
-await familiar.recover([userId])
+await familiar.lead()
 const end = await familiar.say('What colour is the sky?', { key: 'asks' })
 const events = await conversations.history(userId, end.sessionId)
 const finished = events.filter((event) => event.type === 'tool_finished')

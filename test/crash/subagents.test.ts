@@ -4,7 +4,7 @@ import { chosen } from './chosen-passings.ts'
 import { openKillBench } from './kill-bench.ts'
 
 describe('SUB-1 killed while a sub-agent works', () => {
-  it('SUB-1 the sub-agent goes on, and its parent is given its answer once', { timeout: 300_000 }, async () => {
+  it('SUB-1 the sub-agent continues, and its parent gets its answer once', { timeout: 300_000 }, async () => {
     await using bench = openKillBench(join(import.meta.dirname, 'subagent-child.ts'))
     const { whole, points } = await bench.count()
     expect(whole).toEqual({

@@ -27,7 +27,7 @@ const world = await openTelegramWorld({
 })
 const { database } = world.familiar
 const heard = async () => (await database.read.selectFrom('inbox').select('id').execute()).length
-// What is lost never comes: whoever looks at the end of it finds out.
+// A lost message never arrives: the final check finds it.
 const deadline = performance.now() + 60_000
 while (performance.now() < deadline && ((await heard()) < messages || !(await world.isQuiet()))) await wait(10)
 await world.close({ keep: true })

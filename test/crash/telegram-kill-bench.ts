@@ -47,7 +47,7 @@ export async function playTelegram(point?: KillPoint): Promise<{
     const stored = await createSceneDatabase(home)
     const play = (more: string[] = []) => run([home, server.apiRoot, server.token, plan, ...more], stored.testEnv)
     const first = await play(point && [point.step, String(point.passing)])
-    // Telegram may tell everything again to whoever comes back.
+    // Telegram may deliver everything again after a restart.
     if (!first) server.replay()
     const passings = first ?? (await play()) ?? {}
     const database = await stored.open()
@@ -55,7 +55,7 @@ export async function playTelegram(point?: KillPoint): Promise<{
     await database.close()
     const recorded = await stored.recorded()
     await stored.remove()
-    const evidence = { botId: server.bot.id, said, calls: server.calls, faults, arrived: server.sent, mostAtOnce: 8 }
+    const evidence = { botId: server.bot.id, said, calls: server.calls, faults, arrived: server.sent, maxAtOnce: 8 }
     const found = auditTelegram({ ...evidence, reordered: new Set() }, { recorded, outbox })
     return {
       isKilled: !first,

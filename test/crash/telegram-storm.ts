@@ -11,7 +11,7 @@ const chatCount = 50
 const strangers = new Set([1049, 1050])
 const blocked = new Set([1047, 1048])
 const week = 7 * 24 * 60 * 60_000
-const mostAtOnce = 8
+const maxAtOnce = 8
 const speed = 200
 // Seconds of a clock that runs fast: far longer than a call takes, so that one that came too early is seen.
 const retryAfter = 40
@@ -48,7 +48,7 @@ export async function raiseStorm(updates: number) {
     // Numbers that jump ahead while messages wait.
     if (wave === 3) server.renumber(5_000_000)
     if (wave === 7) {
-      // After a week of silence the numbers may begin anew, below all that were.
+      // After a week of silence the numbers may restart, below all earlier ones.
       await untilQuiet()
       clock.skip(week + 60_000)
       server.renumber(17)
@@ -64,14 +64,14 @@ export async function raiseStorm(updates: number) {
     calls: server.calls,
     faults,
     arrived: server.sent.filter(({ chatId }) => !strangers.has(chatId)),
-    mostAtOnce,
+    maxAtOnce,
     reordered,
   }
   const { home } = world.familiar
   return {
     evidence,
     databasePath: `${home}/familiar.db`,
-    /** Lets go of everything but the file. */
+    /** Releases everything except the file. */
     async stop() {
       await world.close({ keep: true })
       await server.close()
@@ -80,7 +80,7 @@ export async function raiseStorm(updates: number) {
   }
 }
 
-/** What goes wrong with which call, by its place among the calls of the server. */
+/** The faults by position among the calls of the server. */
 function spoilCalls(server: FakeTelegram): Map<number, Fault> {
   const faults = new Map<number, Fault>()
   const random = createRandom(3)
@@ -117,7 +117,7 @@ function sendFault(chance: number, chatId: number | null): Fault | undefined {
   return chance < 0.06 ? { kind: 'drop' } : chance < 0.07 ? { kind: 'cut' } : undefined
 }
 
-/** Neighbours change places, within the chats that this is done to. */
+/** Adjacent updates are swapped, within the affected chats. */
 function shuffleWithin<T extends { update_id: number }>(
   batch: T[],
   reordered: ReadonlySet<number>,

@@ -1,4 +1,4 @@
-/** A word that stands in one message and in what answers it. */
+/** A word that occurs in one message and its answer. */
 export function tokenOf(chatId: number, ordinal: number): string {
   return `tok-${chatId}-${ordinal}`
 }

@@ -1,18 +1,17 @@
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createDeliveries } from '../../src/channels/deliveries/create-deliveries.ts'
-import { createOutbox } from '../../src/channels/outbox/create-outbox.ts'
-import type { OnOutboxStep } from '../../src/channels/outbox/outbox-step.ts'
-import { createTelegramApi } from '../../src/channels/telegram/api/create-telegram-api.ts'
-import { createTelegramChannel } from '../../src/channels/telegram/create-telegram-channel.ts'
-import { createTelegramItems } from '../../src/channels/telegram/out/telegram-items.ts'
-import { createTelegramSender } from '../../src/channels/telegram/out/telegram-sender.ts'
-import { createPairing } from '../../src/channels/telegram/pairing/pairing.ts'
-import { createTelegramContacts } from '../../src/channels/telegram/pairing/telegram-contacts.ts'
-import type { OnTelegramStep } from '../../src/channels/telegram/telegram-step.ts'
-import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
+import { createOutbox } from '../../src/channels/create-outbox.ts'
+import { createDeliveries } from '../../src/channels/deliveries.ts'
+import type { OnOutboxStep } from '../../src/channels/outbox.ts'
+import { createTelegramApi } from '../../src/channels/telegram/api.ts'
+import { createTelegramItems } from '../../src/channels/telegram/items.ts'
+import { createPairing, createTelegramContacts } from '../../src/channels/telegram/pairing.ts'
+import { createTelegramSender } from '../../src/channels/telegram/sender.ts'
+import type { OnTelegramStep } from '../../src/channels/telegram/services.ts'
+import { createTelegramChannel } from '../../src/channels/telegram/telegram-channel.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
+import { createGuardedFetch } from '../../src/security/network/guarded-fetch.ts'
 import { deafTranscriber } from '../support/fake-telegram/open-telegram.ts'
 import { openScriptedFamiliar } from '../support/scripted-familiar.ts'
 import { tokensIn } from './telegram-token.ts'
@@ -25,7 +24,7 @@ per_message_usd = 10000.0
 per_day_usd = 100000.0
 `
 
-/** A Familiar with Telegram in and out, as a daemon puts it together, whose model repeats the tokens that it is told. */
+/** A Familiar with Telegram in and out, wired like a daemon, whose model repeats the tokens in its input. */
 export async function openTelegramWorld(options: {
   home?: string
   server: { apiRoot: string; token: string }
@@ -40,7 +39,7 @@ export async function openTelegramWorld(options: {
     clock,
     ...(options.home !== undefined && { home: options.home }),
   })
-  const { database, users, conversations, media, monitor, log, userId } = familiar
+  const { database, users, conversations, media, monitor, log } = familiar
   const ids = createIds(clock)
   const logger = silentLogger
   const fetch = createGuardedFetch({
@@ -69,7 +68,7 @@ export async function openTelegramWorld(options: {
     ...(onStep && { onStep }),
   })
   await conversations.recover()
-  await familiar.recover([userId])
+  await familiar.lead()
   await outbox.start([sender])
   await deliveries.start([createTelegramItems({ log })])
   channel.start()
@@ -85,7 +84,7 @@ export async function openTelegramWorld(options: {
   return {
     familiar,
     channel,
-    /** Nothing that was said waits, and nothing is to be sent any more. */
+    /** No message waits, and nothing is left to send. */
     async isQuiet(): Promise<boolean> {
       if ((await count('inbox', ['queued', 'running'])) > 0) return false
       await deliveries.settle()
@@ -102,7 +101,7 @@ export async function openTelegramWorld(options: {
   }
 }
 
-/** Says the tokens that it was told, some of them at such a length that it takes several messages. */
+/** Repeats its tokens, some of them at a length that takes several messages. */
 function echoModel(): LanguageModel {
   const info = { id: 'scripted/echo', maxTokens: 4_096, maxContextTokens: 200_000, supportsVision: true }
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { outboxStepNames } from '../../src/channels/outbox/outbox-step.ts'
+import { outboxStepNames } from '../../src/channels/outbox.ts'
 import { chosenPassings } from './chosen-passings.ts'
 import { type KillPoint, playTelegram } from './telegram-kill-bench.ts'
 import { inTwoLanes } from './two-lanes.ts'

@@ -5,7 +5,7 @@ import { errand } from './errand.ts'
 
 /** People who keep writing, one in each session, and never give up on a message. */
 export interface Traffic {
-  /** Begins nothing further; resolves when everybody has an answer. */
+  /** Starts nothing further; resolves when every request has an answer. */
   pause(): Promise<void>
   resume(): void
 }
@@ -33,7 +33,7 @@ export function createTraffic(client: Client, random: Random): Traffic {
     number += 1
     const rounds = plans[random(plans.length)] ?? ''
     const plan = { rounds, asks: random(8) === 0, fills: random(6) === 0 }
-    // What one sender says quickly may become one turn; what two say never does.
+    // Quick messages of one sender may become one turn; those of two never do.
     return { errand: errand(number, plan), ...place, sender: random(4) === 0 ? 'bob' : 'ada' }
   }
 
@@ -57,7 +57,7 @@ export function createTraffic(client: Client, random: Random): Traffic {
     resume() {
       open = true
       people = Promise.all(sessions.map(write))
-      // Told by `pause`.
+      // Signalled by `pause`.
       people.catch(() => undefined)
     },
   }

@@ -32,7 +32,7 @@ function startAnother() {
 
 describe('SESS-5 DAEMON-1 two daemons on one home', () => {
   test(
-    'SESS-5 the second says who is there and leaves; the first goes on',
+    'SESS-5 the second names the first and exits; the first continues',
     async () => {
       const first = scene.start()
       expect(await first.ready).toBe(true)

@@ -1,4 +1,4 @@
-/** Does every job, two at a time; the results stand in the order of the jobs. */
+/** Does every job, two at a time; the results are in the order of the jobs. */
 export async function inTwoLanes<Job, Result>(
   jobs: readonly Job[],
   work: (job: Job, index: number) => Promise<Result>,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { BuildEvent, BuildReply } from '../../src/protocol/build-api.ts'
+import type { BuildEvent, BuildReply } from '../../src/protocol/custom-tools.ts'
 import type { ModelRequest } from '../support/fake-model/recorded-request.ts'
 import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import type { Step } from '../support/fake-model/step.ts'
@@ -65,7 +65,7 @@ function respondAsSpeaker({ messages, toolResults, lastUserText, tools }: ModelR
   return plans.find(([pattern]) => pattern.test(lastUserText))?.[1][round] ?? { text: 'What?' }
 }
 
-/** The id stands in what it was told beside the message. */
+/** The id is in the context beside the message. */
 function answerWith(messages: ModelRequest['messages']): Step {
   const id = /answer_build, question (\S+)\)/.exec(messages.map(({ text }) => text).join('\n'))?.[1]
   return { toolCalls: [{ name: 'answer_build', input: { question_id: id ?? 'none', answer: 'Celsius' } }] }
@@ -76,7 +76,9 @@ interface Watched {
   events: BuildEvent[]
 }
 
-/** Reads a stream of a build until the server ends it or `until` says so; answers what the build asks where told to. */
+/**
+ * Reads a stream of a build until the server ends it or `until` says so; answers questions of the build if asked to.
+ */
 async function watch(
   path: string,
   seen: Watched,
@@ -143,7 +145,7 @@ describe('a tool that was not there', () => {
       expect(staying.ids).toEqual(leaving.ids)
       expect(staying.events.map(({ type }) => type)).toEqual(leaving.events.map(({ type }) => type))
       const asked = leaving.events.map(({ type }) => type).filter((type) => type !== 'progress')
-      // The second question: with a secret at hand and text of others in sight, the host is the user's to allow.
+      // The second question: with a secret available and untrusted text in sight, the user must allow the host.
       expect(asked).toEqual(['question', 'answer', 'secret_request', 'answer', 'question', 'answer', 'complete'])
       expect(leaving.events.at(-1)).toMatchObject({ type: 'complete', name: 'weather_lookup', version: 1 })
 
@@ -175,7 +177,7 @@ describe('a tool that was not there', () => {
   )
 
   it(
-    'CAP-3 CAP-7 goes on after a restart, and is answered in the conversation',
+    'CAP-3 CAP-7 continues after a restart, and is answered in the conversation',
     async () => {
       await familiar.chat("What's the weather in Austin?")
       const [build] = await listBuilds()
@@ -184,7 +186,7 @@ describe('a tool that was not there', () => {
       await watch(path, seen, { until: ({ type }) => type === 'question' })
       await familiar.close({ keep: true })
       familiar = await start(familiar.home)
-      expect(await listBuilds()).toMatchObject([{ id: build?.id, state: 'running' }])
+      expect(await listBuilds()).toMatchObject([{ id: build?.id, state: 'waiting' }])
       const told = await familiar.chat('Please tell the Builder: Celsius')
       expect(told.reply).toBe('I told the Builder.')
       await watch(path, seen, { after: seen.ids.at(-1) ?? '', answers: true })

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { BuildReply } from '../../src/protocol/build-api.ts'
+import type { BuildReply } from '../../src/protocol/custom-tools.ts'
 import type { ModelRequest } from '../support/fake-model/recorded-request.ts'
 import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import type { Step } from '../support/fake-model/step.ts'
@@ -39,7 +39,7 @@ function respondAsSpeaker({ messages, lastUserText }: ModelRequest): Step {
   return { toolCalls }
 }
 
-/** One that is called waiting asks before it does anything, and nobody answers it. */
+/** The build named waiting asks a question first, which is never answered. */
 function respondAsBuilder({ messages }: ModelRequest): Step {
   const name = /\w+_tool/.exec(messages.map(({ text }) => text).join('\n'))?.[0] ?? ''
   const spoken = messages.filter(({ role }) => role === 'assistant').length
@@ -72,7 +72,8 @@ describe('several builds', () => {
       await expect.poll(() => stateOf('one_tool'), { timeout: minute }).toBe('complete')
       await expect.poll(() => stateOf('two_tool'), { timeout: minute }).toBe('complete')
       const waiting = (await builds()).find(({ name }) => name === 'waiting_tool')
-      expect(waiting?.state).toBe('running')
+      // It has asked the user a question and stays open until it is answered or stopped.
+      await expect.poll(() => stateOf('waiting_tool'), { timeout: minute }).toBe('waiting')
       const stopped = await familiar.request('POST', `/api/v1/builds/${waiting?.id}/stop`, {})
       expect(stopped.status).toBe(200)
       await expect.poll(() => stateOf('waiting_tool'), { timeout: minute }).toBe('stopped')
@@ -88,7 +89,7 @@ describe('several builds', () => {
   )
 
   it(
-    'CAP-3 COST-2 end at the cap of cost, which says so, while the conversation has its own',
+    'CAP-3 COST-2 end at the build budget with a clear reason, while the conversation has its own',
     async () => {
       // A call may take a thousand tokens at a dollar a million: the first fits, what it has used and the next do not.
       await start('[budget]\nper_build_usd = 0.003\n')

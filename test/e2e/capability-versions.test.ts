@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createIds } from '../../src/base/ids.ts'
-import { createToolAudit } from '../../src/tools/tool-audit.ts'
+import { createToolAudit } from '../../src/tools/registry.ts'
 import { openCapabilities } from '../support/capabilities.ts'
 import { openRealSandbox } from '../support/real-sandbox.ts'
 import {
@@ -12,7 +12,7 @@ import {
 
 const real = openRealSandbox()
 
-/** Its number stands in two files: a call that saw half of one version and half of another would tell two numbers. */
+/** Its number is in two files: a call that saw half of one version and half of another would print two numbers. */
 function counting(version: number): Record<string, string> {
   return greeterFiles({
     'main.py': `import number\n\ndef run(args):\n    return {"main": ${version}, "beside": number.value}\n`,

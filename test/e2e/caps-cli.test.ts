@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { secretOwnerOf } from '../../src/tools/capabilities/capability.ts'
+import { secretOwnerOf } from '../../src/custom-tools/built-catalog.ts'
 import type { ServedFamiliar } from '../security/http-support.ts'
 import { openRealSandbox } from '../support/real-sandbox.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
@@ -46,15 +46,15 @@ describe('familiar caps', () => {
     return directory
   }
 
-  it('CLI-1 says what there is, and how to begin where there is nothing', async () => {
+  it('CLI-1 lists them, and says how to start if there are none', async () => {
     expect(await caps('list')).toMatchObject({
       code: 0,
-      stdout: 'There are no capabilities yet. Ask for one in a chat, or write one: familiar caps new NAME\n',
+      stdout: 'No capabilities yet. Ask for one in a chat, or create one: familiar caps new NAME\n',
     })
     expect((await caps('show', 'nothing')).stderr).toBe('Error: There is no capability named nothing.\n')
     expect((await caps('list', '--state', 'sleeping')).code).toBe(2)
-    expect((await caps('builds')).stdout).toBe('Nothing was built yet. Ask for what is missing in a chat.\n')
-    expect((await caps('review')).stdout).toBe('Every capability is in use, or too new to tell.\n')
+    expect((await caps('builds')).stdout).toBe('No builds yet. Ask for a tool in a chat.\n')
+    expect((await caps('review')).stdout).toBe('No unused or superseded capabilities.\n')
     const help = await caps('run', '--help')
     expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('--version <number>') })
   })
@@ -62,7 +62,7 @@ describe('familiar caps', () => {
   it('CAP-4 registers a folder with what its examples gave, and refuses with every reason', async () => {
     const registered = await caps('register', write('greeter', greeterFiles()))
     expect(registered).toMatchObject({ code: 0 })
-    expect(registered.stdout).toBe('✓ {"name":"Ada"}\ngreeter v1 serves from now on. 1 example passed.\n')
+    expect(registered.stdout).toBe('✓ {"name":"Ada"}\ngreeter v1 is active. 1 example passed.\n')
     const wrong = greeterFiles({
       'manifest.json': greeterManifest({ name: 'Not A Name' }),
       'main.py': 'def walk(args):\n    return 1\n',
@@ -71,11 +71,11 @@ describe('familiar caps', () => {
     expect(refused.code).toBe(1)
     expect(JSON.parse(refused.stdout)).toMatchObject({ ok: false, name: null, version: null, examples: [] })
     const plain = await caps('register', write('wrong', wrong))
-    expect(plain).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^Error: It was refused:\n {2}/) })
+    expect(plain).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^Error: Not accepted:\n {2}/) })
     expect(await caps('register', join(home, 'nowhere'))).toMatchObject({ code: 1 })
   })
 
-  it('CAP-5 runs one with what the command line or standard input says, and an older version too', async () => {
+  it('CAP-5 runs one with parameters from the command line or standard input, and an older version too', async () => {
     const polite = greeterFiles({
       'main.py': 'def run(args):\n    print("a line for the log")\n    return "Good day, " + args["name"] + "!"\n',
       'examples.json': [{ input: { name: 'Ada' }, expect: { matches: '^Good' } }],
@@ -96,21 +96,19 @@ describe('familiar caps', () => {
   it('CAP-8 shows, compares, rolls back and switches', async () => {
     const shown = (await caps('show', 'greeter')).stdout
     expect(shown).toMatch(/^greeter v2\nGreets somebody by name\n/)
-    expect(shown).toContain('  reach no network\n  keep nothing between calls\n')
+    expect(shown).toContain('  no network access\n  no storage\n')
     expect(shown).toMatch(/Versions:\nv1 +python .*by hand\nv2 \* +python/)
     expect((await caps('diff', 'greeter')).stdout).toMatch(/--- v1\/main\.py\n\+\+\+ v2\/main\.py\n[\s\S]*\+.*Good day/)
     expect((await caps('diff', 'greeter', '1', '1')).stdout).toBe('v1 and v1 of greeter are the same.\n')
-    expect((await caps('rollback', 'greeter')).stdout).toBe('greeter is served by v1 again.\n')
+    expect((await caps('rollback', 'greeter')).stdout).toBe('greeter now uses v1.\n')
     expect((await caps('rollback', 'greeter')).stderr).toMatch(/^Error: greeter has no version before this one/)
-    expect((await caps('rollback', 'greeter', '2')).stdout).toBe('greeter is served by v2 again.\n')
+    expect((await caps('rollback', 'greeter', '2')).stdout).toBe('greeter now uses v2.\n')
     expect((await caps('disable', 'greeter')).stdout).toBe(
-      'greeter is off. To have it again: familiar caps enable greeter\n',
+      'greeter is off. To enable it: familiar caps enable greeter\n',
     )
     expect((await caps('run', 'greeter')).code).toBe(1)
     expect((await caps('enable', 'greeter')).stdout).toBe('greeter is on.\n')
-    expect((await caps('list')).stdout).toMatch(
-      /^Capability +State +Version +Calls +What it does\ngreeter +active +v2 /,
-    )
+    expect((await caps('list')).stdout).toMatch(/^Capability +State +Version +Calls +Description\ngreeter +active +v2 /)
   })
 
   it('CAP-9 exports a folder, imports it under another name, and lets it run after its permissions were seen', async () => {
@@ -122,24 +120,20 @@ describe('familiar caps', () => {
       'manifest.json': greeterManifest({ name: 'guest', hosts: ['api.example.com'], secrets: ['API_KEY'] }),
     })
     const imported = await caps('import', write('guest', guest))
-    expect(imported).toMatchObject({ code: 0, stderr: 'To let it run: familiar caps enable guest\n' })
-    expect(imported.stdout).toContain(
-      'It is off. It would be allowed to:\n  reach api.example.com\n  use the secret API_KEY',
-    )
+    expect(imported).toMatchObject({ code: 0, stderr: 'To enable it: familiar caps enable guest\n' })
+    expect(imported.stdout).toContain('It is off. Permissions:\n  reach api.example.com\n  use the secret API_KEY')
     const unasked = await caps('enable', 'guest')
-    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Say --yes to go on without.') })
+    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('pass --yes to confirm') })
     expect((await caps('run', 'guest', '--args', '{"name": "Ada"}')).stderr).toContain('switched off')
     const given = await familiar(['caps', 'secret', 'guest', 'API_KEY'], { home, input: `${secret}\n` })
-    expect(given).toMatchObject({ code: 0, stdout: 'API_KEY is kept. guest has it from its next call on.\n' })
-    expect((await caps('enable', 'guest', '--yes')).stdout).toContain(
-      'guest v1 serves from now on. 1 example passed.\n',
-    )
+    expect(given).toMatchObject({ code: 0, stdout: 'API_KEY is stored. guest can use it from its next call.\n' })
+    expect((await caps('enable', 'guest', '--yes')).stdout).toContain('guest v1 is active. 1 example passed.\n')
     expect((await caps('run', 'guest', '--args', '{"name": "Ada"}')).stdout).toBe('Hello, Ada!\n')
     const unknown = await familiar(['caps', 'secret', 'guest', 'OTHER'], { home, input: 'x\n' })
     expect(unknown).toMatchObject({ code: 2, stderr: 'Error: guest declares no secret "OTHER". It has: API_KEY.\n' })
   })
 
-  it('CAP-7 follows a build to its end in a pipe, with what it asks and how to answer', async () => {
+  it('CAP-7 follows a build to its end in a pipe, with its questions and how to answer', async () => {
     const build = await begin('weather')
     const { desk } = served.capabilities
     const watching = startFamiliar(['caps', 'watch', 'weather'], { home })
@@ -156,7 +150,7 @@ describe('familiar caps', () => {
     await watching.untilShows(/weather asks: Celsius or Fahrenheit\?\n.*familiar caps answer \S+call-2 "…"/)
     expect((await caps('builds')).stdout).toContain('weather asks: Celsius or Fahrenheit?')
     const wrong = await caps('answer', 'nothing', 'Celsius')
-    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('Nobody waits for an answer') })
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no open question') })
     expect((await caps('answer', `${build.id}.call-2`, 'Celsius', 'please')).stdout).toMatch(/^Answered\. /)
     expect(await answered).toMatchObject({ text: 'Celsius please' })
     await watching.untilShows(/Answered: Celsius please/)
@@ -166,18 +160,18 @@ describe('familiar caps', () => {
     expect(lines.map((line) => JSON.parse(line).seq)).toEqual(lines.map((_, at) => at + 1))
   })
 
-  it('CAP-3 stops a build; whoever watches it ends with 1', async () => {
+  it('CAP-3 stops a build; a command that watches it exits with 1', async () => {
     await begin('doomed')
     const watching = startFamiliar(['caps', 'watch', 'doomed'], { home })
     await waitFor(() => expect(watching.stdout()).not.toBe(''))
     expect((await caps('stop', 'doomed')).stdout).toBe('The build of doomed is stopped.\n')
     expect((await watching.ended).code).toBe(1)
-    expect((await caps('stop', 'doomed')).stdout).toBe('The build of doomed had ended already: stopped.\n')
+    expect((await caps('stop', 'doomed')).stdout).toBe('The build of doomed had already ended: stopped.\n')
     expect((await caps('stop', 'nothing')).stderr).toMatch(/^Error: There is no build "nothing"/)
     const repaired = await caps('repair', 'greeter', '--problem', 'It is too polite')
     expect(repaired).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^The Builder mends greeter: build \S+\n$/),
+      stdout: expect.stringMatching(/^Repairing greeter: build \S+\n$/),
     })
   })
 
@@ -188,7 +182,7 @@ describe('familiar caps', () => {
     watching.child.kill('SIGINT')
     expect(await watching.ended).toMatchObject({
       code: 130,
-      stderr: `The build goes on. To watch it again: familiar caps watch ${build.id}\n`,
+      stderr: `The build continues. To watch it again: familiar caps watch ${build.id}\n`,
     })
     expect((await served.call({ path: `/api/v1/builds/${build.id}` })).json).toMatchObject({ state: 'running' })
   })

@@ -1,9 +1,25 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { z } from 'zod'
+import { systemClock } from '../../src/base/clock.ts'
+import { createIds } from '../../src/base/ids.ts'
+import { silentLogger } from '../../src/base/logger.ts'
+import { createCapabilityCatalog } from '../../src/custom-tools/built-catalog.ts'
+import { createVersionStore } from '../../src/custom-tools/versions.ts'
+import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
+import { capabilityManifest } from '../support/capabilities.ts'
+import { manifestOf } from '../support/contract-tools.ts'
 import { startFakeModel } from '../support/fake-model/start-fake-model.ts'
-import { cleanUp, familiar, familiarJson, homeWithModel, newHome, serveFamiliar } from './cli-process.ts'
+import {
+  cleanUp,
+  familiar,
+  familiarJson,
+  homeWithModel,
+  newHome,
+  serveFamiliar,
+  temporaryDirectory,
+} from './cli-process.ts'
 
 afterEach(cleanUp)
 
@@ -34,7 +50,7 @@ it('CLI-1 the doctor finds a fresh place sound and makes nothing', async () => {
   }
   expect(of('route primary')).toMatchObject([{ state: 'warn', mend: 'familiar setup' }])
   expect(findings.filter(({ state }) => state === 'fail')).toEqual([])
-  expect(await familiar(['backup'], { home })).toMatchObject({ code: 1 })
+  expect(await familiar(['backup'], { home })).toMatchObject({ code: 3 })
 })
 
 it('CLI-1 the doctor looks beside a running daemon', async () => {
@@ -43,7 +59,7 @@ it('CLI-1 the doctor looks beside a running daemon', async () => {
   const { ok, of } = await examine(home)
   expect(ok).toBe(true)
   expect(of('daemon')[0]?.message).toContain(daemon.url)
-  expect(of('database')).toMatchObject([{ state: 'ok', message: expect.stringMatching(/^Sound, .* version \d{4}-/) }])
+  expect(of('database')).toMatchObject([{ state: 'ok', message: expect.stringMatching(/^OK, .* version \d{4}-/) }])
   daemon.child.kill('SIGKILL')
   await daemon.ended
   const after = await examine(home)
@@ -67,6 +83,98 @@ it('CLI-1 the doctor works with a broken configuration and names the line', asyn
   })
 })
 
+it('CLI-1 the doctor finds files of conversations that are gone', async () => {
+  const home = newHome()
+  const file = join(temporaryDirectory(), 'note.txt')
+  writeFileSync(file, 'A note.')
+  await familiar(['send', '-m', 'See this', '-a', file], { home })
+  expect((await examine(home)).of('media')).toEqual([])
+  rmSync(join(home, 'media'), { recursive: true })
+  expect((await examine(home)).of('media')).toMatchObject([
+    { state: 'warn', message: expect.stringContaining('1 attached file missing') },
+  ])
+})
+
+/** The files of a finished build. */
+async function publish(home: string, name: string, versionCount: number): Promise<void> {
+  const clock = systemClock()
+  const path = join(home, 'familiar.db')
+  const database = await openSqlite({ path, clock, snapshotDirectory: join(home, 'backups') })
+  const versions = createVersionStore({ directory: join(home, 'capabilities') })
+  const catalog = createCapabilityCatalog({ database, versions, clock, ids: createIds(clock), logger: silentLogger })
+  await catalog.start()
+  const owner = await database.read.selectFrom('users').select('id').executeTakeFirstOrThrow()
+  const manifest = capabilityManifest({ name })
+  for (let version = 1; version <= versionCount; version += 1) {
+    const texts = { 'main.py': `# ${version}`, 'manifest.json': JSON.stringify({ name }), 'RUN.md': '# How\n' }
+    const files = new Map(Object.entries(texts).map(([file, text]) => [file, Buffer.from(text)]))
+    await catalog.publish({ userId: owner.id, manifest, files, origin: 'built', buildId: null, state: 'active' })
+  }
+  await database.close()
+}
+
+it('CLI-1 the doctor names tools whose files are gone, and the command that helps', async () => {
+  const home = newHome()
+  await familiar(['send', '-m', 'Hello'], { home })
+  await publish(home, 'weather', 1)
+  await publish(home, 'rates', 2)
+  const source = join(temporaryDirectory(), 'shout')
+  mkdirSync(source)
+  writeFileSync(join(source, 'manifest.json'), JSON.stringify(manifestOf('shout')))
+  writeFileSync(join(source, 'runner.sh'), 'echo hi\n')
+  expect(await familiar(['tools', 'install', source, '--yes'], { home })).toMatchObject({ code: 0 })
+  expect((await examine(home)).of('tools')).toEqual([])
+
+  for (const id of readdirSync(join(home, 'capabilities'))) {
+    const newest =
+      readdirSync(join(home, 'capabilities', id))
+        .sort()
+        .at(-1) ?? ''
+    rmSync(join(home, 'capabilities', id, newest), { recursive: true })
+  }
+  rmSync(join(home, 'tools', 'shout'), { recursive: true })
+  const { ok, of } = await examine(home)
+  expect(ok).toBe(true)
+  expect(of('tools')).toMatchObject([
+    { state: 'warn', message: expect.stringContaining('v2 is gone'), mend: 'familiar caps rollback rates 1' },
+    { state: 'warn', message: expect.stringContaining('v1 is gone'), mend: 'familiar caps disable weather' },
+    { state: 'warn', message: expect.stringContaining('its folder is missing'), mend: 'familiar tools remove shout' },
+  ])
+  for (const { mend = '' } of of('tools')) {
+    const words = mend.split(' ').slice(1)
+    if (words[0] === 'tools') words.push('--yes')
+    expect(await familiar(words, { home }), mend).toMatchObject({ code: 0 })
+  }
+  expect((await examine(home)).of('tools')).toEqual([])
+})
+
+it('STORE-6 the start and the doctor say that the log of a killed daemon was deleted', async () => {
+  const home = newHome()
+  await familiar(['send', '-m', 'Remember that I like tea'], { home })
+  const killed = await serveFamiliar({ home })
+  await familiar(['send', '-m', 'Remember that I like coffee'], { home })
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  rmSync(join(home, 'familiar.db-wal'))
+  const missing = /familiar\.db-wal was deleted before the next start\. Changes made after .* may be missing/
+  expect((await examine(home)).of('database')).toMatchObject([
+    { state: 'ok' },
+    { message: expect.stringMatching(missing) },
+  ])
+  const next = await serveFamiliar({ home })
+  expect(next.stdout()).toMatch(missing)
+  expect(await familiar(['send', '-m', 'What do I like?'], { home })).toMatchObject({
+    stdout: expect.stringContaining('tea'),
+  })
+  const note = join(home, 'familiar.db-log-missing')
+  expect((await examine(home)).of('database')).toMatchObject([
+    { state: 'ok' },
+    { state: 'warn', message: expect.stringMatching(missing), mend: `rm ${note}` },
+  ])
+  rmSync(note)
+  expect((await examine(home)).of('database')).toMatchObject([{ state: 'ok' }])
+})
+
 it('CLI-1 the doctor sees permissions that are too wide, and a damaged database', async () => {
   const home = newHome()
   await familiar(['send', '-m', 'Hello'], { home })
@@ -83,15 +191,15 @@ it('CLI-1 the doctor sees permissions that are too wide, and a damaged database'
   expect(of('database')).toMatchObject([{ state: 'fail', mend: `familiar restore ${backup}` }])
 })
 
-it('CLI-1 the doctor calls providers only when told to', async () => {
+it('CLI-1 the doctor asks a model server on this machine at every look', async () => {
   const model = await startFakeModel()
   const { home, env } = homeWithModel(model.url)
   try {
-    expect((await examine(home, [], env)).of('provider fake')).toEqual([])
+    expect((await examine(home, [], env)).of('provider fake')).toMatchObject([{ state: 'ok' }])
     expect((await examine(home, [], env)).of('route primary')).toMatchObject([{ state: 'ok', message: 'fake/main' }])
     expect((await examine(home, ['--network'], env)).of('provider fake')).toMatchObject([{ state: 'ok' }])
   } finally {
     await model.close()
   }
-  expect((await examine(home, ['--network'], env)).of('provider fake')).toMatchObject([{ state: 'fail' }])
+  expect((await examine(home, [], env)).of('provider fake')).toMatchObject([{ state: 'fail' }])
 })

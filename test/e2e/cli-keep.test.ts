@@ -66,7 +66,7 @@ it('SEC-20 backs up, and goes back to the backup', async () => {
   expect(backup).toMatchObject({ code: 0, stdout: expect.stringMatching(/backups\/familiar-.*\.db\n$/) })
   const path = backup.stdout.trim()
   const twice = await familiar(['backup', path], { home })
-  expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('exists already') })
+  expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('already exists') })
   await ask('Remember that the tent is in the attic')
 
   const unasked = await familiar(['restore', path], { home })
@@ -79,7 +79,7 @@ it('SEC-20 backs up, and goes back to the backup', async () => {
   expect(await ask('Where is the tent?')).toMatch(/attic/)
 })
 
-it('SEC-20 refuses to restore while Familiar runs, or from what is no backup', async () => {
+it('SEC-20 refuses to restore while Familiar runs, or from a file that is not a backup', async () => {
   const home = newHome()
   const daemon = await serveFamiliar({ home })
   const { stdout } = await familiar(['backup'], { home })
@@ -93,7 +93,7 @@ it('SEC-20 refuses to restore while Familiar runs, or from what is no backup', a
   expect(foreign).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was changed') })
 })
 
-it('SESS-8 resets by asking first, keeps what was said, and begins anew', async () => {
+it('SESS-8 resets after a question, keeps the old messages and starts a new session', async () => {
   const home = newHome()
   await serveFamiliar({ home })
   await familiar(['send', '-m', 'Hello'], { home })

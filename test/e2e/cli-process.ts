@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../src/terminal/main.ts', import.meta.url))
 
 export interface Ended {
   code: number | null
@@ -16,7 +16,7 @@ export interface Ended {
 export interface RunningCommand {
   child: ChildProcessWithoutNullStreams
   stdout(): string
-  /** Resolves once the pattern stands in what was written so far; rejects when the process ends without. */
+  /** Resolves once the output matches the pattern; rejects when the process ends without a match. */
   untilShows(pattern: RegExp): Promise<RegExpExecArray>
   ended: Promise<Ended>
 }
@@ -26,6 +26,8 @@ export interface CommandOptions {
   input?: string
   env?: Record<string, string>
   workingDirectory?: string
+  /** How many files it may have open. */
+  openFiles?: number
 }
 
 const running = new Set<RunningCommand>()
@@ -99,7 +101,9 @@ export function startAtTerminal(args: string[], options: CommandOptions): Runnin
 
 /** Starts one command. Without `input` its standard input stays open. */
 export function startFamiliar(args: string[], options: CommandOptions): RunningCommand {
-  return start([process.execPath, main, ...args], options)
+  const argv = [process.execPath, main, ...args]
+  if (options.openFiles === undefined) return start(argv, options)
+  return start(['/bin/sh', '-c', `ulimit -n ${options.openFiles}; exec "$@"`, 'sh', ...argv], options)
 }
 
 function start([file = '', ...args]: string[], options: CommandOptions): RunningCommand {
@@ -150,7 +154,7 @@ function start([file = '', ...args]: string[], options: CommandOptions): Running
   return command
 }
 
-/** No key, no colour, no home of the user, and no model server that happens to run on this machine. */
+/** No key, no color, no home of the user, and no model server that happens to run on this machine. */
 function scrubbedEnvironment({ home, env }: CommandOptions): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',

@@ -17,15 +17,17 @@ async function homeWithSecret(): Promise<string> {
   return home
 }
 
-it('SEC-13 tells which secrets are kept, and never shows one', async () => {
+it('SEC-13 lists stored secrets, and never shows one', async () => {
   const home = await homeWithSecret()
   const shown = await familiar(['secrets', 'list'], { home })
   expect(shown).toMatchObject({ code: 0, stderr: '' })
-  expect(shown.stdout).toMatch(/^Of +Name +Set +User\ntool:weather +api_key +20\d\d-.* anna\n$/)
+  expect(shown.stdout).toMatch(/^Tool +Name +Changed +User\ntool:weather +api_key +20\d\d-.* anna\n$/)
   expect(await familiarJson(['secrets', 'list'], { home })).toEqual({
     secrets: [{ owner: 'tool:weather', name: 'api_key', updated_at: expect.any(String), user: 'anna' }],
   })
-  expect((await familiar(['secrets', 'list'], { home: newHome() })).stdout).toContain('No secrets are kept.')
+  const empty = newHome()
+  await familiar(['send', '-m', 'Hello'], { home: empty })
+  expect((await familiar(['secrets', 'list'], { home: empty })).stdout).toContain('No secrets stored.')
 })
 
 it('SEC-13 seals them with a new key, while no daemon runs', async () => {
@@ -40,17 +42,17 @@ it('SEC-13 seals them with a new key, while no daemon runs', async () => {
   await serveFamiliar({ home })
   const refused = await familiar(['secrets', 'rotate-key'], { home })
   expect(refused).toMatchObject({ code: 1, stdout: '' })
-  expect(refused.stderr).toMatch(/Familiar is running on .*\nStop it first: kill \d+/)
+  expect(refused.stderr).toMatch(/Familiar is running on .*\nStop it first: familiar stop/)
 })
 
-it('SEC-13 says what to do where the key is lost', async () => {
+it('SEC-13 says what to do if the key is lost', async () => {
   const home = await homeWithSecret()
   rmSync(join(home, 'key'))
   const lost = await familiar(['secrets', 'rotate-key'], { home })
   expect(lost).toMatchObject({ code: 1, stdout: '' })
   expect(lost.stderr).toMatch(/is missing, and the secret .* familiar secrets rotate-key --discard-lost/)
   expect((await familiar(['secrets', 'rotate-key', '--discard-lost'], { home })).stdout).toMatch(
-    /^0 secrets are sealed with a new key: .*\n1 that could not be read is gone\.\n$/,
+    /^0 secrets are encrypted with a new key: .*\n1 unreadable secret was deleted\.\n$/,
   )
   expect(await familiarJson(['secrets', 'list'], { home })).toEqual({ secrets: [] })
 })

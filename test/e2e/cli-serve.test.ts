@@ -1,8 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { Agent, createServer, request } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
+import { hasBubblewrap } from '../support/embedded-sandbox.ts'
+import { createPostgresDatabase } from '../support/postgres/postgres-database.ts'
+import { whyNoPostgres } from '../support/postgres/start-postgres.ts'
 import {
   cleanUp,
   familiar,
@@ -15,7 +19,7 @@ import {
 
 afterEach(cleanUp)
 
-const tokenPattern = /shown this once: (fam_\S+)/
+const tokenPattern = /shown only once: (fam_\S+)/
 
 async function statusCode(url: string, token: string): Promise<number> {
   return (await fetch(`${url}/api/v1/sessions`, { headers: { authorization: `Bearer ${token}` } })).status
@@ -40,7 +44,80 @@ it('DAEMON-1 serves, says where and as what, shows the token once, and stops cle
   expect(await again.ended).toMatchObject({ code: 0 })
 })
 
-it('HTTP-2 shows the token at the first serve, also where a passing command came before', async () => {
+it('DAEMON-1 waits for a PostgreSQL that is not there yet, and stops cleanly meanwhile', async () => {
+  const closed = createServer()
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
+  const { port } = closed.address() as AddressInfo
+  await new Promise((resolve) => closed.close(resolve))
+  const env = { FAMILIAR_DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none` }
+  const daemon = startFamiliar(['serve', '--port', '0'], { home: newHome(), env })
+  let said = ''
+  daemon.child.stderr.on('data', (text) => {
+    said += text
+  })
+  await expect.poll(() => said).toMatch(/cannot be reached.*Trying again in 1 s\.[\s\S]*Trying again in 2 s\./)
+  daemon.child.kill('SIGTERM')
+  expect(await daemon.ended).toMatchObject({ code: 0 })
+})
+
+it.skipIf(whyNoPostgres())('DAEMON-1 a worker prints no link to the page, which it does not serve', async () => {
+  const database = await createPostgresDatabase({ migrated: true })
+  try {
+    const env = { FAMILIAR_DATABASE_URL: database.url }
+    const worker = await serveFamiliar({ home: newHome(), env, args: ['--port', '0', '--role', 'worker'] })
+    expect(worker.stdout()).not.toMatch(/Page:|sign-in/)
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0 })
+  } finally {
+    await database.drop()
+  }
+})
+
+/** With the smaller one no sandbox holds; with the larger one they do, until the connections have taken everything. */
+it.skipIf(!hasBubblewrap).each([
+  { openFiles: 64, holds: false },
+  { openFiles: 192, holds: true },
+])(
+  'DAEMON-1 continues when no file can be opened and no program started: $openFiles files',
+  async ({ openFiles, holds }) => {
+    const home = newHome()
+    const tool = join(home, 'tools', 'tool_example')
+    mkdirSync(join(home, 'tools'), { recursive: true, mode: 0o700 })
+    cpSync(join(import.meta.dirname, '../support/tool-example'), tool, { recursive: true })
+    const daemon = await serveFamiliar({ home, env: { FAMILIAR_SANDBOX: 'embedded' }, openFiles })
+    const token = tokenPattern.exec(daemon.stdout())?.[1] ?? ''
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const send = async (method: string, path: string, body = '') => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const sent = request(`${daemon.url}${path}`, { method, agent, headers }).end(body)
+      const [response] = await once(sent, 'response')
+      return { status: response.statusCode, text: Buffer.concat(await Array.fromAsync(response)).toString() }
+    }
+    const runTool = () => send('POST', '/api/v1/tools/tool_example/run', '{"params":{"name":"Ada"}}')
+    const held: Socket[] = []
+    try {
+      expect((await send('GET', '/api/v1/status')).status).toBe(200)
+      if (holds) expect((await runTool()).text).toContain('Ada')
+      // More connections than it can take; the one that asks was there before.
+      for (let count = 0; count < openFiles; count += 1) {
+        const socket = connect(Number(new URL(daemon.url).port), '127.0.0.1').on('error', () => undefined)
+        held.push(socket)
+        await once(socket, 'connect').catch(() => undefined)
+      }
+      for (let count = 0; count < 3; count += 1) await runTool()
+      expect((await send('GET', '/api/v1/status')).status).toBe(200)
+      for (const socket of held) socket.destroy()
+      if (holds) await expect.poll(async () => (await runTool()).text).toContain('Ada')
+      daemon.child.kill('SIGTERM')
+      expect(await daemon.ended).toMatchObject({ code: 0 })
+    } finally {
+      for (const socket of held) socket.destroy()
+      agent.destroy()
+    }
+  },
+)
+
+it('HTTP-2 shows the token at the first serve, also if another command ran before', async () => {
   const home = newHome()
   const sent = await familiar(['send', '-m', 'Hello'], { home })
   expect(sent.stdout + sent.stderr).not.toContain('fam_')
@@ -54,7 +131,7 @@ it('HTTP-2 rotates the token at once, beside a running daemon', async () => {
   expect(await familiar(['token', 'rotate'], { home })).toMatchObject({ code: 1, stdout: '' })
   const daemon = await serveFamiliar({ home })
   const [, old = ''] = await daemon.untilShows(tokenPattern)
-  const { code, stdout } = await familiar(['token', 'rotate'], { home })
+  const { code, stdout } = await familiar(['tokens', 'rotate', '--yes'], { home })
   expect(code).toBe(0)
   expect(stdout).toMatch(/^fam_\S+\n$/)
   expect(await statusCode(daemon.url, old)).toBe(401)
@@ -70,7 +147,7 @@ it('DAEMON-1 says that a port is taken and which one is free', async () => {
     for (const command of ['serve', 'start']) {
       const { code, stderr } = await familiar([command, '--port', String(port)], { home: newHome() })
       expect(code).toBe(1)
-      expect(stderr).toMatch(new RegExp(`port ${port} .*is taken`))
+      expect(stderr).toMatch(new RegExp(`Port ${port} .*is in use`))
       expect(stderr).toMatch(/Port (\d+) is free: --port \1/)
     }
   } finally {
@@ -79,18 +156,18 @@ it('DAEMON-1 says that a port is taken and which one is free', async () => {
 })
 
 it('DAEMON-1 says what is wrong with a home that cannot be written', async () => {
-  // Under a regular file nobody can write, not even root.
+  // Not even root can create a folder below a regular file.
   const file = join(temporaryDirectory(), 'file')
   writeFileSync(file, '')
   for (const command of [['serve'], ['start'], ['send', '-m', 'x'], ['restore', file, '--yes']]) {
     const { code, stdout, stderr } = await familiar(command, { home: join(file, 'home') })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/is not a directory|cannot be made/)
+    expect(stderr).toMatch(/is not a directory|cannot be created/)
     expect(stderr).toContain('FAMILIAR_HOME')
   }
 })
 
-// Root may write everywhere, so as root there is nothing to see; the test above stands in for it.
+// Root may write everywhere, so as root there is nothing to test; the test above covers it.
 it.skipIf(process.getuid?.() === 0)('SEC-21 says what is wrong with a home without write permission', async () => {
   const home = newHome()
   mkdirSync(home, { mode: 0o500 })
@@ -111,16 +188,16 @@ it('DAEMON-1 names file, line and key of every mistake in the configuration', as
   }
 })
 
-it('DAEMON-1 reads the configuration again on SIGHUP, and keeps the old one where the new is broken', async () => {
+it('DAEMON-1 reloads the configuration on SIGHUP, and keeps the old one if the new is broken', async () => {
   const home = newHome()
   const daemon = await serveFamiliar({ home })
   writeFileSync(join(home, 'familiar.toml'), '[agent]\nname = "Rover"\n')
   daemon.child.kill('SIGHUP')
-  await daemon.untilShows(/configuration was read again/)
+  await daemon.untilShows(/Configuration reloaded/)
   expect(await familiarJson(['status'], { home })).toMatchObject({ name: 'Rover' })
   writeFileSync(join(home, 'familiar.toml'), '[agent]\nname = 3\n')
   daemon.child.kill('SIGHUP')
-  await daemon.untilShows(/the one before stays in use:\n.*familiar\.toml:2: agent\.name/)
+  await daemon.untilShows(/the previous one stays active:\n.*familiar\.toml:2: agent\.name/)
   expect(await familiarJson(['status'], { home })).toMatchObject({ name: 'Rover' })
 })
 

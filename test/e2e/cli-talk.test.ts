@@ -39,7 +39,7 @@ it('CLI-1 takes attachments, and says what is wrong with one before anything is 
   expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/Cannot attach .*nope: there is no such/) })
   writeFileSync(file, Buffer.alloc(21_000_000))
   const large = await familiar(['send', '-m', 'x', '-a', file], { home })
-  expect(large).toMatchObject({ code: 1, stderr: expect.stringMatching(/21\.0 MB is too much.\n.*20\.0 MB/) })
+  expect(large).toMatchObject({ code: 1, stderr: expect.stringMatching(/21\.0 MB is too large.\n.*20\.0 MB/) })
   expect(await familiarJson(['history'], { home })).toMatchObject({ events: [{ role: 'user' }, { role: 'assistant' }] })
 })
 
@@ -62,7 +62,7 @@ it('CLI-1 leaves a message without waiting; the next process answers it', async 
   const home = newHome()
   const left = await familiar(['send', '-m', 'Remember that tea is in the tin', '--no-wait', '--json'], { home })
   expect(JSON.parse(left.stdout)).toMatchObject({ duplicate: false })
-  expect(left.stderr).toContain('No daemon is running')
+  expect(left.stderr).toContain('Familiar is not running')
   expect((await familiar(['send', '-m', 'Where is the tea?'], { home })).stdout).toMatch(/tin/)
 })
 
@@ -89,11 +89,11 @@ it('LOOP-8 stops a turn from another client', async () => {
   await model.until(() => model.stats().requests === 1)
   const turns = [{ contact: 'main', model: 'fake/main' }]
   expect(await familiarJson(['monitor'], { home, env })).toMatchObject({ state: 'thinking', turns })
-  expect(await familiarJson(['stop', 'main'], { home, env })).toEqual({ stopped: true })
+  expect(await familiarJson(['cancel', 'main'], { home, env })).toEqual({ stopped: true })
   const { code, stdout } = await sending.ended
   expect(code).toBe(1)
   expect(JSON.parse(stdout)).toMatchObject({ outcome: 'stopped' })
-  expect(await familiar(['stop'], { home, env })).toMatchObject({ code: 0, stdout: 'Nothing was running.\n' })
+  expect(await familiar(['cancel'], { home, env })).toMatchObject({ code: 0, stdout: 'No reply was in progress.\n' })
 })
 
 it('LOOP-8 stops its own turn on Ctrl-C and leaves with 130', async () => {
@@ -132,7 +132,7 @@ it('SESS-5 keeps a message whose daemon is killed in the middle, and its sender 
   expect(model.stats()).toMatchObject({ requests: 2, rejected: 0 })
 })
 
-it('SESS-5 goes on after kill -9 with the turn that was under way', async () => {
+it('SESS-5 continues the interrupted turn after kill -9', async () => {
   const { model, home, env } = await startModel([{ hang: true }, { text: 'It is done.' }])
   const daemon = await serveFamiliar({ home, env })
   await familiar(['send', '-m', 'Do it', '--no-wait'], { home, env })
@@ -146,7 +146,7 @@ it('SESS-5 goes on after kill -9 with the turn that was under way', async () => 
   await following.untilShows(/turn_ended +completed: It is done\./)
 })
 
-it('SESS-5 goes on elsewhere when the command that Familiar ran in has ended', async () => {
+it('SESS-5 continues elsewhere when the command that Familiar ran in has ended', async () => {
   const begun = Promise.withResolvers<void>()
   let calls = 0
   const { model, home, env } = await startModel(async ({ lastUserText }) => {

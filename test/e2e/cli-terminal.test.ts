@@ -9,7 +9,7 @@ describe.skipIf(!canOpenTerminal)('at a terminal', () => {
   it('CLI-1 start serves, opens a chat at once, and stops both with /exit', async () => {
     const home = newHome()
     const terminal = startAtTerminal(['start'], { home })
-    await terminal.untilShows(/serves on[\s\S]*shown this once[\s\S]*ready/)
+    await terminal.untilShows(/serves on[\s\S]*shown only once[\s\S]*ready/)
     const status = await familiarJson(['status'], { home })
     expect(status).toMatchObject({ daemon: { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) } })
     terminal.child.stdin.write('Remember that my bike is red\r')
@@ -23,7 +23,7 @@ describe.skipIf(!canOpenTerminal)('at a terminal', () => {
     const home = newHome()
     const daemon = await serveFamiliar({ home })
     const terminal = startAtTerminal(['start'], { home })
-    await terminal.untilShows(new RegExp(`already running here \\(process ${daemon.child.pid}\\)[\\s\\S]*ready`))
+    await terminal.untilShows(new RegExp(`already running \\(process ${daemon.child.pid}\\)[\\s\\S]*ready`))
     terminal.child.stdin.write('hello\r')
     await terminal.untilShows(/Hello!/)
     terminal.child.stdin.write('\u0003')
@@ -41,7 +41,7 @@ describe.skipIf(!canOpenTerminal)('at a terminal', () => {
       ['y\r', 0, '0 sessions archived'],
     ] as const) {
       const terminal = startAtTerminal(['reset', 'all'], { home })
-      await terminal.untilShows(/Archive every session and begin anew\? \[y\/N\]/)
+      await terminal.untilShows(/Archive every session and start a new one\? \[y\/N\]/)
       terminal.child.stdin.write(answer)
       const ended = await terminal.ended
       expect(ended.code).toBe(code)
@@ -49,7 +49,7 @@ describe.skipIf(!canOpenTerminal)('at a terminal', () => {
     }
   })
 
-  it('CLI-1 has colours at a terminal, and none with NO_COLOR', async () => {
+  it('CLI-1 uses colors at a terminal, and none with NO_COLOR', async () => {
     const home = newHome()
     await serveFamiliar({ home })
     expect((await startAtTerminal(['status'], { home }).ended).stdout).toContain('\u001b[1mFamiliar')

@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { chatReplySchema } from '../../src/protocol/api.ts'
+import { parseWire } from '../../src/protocol/operation.ts'
 import { cleanUp, familiar, familiarJson, newHome, serveFamiliar } from './cli-process.ts'
 
 afterEach(cleanUp)
@@ -8,11 +9,11 @@ it('CLI-1 remembers, ends, and recalls in the next process with a citation', asy
   const home = newHome()
   const told = await familiar(['send', '-m', 'Remember that I am allergic to shellfish', '--json'], { home })
   expect(told).toMatchObject({ code: 0, stderr: '' })
-  const answer = chatReplySchema.parse(await familiarJson(['send', '-m', 'What am I allergic to?'], { home }))
+  const answer = parseWire(chatReplySchema, await familiarJson(['send', '-m', 'What am I allergic to?'], { home }))
   expect(answer.reply).toMatch(/shellfish/)
   expect(answer.reply).toMatch(/\[memory:[\w-]+\]/)
   expect(answer.outcome).toBe('completed')
-  expect(answer.session_id).toBe(chatReplySchema.parse(JSON.parse(told.stdout)).session_id)
+  expect(answer.session_id).toBe(parseWire(chatReplySchema, JSON.parse(told.stdout)).session_id)
   const plain = await familiar(['send', '-m', 'What am I allergic to?'], { home })
   expect(plain.stdout).toBe(`${answer.reply}\n`)
 })
@@ -42,12 +43,12 @@ it.each([
   [['send', '--mesage', 'x'], /unknown option '--mesage'\s.*Did you mean --message\?/],
   [['send', '-m', 'x', '--tier', 'ful'], /--tier.*full, operational/],
   [['cost', '--period', 'year'], /today, week, month, all/],
-  [['serve', '--port', '70000'], /A port is a number from 0 to 65535/],
-  [['reset'], /missing required argument 'target'/],
+  [['serve', '--port', '70000'], /Expected a port from 0 to 65535/],
+  [['reset'], /No session given/],
   [['status', 'now'], /too many arguments/],
   [['export', '--all', '--session', 'x'], /cannot be used with/],
-  [['send'], /There is no message/],
-  [['send', 'Hello', '-m', 'Hello'], /There are two messages/],
+  [['send'], /No message given/],
+  [['send', 'Hello', '-m', 'Hello'], /Two messages are given/],
   [['send', '-m', ''], /The message is empty/],
   [['send', '-m', ' \n\t'], /The message is empty/],
   [['send', '-m', '-'], /The message is empty/],
@@ -59,16 +60,27 @@ it.each([
 })
 
 it('CLI-1 prints an error as JSON too, where JSON was asked for', async () => {
-  const { code, stdout } = await familiar(['history', 'nobody', '--json'], { home: newHome() })
+  const home = newHome()
+  await familiar(['send', '-m', 'Hello'], { home })
+  const { code, stdout } = await familiar(['history', 'nobody', '--json'], { home })
   expect(code).toBe(1)
   expect(JSON.parse(stdout)).toMatchObject({ code: 'not_found', error: expect.stringContaining('"nobody"') })
 })
 
-it('CLI-1 prints JSON that parses, and no colours in a pipe, with every command that looks', async () => {
+it('CLI-1 prints JSON that parses, and no colors in a pipe, with every read-only command', async () => {
   const home = newHome()
   await serveFamiliar({ home })
   await familiar(['send', '-m', 'Remember that the spare key is under the pot'], { home })
-  const looks = ['status', 'monitor', 'cost --period all', 'sessions --all', 'history --full', 'context', 'stop', 'log']
+  const looks = [
+    'status',
+    'monitor',
+    'cost --period all',
+    'sessions --all',
+    'history --full',
+    'context',
+    'cancel',
+    'log',
+  ]
   for (const look of [...looks, 'doctor']) {
     const plain = await familiar(look.split(' '), { home })
     expect(plain.code, `${look}: ${plain.stdout}`).toBe(0)
@@ -78,7 +90,7 @@ it('CLI-1 prints JSON that parses, and no colours in a pipe, with every command 
   }
 })
 
-it('SEC-10 lets no escape sequence through to whoever reads the history', async () => {
+it('SEC-10 removes escape sequences from the history', async () => {
   const home = newHome()
   await serveFamiliar({ home })
   const nasty = 'Remember \u001b]0;owned\u0007that\u001b[2J \u202eevil\u009b31m things'

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { createMcpApprovals, serverFingerprint } from '../../src/tools/mcp/tool-listing.ts'
 import { startFakeModel } from '../support/fake-model/start-fake-model.ts'
+import { rawServer } from '../support/mcp/mcp-scene.ts'
 import { startFamiliar } from '../support/running-familiar.ts'
 import { said, toolOf } from '../support/scripted-familiar.ts'
 
@@ -10,7 +13,7 @@ function providerAt(url: string): string {
 }
 
 describe('the daemon as a whole', () => {
-  it('MON-1 what it is doing lies in monitor.json', async () => {
+  it('MON-1 the current activity is in monitor.json', async () => {
     const fake = await startFakeModel({ script: [{ hang: true }] })
     const familiar = await startFamiliar({ providers: { fake: providerAt(fake.url) } })
     const monitor = () => JSON.parse(readFileSync(join(familiar.home, 'monitor.json'), 'utf8'))
@@ -58,6 +61,32 @@ describe('the daemon as a whole', () => {
       const end = await second.daemon.conversations.waitForTurn(receipt.message_id)
       expect(end).toMatchObject({ outcome: 'completed', text: 'All done.' })
       expect(ran).toBe(1)
+    } finally {
+      await second.close()
+      await fake.close()
+    }
+  })
+
+  it('TOOL-12 a turn that the start resumes has the tools of an MCP server that hangs', async () => {
+    const search = { name: 'find_tools', input: { query: 'says it again' } }
+    const fake = await startFakeModel({ script: [{ hang: true }, { toolCalls: [search] }, { text: 'All done.' }] })
+    const server = rawServer('silent')
+    const toml = `[mcp.servers.notes]\ncommand = "${server.command}"\nargs = ${JSON.stringify(server.args)}\n`
+    const options = { providers: { fake: providerAt(fake.url) } }
+    const first = await startFamiliar(options)
+    const { message_id } = (await (await first.request('POST', '/api/v1/notify', { message: 'go' })).json()) as {
+      message_id: string
+    }
+    await fake.until(() => fake.stats().inFlight === 1)
+    const tools = [{ name: 'echo', description: 'Says it again.', inputSchema: { type: 'object' as const } }]
+    const approvals = createMcpApprovals({ database: first.daemon.database, clock: systemClock() })
+    await approvals.approve('notes', { fingerprint: serverFingerprint(server, tools), tools })
+    await first.daemon.close(0)
+    const second = await startFamiliar({ ...options, toml, home: first.home })
+    try {
+      const end = await second.daemon.conversations.waitForTurn(message_id)
+      expect(end).toMatchObject({ outcome: 'completed', text: 'All done.' })
+      expect(JSON.stringify(fake.requests.at(-1)?.body)).toContain('mcp_notes_echo')
     } finally {
       await second.close()
       await fake.close()

@@ -1,10 +1,9 @@
 import { cpSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readToolTests } from '../../src/cli/tools/tool-tests.ts'
-import type { ToolRunReply } from '../../src/protocol/tool-api.ts'
-import { writeNewTool } from '../../src/tools/contract/new/write-new-tool.ts'
-import { failuresOf } from '../../src/tools/contract/own-tests.ts'
+import { failuresOf, writeNewTool } from '../../src/custom-tools/new-tool.ts'
+import type { ToolRunReply } from '../../src/protocol/tools.ts'
+import { readToolTests } from '../../src/terminal/commands/tools.ts'
 import { type ContractToolsHome, openContractTools } from '../support/contract-tools.ts'
 import { openRealSandbox } from '../support/real-sandbox.ts'
 

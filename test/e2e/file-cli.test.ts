@@ -15,7 +15,7 @@ describe('familiar file', () => {
   const file = (...args: string[]) => familiar(['file', ...args], { home })
 
   it.each(['notes/x.md', 'familiar:///blocks/x.md'])('ASSET-1 writes, edits, reads and undoes %s', async (path) => {
-    const undo = `Back again: familiar file undo "${path}"`
+    const undo = `To undo: familiar files undo "${path}"`
     expect(await file('write', path, '--content', 'One cup.\nTwo cups.\n')).toMatchObject({
       code: 0,
       stdout: `Wrote ${path} (new).\nVersion 1. ${undo}\n`,
@@ -24,7 +24,7 @@ describe('familiar file', () => {
     expect((await file('read', path, '--offset', '2', '--limit', '1')).stdout).toBe('Two cups.\n')
     expect(await file('edit', path, '--old', 'cup', '--new', 'mug')).toMatchObject({
       code: 1,
-      stderr: `Error: old occurs 2 times in ${path}. Give more of the text around it, or all: true.\n`,
+      stderr: `Error: old occurs 2 times in ${path}. Give more of the surrounding text, or all: true.\n`,
     })
     expect((await file('edit', path, '--old', 'cup', '--new', 'mug', '--all')).stdout).toContain('in 2 places')
     expect((await file('undo', path)).stdout).toBe(`${path} is as it was in version 1.\nVersion 3. ${undo}\n`)
@@ -32,7 +32,7 @@ describe('familiar file', () => {
       versions: [{ version: 3, author: 'user' }, { version: 2 }, { version: 1 }, { version: 0, was_there: false }],
     })
     expect((await file('undo', path, '--to', '0')).stdout).toContain(`${path} is gone`)
-    expect(await file('read', path)).toMatchObject({ code: 1, stderr: `Error: ${path} is not there.\n` })
+    expect(await file('read', path)).toMatchObject({ code: 1, stderr: `Error: ${path} does not exist.\n` })
   })
 
   it('ASSET-1 takes the content from standard input, and prints a long one whole', async () => {
@@ -43,7 +43,7 @@ describe('familiar file', () => {
     expect((await file('list')).stdout).toContain('long.md')
   })
 
-  it('SEC-4 ASSET-2 the user writes the prompt of the agent, and nobody the config', async () => {
+  it('SEC-4 ASSET-2 the user can edit the prompt of the agent, but not the config', async () => {
     expect((await file('edit', 'SOUL.md', '--old', '\n', '--new', '\n\n', '--all')).code).toBe(0)
     writeFileSync(join(home, 'familiar.toml'), '')
     expect(await file('read', '../familiar.toml')).toMatchObject({

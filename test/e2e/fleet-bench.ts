@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DaemonRole } from '../../src/storage/fleet.ts'
+import type { DaemonRole } from '../../src/fleet/fleet.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import type { ModelRequest } from '../support/fake-model/recorded-request.ts'
 import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake-model.ts'

@@ -81,7 +81,7 @@ async function schedule(daemon: FleetDaemon, message: string, at: number): Promi
 
 const heard = (): string[] => site.requests.map(({ body }) => JSON.parse(body).turn_id)
 
-describe.skipIf(whyNoPostgres())('what is done once over all daemons', () => {
+describe.skipIf(whyNoPostgres())('duties that one daemon does for all', () => {
   it(
     'SCALE-9 a schedule is sent and a program called once, also when the one who does it is killed in that moment',
     async () => {
@@ -143,7 +143,7 @@ describe.skipIf(whyNoPostgres())('what is done once over all daemons', () => {
   )
 
   it(
-    'SCALE-4 a daemon that was only taken for dead ends no turn that another one has taken over',
+    'SCALE-4 a daemon that was wrongly considered dead ends no turn that another one has taken over',
     async () => {
       const frozen = await scene.start()
       const rounds = 'charge|put_value|charge|fetch_page|charge'
@@ -164,7 +164,7 @@ describe.skipIf(whyNoPostgres())('what is done once over all daemons', () => {
       await scene.start()
       await scene.settle()
       process.kill(pid, 'SIGCONT')
-      // It goes on where it was, finds that the turn is not its own any more, and that the others take it for dead.
+      // It continues where it was, finds that the turn belongs to another daemon, and that the others consider it dead.
       await frozen.child.ended
       expect(await scene.audit()).toEqual([])
       const ends = await rows("select 1 from session_events where type = 'turn_ended'")

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { checkKey } from '../../src/daemon/doctor/check-key.ts'
-import { keyFileOf } from '../../src/daemon/key-file-of.ts'
-import { createRedactor } from '../../src/secrets/redactor.ts'
-import { createVault } from '../../src/secrets/vault.ts'
+import { checkKey } from '../../src/daemon/doctor/examine.ts'
+import { keyFileOf } from '../../src/daemon/home-paths.ts'
+import { createRedactor } from '../../src/security/redactor.ts'
+import { createVault } from '../../src/security/vault.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openTestDatabase } from '../support/open-test-database.ts'
 import { whyNoPostgres } from '../support/postgres/start-postgres.ts'
@@ -15,7 +15,7 @@ import { openFleetBench } from './fleet-bench.ts'
 
 const secret = { userId: 'anna', owner: 'tool:weather', name: 'api_key' }
 
-describe('where the key of the secrets lies', () => {
+describe('the place of the key for secrets', () => {
   const paths = { key: '/home/anna/.familiar/key' }
   const server = { database: { url: 'postgres:///familiar', poolSize: 4 }, keyFile: null }
 
@@ -29,7 +29,7 @@ describe('where the key of the secrets lies', () => {
   })
 })
 
-describe('what doctor says of the key', () => {
+describe('doctor checks the key', () => {
   let folder: string
   let database: Database
   beforeEach(async () => {
@@ -43,7 +43,7 @@ describe('what doctor says of the key', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('SEC-13 that others cannot read what is sealed with that of a home, and what mends it', async () => {
+  it('SEC-13 other daemons cannot read secrets sealed with the key of a home, and the repair', async () => {
     const homeKey = join(folder, 'home-key')
     const keyFile = join(folder, 'key')
     const vault = createVault({ database, keyFile: homeKey, clock: systemClock(), redactor: createRedactor() })
@@ -61,7 +61,7 @@ describe('what doctor says of the key', () => {
 describe.skipIf(whyNoPostgres())('a new key while daemons share the database', () => {
   afterEach(cleanUp)
 
-  it('SEC-13 is refused: they would go on with the old one', async () => {
+  it('SEC-13 is refused: they would continue with the old one', async () => {
     const bench = await openFleetBench()
     const home = join(bench.shared, 'another-home')
     mkdirSync(home, { mode: 0o700 })

@@ -1,10 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { ChatReply } from '../../src/protocol/api.ts'
-import type { ClientCallsReply } from '../../src/protocol/client-tool-api.ts'
-import type { MadeTokenReply } from '../../src/protocol/token-api.ts'
-import type { UserTokenReply } from '../../src/protocol/user-api.ts'
+import type { ChatReply, ClientCallsReply } from '../../src/protocol/api.ts'
+import type { MadeTokenReply, UserTokenReply } from '../../src/protocol/users.ts'
 import { createGuardedTools } from '../support/guarded-tools.ts'
 import { whyNoPostgres } from '../support/postgres/start-postgres.ts'
 import type { RunningFamiliar } from '../support/running-familiar.ts'
@@ -73,7 +71,7 @@ describe.skipIf(whyNoPostgres())('a turn that runs at another daemon', () => {
     expect(new Set(await outcomesOf(id))).toEqual(new Set(['completed']))
   })
 
-  it('SCALE-4 is stopped from here, and what is said next is answered', async () => {
+  it('SCALE-4 is stopped from here, and the next message is answered', async () => {
     bench.fake.reply({ text: 'On and on', hang: true })
     const id = await begin('stopped', 'Talk')
     expect(await control(id, 'stop')).toMatchObject({ status: 200 })
@@ -81,7 +79,7 @@ describe.skipIf(whyNoPostgres())('a turn that runs at another daemon', () => {
     expect((await front.chat('Hello', { session: 'stopped' })).outcome).toBe('completed')
   })
 
-  it('SCALE-4 keeps others from changing what it goes on from; a fork begins before it', async () => {
+  it('SCALE-4 prevents changes of the history that it continues; a fork starts before it', async () => {
     await front.chat('One', { session: 'kept' })
     const open = createGate(bench.fake)
     const id = await begin('kept', 'Two')
@@ -125,7 +123,7 @@ describe.skipIf(whyNoPostgres())('a turn that runs at another daemon', () => {
     expect((await front.chat('Thank you', { session: 'approving' })).outcome).toBe('completed')
   })
 
-  it('CLIENT-1 waits for the client of another daemon, and goes on with what it answers', async () => {
+  it('CLIENT-1 waits for the client of another daemon, and continues with its answer', async () => {
     const client_tools = [{ name: 'ring_bell', description: 'Rings.', input_schema: { type: 'object' } }]
     bench.fake.reply([{ toolCalls: [{ name: 'ring_bell', input: {} }] }, { text: 'It rang.' }])
     const message = { message: 'Ring!', session: 'ringing', client_tools }
@@ -145,7 +143,7 @@ const sealedGreeting = `def run(args, context):
     return text + " " + str(len(context.secrets.SEAL)) if args.get("sealed") else text
 `
 
-describe.skipIf(whyNoPostgres())('what one daemon is told, the other knows', () => {
+describe.skipIf(whyNoPostgres())('changes at one daemon reach the other', () => {
   it('SCALE-1 users and their tokens', async () => {
     const { token } = await json<UserTokenReply>(front.request('POST', '/api/v1/local/users', { name: 'anna' }))
     const asAnna = { authorization: `Bearer ${token}` }
@@ -190,7 +188,7 @@ describe.skipIf(whyNoPostgres())('what one daemon is told, the other knows', () 
         worker.request('POST', '/api/v1/capabilities/greeter/run', { args: { name: 'Ada', sealed: true } }),
       )
     await expect.poll(run, patience).toMatchObject({ status: 200, value: 'Hello, Ada! 18' })
-    // The key lies where both of them see it, and in neither of their homes.
+    // The key is where both of them see it, and in neither of their homes.
     expect([front.home, worker.home, bench.shared].map((place) => existsSync(join(place, 'key')))).toEqual([
       false,
       false,
@@ -198,7 +196,7 @@ describe.skipIf(whyNoPostgres())('what one daemon is told, the other knows', () 
     ])
   })
 
-  it('SCALE-1 that the config is to be read again', async () => {
+  it('SCALE-1 reloading the config', async () => {
     for (const { home } of [front, worker]) {
       writeFileSync(join(home, 'familiar.toml'), fleetToml(bench.shared).replace('fake/large', 'fake/small'))
     }

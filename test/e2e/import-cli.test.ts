@@ -35,7 +35,7 @@ describe('familiar import', () => {
     const shown = await familiarJson(['import', 'openclaw', source], { home })
     expect(shown).toMatchObject({ plan: { files: [{ to: 'SOUL.md' }, { to: 'memory/2026-01-02.md' }] }, done: null })
     const unasked = await familiar(['import', 'openclaw', source], { home })
-    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Say --yes to go on without.') })
+    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('pass --yes to confirm') })
     expect(unasked.stdout).toContain('openclaw.json')
     const done = await familiar(['import', 'openclaw', source, '--yes'], { home })
     expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('3 files written.') })
@@ -53,11 +53,11 @@ describe('familiar import', () => {
     expect(readFileSync(soul, 'utf8')).not.toContain('Kind.')
   })
 
-  it('IMPORT-1 says what is wrong with what it is given', async () => {
+  it('IMPORT-1 explains invalid arguments', async () => {
     const home = plainHome()
     const nowhere = await familiar(['import', 'hermes', '/nowhere/at-all'], { home })
     expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining('There is nothing at /nowhere/at-all.') })
     const list = await familiar(['import', 'undo', join(home, 'familiar.toml')], { home })
-    expect(list).toMatchObject({ code: 2, stderr: expect.stringContaining('is no list of an import') })
+    expect(list).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a record of an import') })
   })
 })

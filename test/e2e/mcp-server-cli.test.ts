@@ -27,7 +27,7 @@ describe('familiar token', () => {
     const made = await familiar(['token', 'create', '--scope', 'read'], path)
     const token = made.stdout.trim()
     expect(token).toMatch(/^fam_[\w-]{43}$/)
-    expect(made.stderr).toContain('with the scope "read". Shown this once.')
+    expect(made.stderr).toContain('with the scope "read". Shown only once.')
     const status = async (call = { path: '/api/v1/sessions' }) => (await served.call({ ...call, token })).status
     expect(await status()).toBe(200)
     const listed = await familiar(['token', 'list'], path)
@@ -39,7 +39,7 @@ describe('familiar token', () => {
     expect(await familiar(['token', 'revoke', id], path)).toMatchObject({ code: 1 })
   })
 
-  it('USERS-1 makes them for another user, and for nobody who is none', async () => {
+  it('USERS-1 creates them for another user, and refuses unknown users', async () => {
     const { path, served } = await open()
     const { user } = await served.users.add({ name: 'ben' })
     const made = (await familiarJson(['token', 'create', '--user', 'ben', '--scope', 'chat'], path)) as {
@@ -54,7 +54,7 @@ describe('familiar token', () => {
 })
 
 describe('familiar mcp', () => {
-  it('MCP-1 writes nothing but messages, and ends with its input', async () => {
+  it('MCP-1 writes only messages, and ends with its input', async () => {
     const { path } = await open()
     const input = [initialize, '{"broken', message(2, 'tools/list')].map((line) => `${line}\n`).join('')
     const { code, stdout } = await familiar(['mcp', '--scope', 'read'], { ...path, input })

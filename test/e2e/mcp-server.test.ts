@@ -13,7 +13,7 @@ import { openRealSandbox } from '../support/real-sandbox.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { serveHome } from './serve-home.ts'
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../src/terminal/main.ts', import.meta.url))
 const skill = (words: string) => `---\nname: tides\ndescription: Reads tide tables.\n---\n${words}`
 const wholeSay = ['recall', 'store', 'forget', 'find_tools', 'run_capability', 'ask']
 
@@ -103,7 +103,7 @@ for (const way of ['http', 'stdio'] as const) {
         expect(told).toContain('calls recall_memory')
         expect(await mcp.read(String(reply.data.session_uri))).toMatch(/When is the tide\?[\s\S]*Looked it up\./)
         const [logged] = await served.familiar.conversations.history(userId, String(reply.data.session_id))
-        // What a client's model writes is no word of the user's.
+        // Text from a client's model is not the user's own message.
         expect(logged).toMatchObject({ type: 'message_received', label: 'internal', source: 'mcp' })
       })
 
@@ -123,7 +123,7 @@ for (const way of ['http', 'stdio'] as const) {
         await expect(mcp.read('familiar:///memories/none')).rejects.toThrow()
       })
 
-      it('MCP-1 hears of what has changed, and of nothing else', async () => {
+      it('MCP-1 is notified of changes, and of nothing else', async () => {
         const name = `${generation}-${way}.md`
         await putBlock(name, 'one')
         await putBlock('other.md', 'one')

@@ -67,7 +67,7 @@ describe('errors, as the client’s own classes', () => {
     expect(Number(refused.headers?.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  it('HTTP-5 a provider that fails is an error of the server, not tried again by the client, and asked anew next time', async () => {
+  it('HTTP-5 a failing provider is a server error that the client does not retry, and is called again for the next message', async () => {
     const { client, clientWith, fake } = await open()
     fake.respondWith(() => ({ status: 401, errorMessage: 'No such key.' }))
     const before = fake.requests.length

@@ -15,7 +15,7 @@ function talk(): string {
 }
 
 describe('responses', () => {
-  it('HTTP-5 are given whole, and go on from one another in one session', async () => {
+  it('HTTP-5 are returned whole, and continue one another in one session', async () => {
     scene.fake.reply([{ text: 'Hello, Anna.', usage: { input: 9, output: 4 } }, { text: 'Anna.' }])
     const first = await scene.client.responses.create({
       model: 'familiar',
@@ -78,7 +78,7 @@ describe('responses', () => {
     expect(types.at(-1)).toBe('response.completed')
   })
 
-  it('HTTP-5 ask for the client’s functions and go on with their results, streamed and whole', async () => {
+  it('HTTP-5 ask for the client’s functions and continue with their results, streamed and whole', async () => {
     scene.fake.reply([
       {
         text: 'I ring.',

@@ -15,7 +15,7 @@ const answered = (content: string): Messages[number] => ({ role: 'assistant', co
 
 interface Said {
   session: string
-  /** What the model was sent, without what is the same in every request. */
+  /** The texts for the model, without the parts that are the same in every request. */
   asked: string[]
 }
 
@@ -45,7 +45,7 @@ function talkIn(): string[] {
 }
 
 describe('a list of messages that a client sends whole, every time', () => {
-  it('HTTP-5 stays one session, and what was said is asked of the model once', async () => {
+  it('HTTP-5 stays one session, and each message is sent to the model once', async () => {
     const list = [user('The cat is Minka.')]
     const first = await say(list, 'Noted.')
     list.push(answered('Noted.'), user('Who is the cat?'))
@@ -75,7 +75,7 @@ describe('a list of messages that a client sends whole, every time', () => {
     expect(firstAgain.asked).toEqual(['user: Name a colour.'])
   })
 
-  it('HTTP-5 an answer that the client changed is not taken for ours: its version is quoted', async () => {
+  it('HTTP-5 an answer that the client changed does not count as ours: its version is quoted', async () => {
     const first = [user('Say a number.')]
     const { session } = await say(first, 'Seven.')
     const list = [...first, answered('Seven.'), user('Another.')]
@@ -84,7 +84,7 @@ describe('a list of messages that a client sends whole, every time', () => {
     expect(changed.session).toBe(session)
     expect(changed.asked.slice(0, 2)).toEqual(['user: Say a number.', 'assistant: Seven.'])
     expect(changed.asked).toHaveLength(3)
-    expect(changed.asked[2]).toContain('none of them was said here')
+    expect(changed.asked[2]).toContain('none of them was sent here')
     expect(changed.asked[2]).toContain('assistant: Eighty.')
     expect(changed.asked[2]).toMatch(/Add one\.$/)
     expect(changed.asked.join()).not.toContain('Eight.')
@@ -113,7 +113,7 @@ describe('a list of messages that a client sends whole, every time', () => {
     expect(onward).toMatchObject({ session: other.session, asked: { length: 3 } })
   })
 
-  it('HTTP-5 what no longer fits a client’s window is still there', async () => {
+  it('HTTP-5 messages that no longer fit a client’s window are kept', async () => {
     const named = { user: 'window' }
     await say([user('First: apples.')], 'One.', named)
     await say([user('First: apples.'), answered('One.'), user('Second: pears.')], 'Two.', named)
@@ -127,7 +127,7 @@ describe('a list of messages that a client sends whole, every time', () => {
     ])
   })
 
-  it('HTTP-5 instructions are told once, before the message and not in the prompt, and again when they change', async () => {
+  it('HTTP-5 instructions are sent once, before the message and not in the prompt, and again when they change', async () => {
     const system = (content: string): Messages[number] => ({ role: 'system', content })
     const named = { headers: { 'familiar-session': 'pirates' } }
     const list = [user('Who are you?')]
@@ -141,7 +141,7 @@ describe('a list of messages that a client sends whole, every time', () => {
     expect(third.asked.at(-1)).toContain('Be brief.')
     list.push(answered('Home.'), user('Bye'))
     const last = await say(list, 'Bye.', named)
-    expect(last.asked.at(-1)).toContain('no longer hold')
+    expect(last.asked.at(-1)).toContain('no longer apply')
     const prompts = scene.fake.requests.flatMap(({ body }) => (body.messages as { role: string }[]).slice(0, 1))
     expect(JSON.stringify(prompts)).not.toContain('pirate')
   })
@@ -157,7 +157,7 @@ describe('a session that the client names', () => {
     }
   })
 
-  it('HTTP-5 of another channel goes on by its id, and is never undone', async () => {
+  it('HTTP-5 of another channel continues by its id, and is never undone', async () => {
     scene.fake.reply({ text: 'Kept.' })
     const { session_id } = await scene.familiar.chat('Remember the lamp.', { session: 'lamp' })
     const named = { headers: { 'familiar-session': session_id } }

@@ -8,7 +8,7 @@ export interface OpenAiScene {
   fake: FakeModel
   client: OpenAI
   clientWith(options: { apiKey?: string; maxRetries?: number; headers?: Record<string, string> }): OpenAI
-  /** What the model was asked last, as it came over the wire. */
+  /** The last request to the model, as sent. */
   lastAsked(): string
   close(): Promise<void>
 }

@@ -31,7 +31,7 @@ describe('OpenAI’s own client', () => {
     })
   })
 
-  it('HTTP-5 reads a stream: text as it comes, what tools are called is not told, usage where it is asked for', async () => {
+  it('HTTP-5 reads a stream: text as it arrives, without tool calls, usage on request', async () => {
     scene.fake.reply([
       { text: 'Let me see.', toolCalls: [{ name: 'look_up' }] },
       { text: 'It is seven.', chunkSize: 3, usage: { input: 10, output: 4 } },
@@ -61,7 +61,7 @@ describe('OpenAI’s own client', () => {
     expect(await stream.finalContent()).toBe('One. Two. Three.')
   })
 
-  it('HTTP-5 what the model thinks is told only where a header asks for it', async () => {
+  it('HTTP-5 thinking is sent only if a header asks for it', async () => {
     const thoughts = async (headers: Record<string, string>) => {
       scene.fake.reply({ thinking: { text: 'Hmm, seven.' }, text: 'Seven.' })
       const client = scene.clientWith({ headers })
@@ -113,7 +113,7 @@ describe('tools of the client', () => {
     ],
   }
 
-  it('HTTP-5 are asked for together, and their results go on with the turn', async () => {
+  it('HTTP-5 are requested together, and the turn continues with their results', async () => {
     const messages = ask('Ring twice!')
     scene.fake.reply([twoCalls, { text: 'Rang.' }])
     const asked = await scene.client.chat.completions.create({ model: 'familiar', messages, tools: [bell] })
@@ -141,7 +141,7 @@ describe('tools of the client', () => {
     expect(scene.lastAsked()).not.toContain('client calls')
   })
 
-  it('HTTP-5 the same as a stream, told once', async () => {
+  it('HTTP-5 the same as a stream, sent once', async () => {
     const messages = ask('Ring as a stream!')
     scene.fake.reply([
       { text: 'I ring. ', ...twoCalls },

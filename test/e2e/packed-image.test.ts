@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readInstructions } from '../../src/sandbox/dockerfile/instructions.ts'
+import { readInstructions } from '../../src/sandbox/dockerfile.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
@@ -22,7 +22,7 @@ describe('the Dockerfile', () => {
     expect(last.slice(last.findIndex(({ name }) => name === 'USER')).some(({ name }) => name === 'RUN')).toBe(false)
   })
 
-  it('PACK-1 copies what is there and what the context holds, and fetches no other way', () => {
+  it('PACK-1 copies existing files and those of the context, and downloads nothing else', () => {
     expect(named('ADD')).toEqual([])
     const allowed = read('.dockerignore')
       .split('\n')
@@ -43,16 +43,18 @@ describe('the Dockerfile', () => {
     }
   })
 
-  it('PACK-1 starts without a shell in between, and is asked how it is by the program itself', () => {
+  it('PACK-1 starts without a shell in between, and its health is asked by a small script', () => {
     const words = (name: string) => JSON.parse(last.find((instruction) => instruction.name === name)?.rest ?? 'null')
     expect(words('ENTRYPOINT')).toEqual(['familiar'])
     expect(words('CMD')).toEqual(['serve'])
-    expect(last.find(({ name }) => name === 'HEALTHCHECK')?.rest).toContain('["familiar", "status", "--json"]')
+    expect(last.find(({ name }) => name === 'HEALTHCHECK')?.rest).toContain(
+      '["node", "/opt/familiar/scripts/launcher/health.cjs"]',
+    )
     expect(named('RUN').some(({ rest }) => rest.includes('bubblewrap'))).toBe(true)
   })
 })
 
-it('PACK-1 the compose file keeps the home, gives few rights, and shows the port to nobody else', () => {
+it('PACK-1 the compose file keeps the home, grants few rights, and publishes the port on this machine only', () => {
   const text = read('compose.yaml')
   expect(text).not.toMatch(/\t|privileged: true|docker\.sock|0\.0\.0\.0/)
   for (const line of ['read_only: true', 'no-new-privileges:true', 'familiar:/data', 'network_mode: host']) {

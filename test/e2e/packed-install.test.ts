@@ -25,8 +25,8 @@ afterAll(() => {
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 const names = spawnSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).stdout.trim().split('\n')
 
-describe('what npm pack makes', () => {
-  it('PACK-1 holds the program as JavaScript, its launcher and its licences, and nothing else', () => {
+describe('the npm package', () => {
+  it('PACK-1 contains the program as JavaScript, its launcher and its licenses, and nothing else', () => {
     const kinds = new Set(
       names.map((name) =>
         name.replace(/^package\//, '').replace(/^(dist|docs\/licences|scripts\/launcher)\/.*/, '$1/'),
@@ -47,7 +47,7 @@ describe('what npm pack makes', () => {
     expect(names.filter((name) => /\.ts$|\.test\./.test(name))).toEqual([])
   })
 
-  it('PACK-1 runs nothing where it is installed, and names no place to fetch from', () => {
+  it('PACK-1 runs nothing during installation, and names no registry', () => {
     expect(read(join(staged, 'package.json')).scripts).toBeUndefined()
     const lock = readFileSync(join(staged, 'npm-shrinkwrap.json'), 'utf8')
     expect(lock).not.toMatch(/"resolved"|"hasInstallScript"|"dev": true/)
@@ -73,7 +73,7 @@ describe.skipIf(notInstalled !== '')(
       expect(withScript.map(({ name }) => name)).toEqual([])
     })
 
-    it('PACK-1 answers in an empty home, with a folder that nobody can write, offline', async () => {
+    it('PACK-1 answers in an empty home, from a read-only folder, offline', async () => {
       const home = join(folder, 'home')
       mkdirSync(home)
       for (const path of ['', 'bin', 'dist', 'scripts']) chmodSync(join(program, path), 0o555)
@@ -116,7 +116,7 @@ describe.skipIf(notInstalled !== '')(
           env: { HOME: home, PATH: '' },
         })
       expect(ask('--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
-      expect(ask('--help').stdout).toContain('talk in the terminal')
+      expect(ask('--help').stdout).toContain('Chat in the terminal')
       expect(readdirSync(home)).toEqual([])
     })
   },

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { globalChange } from '../../src/cli/update/global-change.ts'
-import { findInstallation } from '../../src/cli/update/installation.ts'
+import { globalChange } from '../../src/terminal/commands/update.ts'
+import { findInstallation } from '../../src/terminal/commands/update-program.ts'
 import { takesAll } from '../crash/chosen-passings.ts'
 import { startFamiliarAt } from '../support/installed-familiar.ts'
 import { createVersions, npm } from '../support/packed-familiar.ts'
@@ -79,9 +79,9 @@ beforeEach(() => {
   familiar = startFamiliarAt({ command: join(prefix, 'bin', 'familiar'), home })
 })
 
-async function expectTidy(version: string): Promise<void> {
+async function expectTidy(version: string, kept: string[] = []): Promise<void> {
   expect((await familiar(['--version'])).stdout).toBe(`${version}\n`)
-  expect(readdirSync(modules)).toEqual(['familiar'])
+  expect(readdirSync(modules)).toEqual([...kept, 'familiar'])
   expect(readlinkSync(join(prefix, 'bin', 'familiar'))).toBe('../lib/node_modules/familiar/bin/familiar')
   expect(readdirSync(inHome('run')).filter((name) => name.startsWith('update'))).toEqual([])
   const asked = await familiar(['send', '--message', 'What do I like?'])
@@ -90,7 +90,7 @@ async function expectTidy(version: string): Promise<void> {
 
 // Each starts a handful of programs: on a busy machine that takes its time.
 describe('familiar update', { timeout: 180_000 }, () => {
-  it('PACK-2 changes to a healthy version, with the daemon stopped and a snapshot taken', async () => {
+  it('PACK-2 changes to a healthy version, with the daemon stopped and a snapshot taken, and back by command', async () => {
     const serving = familiar(['serve', '--port', '0'], { until: /serves on/ })
     await serving.shown
     const updated = await familiar(['update', '--to', tarballs.good, '--json'])
@@ -99,20 +99,25 @@ describe('familiar update', { timeout: 180_000 }, () => {
     expect(told).toMatchObject({ ok: true, from: '1.0.0', to: '1.1.0', problem: null, start_again: true })
     expect(existsSync(told.snapshot)).toBe(true)
     expect(await serving).toMatchObject({ code: 0, stdout: expect.stringContaining('Stopping.') })
-    await expectTidy('1.1.0')
+    await expectTidy('1.1.0', ['.familiar-before'])
+
+    const back = await familiar(['update', '--rollback', '--yes', '--json'])
+    expect(back).toMatchObject({ code: 0 })
+    expect(JSON.parse(back.stdout)).toMatchObject({ ok: true, from: '1.1.0', to: '1.0.0', kept_aside: null })
+    await expectTidy('1.0.0')
   })
 
-  it.runIf(takesAll)('PACK-2 leaves everything as it is where the new version does not start on a copy', async () => {
+  it.runIf(takesAll)('PACK-2 changes nothing if the new version does not start on a copy', async () => {
     const updated = await familiar(['update', '--to', tarballs.broken])
     expect(updated.code).toBe(1)
     expect(updated.stdout).toMatch(
-      /^Familiar 1\.0\.0 stays: 1\.2\.0 is not healthy \(familiar status: .*broken at start/,
+      /^Familiar 1\.0\.0 stays in use: 1\.2\.0 failed its check \(familiar status: .*broken at start/,
     )
     expect(readdirSync(inHome('backups'))).toEqual([])
     await expectTidy('1.0.0')
   })
 
-  it('PACK-2 goes back to program and database where the new version fails on the home itself', async () => {
+  it('PACK-2 restores program and database if the new version fails on the home itself', async () => {
     const updated = await familiar(['update', '--to', tarballs.spoiler, '--json'])
     expect(updated.code).toBe(1)
     const told = JSON.parse(updated.stdout)
@@ -133,7 +138,7 @@ describe('familiar update', { timeout: 180_000 }, () => {
     await expectTidy('1.0.0')
   })
 
-  it('PACK-2 killed between the two renames, leaves a command that mends itself', async () => {
+  it('PACK-2 killed between the two renames, leaves a command that repairs itself', async () => {
     const root = join(modules, 'familiar')
     const installation = findInstallation(root)
     if (installation.kind !== 'global') throw new Error(installation.kind)
@@ -147,15 +152,12 @@ describe('familiar update', { timeout: 180_000 }, () => {
     await expectTidy('1.0.0')
   })
 
-  it.runIf(takesAll)(
-    'PACK-2 takes only what says that it is Familiar, and asks no registry for what was never published',
-    async () => {
-      const stranger = await familiar(['update', '--to', tarballs.stranger])
-      expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining('is no version of Familiar') })
-      const newest = await familiar(['update', '--check'])
-      expect(newest).toMatchObject({ code: 1, stderr: expect.stringContaining('was not published') })
-      expect(await familiar(['update', '--to', 'https://example.org/familiar.tgz'])).toMatchObject({ code: 2 })
-      expect((await familiar(['--version'])).stdout).toBe('1.0.0\n')
-    },
-  )
+  it.runIf(takesAll)('PACK-2 accepts only Familiar packages, and asks no registry for an unpublished one', async () => {
+    const stranger = await familiar(['update', '--to', tarballs.stranger])
+    expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining('is not a version of Familiar') })
+    const newest = await familiar(['update', '--check'])
+    expect(newest).toMatchObject({ code: 1, stderr: expect.stringContaining('was not published') })
+    expect(await familiar(['update', '--to', 'https://example.org/familiar.tgz'])).toMatchObject({ code: 2 })
+    expect((await familiar(['--version'])).stdout).toBe('1.0.0\n')
+  })
 })

@@ -3,7 +3,7 @@ import { measurePrompt } from '../../bench/measure-prompt.ts'
 import { estimateTokens, tokenizerName } from '../../src/base/tokens.ts'
 import { startFamiliar } from '../support/running-familiar.ts'
 
-describe.each(['anthropic', 'openai-compatible'] as const)('what is sent to %s', (wire) => {
+describe.each(['anthropic', 'openai-compatible'] as const)('the request to %s', (wire) => {
   it('CTX-4 CTX-5 fifty turns repeat their prefix, and the first request is small', async () => {
     const figures = await measurePrompt(wire, 50)
     console.log(JSON.stringify(figures))
@@ -12,7 +12,7 @@ describe.each(['anthropic', 'openai-compatible'] as const)('what is sent to %s',
   })
 })
 
-describe('what fills the window', () => {
+describe('the context window', () => {
   it('CTX-6 CTX-7 is shown block by block, with the name of the estimate', async () => {
     const familiar = await startFamiliar()
     try {

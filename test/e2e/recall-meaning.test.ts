@@ -5,19 +5,16 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createEmbedders } from '../../src/memory/embedding/create-embedders.ts'
+import { localModelFolder, modelFiles } from '../../src/memory/embedding/child-messages.ts'
 import { createEmbeddingJob } from '../../src/memory/embedding/embed-memories.ts'
-import type { Embedder } from '../../src/memory/embedding/embedder.ts'
-import { localModel } from '../../src/memory/embedding/local/local-embedder.ts'
-import { localModelFolder, modelFiles } from '../../src/memory/embedding/local/model-files.ts'
-import { toUnitVector } from '../../src/memory/embedding/unit-vector.ts'
+import { createEmbedders, type Embedder, toUnitVector } from '../../src/memory/embedding/embedders.ts'
+import { localEmbeddingModel } from '../../src/memory/embedding/local-embedder.ts'
 import { createGraph } from '../../src/memory/graph.ts'
 import { createMemories } from '../../src/memory/memories.ts'
-import { createEmbeddingText } from '../../src/memory/recall/embedding-text.ts'
-import { createFindByMeaning } from '../../src/memory/recall/meaning.ts'
+import { createEmbeddingText, createFindByMeaning } from '../../src/memory/recall/meaning.ts'
 import { createRecall } from '../../src/memory/recall/recall.ts'
-import { createKnownSpeakers } from '../../src/memory/recall/speaker-names.ts'
-import { termsOf } from '../../src/memory/recall/terms.ts'
+import { createKnownSpeakers } from '../../src/memory/recall/window-words.ts'
+import { termsOf } from '../../src/memory/words.ts'
 import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 
@@ -26,7 +23,7 @@ const now = Date.UTC(2026, 10, 15, 9)
 const yearMs = 365 * 24 * 60 * 60 * 1_000
 const allergy = 'I am allergic to shellfish'
 
-/** Everything that recall by meaning takes, over the database in that folder, as if the process had just begun. */
+/** All parts of recall by meaning, over the database in that folder, as in a new process. */
 async function openFamiliar(folder: string, own?: Embedder) {
   const clock = createManualClock(now)
   const path = join(folder, 'familiar.db')
@@ -178,14 +175,14 @@ describe.skipIf(!hasModel)(name, () => {
     return familiar
   }
 
-  it('MEM-2 an allergy told a year ago is among the first three of 300 notes when somebody asks about shrimp', async () => {
+  it('MEM-2 a year-old allergy is among the first three of 300 notes for a question about shrimp', async () => {
     const { ask, job } = await begin()
     expect(await job.status('max')).toMatchObject({ embedded: 301, total: 301 })
     expect(await ask('can I eat shrimp?')).toContain(allergy)
     expect(await ask('Are prawns dangerous for me?')).toContain(allergy)
   })
 
-  it('MEM-15 finds it after everything was started anew, also what was told since', async () => {
+  it('MEM-15 finds it after a restart of everything, also messages since then', async () => {
     const first = await begin()
     await first.ask('can I eat shrimp?')
     await first.memories.add({
@@ -210,7 +207,7 @@ describe.skipIf(!hasModel)(name, () => {
     const { ask, job, untilEmbedded, modelsOfVectors } = await begin(createTinyEmbedder(gate))
     job.wake()
     while (!(await job.status()).isRunning) await pause()
-    expect(await job.searchModel('max')).toBe(localModel)
+    expect(await job.searchModel('max')).toBe(localEmbeddingModel)
     expect(await ask('can I eat shrimp?')).toContain(allergy)
     open()
     await untilEmbedded()

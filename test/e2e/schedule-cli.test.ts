@@ -13,7 +13,7 @@ describe('familiar schedule', () => {
   const schedule = (...args: string[]) => familiar(['schedule', ...args], { home })
 
   it('SCHED-1 CLI-1 makes, lists, shows, sends and cancels messages', async () => {
-    expect((await schedule('list')).stdout).toBe('Nothing is scheduled.\n')
+    expect((await schedule('list')).stdout).toBe('No schedules.\n')
     const added = await schedule('add', '--cron', '0 7 * * 1-5', '--name', 'digest', 'Sum', 'up', 'the', 'day')
     expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S{36} {2}digest, next \d{4}-/) })
     const once = await familiarJson(['schedule', 'add', '--at', 'tomorrow at 9:00', 'Call Anna'], { home })
@@ -21,23 +21,26 @@ describe('familiar schedule', () => {
     const listed = await schedule('list')
     expect(listed.stdout).toContain('0 7 * * 1-5')
     expect(listed.stdout).toContain('Call Anna')
-    expect((await schedule('run', 'digest')).stdout).toBe('It is delivered.\n')
+    expect((await schedule('run', 'digest')).stdout).toBe('Result: delivered.\n')
     const shown = await schedule('show', 'digest')
-    expect(shown.stdout).toContain('the newest is sent late')
+    expect(shown.stdout).toContain('run the latest late')
     expect(shown.stdout).toMatch(/Runs:\n.*delivered/)
-    expect((await schedule('cancel', 'digest')).stdout).toBe('Cancelled: digest. It does not come again.\n')
+    expect((await schedule('cancel', 'digest')).stdout).toBe('Deleted: digest\n')
     expect((await schedule('list')).stdout).not.toContain('digest')
     expect((await schedule('list', '--all')).stdout).toContain('cancelled')
   })
 
   it('SCHED-1 CLI-1 a heartbeat says what it costs', async () => {
     const made = await schedule('heartbeat', '--every', '2h')
-    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('Each one is a call of a model') })
+    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('Each run is a model call') })
     expect((await schedule('show', 'Heartbeat')).stdout).toContain('heartbeat 0 */2 * * *')
   })
 
   it('CLI-1 says what is wrong', async () => {
-    expect(await schedule('add', 'Hello')).toMatchObject({ code: 2, stderr: 'Error: When? Give --at or --cron.\n' })
+    expect(await schedule('add', 'Hello')).toMatchObject({
+      code: 2,
+      stderr: 'Error: No time given: use --at or --cron.\n',
+    })
     expect((await schedule('add', '--at', 'yesterday', 'x')).code).toBe(2)
     expect((await schedule('add', '--at', 'noon', '--cron', '*/5', 'x')).code).toBe(2)
     expect((await schedule('cancel', 'nothing')).stderr).toBe('Error: There is no schedule nothing.\n')

@@ -1,5 +1,4 @@
-import { writeDaemonInfo } from '../../src/daemon/daemon-info.ts'
-import { acquireDaemonLock } from '../../src/daemon/daemon-lock.ts'
+import { acquireDaemonLock, writeDaemonInfo } from '../../src/daemon/daemon-lock.ts'
 import { openHome } from '../../src/daemon/home.ts'
 import { type ServedFamiliar, serveFamiliar } from '../security/http-support.ts'
 import { cleanUp } from './cli-process.ts'

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { checkShared } from '../../src/daemon/doctor/check-shared.ts'
+import { checkShared } from '../../src/daemon/doctor/examine.ts'
 import { openFakeS3, s3Keys } from '../support/shared-place/fake-s3.ts'
 
 let root: string
@@ -17,11 +17,11 @@ afterEach(async () => {
 
 const directory = (path: string) => checkShared({ shared: { kind: 'directory', directory: path } }, false)
 
-it('SCALE-5 tells whether the shared directory is there and takes files, and leaves nothing there', async () => {
+it('SCALE-5 reports whether the shared directory exists and accepts files, and leaves nothing there', async () => {
   expect(await checkShared({ shared: null }, true)).toEqual([])
   expect(await directory(root)).toMatchObject([{ state: 'ok', message: `${root} can be read and written` }])
   expect(readdirSync(root)).toEqual([])
-  expect(await directory(join(root, 'not-mounted'))).toMatchObject([{ state: 'fail', message: /is not there/ }])
+  expect(await directory(join(root, 'not-mounted'))).toMatchObject([{ state: 'fail', message: /does not exist/ }])
 })
 
 async function bucket(changes: { secretAccessKey?: string; now?: () => number } = {}) {
@@ -33,9 +33,9 @@ async function bucket(changes: { secretAccessKey?: string; now?: () => number } 
   return { server, look: (network: boolean) => checkShared({ shared }, network) }
 }
 
-it('SCALE-5 tells whether the bucket takes the keys, when it may ask, and leaves nothing there', async () => {
+it('SCALE-5 reports whether the bucket accepts the keys, when it may ask, and leaves nothing there', async () => {
   const { server, look } = await bucket()
-  expect(await look(false)).toMatchObject([{ state: 'ok', message: /not asked/ }])
+  expect(await look(false)).toMatchObject([{ state: 'ok', message: /not checked/ }])
   expect(server.requests).toEqual([])
   expect(await look(true)).toMatchObject([{ state: 'ok', message: /can be read and written/ }])
   expect(server.objects.size).toBe(0)
@@ -45,7 +45,7 @@ it('SCALE-5 tells whether the bucket takes the keys, when it may ask, and leaves
   expect(JSON.stringify(findings)).not.toContain('another')
 })
 
-it('SCALE-5 tells of a clock that is minutes off, before it is too far off to be let in', async () => {
+it('SCALE-5 reports a clock that is minutes off, before it is too far off to be accepted', async () => {
   const { look } = await bucket({ now: () => Date.now() + 10 * 60_000 })
   expect(await look(true)).toMatchObject([{ state: 'ok' }, { state: 'warn', message: /10 minutes ahead of this one/ }])
   const late = await bucket({ now: () => Date.now() - 60 * 60_000 })

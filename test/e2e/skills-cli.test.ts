@@ -7,7 +7,7 @@ import { cleanUp, familiar, familiarJson, newHome, serveFamiliar, temporaryDirec
 afterEach(cleanUp)
 
 describe('familiar skills', () => {
-  it('SKILL-1 makes, lists, shows and switches skills, and takes the owner’s word for one from elsewhere', async () => {
+  it('SKILL-1 creates, lists, shows and switches skills, and approves one from elsewhere', async () => {
     const [home, elsewhere] = [newHome(), temporaryDirectory()]
     mkdirSync(home, { recursive: true, mode: 0o700 })
     const toml = `[memory.embedding]\nprovider = "off"\n[skills]\ndirectories = [${JSON.stringify(elsewhere)}]\n`

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { afterEach, expect, it } from 'vitest'
+import { startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import { type FakeTelegram, startFakeTelegram } from '../support/fake-telegram/start-fake-telegram.ts'
 import { type LocalSite, openLocalSite } from '../support/local-site.ts'
 import { type RunningFamiliar, startFamiliar } from '../support/running-familiar.ts'
@@ -31,13 +32,13 @@ const start = (home?: string, more?: string) =>
 
 const textsTo = (chat: number) => telegram.chat(chat).map(({ text }) => text)
 
-it('CHAN-1 OUT-2 a whole daemon talks over Telegram, pairs, and after a restart goes on where it was', async () => {
+it('CHAN-1 OUT-2 a whole daemon talks over Telegram, pairs, and continues after a restart', async () => {
   telegram = await startFakeTelegram({})
   familiar = await start()
   telegram.say(owner, 'Remember that the spare key is with Ruth')
   await telegram.until(() => textsTo(owner).some((text) => text?.includes('Noted')))
 
-  // Somebody else of the house is let in by a code, and has a memory of her own.
+  // Another member of the household pairs with a code, and has her own memory.
   const { home, daemon } = familiar
   const local = { authorization: `Bearer ${daemon.credential}` }
   await familiar.request('POST', '/api/v1/local/users', { name: 'anna' }, local)
@@ -49,7 +50,7 @@ it('CHAN-1 OUT-2 a whole daemon talks over Telegram, pairs, and after a restart 
   await telegram.until(() => textsTo(7_002).length > 1)
   expect(textsTo(7_002).join('\n')).not.toContain('Ruth')
 
-  // What is said while nobody listens is answered by whoever listens next; nothing is said twice.
+  // A message sent while the daemon is down is answered by the next one; no reply is sent twice.
   await familiar.close({ keep: true })
   const before = textsTo(owner).length
   telegram.say(owner, 'Where is the spare key?')
@@ -62,7 +63,7 @@ it('CHAN-1 OUT-2 a whole daemon talks over Telegram, pairs, and after a restart 
   expect(outbox.counts).toMatchObject({ pending: 0, sending: 0, unknown: 0, failed: 0 })
 })
 
-it('OUT-4 a program is called after every message, and can tell who calls', async () => {
+it('OUT-4 a program is called after every message, and can verify the caller', async () => {
   telegram = await startFakeTelegram({})
   site = await openLocalSite((_request, response) => response.end())
   familiar = await start(undefined, `[callback]\nurl = "${site.origin}/heard"\nsecret_env = "CALLBACK_SECRET"\n`)
@@ -73,4 +74,20 @@ it('OUT-4 a program is called after every message, and can tell who calls', asyn
   const signature = createHmac('sha256', 'a secret of some length').update(signed).digest('hex')
   expect(headers['x-familiar-signature']).toBe(signature)
   expect(JSON.parse(body)).toMatchObject({ event: 'message_processed', channel: 'http', outcome: 'completed' })
+})
+
+it('OUT-1 a message of a turn from elsewhere reaches the chat, and the model learns the outcome', async () => {
+  telegram = await startFakeTelegram({})
+  const fake = await startFakeModel()
+  const provider = `type = "openai-compatible"\nbase_url = "${fake.url}/v1"\napi_key_env = "FAKE_KEY"\n[models.one]\nmodel = "one"\n`
+  familiar = await startFamiliar({
+    toml: `[routes]\nprimary = "fake/one"\n${toml()}`,
+    providers: { fake: provider },
+    env: { TELEGRAM_BOT_TOKEN: telegram.token },
+  })
+  fake.reply([{ toolCalls: [{ name: 'message', input: { text: 'The oven is on.' } }] }, { text: 'Done.' }])
+  await familiar.chat('Tell me when the oven is on')
+  expect(textsTo(owner)).toEqual(['The oven is on.'])
+  expect(fake.requests.at(-1)?.bytes).toContain('Sent to the user on telegram')
+  await fake.close()
 })

@@ -2,7 +2,7 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { OutboxRow } from '../../src/storage/channel-tables.ts'
+import type { OutboxRow } from '../../src/storage/feature-tables.ts'
 import { auditTelegram } from '../crash/audit/audit-telegram.ts'
 import { readRecorded } from '../crash/audit/recorded.ts'
 import { takesAll } from '../crash/chosen-passings.ts'
@@ -25,7 +25,7 @@ describe('a storm over Telegram', () => {
     return auditTelegram(storm.evidence, { recorded: readRecorded(path), outbox })
   }
 
-  it('CHAN-1 OUT-1 no message is lost or heard twice, and what is called sent was', () => {
+  it('CHAN-1 OUT-1 no message is lost or processed twice, and every item marked sent was sent', () => {
     expect(audit().slice(0, 20)).toEqual([])
   })
 

@@ -67,7 +67,7 @@ const canaries = {
   failure: 'canary-failure-5c44',
 }
 
-/** One turn with two rounds of tools, one of which fails, all of them full of what nobody may hear. */
+/** One turn with two rounds of tools, one of which fails, all full of private text. */
 async function talk({ familiar, fake }: Scene, headers: Record<string, string> = {}) {
   fake.reply({ toolCalls: [{ name: 'look', input: { at: canaries.argument } }] })
   fake.reply({ toolCalls: [{ name: 'stumble', input: { at: canaries.argument } }] })
@@ -177,7 +177,7 @@ describe('a daemon that is looked at', () => {
     const { familiar } = await open()
     const { headers } = await familiar.request('GET', '/api/v1/nothing', undefined, { authorization: 'Bearer no' })
     expect(logLines(familiar.home)).toContainEqual(
-      expect.objectContaining({ message: 'a request came with a wrong token', request: headers.get('x-request-id') }),
+      expect.objectContaining({ message: 'a request had a wrong token', request: headers.get('x-request-id') }),
     )
   })
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { temporaryDirectory } from './cli-process.ts'
 
 const run = promisify(execFile)
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../src/terminal/main.ts', import.meta.url))
 
 export const hasTmux = spawnSync('tmux', ['-V']).status === 0
 if (!hasTmux) console.log('Skipped without tmux: the chat that draws, driven in a real terminal.')
@@ -17,12 +17,12 @@ const mostLooks = 300
 export interface TmuxPane {
   /** Keys by tmux's names: `Enter`, `C-c`, `Escape`. */
   press(...keys: string[]): Promise<void>
-  /** Text as somebody types it. */
+  /** Text as typed by a user. */
   type(text: string): Promise<void>
   /** As the terminal's own paste does, between its marks. */
   paste(text: string): Promise<void>
   resize(columns: number, rows: number): Promise<void>
-  /** What stands on the screen, without colours or with them. */
+  /** The screen, with or without colors. */
   screen(options?: { colours?: boolean }): Promise<string>
   /** Resolves with the screen once the pattern stands on it. */
   untilShows(pattern: RegExp): Promise<string>
@@ -65,7 +65,7 @@ export async function openTmuxPane(options: {
         if (pattern.test(shown)) return shown
         await wait(50)
       }
-      // A test that waits in vain is to tell what it saw.
+      // The error shows the screen at the time of the failure.
       throw new Error(`The terminal does not show ${pattern}:\n${shown}`)
     },
     close: async () => void (await tmux('kill-server').catch(() => undefined)),

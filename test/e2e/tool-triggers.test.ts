@@ -81,6 +81,6 @@ describe.skipIf(missing)(missing ?? 'tools that nobody asks', () => {
     expect(all.stdout).toMatch(/^Tool +By +Due +State\s/)
     expect(all.stdout).toMatch(/^digest +cron .*scheduled/m)
     const refused = await familiar(['tools', 'hook', 'digest'], options)
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('triggered by a webhook') })
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('with a webhook trigger') })
   })
 })

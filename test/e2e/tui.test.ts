@@ -6,7 +6,7 @@ import { type LocalSite, openLocalSite } from '../support/local-site.ts'
 import { cleanUp, homeWithModel, serveFamiliar } from './cli-process.ts'
 import { hasTmux, openTmuxPane, type TmuxPane } from './tmux-pane.ts'
 
-/** The model is asked by nobody but the chat. */
+/** Only the chat calls the model. */
 const quiet = '[memory]\nconversations = false\nextraction = false\n'
 const approved = /The user approved: web_fetch with (\{.*\})\. Make exactly/
 
@@ -51,7 +51,7 @@ describe.skipIf(!hasTmux)('the chat that draws, in a real terminal', { timeout: 
     return pane
   }
 
-  it('CHAN-2 shows a turn with tools, opens them, takes a file from the finder, and finds what was typed', async () => {
+  it('CHAN-2 shows a turn with tools, opens them, picks a file in the finder, and finds earlier messages', async () => {
     const chat = await open('tools')
     model.reply([
       {
@@ -90,16 +90,16 @@ describe.skipIf(!hasTmux)('the chat that draws, in a real terminal', { timeout: 
     expect(readFileSync(join(home, 'terminal-history.jsonl'), 'utf8')).toContain('"remember my bike"\n')
   })
 
-  it('CHAN-2 completes commands with what they do, and draws the window', async () => {
+  it('CHAN-2 completes commands with their summaries, and draws the window', async () => {
     const chat = await open('window')
     await chat.type('hello')
     await chat.press('Enter')
     await chat.untilShows(/echo: [\s\S]*ready\s*$/)
     await chat.type('/conte')
-    await chat.untilShows(/→ \/context\s+what fills the context window/)
+    await chat.untilShows(/→ \/context\s+show how the context window is used/)
     await chat.press('Enter')
     const shown = await chat.untilShows(/█+[▓▒░]*·+\s[\s\S]*█ stable[\s\S]*· free/)
-    expect(shown).toMatch(/the oldest part is summarised at/)
+    expect(shown).toMatch(/older messages are summarized at/)
   })
 
   it('CHAN-2 asks with the exact destination, and one key is the answer', async () => {
@@ -114,7 +114,7 @@ describe.skipIf(!hasTmux)('the chat that draws, in a real terminal', { timeout: 
     })
     await chat.type('read it')
     await chat.press('Enter')
-    const asked = await chat.untilShows(/y allows it, once and exactly so/)
+    const asked = await chat.untilShows(/y allow once · n deny/)
     expect(asked).toContain(`May I call web_fetch to ${elsewhere.origin}?`)
     expect(asked).toContain(JSON.stringify(there))
     expect(elsewhere.requests).toHaveLength(0)
@@ -135,12 +135,12 @@ describe.skipIf(!hasTmux)('the chat that draws, in a real terminal', { timeout: 
     await model.until(() => model.requests.at(-1)?.aborted)
     await chat.type('half a line')
     await chat.press('C-c')
-    expect(await chat.untilShows(/Ctrl-C again leaves/)).not.toContain('half a line')
+    expect(await chat.untilShows(/Ctrl-C again exits/)).not.toContain('half a line')
     await chat.press('C-c')
     await chat.untilShows(/left with 0/)
   })
 
-  it('CHAN-2 takes a paste of 5,000 lines whole, and goes on in 40 columns and in 20', async () => {
+  it('CHAN-2 accepts a paste of 5,000 lines completely, and works in 40 columns and in 20', async () => {
     const chat = await open('paste')
     const lines = Array.from({ length: 5_000 }, (_, at) => `line ${at} of the paste`)
     model.reply({ text: 'A long one.' })

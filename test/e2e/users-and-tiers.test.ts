@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ChatReply } from '../../src/protocol/api.ts'
-import type { UserTokenReply } from '../../src/protocol/user-api.ts'
+import type { UserTokenReply } from '../../src/protocol/users.ts'
 import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import { type RunningFamiliar, startFamiliar } from '../support/running-familiar.ts'
 
@@ -34,7 +34,7 @@ deny = ["memory_*"]
 `
 const routes = '[routes]\nprimary = "fake/large"\n[memory]\nconversations = false\nextraction = false\n'
 
-describe('users and their tiers', () => {
+describe('users and their plans', () => {
   let fake: FakeModel
   let familiar: RunningFamiliar
 
@@ -62,7 +62,7 @@ describe('users and their tiers', () => {
   const lastRequest = () => fake.requests.at(-1)?.body as { model: string; tools?: { function: { name: string } }[] }
   const offered = () => (lastRequest().tools ?? []).map((tool) => tool.function.name)
 
-  it('CLIENT-4 a tier has its own models and no tools but those that it allows, whatever the request says', async () => {
+  it('CLIENT-4 a plan has its own models and only the tools that it allows, whatever the request says', async () => {
     const token = await add('fred', 'free')
     expect((await chat(token, 'Hello')).reply.outcome).toBe('completed')
     expect(lastRequest().model).toBe('small-model')
@@ -73,12 +73,15 @@ describe('users and their tiers', () => {
     const metadata = { user_tier: 'owner', tier: 'owner' }
     await chat(token, 'Hello', { metadata })
     expect([lastRequest().model, offered()]).toEqual(['small-model', []])
+    const client_tools = [{ name: 'ring_bell', description: 'Rings', input_schema: { type: 'object' } }]
+    await chat(token, 'Ring!', { client_tools })
+    expect(offered()).toEqual([])
     fake.reply([{ toolCalls: [{ name: 'store_memory', input: { content: 'x' } }] }, { text: 'Done.' }])
     const { reply } = await chat(token, 'Remember that')
     expect(reply.tool_calls).toMatchObject([{ name: 'store_memory', is_error: true }])
   })
 
-  it('CLIENT-4 a tier that allows tools has all but those that it denies and those of the owner’s machine', async () => {
+  it('CLIENT-4 a plan that allows tools has all except those that it denies and those of the owner’s machine', async () => {
     const token = await add('gina', 'jigga')
     fake.reply([{ toolCalls: [{ name: 'find_tools', input: { query: 'memory forget' } }] }, { text: 'Done.' }])
     await chat(token, 'Which tools are there?')
@@ -92,7 +95,7 @@ describe('users and their tiers', () => {
     expect((await familiar.request('GET', '/api/v1/tools/exec', undefined, bearer(token))).status).toBe(404)
   })
 
-  it('CLIENT-4 budgets and the number of conversations are the tier’s, and a change holds at once', async () => {
+  it('CLIENT-4 budgets and the number of conversations follow the plan, and a change takes effect at once', async () => {
     const token = await add('jim', 'jive')
     const before = fake.requests.length
     const { reply } = await chat(token, 'Hello')
@@ -106,7 +109,7 @@ describe('users and their tiers', () => {
     expect((await chat(token, 'Hello', { session: 'another' })).status).toBe(200)
   })
 
-  it('SEC-22 what the owner wrote of themself is told to nobody else', async () => {
+  it('SEC-22 the owner’s personal files are not shown to other users', async () => {
     writeFileSync(join(familiar.home, 'workspace', 'USER.md'), 'The owner keeps a quagga.')
     writeFileSync(join(familiar.home, 'workspace', 'MEMORY.md'), 'The quagga is called Quentin.')
     const token = await add('hal', 'jigga')
@@ -121,7 +124,7 @@ describe('users and their tiers', () => {
     expect(JSON.stringify(lastRequest())).toContain('SOUL.md')
   })
 
-  it('USERS-1 a user is rotated and removed, and what they had lies in the folder', async () => {
+  it('USERS-1 a user gets a new token and is removed, and their data is in the folder', async () => {
     const old = await add('ida', 'free')
     await chat(old, 'I live in Zanzibar')
     const rotated = (await (

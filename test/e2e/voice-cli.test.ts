@@ -6,7 +6,7 @@ import { cleanUp, familiar, familiarJson, newHome } from './cli-process.ts'
 
 afterEach(cleanUp)
 
-it('CHAN-4 the command line says what is there, fetches nothing by itself, and has nothing to remove', async () => {
+it('CHAN-4 the command line lists the models, downloads nothing by itself, and has nothing to remove', async () => {
   const home = newHome()
   expect(await familiarJson(['voice', 'status'], { home })).toMatchObject({
     directory: join(home, 'voice'),

@@ -33,7 +33,7 @@ function start(home?: string): Promise<RunningFamiliar> {
   })
 }
 
-/** What the model was sent for a message, as bytes. */
+/** The request to the model for a message, as bytes. */
 async function sentFor(message: string, session = 'main'): Promise<string> {
   await familiar.chat(message, { session })
   return fake.requests.at(-1)?.bytes ?? ''
@@ -45,9 +45,9 @@ async function command(line: string, session = 'main', confirm?: string) {
   return (await response.json()) as { ok: boolean; text: string; question?: { text: string; confirm: string } }
 }
 
-describe('what a message names', () => {
+describe('names in a message', () => {
   it(
-    'ASSET-6 files and blocks stand in what the model reads, and not in what the user said',
+    'ASSET-6 files and blocks are in the model’s text, and not in the user’s message',
     async () => {
       mkdirSync(join(workspace, 'my notes'), { recursive: true })
       writeFileSync(join(workspace, 'plan.md'), 'Plant the quince on Tuesday. See @other.md\n')
@@ -72,13 +72,18 @@ describe('what a message names', () => {
       expect(literal).not.toContain('quince')
 
       const missing = await sentFor('See @nothing.md and @away.md and @../../key and @.', 'missing')
-      expect(missing).toContain('@nothing.md stays as it is')
-      expect(missing).toContain('@away.md stays as it is')
+      expect(missing).toContain('@nothing.md was not replaced')
+      expect(missing).toContain('@away.md was not replaced')
+      const { reply, notices } = await familiar.chat('See @nothing.md, @max and @@blocks/garden', { session: 'told' })
+      expect(notices).toEqual([expect.stringContaining('@nothing.md was not replaced')])
+      expect(reply).toContain(`Note: ${notices[0]}`)
+      expect(fake.requests.at(-1)?.bytes).toContain('Mulch in spring.')
+      expect(await sentFor('See @@ikigai:///blocks/garden.md', 'ikigai')).toContain('Mulch in spring.')
 
       expect(await sentFor('Describe @picture.png', 'picture')).toContain('image_url')
       const large = await sentFor('Sum up @large.txt', 'large')
       expect(large.length).toBeLessThan(200_000)
-      expect(large).toContain('is not all there')
+      expect(large).toContain('is incomplete')
 
       const { database } = familiar.daemon
       const rows = await database.read
@@ -93,7 +98,7 @@ describe('what a message names', () => {
   )
 })
 
-describe('what stands in the prompt', () => {
+describe('the prompt', () => {
   it(
     'ASSET-4 pins are there in their order, survive a restart and are inherited by a fork, which then has its own',
     async () => {
@@ -126,7 +131,7 @@ describe('what stands in the prompt', () => {
     'CMD-1 another model answers in the session that asks for it, and in no other',
     async () => {
       await familiar.chat('Hello')
-      expect((await command('/model fake/second')).text).toBe('fake/second answers here from now on.')
+      expect((await command('/model fake/second')).text).toBe('This conversation now uses fake/second.')
       expect(await sentFor('Who answers?')).toContain('"model":"second"')
       expect(await sentFor('Who answers?', 'another')).toContain('"model":"first"')
       await command('/model default')

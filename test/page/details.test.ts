@@ -25,30 +25,30 @@ const choose = async (page: Page, button: string, item: string) => {
 }
 
 async function askToForget(page: Page): Promise<void> {
-  await page.getByLabel('About', { exact: true }).fill('shellfish')
-  await press(page, 'Forget everything about it')
+  await page.getByLabel('Name or word', { exact: true }).fill('shellfish')
+  await press(page, 'Delete everything about it')
 }
 
-/** What is asked above the screens. */
+/** Dialogs above the screens. */
 function dialogs({ session, memory, schedule }: Samples): Asking[] {
   return [
     { path: `/memory/${memory}`, open: (page) => press(page, 'Edit') },
-    { path: '/memory', open: (page) => press(page, 'Remember something') },
-    { path: '/blocks', open: (page) => press(page, 'New block') },
-    { path: '/blocks/household.md', open: (page) => press(page, 'Compact …') },
-    { path: '/blocks/household.md', open: (page) => choose(page, 'More about household.md', 'Rename') },
-    { path: '/capabilities/greeter', open: (page) => press(page, 'Have it mended') },
-    { path: '/skills/tea', open: (page) => press(page, 'Switch off') },
-    { path: `/schedules/${schedule}`, open: (page) => press(page, 'Cancel it') },
+    { path: '/memory', open: (page) => press(page, 'Add memory') },
+    { path: '/blocks', open: (page) => press(page, 'New note') },
+    { path: '/blocks/household.md', open: (page) => press(page, 'Shorten…') },
+    { path: '/blocks/household.md', open: (page) => choose(page, 'Actions for household.md', 'Rename') },
+    { path: '/capabilities/greeter', open: (page) => press(page, 'Repair') },
+    { path: '/skills/tea', open: (page) => press(page, 'Turn off') },
+    { path: `/schedules/${schedule}`, open: (page) => press(page, 'Cancel schedule') },
     { path: '/settings/browsers', open: (page) => press(page, 'Sign out everywhere') },
-    { path: '/private-memory', open: (page) => press(page, 'New entry') },
+    { path: '/private-memory', open: (page) => press(page, 'New note') },
     { path: `/talk/${session}`, open: (page) => choose(page, 'More', 'Rename') },
     { path: '/memory?tab=store', open: askToForget },
     { path: '/', open: (page) => page.keyboard.press('Control+k') },
   ]
 }
 
-describePage('what the screens lead to', () => {
+describePage('details and dialogs', () => {
   it.each(takesAll ? looks : looks.slice(1))(
     'PAGE-4 axe finds nothing in it, $colorScheme',
     async (context) => {

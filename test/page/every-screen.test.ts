@@ -1,11 +1,18 @@
+import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { takesAll } from '../crash/chosen-passings.ts'
 import { describePage } from './support/describe-page.ts'
+import { detailPaths } from './support/detail-paths.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { openPage } from './support/open-page.ts'
 import { fillWithSamples, sampleOptions } from './support/sample-data.ts'
 import { screenPaths, settle, walkScreen } from './support/walk-screens.ts'
 
+/** Of the whole document, with all that its scroll areas do not hide. */
+const documentSize = `({
+  width: document.documentElement.scrollWidth,
+  height: document.documentElement.scrollHeight,
+})`
 const phone = { width: 390, height: 844 }
 
 describePage('every screen', () => {
@@ -38,7 +45,7 @@ describePage('every screen', () => {
     },
   )
 
-  it('PAGE-4 what looks for faults sees one', async () => {
+  it('PAGE-4 the accessibility check finds a known fault', async () => {
     const { page } = await openPage()
     expect(await findFaults(page)).toEqual([])
     await page.evaluate(`document.querySelector('main').append(document.createElement('button'))`)
@@ -75,10 +82,47 @@ describePage('every screen', () => {
     },
   )
 
-  it('PAGE-4 a phone opens the list at the side, goes somewhere, and the list closes', async () => {
+  it.each([{ width: 1280, height: 800 }, phone])(
+    'PAGE-4 nothing but scroll areas scrolls at $width by $height pixels',
+    async (viewport) => {
+      const { page, url, familiar, fake, newContext } = await openPage({ ...sampleOptions, context: { viewport } })
+      const samples = await fillWithSamples(familiar, fake)
+      const overflowing: Record<string, unknown> = {}
+      const look = async (name: string, shown: Page = page) => {
+        const size = (await shown.evaluate(documentSize)) as { width: number; height: number }
+        if (size.width !== viewport.width || size.height !== viewport.height) overflowing[name] = size
+      }
+      await look('a first look')
+      await page.goto(`${url}/talk/${samples.session}`)
+      await page.getByRole('article').waitFor()
+      await settle(page)
+      await look('a conversation')
+      for (const path of [...(await screenPaths(page)), ...detailPaths(samples)]) {
+        for await (const name of walkScreen(page, url, path)) await look(name)
+      }
+      const out = await (await newContext({ viewport })).newPage()
+      await out.goto(url)
+      await out.getByRole('button', { name: 'Sign in' }).waitFor()
+      await look('signing in', out)
+      expect(overflowing).toEqual({})
+    },
+    300_000,
+  )
+
+  it('PAGE-6 an address with an unknown tab shows the first tab', async () => {
+    const { page, url } = await openPage()
+    for (const path of ['/toolbox', '/capabilities', '/memory', '/settings']) {
+      await page.goto(`${url}${path}?tab=nowhere`)
+      await settle(page)
+      expect(await page.getByRole('tab').first().getAttribute('aria-selected'), path).toBe('true')
+      expect(await page.getByRole('tabpanel').count(), path).toBe(1)
+    }
+  })
+
+  it('PAGE-4 on a phone the side list opens, and closes after navigation', async () => {
     const { page } = await openPage({ context: { viewport: phone, hasTouch: true } })
     const [path = '/'] = await screenPaths(page)
-    await page.getByRole('button', { name: 'Open the menu' }).tap()
+    await page.getByRole('button', { name: 'Open menu' }).tap()
     await page.locator(`nav a[href="${path}"]`).tap()
     await page.waitForURL(`**${path}`)
     await page.locator('nav[aria-label="Familiar"]').waitFor({ state: 'hidden' })

@@ -9,7 +9,7 @@ import { describePage } from './support/describe-page.ts'
 import { openPage, say } from './support/open-page.ts'
 import { screenPaths, walkScreen } from './support/walk-screens.ts'
 
-/** Each would set `fired` on the window, or ask somebody else, if it were anything but text. */
+/** Each would set `fired` on the window, or contact another server, if it were anything but text. */
 const hostile = [
   '<img src=x onerror="window.fired=1">',
   '<script>window.fired=1</script>',
@@ -21,10 +21,20 @@ const hostile = [
   '{{constructor.constructor("window.fired=1")()}}',
   '</title><base href="https://evil.example/">',
 ]
-const all = hostile.join('\n\n')
+/** The same for what typesets, colors and draws; too long for names. */
+const drawn = [
+  '[x](mailto:%E0%A4%A)',
+  '$\\href{javascript:window.fired=1}{x}$ $\\htmlStyle{background:url(https://evil.example/m)}{x}$ $\\includegraphics{https://evil.example/i.png}$',
+  '$$\\text{<img src=x onerror=window.fired=1>} \\htmlData{onclick=window.fired=1}{x}$$',
+  '```html\n<img src=x onerror="window.fired=1"><script>window.fired=1</script>\n```',
+  '```mermaid\nflowchart TD\n  A["<img src=x onerror=parent.fired=1;window.fired=1>"] --> B\n  click A href "javascript:window.fired=1"\n  click B call fired()\n```',
+  '```mermaid\n%%{init: {"securityLevel": "loose", "htmlLabels": true, "themeCSS": "* { display: none }"}}%%\nflowchart LR\n  C["<iframe srcdoc=\'<script>top.fired=1</script>\'></iframe><svg onload=top.fired=1>"]\n```',
+  '```mermaid\nflowchart LR\n  D --> E\n  style D fill:url(https://evil.example/css)\n```',
+]
+const all = [...hostile, ...drawn].join('\n\n')
 
 describePage('hostile text', () => {
-  it('PAGE-3 in names, titles, tags, tool output and file names is shown as text, and nothing of it happens', async () => {
+  it('PAGE-3 in names, titles, tags, tool output and file names is shown as text and has no effect', async () => {
     const card = {
       title: hostile[0] ?? '',
       html: '<p>card</p>',
@@ -88,6 +98,9 @@ describePage('hostile text', () => {
     const folded = log.getByRole('button', { expanded: false })
     while ((await folded.count()) > 0) await folded.first().click()
     expect(await log.getByText('<script>window.fired=1</script>').count()).toBeGreaterThan(2)
+    // They were really drawn, or given up.
+    await log.locator('.katex').first().waitFor()
+    await log.locator('.diagram').or(log.getByText('This diagram could not be drawn.')).first().waitFor()
 
     const session = /\/talk\/([\w-]+)$/.exec(page.url())?.[1]
     await send('PUT', `/sessions/${session}/title`, { title: hostile[0] ?? '' })
@@ -96,7 +109,7 @@ describePage('hostile text', () => {
     const seen: string[] = []
     for (const path of await screenPaths(page)) {
       for await (const name of walkScreen(page, url, path)) {
-        // What a person could press there, short of what changes something.
+        // Everything that can be pressed without changing data.
         if ((await page.getByRole('main').textContent())?.includes('window.fired')) seen.push(name)
         expect(await made(page.evaluate(strangeElements)), name).toEqual([])
         expect(await page.evaluate('window.fired'), name).toBeUndefined()
@@ -153,5 +166,5 @@ const greeter = 'def run(args):\n    return "Hello, " + args["name"] + "!"\n'
 const made = async (found: Promise<unknown>) => (await found) as string[]
 
 /** Runs in the page: elements that only hostile text could have made. */
-const strangeElements = `[...document.querySelectorAll('main img, main script, main base, main link, main svg[onload], main iframe[srcdoc*="fired"], a[href^="javascript"]')]
+const strangeElements = `[...document.querySelectorAll('main img:not(.diagram[src^="data:image/svg+xml"]), main script, main base, main link, main svg[onload], main iframe[srcdoc*="fired"], a[href^="javascript"]')]
   .map((element) => element.outerHTML)`

@@ -7,7 +7,7 @@ import { settle } from './support/walk-screens.ts'
 
 const log = (page: Page) => page.getByRole('log', { name: 'Conversation' })
 
-/** Presses Tab until the focus is where the pattern says, as somebody without a mouse does. */
+/** Presses Tab until the focus is where the pattern says, like a user without a mouse. */
 async function tabTo(page: Page, wanted: RegExp, key = 'Tab'): Promise<string> {
   for (let pressed = 0; pressed < 120; pressed += 1) {
     const name = await focused(page)
@@ -80,7 +80,7 @@ describePage('the keyboard alone', () => {
     }
     await page.reload()
     await settle(page)
-    await tabTo(page, /^Skip to the content$/)
+    await tabTo(page, /^Skip to content$/)
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
     expect(await page.evaluate(`document.querySelector('main').contains(document.activeElement)`)).toBe(true)

@@ -25,13 +25,13 @@ const resultsIn = (sent: readonly string[]) => sent.filter((one) => one.includes
 const answered = (page: Page, text: string) => page.getByRole('log').getByText(text, { exact: true }).waitFor()
 
 async function switchOn(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'This browser’s memory: off' }).click()
-  await page.getByRole('checkbox', { name: 'Familiar may use it in the talk' }).check()
+  await page.getByRole('button', { name: 'Private notes: off' }).click()
+  await page.getByRole('checkbox', { name: 'Let Familiar use them in chat' }).check()
   await page.keyboard.press('Escape')
 }
 
 async function keep(page: Page, title: string, content: string): Promise<void> {
-  await page.getByRole('button', { name: 'New entry' }).click()
+  await page.getByRole('button', { name: 'New note' }).click()
   await page.getByRole('textbox', { name: 'Title' }).fill(title)
   await page.getByRole('textbox', { name: 'Content' }).fill(content)
   await page.getByRole('button', { name: 'Save' }).click()
@@ -51,7 +51,7 @@ const deleting = (memory_title: string): Step => ({
 describePage('the browser’s own memory', () => {
   afterEach(cleanUp)
 
-  it('CLIENT-2 switched off, nothing of it is known to anybody', async () => {
+  it('CLIENT-2 while it is off, Familiar learns nothing of it', async () => {
     const { page, fake } = await openPage({ path: '/private-memory' })
     await keep(page, 'Diary', canary)
     const sent = watchSent(page)
@@ -63,74 +63,66 @@ describePage('the browser’s own memory', () => {
     expect(JSON.stringify(fake.requests)).not.toMatch(/browser_memory|canary/)
   })
 
-  more(
-    'CLIENT-1 CLIENT-2 CLIENT-3 Familiar saves into it, once with two tabs open, and says so after that',
-    async () => {
-      const { page, context, fake, url } = await openPage()
-      const sent = watchSent(page)
-      await switchOn(page)
-      fake.reply({ text: 'Hello.' })
-      await say(page, 'Hi')
-      await answered(page, 'Hello.')
-      const other = await context.newPage()
-      await other.goto(page.url())
-      await answered(other, 'Hello.')
+  more('CLIENT-1 CLIENT-2 CLIENT-3 Familiar saves an entry once with two tabs open, and confirms it', async () => {
+    const { page, context, fake, url } = await openPage()
+    const sent = watchSent(page)
+    await switchOn(page)
+    fake.reply({ text: 'Hello.' })
+    await say(page, 'Hi')
+    await answered(page, 'Hello.')
+    const other = await context.newPage()
+    await other.goto(page.url())
+    await answered(other, 'Hello.')
 
-      await page.evaluate(
-        `changes = 0; heard = new BroadcastChannel('familiar.private-memory'); heard.onmessage = () => { changes += 1 }`,
-      )
-      fake.reply([saving('User name is John', 'The user’s name is John.'), { text: 'It is saved.' }])
-      await say(page, 'Keep my name in my browser: John')
-      await answered(page, 'It is saved.')
-      await answered(other, 'It is saved.')
-      expect(resultsIn(sent)).toHaveLength(1)
-      expect(await page.evaluate('changes')).toBe(1)
-      expect(JSON.stringify(fake.requests.at(-1))).toContain('Saved in the user’s browser.')
+    await page.evaluate(
+      `changes = 0; heard = new BroadcastChannel('familiar.private-memory'); heard.onmessage = () => { changes += 1 }`,
+    )
+    fake.reply([saving('User name is John', 'The user’s name is John.'), { text: 'It is saved.' }])
+    await say(page, 'Keep my name in my browser: John')
+    await answered(page, 'It is saved.')
+    await answered(other, 'It is saved.')
+    expect(resultsIn(sent)).toHaveLength(1)
+    expect(await page.evaluate('changes')).toBe(1)
+    expect(JSON.stringify(fake.requests.at(-1))).toContain('Saved in the user’s browser.')
 
-      // The new name takes the place of the old one, and of nothing else.
-      fake.reply([saving('User name is Jane', 'The user’s name is Jane.'), { text: 'Jane it is.' }])
-      await say(page, 'No, Jane')
-      await answered(page, 'Jane it is.')
-      await page.goto(`${url}/private-memory`)
-      await page.getByRole('heading', { name: 'User name is Jane' }).waitFor()
-      await page.getByText('written by Familiar').waitFor()
-      expect(await page.getByRole('heading', { name: 'User name is John' }).count()).toBe(0)
-      expect(await page.getByRole('checkbox', { name: 'Share with Familiar: User name is Jane' }).isChecked()).toBe(
-        false,
-      )
-    },
-  )
+    // The new name takes the place of the old one, and of nothing else.
+    fake.reply([saving('User name is Jane', 'The user’s name is Jane.'), { text: 'Jane it is.' }])
+    await say(page, 'No, Jane')
+    await answered(page, 'Jane it is.')
+    await page.goto(`${url}/private-memory`)
+    await page.getByRole('heading', { name: 'User name is Jane' }).waitFor()
+    await page.getByText('written by Familiar').waitFor()
+    expect(await page.getByRole('heading', { name: 'User name is John' }).count()).toBe(0)
+    expect(await page.getByRole('checkbox', { name: 'Share with Familiar: User name is Jane' }).isChecked()).toBe(false)
+  })
 
-  more(
-    'CLIENT-2 the user’s own stays, what Familiar saved it can delete, and only what is shared is read',
-    async () => {
-      const { page, fake, url } = await openPage({ path: '/private-memory' })
-      const sent = watchSent(page)
-      await keep(page, 'Diary', canary)
-      await keep(page, 'Tea', 'Green, no sugar.')
-      await page.getByRole('checkbox', { name: 'Share with Familiar: Tea' }).check()
-      await page.getByRole('link', { name: 'Familiar', exact: true }).click()
-      await switchOn(page)
+  more('CLIENT-2 entries of the user stay, Familiar can delete its own, and only shared entries are read', async () => {
+    const { page, fake, url } = await openPage({ path: '/private-memory' })
+    const sent = watchSent(page)
+    await keep(page, 'Diary', canary)
+    await keep(page, 'Tea', 'Green, no sugar.')
+    await page.getByRole('checkbox', { name: 'Share with Familiar: Tea' }).check()
+    await page.getByRole('link', { name: 'Familiar', exact: true }).click()
+    await switchOn(page)
 
-      fake.reply([deleting('Diary'), { text: 'That is yours.' }])
-      await say(page, 'Delete my diary')
-      await answered(page, 'That is yours.')
-      fake.reply([saving('Plan', 'To Gozo.'), deleting('Plan'), { text: 'Saved and gone.' }])
-      await say(page, 'Save the plan, and delete it again')
-      await answered(page, 'Saved and gone.')
-      fake.reply([{ text: '', toolCalls: [{ name: 'read_browser_memory', input: {} }] }, { text: 'Green tea.' }])
-      await say(page, 'Which tea do I like?')
-      await answered(page, 'Green tea.')
-      expect(JSON.stringify(fake.requests.at(-1))).toContain('Green, no sugar.')
-      expect(JSON.stringify(fake.requests) + sent.join('\n')).not.toContain(canary)
+    fake.reply([deleting('Diary'), { text: 'That is yours.' }])
+    await say(page, 'Delete my diary')
+    await answered(page, 'That is yours.')
+    fake.reply([saving('Plan', 'To Gozo.'), deleting('Plan'), { text: 'Saved and gone.' }])
+    await say(page, 'Save the plan, and delete it again')
+    await answered(page, 'Saved and gone.')
+    fake.reply([{ text: '', toolCalls: [{ name: 'read_browser_memory', input: {} }] }, { text: 'Green tea.' }])
+    await say(page, 'Which tea do I like?')
+    await answered(page, 'Green tea.')
+    expect(JSON.stringify(fake.requests.at(-1))).toContain('Green, no sugar.')
+    expect(JSON.stringify(fake.requests) + sent.join('\n')).not.toContain(canary)
 
-      await page.goto(`${url}/private-memory`)
-      await page.getByRole('heading', { name: 'Diary' }).waitFor()
-      expect(await page.getByRole('heading', { name: 'Plan' }).count()).toBe(0)
-    },
-  )
+    await page.goto(`${url}/private-memory`)
+    await page.getByRole('heading', { name: 'Diary' }).waitFor()
+    expect(await page.getByRole('heading', { name: 'Plan' }).count()).toBe(0)
+  })
 
-  more('CLIENT-1 CLIENT-2 what is said differently can use it as well', async () => {
+  more('CLIENT-1 CLIENT-2 an edited message can use it as well', async () => {
     const { page, fake, url } = await openPage()
     await switchOn(page)
     fake.reply({ text: 'Hello.' })
@@ -180,7 +172,7 @@ describePage('the browser’s own memory', () => {
     expect(problems).toEqual([])
   })
 
-  more('CLIENT-2 another browser of the user has no part in it', async () => {
+  more('CLIENT-2 another browser of the user does not see it', async () => {
     const { page, fake, newContext, signInLink, url } = await openPage()
     await switchOn(page)
     fake.reply({ text: 'Hello.' })
@@ -196,10 +188,10 @@ describePage('the browser’s own memory', () => {
     await answered(phone, 'It is saved.')
     expect(resultsIn(sent)).toEqual([])
     await phone.goto(`${url}/private-memory`)
-    await phone.getByText('Nothing is kept here yet').waitFor()
+    await phone.getByText('No private notes yet').waitFor()
   })
 
-  more('CLIENT-2 it is searched, edited, deleted and brought back, exported and imported', async () => {
+  more('CLIENT-2 entries are searched, edited, deleted, restored, exported and imported', async () => {
     const { page, newContext, signInLink } = await openPage({ path: '/private-memory' })
     await keep(page, 'Tea', 'Green, <b>no</b> sugar.')
     await keep(page, 'Router', 'Behind the shelf.')
@@ -210,13 +202,13 @@ describePage('the browser’s own memory', () => {
     expect(await page.getByRole('heading', { name: 'Router' }).count()).toBe(0)
     await page.getByRole('searchbox', { name: 'Search', exact: true }).fill('')
 
-    await page.getByRole('button', { name: 'More about Router' }).click()
+    await page.getByRole('button', { name: 'Actions for Router' }).click()
     await page.getByRole('menuitem', { name: 'Edit' }).click()
     expect(await findFaults(page)).toEqual([])
     await page.getByRole('textbox', { name: 'Content' }).fill('In the cellar.')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('In the cellar.').waitFor()
-    await page.getByRole('button', { name: 'More about Tea' }).click()
+    await page.getByRole('button', { name: 'Actions for Tea' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     await page.getByRole('heading', { name: 'Tea' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Undo' }).click()
@@ -229,8 +221,8 @@ describePage('the browser’s own memory', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ entries: [{}, {}] })
     const other = await (await newContext()).newPage()
     await signIn(other, await signInLink(), '/private-memory')
-    await other.getByLabel('A file that was exported').setInputFiles(file)
-    await other.getByText('2 of 2 entries were new or newer.').waitFor()
+    await other.getByLabel('File to import').setInputFiles(file)
+    await other.getByText('Imported 2 of 2 notes').waitFor()
     await other.getByText('<b>no</b>').waitFor()
   })
 })

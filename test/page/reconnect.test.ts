@@ -18,7 +18,7 @@ const count = (to: number) => Array.from({ length: to }, (_, index) => `word${in
 describePage('the page that misses nothing', () => {
   afterEach(cleanUp)
 
-  it('PAGE-2 a stream that is cut in the middle of a reply goes on where it was', async () => {
+  it('PAGE-2 a stream that is cut in the middle of a reply continues at the same place', async () => {
     const { fake, familiar, newContext, signInLink } = await openPage()
     const proxy = await openCuttingProxy(familiar.daemon.url)
     const context = await newContext({ origins: [proxy.url] })
@@ -30,7 +30,7 @@ describePage('the page that misses nothing', () => {
     await log(page).getByText('word50 ').waitFor()
     proxy.cut()
     await page.getByText('Connection lost.').waitFor()
-    // The reply goes on meanwhile, and the page does not see it.
+    // The reply continues meanwhile, and the page does not see it.
     await fake.until(() => fake.stats().inFlight === 0)
     proxy.mend()
     await finished(page).waitFor()

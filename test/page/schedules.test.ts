@@ -5,42 +5,48 @@ import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { openPage } from './support/open-page.ts'
 
 describePage('schedules in the page', () => {
-  it('PAGE-6 one is planned, run and cancelled', async () => {
+  it('PAGE-6 a schedule is created, run and canceled', async () => {
     const { page, fake } = await openPage({ path: '/schedules' })
     fake.reply({ text: 'Good morning.' })
-    await page.getByText('Nothing is planned').waitFor()
+    await page.getByText('No schedules yet').waitFor()
     await page.getByRole('button', { name: 'New schedule' }).click()
-    await page.getByLabel('Again and again').check()
-    await page.getByLabel('Repeat', { exact: true }).selectOption('On weekdays')
+    await page.getByLabel('Repeating').check()
+    await page.getByLabel('Repeat', { exact: true }).selectOption('Weekdays')
     await page.getByLabel('Time', { exact: true }).fill('07:45')
-    await page.getByText('It comes at 07:45 on weekdays.').waitFor()
+    await page.getByText('Runs at 07:45 on weekdays.').waitFor()
     expect(await page.getByRole('status').getByRole('listitem').count()).toBe(5)
     await page.getByLabel('Message', { exact: true }).fill('Say good <b>morning</b>')
-    await page.getByRole('button', { name: 'Plan it' }).click()
+    await page.getByRole('button', { name: 'Create' }).click()
 
     await page.getByRole('heading', { name: 'Say good <b>morning</b>' }).waitFor()
     await page.getByRole('button', { name: 'Run now' }).click()
     await page.getByText('sent', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Cancel it' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click()
-    await page.getByText('cancelled', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Cancel schedule' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel schedule' }).click()
+    await page.getByText('canceled', { exact: true }).waitFor()
 
     await page.getByRole('link', { name: 'All schedules' }).click()
-    await page.getByText('Nothing is planned').waitFor()
-    await page.getByLabel('Show what is over, too').check()
-    await page.getByRole('link', { name: /Say good <b>morning<\/b>/ }).waitFor()
+    await page.getByText('No schedules yet').waitFor()
+    await page.getByLabel('Show finished').check()
+    await page
+      .getByRole('main')
+      .getByRole('link', { name: /Say good <b>morning<\/b>/ })
+      .waitFor()
     await page.reload()
-    await page.getByRole('link', { name: /Say good <b>morning<\/b>/ }).waitFor()
+    await page
+      .getByRole('main')
+      .getByRole('link', { name: /Say good <b>morning<\/b>/ })
+      .waitFor()
   })
 
-  more('PAGE-6 SCHED-1 what comes again and again has come, and its runs lead to what was said', async () => {
+  more('PAGE-6 SCHED-1 a repeating schedule has runs, which link to the conversation', async () => {
     const clock = movableClock()
     const { page, fake, familiar } = await openPage({ daemon: { clock } })
     fake.respondWith(() => ({ text: 'Water them.' }))
     const made = await familiar.request('POST', '/api/v1/schedules', { cron: '*/5 * * * *', message: 'The plants' })
     const { id } = (await made.json()) as { id: string }
     await page.goto(new URL(`/schedules/${id}`, page.url()).href)
-    await page.getByText('It has not come yet').waitFor()
+    await page.getByText('No runs yet').waitFor()
     const shown = async () => {
       const response = await familiar.request('GET', `/api/v1/schedules/${id}`)
       return (await response.json()) as { next_at: string; runs: { state: string }[] }
@@ -62,27 +68,27 @@ describePage('schedules in the page', () => {
       path: '/schedules/new',
       context: { viewport: { width: 360, height: 740 } },
     })
-    await page.getByLabel('Again and again').check()
-    await page.getByText('It comes at 09:00 every day.').waitFor()
+    await page.getByLabel('Repeating').check()
+    await page.getByText('Runs at 09:00 every day.').waitFor()
     expect(await findFaults(page)).toEqual([])
     expect(await sidewaysBy(page)).toBe(0)
     const made = await familiar.request('POST', '/api/v1/schedules', { cron: '0 9 * * *', message: 'Hello' })
     const { id } = (await made.json()) as { id: string }
     await page.goto(new URL(`/schedules/${id}`, page.url()).href)
-    await page.getByText('It has not come yet').waitFor()
+    await page.getByText('No runs yet').waitFor()
     expect(await findFaults(page)).toEqual([])
     expect(await sidewaysBy(page)).toBe(0)
   })
 
-  more('PAGE-6 a time that makes no sense is told while it is typed, and cannot be planned', async () => {
+  more('PAGE-6 an invalid time is reported while it is typed, and cannot be saved', async () => {
     const { page } = await openPage({ path: '/schedules/new' })
     await page.getByLabel('Message', { exact: true }).fill('Hello')
     await page.getByLabel('When').fill('the day after never')
     await page.getByRole('status').filter({ hasText: 'never' }).waitFor()
-    expect(await page.getByRole('button', { name: 'Plan it' }).isDisabled()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Create' }).isDisabled()).toBe(true)
     await page.getByLabel('When').fill('2099-01-01 09:00')
     await page.getByText('January 1, 2099').waitFor()
-    await page.getByRole('button', { name: 'Plan it' }).click()
+    await page.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('heading', { name: 'Hello' }).waitFor()
   })
 })

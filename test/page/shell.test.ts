@@ -6,7 +6,7 @@ import { openPage, say, signIn } from './support/open-page.ts'
 import { screenPaths, walkScreen } from './support/walk-screens.ts'
 
 describePage('the page around its screens', () => {
-  it('PAGE-6 SEC-22 a user who is not the owner sees their own, and is told what is the owner’s', async () => {
+  it('PAGE-6 SEC-22 a user who is not the owner sees their own data, and a notice where only the owner has access', async () => {
     const { familiar, fake, newContext, url } = await openPage()
     const send = async (path: string, body: object) => {
       const response = await familiar.request('POST', `/api/v1${path}`, body)
@@ -25,7 +25,7 @@ describePage('the page around its screens', () => {
     for (const owners of ['/users', '/doctor', '/skills']) {
       expect(paths).not.toContain(owners)
       await page.goto(url + owners)
-      await page.getByText('This is for the owner of this home.').waitFor()
+      await page.getByText('Only the owner can open this page.').waitFor()
     }
     await page.goto(url)
     fake.reply({ text: 'Hello, Ben.' })
@@ -41,33 +41,33 @@ describePage('the page around its screens', () => {
     }
   })
 
-  more('PAGE-2 a screen that cannot be fetched says so, and the rest of the page goes on', async () => {
+  more('PAGE-2 a screen that cannot be loaded says so, and the rest of the page keeps working', async () => {
     const { page, context } = await openPage()
     await context.route('**/assets/cost-screen*.js', (route) => route.fulfill({ status: 404, body: '' }))
     await page.getByRole('link', { name: 'Cost' }).click()
-    await page.getByRole('heading', { name: 'This screen cannot be shown' }).waitFor()
+    await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor()
     expect(await findFaults(page)).toEqual([])
     await page.getByRole('link', { name: 'Schedules' }).click()
     await page.getByRole('heading', { name: 'Schedules' }).waitFor()
     await page.getByRole('link', { name: 'Cost' }).click()
-    await page.getByRole('heading', { name: 'This screen cannot be shown' }).waitFor()
+    await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor()
     await context.unroute('**/assets/cost-screen*.js')
-    await page.getByRole('button', { name: 'Load the page again' }).click()
+    await page.getByRole('button', { name: 'Reload page' }).click()
     await page.getByRole('heading', { name: 'Cost', exact: true }).waitFor()
   })
 
-  more('PAGE-2 a palette that cannot be fetched says that the page is out of date', async () => {
+  more('PAGE-2 a palette that cannot be loaded says that the page is out of date', async () => {
     const { page, context } = await openPage({ context: { colorScheme: 'dark' } })
     await context.route('**/assets/palette*.js', (route) => route.fulfill({ status: 404, body: '' }))
     await page.keyboard.press('Control+k')
-    const dialog = page.getByRole('dialog', { name: 'This page is out of date' })
+    const dialog = page.getByRole('dialog', { name: 'Reload needed' })
     await dialog.waitFor()
     expect(await findFaults(page)).toEqual([])
     await context.unroute('**/assets/palette*.js')
-    await dialog.getByRole('button', { name: 'Load the page again' }).click()
+    await dialog.getByRole('button', { name: 'Reload page' }).click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('combobox', { name: 'Message' }).waitFor()
     await page.keyboard.press('Control+k')
-    await page.getByRole('combobox', { name: 'Find anything' }).waitFor()
+    await page.getByRole('combobox', { name: 'Quick search' }).waitFor()
   })
 })

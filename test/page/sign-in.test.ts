@@ -17,7 +17,7 @@ describePage('signing in', () => {
     await second.getByText('This link was used, or is too old.').waitFor()
     expect(await second.getByRole('navigation').count()).toBe(0)
     // A whole link pasted in is as good as one that is opened.
-    await second.getByLabel('Or paste the link or its code').fill(await signInLink())
+    await second.getByLabel('Or paste the link or code').fill(await signInLink())
     await second.getByRole('button', { name: 'Sign in' }).click()
     await second.getByRole('navigation', { name: 'Familiar' }).waitFor()
   })
@@ -54,7 +54,7 @@ describePage('signing in', () => {
     }
   })
 
-  it('PAGE-1 a page of another port, which is sent our cookie, can do nothing with it', async () => {
+  it('PAGE-1 a page on another port, which also gets the cookie, can do nothing with it', async () => {
     const { context, url, page } = await openPage()
     const stranger = createServer((_request, response) => {
       response.setHeader('content-type', 'text/html')
@@ -85,9 +85,9 @@ describePage('signing in', () => {
       document.body.append(frame)
     })`)
     expect(framed).toBe('closed')
-    // Nothing of it happened: this browser is signed in, and nobody said anything.
+    // Nothing happened: this browser is signed in, and no message was sent.
     await page.reload()
-    await page.getByText('Nothing yet.').waitFor()
+    await page.getByText('No conversations yet').waitFor()
     await foreign.context().close()
     await new Promise((resolve) => stranger.close(resolve))
   })

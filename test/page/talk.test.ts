@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { said, toolOf } from '../support/scripted-familiar.ts'
 import { describePage, more } from './support/describe-page.ts'
+import { findFaults } from './support/find-faults.ts'
 import { openPage, say } from './support/open-page.ts'
 
 const log = (page: Page) => page.getByRole('log', { name: 'Conversation' })
@@ -11,7 +12,26 @@ const sessions = (page: Page) => page.getByRole('navigation', { name: 'Familiar'
 /** The turn is over: its footer is there. */
 const finished = (page: Page) => log(page).locator('article[aria-busy=false]')
 
+/** The name of what has the focus. */
+const focusedField = (page: Page) => page.evaluate(`document.activeElement?.getAttribute('aria-label') ?? ''`)
 describePage('talking in the page', () => {
+  it('ASSET-6b PAGE-2 says under each attached file what the model got of it, also after a reload', async () => {
+    const { page, fake } = await openPage()
+    fake.reply({ text: 'I have read them.' })
+    await page.locator('input[type=file]').setInputFiles([
+      { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('The key is under the mat') },
+      { name: 'empty.csv', mimeType: 'text/csv', buffer: Buffer.from('') },
+    ])
+    await say(page, 'What is in these?')
+    await finished(page).waitFor()
+    expect(fake.requests.map(({ bytes }) => bytes).join()).toContain('The key is under the mat')
+    for (const isReloaded of [false, true]) {
+      if (isReloaded) await page.reload()
+      await log(page).getByText('Sent as text.').waitFor()
+      await log(page).getByText('empty.csv is empty.').waitFor()
+    }
+  })
+
   it('PAGE-2 text and thinking stream in, and a reload shows the same', async () => {
     const { page, fake } = await openPage()
     fake.reply({
@@ -38,7 +58,7 @@ describePage('talking in the page', () => {
     expect(await shown()).toEqual([1, 1, 1, 1])
   })
 
-  it('PAGE-2 a tool unfolds while it runs, and its card stands in a frame without rights', async () => {
+  it('PAGE-2 a tool call unfolds while it runs, and its card is in a frame without rights', async () => {
     const released = Promise.withResolvers<void>()
     const card = {
       title: 'Trains',
@@ -49,7 +69,7 @@ describePage('talking in the page', () => {
       icon: null,
     }
     const trains = toolOf('trains', async (_input, context) => {
-      // Told again and again, for it is not kept: whoever begins to watch later sees the next.
+      // Sent repeatedly, because progress is not stored: a client that connects later sees the next one.
       const telling = setInterval(() => context.progress('asking the station'), 50)
       await released.promise
       clearInterval(telling)
@@ -70,7 +90,7 @@ describePage('talking in the page', () => {
     await frame.contentFrame().getByRole('heading', { name: 'Trains' }).waitFor()
   })
 
-  it('SEC-16 what needs a word is allowed by a button, once', async () => {
+  it('SEC-16 a button approves a call, once', async () => {
     const sent: unknown[] = []
     const send = toolOf(
       'send',
@@ -86,7 +106,7 @@ describePage('talking in the page', () => {
       return { toolCalls: [{ name: 'send', input: { body: 'Hello Bob' } }] }
     })
     await say(page, 'Write to Bob')
-    const asked = log(page).getByRole('region', { name: 'Your approval is needed' })
+    const asked = log(page).getByRole('region', { name: 'Approval needed' })
     await asked.getByText('https://mail.example').first().waitFor()
     expect(sent).toEqual([])
     await asked.getByRole('button', { name: 'Allow once' }).first().click()
@@ -94,7 +114,7 @@ describePage('talking in the page', () => {
     expect(sent).toEqual([{ body: 'Hello Bob' }])
   })
 
-  it('LOOP-4 a question is shown, and what is said next answers it', async () => {
+  it('LOOP-4 a question is shown, and the next message answers it', async () => {
     const { page, fake } = await openPage()
     fake.reply([
       { toolCalls: [{ name: 'ask_user', input: { question: 'Which train do you take?' } }] },
@@ -113,18 +133,237 @@ describePage('talking in the page', () => {
     await say(page, 'Tell')
     await log(page).getByText('A long story').waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
-    await log(page).getByText('You stopped it here.').waitFor()
+    await log(page).getByText('Stopped').waitFor()
     await fake.until(() => fake.stats().aborted === 1)
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
+    // It says so once.
+    expect(
+      await log(page)
+        .getByText(/stopped/i)
+        .count(),
+    ).toBe(1)
+    await page.reload()
+    await log(page).getByText('Stopped').waitFor()
+    expect(
+      await log(page)
+        .getByText(/stopped/i)
+        .count(),
+    ).toBe(1)
   })
 
-  it('SESS-9 files come by drop and by paste, can be left out, and reach the model', async () => {
+  it('LOOP-8 a second click at the place of Stop presses nothing else', async () => {
+    const { page, fake } = await openPage()
+    fake.reply([{ text: 'A long story, which never comes to its end.', chunkSize: 6, stallAfterChunks: 3 }])
+    await say(page, 'Tell')
+    await log(page).getByText('A long story').waitFor()
+    const stop = page.getByRole('button', { name: 'Stop' })
+    const box = await stop.boundingBox()
+    if (!box) throw new Error('Stop is not drawn')
+    const place = [box.x + box.width / 2, box.y + box.height / 2] as const
+    await page.mouse.dblclick(...place)
+    await stop.waitFor({ state: 'detached' })
+    await page.mouse.click(...place)
+    await expect.poll(() => focusedField(page)).toBe('Message')
+    expect(await page.locator('[aria-pressed=true]').count()).toBe(0)
+    expect(fake.requests).toHaveLength(1)
+  })
+
+  it('PAGE-2 two messages typed without a pause both arrive, in the one new conversation', async () => {
+    const { page, fake, familiar } = await openPage()
+    fake.respondWith(({ lastUserText }) => ({ text: lastUserText.includes('second') ? 'Both heard.' : 'One heard.' }))
+    await expect.poll(() => focusedField(page)).toBe('Message')
+    await page.keyboard.type('this is the first message')
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('and now the second message')
+    await page.keyboard.press('Enter')
+    await log(page).getByText('Both heard.').waitFor()
+    expect(await log(page).getByText('this is the first message').count()).toBe(1)
+    expect(await log(page).getByText('and now the second message').count()).toBe(1)
+    await expect.poll(() => log(page).getByText('Queued').count()).toBe(0)
+    expect(new URL(page.url()).pathname).toMatch(/^\/talk\//)
+    const reply = await familiar.request('GET', '/api/v1/sessions')
+    expect(((await reply.json()) as { sessions: unknown[] }).sessions).toHaveLength(1)
+    // And after the answer, with the focus where it was.
+    await page.keyboard.type('a message with ge and n')
+    expect(await page.getByRole('combobox', { name: 'Message' }).inputValue()).toBe('a message with ge and n')
+  })
+
+  it('PAGE-2 a new conversation is titled with the start of its first message at once', async () => {
+    const { page, fake, context } = await openPage()
+    fake.reply({ text: 'In the drawer.' })
+    // The daemon has no title before the first turn starts.
+    await context.route('**/api/v1/page/sessions', async (route) => {
+      const response = await route.fetch()
+      const reply = (await response.json()) as { sessions: object[] }
+      await route.fulfill({ response, json: { sessions: reply.sessions.map((one) => ({ ...one, title: null })) } })
+    })
+    await say(page, `Where is my passport?\n${'It is red. '.repeat(20)}`)
+    await page.getByRole('heading', { name: 'Where is my passport?', exact: true }).waitFor()
+    await sessions(page)
+      .getByRole('link', { name: /^Where is my passport\?/ })
+      .waitFor()
+  })
+
+  it('LOOP-8 PAGE-2 a message sent while a turn runs is shown as queued, also after a reload, and can be canceled', async () => {
+    const released = Promise.withResolvers<void>()
+    const wait = toolOf('wait', async () => {
+      await released.promise
+      return said('Done.')
+    })
+    // Axe reads colors, which an animation changes.
+    const context = { reducedMotion: 'reduce' } as const
+    const { page, fake, familiar } = await openPage({ context, daemon: { extraTools: [wait] } })
+    fake.respondWith(({ bytes, lastUserText }) => {
+      if (bytes.includes('Done.')) return { text: lastUserText.includes('kept') ? 'Kept heard.' : 'Slow is over.' }
+      return { toolCalls: [{ name: 'wait', input: {} }] }
+    })
+    await say(page, 'Something slow')
+    await log(page).getByRole('button', { name: /wait/ }).waitFor()
+    await page.keyboard.type('the unwanted one')
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('the kept one')
+    await page.keyboard.press('Enter')
+    const queued = (text: string) => log(page).locator('[data-index]', { hasText: text }).filter({ hasText: 'Queued' })
+    await queued('the unwanted one').waitFor()
+    await queued('the kept one').waitFor()
+    expect(await findFaults(page)).toEqual([])
+    await expect
+      .poll(async () => {
+        const session = new URL(page.url()).pathname.split('/').at(-1)
+        const reply = await familiar.request('GET', `/api/v1/sessions/${session}/queue`)
+        return ((await reply.json()) as { messages: unknown[] }).messages.length
+      })
+      .toBe(2)
+    await page.reload()
+    await queued('the kept one').waitFor()
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await log(other).getByText('the unwanted one').waitFor()
+    await queued('the unwanted one').getByRole('button', { name: 'Cancel' }).click()
+    await log(page).getByText('the unwanted one').waitFor({ state: 'detached' })
+    await log(other).getByText('the unwanted one').waitFor({ state: 'detached' })
+    await page.getByText('Message canceled').waitFor()
+    released.resolve()
+    await log(page).getByText('Kept heard.').waitFor()
+    await expect.poll(() => log(page).getByText('Queued').count()).toBe(0)
+    expect(await log(page).getByText('the kept one').count()).toBe(1)
+    expect(fake.requests.some(({ bytes }) => bytes.includes('the unwanted one'))).toBe(false)
+  })
+
+  it('PAGE-4 the message field has the focus, and letters go to it, but never from another field or a selection', async () => {
+    const { page, fake, familiar } = await openPage()
+    fake.respondWith(({ lastUserText }) => ({ text: `Heard ${lastUserText.split(/\s+/).at(-1)}.` }))
+    await familiar.chat('An older conversation', { session: 'Older' })
+    await page.reload()
+    const field = page.getByRole('combobox', { name: 'Message' })
+    await expect.poll(() => focusedField(page)).toBe('Message')
+    await page.getByRole('link', { name: 'New conversation' }).click()
+    await expect.poll(() => focusedField(page)).toBe('Message')
+    await say(page, 'words to select')
+    await expect.poll(() => focusedField(page)).toBe('Message')
+    await log(page).getByText('Heard select.').waitFor()
+    await log(page).click({ position: { x: 5, y: 5 } })
+    await expect.poll(() => focusedField(page)).toBe('Conversation')
+    await page.keyboard.type('ng?')
+    expect(await field.inputValue()).toBe('ng?')
+    // A selection stays.
+    await log(page).getByText('words to select').dblclick()
+    await page.keyboard.press('x')
+    expect(await field.inputValue()).toBe('ng?')
+    expect(await page.evaluate('getSelection().toString().trim()')).toBe('to')
+    // Another field keeps its letters.
+    await page.getByLabel('Search conversations').click()
+    await page.keyboard.type('Older')
+    expect(await field.inputValue()).toBe('ng?')
+    await page.getByRole('link', { name: /Older|older/ }).click()
+    await log(page).getByText('Heard conversation.').waitFor()
+    await expect.poll(() => focusedField(page)).toBe('Message')
+    expect(await field.inputValue()).toBe('')
+    await page.goBack()
+    await expect.poll(() => field.inputValue()).toBe('ng?')
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: 'Rename' }).click()
+    const title = page.getByRole('dialog').getByLabel('Title')
+    await title.fill('abc')
+    await page.keyboard.type('d')
+    expect(await title.inputValue()).toBe('abcd')
+  })
+
+  it('PAGE-4 a touch screen does not open its keyboard by itself', async () => {
+    const { page } = await openPage({
+      context: { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } },
+    })
+    await page.getByRole('combobox', { name: 'Message' }).waitFor()
+    expect(await focusedField(page)).not.toBe('Message')
+  })
+
+  it('PAGE-5 a button to the latest message shows while scrolled up, and not at the end', async () => {
+    const { page, fake } = await openPage()
+    const line = 'A line that is as long as it takes to be more than one line of the conversation on most screens.'
+    fake.respondWith(({ lastUserText }) => ({
+      text: `${`${line}\n\n`.repeat(40)}The end of ${lastUserText.trim().split(/\s+/).at(-1)}.`,
+    }))
+    for (const word of ['one', 'two', 'three']) {
+      await say(page, word)
+      await log(page).getByText(`The end of ${word}.`).waitFor()
+    }
+    const newest = page.getByRole('button', { name: 'Jump to latest' })
+    expect(await newest.count()).toBe(0)
+    await log(page).hover()
+    await page.mouse.wheel(0, -100_000)
+    await newest.waitFor()
+    await page.reload()
+    await log(page).getByText('The end of three.').waitFor()
+    await log(page).hover()
+    await page.mouse.wheel(0, -100_000)
+    await newest.click()
+    await newest.waitFor({ state: 'detached' })
+    await expect.poll(() => log(page).getByText('The end of three.').isVisible()).toBe(true)
+    await expect
+      .poll(() => log(page).evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight))
+      .toBeLessThan(80)
+    // A window that grows shows the end without a scroll.
+    await page.setViewportSize({ width: 1180, height: 660 })
+    await log(page).hover()
+    await page.mouse.wheel(0, -150)
+    await newest.waitFor()
+    await page.setViewportSize({ width: 1180, height: 760 })
+    await newest.waitFor({ state: 'detached' })
+    // Another conversation, which is short.
+    await page.mouse.wheel(0, -100_000)
+    await newest.waitFor()
+    await page.getByRole('link', { name: 'New conversation' }).click()
+    await newest.waitFor({ state: 'detached' })
+  })
+
+  it('CMD-1 a table of a command is monospaced, and /fork continues in a copy', async () => {
+    const { page, fake } = await openPage()
+    fake.reply({ text: 'Hello.' })
+    await say(page, 'Hi')
+    await log(page).getByText('Hello.').waitFor()
+    await finished(page).waitFor()
+    const fontOf = async (line: string) => {
+      await page.getByRole('region', { name: line }).waitFor()
+      return page.evaluate(`getComputedStyle(document.querySelector('section[aria-label="${line}"] pre')).fontFamily`)
+    }
+    await say(page, '/help')
+    expect(await fontOf('/help')).toContain('mono')
+    await say(page, '/stop')
+    expect(await fontOf('/stop')).not.toContain('mono')
+    const before = page.url()
+    await say(page, '/fork')
+    await page.waitForURL((url) => url.href !== before)
+    await page.getByText(/^You are in .* copy now\./).waitFor()
+    await log(page).getByText('Hello.').waitFor()
+  })
+
+  it('SESS-9 files are attached by drop and paste, can be removed, and reach the model', async () => {
     const { page, fake } = await openPage()
     const field = page.getByRole('combobox', { name: 'Message' })
     for (const event of ['drop', 'paste']) await field.evaluate(givesFile, { event, name: `${event}.png` })
     await page.getByText('drop.png').waitFor()
     await page.getByText('paste.png').waitFor()
-    await page.getByRole('button', { name: 'Leave out paste.png' }).click()
+    await page.getByRole('button', { name: 'Remove paste.png' }).click()
     fake.reply({ text: 'A picture.' })
     await say(page, 'What is this?')
     await log(page).getByText('A picture.').waitFor()
@@ -132,7 +371,7 @@ describePage('talking in the page', () => {
     expect(fake.requests[0]?.bytes).not.toContain('paste.png')
   })
 
-  it('PAGE-4 the finder of blocks and the palette of commands are used by the keyboard', async () => {
+  it('PAGE-4 mentions of notes and the list of commands work with the keyboard', async () => {
     const { page, familiar, fake } = await openPage()
     const made = await familiar.request('PUT', '/api/v1/blocks/garden.md', { content: 'Roses and thyme.' })
     expect(made.status, await made.clone().text()).toBeLessThan(300)
@@ -155,7 +394,7 @@ describePage('talking in the page', () => {
     await page.getByRole('region', { name: /^\/history/ }).waitFor()
   })
 
-  more('PAGE-4 the finder of files is used by keyboard and mouse, and shows hostile names as text', async () => {
+  more('PAGE-4 mentions of files work with keyboard and mouse, and show hostile names as text', async () => {
     const { page, familiar, fake } = await openPage()
     const workspace = join(familiar.home, 'workspace')
     mkdirSync(workspace, { recursive: true })
@@ -180,35 +419,32 @@ describePage('talking in the page', () => {
     expect(fake.requests[0]?.bytes).toContain('Beans along the wall.')
   })
 
-  more(
-    'PAGE-2 a link to a turn leads there however far back it is, and what comes then takes nothing away',
-    async () => {
-      const { page, familiar, fake, url } = await openPage()
-      fake.respondWith(({ lastUserText }) => ({ text: `Answer to ${lastUserText.split(/\s+/).at(-1)}` }))
-      let session = ''
-      for (let index = 0; index < 90; index += 1) {
-        ;({ session_id: session } = await familiar.chat(`question${index}`, { session: 'long' }))
-      }
-      const reply = await familiar.request('GET', `/api/v1/sessions/${session}/turn-events?limit=1000`)
-      const { events } = (await reply.json()) as { events: { event: { type: string; turnId?: string } }[] }
-      expect(events.length).toBeGreaterThan(400)
-      const turn = events.find(({ event }) => event.type === 'turn_start')?.event.turnId
-      await page.goto(`${url}/talk/${session}?turn=${turn}`)
-      await log(page).locator('[aria-current=location]').getByText('Answer to question0').waitFor()
-      await expect.poll(() => log(page).getByText('Answer to question0').isVisible()).toBe(true)
-      await say(page, 'question90')
-      await log(page).getByText('Answer to question90').waitFor()
-      await log(page).hover()
-      await expect
-        .poll(async () => {
-          await page.mouse.wheel(0, -100_000)
-          return await log(page).getByText('Answer to question0', { exact: true }).isVisible()
-        })
-        .toBe(true)
-    },
-  )
+  more('PAGE-2 a link to a turn opens it however far back it is, and new messages do not move the view', async () => {
+    const { page, familiar, fake, url } = await openPage()
+    fake.respondWith(({ lastUserText }) => ({ text: `Answer to ${lastUserText.split(/\s+/).at(-1)}` }))
+    let session = ''
+    for (let index = 0; index < 90; index += 1) {
+      ;({ session_id: session } = await familiar.chat(`question${index}`, { session: 'long' }))
+    }
+    const reply = await familiar.request('GET', `/api/v1/sessions/${session}/turn-events?limit=1000`)
+    const { events } = (await reply.json()) as { events: { event: { type: string; turnId?: string } }[] }
+    expect(events.length).toBeGreaterThan(400)
+    const turn = events.find(({ event }) => event.type === 'turn_start')?.event.turnId
+    await page.goto(`${url}/talk/${session}?turn=${turn}`)
+    await log(page).locator('[aria-current=location]').getByText('Answer to question0').waitFor()
+    await expect.poll(() => log(page).getByText('Answer to question0').isVisible()).toBe(true)
+    await say(page, 'question90')
+    await log(page).getByText('Answer to question90').waitFor()
+    await log(page).hover()
+    await expect
+      .poll(async () => {
+        await page.mouse.wheel(0, -100_000)
+        return await log(page).getByText('Answer to question0', { exact: true }).isVisible()
+      })
+      .toBe(true)
+  })
 
-  it('SESS-8 what is said differently goes on in a fork', async () => {
+  it('SESS-8 an edited message continues in a fork', async () => {
     const { page, fake } = await openPage()
     fake.respondWith(({ lastUserText }) => ({ text: lastUserText.includes('Bruges') ? 'Canals.' : 'Three towers.' }))
     await say(page, 'Tell me of Ghent')
@@ -216,7 +452,7 @@ describePage('talking in the page', () => {
     const before = page.url()
     await log(page).getByText('Tell me of Ghent').hover()
     await log(page).getByRole('button', { name: 'Edit' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Say it differently' })
+    const dialog = page.getByRole('dialog', { name: 'Edit message' })
     await dialog.getByRole('textbox').fill('Tell me of Bruges')
     await dialog.getByRole('button', { name: 'Send' }).click()
     await log(page).getByText('Canals.').waitFor()

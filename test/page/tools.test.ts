@@ -40,78 +40,78 @@ async function openTools(options: OpenPageOptions = {}): Promise<OpenedPage> {
 }
 
 describePage('tools in the page', () => {
-  it('PAGE-6 a tool is found, run by hand with its card, tested, looked after and switched off', async () => {
+  it('PAGE-6 a tool is found, run manually with its card, tested, inspected and turned off', async () => {
     const { page, url } = await openTools()
     await page.goto(`${url}/toolbox`)
     await page.getByLabel('Search tools').fill('convert quantity')
     await page.getByRole('link', { name: /unit_converter/ }).click()
-    await page.getByRole('tab', { name: 'Run by hand' }).click()
+    await page.getByRole('tab', { name: 'Try it' }).click()
     await page.getByRole('button', { name: 'Run', exact: true }).click()
-    await page.getByText('It is needed.').first().waitFor()
-    await page.getByLabel('value (needed)').fill('10')
-    await page.getByLabel('from (needed)').fill('km')
-    await page.getByLabel('to (needed)').fill('mi')
-    await page.getByRole('button', { name: 'As JSON' }).click()
-    expect(JSON.parse(await page.getByLabel('Input, as JSON').inputValue())).toEqual({
+    await page.getByText('Required').first().waitFor()
+    await page.getByLabel('value (required)').fill('10')
+    await page.getByLabel('from (required)').fill('km')
+    await page.getByLabel('to (required)').fill('mi')
+    await page.getByRole('button', { name: 'JSON' }).click()
+    expect(JSON.parse(await page.getByLabel('Input (JSON)').inputValue())).toEqual({
       value: 10,
       from: 'km',
       to: 'mi',
     })
     await page.getByRole('button', { name: 'Run', exact: true }).click()
-    await page.getByText('in the sandbox “embedded”').waitFor()
+    await page.getByText('in sandbox “embedded”').waitFor()
     await page.frameLocator('iframe').getByText('6.21371 mi').waitFor()
 
     await page.getByRole('tab', { name: 'Tests' }).click()
-    await page.getByRole('button', { name: 'Run its tests' }).click()
+    await page.getByRole('button', { name: 'Run tests' }).click()
     await page.getByText(/^(\d+) of \1 passed$/).waitFor()
 
     await page.getByRole('tab', { name: 'Calls' }).click()
-    await page.getByText('By hand').first().waitFor()
+    await page.getByText('Manually').first().waitFor()
 
-    await page.getByRole('button', { name: 'Switch off' }).click()
+    await page.getByRole('button', { name: 'Turn off' }).click()
     await page.getByText('Off', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Ready', { exact: true }).waitFor()
-    // Where one is stands in the address.
+    // The address holds the current place.
     await page.reload()
     await page.getByRole('tab', { name: 'Calls', selected: true }).waitFor()
   })
 
-  more('PAGE-6 SEC-13 a form is made from what a tool needs; its secrets go in and never come out', async () => {
+  more('PAGE-6 SEC-13 a form shows the settings of a tool; secrets can be set and are never shown', async () => {
     const { page, url, familiar } = await openTools()
     await page.goto(`${url}/toolbox/mail?tab=settings`)
     await page.getByText('<img src=x onerror=alert(1)>').waitFor()
-    await page.getByLabel('api_key (needed)').fill(secret)
-    expect(await page.getByLabel('api_key (needed)').getAttribute('type')).toBe('password')
+    await page.getByLabel('api_key (required)').fill(secret)
+    expect(await page.getByLabel('api_key (required)').getAttribute('type')).toBe('password')
     await page.getByLabel('days', { exact: true }).fill('7')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByPlaceholder('It is set. Type another to replace it.').waitFor()
+    await page.getByPlaceholder('Set. Enter a new value to replace it.').waitFor()
     expect(await page.getByLabel('days', { exact: true }).inputValue()).toBe('7')
     const { config } = (await (await familiar.request('GET', '/api/v1/tools/mail/config')).json()) as { config: object }
     expect(config).toMatchObject({ api_key: '***', days: 7 })
     expect(await page.content()).not.toContain(secret)
 
     await page.getByRole('tab', { name: 'Runs' }).click()
-    await page.getByRole('button', { name: 'Make a secret' }).click()
-    await page.getByRole('button', { name: 'Make it' }).click()
+    await page.getByRole('button', { name: 'Create secret' }).click()
+    await page.getByRole('button', { name: 'Create' }).click()
     const made = await page.getByRole('dialog').locator('code').first().textContent()
     expect(made?.length).toBeGreaterThan(20)
-    await page.getByRole('button', { name: 'I have it' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
     expect(await page.content()).not.toContain(made ?? '')
   })
 
-  more('PAGE-6 SEC-4 an MCP server is looked at here and approved on the machine itself', async () => {
+  more('PAGE-6 SEC-4 an MCP server is shown in the page and approved on the machine itself', async () => {
     const toml = '[mcp.servers.files]\ncommand = "a-program-that-is-not-there"\n'
     const { page } = await openPage({ toml, path: '/toolbox?tab=servers' })
     await page.getByText('familiar mcp approve files').waitFor()
-    await page.getByRole('button', { name: 'Read again' }).click()
-    await page.getByText('Read again.').waitFor()
+    await page.getByRole('button', { name: 'Reload' }).click()
+    await page.getByText('Reloaded').waitFor()
     expect(await page.content()).not.toContain('a-program-that-is-not-there')
   })
 })
 
-describePage('what tools show in a conversation', () => {
-  more('PAGE-6 each of the common tools as what it found', async () => {
+describePage('results of tools in a conversation', () => {
+  more('PAGE-6 each common tool shows its results', async () => {
     const site: LocalSite = await openLocalSite((_request, response) => {
       response.setHeader('content-type', 'text/html')
       response.end('<title>News of the day</title><p>It rains.')
@@ -138,27 +138,27 @@ describePage('what tools show in a conversation', () => {
     await page.setViewportSize({ width: 1180, height: 2_600 })
     await page.frameLocator('iframe').getByText('6.21371 mi').waitFor()
     const unfold = (name: RegExp) => log.getByRole('button', { name }).click()
-    await unfold(/Looked in memory/)
+    await unfold(/Searched memory/)
     await log
       .getByRole('list', { name: 'Memories' })
       .getByRole('link', { name: 'The spare key is with Ruth' })
       .waitFor()
-    await unfold(/Looked for a tool/)
+    await unfold(/Searched tools/)
     await log.getByRole('list', { name: 'Tools' }).getByRole('link', { name: 'unit_converter' }).waitFor()
-    await unfold(/Thought it through/)
+    await unfold(/Reasoned/)
     await log.getByRole('listitem').getByText('Ask Ruth').waitFor()
     await unfold(/Ran a command/)
     await log.getByText('42', { exact: true }).waitFor()
-    await log.getByText('oops', { exact: true }).waitFor()
+    await log.getByText('oops', { exact: true }).last().waitFor()
     await unfold(/Read a page/)
     await log.getByRole('link', { name: 'News of the day' }).waitFor()
     await log.getByText('It rains.', { exact: true }).waitFor()
-    await unfold(/Planned/)
+    await unfold(/Scheduled/)
     await log.getByRole('link', { name: 'All schedules' }).waitFor()
     await site.close()
   })
 
-  more('PAGE-6 PAGE-3 a search shows what was found, and hostile titles as text', async () => {
+  more('PAGE-6 PAGE-3 a search shows its results, and hostile titles as text', async () => {
     const results = [
       { title: 'Trains in <b>Flanders</b>', url: 'https://trains.example/flanders', content: 'Every half hour.' },
       { title: 'Evil" onmouseover="alert(1)', url: 'https://evil.example/', content: '[x](javascript:alert(1))' },
@@ -177,7 +177,7 @@ describePage('what tools show in a conversation', () => {
     const log = page.getByRole('log')
     await log.getByText('There.').waitFor()
     await log.getByRole('button', { name: /trains in Flanders/ }).click()
-    const found = log.getByRole('list', { name: 'What was found' })
+    const found = log.getByRole('list', { name: 'Search results' })
     const link = found.getByRole('link', { name: /Trains in/ })
     expect(await link.getAttribute('href')).toBe('https://trains.example/flanders')
     expect(await link.getAttribute('rel')).toContain('noopener')
@@ -188,7 +188,7 @@ describePage('what tools show in a conversation', () => {
     await site.close()
   })
 
-  more('PAGE-3 a call by a name that every object has is shown as any other', async () => {
+  more('PAGE-3 a call named like a property of every object is shown as any other', async () => {
     const { page, fake } = await openPage()
     fake.reply({ toolCalls: [{ name: 'constructor', input: {} }] })
     await say(page, 'Hello')

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Page, Request } from 'playwright-core'
 import { afterAll, afterEach, expect, it } from 'vitest'
-import { readWav } from '../../src/voice/audio/read-wav.ts'
+import { readWav } from '../../src/models/speech/recordings.ts'
 import { takesAll } from '../crash/chosen-passings.ts'
 import { loudness } from '../support/made-sound.ts'
 import { chromiumPath, tellBrowser } from './support/chromium.ts'
@@ -53,7 +53,7 @@ interface VoicePage extends OpenedPage {
   asked: string[]
 }
 
-/** The page with a microphone that plays somebody's question over and over, and a daemon that understands. */
+/** The page with a microphone that plays a spoken question in a loop, and a daemon that transcribes it. */
 async function openVoicePage(
   options: OpenPageOptions & { understood?: string[]; script?: never; init?: string; isAllowed?: boolean } = {},
 ): Promise<VoicePage> {
@@ -75,14 +75,14 @@ async function openVoicePage(
 }
 
 const microphone = (page: Page) => page.getByRole('button', { name: 'Hold to talk' })
-const handsFree = (page: Page) => page.getByRole('button', { name: 'Talk hands-free' })
+const handsFree = (page: Page) => page.getByRole('button', { name: 'Hands-free voice' })
 const state = (page: Page, text: string) => page.getByRole('region', { name: 'Voice' }).getByText(text, { exact: true })
 
 describePage('voice in the page', () => {
   const spokenIt = it.skipIf(espeak === undefined)
   const spokenMore = it.runIf(takesAll && espeak !== undefined)
 
-  spokenIt('CHAN-3 what is said while the button is held is sent, and answered aloud', async () => {
+  spokenIt('CHAN-3 speech while the button is held is sent, and the reply is spoken', async () => {
     const { page, fake, recordings, asked } = await openVoicePage()
     fake.reply({ text: 'It is **sunny**. See [the forecast](https://example.org/x).\n\n```\nnot.this\n```' })
     await microphone(page).hover()
@@ -103,7 +103,7 @@ describePage('voice in the page', () => {
     expect(loudness(heard.sound.samples)).toBeGreaterThan(0.01)
   })
 
-  spokenIt('CHAN-3 hands-free: whoever speaks while it speaks stops it, and is answered', async () => {
+  spokenIt('CHAN-3 hands-free: speaking while it speaks stops it, and gets a reply', async () => {
     const { page, fake, asked } = await openVoicePage({ understood: [question, 'No, in Graz!', ''] })
     const sentences = Array.from({ length: 30 }, (_, index) => `This is sentence number ${index + 1} of many.`)
     fake.reply([{ text: sentences.join(' ') }, { text: 'Rain.' }])
@@ -168,10 +168,10 @@ describePage('voice in the page', () => {
     expect(await page.evaluate(isSilent)).toBe(true)
   })
 
-  it('CHAN-3 a microphone that is refused, and ears that are missing, say what to do', async () => {
+  it('CHAN-3 a blocked microphone and missing recognition say what to do', async () => {
     const refused = await openVoicePage({ isAllowed: false })
     await handsFree(refused.page).click()
-    await refused.page.getByText('allow the microphone there').waitFor()
+    await refused.page.getByText('allow the microphone').waitFor()
 
     const deaf = await openVoicePage({ toml: '' })
     await handsFree(deaf.page).click()
@@ -180,37 +180,34 @@ describePage('voice in the page', () => {
     await deaf.page.getByRole('region', { name: 'Voice' }).waitFor({ state: 'hidden' })
   })
 
-  more(
-    'CHAN-3 the browser’s own recognition is used by whoever chose it, and its own voice is no interruption',
-    async () => {
-      const { page, fake, asked } = await openVoicePage({ init: recognising })
-      fake.reply([{ text: 'The train to Vienna leaves at nine.' }, { text: 'Then at ten.' }])
-      await handsFree(page).click()
-      await page.getByText('send what you say to their maker').waitFor()
-      await page.getByRole('button', { name: 'By the browser' }).click()
-      await state(page, 'Listening').waitFor()
-      await page.evaluate(`hear('When does my', false)`)
-      await state(page, 'Hearing you').waitFor()
-      await page.getByText('When does my', { exact: true }).waitFor()
-      await page.evaluate(`hear('When does my train leave?', true)`)
-      await state(page, 'Speaking').waitFor()
-      expect(await page.evaluate('saying.at(-1).text')).toBe('The train to Vienna leaves at nine.')
+  more('CHAN-3 the browser’s recognition is used once it is chosen, and its own voice does not interrupt', async () => {
+    const { page, fake, asked } = await openVoicePage({ init: recognising })
+    fake.reply([{ text: 'The train to Vienna leaves at nine.' }, { text: 'Then at ten.' }])
+    await handsFree(page).click()
+    await page.getByText('send your speech to their vendor').waitFor()
+    await page.getByRole('button', { name: 'Use the browser' }).click()
+    await state(page, 'Listening').waitFor()
+    await page.evaluate(`hear('When does my', false)`)
+    await state(page, 'Hearing you').waitFor()
+    await page.getByText('When does my', { exact: true }).waitFor()
+    await page.evaluate(`hear('When does my train leave?', true)`)
+    await state(page, 'Speaking').waitFor()
+    expect(await page.evaluate('saying.at(-1).text')).toBe('The train to Vienna leaves at nine.')
 
-      await page.evaluate(`hear('train to Vienna leaves', false)`)
-      await state(page, 'Speaking').waitFor()
-      await page.evaluate(`hear('no, the one later', false)`)
-      await state(page, 'Hearing you').waitFor()
-      expect(await page.evaluate('isCancelled')).toBe(true)
-      await page.evaluate(`hear('No, the one later', true)`)
-      await page.getByRole('log').getByText('No, the one later').waitFor()
-      await expect.poll(() => page.evaluate('saying.at(-1).text')).toBe('Then at ten.')
-      await page.evaluate('saying.at(-1).onend()')
-      await state(page, 'Listening').waitFor()
-      expect(asked).toEqual([])
-    },
-  )
+    await page.evaluate(`hear('train to Vienna leaves', false)`)
+    await state(page, 'Speaking').waitFor()
+    await page.evaluate(`hear('no, the one later', false)`)
+    await state(page, 'Hearing you').waitFor()
+    expect(await page.evaluate('isCancelled')).toBe(true)
+    await page.evaluate(`hear('No, the one later', true)`)
+    await page.getByRole('log').getByText('No, the one later').waitFor()
+    await expect.poll(() => page.evaluate('saying.at(-1).text')).toBe('Then at ten.')
+    await page.evaluate('saying.at(-1).onend()')
+    await state(page, 'Listening').waitFor()
+    expect(asked).toEqual([])
+  })
 
-  spokenIt('CHAN-3 PAGE-4 who cannot hold a button presses it twice', async () => {
+  spokenIt('CHAN-3 PAGE-4 two presses work instead of holding the button', async () => {
     const { page, fake } = await openVoicePage()
     fake.reply({ text: 'Sunny.' })
     await microphone(page).dispatchEvent('click')
@@ -232,9 +229,9 @@ describePage('voice in the page', () => {
         expect(await sidewaysBy(page)).toBe(0)
       }
       await handsFree(page).press('Enter')
-      await page.getByRole('heading', { name: 'How should your speech be understood?' }).waitFor()
+      await page.getByRole('heading', { name: 'Which speech recognition?' }).waitFor()
       await expectNoFault()
-      await page.getByRole('button', { name: 'By the browser' }).press('Enter')
+      await page.getByRole('button', { name: 'Use the browser' }).press('Enter')
       await page.evaluate(`hear('Something that takes more than one line on a phone, as questions do', false)`)
       await state(page, 'Hearing you').waitFor()
       await expectNoFault()
@@ -251,15 +248,15 @@ describePage('voice in the page', () => {
       expect(await page.evaluate(`JSON.parse(localStorage.getItem('familiar.voice')).rate`)).toBe(1.1)
 
       await page.evaluate(`recogniser.onerror({ error: 'network' })`)
-      await page.getByText('does not answer').waitFor()
+      await page.getByText('does not respond').waitFor()
       await expectNoFault()
-      await page.getByRole('button', { name: 'Choose again who listens' }).press('Enter')
-      await page.getByRole('heading', { name: 'How should your speech be understood?' }).waitFor()
+      await page.getByRole('button', { name: 'Change speech recognition' }).press('Enter')
+      await page.getByRole('heading', { name: 'Which speech recognition?' }).waitFor()
     },
   )
 })
 
-/** A browser that understands and speaks by itself: `hear` says what it has understood, `saying` is what it was told to say. */
+/** A browser with its own recognition and voices: `hear` sets the recognized text, `saying` is the text it was asked to speak. */
 const recognising = `
   globalThis.SpeechRecognition = globalThis.webkitSpeechRecognition = class {
     start() { globalThis.recogniser = this; queueMicrotask(() => this.onstart?.()) }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { errorStatus } from '../../src/protocol/error.ts'
+import { errorStatus } from '../../src/protocol/errors.ts'
 import { type ServedFamiliar, serveFamiliar } from '../security/http-support.ts'
 
-describe('what clients rely on', () => {
+describe('the routes of clients', () => {
   let served: ServedFamiliar
   beforeAll(async () => {
     served = await serveFamiliar()
@@ -11,9 +11,9 @@ describe('what clients rely on', () => {
 
   it('HTTP-1 the routes, who may call them, and the status of success', () => {
     const who: Record<string, string> = { optional: 'open', signature: 'signed', link: 'link' }
-    const lines = served.routes.map(({ method, path, auth, scope, isLocal, body, rawBody, reply }) => {
+    const lines = served.routes.map(({ method, path, auth, scope, isLocal, body, rawBody, status }) => {
       const takes = body ? 'body' : rawBody ? 'lines' : '-'
-      return [method, path, isLocal ? 'local' : (who[auth] ?? scope), takes, reply.status].join(' ')
+      return [method, path, isLocal ? 'local' : (who[auth] ?? scope), takes, status].join(' ')
     })
     expect(lines.sort()).toEqual([
       'DELETE /api/v1/local/telegram/contacts/:id local - 200',
@@ -22,9 +22,11 @@ describe('what clients rely on', () => {
       'DELETE /api/v1/memories/edges owner - 200',
       'DELETE /api/v1/memories/roots owner - 200',
       'DELETE /api/v1/schedules/:id chat - 200',
+      'DELETE /api/v1/sessions/:id/queue/:message chat - 200',
       'DELETE /api/v1/tools/:name/config/:key owner - 200',
       'DELETE /mcp read - 200',
       'DELETE /tools/:name/config/:key owner - 200',
+      'DELETE /v1/responses/:id chat - 200',
       'GET /api/builder/status read - 200',
       'GET /api/v1/approvals read - 200',
       'GET /api/v1/browsers read - 200',
@@ -73,6 +75,7 @@ describe('what clients rely on', () => {
       'GET /api/v1/sessions/:id/events read - 200',
       'GET /api/v1/sessions/:id/history read - 200',
       'GET /api/v1/sessions/:id/media/:hash read - 200',
+      'GET /api/v1/sessions/:id/queue read - 200',
       'GET /api/v1/sessions/:id/requests read - 200',
       'GET /api/v1/sessions/:id/spawns read - 200',
       'GET /api/v1/sessions/:id/trace read - 200',
@@ -98,6 +101,7 @@ describe('what clients rely on', () => {
       'GET /tools/:name/config read - 200',
       'GET /v1/models read - 200',
       'GET /v1/models/:id read - 200',
+      'GET /v1/responses/:id read - 200',
       'PATCH /api/v1/memories/:id owner body 200',
       'PATCH /api/v1/memories/commitments/:id owner body 200',
       'POST /api/chat chat body 200',
@@ -145,6 +149,7 @@ describe('what clients rely on', () => {
       'POST /api/v1/outbox/:id/cancel chat body 200',
       'POST /api/v1/outbox/:id/retry chat body 200',
       'POST /api/v1/page/card chat body 200',
+      'POST /api/v1/reload owner - 200',
       'POST /api/v1/schedules chat body 201',
       'POST /api/v1/schedules/:id/run chat body 200',
       'POST /api/v1/schedules/heartbeat chat body 201',
@@ -174,7 +179,10 @@ describe('what clients rely on', () => {
       'POST /mcp read lines 200',
       'POST /secret/:token link lines 200',
       'POST /tools/:name/test owner body 200',
+      'POST /v1/audio/speech chat body 200',
+      'POST /v1/audio/transcriptions chat lines 200',
       'POST /v1/chat/completions chat body 200',
+      'POST /v1/completions chat body 200',
       'POST /v1/embeddings chat body 200',
       'POST /v1/responses chat body 200',
       'PUT /api/v1/capabilities/:name/secrets/:key owner body 200',
@@ -196,6 +204,7 @@ describe('what clients rely on', () => {
       method_not_allowed: 405,
       timeout: 408,
       conflict: 409,
+      precondition_failed: 412,
       payload_too_large: 413,
       unsupported_media_type: 415,
       rate_limited: 429,
@@ -223,6 +232,7 @@ describe('what clients rely on', () => {
       'rounds',
       'usage',
       'cost_usd',
+      'notices',
       'memories',
       'meta',
     ])

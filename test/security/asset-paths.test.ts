@@ -16,8 +16,8 @@ import {
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createFileBackend } from '../../src/assets/files/create-file-backend.ts'
-import { openAssets } from '../../src/assets/open-assets.ts'
+import { createFileBackend } from '../../src/tools/files/file-backend.ts'
+import { openAssets } from '../../src/tools/files/open-assets.ts'
 import { type AssetStore, agentOfMax, eve, max, openAssetStore } from '../support/asset-store.ts'
 import { ownTricks, systemTricks } from './asset-tricks.ts'
 
@@ -153,7 +153,7 @@ describe('paths that try to get out', () => {
     chmodSync(join(workspace, 'a.md'), 0o644)
     await assets.write(agent, { path: 'a.md', content: 'again' })
     expect(statSync(join(workspace, 'a.md')).mode & 0o777).toBe(0o644)
-    // What is written through a link inside is the file that it leads to, and the link is still one.
+    // Writing through a link inside changes its target, and the link stays.
     await assets.write(agent, { path: 'inside.md', content: 'by a link' })
     expect(readFileSync(join(workspace, 'notes', 'trip.md'), 'utf8')).toBe('by a link')
     expect(await assets.load(agent, { path: 'inside.md' })).toMatchObject({ path: 'notes/trip.md' })
@@ -275,7 +275,7 @@ describe('paths that try to get out', () => {
     expect(paths.filter((path) => path.startsWith(home))).toEqual([])
   })
 
-  it('SEC-22 who has no folders reaches no file', async () => {
+  it('SEC-22 a user without folders reaches no file', async () => {
     const { assets, workspace } = store
     for (const path of ['notes/trip.md', join(workspace, 'notes', 'trip.md'), '.', '/']) {
       expect(await assets.read(eve, { path })).toMatchObject({ code: 'outside' })
@@ -285,7 +285,7 @@ describe('paths that try to get out', () => {
     }
   })
 
-  it('ASSET-2 a list leaves out links, devices, what is hidden and what is closed', async () => {
+  it('ASSET-2 a list leaves out links, devices, hidden and unreadable files', async () => {
     const { assets, shared } = store
     mkdirSync(join(shared, 'list', '.git'), { recursive: true })
     mkdirSync(join(shared, 'list', 'node_modules', 'x'), { recursive: true })

@@ -2,8 +2,8 @@ import { join, relative } from 'node:path'
 import type { AssetStore } from '../support/asset-store.ts'
 
 /**
- * Every way out that leads to what the suite made itself, and names that mean something elsewhere. Whoever switches a
- * control off has them written: nothing that matters to the machine may be among these (see `systemTricks`).
+ * Every escape that leads to files of the suite itself, and names with a meaning elsewhere. With a control switched off
+ * they are written: nothing important to the machine may be among them (see `systemTricks`).
  */
 export function ownTricks({ workspace, outside, home, base, shared }: AssetStore): string[] {
   const secret = join(outside, 'secret.md')
@@ -51,7 +51,7 @@ export function ownTricks({ workspace, outside, home, base, shared }: AssetStore
   return [...new Set([...inner, ...encoded, ...links, ...beside, ...elsewhere])]
 }
 
-/** What is the machine's. To be read and listed only: an earlier suite wrote to it with its control switched off. */
+/** Files of the machine. Only for reading and listing: an earlier suite wrote to them with its control switched off. */
 export function systemTricks({ workspace }: AssetStore): string[] {
   return [
     ...[1, 2, 5, 12, 40].map((count) => `${'../'.repeat(count)}etc/passwd`),

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasChromium, openBrowserBench } from '../support/browser-bench.ts'
 import { openLocalSite } from '../support/local-site.ts'
 
-/** A loopback address of our own: whoever asks for a name there is heard. */
+/** A loopback address of our own, which records name lookups. */
 const nameServer = '127.0.0.77'
 
 const page = `<title>names</title><link rel="dns-prefetch" href="//prefetch.test"><link rel="preconnect" href="//connect.test">

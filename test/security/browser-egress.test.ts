@@ -1,11 +1,14 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ResolveHost } from '../../src/egress/checked-lookup.ts'
+import type { ResolveHost } from '../../src/security/network/destinations.ts'
 import { type BrowserBench, hasChromium, openBrowserBench } from '../support/browser-bench.ts'
 import { type LocalSite, openLocalSite } from '../support/local-site.ts'
 
-/** What a page can do to reach an address; each ends with whatever came of it. `to` has the target and a path of its own. */
+/**
+ * Everything that a page can do to reach an address; each ends with its outcome. `to` has the target and a separate
+ * path.
+ */
 const probes: Record<string, string> = {
   fetch: `await fetch(to + 'fetch', { mode: 'no-cors' })`,
   xhr: `await new Promise((end) => { const x = new XMLHttpRequest(); x.onloadend = end; x.open('GET', to + 'xhr'); x.send() })`,
@@ -129,7 +132,7 @@ describe.skipIf(!hasChromium)('the way out of the browser (needs chromium)', () 
     }
   }
 
-  it('SEC-8 every probe reaches what is listed: the probes work', async () => {
+  it('SEC-8 every probe reaches a listed host: the probes work', async () => {
     expect(await tryAll(`${site.origin}/hit/`)).toEqual(Object.keys(probes))
     const hits = new Set(site.requests.flatMap(({ url }) => /^\/hit\/(.*)$/.exec(decodeURIComponent(url))?.[1] ?? []))
     expect([...hits].sort()).toEqual(Object.keys(probes).sort())
@@ -171,7 +174,7 @@ describe.skipIf(!hasChromium)('the way out of the browser (needs chromium)', () 
     'https://[fd00:ec2::254]/',
     'http://10.0.0.1:8080/',
     'http://user@10.0.0.1/',
-  ])('SEC-8 the model is told that %s is refused', async (url) => {
+  ])('SEC-8 the model learns that %s is blocked', async (url) => {
     const outcome = await bench.run({ action: 'open', url })
     expect(outcome).toMatchObject({ isError: true })
     expect(outcome.text).toMatch(/not a public address|user name or password/)
@@ -180,12 +183,12 @@ describe.skipIf(!hasChromium)('the way out of the browser (needs chromium)', () 
   it('SEC-8 the proxy is asked for the names of pages, and for none of the browser’s own', () => {
     const ofPages = ['private.example', 'both.example', 'mapped.example', 'six.example']
     expect(asked).toEqual(expect.arrayContaining(ofPages))
-    // What the browser would tell its makers has no password for the proxy, or leads nowhere from the start.
+    // Requests of the browser to its makers have no proxy password, or lead nowhere from the start.
     expect(asked.filter((name) => ![...ofPages, 'localhost'].includes(name))).toEqual([])
   })
 
-  it('SEC-8 serves nobody without its password', async () => {
-    const { openLoopbackProxy } = await import('../../src/egress/loopback-proxy.ts')
+  it('SEC-8 serves no one without its password', async () => {
+    const { openLoopbackProxy } = await import('../../src/security/network/sandbox-proxy.ts')
     const proxy = await openLoopbackProxy({ allowedHosts: [{ host: '127.0.0.1', port: inner.port }] })
     const ask = (headers: Record<string, string>) =>
       new Promise<number | undefined>((resolve, reject) => {

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FamiliarError } from '../../src/protocol/error.ts'
+import { FamiliarError } from '../../src/protocol/errors.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { hasBubblewrap } from '../support/embedded-sandbox.ts'
 import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake-model.ts'
@@ -79,9 +79,9 @@ describe('no secret of the vault', () => {
   /** Every byte that came out of the HTTP API. */
   const answers: string[] = []
   let events = ''
-  /** What the tool in the sandbox answered. */
+  /** The result of the tool in the sandbox. */
   const ran: string[] = []
-  /** All that lies on the disk, while the daemon runs and after its end. */
+  /** All files on the disk, while the daemon runs and after its end. */
   const files: { name: string; bytes: Uint8Array }[] = []
 
   async function ask(method: string, path: string, body?: unknown): Promise<string> {
@@ -92,7 +92,7 @@ describe('no secret of the vault', () => {
   }
 
   async function talk(message: string, ...steps: Step[]): Promise<void> {
-    // What is asked besides, to learn from the conversation, carries no tools.
+    // Background requests that learn from the conversation carry no tools.
     model.respondWith(({ tools: offered }) =>
       offered.length === 0 ? { text: all } : (steps.shift() ?? { text: 'Done.' }),
     )
@@ -213,7 +213,7 @@ describe('no secret of the vault', () => {
 
   it('SEC-13 is in any event that was streamed', () => {
     expect(findCanaries(events)).toEqual([])
-    // Joined again: a secret in two pieces is one for whoever reads them.
+    // Joined again: a secret in two pieces is readable.
     const texts = [...events.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as { text?: unknown })
     expect(findCanaries(texts.map(({ text }) => (typeof text === 'string' ? text : '\n')).join(''))).toEqual([])
   })

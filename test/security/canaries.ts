@@ -47,8 +47,8 @@ export function everyCanary(): string {
 }
 
 /**
- * What may stand nowhere: every encoding of every canary, as it is and as JSON writes it once or twice over, and the heart
- * of a base64 that also holds what stood around the secret.
+ * Forbidden text: every encoding of every canary, literally and as JSON once or twice over, and the core of a base64
+ * that also contains its surroundings.
  */
 const forbidden = canaries.flatMap((canary, number) =>
   Object.entries(encodings).flatMap(([name, encode]) => {

@@ -12,7 +12,7 @@ interface Found {
   outcomes: Record<string, string>
 }
 
-/** A network that is nobody else's: the addresses of the table are this machine's there, and there are no others. */
+/** A private network: the addresses of the table belong to this machine there, and there are no others. */
 const inOwnNetwork = ['--user', '--map-root-user', '--net', 'sh', '-ec']
 const canMakeNetwork = spawnSync('unshare', [...inOwnNetwork, worldCommands.join('\n')]).status === 0
 

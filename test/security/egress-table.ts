@@ -1,5 +1,4 @@
-import type { ResolveHost } from '../../src/egress/checked-lookup.ts'
-import type { AllowedHost } from '../../src/egress/destination.ts'
+import type { AllowedHost, ResolveHost } from '../../src/security/network/destinations.ts'
 
 export type Reached = 'reached' | 'refused'
 
@@ -58,14 +57,14 @@ const names: Record<string, string[]> = {
   localhost: ['127.0.0.1'],
 }
 
-/** What a tool declares. Names of private addresses are among them: declaring is not enough. */
+/** The declarations of a tool. Names of private addresses are among them: declaring is not enough. */
 export const declaredHosts = [
   ...['public.test', '*.wild.test', 'ported.test:8080', 'six.test', 'bücher.test', '93.184.216.99'],
   ...['private.test', 'loop.test', 'loop6.test', 'metadata.test', 'metadata6.test', 'shared.test', 'mapped.test'],
   ...['nat64.test', 'sixtofour.test', 'mixed.test', 'nowhere.test', 'localhost', 'first.test', 'later.test'],
   ...['127.0.0.1', '10.0.0.5', '169.254.169.254', '[::1]', '[fd00:ec2::254]', '10.0.0.7:8080'],
 ]
-/** What the owner lists in the config. */
+/** The owner's list in the config. */
 export const listedHosts: AllowedHost[] = [{ host: '10.0.0.7', port: 8080 }, { host: '10.0.0.8' }]
 
 /** Names that lead elsewhere when they are asked for again: from the check to the connection, or the other way round. */

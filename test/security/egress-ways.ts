@@ -3,14 +3,13 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLogger } from '../../src/base/logger.ts'
-import { EgressError } from '../../src/egress/egress-error.ts'
-import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
-import { openLoopbackProxy } from '../../src/egress/loopback-proxy.ts'
-import { createSandboxProxy } from '../../src/egress/sandbox-proxy.ts'
+import { EgressError } from '../../src/security/network/destinations.ts'
+import { createGuardedFetch } from '../../src/security/network/guarded-fetch.ts'
+import { createSandboxProxy, openLoopbackProxy } from '../../src/security/network/sandbox-proxy.ts'
 import { createTableResolver, declaredHosts, listedHosts } from './egress-table.ts'
 import type { Answered, WayOut } from './egress-world.ts'
 
-/** Every way out of the program. Whoever adds one to the program adds it here. */
+/** Every network access of the program. A new one must be added here. */
 export const waysOut: readonly (() => Promise<WayOut>)[] = [
   fetchWay,
   openWay,

@@ -5,7 +5,7 @@ import { listedHosts, ports, privateAddresses, publicAddresses, type Reached } f
 export interface WayOut {
   name: string
   policy: 'fetch' | 'browser' | 'declared'
-  /** It has no notion of a scheme: whoever uses it names a host and a port. */
+  /** It has no scheme: the caller names a host and a port. */
   isTunnel?: true
   reach(url: string): Promise<Answered>
   close(): Promise<void>
@@ -15,7 +15,7 @@ export interface WayOut {
 export type Answered = { end: 'answered'; text: string } | { end: 'refused' } | { end: 'failed'; reason: string }
 
 export interface EgressWorld {
-  /** What was tried, and where something arrived, since the last call. */
+  /** Attempts and arrivals since the last call. */
   take(): string[]
   close(): Promise<void>
 }
@@ -28,7 +28,7 @@ export const worldCommands = [
   ),
 ]
 
-/** A server behind every address, on every port of the table. Redirects where it is told to. */
+/** A server behind every address, on every port of the table. Redirects on request. */
 export async function openEgressWorld(): Promise<EgressWorld> {
   let arrived: string[] = []
   const servers = await Promise.all(

@@ -5,11 +5,10 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { openLogger } from '../../src/base/logger.ts'
 import { toStorableText } from '../../src/base/text.ts'
-import type { ModelRequest } from '../../src/models/model.ts'
-import { ModelError } from '../../src/models/model-error.ts'
+import { readBuiltManifest as readManifest } from '../../src/custom-tools/manifest.ts'
+import { ModelError, type ModelRequest } from '../../src/models/model.ts'
 import { createScriptedModel, type ScriptedReply } from '../../src/models/scripted-model.ts'
-import { createApprovals } from '../../src/policy/approvals.ts'
-import { readManifest } from '../../src/tools/capabilities/manifest/read-manifest.ts'
+import { createApprovals } from '../../src/security/approvals.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { serveHome } from '../e2e/serve-home.ts'
 import { bashTool } from '../support/published-tools.ts'
@@ -58,7 +57,7 @@ export async function openHostileScene() {
     const { memory } = await familiar.memory.memories.add(note)
     ids.push(memory.id)
   }
-  // The gate lets no such description through; what stands in the way of a terminal does not count on that.
+  // The gate accepts no such description; the terminal must not rely on that.
   const read = readManifest(greeterFiles()['manifest.json'] ?? '')
   if (!read.ok) throw new Error(read.problems.join('\n'))
   await capabilities.capabilities.catalog.publish({

@@ -108,15 +108,15 @@ export function hostileText(strings: readonly HostileString[] = hostileStrings):
 /** The longest of them left out, for places that hold a name. */
 export const hostileNames: readonly HostileString[] = hostileStrings.filter(({ text }) => text.length <= 60)
 
-// Written out anew: what the program takes out is not the judge of what it left in.
+// Written independently: the program's own filter must not judge its result.
 const unsafe =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{M}{9}/u
 const unsafeAll = new RegExp(unsafe.source, 'gu')
 
-// What this program itself writes on a terminal: its few colours, the line that it draws over, and a clear screen.
+// The program's own terminal output: its few colors, the line that it redraws, and a clear screen.
 const ownWriting = /\u001b\[(?:1|2|22|31|32|33|36|39)m|\r?\u001b\[K|\u001b\[H\u001b\[2J(?:\u001b\[3J)?|\r(?=\n)/g
 
-/** What of it no terminal, log or chat may be given, as `\uXXXX at …`; empty where all is well. */
+/** The parts that no terminal, log or chat may receive, as `\uXXXX at …`; empty if there are none. */
 export function unsafeIn(bytes: string, options: { isTerminal?: boolean } = {}): string[] {
   const text = options.isTerminal ? bytes.replace(ownWriting, '') : bytes
   return [...text.matchAll(unsafeAll)].slice(0, 5).map(({ 0: found, index }) => {

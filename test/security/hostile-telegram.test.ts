@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import type { OutboxItem } from '../../src/channels/outbox/outbox.ts'
-import { createTelegramApi } from '../../src/channels/telegram/api/create-telegram-api.ts'
-import { createTelegramSender } from '../../src/channels/telegram/out/telegram-sender.ts'
-import { markdownPayloads, plainPayloads } from '../../src/channels/telegram/out/text-payloads.ts'
-import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
+import type { OutboxItem } from '../../src/channels/outbox.ts'
+import { createTelegramApi } from '../../src/channels/telegram/api.ts'
+import { createTelegramSender } from '../../src/channels/telegram/sender.ts'
+import { markdownPayloads, plainPayloads } from '../../src/channels/telegram/text-payloads.ts'
+import { createGuardedFetch } from '../../src/security/network/guarded-fetch.ts'
 import { type FakeTelegram, startFakeTelegram } from '../support/fake-telegram/start-fake-telegram.ts'
 import { hostileStrings, hostileText, unsafeIn } from './hostile-strings.ts'
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-it('SEC-10 what a model says arrives on Telegram as text, without what drives or disguises it', async () => {
+it("SEC-10 a model's text arrives on Telegram without control or disguise characters", async () => {
   const allowedHosts = [{ host: '127.0.0.1', port: Number(new URL(server.apiRoot).port) }]
   const fetch = createGuardedFetch({ allowedHosts })
   const api = createTelegramApi({ token: server.token, apiRoot: server.apiRoot, fetch, clock })

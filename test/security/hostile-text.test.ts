@@ -4,7 +4,7 @@ import { openHostileScene, say } from './hostile-scene.ts'
 import { hostileNames, hostileStrings, unsafeIn } from './hostile-strings.ts'
 import { runCommand } from './run-command.ts'
 
-/** What is typed, and what is piped into it. The marks that have to be among what comes out show that it came through. */
+/** Typed and piped input. The marks must be in the output, which shows that it passed through. */
 interface Case {
   args: string[]
   input?: string
@@ -23,7 +23,7 @@ describe('hostile text', () => {
   }, 60_000)
   afterAll(() => scene.close())
 
-  // Control characters that a command line can hold; nothing that a shell takes for its own.
+  // Control characters that a command line can contain, without shell syntax.
   const hostileName = () => hostileNames[3]?.text ?? ''
   const cases: Record<string, () => Case> = {
     send: () => ({ args: ['send', '-m', say.text, '-s', 'sent'], shows: 700 }),

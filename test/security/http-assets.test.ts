@@ -27,6 +27,27 @@ describe('blocks and pins over HTTP', () => {
     served.call({ method: 'PUT', path: `${blocks}/${encodeURIComponent(label)}`, body, ...(token && { token }) })
   const post = (path: string, body: object, token?: string) => served.call({ path, body, ...(token && { token }) })
 
+  it('ASSET-7 If-Match and If-None-Match guard a write, with 412 if they do not match', async () => {
+    const path = `${blocks}/guarded`
+    const write = (content: string, headers: Record<string, string>, more: object = {}) =>
+      served.call({ method: 'PUT', path, body: { content, ...more }, headers })
+    const refused = {
+      status: 412,
+      json: { code: 'precondition_failed', error: expect.stringContaining('Read it again') },
+    }
+    expect(await write('one', { 'if-match': '*' })).toMatchObject(refused)
+    const { json } = await write('one', { 'if-none-match': '*' })
+    expect(json).toMatchObject({ is_new: true })
+    expect(await write('two', { 'if-none-match': '*' })).toMatchObject(refused)
+    expect(await write('two', { 'if-match': '"0123"' })).toMatchObject(refused)
+    expect((await get(path)).json).toMatchObject({ text: 'one' })
+    expect(await write('two', { 'if-match': `"0123", "${json.etag}"` })).toMatchObject({ status: 200 })
+    expect(await write('three', { 'if-match': `"${json.etag}"` })).toMatchObject(refused)
+    expect(await write('three', { 'if-match': '*' })).toMatchObject({ status: 200 })
+    expect(await write('four', { 'if-match': '*' }, { etag: null })).toMatchObject({ status: 400 })
+    expect(await write('four', { 'if-none-match': '"0123"' })).toMatchObject({ status: 400 })
+  })
+
   it('ASSET-7 writes, reads, edits and undoes a block, under one etag after the other', async () => {
     const written = await put('notes/trip', { content: 'To Gozo.\n', etag: null })
     expect(written).toMatchObject({
@@ -131,7 +152,7 @@ describe('blocks and pins over HTTP', () => {
     expect((await get(one)).json).toMatchObject({ text: 'only mine' })
   })
 
-  it('SEC-1 who may only look writes and pins nothing', async () => {
+  it('SEC-1 a read-only token writes and pins nothing', async () => {
     const reader = await served.tokenFor('read')
     const attempts = [
       await put('x', { content: 'x' }, reader),

@@ -14,7 +14,7 @@ async function serve(options: Parameters<typeof serveFamiliar>[0] = {}): Promise
   return served
 }
 
-/** One that answers nobody before it is let. */
+/** A model that answers only when released. */
 function heldModel() {
   const held = Promise.withResolvers<void>()
   const model = createScriptedModel({
@@ -37,13 +37,13 @@ const quiet = '[sessions]\ndebounce_ms = 60000\n'
 const refusal = { status: 429, json: { code: 'rate_limited' }, headers: { 'retry-after': '5' } }
 
 describe('a queue that is full', () => {
-  it('SCALE-6 refuses what is new with 429 and when to come again, and keeps what it has', async () => {
+  it('SCALE-6 refuses new messages with 429 and a time to retry, and keeps the accepted ones', async () => {
     const served = await serve({ toml: `${quiet}max_queued_per_session = 2\n` })
     const first = await served.call(leaving('One', 'main', 'key-1'))
     expect(first.status).toBe(202)
     expect((await served.call(leaving('Two', 'main'))).status).toBe(202)
     expect(await served.call(leaving('Three', 'main'))).toMatchObject(refusal)
-    // What was taken is not refused when it comes again, and another conversation has room.
+    // An accepted message is not rejected when repeated, and another conversation has room.
     const again = await served.call(leaving('One', 'main', 'key-1'))
     expect(again).toMatchObject({ status: 202, json: { duplicate: true, message_id: first.json.message_id } })
     expect((await served.call(leaving('Elsewhere', 'side'))).status).toBe(202)
@@ -96,7 +96,10 @@ describe('a queue that is full', () => {
     const client = await connectMcp('newer', { url: `${served.server.url}/mcp`, token: served.owner.token })
     closers.unshift(client.close)
     const answer = await client.call('ask', { message: 'Hi' })
-    expect(answer).toMatchObject({ isError: true, text: expect.stringMatching(/Too many messages wait.*5 seconds/s) })
+    expect(answer).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(/Too many messages are waiting.*5 seconds/s),
+    })
   })
 })
 
@@ -152,7 +155,7 @@ describe('bodies', () => {
   const settings = { maxBytesInFlight: 100 * 1024, maxBodyBytes: 1024 ** 2 }
   const small = { path: '/api/v1/notify', body: kilobytes(60) }
 
-  it('SCALE-6 no more is held at once than fits, and what is refused may come again', async () => {
+  it('SCALE-6 memory for bodies is limited, and a refused request can be retried', async () => {
     const served = await serve({ settings })
     const { answered, finish } = await begin(served, kilobytes(60))
     await expect.poll(async () => (await served.call(small)).status).toBe(429)
@@ -168,7 +171,7 @@ describe('bodies', () => {
     expect((await served.call({ path: '/api/v1/notify', body: kilobytes(150) })).status).toBe(202)
   })
 
-  it('SCALE-6 whoever only waits for an answer holds nothing', async () => {
+  it('SCALE-6 a client that only waits for a response holds nothing', async () => {
     const { model, release } = heldModel()
     const served = await serve({ settings, model })
     const asking = served.call({ path: '/api/v1/chat', body: kilobytes(60) })

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildEventSchema } from '../../src/protocol/build-api.ts'
-import type { Build } from '../../src/tools/capabilities/builds/builds.ts'
-import { secretOwnerOf } from '../../src/tools/capabilities/capability.ts'
+import type { Build } from '../../src/custom-tools/builder/builds.ts'
+import { secretOwnerOf } from '../../src/custom-tools/built-catalog.ts'
+import { buildEventSchema } from '../../src/protocol/custom-tools.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { readEvents, type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
@@ -61,7 +61,7 @@ describe('builds over HTTP', () => {
     for (const { id, name, data } of all) {
       expect({ name, seq: String(buildEventSchema.parse(data).seq) }).toEqual({ name: 'message', seq: id })
     }
-    // Whoever has seen the end and comes again is told that there is no more.
+    // A client that has seen the end and reconnects learns that there is no more.
     const over = await served.call({
       path: eventsOf(build),
       headers: { accept: 'text/event-stream', 'last-event-id': all.at(-1)?.id ?? '' },
@@ -169,7 +169,7 @@ describe('builds over HTTP', () => {
     expect((await post(`/api/v1/builds/${older.id}/stop`)).json).toEqual({ stopped: false })
     expect((await get(`/api/v1/builds/${older.id}`)).json).toMatchObject({ state: 'stopped' })
     const events = await readEvents(await open(eventsOf(older)))
-    // Told as a message, so that no client takes it for an error of the stream.
+    // Sent as a message, so that no client treats it as an error of the stream.
     expect(events.at(-1)).toMatchObject({ name: 'message', data: { type: 'error' } })
     expect((await post('/api/v1/builds/nothing/stop')).status).toBe(404)
   })

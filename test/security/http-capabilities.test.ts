@@ -34,7 +34,7 @@ describe('capabilities over HTTP', () => {
   const post = (path: string, body: object = {}) => served.call({ path, body })
   const atHome = (path: string, body: object) => served.call({ path, body, token: served.localToken })
 
-  it('CAP-4 the command line of this machine registers a folder, and is told how each example went', async () => {
+  it('CAP-4 the command line of this machine registers a folder, and gets the result of each example', async () => {
     const directory = write('greeter', greeterFiles())
     expect((await atHome(`${local}/register`, { directory })).json).toEqual({
       ok: true,
@@ -54,7 +54,7 @@ describe('capabilities over HTTP', () => {
     expect((await get(`${base}/grumpy`)).status).toBe(404)
   })
 
-  it('CAP-4 a registration tells how far it is to whoever asks for events', async () => {
+  it('CAP-4 a registration reports its progress as events', async () => {
     const files = greeterFiles({ 'manifest.json': greeterManifest({ name: 'waver' }) })
     const { response } = await served.open({
       path: `${local}/register`,
@@ -97,7 +97,7 @@ describe('capabilities over HTTP', () => {
     expect(await atHome(`${local}/register`, { directory: 'relative/path' })).toMatchObject({ status: 400 })
   })
 
-  it('CAP-8 lists, finds and shows them, with versions, statistics and what they may do', async () => {
+  it('CAP-8 lists, finds and shows them, with versions, statistics and permissions', async () => {
     const listed = (await get(base)).json.capabilities as { name: string }[]
     expect(listed.map(({ name }) => name)).toEqual(['greeter', 'waver'])
     expect((await get(`${base}?state=disabled`)).json).toEqual({ capabilities: [] })
@@ -119,7 +119,7 @@ describe('capabilities over HTTP', () => {
     expect((await get(`${base}/proposals`)).json).toEqual({ proposals: [] })
   })
 
-  it('CAP-5 runs one; what it does wrong is in the answer, what the caller does wrong is a refusal', async () => {
+  it('CAP-5 runs one; its errors are in the answer, errors of the caller are refusals', async () => {
     const ran = await post(`${base}/greeter/run`, { args: { name: 'Dylan' } })
     expect(ran).toMatchObject({ status: 200, json: { ok: true, value: 'Hello, Dylan!', text: 'Hello, Dylan!' } })
     expect(Object.keys(ran.json)).toEqual([
@@ -183,7 +183,7 @@ describe('capabilities over HTTP', () => {
     expect((await post(`${base}/waver/run`, { args })).json).toMatchObject({ ok: true })
   })
 
-  it('CAP-9 what is imported is off until the machine itself approves the very version that was shown', async () => {
+  it('CAP-9 an import is off until the machine itself approves the shown version', async () => {
     const guest = (greeting: string) =>
       greeterFiles({
         'manifest.json': greeterManifest({ name: 'guest', hosts: ['api.example.com'] }),
@@ -219,7 +219,7 @@ describe('capabilities over HTTP', () => {
     expect(existsSync(join(exported.json.directory as string, 'SKILL.md'))).toBe(true)
   })
 
-  it('SEC-13 a secret goes in where it is declared, and never comes out', async () => {
+  it('SEC-13 a declared secret can be set, and is never returned', async () => {
     const files = greeterFiles({
       'manifest.json': greeterManifest({ name: 'keeper', secrets: [{ name: 'API_KEY', description: 'Your key' }] }),
       'main.py': 'def run(args, context):\n    return {"text": context.secrets["API_KEY"] + args["name"]}\n',
@@ -252,7 +252,7 @@ describe('capabilities over HTTP', () => {
     expect(served.capabilities.stopped.map(({ id }) => id)).toEqual([begun.json.id])
   })
 
-  it('SEC-22 what another user has is not there', async () => {
+  it('SEC-22 capabilities of another user do not exist', async () => {
     await served.familiar.database.write((writer) =>
       writer.insertInto('users').values({ id: 'eve', name: 'Eve', role: 'user', created_at: 0 }).execute(),
     )
@@ -294,7 +294,7 @@ describe('capabilities over HTTP', () => {
       })
       if (lists.includes(path)) expect(Object.values(answer.json)).toEqual([[]])
     }
-    expect((await get(`/api/v1/builds/${build.id}`)).json).toMatchObject({ state: 'running' })
+    expect((await get(`/api/v1/builds/${build.id}`)).json).toMatchObject({ state: 'waiting' })
     signal.abort()
     expect(await asked).toBe('ended')
   })

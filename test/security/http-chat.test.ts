@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ModelError } from '../../src/models/model-error.ts'
+import { ModelError } from '../../src/models/model.ts'
 import { createScriptedModel, type Script } from '../../src/models/scripted-model.ts'
 import { chatReplySchema } from '../../src/protocol/api.ts'
+import { parseWire } from '../../src/protocol/operation.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { toolOf } from '../support/scripted-familiar.ts'
 import { readEvents, type ServedFamiliar } from './http-support.ts'
@@ -22,11 +23,11 @@ const chat = '/api/v1/chat'
 const events = { accept: 'text/event-stream' }
 
 describe('chat as JSON', () => {
-  it('HTTP-1 answers with the reply and what it took', async () => {
+  it('HTTP-1 answers with the reply and its usage', async () => {
     const served = await serve(withTool, { tools: [echo] })
     const { status, json } = await served.call({ path: chat, body: { message: 'Hello' } })
     expect(status).toBe(200)
-    expect(chatReplySchema.parse(json)).toMatchObject({
+    expect(parseWire(chatReplySchema, json)).toMatchObject({
       reply: 'Done.',
       outcome: 'completed',
       pending_question: null,
@@ -81,7 +82,7 @@ describe('chat as JSON', () => {
     expect({ status, outcome: json.outcome }).toEqual({ status: 200, outcome: 'budget' })
   })
 
-  it('HTTP-2 a client that asked not to wait longer gets 408, and the turn goes on', async () => {
+  it('HTTP-2 a client that limits its wait gets 408, and the turn continues', async () => {
     const { clock, served, asked } = await serveSlowly(() => ({ text: 'At last.', delayMs: 60_000 }))
     const waiting = served.call({ path: `${chat}?timeout_seconds=5`, body: { message: 'Hello' } })
     await asked(1)
@@ -115,7 +116,7 @@ describe('chat as JSON', () => {
 })
 
 describe('chat as events', () => {
-  it('LOOP-5 tells the turn as it goes and ends with it', async () => {
+  it('LOOP-5 streams the turn and ends with it', async () => {
     const served = await serve(withTool, { tools: [echo] })
     await served.call({ path: chat, body: { message: 'before' } })
     const { response } = await served.open({ path: chat, body: { message: 'Hello' }, headers: events })
@@ -149,7 +150,7 @@ describe('chat as events', () => {
     }
   })
 
-  it('SESS-3 a key that was used before tells its turn again', async () => {
+  it('SESS-3 a key that was used before returns its turn again', async () => {
     const served = await serve(() => ({ text: 'Hello.' }))
     const body = { message: 'Hello', key: 'k' }
     const first = await readEvents((await served.open({ path: chat, body, headers: events })).response)
@@ -158,13 +159,13 @@ describe('chat as events', () => {
     expect(again.map(({ data }) => data)).toEqual(first.map(({ data }) => data))
   })
 
-  it('HTTP-2 what is refused before the first event is an ordinary error', async () => {
+  it('HTTP-2 a rejection before the first event is an ordinary error', async () => {
     const served = await serve(() => ({ text: 'Hello.' }))
     const answer = await served.call({ path: chat, body: { message: '' }, headers: events })
     expect(answer).toMatchObject({ status: 400, json: { code: 'bad_request' } })
   })
 
-  it('SESS-8 a message that waits while its session is reset is told in the new one', async () => {
+  it('SESS-8 a message that waits while its session is reset moves to the new one', async () => {
     const { clock, served, asked } = await serveSlowly((_request, call) => ({
       text: `Reply ${call}.`,
       delayMs: 10_000,
@@ -202,7 +203,10 @@ describe('the older path', () => {
     }
     const history = await served.call({ path: '/api/v1/sessions/main/history' })
     const said = (history.json.events as { role: string; text: string }[]).filter(({ role }) => role === 'user')
-    expect(said.map(({ text }) => text)).toEqual(['Hello', 'Hello'])
+    expect(said.map(({ text }) => text)).toEqual([
+      'Hello',
+      expect.stringMatching(/user: earlier\nassistant: yes\?[\s\S]*Hello$/),
+    ])
   })
 
   it('HTTP-1 POST /api/chat answers as JSON when asked to, and needs something to say', async () => {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../src/models/model.ts'
 import { createScriptedModel, type Script } from '../../src/models/scripted-model.ts'
-import type { ClientCallsReply } from '../../src/protocol/client-tool-api.ts'
+import type { ClientCallsReply } from '../../src/protocol/api.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { type ServeOptions, serveInTests } from './serve-in-tests.ts'
@@ -51,7 +51,7 @@ async function open(script: Script, options: ServeOptions = {}) {
 }
 
 describe('CLIENT-1 a tool that the client runs', () => {
-  it('CLIENT-1 is told to the client, and nothing is said before its result is there', async () => {
+  it('CLIENT-1 is sent to the client, and nothing is said before its result', async () => {
     const scene = await open(ringing(1))
     const asked = await scene.chat()
     expect(asked).toMatchObject({
@@ -76,7 +76,7 @@ describe('CLIENT-1 a tool that the client runs', () => {
     expect(scene.model.requests.at(-1)?.tools.map(({ name }) => name)).not.toContain('ring_bell')
   })
 
-  it('CLIENT-1 calls that are made together are told together; the rest is told again after some results', async () => {
+  it('CLIENT-1 calls made together are sent together; the rest is sent again after some results', async () => {
     const scene = await open(ringing(2, 1))
     const asked = await scene.chat()
     const session = asked.json.session_id
@@ -90,7 +90,7 @@ describe('CLIENT-1 a tool that the client runs', () => {
     expect(end.json.reply).toBe('told: third')
   })
 
-  it('CLIENT-1 comes as an event where events are asked for, and the stream goes on', async () => {
+  it('CLIENT-1 comes as an event on a stream, and the stream continues', async () => {
     const scene = await open(ringing(1))
     const { response } = await scene.open({
       method: 'POST',
@@ -113,7 +113,7 @@ describe('CLIENT-1 a tool that the client runs', () => {
     expect(text.indexOf('told: ding')).toBeGreaterThan(text.indexOf('"type":"tool_result"'))
   })
 
-  it('CLIENT-1 a client that never answers: the model is told, and a late result is refused', async () => {
+  it('CLIENT-1 a client that never answers is reported to the model, and a late result is rejected', async () => {
     const clock = createManualClock()
     const scene = await open(ringing(1), { clock })
     const asked = await scene.chat()
@@ -122,7 +122,7 @@ describe('CLIENT-1 a tool that the client runs', () => {
     expect(resultsIn(scene.model.requests[1] as ModelRequest)).toContain('no result within 60 seconds')
     const late = await scene.give(asked.json.session_id, [{ call_id: 'call-1-0', result: 'ding' }])
     expect(late).toMatchObject({ status: 409, json: { code: 'conflict' } })
-    expect(late.json.error).toContain('too late')
+    expect(late.json.error).toContain('after its timeout')
   })
 
   it('CLIENT-1 a second result is refused, and the first one counts', async () => {
@@ -191,18 +191,18 @@ describe('CLIENT-1 a tool that the client runs', () => {
     expect(scene.model.requests).toHaveLength(0)
   })
 
-  it('SEC-6 a result marks the session: private always, untrusted where the client says so', async () => {
+  it('SEC-6 a result marks the session: private always, untrusted if the client says so', async () => {
     for (const untrusted of [false, true]) {
       const scene = await open(ringing(1, 1))
       const asked = await scene.chat()
       const result = { call_id: 'call-1-0', result: 'Ring again!', untrusted }
       const next = await scene.give(asked.json.session_id, [result])
-      // With both in sight, the next call of a tool that may do anything needs the user's word.
+      // With both in view, the next call of a tool that may do anything needs approval.
       expect(next.json).toMatchObject(untrusted ? { outcome: 'question' } : { meta: { has_tool_calls: true } })
     }
   })
 
-  it('SEC-17 nobody speaks where work is done', async () => {
+  it('SEC-17 background sessions accept no messages', async () => {
     const scene = await open(ringing())
     for (const place of [{ channel: 'subagent' }, { source: 'subagent' }, { channel: 'builder' }]) {
       expect(await scene.chat(place)).toMatchObject({ status: 400 })
@@ -212,7 +212,7 @@ describe('CLIENT-1 a tool that the client runs', () => {
   it('CLIENT-1 the example of the documentation', async () => {
     const scene = await open(ringing(1))
     const page = readFileSync(join(import.meta.dirname, '../../docs/client-tools.md'), 'utf8')
-    const script = /```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
+    const script = /```sh\n(call\(\)[\s\S]*?)```/.exec(page)?.[1] ?? ''
     const { stdout } = await promisify(execFile)('/bin/sh', ['-eu', '-c', script], {
       env: { PATH: process.env.PATH, FAMILIAR_URL: scene.server.url, FAMILIAR_TOKEN: scene.owner.token },
     })

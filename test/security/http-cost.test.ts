@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import type { CapsReply, SpendingReply } from '../../src/protocol/cost-api.ts'
-import { capsReplySchema, spendingReplySchema } from '../../src/protocol/cost-api.ts'
+import { parseWire } from '../../src/protocol/operation.ts'
 import {
+  type CapsReply,
+  capsReplySchema,
   type RequestsReply,
   requestsReplySchema,
+  type SpendingReply,
+  spendingReplySchema,
   type TraceReply,
   traceReplySchema,
-} from '../../src/protocol/trace-api.ts'
+} from '../../src/protocol/status.ts'
 import { said, toolOf } from '../support/scripted-familiar.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
@@ -26,10 +29,10 @@ describe('cost and traces over HTTP', () => {
   })
   afterAll(() => served.close())
 
-  it('COST-1 what was spent is told by day, model, purpose and session', async () => {
+  it('COST-1 reports costs by day, model, purpose and session', async () => {
     const { json, status } = await served.call({ path: '/api/v1/cost/spending?period=week' })
     expect(status).toBe(200)
-    const reply: SpendingReply = spendingReplySchema.parse(json)
+    const reply: SpendingReply = parseWire(spendingReplySchema, json)
     expect(reply.days).toHaveLength(7)
     expect(reply.total).toMatchObject({ calls: 6, unpriced_calls: 0, input_tokens: 6_000, cache_read_tokens: 3_600 })
     expect(reply.by_model).toMatchObject([{ name: 'scripted/main', calls: 6 }])
@@ -39,9 +42,9 @@ describe('cost and traces over HTTP', () => {
     expect((await served.call({ path: '/api/v1/cost/spending?period=decade' })).status).toBe(400)
   })
 
-  it('COST-2 the caps are told with what is spent of them', async () => {
+  it('COST-2 reports the budgets with their usage', async () => {
     const { json } = await served.call({ path: '/api/v1/cost/caps' })
-    const { section, caps }: CapsReply = capsReplySchema.parse(json)
+    const { section, caps }: CapsReply = parseWire(capsReplySchema, json)
     expect([section, caps.map(({ name, limit_usd }) => [name, limit_usd])]).toEqual([
       'budget',
       [
@@ -54,9 +57,9 @@ describe('cost and traces over HTTP', () => {
     expect(caps[2]?.spent_usd).toBeGreaterThan(0)
   })
 
-  it('PAGE-6 a turn is told as steps with their times, the newest where none is named', async () => {
+  it('PAGE-6 reports a turn as steps with their times, by default the newest', async () => {
     const { json } = await served.call({ path: '/api/v1/sessions/main/trace' })
-    const trace: TraceReply = traceReplySchema.parse(json)
+    const trace: TraceReply = parseWire(traceReplySchema, json)
     expect(trace).toMatchObject({ turn_id: turnId, outcome: 'completed', message: 'Look for it', other_calls: [] })
     expect(trace.spans.map(({ kind, name }) => [kind, name])).toEqual([
       ['model', 'scripted/main'],
@@ -67,12 +70,12 @@ describe('cost and traces over HTTP', () => {
     expect((await served.call({ path: '/api/v1/sessions/main/trace?turn=nothing' })).status).toBe(404)
   })
 
-  it('PAGE-6 the requests of a session are told page by page, newest first, each once', async () => {
+  it('PAGE-6 reports the requests of a session page by page, newest first, each once', async () => {
     const seen: number[] = []
     let before: number | null = null
     do {
       const path = `/api/v1/sessions/main/requests?limit=4${before === null ? '' : `&before=${before}`}`
-      const page: RequestsReply = requestsReplySchema.parse((await served.call({ path })).json)
+      const page: RequestsReply = parseWire(requestsReplySchema, (await served.call({ path })).json)
       expect(page.requests[0]?.usage).toMatchObject({ input_tokens: 1_000, cache_read_tokens: 600 })
       seen.push(...page.requests.map(({ seq }) => seq))
       before = page.before

@@ -36,7 +36,7 @@ describe('the events of a session', () => {
       cuts += 1
     }
 
-    // What comes quickly is told in one event, so how many there are depends on the machine.
+    // Quick deltas are joined in one event, so their number depends on the machine.
     expect(cuts).toBeGreaterThan(3)
     const deltas = (name: string) => received.filter((event) => event.name === name).map(({ data }) => data.text)
     expect(deltas('text_delta').join('')).toBe(text + text)
@@ -84,7 +84,7 @@ describe('the events of a session', () => {
     request.destroy()
   })
 
-  it('HTTP-4 a session’s stream tells what is done to the session', async () => {
+  it('HTTP-4 a session’s stream reports changes of the session', async () => {
     const served = await serve()
     await served.familiar.say('Hello', { channel: 'http' })
     const { response } = await served.open({ path })

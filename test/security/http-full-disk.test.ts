@@ -4,9 +4,9 @@ import { createManualClock } from '../support/manual-clock.ts'
 import { testEngine } from '../support/open-test-database.ts'
 import { serveFamiliar } from './http-support.ts'
 
-// What a full disk is to PostgreSQL: src/storage/postgres/full-disk.test.ts.
+// For PostgreSQL see src/storage/postgres/full-disk.test.ts.
 describe.skipIf(testEngine === 'postgres')('a full disk', () => {
-  it('SEC-20 answers 503 to what it cannot keep, loses nothing that it took, and goes on when there is room', async () => {
+  it('SEC-20 answers 503 if the disk is full, loses nothing that it accepted, and continues when there is room', async () => {
     const clock = createManualClock()
     const served = await serveFamiliar({ clock, settings: { maxBodyBytes: 1_000_000 } })
     const { database, conversations, userId } = served.familiar

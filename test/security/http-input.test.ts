@@ -54,7 +54,7 @@ describe('bad input', () => {
     expect(answer.json.error).toMatch(/1,048,576 characters/)
   })
 
-  it('SEC-18 a body of nothing but brackets ends no stack', async () => {
+  it('SEC-18 a body of only brackets does not overflow the stack', async () => {
     const brackets = '['.repeat(400_000) + ']'.repeat(400_000)
     expect((await chat(brackets)).status).toBe(400)
     expect((await chat(`{"message":"x","metadata":{"a":${brackets}}}`)).json.error).toMatch(/nested/)

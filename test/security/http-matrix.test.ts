@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { GuardName } from '../../src/channels/http/guards/guard-names.ts'
-import type { Route } from '../../src/channels/http/route.ts'
+import type { GuardName } from '../../src/http/guards.ts'
+import type { Route } from '../../src/http/route.ts'
 import { bashTool } from '../support/published-tools.ts'
 import {
   type Answer,
@@ -29,11 +29,10 @@ const whereSigned = (status: number, code: string) => (route: Route) =>
   route.auth === 'signature' ? { status, code } : undefined
 const whereLinks = (status: number, code: string) => (route: Route) =>
   route.auth === 'link' ? { status, code } : undefined
-/** What a body of lines holds is told line by line, not refused. */
+/** Problems in a body of lines are reported line by line, not as a rejection. */
 const unlessLines = (status: number, code: string) => (route: Route) => (route.rawBody ? undefined : { status, code })
 const largest = bodyLimit + Math.ceil(attachmentLimit / 3) * 4
-const tooLarge = ({ rawBody }: Route) =>
-  JSON.stringify({ message: 'x'.repeat(Math.max(largest, rawBody?.maxBytes ?? 0)) })
+const tooLarge = ({ maxBytes }: Route) => JSON.stringify({ message: 'x'.repeat(Math.max(largest, maxBytes ?? 0)) })
 const foreignMethods = ['DELETE', 'PUT', 'PATCH', 'OPTIONS']
 
 const refusals: Refusal[] = [
@@ -78,7 +77,7 @@ const refusals: Refusal[] = [
     name: 'SEC-13 a link that was never made',
     guard: 'link',
     call: (route) => ({ token: null, path: route.path.replace(':token', 'A'.repeat(43)) }),
-    // A person stands before it: it is told by a page.
+    // For a person: the error is a page.
     expected: whereLinks(404, 'page'),
   },
   {
@@ -159,7 +158,7 @@ const refusals: Refusal[] = [
     name: 'SEC-18 a body over the limit that does not say so',
     guard: 'body_size',
     call: (route) => ({ body: tooLarge(route), chunked: true }),
-    // Where no body is taken, none is read, however long it is.
+    // Without a body in the route, none is read, however long it is.
     expected: ({ body, rawBody }) =>
       body || rawBody ? { status: 413, code: 'payload_too_large' } : { status: 400, code: 'bad_request' },
   },
@@ -188,7 +187,7 @@ function send(served: Scene, route: Route, refusal: Refusal): Promise<Answer> {
   return served.call(type ? { ...call, headers: { 'content-type': type, ...call.headers } } : call)
 }
 
-/** OpenAI’s clients know another shape; what is no HTTP at all is refused before anybody sees whose path it is. */
+/** OpenAI’s clients know another shape; requests that are not HTTP are refused before their path is known. */
 function toldBy({ path }: Route, json: Answer['json']): Answer['json'] {
   const isOurs = !path.startsWith('/v1/') || json.error === 'This is not a valid HTTP request.'
   return isOurs ? json : (json.error as Answer['json'])
@@ -253,8 +252,8 @@ describe('a guard that is switched off turns the matrix red', () => {
       const served = await openScene({ without: guard })
       const routes = served.routes.filter(({ path }) => probes.includes(path))
       for (const refusal of refusals) {
-        // Who checks the signature also reads the body: without it nothing of a signed call is looked at, as with a link
-        // that nobody checked. And without the guard that says who calls, nobody is this machine's command line.
+        // The signature check also reads the body: without it nothing of a signed call is read, as with an unchecked
+        // link. And without the guard that identifies the caller, no request counts as this machine's command line.
         const isUnseen = ({ auth, isLocal }: Route) =>
           (auth !== 'token' && auth === guard) || (guard === 'token' && isLocal)
         const isLookedAt = (route: Route) => refusal.guard === guard || !isUnseen(route)

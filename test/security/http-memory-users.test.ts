@@ -16,7 +16,7 @@ const tables = [
   'memory_marks',
 ] as const
 
-describe('what is remembered for one user', () => {
+describe('memories of one user', () => {
   let served: ServedFamiliar
   let otherToken: string
   /** Ids and words of the first user; none of them may ever come to the second. */
@@ -159,7 +159,7 @@ describe('what is remembered for one user', () => {
     return (await Promise.all(rows)).map((own) => own.map((row) => JSON.stringify(row)).sort())
   }
 
-  it('HTTP-2 nobody but an owner’s token changes what is remembered', async () => {
+  it('HTTP-2 only an owner’s token changes memories', async () => {
     for (const scope of ['read', 'chat'] as const) {
       const token = await served.tokenFor(scope)
       const post = (rest: string, body: object) => served.call({ path: `${base}${rest}`, body, token })

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import * as factApi from '../../src/protocol/fact-api.ts'
-import * as api from '../../src/protocol/memory-api.ts'
-import * as upkeepApi from '../../src/protocol/memory-upkeep-api.ts'
+import * as api from '../../src/protocol/memory.ts'
+import { parseWire, type Wire } from '../../src/protocol/operation.ts'
 import { type Call, readEvents, type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const toml = '[memory]\nextraction = false\n[memory.embedding]\nprovider = "off"\n'
@@ -30,10 +29,15 @@ describe('memory over HTTP', () => {
   afterAll(() => served.close())
 
   const path = (rest: string) => `/api/v1/memories${rest}`
-  async function ask<T>(schema: z.ZodType<T>, rest: string, call: Partial<Call> = {}, status = 200): Promise<T> {
+  async function ask<Schema extends z.ZodType>(
+    schema: Schema,
+    rest: string,
+    call: Partial<Call> = {},
+    status = 200,
+  ): Promise<Wire<Schema>> {
     const answer = await served.call({ path: path(rest), ...call })
     expect({ status: answer.status, text: answer.text.slice(0, 500) }).toEqual({ status, text: expect.any(String) })
-    return schema.parse(answer.json)
+    return parseWire(schema, answer.json)
   }
   const refused = async (rest: string, call: Partial<Call> = {}): Promise<[number, unknown]> => {
     const { status, json } = await served.call({ path: path(rest), ...call })
@@ -76,7 +80,7 @@ describe('memory over HTTP', () => {
     expect((await ask(api.memoriesReplySchema, '?kind=episode')).memories).toEqual([])
   })
 
-  it('MEM-1 GET /memories and its search leave out what is not asked for: by tier, source, tag and day', async () => {
+  it('MEM-1 GET /memories and its search filter by retention, source, tag and day', async () => {
     const { userId, memory } = served.familiar
     const told = { userId, kind: 'note', source: 'extracted', tags: ['gar', 'a "garden"'] } as const
     const at = Date.parse('2025-03-03T12:00:00Z')
@@ -97,7 +101,7 @@ describe('memory over HTTP', () => {
     expect(await refused('?from=soon')).toEqual([400, expect.stringContaining('from: must be a day')])
   })
 
-  it('MEM-11 POST /memories/:id/keep makes what was learnt the user’s own word, and can be undone', async () => {
+  it('MEM-11 POST /memories/:id/keep confirms a learned memory as the user’s own, and can be undone', async () => {
     const { userId, memory } = served.familiar
     const content = 'Ruth likes olives'
     const learned = {
@@ -132,7 +136,7 @@ describe('memory over HTTP', () => {
     expect(await search('spare key', '&kind=fact')).toEqual([])
   })
 
-  it('MEM-11 PATCH and DELETE can be undone, and tell what went along', async () => {
+  it('MEM-11 PATCH and DELETE can be undone, and list the affected copies', async () => {
     const { id } = await add('The bicycle is in the cellar')
     const edited = await ask(api.editedMemoryReplySchema, `/${id}`, {
       method: 'PATCH',
@@ -166,7 +170,7 @@ describe('memory over HTTP', () => {
   })
 
   it('MEM-10 facts are stated, replaced, counted and kept as history', async () => {
-    const state = (body: object) => ask(factApi.writtenFactReplySchema, '/facts', { body }, 201)
+    const state = (body: object) => ask(api.writtenFactReplySchema, '/facts', { body }, 201)
     const birthday = { entity: 'Anna', attribute: 'birthday', value: '3 May' }
     const first = await state(birthday)
     expect(first).toMatchObject({ outcome: 'added', fact: { ...birthday, confidence: 1, valid_to: null }, old: null })
@@ -175,7 +179,7 @@ describe('memory over HTTP', () => {
     expect(second).toMatchObject({ outcome: 'replaced', old: { id: first.fact.id, value: '3 May' } })
     const unsure = { ...birthday, value: '5 May', confidence: 0.4 }
     expect(await refused('/facts', { body: unsure })).toEqual([409, expect.stringMatching(/Anna: birthday is 4 May/)])
-    const facts = async (query: string) => ask(factApi.factsReplySchema, `/facts?${query}`)
+    const facts = async (query: string) => ask(api.factsReplySchema, `/facts?${query}`)
     expect((await facts('entity=Anna')).facts.map(({ value }) => value)).toEqual(['4 May'])
     const history = await facts('entity=anna&attribute=birthday&history=true&count=true')
     expect(history.facts.map(({ value }) => value)).toEqual(['4 May', '3 May'])
@@ -187,29 +191,29 @@ describe('memory over HTTP', () => {
 
   it('MEM-10 an attribute that is declared so holds several values', async () => {
     const garden = (value: string) =>
-      ask(factApi.writtenFactReplySchema, '/facts', { body: { entity: 'user', attribute: 'grows', value } }, 201)
+      ask(api.writtenFactReplySchema, '/facts', { body: { entity: 'user', attribute: 'grows', value } }, 201)
     const body = { attribute: 'grows', is_multi_valued: true }
-    expect(await ask(factApi.attributeReplySchema, '/attributes', { body }, 201)).toEqual(body)
+    expect(await ask(api.attributeReplySchema, '/attributes', { body }, 201)).toEqual(body)
     await garden('beans')
     expect(await garden('peas')).toMatchObject({ outcome: 'added' })
-    const { facts } = await ask(factApi.factsReplySchema, '/facts?entity=user&attribute=grows')
+    const { facts } = await ask(api.factsReplySchema, '/facts?entity=user&attribute=grows')
     expect(facts.map(({ value }) => value).sort()).toEqual(['beans', 'peas'])
   })
 
   it('MEM-10 names are added, resolved and removed', async () => {
     const body = { alias: 'Bea', entity: 'Beatrice' }
-    expect(await ask(factApi.addedAliasReplySchema, '/aliases', { body }, 201)).toEqual({ ...body, is_new: true })
-    expect(await ask(factApi.addedAliasReplySchema, '/aliases', { body }, 201)).toMatchObject({ is_new: false })
+    expect(await ask(api.addedAliasReplySchema, '/aliases', { body }, 201)).toEqual({ ...body, is_new: true })
+    expect(await ask(api.addedAliasReplySchema, '/aliases', { body }, 201)).toMatchObject({ is_new: false })
     await ask(
-      factApi.writtenFactReplySchema,
+      api.writtenFactReplySchema,
       '/facts',
       { body: { entity: 'Bea', attribute: 'occupation', value: 'marine biologist' } },
       201,
     )
-    expect((await ask(factApi.factsReplySchema, '/facts?entity=Beatrice')).facts).toHaveLength(1)
-    expect((await ask(factApi.aliasesReplySchema, '/aliases')).aliases).toEqual([body])
+    expect((await ask(api.factsReplySchema, '/facts?entity=Beatrice')).facts).toHaveLength(1)
+    expect((await ask(api.aliasesReplySchema, '/aliases')).aliases).toEqual([body])
     const remove = { method: 'DELETE' }
-    expect(await ask(factApi.removedReplySchema, '/aliases?alias=bea&entity=beatrice', remove)).toEqual({
+    expect(await ask(api.removedReplySchema, '/aliases?alias=bea&entity=beatrice', remove)).toEqual({
       removed: true,
     })
     expect((await refused('/aliases?alias=bea&entity=beatrice', remove))[0]).toBe(404)
@@ -217,13 +221,13 @@ describe('memory over HTTP', () => {
 
   it('MEM-1 commitments are open until they are closed, and due by the end of their day', async () => {
     const body = { what: 'send the photos', to_whom: 'my sister', deadline: '2099-11-20' }
-    const { commitment } = await ask(factApi.addedCommitmentReplySchema, '/commitments', { body }, 201)
+    const { commitment } = await ask(api.addedCommitmentReplySchema, '/commitments', { body }, 201)
     expect(commitment).toMatchObject({ who: 'user', state: 'open', deadline: '2099-11-20T23:59:59.999Z' })
     const list = async (query: string) =>
-      (await ask(factApi.commitmentsReplySchema, `/commitments?${query}`)).commitments.map(({ id }) => id)
+      (await ask(api.commitmentsReplySchema, `/commitments?${query}`)).commitments.map(({ id }) => id)
     expect(await list('state=open')).toEqual([commitment.id])
     const change = (edit: object) =>
-      ask(factApi.commitmentReplySchema, `/commitments/${commitment.id}`, { method: 'PATCH', body: edit })
+      ask(api.commitmentReplySchema, `/commitments/${commitment.id}`, { method: 'PATCH', body: edit })
     expect(await change({ state: 'done' })).toMatchObject({ state: 'done', closed_at: expect.any(String) })
     expect(await list('state=open')).toEqual([])
     expect(await list('state=done&to_whom=My%20Sister')).toEqual([commitment.id])
@@ -236,11 +240,11 @@ describe('memory over HTTP', () => {
   it('MEM-12 memories are joined, walked and parted', async () => {
     const [one, two, three] = [await add('Graph one'), await add('Graph two'), await add('Graph three')]
     const edge = { source_id: one.id, target_id: two.id, relation: 'leads to' }
-    expect(await ask(factApi.edgeReplySchema, '/edges', { body: edge }, 201)).toEqual({ ...edge, weight: 1 })
+    expect(await ask(api.edgeReplySchema, '/edges', { body: edge }, 201)).toEqual({ ...edge, weight: 1 })
     const next = { source_id: two.id, target_id: three.id, relation: 'leads to', weight: 0.5 }
-    await ask(factApi.edgeReplySchema, '/edges', { body: next }, 201)
+    await ask(api.edgeReplySchema, '/edges', { body: next }, 201)
     const walk = async (query: string) => {
-      const { nodes, edges } = await ask(factApi.graphReplySchema, `/graph?${query}`)
+      const { nodes, edges } = await ask(api.graphReplySchema, `/graph?${query}`)
       return { nodes: nodes.map(({ text, distance }) => [text, distance]), edges: edges.length }
     }
     expect(await walk(`ids=${one.id}&depth=1`)).toEqual({
@@ -258,7 +262,7 @@ describe('memory over HTTP', () => {
       'target_id: must be another memory',
     ])
     const query = `/edges?${new URLSearchParams(edge)}`
-    expect(await ask(factApi.removedReplySchema, query, { method: 'DELETE' })).toEqual({ removed: true })
+    expect(await ask(api.removedReplySchema, query, { method: 'DELETE' })).toEqual({ removed: true })
     expect((await refused(query, { method: 'DELETE' }))[0]).toBe(404)
   })
 
@@ -266,61 +270,61 @@ describe('memory over HTTP', () => {
     const folder = join(served.familiar.home, 'notes')
     mkdirSync(folder)
     writeFileSync(join(folder, 'trip.md'), '# Lisbon\n\nThe ferry to Cacilhas leaves from Cais do Sodré.\n')
-    const added = await ask(upkeepApi.addedRootReplySchema, '/roots', local({ path: folder }), 201)
+    const added = await ask(api.addedRootReplySchema, '/roots', local({ path: folder }), 201)
     expect(added).toMatchObject({ is_new: true, root: { is_workspace: false } })
     const events = await stream('/sync', { body: {} })
     expect(events.slice(0, -1).map(({ name }) => name)).toContain('progress')
     expect(events.at(-1)).toMatchObject({ name: 'result', data: { is_finished: true, files: 1, added: 1 } })
-    expect(await ask(upkeepApi.syncReplySchema, '/sync', { body: {} })).toMatchObject({ files: 1, added: 0 })
+    expect(await ask(api.syncReplySchema, '/sync', { body: {} })).toMatchObject({ files: 1, added: 0 })
     const [found] = await search('When does the ferry to Cacilhas leave?')
     expect(found?.memory).toMatchObject({ kind: 'chunk', label: 'untrusted', citation: 'notes/trip.md:1-3' })
     expect(found?.memory.file).toMatchObject({ path: 'notes/trip.md', first_line: 1, last_line: 3 })
-    const { roots, last_sync } = await ask(upkeepApi.rootsReplySchema, '/roots')
+    const { roots, last_sync } = await ask(api.rootsReplySchema, '/roots')
     expect(roots).toContainEqual({ path: added.root.path, is_workspace: false, files: 1 })
     expect(last_sync).toMatchObject({ is_finished: true })
     const remove = `/roots?${new URLSearchParams({ path: folder })}`
-    await ask(factApi.removedReplySchema, remove, { method: 'DELETE' })
+    await ask(api.removedReplySchema, remove, { method: 'DELETE' })
     expect(await search('ferry to Cacilhas')).toEqual([])
     expect((await refused(remove, { method: 'DELETE' }))[0]).toBe(404)
     expect(await refused('/roots', local({ path: 'notes' }))).toEqual([400, expect.stringMatching(/^path: /)])
     expect(await refused('/roots', local({ path: '/nowhere/at/all' }))).toEqual([400, expect.stringMatching(/^path: /)])
   })
 
-  it('MEM-16 a sync whose client has gone stops; what is done stays, and the next one goes on', async () => {
+  it('MEM-16 a sync whose client has disconnected stops; finished work stays, and the next one continues', async () => {
     const folder = join(served.familiar.home, 'many')
     mkdirSync(folder)
     for (let number = 0; number < 150; number += 1) writeFileSync(join(folder, `${number}.md`), `Number ${number}\n`)
-    await ask(upkeepApi.addedRootReplySchema, '/roots', local({ path: folder }), 201)
+    await ask(api.addedRootReplySchema, '/roots', local({ path: folder }), 201)
     const opened = await open('/sync', { body: {} })
     await readEvents(opened.response, ({ name }) => name === 'progress')
     opened.request.destroy()
-    let last: upkeepApi.SyncReply | null = null
+    let last: api.SyncReply | null = null
     await expect
       .poll(async () => {
-        last = (await ask(upkeepApi.rootsReplySchema, '/roots')).last_sync
+        last = (await ask(api.rootsReplySchema, '/roots')).last_sync
         return last?.is_finished
       })
       .toBe(false)
-    const report = await ask(upkeepApi.syncReplySchema, '/sync', { body: {} })
+    const report = await ask(api.syncReplySchema, '/sync', { body: {} })
     expect(report).toMatchObject({ is_finished: true, files: 150 })
     expect(report.added).toBeGreaterThan(0)
     expect(report.added).toBeLessThan(150)
-    await ask(factApi.removedReplySchema, `/roots?${new URLSearchParams({ path: folder })}`, { method: 'DELETE' })
+    await ask(api.removedReplySchema, `/roots?${new URLSearchParams({ path: folder })}`, { method: 'DELETE' })
   })
 
-  it('MEM-9 POST /memories/consolidate writes from a session or from all, once, and tells how far it is', async () => {
+  it('MEM-9 POST /memories/consolidate writes from a session or from all, once, and reports its progress', async () => {
     await served.familiar.say('My friend Ruth lives in Porto since last year.', { contact: 'ruth' })
     const events = await stream('/consolidate', { body: { session: 'ruth' } })
     expect(events.map(({ name }) => name)).toEqual(['progress', 'result'])
     expect(events[1]?.data).toMatchObject({ sessions: 1, added: { facts: 1 }, problems: [] })
-    const all = await ask(upkeepApi.consolidatedReplySchema, '/consolidate', { body: {} })
+    const all = await ask(api.consolidatedReplySchema, '/consolidate', { body: {} })
     expect(all).toMatchObject({ sessions: 1, added: { facts: 0 } })
-    const { facts } = await ask(factApi.factsReplySchema, '/facts?entity=Ruth')
+    const { facts } = await ask(api.factsReplySchema, '/facts?entity=Ruth')
     expect(facts).toMatchObject([{ attribute: 'lives in', value: 'Porto' }])
     expect((await refused('/consolidate', { body: { session: 'nobody' } }))[0]).toBe(404)
   })
 
-  it('MEM-7 POST /memories/deep gives the merged list, and tells how far it is', async () => {
+  it('MEM-7 POST /memories/deep returns the merged list, and reports its progress', async () => {
     const body = { question: 'Where is the spare key?' }
     const reply = await ask(api.deepRecallReplySchema, '/deep', { body })
     expect(reply.memories.map(({ memory }) => memory.content)).toContain('The spare key is with Ruth')
@@ -344,7 +348,7 @@ describe('memory over HTTP', () => {
     expect((await importLines(markdown.text, 'text/markdown')).added.memories).toBe(0)
   })
 
-  it('MEM-14 POST /memories/import tells what it added, what was known and which lines were bad, by number', async () => {
+  it('MEM-14 POST /memories/import reports added, known and invalid lines, by number', async () => {
     const header = { familiar: 'memories', version: 1, user: 'somebody else' }
     const record = { type: 'memory', id: 'x1', kind: 'note', content: 'Imported: the attic', created_at: '2020-01-01' }
     const text = [header, record].map((line) => JSON.stringify(line)).join('\n')
@@ -369,7 +373,7 @@ describe('memory over HTTP', () => {
     expect(await refused('/import', { method: 'POST' })).toEqual([400, expect.stringMatching(/^body: /)])
   })
 
-  it('SEC-18 an import has a limit, also where it does not say how long it is, and leaves no file behind', async () => {
+  it('SEC-18 an import has a limit, also without a length, and leaves no file behind', async () => {
     const before = readdirSync(served.familiar.home)
     const large = lines('x'.repeat(100_001))
     expect((await refused('/import', large))[0]).toBe(413)
@@ -390,7 +394,7 @@ describe('memory over HTTP', () => {
   })
 
   it('HTTP-1 GET /memories/stats counts what there is', async () => {
-    const stats = await ask(upkeepApi.memoryStatsReplySchema, '/stats')
+    const stats = await ask(api.memoryStatsReplySchema, '/stats')
     expect(stats.memories.note).toBeGreaterThan(8)
     expect(stats).toMatchObject({ embedding: null, learning: { extraction: null }, files: { files: 0 } })
     expect(stats.superseded).toBeGreaterThan(0)
@@ -425,7 +429,7 @@ describe('memory over HTTP', () => {
     ['/export?format=xml', {}, /^format: /],
     ['/import?label=gospel', { method: 'POST' }, /^label: /],
   ]
-  it('HTTP-2 bad input is told by the name of its field', async () => {
+  it('HTTP-2 bad input is reported by the name of its field', async () => {
     for (const [rest, call, message] of bad) {
       expect([rest, ...(await refused(rest, call))]).toEqual([rest, 400, expect.stringMatching(message)])
     }
@@ -436,8 +440,8 @@ describe('memory over HTTP', () => {
     body: text,
     headers: { 'content-type': type },
   })
-  const importLines = (text: string, type?: string): Promise<upkeepApi.ImportReply> =>
-    ask(upkeepApi.importReplySchema, '/import', lines(text, type))
+  const importLines = (text: string, type?: string): Promise<api.ImportReply> =>
+    ask(api.importReplySchema, '/import', lines(text, type))
 
   function open(rest: string, call: Partial<Call>) {
     return served.open({ path: path(rest), ...call, headers: { ...call.headers, accept: 'text/event-stream' } })
@@ -452,7 +456,7 @@ describe('memory over HTTP', () => {
 it('MEM-14 an import may take longer to store than a request may take to arrive', async () => {
   const limits = { headersTimeoutMs: 100, requestTimeoutMs: 700 }
   const served = await serveFamiliar({ toml, limits, settings: { maxImportBytes: 100_000_000 } })
-  // More than lies in buffers on the way.
+  // More than the buffers on the way hold.
   const filling = 'of a long list '.repeat(1_000)
   const notes = Array.from({ length: 1_000 }, (_, number) => `- Note ${number} ${filling}\n`).join('')
   const answer = await served.call({

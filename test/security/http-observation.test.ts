@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { createWorkContext, logFieldsOf, type SpanContext } from '../../src/base/work-context.ts'
+import { createTelemetry, type EndedSpan } from '../../src/base/telemetry/telemetry.ts'
+import { createWorkContext, logFieldsOf, type SpanContext } from '../../src/base/work.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { createTelemetry, type EndedSpan } from '../../src/monitor/telemetry/create-telemetry.ts'
 import { said, toolOf } from '../support/scripted-familiar.ts'
 import { type ServeOptions, serveInTests } from './serve-in-tests.ts'
 
 const serve = serveInTests()
-/** Served so that what is told of each request can be looked at. */
+/** Served so that the telemetry of each request can be inspected. */
 async function serveWatched(options: ServeOptions = {}) {
   const work = createWorkContext()
   const spans: EndedSpan[] = []
@@ -82,7 +82,7 @@ describe('metrics', () => {
 })
 
 describe('the id of a request', () => {
-  it('HTTP-2 SCALE-7 is the caller’s where it is one, is told with every answer, and stands in every line', async () => {
+  it('HTTP-2 SCALE-7 is the caller’s if valid, is returned with every response, and is in every log line', async () => {
     const { served, lines } = await serveWatched()
     const idOf = async (given: string) =>
       (await served.call({ path: '/api/v1/status', headers: { 'x-request-id': given } })).headers['x-request-id']
@@ -93,7 +93,7 @@ describe('the id of a request', () => {
     }
     const headers = { 'x-request-id': 'the-wrong-one' }
     await served.call({ path: '/api/v1/status', token: 'wrong', headers })
-    expect(lines).toMatchObject([{ message: 'a request came with a wrong token', request: 'the-wrong-one' }])
+    expect(lines).toMatchObject([{ message: 'a request had a wrong token', request: 'the-wrong-one' }])
     const { database } = served.familiar
     await database.write(async (writer) => void (await writer.schema.dropTable('cost_ledger').execute()))
     const answer = await served.call({ path: '/api/v1/cost', headers: { 'x-request-id': 'number-7' } })
@@ -105,7 +105,7 @@ describe('the id of a request', () => {
     expect(lines.at(-1)).toMatchObject({ message: 'a request failed', request: 'number-7' })
   })
 
-  it('SCALE-7 a trace of the caller’s goes on, and reaches what the request does', async () => {
+  it('SCALE-7 a trace of the caller is continued through the work of the request', async () => {
     const seen: (SpanContext | undefined)[] = []
     const look = toolOf('look', async () => said('there'))
     const model = createScriptedModel({

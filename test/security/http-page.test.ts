@@ -12,7 +12,7 @@ const card = {
   icon: null,
 }
 
-describe('what the page asks for', () => {
+describe('requests of the page', () => {
   let served: ServedFamiliar
   let sessionId: string
   let hash: string
@@ -57,7 +57,7 @@ describe('what the page asks for', () => {
     expect((await get(`cards/${call}`, others)).status).toBe(404)
   })
 
-  it('SEC-9 SEC-22 a file of a session is nobody else’s, and never a page of ours', async () => {
+  it('SEC-9 SEC-22 a file of a session is private to its user, and never served as a page of ours', async () => {
     const { status, headers, text } = await get(`media/${hash}`)
     expect({ status, text }).toEqual({ status: 200, text: '<script>1</script>' })
     expect(headers).toMatchObject({ 'content-type': 'application/octet-stream', 'x-content-type-options': 'nosniff' })
@@ -69,7 +69,7 @@ describe('what the page asks for', () => {
     expect((await get(`media/${'0'.repeat(64)}`)).status).toBe(404)
   })
 
-  it('PAGE-2 the newest part comes first, and what came before in pages that miss nothing', async () => {
+  it('PAGE-2 the newest part comes first, earlier ones in pages without gaps', async () => {
     const whole = await get('turn-events?limit=1000')
     const pages: unknown[][] = []
     let before: unknown = ''
@@ -82,7 +82,7 @@ describe('what the page asks for', () => {
     expect(pages.length).toBeGreaterThan(2)
   })
 
-  it('PAGE-2 CLIENT-1 what is said differently keeps its files, and what the browser can do goes with it', async () => {
+  it("PAGE-2 CLIENT-1 an edited message keeps its files, and the browser's abilities are sent with it", async () => {
     const picture = { name: 'a.png', media_type: 'image/png', data: 'AAAA' }
     const body = { message: 'Look', attachments: [picture] }
     const first = await served.call({ path: '/api/v1/messages', body: { ...body, session: 'with a file' } })

@@ -83,7 +83,7 @@ describe('schedules over HTTP', () => {
     { message: 'x', at: 'noon', time_zone: '../../etc' },
   ])('HTTP-2 refuses %j', async (body) => expect((await post(body)).status).toBe(400))
 
-  it('SEC-22 every route with another user’s ids: not there, and nothing learnt', async () => {
+  it('SEC-22 every route with another user’s ids: not found, and nothing revealed', async () => {
     const { database } = served.familiar
     const row = { id: 'user-2', name: 'Eve', role: 'user', created_at: 0 } as const
     await database.write((writer) => writer.insertInto('users').values(row).execute())
@@ -99,7 +99,7 @@ describe('schedules over HTTP', () => {
       [`POST ${base}/heartbeat`]: () => ({ path: `${base}/heartbeat`, body: { session: sessionId } }),
     }
     const routes = served.routes
-      // A preview names nothing of anybody's.
+      // A preview contains no user data.
       .filter(({ path }) => path.startsWith(base) && !path.endsWith('/preview'))
       .map(({ method, path }) => `${method} ${path}`)
     expect(routes.sort()).toEqual([`GET ${base}`, ...Object.keys(attempts)].sort())

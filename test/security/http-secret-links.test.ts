@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openLogger } from '../../src/base/logger.ts'
-import { movedTables } from '../../src/storage/transfer/moved-tables.ts'
-import { secretOwnerOf } from '../../src/tools/capabilities/capability.ts'
+import { secretOwnerOf } from '../../src/custom-tools/built-catalog.ts'
+import { movedTables } from '../../src/fleet/transfer/tables.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import type { Answer, ServedFamiliar } from './http-support.ts'
 import { type AskedLink, askBySecretLink } from './secret-link.ts'
@@ -31,7 +31,7 @@ describe('a secret by a link of one use', () => {
     expect(form.text).not.toMatch(/<script|<link|<img|https?:|src=|action=/)
 
     const done = await give(served, asked.path)
-    expect({ status: done.status, title: titleOf(done) }).toEqual({ status: 200, title: 'Kept' })
+    expect({ status: done.status, title: titleOf(done) }).toEqual({ status: 200, title: 'Saved' })
     expect(await asked.isSet).toBe(true)
     expect(await kept(served, asked)).toBe(secret)
 
@@ -72,7 +72,7 @@ describe('a secret by a link of one use', () => {
     const answers = [
       await look(logged, asked.path),
       await give(logged, asked.path, secret, { origin: 'https://attacker.example' }),
-      // Where a wrong access token comes with it, the path is told in the log.
+      // With a wrong access token, the path is logged.
       await logged.call({ path: asked.path, token: 'wrong' }),
       await logged.call({ path: `${asked.path}/more`, token: 'wrong' }),
       await give(logged, asked.path),
@@ -103,7 +103,7 @@ describe('a secret by a link of one use', () => {
     }
   })
 
-  it('SEC-7 loads nothing, is in no frame, and tells its address to nobody', async () => {
+  it('SEC-7 loads nothing, is in no frame, and sends its address to no one', async () => {
     const served = await serve()
     const asked = await askBySecretLink(served)
     for (const answer of [
@@ -154,7 +154,7 @@ describe('a secret by a link of one use', () => {
     expect(await kept(served, late)).toBeUndefined()
   })
 
-  it('CAP-7 a link outlives the minute that the Builder waits: what comes later is kept all the same', async () => {
+  it('CAP-7 a link outlives the minute that the Builder waits: a later answer is stored', async () => {
     const clock = createManualClock()
     const served = await serve({ clock })
     const asked = await askBySecretLink(served)
@@ -164,7 +164,7 @@ describe('a secret by a link of one use', () => {
     expect(await kept(served, asked)).toBe(secret)
   })
 
-  it('SEC-13 a link to what was given otherwise, or what nobody builds any more, is like one that never was', async () => {
+  it('SEC-13 a link to a secret that was given otherwise, or whose build has ended, is like one that never existed', async () => {
     const served = await serve()
     const { secretLinks, familiar, capabilities } = served
     const given = await askBySecretLink(served)
@@ -201,15 +201,15 @@ describe('a secret by a link of one use', () => {
     expect((await wrong()).status).toBe(404)
   })
 
-  it('SEC-9 what a model made of the question is text on the page, and what others had a hand in is said', async () => {
+  it("SEC-9 a model's text in the question is plain text on the page, and untrusted influence is stated", async () => {
     const served = await serve()
     const description = '<img src=x onerror=alert(1)> & "more"\u202e\u001b[31m</p><script>'
     const asked = await askBySecretLink(served, { description, untrusted: true })
     const { text } = await look(served, asked.path)
     expect(text).toContain('&lt;img src=x onerror=alert(1)&gt; &amp; &quot;more&quot;&lt;/p&gt;&lt;script&gt;')
-    expect(text).toContain('Text from others was in sight when this was asked.')
+    expect(text).toContain('Untrusted text was in view when this was asked.')
     const plain = await askBySecretLink(served, { name: 'other' })
-    expect((await look(served, plain.path)).text).not.toContain('Text from others')
+    expect((await look(served, plain.path)).text).not.toContain('Untrusted text')
   })
 })
 

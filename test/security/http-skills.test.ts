@@ -24,7 +24,7 @@ describe('skills over HTTP', () => {
   }
   const show = async (name: string) => (await served.call({ path: `${v1}/skills/${name}` })).json
 
-  it('SKILL-1 are listed and shown with what they say and bring', async () => {
+  it('SKILL-1 are listed and shown with their text and files', async () => {
     expect((await served.call({ path: `${v1}/skills` })).json).toMatchObject({
       skills: [
         { name: 'own', origin: 'workspace', status: 'on', problem: null },
@@ -39,7 +39,7 @@ describe('skills over HTTP', () => {
     expect((await served.call({ path: `${v1}/skills/own/disable`, body: {} })).json).toMatchObject({ status: 'off' })
   })
 
-  it('SEC-14 the word for one is taken from the command line of this machine alone, for what it was shown', async () => {
+  it('SEC-14 only the command line of this machine approves one, and only the shown version', async () => {
     const path = `${v1}/local/skills/pdf/enable`
     const { hash } = await show('pdf')
     expect((await served.call({ path, body: { hash } })).status).toBe(403)

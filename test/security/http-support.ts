@@ -2,53 +2,48 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
-import { openAssets } from '../../src/assets/open-assets.ts'
+import { createCosts, reportCost } from '../../src/agent/costs.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { type Logger, silentLogger } from '../../src/base/logger.ts'
-import { createHttpApp } from '../../src/channels/http/create-http-app.ts'
-import { type GuardName, guardNames } from '../../src/channels/http/guards/guard-names.ts'
-import type { HttpSettings } from '../../src/channels/http/http-dependencies.ts'
-import type { Route } from '../../src/channels/http/route.ts'
-import { createSecretLinks, type SecretLinks } from '../../src/channels/http/secret-links/secret-links.ts'
-import { type HttpServer, type ServerLimits, serveHttp } from '../../src/channels/http/serve-http.ts'
-import { createFamiliarMcp } from '../../src/channels/mcp/create-familiar-mcp.ts'
-import { createOutbox } from '../../src/channels/outbox/create-outbox.ts'
-import type { Outbox } from '../../src/channels/outbox/outbox.ts'
-import { createCosts } from '../../src/cost/costs.ts'
-import { reportCost } from '../../src/cost/report.ts'
+import { createSilentTelemetry, type Telemetry } from '../../src/base/telemetry/telemetry.ts'
+import { createOutbox } from '../../src/channels/create-outbox.ts'
+import type { Outbox } from '../../src/channels/outbox.ts'
+import { catalogOfPlan, createContractTools } from '../../src/custom-tools/catalog.ts'
+import { createPythonPackages } from '../../src/custom-tools/packages.ts'
+import { createSkills } from '../../src/custom-tools/skills.ts'
 import { openHomeDesk } from '../../src/daemon/home-desk.ts'
-import { httpMemory } from '../../src/daemon/http-memory.ts'
-import { openPage } from '../../src/daemon/page.ts'
-import { createRemoveUser } from '../../src/daemon/users/remove-user.ts'
-import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
-import { createSandboxProxy } from '../../src/egress/sandbox-proxy.ts'
-import type { Embedder } from '../../src/memory/embedding/embedder.ts'
-import type { LanguageModel } from '../../src/models/model.ts'
-import type { Purpose } from '../../src/models/models.ts'
+import { httpMemory } from '../../src/daemon/memory.ts'
+import { createPageService } from '../../src/daemon/page.ts'
+import { createRemoveUser } from '../../src/daemon/remove-user.ts'
+import { createSchedules } from '../../src/daemon/scheduler/create-schedules.ts'
+import { createToolTriggers } from '../../src/daemon/scheduler/tool-triggers.ts'
+import type { RunTool, TriggeredTool } from '../../src/daemon/scheduler/trigger-runs.ts'
+import type { SharedPlace } from '../../src/fleet/shared-files.ts'
+import { createHttpApp } from '../../src/http/app.ts'
+import type { HttpSettings } from '../../src/http/dependencies.ts'
+import { type GuardName, guardNames } from '../../src/http/guards.ts'
+import { createFamiliarMcp } from '../../src/http/mcp/familiar-mcp.ts'
+import type { Route } from '../../src/http/route.ts'
+import { createSecretLinks, type SecretLinks } from '../../src/http/secret-links.ts'
+import { type HttpServer, type ServerLimits, serveHttp } from '../../src/http/server.ts'
+import type { Embedder } from '../../src/memory/embedding/embedders.ts'
+import type { LanguageModel, Purpose } from '../../src/models/model.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { createSilentTelemetry, type Telemetry } from '../../src/monitor/telemetry/telemetry.ts'
-import { createAccessTokens, localTokenId, type MadeToken } from '../../src/policy/access-tokens.ts'
-import { createOneTimeLinks } from '../../src/policy/one-time-links.ts'
-import { createRateLimiter } from '../../src/policy/rate-limiter.ts'
-import { allowsTool } from '../../src/policy/users/tier.ts'
-import type { Users } from '../../src/policy/users/users.ts'
-import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { createSchedules } from '../../src/scheduler/schedules/create-schedules.ts'
-import { createToolTriggers } from '../../src/scheduler/tool-triggers.ts'
-import type { RunTool, TriggeredTool } from '../../src/scheduler/triggered-tool.ts'
-import { createRedactor } from '../../src/secrets/redactor.ts'
-import { createVault } from '../../src/secrets/vault.ts'
-import type { SharedPlace } from '../../src/storage/blobs/shared-place.ts'
-import { createClientTelemetry } from '../../src/tools/client-telemetry.ts'
-import { catalogOfTier } from '../../src/tools/contract/catalog-of-tier.ts'
-import { createContractTools } from '../../src/tools/contract/create-contract-tools.ts'
-import type { ToolDetails } from '../../src/tools/contract/tool-catalog.ts'
+import type { ToolDetails } from '../../src/protocol/tools.ts'
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
+import { createGuardedFetch } from '../../src/security/network/guarded-fetch.ts'
+import { createSandboxProxy } from '../../src/security/network/sandbox-proxy.ts'
+import { createRedactor } from '../../src/security/redactor.ts'
+import { createOneTimeLinks } from '../../src/security/sign-in.ts'
+import { createAccessTokens, createRateLimiter, localTokenId, type MadeToken } from '../../src/security/tokens.ts'
+import { allowsTool, type Users } from '../../src/security/users.ts'
+import { createVault } from '../../src/security/vault.ts'
+import { createClientContexts } from '../../src/tools/client-context.ts'
+import { openAssets } from '../../src/tools/files/open-assets.ts'
+import { createMcpLogins } from '../../src/tools/mcp/login.ts'
 import { createMcpTools } from '../../src/tools/mcp/mcp-tools.ts'
-import { createPythonPackages } from '../../src/tools/packages/python-packages.ts'
 import { createToolRegistry } from '../../src/tools/registry.ts'
-import { createSkills } from '../../src/tools/skills/create-skills.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { openTelegramDesk } from '../support/fake-telegram/open-telegram-desk.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar } from '../support/scripted-familiar.ts'
@@ -88,11 +83,11 @@ export interface ServedFamiliar {
   /** The paths of the router itself, whatever the list above says. */
   routerPaths: { method: string; path: string }[]
   owner: MadeToken
-  /** What the command line of this machine comes with, and no token is. */
+  /** The credential of this machine's command line, which is not a token. */
   localToken: string
   capabilities: ServedCapabilities
   secretLinks: SecretLinks
-  /** Nobody sends what is put there. */
+  /** Items put there are not sent. */
   outbox: Outbox
   tokens: ReturnType<typeof createAccessTokens>
   users: Users
@@ -127,12 +122,12 @@ export async function serveFamiliar(
     skills?: Record<string, string>
     /** Files of the home's workspace, blocks and pins are served, too. */
     assets?: true
-    /** Who counts; nobody hears of it where none is given. */
+    /** The telemetry in use; silent by default. */
     telemetry?: Telemetry
     isReady?: () => Promise<boolean>
-    /** Where a user's files lie beside the home, and go with them. */
+    /** A user's files beside the home, deleted with them. */
     shared?: SharedPlace
-    /** Where capabilities run. Without one, none of them does. The caller closes it. */
+    /** The sandbox of capabilities. Without one, none of them runs. The caller closes it. */
     sandbox?: Sandbox
   } = {},
 ): Promise<ServedFamiliar> {
@@ -178,7 +173,7 @@ export async function serveFamiliar(
   })
   await schedules.start()
   const outbox = createOutbox({ database, clock, ids: createIds(clock), logger: options.logger ?? silentLogger })
-  const telemetry = createClientTelemetry({ database, clock })
+  const telemetry = createClientContexts({ database, clock })
   const toolsDirectory = join(familiar.home, 'tools')
   for (const [name, files] of Object.entries(options.folderTools ?? {})) {
     mkdirSync(join(toolsDirectory, name), { recursive: true })
@@ -222,13 +217,13 @@ export async function serveFamiliar(
     baseUrl: () => url,
   })
   const localToken = `local-${randomUUID()}`
-  const fetch = createGuardedFetch({ streaming: true })
   const imageFetch = createGuardedFetch()
   const mcp = createMcpTools({
     servers: () => ({}),
     environment: () => undefined,
     workingDirectory: familiar.home,
-    fetch,
+    allowedHosts: () => [],
+    logins: createMcpLogins({ vault, redactor, userId: familiar.userId }),
     version: '0.0.0',
     database,
     registry: createToolRegistry(),
@@ -292,11 +287,12 @@ export async function serveFamiliar(
     clock,
     logger: options.logger ?? silentLogger,
   })
-  const page = openPage({
+  const page = createPageService({
     ...familiar,
     links,
     users,
     agentName: () => 'Familiar',
+    commandLine: (words) => `familiar ${words}`,
     baseUrl: () => server.url,
     clock,
     ids: createIds(clock),
@@ -321,9 +317,11 @@ export async function serveFamiliar(
       voice: options.voice ?? createServedVoice(),
       models: { ...familiar.modelsOf(userId), providers: () => [] },
       config: () => familiar.config,
+      restartNeeded: () => [],
+      reload: async () => [],
       baseUrl: () => url,
     }),
-    tools: catalogOfTier(contractTools.catalog, (user, name) => allowsTool(users.tierOf(user), name)),
+    tools: catalogOfPlan(contractTools.catalog, (user, name) => allowsTool(users.tierOf(user), name)),
     capabilities: capabilities.capabilities,
     triggers,
     links: { store: links, secrets: secretLinks },
@@ -431,7 +429,6 @@ export async function serveFamiliar(
       telemetry.close()
       await mcp.close()
       await skills.close()
-      await fetch.close()
       await imageFetch.close()
       await familiar.close()
     },

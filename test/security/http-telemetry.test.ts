@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createClientTelemetry } from '../../src/tools/client-telemetry.ts'
+import { createClientContexts } from '../../src/tools/client-context.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const place = { city: 'Valletta', country: 'Malta', lat: 35.8762, lon: 14.5366 }
@@ -12,7 +12,7 @@ afterEach(() => served.close())
 
 function told() {
   const { database, userId } = served.familiar
-  return createClientTelemetry({ database, clock: { now: Date.now, after: () => () => {} } }).telemetryFor(userId)
+  return createClientContexts({ database, clock: { now: Date.now, after: () => () => {} } }).telemetryFor(userId)
 }
 
 describe('PUT /api/v1/telemetry', () => {
@@ -54,7 +54,7 @@ describe('metadata.telemetry of a message', () => {
     expect(JSON.stringify(inbox)).not.toContain('Valletta')
   })
 
-  it('TOOL-13 is passed over where it is no object', async () => {
+  it('TOOL-13 is ignored if it is not an object', async () => {
     const body = { message: 'Hello', metadata: { telemetry: 'here' } }
     expect((await served.call({ path: '/api/v1/chat', body })).status).toBe(200)
     expect(await told()).toMatchObject({ language: null })

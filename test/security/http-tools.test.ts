@@ -74,7 +74,7 @@ describe('tools over HTTP', () => {
     ])
   })
 
-  it('TOOL-6 shows one with its settings, limits and hosts; what is not there is not found', async () => {
+  it('TOOL-6 shows one with its settings, limits and hosts; an unknown one is not found', async () => {
     expect((await get('/api/v1/tools/keeper')).json).toMatchObject({
       name: 'keeper',
       kind: 'contract',
@@ -143,7 +143,7 @@ describe('tools over HTTP', () => {
     expect((await call('DELETE', '/tools/keeper/config/api_key')).json).toEqual({ ok: true })
   })
 
-  it('TOOL-2 runs by hand: what the tool says, its card, how long and where', async () => {
+  it('TOOL-2 runs by hand: its output, its card, duration and place', async () => {
     const body = { params: { name: 'Dylan' }, telemetry: { city: 'Valletta' } }
     const { status, json } = await call('POST', '/api/v1/tools/tool_example/run', body)
     expect(status).toBe(200)
@@ -160,7 +160,7 @@ describe('tools over HTTP', () => {
     expect(json.duration_ms).toBeGreaterThan(0)
   })
 
-  it('TOOL-2 what a tool does wrong is in the answer; what the caller does wrong is a refusal that names it', async () => {
+  it("TOOL-2 a tool's error is in the response; a caller's error is a rejection that names it", async () => {
     const run = (body: unknown) => call('POST', '/api/v1/tools/failing/run', body)
     expect(await run({})).toMatchObject({ status: 200, json: { error: 'The service is down', outcome: 'failed' } })
     for (const [body, message] of [
@@ -175,7 +175,7 @@ describe('tools over HTTP', () => {
     expect(await call('POST', '/api/v1/tools/nothing/run', {})).toMatchObject({ status: 404 })
   })
 
-  it('TOOL-11 tells the calls of a tool, newest first', async () => {
+  it('TOOL-11 lists the calls of a tool, newest first', async () => {
     const { json } = await get('/api/v1/tools/failing/calls?limit=1')
     expect(json.calls).toEqual([
       expect.objectContaining({
@@ -190,7 +190,7 @@ describe('tools over HTTP', () => {
     expect((await get('/api/v1/tools/failing/calls?limit=0')).status).toBe(400)
   })
 
-  it('TOOL-6 runs the tests that a tool brings along, and tells what was not as expected', async () => {
+  it('TOOL-6 runs the tests of a tool, and lists the failures', async () => {
     const path = (name: string) => `/api/v1/tools/${name}/tests`
     expect((await call('POST', path('failing'), {})).json).toEqual({
       ok: false,
@@ -210,7 +210,7 @@ describe('tools over HTTP', () => {
     expect((await call('POST', '/api/v1/tools/failing/reload')).json).toMatchObject({ status: 'system' })
   })
 
-  it('TOOL-4 whoever hangs up ends the run', async () => {
+  it('TOOL-4 a client that disconnects ends the run', async () => {
     const hangUp = new AbortController()
     const call = { path: '/api/v1/tools/waiting/run', body: {}, signal: hangUp.signal }
     const running = served.call(call).catch(() => 'hung up')

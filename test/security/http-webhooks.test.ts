@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Json } from '../../src/protocol/json.ts'
-import type { TriggeredTool } from '../../src/scheduler/triggered-tool.ts'
+import type { TriggeredTool } from '../../src/daemon/scheduler/trigger-runs.ts'
+import type { Json } from '../../src/protocol/messages.ts'
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { cronTool, ranWith } from '../support/triggers.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -132,7 +132,7 @@ describe('a signed webhook', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('rejected calls', () => {
   it('TOOL-7 a wrong signature and an unknown tool get the same answer, and leave nothing behind', async () => {
     await serve()
     const answers = await Promise.all([
@@ -186,7 +186,7 @@ describe('what is refused', () => {
     await serve()
     const answer = await call({ off })
     expect(answer.status).toBe(status)
-    if (status === 401) expect(answer.json.error).toBe('The timestamp is 301 seconds off; 300 are allowed.')
+    if (status === 401) expect(answer.json.error).toBe('The timestamp is 301 seconds off; the limit is 300.')
     expect(await rows()).toHaveLength(status === 202 ? 1 : 0)
   })
 
@@ -196,7 +196,7 @@ describe('what is refused', () => {
     // Sent with a clock that is ahead, it can be sent again for nearly ten minutes.
     expect((await call({ nonce, off: 300 })).status).toBe(202)
     const again = await call({ nonce, off: 300 })
-    expect(again).toMatchObject({ status: 409, json: { code: 'conflict', error: 'This nonce was used before.' } })
+    expect(again).toMatchObject({ status: 409, json: { code: 'conflict', error: 'This nonce was already used.' } })
     await clock.advance(599_000)
     expect((await call({ nonce: randomUUID() })).status).toBe(202)
     expect((await call({ nonce, off: -299 })).status).toBe(409)

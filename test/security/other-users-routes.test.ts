@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { userTables } from '../../src/policy/users/user-tables.ts'
+import { userTables } from '../../src/security/users.ts'
 import { bashTool } from '../support/published-tools.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { type Call, type ServedFamiliar, serveFamiliar } from './http-support.ts'
@@ -18,7 +18,7 @@ provider = "off"
 allow = ["memory_*", "ask_user"]
 `
 
-/** What belongs to the owner, by its id or name. */
+/** The owner's data, by id or name. */
 interface Owned {
   session: string
   contact: string
@@ -63,6 +63,8 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
   })
   const local = { directory: '/tmp/nowhere' }
   const card = { title: 'Mine', html: '<p>x</p>', text: 'x', accentColor: null, backgroundColor: null, icon: null }
+  const audioForm =
+    '--x\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\ncontent-type: audio/wav\r\n\r\nRIFF\r\n--x--\r\n'
   const form = { body: 'value=mine', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
   return {
     'POST /api/v1/chat': [post(`${v1}/chat`, message, 404)],
@@ -76,18 +78,30 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
       ['/v1/responses', { body: { model: 'familiar', input: 'Hello' }, headers: theirs }, 404],
       post('/v1/responses', { model: 'familiar', input: 'Hello', previous_response_id: responseOf(of.session) }, 404),
     ],
+    'DELETE /v1/responses/:id': [drop(`/v1/responses/${responseOf(of.session)}`, 404)],
+    'GET /v1/responses/:id': [get(`/v1/responses/${responseOf(of.session)}`, 404)],
+    'POST /v1/completions': [post('/v1/completions', { model: 'familiar', prompt: 'Hello' }, 503)],
+    'POST /v1/audio/speech': [post('/v1/audio/speech', { input: 'Hello' }, 503)],
+    'POST /v1/audio/transcriptions': [
+      [
+        '/v1/audio/transcriptions',
+        { body: audioForm, headers: { 'content-type': 'multipart/form-data; boundary=x' } },
+        503,
+      ],
+    ],
     'GET /v1/models': [get('/v1/models', 200)],
     'GET /v1/models/:id': [get('/v1/models/familiar', 200)],
     'POST /v1/embeddings': [post('/v1/embeddings', { model: 'familiar-embedding', input: 'Hello' }, 503)],
     'GET /api/v1/approvals': [get(`${v1}/approvals`, 200)],
     'POST /api/v1/approvals/:id': [post(`${v1}/approvals/${of.approval}`, { answer: 'approve' }, 404)],
     'GET /api/v1/status': [get(`${v1}/status`, 200)],
-    // Nothing of it is anybody's.
+    // It contains no user data.
     'GET /healthz': [get('/healthz', 200)],
     'GET /readyz': [get('/readyz', 200)],
     'GET /metrics': [get('/metrics', 403)],
     'GET /api/v1/doctor': [get(`${v1}/doctor`, 403)],
     'POST /api/v1/doctor': [post(`${v1}/doctor`, {}, 403)],
+    'POST /api/v1/reload': [[`${v1}/reload`, { method: 'POST' }, 403]],
     'GET /api/v1/settings': [get(`${v1}/settings`, 403)],
     'GET /api/v1/models': [get(`${v1}/models`, 200)],
     'GET /api/v1/users': [get(`${v1}/users`, 403)],
@@ -106,6 +120,8 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'GET /api/v1/sessions/:id/trace': onSession('trace', 'GET'),
     'GET /api/v1/sessions/:id/requests': onSession('requests', 'GET'),
     'GET /api/v1/sessions/:id/events': onSession('events', 'GET'),
+    'GET /api/v1/sessions/:id/queue': onSession('queue', 'GET'),
+    'DELETE /api/v1/sessions/:id/queue/:message': [drop(`${v1}/sessions/${of.session}/queue/${of.session}`, 404)],
     'POST /api/v1/sessions/:id/stop': onSession('stop', 'POST'),
     'POST /api/v1/sessions/:id/mark': onSession('mark', 'POST', { name: 'here' }),
     'POST /api/v1/sessions/:id/rewind': onSession('rewind', 'POST', { turns: 1 }),
@@ -124,7 +140,7 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'POST /api/v1/page/card': [post(`${v1}/page/card`, card, 200)],
     'POST /api/v1/tools/:name/tests': [post(`${v1}/tools/${of.tool}/tests`, {}, 404)],
     'POST /api/v1/tools/:name/run': [post(`${v1}/tools/${of.tool}/run`, {}, 404)],
-    // What is everybody's is the owner's to change.
+    // Only the owner changes shared data.
     'POST /api/v1/tools/:name/enable': [post(`${v1}/tools/${of.tool}/enable`, {}, 403)],
     'POST /api/v1/tools/:name/disable': [post(`${v1}/tools/${of.tool}/disable`, {}, 403)],
     'POST /api/v1/tools/:name/reload': [post(`${v1}/tools/${of.tool}/reload`, {}, 403)],
@@ -134,7 +150,7 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'GET /api/v1/tools/:name/runs': [get(`${v1}/tools/${of.tool}/runs`, 200)],
     'GET /api/v1/runs': [get(`${v1}/runs`, 200)],
     'POST /api/v1/tools/:name/hook': [post(`${v1}/tools/${of.tool}/hook`, {}, 404)],
-    // No token opens these, whoever's it is.
+    // No token opens these, whatever its user.
     'POST /hooks/:tool': [post(`/hooks/${of.tool}`, {}, 401)],
     'POST /api/v1/hooks/:tool': [post(`${v1}/hooks/${of.tool}`, {}, 401)],
     // A link is its own right, and one that was never made is none.
@@ -191,7 +207,7 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'POST /api/v1/local/skills/:name/enable': [post(`${v1}/local/skills/zanzibar/enable`, {}, 403)],
     'GET /api/v1/mcp': [get(`${v1}/mcp`, 403)],
     'POST /api/v1/mcp/refresh': [post(`${v1}/mcp/refresh`, {}, 403)],
-    // Nothing of it is anybody's: a voice and an ear of the house.
+    // It contains no user data: the speech services of the home.
     'GET /api/v1/voice': [get(`${v1}/voice`, 200)],
     'POST /api/v1/voice/speak': [post(`${v1}/voice/speak`, { text: 'Hello' }, 503)],
     'POST /api/v1/voice/transcribe': [
@@ -210,7 +226,7 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'GET /api/v1/local/tokens': [get(`${v1}/local/tokens`, 403)],
     'POST /api/v1/local/tokens': [post(`${v1}/local/tokens`, { user: of.user }, 403)],
     'POST /api/v1/local/tokens/:id/revoke': [post(`${v1}/local/tokens/${of.session}/revoke`, {}, 403)],
-    // What can be asked there has a list of its own: mcp-server.test.ts.
+    // Its requests have their own list: mcp-server.test.ts.
     'POST /mcp': [post('/mcp', { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: of.session } }, 400)],
     'GET /mcp': [get('/mcp', 400)],
     'DELETE /mcp': [drop('/mcp', 400)],
@@ -231,7 +247,7 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
   }
 }
 
-describe('what is one user’s', () => {
+describe('data of one user', () => {
   let served: ServedFamiliar
   let mine: Owned
   let token: string
@@ -288,7 +304,7 @@ describe('what is one user’s', () => {
     await served.close()
   })
 
-  /** The same in shape, and nobody's. */
+  /** The same shape, without an owner. */
   function nobodys(): Owned {
     const changed = (text: string) => text.replace(/[a-z0-9]$/i, (last) => (last === 'a' ? 'b' : 'a'))
     const build = changed(mine.build)
@@ -296,7 +312,7 @@ describe('what is one user’s', () => {
     return { ...(Object.fromEntries(others) as unknown as Owned), build, question: `${build}.call-1` }
   }
 
-  /** What an answer says, but for what the caller said and for the moment. */
+  /** The content of a response, without the caller's own input and the time. */
   const wordsOf = (text: string, of: Owned) =>
     Object.values(of)
       .sort((a, b) => b.length - a.length)
@@ -318,7 +334,7 @@ describe('what is one user’s', () => {
     expect(Object.keys(attemptsWith(mine)).sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort())
   })
 
-  it('SEC-22 no route shows it to another user, changes it, or tells it from what does not exist', async () => {
+  it('SEC-22 no route shows it to another user, changes it, or reveals that it exists', async () => {
     const before = await rowsOfOwner()
     const [real, madeUp] = [attemptsWith(mine), attemptsWith(nobodys())]
     for (const [route, attempts] of Object.entries(real)) {

@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
-import { createAccessTokens } from '../../src/policy/access-tokens.ts'
-import { userTables } from '../../src/policy/users/user-tables.ts'
 import type { ChatReply } from '../../src/protocol/api.ts'
+import { createAccessTokens } from '../../src/security/tokens.ts'
+import { userTables } from '../../src/security/users.ts'
 import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import { type RunningFamiliar, startFamiliar } from '../support/running-familiar.ts'
 
-/** What belongs to the owner, by its id or name. */
+/** The owner's data, by id or name. */
 interface Owned {
   note: string
   commitment: string
@@ -33,7 +33,7 @@ function attemptsWith(of: Owned): Record<string, object[]> {
       { who: 'user', what: 'feed', state: 'done' },
     ],
     deep_memory: [{ question: 'Which house has a blue door?' }],
-    // Where there is a sandbox, it is the tier that keeps others from it.
+    // With a sandbox, the plan keeps others from it.
     exec: [{ command: 'cat USER.md' }],
     execute_capability: [{ name: of.capability, input: {} }],
     file_edit: [
@@ -90,7 +90,7 @@ max_tokens = 1024
 max_context_tokens = 200000
 cost_per_mtok = [3.0, 15.0]
 `
-// What was said before is not recalled: each attempt stands alone.
+// Earlier messages are not recalled: each attempt is separate.
 const toml = `[routes]
 primary = "fake/main"
 [memory]
@@ -102,7 +102,7 @@ provider = "off"
 allow = ["*", "exec", "file_read", "file_write", "file_edit"]
 `
 
-describe('what is one user’s', () => {
+describe('data of one user', () => {
   let fake: FakeModel
   let familiar: RunningFamiliar
   let mine: Owned
@@ -183,7 +183,7 @@ describe('what is one user’s', () => {
     await fake.close()
   })
 
-  /** The same in shape, and nobody's. */
+  /** The same shape, without an owner. */
   function nobodys(): Owned {
     const changed = Object.entries(mine).map(([key, id]) => [key, `${id.slice(0, -1)}${id.endsWith('a') ? 'b' : 'a'}`])
     return Object.fromEntries(changed) as unknown as Owned
@@ -216,7 +216,7 @@ describe('what is one user’s', () => {
   async function rowsOfOwner(): Promise<unknown[]> {
     const { database, ownerId } = familiar.daemon
     const tables = Object.entries(userTables).flatMap(([table, rule]) => (rule.rows === 'own' ? [table] : []))
-    // The owner's own learning goes on meanwhile.
+    // The owner's own learning runs at the same time.
     tables.splice(tables.indexOf('memory_marks'), 1)
     return Promise.all(
       tables.map(async (table) => [
@@ -231,7 +231,7 @@ describe('what is one user’s', () => {
     expect(Object.keys(attemptsWith(mine)).sort()).toEqual(tools.map(({ name }) => name).sort())
   })
 
-  it('SEC-22 no tool shows it to another user, changes it, or tells it from what does not exist', async () => {
+  it('SEC-22 no tool shows it to another user, changes it, or reveals that it exists', async () => {
     const before = await rowsOfOwner()
     const madeUp = attemptsWith(nobodys())
     for (const [name, attempts] of Object.entries(attemptsWith(mine))) {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InboundMessage } from '../../src/agent/conversations.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
 import { createScriptedModel, type Script, type ScriptedReply } from '../../src/models/scripted-model.ts'
-import type { Json } from '../../src/protocol/json.ts'
+import type { Json } from '../../src/protocol/messages.ts'
 import { createGuardedTools, type GuardedTools, secret } from '../support/guarded-tools.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { createObeyingModel } from '../support/obeying-model.ts'
@@ -79,28 +79,75 @@ describe('SEC-16 approved in words', () => {
     expect(swapped.question).toContain('{"to":"eve"}')
     expect(guarded.sent).toEqual([])
     expect(await opened.say('no')).toMatchObject({ outcome: 'completed' })
-    // What was granted is still granted, for the call that it was granted for.
+    // A granted approval stays granted, for its call.
     expect(guarded.sent).toEqual([{ to: 'bob' }])
     expect(await states(opened)).toEqual(['used', 'denied'])
   })
 
+  const aside = { toml: '[memory]\nconversations = false\n' }
+
   it.each<[string, string, Partial<InboundMessage>]>([
-    ['mere courtesy', 'ok', {}],
+    ['thanks', 'ok, thanks', {}],
     ['a condition', 'yes, if it is cheap', {}],
+    ['a question', 'ok what does it do?', {}],
     ['another wish', 'What is the weather?', {}],
     ['what somebody else wrote', 'yes', { label: 'untrusted' }],
     ['what a program wrote', 'yes', { label: 'internal' }],
     ['an automated message', 'yes', { source: 'system' }],
-    ['a schedule', 'yes', { source: 'cron' }],
+    ['a schedule', 'yes', { source: 'schedule' }],
+    ['a cron tool', 'yes', { source: 'cron' }],
     ['a webhook', 'yes', { source: 'webhook' }],
-  ])('SEC-16 %s is no approval, and a yes that follows comes too late', async (_what, text, more) => {
-    const opened = await open({ ...sending(theCall), toml: '[memory]\nconversations = false\n' })
-    await opened.say('go')
-    await opened.say(text, more)
+    ['a sub-agent', 'yes', { source: 'subagent' }],
+  ])('SEC-16 %s is no approval and leaves the question open for the yes that follows', async (_what, text, more) => {
+    const opened = await open({ ...sending(theCall), toml: aside.toml })
+    const { question } = await opened.say('go')
+    const between = await opened.say(text, more)
     expect(guarded.sent).toEqual([])
+    expect(await states(opened)).toEqual(['asked'])
+    // The user always reads last what their yes is about.
+    if (between.deliver) expect(between.text).toBe(`Done.\n\nStill waiting for your answer: ${question}`)
+    await opened.say('yes')
+    expect(await states(opened)).toEqual(['granted'])
+  })
+
+  it('SEC-16 after two other messages of the user a yes answers nothing, and the buttons still do', async () => {
+    const opened = await open({ ...sending(theCall), toml: aside.toml })
+    await opened.say('go')
+    expect((await opened.say('What is the weather?')).text).toContain('Still waiting for your answer')
+    expect((await opened.say('And tomorrow?')).text).toBe('Done.')
     await opened.say('yes')
     expect(await states(opened)).toEqual(['asked'])
-    expect(guarded.sent).toEqual([])
+    expect(await waiting(opened)).toHaveLength(1)
+  })
+
+  it('SEC-16 a scheduled run that asks in between does not collect the yes', async () => {
+    const other = { body: 'something else' }
+    const opened = await open({ ...sending(theCall, other), toml: aside.toml })
+    await opened.say('go')
+    const run = await opened.say('Send the other thing.', { source: 'schedule' })
+    expect(run).toMatchObject({ outcome: 'question', deliver: true })
+    expect(run.text).toMatch(/something else.*\n\nStill waiting for your answer: .*4711/s)
+    await opened.say('yes')
+    const rows = await opened.database.read.selectFrom('approvals').select(['arguments', 'state']).execute()
+    expect(rows.find((row) => row.arguments.includes('4711'))?.state).toBe('granted')
+    expect(rows.find((row) => row.arguments.includes('something else'))?.state).toBe('asked')
+  })
+
+  it('LOOP-4 an automated message leaves the question of ask_user open for the user', async () => {
+    const script: Script = [
+      { toolCalls: [{ name: 'ask_user', input: { question: 'Which city?' } }] },
+      { text: 'The backup is done.' },
+      { text: 'Looked up.' },
+    ]
+    const model = createScriptedModel({ script })
+    const opened = await open({ model })
+    await opened.say('weather')
+    const run = await opened.say('Report the backup.', { source: 'schedule' })
+    expect(run.text).toBe('The backup is done.')
+    const told = (at: number) => JSON.stringify(model.requests[at]?.messages.at(-1))
+    expect(told(1)).toContain('Which city? This message does not answer it.')
+    await opened.say('Austin')
+    expect(told(2)).toContain('You had asked: Which city? This message is the answer.')
   })
 
   it('SEC-16 no denies it', async () => {
@@ -141,7 +188,7 @@ describe('SEC-16 approved in words', () => {
     expect(end.text).toBe(`NO_REPLY\n\n${end.question}`)
   })
 
-  it('SEC-16 what nobody was shown is not answered by a yes', async () => {
+  it('SEC-16 a yes does not answer a question that was not shown', async () => {
     const opened = await open(sending(theCall, theCall))
     expect(await opened.say('go', { source: 'system' })).toMatchObject({ outcome: 'question', deliver: false })
     await opened.say('yes')
@@ -187,7 +234,7 @@ describe('SEC-16 approved in words', () => {
 })
 
 describe('SEC-16 approved from elsewhere', () => {
-  it('SEC-16 the agent goes on by itself, and the call passes once', async () => {
+  it('SEC-16 the agent continues by itself, and the call passes once', async () => {
     const opened = await open()
     await attacked(opened)
     const [asked] = await waiting(opened)
@@ -201,12 +248,12 @@ describe('SEC-16 approved from elsewhere', () => {
     expect(await opened.conversations.waitForTurn(message.id)).toMatchObject({ outcome: 'completed', deliver: true })
     expect(guarded.sent).toEqual([theCall])
     expect(await opened.conversations.answerApproval(answer)).toMatchObject({ state: 'used' })
-    await expect(opened.conversations.answerApproval({ ...answer, answer: 'deny' })).rejects.toThrow('otherwise')
+    await expect(opened.conversations.answerApproval({ ...answer, answer: 'deny' })).rejects.toThrow('already answered')
     expect(guarded.sent).toEqual([theCall])
     expect(await waiting(opened)).toEqual([])
   })
 
-  it('SEC-16 denied: the agent is told and does nothing', async () => {
+  it('SEC-16 denied: the agent learns it and does nothing', async () => {
     const opened = await open()
     await attacked(opened)
     const [asked] = await waiting(opened)
@@ -244,7 +291,7 @@ describe('SEC-16 approved from elsewhere', () => {
 })
 
 describe('TOOL-11 the audit trail', () => {
-  it('TOOL-11 every call of a turn stands there, the refused ones too, in the unit of its result', async () => {
+  it('TOOL-11 every call of a turn is recorded, refused ones too, in the unit of its result', async () => {
     const late = toolOf('late', async () => ({ text: 'too late', isError: true, timedOut: true }), { core: false })
     const script: Script = [
       { toolCalls: [{ name: 'read_page' }, { name: 'open_drawer' }, { name: 'late' }, { name: 'no_such' }] },
@@ -267,7 +314,7 @@ describe('TOOL-11 the audit trail', () => {
     expect(calls.find(({ tool }) => tool === 'read_page')).toMatchObject({
       caller: 'turn',
       topic: expect.stringContaining('kitchen'),
-      call_id: 'call_1_1',
+      callId: 'call_1_1',
     })
     // It counts against the tool like a failure.
     const [weight] = await opened.database.read

@@ -1,12 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { approvals, approve, deny } from '../../src/cli/approvals-command.ts'
-import type { CommandContext } from '../../src/cli/command.ts'
-import { createOutput } from '../../src/cli/output.ts'
-import { writeRecord } from '../../src/daemon/daemon-info.ts'
+import { processIdentity, writeRecord } from '../../src/daemon/daemon-lock.ts'
 import { homePaths } from '../../src/daemon/home-paths.ts'
-import { processIdentity } from '../../src/daemon/process-identity.ts'
+import type { CommandContext } from '../../src/terminal/command.ts'
+import { approve, deny, listApprovals } from '../../src/terminal/commands/sessions.ts'
+import { createOutput } from '../../src/terminal/output.ts'
 import { createGuardedTools, type GuardedTools, secret } from '../support/guarded-tools.ts'
 import { createObeyingModel } from '../support/obeying-model.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
@@ -54,24 +53,24 @@ async function quiet(): Promise<void> {
 
 describe('familiar approvals', () => {
   it('SEC-16 lists what waits with all of it, and approves by id', async () => {
-    expect(await run((context) => approvals(context, {}))).toBe('Nothing waits for your approval.\n')
+    expect(await run((context) => listApprovals(context, {}))).toBe('No pending approvals.\n')
     const id = await asked()
-    const listed = await run((context) => approvals(context, {}))
+    const listed = await run((context) => listApprovals(context, {}))
     expect(listed).toContain('send to https://mail.example')
     expect(listed).toContain(`{"body":"${secret}"}`)
     expect(listed).toContain(`familiar approvals approve ${id}`)
-    expect(await run((context) => approve(context, { id }))).toContain('Approved: send, once and exactly so.')
+    expect(await run((context) => approve(context, { id }))).toContain('Approved: send, this call only.')
     await quiet()
     expect(guarded.sent).toEqual([{ body: secret }])
-    expect(await run((context) => approvals(context, { json: true }))).toBe('{"approvals":[]}\n')
+    expect(await run((context) => listApprovals(context, { json: true }))).toBe('{"approvals":[],"questions":[]}\n')
   })
 
-  it('SEC-16 denies by the beginning of the id; what is not there is said', async () => {
+  it('SEC-16 denies by the start of the id; an unknown one is an error', async () => {
     const id = await asked()
     expect(await run((context) => deny(context, { id: id.slice(0, 12) }))).toContain('Denied: send.')
     await quiet()
     expect(guarded.sent).toEqual([])
-    await expect(run((context) => approve(context, { id: 'no-such' }))).rejects.toThrow('There is no request')
-    await expect(run((context) => approve(context, { id }))).rejects.toThrow('answered otherwise')
+    await expect(run((context) => approve(context, { id: 'no-such' }))).rejects.toThrow('There is no approval request')
+    await expect(run((context) => approve(context, { id }))).rejects.toThrow('already answered differently')
   })
 })

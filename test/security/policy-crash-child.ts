@@ -1,12 +1,12 @@
 import { appendFileSync } from 'node:fs'
-import { type StepName, stepNames } from '../../src/agent/step.ts'
+import { type StepName, stepNames } from '../../src/agent/next-step.ts'
 import { createGuardedTools } from '../support/guarded-tools.ts'
 import { createObeyingModel } from '../support/obeying-model.ts'
 import { openScriptedFamiliar } from '../support/scripted-familiar.ts'
 
 /**
- * One who is asked for approval and gives it, by words or from elsewhere, with every message under its key: begun anew
- * after a kill it goes on where it was. Kills itself at the given step; says how often each was passed otherwise.
+ * A user who is asked for approval and gives it, in the chat or elsewhere, with every message under its key: restarted
+ * after a kill it continues. Kills itself at the given step; otherwise reports how often each was passed.
  */
 const [home = '', ledger = '', way = '', step = '', passing = ''] = process.argv.slice(2)
 const passings = Object.fromEntries(stepNames.map((name) => [name, 0])) as Record<StepName, number>
@@ -42,7 +42,7 @@ else {
   await familiar.say(order, { key: 'asks' })
   if (way === 'words') await familiar.say('yes', { key: 'answers' })
   else await approveElsewhere()
-  // Whoever asks once more is asked again.
+  // A repeated request is asked again.
   if (step === '') await familiar.say(order, { key: 'asks again' })
 }
 const approvals = await database.read.selectFrom('approvals').select('state').orderBy('asked_at').execute()

@@ -63,7 +63,7 @@ describe.each(takesAll ? ['words', 'elsewhere'] : ['elsewhere'])(
           if (await play(name, way, point)) return [`${name}: the point was not reached`]
           const after = await play(name, way)
           rmSync(join(folder, name), { recursive: true, force: true })
-          // Killed once it was written as begun, nobody knows what came of it: it is not made again.
+          // Killed after it was written as started, its outcome is unknown: it is not made again.
           const wasBegun = ['response_recorded', 'tool_starting', 'tool_ran'].includes(point[0] ?? '')
           const isMade = sentIn(name) === 1 || (wasBegun && sentIn(name) === 0)
           const isRight = isMade && after?.states.join() === 'used,asked'

@@ -1,6 +1,6 @@
 import type { ServedFamiliar } from './http-support.ts'
 
-/** Something of the owner's that is to go out; its id. Nobody sends it. */
+/** Queues an outgoing item of the owner and returns its id. It is not sent. */
 export async function putOut({ familiar, outbox }: ServedFamiliar, text: string): Promise<string> {
   const { userId, database } = familiar
   const item = {

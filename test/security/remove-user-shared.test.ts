@@ -2,15 +2,14 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { folderOf } from '../../src/storage/blobs/blob-store.ts'
-import { createDirectoryBlobs } from '../../src/storage/blobs/directory-blobs.ts'
+import { createDirectoryBlobs, folderOf } from '../../src/storage/blobs.ts'
 import { greeterFiles } from '../support/served-capabilities.ts'
 import { serveFamiliar } from './http-support.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'familiar-removed-'))
 afterAll(() => rmSync(root, { recursive: true }))
 
-it('SCALE-5 USERS-1 what a removed user had in the shared place is exported and gone, and nobody else’s is', async () => {
+it("SCALE-5 USERS-1 a removed user's files in the shared place are exported and deleted, and no one else’s", async () => {
   const store = createDirectoryBlobs({ directory: root })
   const shared = { media: folderOf(store, 'media'), capabilities: folderOf(store, 'capabilities') }
   const served = await serveFamiliar({ shared })
@@ -19,7 +18,7 @@ it('SCALE-5 USERS-1 what a removed user had in the shared place is exported and 
     const attachments = [{ name: 'a.txt', media_type: 'text/plain', data: Buffer.from('of Ben').toString('base64') }]
     const body = { message: 'Look', attachments }
     expect((await served.call({ path: '/api/v1/chat', token: made.token, body })).status).toBe(200)
-    // It lies where all daemons see it, and not here.
+    // It is where all daemons see it, and not here.
     const home = join(served.familiar.home, 'media')
     const [hash = ''] = readdirSync(home)
     await shared.media.put('0'.repeat(64), Buffer.from('of somebody else'))

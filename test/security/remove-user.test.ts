@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { type TableRule, userTables } from '../../src/policy/users/user-tables.ts'
-import { profileDirectoryOf } from '../../src/tools/builtin/browser/browsers.ts'
+import { type TableRule, userTables } from '../../src/security/users.ts'
+import { profileDirectoryOf } from '../../src/tools/builtin/browsers.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
 import { openRawTables, type RawTables } from './raw-tables.ts'
@@ -14,7 +14,7 @@ import { openRawTables, type RawTables } from './raw-tables.ts'
 const word = 'zanzibar'
 const toml = '[memory]\nextraction = false\n[memory.embedding]\nprovider = "off"\n'
 const rules: [table: string, rule: TableRule][] = Object.entries(userTables)
-/** What the text index is made of: it has a way of its own to remove a user. */
+/** The tables of the text index, which removes a user in its own way. */
 const textIndex = /^text_(index(_\w+)?|entries|scopes)$/
 /** The engine's own. */
 const bookkeeping = ['schema_migrations', 'sqlite_sequence']
@@ -158,7 +158,7 @@ describe('a user that is removed', () => {
   })
 })
 
-/** Of everybody else: their rows in every table, but for the index of texts. */
+/** The rows of all other users in every table, except the index of texts. */
 async function rowsBut(raw: RawTables, userId: string): Promise<unknown> {
   const left: unknown[] = []
   for (const [table, rule] of rules) {
@@ -185,7 +185,7 @@ describe('a removal that cannot be', () => {
   const remove = (name: string, directory: string) =>
     served.call({ path: `/api/v1/local/users/${name}/remove`, body: { directory }, token: served.localToken })
 
-  it('USERS-1 is refused for the owner, for who is unknown, and for a folder that holds something', async () => {
+  it('USERS-1 is refused for the owner, for an unknown user, and for a folder that is not empty', async () => {
     const full = join(exports, 'full')
     mkdirSync(full)
     writeFileSync(join(full, 'mine.txt'), 'mine')
@@ -198,7 +198,7 @@ describe('a removal that cannot be', () => {
     expect(served.users.list().map(({ name }) => name)).toEqual(['Anna', 'ben'])
   })
 
-  it('USERS-1 stops what is under way first', async () => {
+  it('USERS-1 stops running work first', async () => {
     const { familiar, users } = served
     const { user } = await users.add({ name: 'cleo' })
     const say = (text: string) => familiar.conversations.submit(familiar.inbound(text, { userId: user.id }))

@@ -1,10 +1,10 @@
 import { Readable, Writable } from 'node:stream'
-import type { CommandContext } from '../../src/cli/command.ts'
-import { createOutput } from '../../src/cli/output.ts'
-import { createProgram } from '../../src/cli/program.ts'
-import { reportError } from '../../src/cli/report-error.ts'
+import type { CommandContext } from '../../src/terminal/command.ts'
+import { createOutput } from '../../src/terminal/output.ts'
+import { createProgram } from '../../src/terminal/program.ts'
+import { reportError } from '../../src/terminal/signals.ts'
 
-/** What one command wrote, byte for byte. */
+/** The output of one command, byte for byte. */
 export interface Written {
   stdout: string
   stderr: string

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Build } from '../../src/tools/capabilities/builds/builds.ts'
+import type { Build } from '../../src/custom-tools/builder/builds.ts'
 import { waitFor } from '../support/wait-for.ts'
 import type { ServedFamiliar } from './http-support.ts'
 

@@ -12,14 +12,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { makeKeyFile } from '../../src/secrets/key-file.ts'
+import { makeKeyFile } from '../../src/security/vault.ts'
 import { openVaultIn, temporaryHome } from './vault-support.ts'
 
 const key = (name = 'api_key') => ({ userId: 'anna', owner: 'tool:weather', name })
 const value = 'sk-canary-0123456789'
 
 describe('the vault', () => {
-  it('SEC-13 gives back what it was given, to the one who gave it', async () => {
+  it('SEC-13 returns a stored secret, only to its owner', async () => {
     using home = temporaryHome()
     await using opened = await openVaultIn(home.path)
     const { vault } = opened
@@ -39,7 +39,7 @@ describe('the vault', () => {
     expect(await vault.get({ ...key(), userId: 'ben' })).toBe('another one, of Ben')
   })
 
-  it('SEC-13 refuses what is no secret, and says where one cannot be taken out of text', async () => {
+  it('SEC-13 refuses invalid secrets, and warns if one cannot be removed from text', async () => {
     using home = temporaryHome()
     await using opened = await openVaultIn(home.path)
     await expect(opened.vault.set(key(), '')).rejects.toMatchObject({ code: 'bad_request' })
@@ -88,7 +88,7 @@ describe('the vault', () => {
     )
   })
 
-  it('SEC-13 tells the redactor every value at the start, of all users', async () => {
+  it('SEC-13 gives the redactor every value at the start, of all users', async () => {
     using home = temporaryHome()
     await using first = await openVaultIn(home.path)
     await first.vault.set(key(), value)
@@ -135,7 +135,7 @@ describe('the key file', () => {
     }
   })
 
-  it('SEC-13 is refused where it is a symlink', async () => {
+  it('SEC-13 is refused if it is a symlink', async () => {
     const message = await withKeyFile((path) => {
       renameSync(path, `${path}-elsewhere`)
       symlinkSync(`${path}-elsewhere`, path)
@@ -149,13 +149,15 @@ describe('the key file', () => {
     ['a digit too few', '0'.repeat(63)],
     ['a digit too many', '0'.repeat(65)],
     ['another file', '0'.repeat(10_000)],
-  ])('SEC-13 is refused where it holds %s', async (_what, text) => {
-    expect(await withKeyFile((path) => writeFileSync(path, text))).toMatch(/holds no key .* Put the one back/)
+  ])('SEC-13 is refused if it contains %s', async (_what, text) => {
+    expect(await withKeyFile((path) => writeFileSync(path, text))).toMatch(
+      /contains no valid key .* Restore the previous file/,
+    )
   })
 
-  it('SEC-13 is never made anew while something is sealed with the lost one', async () => {
+  it('SEC-13 no new key is made while something is sealed with the lost one', async () => {
     const message = await withKeyFile((path) => rmSync(path))
-    expect(message).toMatch(/is missing, and the secret that was sealed with it cannot be read .* --discard-lost/)
+    expect(message).toMatch(/is missing, and the secret that was encrypted with it cannot be read .* --discard-lost/)
   })
 
   it('SEC-13 of another home opens nothing, and nothing of it is lost once the right one is back', async () => {
@@ -168,9 +170,9 @@ describe('the key file', () => {
     await using second = await openVaultIn(home.path)
     expect(await second.vault.teachRedactor()).toEqual({ ok: true, count: 0, unreadable: [key()] })
     await expect(second.vault.get(key())).rejects.toThrow(
-      /was not sealed with the key .* Put the key file of that time/,
+      /was not encrypted with the key .* Restore the key file from that time/,
     )
-    await expect(second.vault.rotateKey()).rejects.toThrow(/no new one was made/)
+    await expect(second.vault.rotateKey()).rejects.toThrow(/no new key was made/)
     await second.database.close()
     writeFileSync(first.keyFile, right)
     await using third = await openVaultIn(home.path)
@@ -208,7 +210,7 @@ describe('a new key', () => {
   })
 
   it.each(['key_written', 'sealed_anew', 'committed', 'key_replaced'])(
-    'SEC-13 loses nothing where the machine stops at %s',
+    'SEC-13 loses nothing if the machine stops at %s',
     async (step) => {
       using home = temporaryHome()
       await using first = await openVaultIn(home.path)
@@ -222,7 +224,7 @@ describe('a new key', () => {
       for (let number = 0; number < 10; number += 1) {
         expect(await second.vault.get(key(`key_${number}`))).toBe(`${value}-${number}`)
       }
-      // And it goes on from there.
+      // And it continues to work.
       await second.vault.set(key('after'), 'set after the stop')
       expect(await second.vault.rotateKey()).toEqual({ sealed: 11, discarded: 0 })
       expect(await second.vault.get(key('after'))).toBe('set after the stop')
@@ -230,7 +232,7 @@ describe('a new key', () => {
     },
   )
 
-  it('SEC-13 takes the place of a lost one only where the user says so, and what it sealed is removed', async () => {
+  it('SEC-13 replaces a lost one only if the user says so, and removes the secrets that it encrypted', async () => {
     using home = temporaryHome()
     await using first = await openVaultIn(home.path)
     await first.vault.set(key(), value)

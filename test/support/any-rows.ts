@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { type Kysely, sql } from 'kysely'
+import { type CellValue, movedTables, type Row } from '../../src/fleet/transfer/tables.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { movedTables } from '../../src/storage/transfer/moved-tables.ts'
-import type { Row, Value } from '../../src/storage/transfer/row-checksum.ts'
 import { anyText } from './any-text.ts'
 
 interface ColumnShape {
@@ -65,11 +64,11 @@ export function anyRows(tables: readonly TableShape[], count: number): fc.Arbitr
   return fc.tuple(...values).map((drawn) => arrange(tables, count, drawn))
 }
 
-function arrange(tables: readonly TableShape[], count: number, drawn: readonly Value[]): Map<string, Row[]> {
+function arrange(tables: readonly TableShape[], count: number, drawn: readonly CellValue[]): Map<string, Row[]> {
   const rows = new Map<string, Row[]>()
   let at = 0
   for (const { name, columns } of tables) {
-    const made: Record<string, Value>[] = Array.from({ length: count }, () => ({}))
+    const made: Record<string, CellValue>[] = Array.from({ length: count }, () => ({}))
     for (const column of columns) {
       for (const [index, row] of made.entries()) {
         const value = drawn[at] ?? null
@@ -87,7 +86,7 @@ function arrange(tables: readonly TableShape[], count: number, drawn: readonly V
   return rows
 }
 
-function distinct({ type }: ColumnShape, index: number, value: Value): Value {
+function distinct({ type }: ColumnShape, index: number, value: CellValue): CellValue {
   return type === 'text' ? `${index}${value ?? ''}` : index + 1
 }
 
@@ -97,7 +96,7 @@ const extremes = {
 }
 const hugeText = fc.nat({ max: 200_000 }).map((length) => `\0 word 👍 ${'x'.repeat(length)}`)
 
-function anyValue({ type, isNullable, isUnique, isIndexed }: ColumnShape): fc.Arbitrary<Value> {
+function anyValue({ type, isNullable, isUnique, isIndexed }: ColumnShape): fc.Arbitrary<CellValue> {
   const value = {
     text: fc.oneof(
       { weight: 5, arbitrary: anyText },
@@ -108,7 +107,7 @@ function anyValue({ type, isNullable, isUnique, isIndexed }: ColumnShape): fc.Ar
     real: fc.oneof(fc.double({ noNaN: true }), fc.constantFrom(-0, 1e308, 5e-324, 0.1 + 0.2)),
     bytes: fc.uint8Array({ maxLength: 2000 }),
   }[type]
-  return isNullable && !isUnique ? fc.option<Value>(value, { nil: null }) : value
+  return isNullable && !isUnique ? fc.option<CellValue>(value, { nil: null }) : value
 }
 
 export async function insertRows(database: Database, rows: ReadonlyMap<string, Row[]>): Promise<void> {

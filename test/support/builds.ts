@@ -1,16 +1,15 @@
 import { join } from 'node:path'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createWakeups } from '../../src/base/wakeups.ts'
-import type { BuildEvent } from '../../src/protocol/build-api.ts'
-import type { Json } from '../../src/protocol/json.ts'
-import { createBuilderTools } from '../../src/tools/capabilities/builder/create-builder-tools.ts'
-import type { OnBuildStep } from '../../src/tools/capabilities/builds/build-step.ts'
-import type { Build, Builds, BuildWork } from '../../src/tools/capabilities/builds/builds.ts'
-import { createBuilds } from '../../src/tools/capabilities/builds/create-builds.ts'
-import { createCapabilityCatalog } from '../../src/tools/capabilities/catalog/create-catalog.ts'
-import { createCapabilityGate } from '../../src/tools/capabilities/gate/create-capability-gate.ts'
-import { createVersionStore } from '../../src/tools/capabilities/versions/version-store.ts'
+import { createWakeups } from '../../src/base/work.ts'
+import type { Build, Builds, BuildWork } from '../../src/custom-tools/builder/builds.ts'
+import { createBuilds, type OnBuildStep } from '../../src/custom-tools/builder/create-builds.ts'
+import { createCapabilityGate } from '../../src/custom-tools/builder/gate.ts'
+import { createBuilderTools } from '../../src/custom-tools/builder/tools.ts'
+import { createCapabilityCatalog } from '../../src/custom-tools/built-catalog.ts'
+import { createVersionStore } from '../../src/custom-tools/versions.ts'
+import type { BuildEvent } from '../../src/protocol/custom-tools.ts'
+import type { Json } from '../../src/protocol/messages.ts'
 import type { ToolContext } from '../../src/tools/tool.ts'
 import { openCapabilities } from './capabilities.ts'
 import { toolContext } from './tool-context.ts'
@@ -72,7 +71,6 @@ export async function openBuilds(
     database,
     directory: join(home.home, 'tries'),
     destinations: () => options.destinations ?? [],
-    ids,
     logger,
     onStep: step,
   })

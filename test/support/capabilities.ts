@@ -3,16 +3,17 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import type { AllowedHost } from '../../src/egress/destination.ts'
-import { createSandboxProxy } from '../../src/egress/sandbox-proxy.ts'
-import type { Json } from '../../src/protocol/json.ts'
+import { secretOwnerOf } from '../../src/custom-tools/built-catalog.ts'
+import { type CapabilityExecutor, createCapabilityExecutor, type Runnable } from '../../src/custom-tools/execute.ts'
+import type { CapabilityManifest } from '../../src/custom-tools/manifest.ts'
+import { createPythonPackages, type PackageIndex } from '../../src/custom-tools/packages.ts'
+import type { Json } from '../../src/protocol/messages.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { createRedactor } from '../../src/secrets/redactor.ts'
-import { createVault } from '../../src/secrets/vault.ts'
-import { type CapabilityManifest, secretOwnerOf } from '../../src/tools/capabilities/capability.ts'
-import { createCapabilityExecutor } from '../../src/tools/capabilities/execute/create-capability-executor.ts'
-import type { CapabilityExecutor, Runnable } from '../../src/tools/capabilities/execute/executor.ts'
-import { createPythonPackages, type PackageIndex } from '../../src/tools/packages/python-packages.ts'
+import type { AllowedHost } from '../../src/security/network/destinations.ts'
+import { createPictureFetch } from '../../src/security/network/picture-fetch.ts'
+import { createSandboxProxy } from '../../src/security/network/sandbox-proxy.ts'
+import { createRedactor } from '../../src/security/redactor.ts'
+import { createVault } from '../../src/security/vault.ts'
 import { openTestDatabase } from './open-test-database.ts'
 
 type RunCall = Parameters<CapabilityExecutor['run']>[0]
@@ -35,7 +36,7 @@ export function capabilityManifest(changes: Partial<CapabilityManifest> = {}): C
   }
 }
 
-/** What capabilities run with, over a real database, vault and proxy, with the users `max` and `eve`. */
+/** The environment of capabilities, over a real database, vault and proxy, with the users `max` and `eve`. */
 export async function openCapabilities(options: {
   /** Proved once for all tests of a file: `openRealSandbox().sandbox`. The caller closes it. */
   sandbox: Sandbox
@@ -62,10 +63,12 @@ export async function openCapabilities(options: {
     index: options.packageIndex,
   })
   const logger = silentLogger
-  const executor = createCapabilityExecutor({ sandbox, proxy, packages, vault, redactor, database, clock, logger })
+  const fetchPictures = createPictureFetch({ listedHosts })
+  const needs = { sandbox, proxy, packages, vault, redactor, database, clock, logger, fetchPictures }
+  const executor = createCapabilityExecutor(needs)
   let folders = 0
 
-  /** A version as it lies on the disk: a text is its `main.py` or `main.js`. */
+  /** A version as stored on the disk: a text is its `main.py` or `main.js`. */
   function runnable(
     files: string | Record<string, string>,
     changes: Partial<CapabilityManifest> & { requirements?: readonly string[] } = {},
@@ -93,7 +96,7 @@ export async function openCapabilities(options: {
     packages,
     executor,
     runnable,
-    /** Where nothing is said, for `max`, without input, and with storage that is thrown away. */
+    /** Defaults: for `max`, without input, and with temporary storage. */
     run: (what: Runnable, input: Json = {}, changes: Partial<RunCall> = {}) =>
       executor.run({
         userId: 'max',

@@ -1,4 +1,4 @@
-import { createContainerDriver } from '../../src/sandbox/container/create-container-driver.ts'
+import { createContainerDriver } from '../../src/sandbox/container/container-driver.ts'
 import { commandOf } from '../contract/sandbox-support.ts'
 
 /** Runs something that never ends, to be killed meanwhile: `node container-child.ts SOCKET DIRECTORY`. */

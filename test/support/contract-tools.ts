@@ -4,17 +4,15 @@ import { dirname, join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createSandboxProxy } from '../../src/egress/sandbox-proxy.ts'
-import type { Json } from '../../src/protocol/json.ts'
-import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
-import type { SandboxDriver } from '../../src/sandbox/sandbox.ts'
-import { createRedactor } from '../../src/secrets/redactor.ts'
-import { createVault } from '../../src/secrets/vault.ts'
-import { createContractTools } from '../../src/tools/contract/create-contract-tools.ts'
-import { createPythonPackages, type PackageIndex } from '../../src/tools/packages/python-packages.ts'
-import { createToolRegistry } from '../../src/tools/registry.ts'
+import { createContractTools } from '../../src/custom-tools/catalog.ts'
+import { createPythonPackages, type PackageIndex } from '../../src/custom-tools/packages.ts'
+import type { Json } from '../../src/protocol/messages.ts'
+import { createSandbox, type SandboxDriver } from '../../src/sandbox/sandbox.ts'
+import { createSandboxProxy } from '../../src/security/network/sandbox-proxy.ts'
+import { createRedactor } from '../../src/security/redactor.ts'
+import { createVault } from '../../src/security/vault.ts'
+import { createToolAudit, createToolRegistry } from '../../src/tools/registry.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../../src/tools/tool.ts'
-import { createToolAudit } from '../../src/tools/tool-audit.ts'
 import { openTestDatabase } from './open-test-database.ts'
 import { createUnsandboxedDriver } from './unsandboxed-driver.ts'
 
@@ -119,7 +117,7 @@ export async function openContractTools(options: ContractToolsOptions = {}) {
       await tools.start()
       await tools.settled()
     },
-    /** As if the process had ended and begun again. */
+    /** Like a restart of the process. */
     async restart() {
       await tools.close()
       tools = open()

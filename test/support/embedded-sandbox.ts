@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, mkdtempSync, readdirSync, readFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createEmbeddedDriver } from '../../src/sandbox/embedded/create-embedded-driver.ts'
+import { createEmbeddedDriver } from '../../src/sandbox/embedded/embedded-driver.ts'
 import type { SandboxDriver } from '../../src/sandbox/sandbox.ts'
 
 export const hasBubblewrap = existsSync('/usr/bin/bwrap')
@@ -32,7 +32,7 @@ export function embeddedDrivers() {
   }
 }
 
-/** What drivers of this process have on the machine that was not there before. */
+/** New resources of this process's drivers on the machine. */
 export function leftSince(before: ReturnType<typeof leftovers>): string[] {
   const { processes, places, mounts, descriptors } = leftovers()
   const pidOf = (line: string) => line.split(' ')[0]
@@ -41,12 +41,12 @@ export function leftSince(before: ReturnType<typeof leftovers>): string[] {
     ...processes.filter((line) => !known.has(pidOf(line))),
     ...places.filter((place) => !before.places.includes(place)),
     ...mounts.filter((mount) => !before.mounts.includes(mount)),
-    // Others let go of theirs, too.
+    // Other tests release theirs, too.
     ...(descriptors > before.descriptors ? [`${descriptors - before.descriptors} descriptors`] : []),
   ]
 }
 
-/** What drivers of this process have on the machine at this moment. */
+/** Current resources of this process's drivers on the machine. */
 export function leftovers() {
   const own = (name: string) => name.includes(`-${process.pid}-`)
   const trees = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids', '/sys/fs/cgroup', '/var/lib/familiar-sandbox']

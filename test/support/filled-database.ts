@@ -4,9 +4,8 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { createFacts } from '../../src/memory/facts.ts'
 import { createMemories } from '../../src/memory/memories.ts'
-import type { Database } from '../../src/storage/database.ts'
+import { type Database, toVectorBytes } from '../../src/storage/database.ts'
 import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
-import { toVectorBytes } from '../../src/storage/vector-bytes.ts'
 
 export interface FilledSizes {
   memories: number

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { PackageIndex } from '../../src/tools/packages/python-packages.ts'
+import type { PackageIndex } from '../../src/custom-tools/packages.ts'
 
 export const hasPip = spawnSync('/usr/bin/python3', ['-m', 'pip', '--version']).status === 0
 

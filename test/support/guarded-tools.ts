@@ -1,18 +1,18 @@
-import type { Json } from '../../src/protocol/json.ts'
+import type { Json } from '../../src/protocol/messages.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { said, toolOf } from './scripted-familiar.ts'
 
 export interface GuardedTools {
   tools: Tool[]
-  /** What has left the machine, in order. */
+  /** Data that left the machine, in order. */
   sent: Json[]
-  /** What the page says, from now on. */
+  /** The content of the page from now on. */
   writePage(text: string): void
 }
 
 export const secret = 'the alarm code is 4711'
 
-/** A page of somebody else, a drawer of the user's own, and a way out. */
+/** A web page of a stranger, private data of the user, and a way to send. */
 export function createGuardedTools(): GuardedTools {
   const sent: Json[] = []
   let page = 'A page about gardens.'

@@ -1,5 +1,5 @@
-import { sha256 } from '../../src/base/hash.ts'
-import type { PutMedia } from '../../src/tools/builtin/put-media.ts'
+import { sha256 } from '../../src/base/ids.ts'
+import type { PutMedia } from '../../src/tools/builtin/message.ts'
 
 /** Keeps what tools store, for a look at it. */
 export function createKeptMedia(): { putMedia: PutMedia; files: Map<string, Uint8Array> } {

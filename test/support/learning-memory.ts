@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createIds } from '../../src/base/ids.ts'
 import type { Logger } from '../../src/base/logger.ts'
-import { createAliases } from '../../src/memory/aliases.ts'
 import { createCommitments } from '../../src/memory/commitments.ts'
 import { createEpisodes } from '../../src/memory/episodes.ts'
 import { createFacts } from '../../src/memory/facts.ts'
@@ -12,6 +11,7 @@ import { createGraph } from '../../src/memory/graph.ts'
 import type { AskModel, ModelAnswer } from '../../src/memory/learning/ask-model.ts'
 import type { Exchange, ExchangeLine } from '../../src/memory/learning/exchange.ts'
 import { createMemories } from '../../src/memory/memories.ts'
+import { createAliases } from '../../src/memory/names.ts'
 import { createManualClock } from './manual-clock.ts'
 import { openTestDatabase } from './open-test-database.ts'
 
@@ -41,14 +41,14 @@ export async function openLearningMemory(options: { home?: string; url?: string 
     database,
     memories,
     facts: createFacts({ database, clock, memories }),
-    commitments: createCommitments({ database, clock, memories }),
+    commitments: createCommitments({ database, clock, ids, memories }),
     episodes: createEpisodes({ database, memories }),
     aliases: createAliases({ database }),
     graph: createGraph({ database, clock }),
     logger,
     warnings,
     timeZone: 'UTC',
-    /** What the user has, by kind, as text, oldest first. */
+    /** The user's memories by kind, as text, oldest first. */
     async contents(userId: string, kind: 'note' | 'fact' | 'episode' | 'commitment' | 'chunk') {
       const rows = await database.read
         .selectFrom('memories')
@@ -87,7 +87,10 @@ export function scriptedAnswers(...answers: (string | ModelAnswer | ((text: stri
 
 export const noModel: ModelAnswer = { ok: false, reason: 'no_model', message: 'No language model is configured' }
 
-/** What was said, one line after another: `user:` or `assistant:` before each. Each exchange takes ten places of the log. */
+/**
+ * The messages, one per line: with `user:` or `assistant:` before each. Each turn takes ten sequence numbers of the
+ * log.
+ */
 export function exchange(number: number, at: number, ...said: string[]): Exchange {
   const lines = said.map((line, index): ExchangeLine => {
     const speaker = line.startsWith('assistant:') ? 'assistant' : 'user'

@@ -6,7 +6,7 @@ import type { RunningPodman } from './start-podman.ts'
 
 /**
  * A base image under a name that would otherwise be pulled, made of this machine's programs: there is no registry in a
- * test. What it installs with is there and does nothing.
+ * test. Its installers exist and do nothing.
  */
 export function makeLocalBaseImage(
   podman: RunningPodman,

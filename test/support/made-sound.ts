@@ -1,4 +1,4 @@
-import { writeWav } from '../../src/voice/audio/write-wav.ts'
+import { writeWav } from '../../src/models/speech/kokoro.ts'
 
 /** A steady tone. */
 export function makeTone(options: { hertz: number; rate: number; seconds: number; level?: number }): Float32Array {

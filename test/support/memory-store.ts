@@ -3,13 +3,13 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createIds } from '../../src/base/ids.ts'
-import { createAliases } from '../../src/memory/aliases.ts'
 import { createCommitments } from '../../src/memory/commitments.ts'
 import { createCorrections } from '../../src/memory/corrections.ts'
 import { createEpisodes } from '../../src/memory/episodes.ts'
 import { createFacts } from '../../src/memory/facts.ts'
 import { createGraph } from '../../src/memory/graph.ts'
 import { createMemories, memoryCollection, type ReadDates } from '../../src/memory/memories.ts'
+import { createAliases } from '../../src/memory/names.ts'
 import { createManualClock } from './manual-clock.ts'
 import { openTestDatabase } from './open-test-database.ts'
 import { placesHolding } from './places-holding.ts'
@@ -37,7 +37,7 @@ export async function openMemoryStore(options: { readDates?: ReadDates } = {}) {
     facts,
     aliases: createAliases({ database }),
     episodes: createEpisodes({ database, memories }),
-    commitments: createCommitments({ database, clock, memories }),
+    commitments: createCommitments({ database, clock, ids, memories }),
     graph: createGraph({ database, clock }),
     corrections: createCorrections({
       database,

@@ -1,24 +1,23 @@
 import type { Clock } from '../../src/base/clock.ts'
 import type { Ids } from '../../src/base/ids.ts'
-import { createAliases } from '../../src/memory/aliases.ts'
+import { createFindTools } from '../../src/custom-tools/find-tools.ts'
 import { createCommitments } from '../../src/memory/commitments.ts'
 import { createCorrections } from '../../src/memory/corrections.ts'
+import { readDates } from '../../src/memory/dates.ts'
 import { createEpisodes } from '../../src/memory/episodes.ts'
 import { createFacts } from '../../src/memory/facts.ts'
 import { createFileIndex } from '../../src/memory/files/index-files.ts'
 import { createGraph } from '../../src/memory/graph.ts'
 import type { AskModel } from '../../src/memory/learning/ask-model.ts'
-import { createDeepRecall } from '../../src/memory/learning/deep-recall.ts'
-import { createSynthesis } from '../../src/memory/learning/synthesis.ts'
+import { createDeepRecall, createSynthesis } from '../../src/memory/learning/deep-recall.ts'
 import { createMemories } from '../../src/memory/memories.ts'
-import { readDates } from '../../src/memory/recall/read-dates.ts'
+import { createAliases } from '../../src/memory/names.ts'
 import { createRecall } from '../../src/memory/recall/recall.ts'
-import { createKnownSpeakers } from '../../src/memory/recall/speaker-names.ts'
-import type { Json } from '../../src/protocol/json.ts'
+import { createKnownSpeakers } from '../../src/memory/recall/window-words.ts'
+import type { Json } from '../../src/protocol/messages.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { createBuiltinTools } from '../../src/tools/builtin/builtin-tools.ts'
-import type { HistoryEntry } from '../../src/tools/builtin/history-open.ts'
-import { createFindTools } from '../../src/tools/find-tools.ts'
+import type { HistoryEntry } from '../../src/tools/builtin/memory-query.ts'
 import { createToolRegistry } from '../../src/tools/registry.ts'
 import type { ToolContext, ToolOutcome } from '../../src/tools/tool.ts'
 import { noModel } from './learning-memory.ts'
@@ -47,7 +46,7 @@ export function createMemoryTools(options: {
     facts,
     aliases: createAliases({ database }),
     episodes: createEpisodes({ database, memories }),
-    commitments: createCommitments({ database, clock, memories }),
+    commitments: createCommitments({ database, clock, ids, memories }),
     corrections: createCorrections({ database, clock, ids, memories, facts }),
     files: createFileIndex({ database, memories, clock, workspace }),
     deepRecall: createDeepRecall({

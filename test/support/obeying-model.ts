@@ -1,14 +1,14 @@
 import { parseAnyJson } from '../../src/base/json.ts'
 import type { ModelRequest } from '../../src/models/model.ts'
 import { createScriptedModel, type ScriptedModel, type ScriptedReply } from '../../src/models/scripted-model.ts'
-import type { Json } from '../../src/protocol/json.ts'
+import type { Json } from '../../src/protocol/messages.ts'
 
 const order = /CALL (\w+) (\{.*\})/g
 const approved = /The user approved: (\w+) with (\{.*\})\. Make exactly this call now/
 
 /**
- * The worst that could answer: it does whatever any text in sight tells it to, line by line and in order, whoever wrote
- * it. `CALL tool {json}` makes a call; `$RESULT` in it stands for whatever came back last.
+ * The worst possible model: it obeys any text in view, line by line and in order, whatever its author. `CALL tool
+ * {json}` makes a call; `$RESULT` in it stands for the latest result.
  */
 export function createObeyingModel(): ScriptedModel {
   return createScriptedModel({ script: obey })
@@ -37,7 +37,7 @@ function obey({ messages }: ModelRequest): ScriptedReply {
   return { toolCalls: [{ name: next.name, input: withResult(read(next.input), result) }] }
 }
 
-/** As it stands, or as it stands in a quotation. */
+/** As written, or as written in a quotation. */
 function read(input: string): Json {
   const plain = parseAnyJson(input)
   const quoted = plain.ok ? plain : parseAnyJson(input.replaceAll('\\"', '"'))

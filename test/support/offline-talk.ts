@@ -1,13 +1,13 @@
 import { dirname } from 'node:path'
-import { learnPlainly } from '../../src/memory/learning/learn-plainly.ts'
+import { learnPlainly } from '../../src/memory/learning/extraction.ts'
 import { createOfflineModel } from '../../src/models/offline/offline-model.ts'
-import type { AssistantPart, ModelMessage, ToolResult } from '../../src/protocol/message.ts'
+import type { AssistantPart, ModelMessage, ToolResult } from '../../src/protocol/messages.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { createMemoryTools } from './memory-tools.ts'
 
-const mostRounds = 10
+const maxRounds = 10
 
-/** A conversation with the offline model over real memory: turns as the loop runs them, in small, and what is learnt after. */
+/** A conversation with the offline model over real memory: turns as the loop runs them, in small, with learning. */
 export function openOfflineTalk(store: MemoryStore) {
   const tools = createMemoryTools({ ...store, workspace: dirname(store.path) })
   const model = createOfflineModel(store)
@@ -31,7 +31,7 @@ export function openOfflineTalk(store: MemoryStore) {
     throw new Error('the model did not finish')
   }
 
-  /** What the user reads at the end of the turn. */
+  /** The user's view of the turn's end. */
   async function send(text: string): Promise<string> {
     turns += 1
     const turnId = `turn-${turns}`
@@ -45,7 +45,7 @@ export function openOfflineTalk(store: MemoryStore) {
         { type: 'text', text },
       ],
     })
-    for (let round = 0; round < mostRounds; round += 1) {
+    for (let round = 0; round < maxRounds; round += 1) {
       const parts = await ask()
       messages.push({ role: 'assistant', parts })
       const calls = parts.filter((part) => part.type === 'tool_call')

@@ -1,22 +1,21 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createAskModel } from '../../src/agent/ask-model.ts'
-import type { CommandRequest } from '../../src/agent/commands/commands.ts'
+import { createAskModel } from '../../src/agent/call-model.ts'
+import type { CommandRequest } from '../../src/agent/commands/command.ts'
 import { createCommands } from '../../src/agent/commands/create-commands.ts'
-import { openAssets } from '../../src/assets/open-assets.ts'
+import { reportCost } from '../../src/agent/costs.ts'
+import { createLedger } from '../../src/agent/ledger.ts'
+import { createSessions } from '../../src/agent/sessions/sessions.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createLedger } from '../../src/cost/ledger.ts'
-import { reportCost } from '../../src/cost/report.ts'
-import type { LanguageModel } from '../../src/models/model.ts'
-import type { Models } from '../../src/models/models.ts'
-import { createSandbox } from '../../src/sandbox/create-sandbox.ts'
-import { createSchedules } from '../../src/scheduler/schedules/create-schedules.ts'
-import { createSessions } from '../../src/sessions/sessions.ts'
-import { createCapabilityCatalog } from '../../src/tools/capabilities/catalog/create-catalog.ts'
-import { createCapabilitySearch } from '../../src/tools/capabilities/catalog/create-search.ts'
-import { createVersionStore } from '../../src/tools/capabilities/versions/version-store.ts'
-import { createSkills } from '../../src/tools/skills/create-skills.ts'
+import { createCapabilityCatalog } from '../../src/custom-tools/built-catalog.ts'
+import { createCapabilitySearch } from '../../src/custom-tools/search.ts'
+import { createSkills } from '../../src/custom-tools/skills.ts'
+import { createVersionStore } from '../../src/custom-tools/versions.ts'
+import { createSchedules } from '../../src/daemon/scheduler/create-schedules.ts'
+import type { LanguageModel, Models } from '../../src/models/model.ts'
+import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { openAssets } from '../../src/tools/files/open-assets.ts'
 import { capabilityManifest } from './capabilities.ts'
 import { createManualClock } from './manual-clock.ts'
 import { openScriptedFamiliar } from './scripted-familiar.ts'
@@ -115,7 +114,7 @@ export async function openCommands(options: { model: LanguageModel; fast?: Langu
     commands,
     schedules,
     clock,
-    /** In the session that `talk` has begun. */
+    /** In the session that `talk` has started. */
     run: (line: string, more: Partial<CommandRequest> = {}) =>
       commands.run({ userId, sessionId, line, by: 'user', signal: new AbortController().signal, ...more }),
     /** Writes a block as the user would. */

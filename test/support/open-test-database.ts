@@ -14,8 +14,8 @@ export type TestEngine = Database['engine']
 
 export interface OpenTestDatabaseOptions extends Pick<Partial<OpenPostgresOptions>, 'clock' | 'redact' | 'log'> {
   /**
-   * Where SQLite's file is to lie, or what PostgreSQL's database is known by: opened again, it is the same one for as long
-   * as the directory is there. One of its own, gone with the database, where there is none.
+   * The folder of SQLite's file, or the key of PostgreSQL's database: opened again, it is the same one while the
+   * directory exists. By default a separate one that is deleted with the database.
    */
   directory?: string
   engine?: TestEngine
@@ -23,15 +23,15 @@ export interface OpenTestDatabaseOptions extends Pick<Partial<OpenPostgresOption
   url?: string | undefined
 }
 
-/** What the suites run on where they do not say it themselves: FAMILIAR_TEST_ENGINE=postgres, or SQLite. */
+/** The default engine of the suites: FAMILIAR_TEST_ENGINE=postgres, or SQLite. */
 export const testEngine: TestEngine = process.env.FAMILIAR_TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite'
 
 /** Of a program that a test has started: the database that the test has made for it. */
 const givenUrl = process.env.FAMILIAR_TEST_DATABASE_URL
 
 /**
- * A real database with the tables of today, empty. On PostgreSQL every unit is run once in vain before it is run for good,
- * for that is what may happen to it there. Closing it takes away what was made for it.
+ * A real, empty database with the current tables. On PostgreSQL every unit is run and rolled back once before the real
+ * run, because it may be retried there. Closing it deletes everything made for it.
  */
 export async function openTestDatabase(options: OpenTestDatabaseOptions = {}): Promise<Database> {
   const { clock = systemClock(), directory, engine = testEngine, url = givenUrl, ...rest } = options
@@ -49,7 +49,7 @@ export async function openTestDatabase(options: OpenTestDatabaseOptions = {}): P
   })
 }
 
-/** What opens the database of that directory in another process. */
+/** Settings that open the database of that directory in another process. */
 export async function sameDatabase(directory: string): Promise<Pick<OpenTestDatabaseOptions, 'directory' | 'url'>> {
   return testEngine === 'postgres' ? { directory, url: (await postgresOfDirectory(directory)).url } : { directory }
 }

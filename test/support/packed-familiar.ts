@@ -7,7 +7,7 @@ import { stagePackage } from '../../scripts/pack/stage-package.ts'
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 
-/** What npm is told, as one command; rejects with what it said. */
+/** The arguments of npm as one command; rejects with its output. */
 export async function npm(words: string[], cwd: string): Promise<string> {
   const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', '--fetch-retries=0']
   return (await run('npm', [...words, ...quiet], { cwd, maxBuffer: 50_000_000 })).stdout.trim()

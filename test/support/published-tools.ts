@@ -22,7 +22,7 @@ export function bashTool(name: string, body: string, manifest: Parameters<typeof
 
 const exampleFolder = join(import.meta.dirname, 'tool-example')
 
-/** The example of the contract's own documentation, written anew: bash and jq, with a Dockerfile that installs them. */
+/** The example of the contract's documentation, rewritten: bash and jq, with a Dockerfile that installs them. */
 export const toolExample: Record<string, string> = Object.fromEntries(
   readdirSync(exampleFolder).map((name) => [name, readFileSync(join(exampleFolder, name), 'utf8')]),
 )

@@ -1,4 +1,4 @@
-import type { LoggedEvent, SessionEvent } from '../../src/sessions/session-event.ts'
+import type { LoggedEvent, SessionEvent } from '../../src/agent/sessions/session-event.ts'
 
 /** Numbers from 0 up to `below`, the same for the same seed. */
 export type Random = (below: number) => number

@@ -1,10 +1,10 @@
+import { readDates } from '../../src/memory/dates.ts'
 import type { DecayPolicy } from '../../src/memory/decay.ts'
 import type { NewMemory } from '../../src/memory/memories.ts'
 import type { Memory } from '../../src/memory/memory.ts'
 import type { FindByMeaning } from '../../src/memory/recall/meaning.ts'
-import { readDates } from '../../src/memory/recall/read-dates.ts'
 import { createRecall } from '../../src/memory/recall/recall.ts'
-import { createKnownSpeakers } from '../../src/memory/recall/speaker-names.ts'
+import { createKnownSpeakers } from '../../src/memory/recall/window-words.ts'
 import { openMemoryStore } from './memory-store.ts'
 
 const timeZone = 'UTC'
@@ -31,7 +31,7 @@ export async function openRecallStore(options: { findByMeaning?: FindByMeaning; 
       const added = await memories.add({ userId: 'max', kind: 'note', content, source: 'user', ...change })
       return added.memory
     },
-    /** One conversation of Max's, a line a minute, told by turns unless `name: ` stands before the line. */
+    /** One conversation of Max's, a line a minute, alternating speakers unless `name: ` precedes the line. */
     async talk(threadId: string, lines: readonly string[], change: Partial<NewMemory> = {}): Promise<Memory[]> {
       return await database.write(async (writer) => {
         const told: Memory[] = []
@@ -51,7 +51,7 @@ export async function openRecallStore(options: { findByMeaning?: FindByMeaning; 
         return told
       })
     },
-    /** What Max is answered, as texts, best first. */
+    /** The results for Max, as texts, best first. */
     async ask(text: string, limit = 10): Promise<string[]> {
       const found = await recall({ userId: 'max', text, limit })
       return found.map(({ memory }) => memory.content)

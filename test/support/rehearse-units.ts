@@ -1,8 +1,8 @@
 import type { Database } from '../../src/storage/database.ts'
 
 /**
- * The same database, but every unit is run once in vain before it is run for good: a unit that changes anything besides
- * its rows does so twice, and a suite that runs on this shows it. PostgreSQL runs units again whenever they meet.
+ * The same database, but every unit is run and rolled back once before the real run: a unit with other side effects has
+ * them twice, and a suite on this database shows it. PostgreSQL retries units on conflicts.
  */
 export function rehearseUnits<Opened extends Database>(database: Opened): Opened {
   return {

@@ -2,10 +2,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startDaemon } from '../../src/daemon/daemon.ts'
-import type { Daemon, StartOptions } from '../../src/daemon/started-daemon.ts'
+import { type Daemon, type StartOptions, startDaemon } from '../../src/daemon/daemon.ts'
 import type { ChatReply, MessageRequestInput } from '../../src/protocol/api.ts'
-import type { TurnEvent } from '../../src/protocol/event.ts'
+import type { TurnEvent } from '../../src/protocol/events.ts'
 
 export interface RunningFamiliar {
   daemon: Daemon

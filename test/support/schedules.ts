@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { createIds } from '../../src/base/ids.ts'
 import { type Logger, silentLogger } from '../../src/base/logger.ts'
+import { createSchedules, type RunningSchedules } from '../../src/daemon/scheduler/create-schedules.ts'
+import type { DeliveryNeeds } from '../../src/daemon/scheduler/deliver-run.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { createSchedules, type RunningSchedules } from '../../src/scheduler/schedules/create-schedules.ts'
-import type { DeliveryNeeds } from '../../src/scheduler/schedules/deliver-run.ts'
-import type { ScheduleRequest } from '../../src/tools/schedules/schedules.ts'
+import type { ScheduleRequest } from '../../src/tools/builtin/schedule-tools.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar } from './scripted-familiar.ts'
 import { waitFor } from './wait-for.ts'
@@ -15,10 +15,10 @@ export interface ScheduleScene {
   clock: ManualClock
   schedules: RunningSchedules
   warnings: string[]
-  /** What HEARTBEAT.md says. */
+  /** The content of HEARTBEAT.md. */
   heartbeat: Awaited<ReturnType<DeliveryNeeds['readHeartbeat']>>
   request(more: Partial<ScheduleRequest>): ScheduleRequest
-  /** What has arrived, oldest first. */
+  /** The delivered messages, oldest first. */
   messages(): Promise<{ text: string; label: string | undefined; source: string; sessionId: string }[]>
   /** `2026-11-15T09:30 late`, newest first. */
   runs(id: string): Promise<string[]>

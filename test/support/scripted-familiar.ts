@@ -3,24 +3,22 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { InboundMessage, TurnEnd } from '../../src/agent/conversations.ts'
-import type { OnStep } from '../../src/agent/step.ts'
+import type { OnStep } from '../../src/agent/next-step.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
+import type { MonitorState } from '../../src/base/telemetry/monitor.ts'
+import type { Telemetry } from '../../src/base/telemetry/telemetry.ts'
 import type { Config } from '../../src/daemon/config/config.ts'
 import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { type Core, createCore } from '../../src/daemon/core.ts'
-import type { LanguageModel } from '../../src/models/model.ts'
-import type { Purpose } from '../../src/models/models.ts'
-import type { MonitorState } from '../../src/monitor/monitor.ts'
-import type { Telemetry } from '../../src/monitor/telemetry/telemetry.ts'
-import { createAccessTokens } from '../../src/policy/access-tokens.ts'
-import { createUsers, type Users } from '../../src/policy/users/users.ts'
-import { createRedactor } from '../../src/secrets/redactor.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { watchWrites } from '../../src/storage/watch-writes.ts'
+import type { LanguageModel, Purpose } from '../../src/models/model.ts'
+import { createRedactor } from '../../src/security/redactor.ts'
+import { createAccessTokens } from '../../src/security/tokens.ts'
+import { createUsers, type Users } from '../../src/security/users.ts'
+import { type Database, watchWrites } from '../../src/storage/database.ts'
+import { createToolAudit, type ToolAudit } from '../../src/tools/registry.ts'
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts'
-import { createToolAudit, type ToolAudit } from '../../src/tools/tool-audit.ts'
 import { openTestDatabase } from './open-test-database.ts'
 
 export interface ScriptedFamiliar extends Core {
@@ -36,11 +34,11 @@ export interface ScriptedFamiliar extends Core {
   /** Sends a message and waits for the end of its turn. */
   say(text: string, inbound?: Partial<InboundMessage>): Promise<TurnEnd & { messageId: string }>
   inbound(text: string, more?: Partial<InboundMessage>): InboundMessage
-  /** Lets go of the database; with `keep` the home stays for another one to be opened in it. */
+  /** Closes the database; with `keep` the home stays for the next one. */
   close(options?: { keep?: boolean }): Promise<void>
 }
 
-/** What its approvals are sealed with. */
+/** The key that seals its approvals. */
 export const approvalKey = new Uint8Array(32).fill(7)
 
 /** The whole of Familiar but for the ways in: a real database in a home of its own, and the given model. */
@@ -82,7 +80,7 @@ export async function openScriptedFamiliar(options: {
     users,
     database,
     models: {
-      // A script is for its own calls: what is learnt in the background asks none of it unless the test says so.
+      // A script is for its own calls: background learning does not use it unless the test says so.
       route: (purpose) => routes[purpose] ?? (purpose === 'fast' ? [] : (routes.primary ?? [])),
       byId: (id) =>
         Object.values(routes)
@@ -91,6 +89,7 @@ export async function openScriptedFamiliar(options: {
       list: () => Object.values(routes).flat(),
     },
     config: () => loaded.config,
+    atStart: loaded.config,
     workspace: join(home, 'workspace'),
     mediaDirectory: join(home, 'media'),
     publishMonitor: async (state) => void published.push(structuredClone(state)),
@@ -135,7 +134,7 @@ export async function openScriptedFamiliar(options: {
     },
     async close({ keep = false } = {}) {
       await core.conversations.close(0)
-      await core.close()
+      await core.stop()
       await database.close()
       if (!keep) await rm(home, { recursive: true, force: true })
     },

@@ -1,9 +1,8 @@
 import { PassThrough } from 'node:stream'
-import type { Clock } from '../../src/base/clock.ts'
-import { systemClock } from '../../src/base/clock.ts'
-import { runTui } from '../../src/channels/terminal/tui/run-tui.ts'
-import type { News, TuiMachine, TuiPartner } from '../../src/channels/terminal/tui/tui-partner.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Attachment } from '../../src/protocol/api.ts'
+import type { News, TuiMachine, TuiPartner } from '../../src/terminal/chat/conversation.ts'
+import { runTui } from '../../src/terminal/chat/run-tui.ts'
 
 /** A chat that draws, on a terminal of two streams, with a partner that says what the test tells it to. */
 export interface ScriptedTui {
@@ -11,11 +10,11 @@ export interface ScriptedTui {
   tell(news: News): void
   /** All that was written to the terminal so far. */
   bytes(): string
-  /** Resolves once the pattern stands in what was written since the last call that found one. */
+  /** Resolves once the output since the last match contains the pattern. */
   until(pattern: RegExp): Promise<void>
   sent: { text: string; attachments: readonly Attachment[] }[]
   remembered: string[]
-  /** What was asked of the partner beside messages, in order. */
+  /** Requests to the partner other than messages, in order. */
   asked: string[]
   ended: Promise<void>
   leave(): Promise<void>

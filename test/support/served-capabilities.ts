@@ -3,27 +3,25 @@ import { join } from 'node:path'
 import type { Clock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createWakeups } from '../../src/base/wakeups.ts'
-import type { SandboxProxy } from '../../src/egress/sandbox-proxy.ts'
+import { createWakeups } from '../../src/base/work.ts'
+import type { Build } from '../../src/custom-tools/builder/builds.ts'
+import { createBuilds } from '../../src/custom-tools/builder/create-builds.ts'
+import { createCapabilityGate } from '../../src/custom-tools/builder/gate.ts'
+import { type CapabilityCatalog, createCapabilityCatalog } from '../../src/custom-tools/built-catalog.ts'
+import { createCapabilities, createCapabilityRepairs } from '../../src/custom-tools/capabilities.ts'
+import { createCapabilityRuns } from '../../src/custom-tools/custom-tool.ts'
+import { createCapabilityExecutor } from '../../src/custom-tools/execute.ts'
+import { readBuiltManifest as readManifest } from '../../src/custom-tools/manifest.ts'
+import type { PythonPackages } from '../../src/custom-tools/packages.ts'
+import { createCapabilitySearch } from '../../src/custom-tools/search.ts'
+import { createCapabilityFolders } from '../../src/custom-tools/share.ts'
+import { createVersionStore } from '../../src/custom-tools/versions.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import type { Redactor } from '../../src/secrets/redactor.ts'
-import type { Vault } from '../../src/secrets/vault.ts'
+import type { SandboxProxy } from '../../src/security/network/sandbox-proxy.ts'
+import type { Redactor } from '../../src/security/redactor.ts'
+import type { Vault } from '../../src/security/vault.ts'
 import type { Database } from '../../src/storage/database.ts'
-import type { Build } from '../../src/tools/capabilities/builds/builds.ts'
-import { createBuilds } from '../../src/tools/capabilities/builds/create-builds.ts'
-import type { CapabilityCatalog } from '../../src/tools/capabilities/catalog/catalog.ts'
-import { createCapabilityCatalog } from '../../src/tools/capabilities/catalog/create-catalog.ts'
-import { createCapabilitySearch } from '../../src/tools/capabilities/catalog/create-search.ts'
-import { createCapabilities } from '../../src/tools/capabilities/create-capabilities.ts'
-import { createCapabilityExecutor } from '../../src/tools/capabilities/execute/create-capability-executor.ts'
-import { createCapabilityGate } from '../../src/tools/capabilities/gate/create-capability-gate.ts'
-import { readManifest } from '../../src/tools/capabilities/manifest/read-manifest.ts'
-import { createCapabilityRepairs } from '../../src/tools/capabilities/repair-capability.ts'
-import { createCapabilityRuns } from '../../src/tools/capabilities/run-capability.ts'
-import { createCapabilityFolders } from '../../src/tools/capabilities/share/create-capability-folders.ts'
-import { createVersionStore } from '../../src/tools/capabilities/versions/version-store.ts'
-import type { PythonPackages } from '../../src/tools/packages/python-packages.ts'
-import type { ToolAudit } from '../../src/tools/tool-audit.ts'
+import type { ToolAudit } from '../../src/tools/registry.ts'
 
 /** Everything of capabilities but the loop that builds them: what that would do, a test does at the Builder's desk. */
 export async function openServedCapabilities(options: {
@@ -83,7 +81,7 @@ export async function openServedCapabilities(options: {
     gate,
     begun,
     stopped,
-    /** Asked for by a conversation, and begun. */
+    /** Requested by a conversation, and started. */
     requestBuild: (userId: string, name: string) =>
       builds.request({
         userId,
@@ -101,7 +99,7 @@ export async function openServedCapabilities(options: {
     /** A version as if the gate had let it through. */
     publish: (userId: string, files: Record<string, string>) =>
       catalog.publish({ ...draftOf(files), userId, origin: 'written', buildId: null, state: 'active' }),
-    /** What the Builder does at the end: its version and the end of its build in one unit. */
+    /** The Builder's last step: its version and the end of its build in one unit. */
     async complete(build: Build): Promise<void> {
       const { id: buildId, userId, name } = build
       const draft = draftOf(greeterFiles({ 'manifest.json': greeterManifest({ name }) }))

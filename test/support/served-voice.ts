@@ -1,13 +1,12 @@
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createRunChild } from '../../src/base/run-child.ts'
-import type { AllowedHost } from '../../src/egress/destination.ts'
-import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
-import { createSpeaker } from '../../src/voice/create-speaker.ts'
-import { createTranscriber, type TranscriptionSettings } from '../../src/voice/create-transcriber.ts'
-import { createLocalVoice } from '../../src/voice/local-voice.ts'
-import type { Speaker, SpeechSettings } from '../../src/voice/speaker.ts'
-import type { Transcriber } from '../../src/voice/transcriber.ts'
+import { createRunChild } from '../../src/base/processes.ts'
+import { createLocalVoice } from '../../src/models/speech/local-voice.ts'
+import { createSpeaker } from '../../src/models/speech/speaker.ts'
+import type { Speaker, SpeechSettings, Transcriber } from '../../src/models/speech/speech.ts'
+import { createTranscriber, type TranscriptionSettings } from '../../src/models/speech/transcriber.ts'
+import type { AllowedHost } from '../../src/security/network/destinations.ts'
+import { createGuardedFetch } from '../../src/security/network/guarded-fetch.ts'
 
 export interface ServedVoice {
   speaker: Speaker

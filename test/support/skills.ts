@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import type { Json } from '../../src/protocol/json.ts'
+import { createSkills } from '../../src/custom-tools/skills.ts'
+import type { Json } from '../../src/protocol/messages.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { createSkills } from '../../src/tools/skills/create-skills.ts'
 import type { ToolOutcome } from '../../src/tools/tool.ts'
 import { openTestDatabase } from './open-test-database.ts'
 import { toolContext } from './tool-context.ts'
@@ -52,7 +52,7 @@ export async function openSkills({ sandbox }: { sandbox: Sandbox }) {
         renameSync(`${target}.new`, target)
       }
     },
-    /** As if the process had ended and begun again. */
+    /** Like a restart of the process. */
     async restart(): Promise<void> {
       await skills.close()
       skills = open()

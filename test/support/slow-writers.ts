@@ -2,11 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../src/storage/database.ts'
 
-const longestMs = 40
+const maxMs = 40
 
 /**
- * The same database, where whoever wrote often goes on later than others see what was written: a busy machine does that
- * now and then, and whatever counts on the order of the two then fails. With FAMILIAR_TEST_SLOW alone, as it takes time.
+ * The same database, in which a writer often continues later than others see its write: a busy machine does that now
+ * and then, and code that depends on the order then fails. With FAMILIAR_TEST_SLOW only, because it takes time.
  */
 export function slowWriters(database: Database): Database {
   if (!process.env.FAMILIAR_TEST_SLOW) return database
@@ -14,7 +14,7 @@ export function slowWriters(database: Database): Database {
     ...database,
     async write(unit, options) {
       const result = await database.write(unit, options)
-      if (Math.random() < 0.5) await pause(Math.random() * longestMs)
+      if (Math.random() < 0.5) await pause(Math.random() * maxMs)
       return result
     },
   }

@@ -14,7 +14,7 @@ export interface RunningPodman {
   stop(): Promise<void>
 }
 
-/** Why there is none here, or undefined. Told in the name of what is skipped. */
+/** Why there is none here, or undefined. Part of the name of skipped tests. */
 export function whyNoPodman(): string | undefined {
   if (process.getuid?.() !== 0) return 'podman needs root here'
   const missing = ['podman', 'runc', 'conmon'].filter((program) => !isOnPath(program))
@@ -37,7 +37,7 @@ export async function startPodman(): Promise<RunningPodman> {
   const settings = join(directory, 'containers.conf')
   writeFileSync(settings, '[engine]\nlock_type = "file"\n')
   const env = { ...process.env, CONTAINERS_CONF: settings }
-  // It ends by itself when nobody has asked for anything for a while, should this process not come to that.
+  // It ends by itself when idle, in case this process does not end it.
   const service = spawn('podman', [...flags, 'system', 'service', '--time', '60', `unix://${socketPath}`], {
     stdio: ['ignore', 'ignore', 'pipe'],
     // It leaves a note there when a container has used up its memory.

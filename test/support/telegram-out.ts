@@ -1,26 +1,26 @@
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createDeliveries } from '../../src/channels/deliveries/create-deliveries.ts'
-import { createOutbox } from '../../src/channels/outbox/create-outbox.ts'
-import type { Outbox, Outgoing } from '../../src/channels/outbox/outbox.ts'
-import { createTelegramApi } from '../../src/channels/telegram/api/create-telegram-api.ts'
-import { createTelegramItems } from '../../src/channels/telegram/out/telegram-items.ts'
-import { createTelegramSender } from '../../src/channels/telegram/out/telegram-sender.ts'
-import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts'
+import { createOutbox } from '../../src/channels/create-outbox.ts'
+import { createDeliveries } from '../../src/channels/deliveries.ts'
+import type { Outbox, OutgoingItem } from '../../src/channels/outbox.ts'
+import { createTelegramApi } from '../../src/channels/telegram/api.ts'
+import { createTelegramItems } from '../../src/channels/telegram/items.ts'
+import { createTelegramSender } from '../../src/channels/telegram/sender.ts'
+import { createGuardedFetch } from '../../src/security/network/guarded-fetch.ts'
 import { type FakeTelegram, startFakeTelegram } from './fake-telegram/start-fake-telegram.ts'
 import type { ScriptedFamiliar } from './scripted-familiar.ts'
 
 export interface TelegramOut {
   telegram: FakeTelegram
   outbox: Outbox
-  putIn(items: readonly Outgoing[]): Promise<void>
+  putIn(items: readonly OutgoingItem[]): Promise<void>
   /** Resolves when what was said is in the outbox and nothing is on its way or waits. */
   quiet(): Promise<void>
   close(): Promise<void>
 }
 
-/** What a Familiar says, delivered to a fake Telegram. */
+/** A Familiar's messages, delivered to a fake Telegram. */
 export async function openTelegramOut(
   familiar: ScriptedFamiliar,
   options: { repeatUnknown?: boolean; mayReceive?: () => boolean; clock?: Clock; telegram?: FakeTelegram } = {},

@@ -1,6 +1,6 @@
 import type { ToolContext } from '../../src/tools/tool.ts'
 
-/** What a tool is told of a call that nobody in particular makes. */
+/** The context of a tool call without a particular user. */
 export function toolContext(given: Partial<ToolContext> = {}): ToolContext {
   return {
     userId: 'max',

@@ -1,20 +1,19 @@
 import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { systemClock } from '../../src/base/clock.ts'
+import { movedTables, type Row } from '../../src/fleet/transfer/tables.ts'
+import {
+  progressMigration,
+  type TransferPhase,
+  type TransferReport,
+  transferDatabase,
+} from '../../src/fleet/transfer/transfer-database.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { allMigrations } from '../../src/storage/migrations/all-migrations.ts'
 import { openPostgres } from '../../src/storage/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite/open-sqlite.ts'
-import { movedTables } from '../../src/storage/transfer/moved-tables.ts'
-import type { Row } from '../../src/storage/transfer/row-checksum.ts'
-import {
-  type TransferPhase,
-  type TransferReport,
-  transferDatabase,
-} from '../../src/storage/transfer/transfer-database.ts'
-import { progressMigration } from '../../src/storage/transfer/transfer-progress.ts'
 
-/** `place` is a URL of PostgreSQL or a file; a target is one that is to be moved to. */
+/** `place` is a URL of PostgreSQL or a file; a target is opened for a move. */
 export async function openEnd(place: string, { asTarget = false } = {}): Promise<Database> {
   const migrations = asTarget ? [...allMigrations, progressMigration] : allMigrations
   const clock = systemClock()

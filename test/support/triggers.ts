@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createIds } from '../../src/base/ids.ts'
 import { type Logger, silentLogger } from '../../src/base/logger.ts'
-import { listTriggerRuns } from '../../src/scheduler/list-trigger-runs.ts'
-import { createToolTriggers, type ToolTriggers } from '../../src/scheduler/tool-triggers.ts'
-import type { TriggerMessage } from '../../src/scheduler/trigger-runner.ts'
-import type { RunTool, TriggeredTool } from '../../src/scheduler/triggered-tool.ts'
-import { createRedactor } from '../../src/secrets/redactor.ts'
-import { createVault } from '../../src/secrets/vault.ts'
+import type { ToolRun } from '../../src/custom-tools/execute.ts'
+import { createToolTriggers, listTriggerRuns, type ToolTriggers } from '../../src/daemon/scheduler/tool-triggers.ts'
+import type { RunTool, TriggeredTool, TriggerMessage } from '../../src/daemon/scheduler/trigger-runs.ts'
+import type { ToolDetails } from '../../src/protocol/tools.ts'
+import { createRedactor } from '../../src/security/redactor.ts'
+import { createVault } from '../../src/security/vault.ts'
 import type { Database } from '../../src/storage/database.ts'
-import type { ToolDetails, ToolRun } from '../../src/tools/contract/tool-catalog.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 import { openTestDatabase } from './open-test-database.ts'
 
@@ -26,13 +25,13 @@ export interface TriggerScene {
   triggers: ToolTriggers
   /** Names of tools that are still made ready. */
   building: Set<string>
-  /** What the tools were called with. */
+  /** The arguments of the tools' calls. */
   calls: RunRequest[]
   messages: TriggerMessage[]
   warnings: string[]
   /** `2026-11-15T09:30 done`, newest first, late ones with their delay in minutes. */
   runs(tool?: string): Promise<string[]>
-  /** Others may see what was written before whoever wrote it goes on. */
+  /** Others may see a write before its writer continues. */
   isWriting(): boolean
   /** As after the end of the process and a new start, `laterMs` later. Whatever ran is left as it was. */
   restart(laterMs: number): Promise<void>
@@ -161,9 +160,9 @@ export async function openTriggers(options: {
     warnings,
     async runs(tool) {
       const listed = await listTriggerRuns(database.read, { tool, limit: 100 })
-      return listed.map(({ due_at, state, started_at, is_late }) => {
-        const delayMs = Date.parse(started_at ?? due_at) - Date.parse(due_at)
-        return `${due_at.slice(0, 16)} ${state}${is_late ? ` late by ${Math.round(delayMs / 60_000)}` : ''}`
+      return listed.map(({ dueAt, state, startedAt, isLate }) => {
+        const delayMs = (startedAt ?? dueAt) - dueAt
+        return `${new Date(dueAt).toISOString().slice(0, 16)} ${state}${isLate ? ` late by ${Math.round(delayMs / 60_000)}` : ''}`
       })
     },
     isWriting: () => writing > 0,

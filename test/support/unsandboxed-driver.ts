@@ -5,7 +5,7 @@ import type { SandboxCommand, SandboxDriver, SandboxEnd, SandboxOutcome } from '
 
 const path = ['/usr/local/bin', '/usr/bin', '/bin'].join(delimiter)
 
-/** Runs commands on this machine with no wall around them, for tests of what stands before and after a sandbox. */
+/** Runs commands on this machine without a sandbox, for tests of the code around one. */
 export function createUnsandboxedDriver(
   options: { lacks?: readonly string[] } = {},
 ): SandboxDriver & { runs: SandboxCommand[] } {
@@ -83,7 +83,7 @@ function run(command: SandboxCommand): Promise<SandboxOutcome> {
   })
 }
 
-/** Where a place of the inside lies on this machine. */
+/** The path on this machine of an inner path. */
 function outside({ mounts }: SandboxCommand, word: string): string {
   const mount = mounts.find(({ target }) => word === target || word.startsWith(`${target}/`))
   return mount ? join(mount.source, word.slice(mount.target.length)) : word

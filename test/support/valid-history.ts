@@ -1,4 +1,4 @@
-import type { ModelMessage } from '../../src/protocol/message.ts'
+import type { ModelMessage } from '../../src/protocol/messages.ts'
 
 /** Every reason for which some provider would refuse this conversation; empty where none would. */
 export function faultsOfHistory(messages: readonly ModelMessage[]): string[] {

@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/base/clock.ts'
-import { createInstalledParts } from '../../src/voice/files/installed-parts.ts'
+import { createInstalledParts } from '../../src/models/speech/voice-parts.ts'
 
 /**
  * The folder that `familiar voice install` has filled, where the environment names one (`FAMILIAR_TEST_VOICE`). Tests that

@@ -17,8 +17,8 @@ export interface ContainerSpec {
 }
 
 /**
- * An engine that takes orders and does not follow them all: it stands in front of a real one and leaves things out of
- * what containers are made from. A driver must notice, and the probes must turn red.
+ * A proxy in front of a real engine that leaves out some of the requested restrictions. A driver must notice, and the
+ * probes must fail.
  */
 export async function startWeakenedEngine(options: {
   socketPath: string
@@ -49,7 +49,7 @@ export async function startWeakenedEngine(options: {
   }
 }
 
-/** The head of a request, and the body too where its length is told. */
+/** The head of a request, and the body too if its length is known. */
 async function readRequest(client: Socket): Promise<string> {
   let text = ''
   while (!isWhole(text)) {

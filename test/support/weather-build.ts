@@ -13,8 +13,8 @@ export const answerWeather: Answer = ({ url, headers }, response) => {
 }
 
 /**
- * A Builder as a model would be one: it writes, tries, fails, fixes, asks, gets a secret, is refused, and registers. What it
- * does next follows from how often it has spoken, so that it goes on after a crash of whoever asks.
+ * A Builder like a real model: it writes, tries, fails, fixes, asks, gets a secret, is rejected, and registers. Its
+ * next step depends on how often it has spoken, so that it continues after a crash.
  */
 export function respondAsBuilder({ messages }: ModelRequest, host: string): Step {
   const spoken = messages.filter(({ role }) => role === 'assistant').length

@@ -1,11 +1,9 @@
 import { useCallback, useEffect, useState } from 'react'
-import type { WhoReply } from '../../src/protocol/page-api.ts'
-import { ApiError, ask, onSignedOut } from './api/ask.ts'
-import { Failure } from './components/notice.tsx'
-import { ToastProvider } from './components/toast.tsx'
+import type { WhoReply } from '../../src/protocol/page.ts'
+import { ApiError, call, onSignedOut } from './api/call.ts'
+import { Failure, ToastProvider } from './components/feedback.tsx'
+import { SignIn, signInWithCode, takeSignInCode, WhoContext } from './shell/account.tsx'
 import { Shell } from './shell/shell.tsx'
-import { SignIn, signIn, takeSignInCode } from './shell/sign-in.tsx'
-import { WhoContext } from './shell/who.ts'
 
 type Access =
   | { kind: 'asking' }
@@ -18,7 +16,7 @@ export function App() {
 
   const look = useCallback(async () => {
     try {
-      setAccess({ kind: 'in', who: await ask<WhoReply>('/who') })
+      setAccess({ kind: 'in', who: await call('signIn.who') })
     } catch (error) {
       setAccess(error instanceof ApiError && error.status === 401 ? { kind: 'out' } : unreached(error))
     }
@@ -28,7 +26,7 @@ export function App() {
     const code = takeSignInCode()
     if (code === undefined) void look()
     else
-      signIn(code).then(look, async (error: Error) => {
+      signInWithCode(code).then(look, async (error: Error) => {
         // An old link in a browser that is signed in anyway is no reason to stop.
         await look()
         setAccess((now) => (now.kind === 'out' ? { kind: 'out', problem: error.message } : now))

@@ -1,13 +1,13 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
-import { applyTheme } from './shell/theme.ts'
+import { startTheme } from './shell/theme.tsx'
 import './styles.css'
 
-applyTheme()
+startTheme()
 const root = document.getElementById('root')
 if (root)
-  // A screen that fails says so itself (ScreenBoundary).
+  // ScreenBoundary shows errors of a screen.
   createRoot(root, { onCaughtError: (error) => console.warn(error) }).render(
     <StrictMode>
       <App />

@@ -14,7 +14,10 @@ export interface SearchFigures extends Figures {
   rssMegabytes: number
 }
 
-/** What the process of a contestant does: size and number of questions are its arguments, the figures its one line. */
+/**
+ * The process of a contestant: its arguments are the size and the number of questions, its output is one line of
+ * figures.
+ */
 export async function searchAndTell({ fill, search }: Searcher): Promise<void> {
   const [size, count] = process.argv.slice(2).map(Number) as [number, number]
   const begun = performance.now()

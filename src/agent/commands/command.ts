@@ -1,46 +1,61 @@
-import type { Label } from '../../protocol/label.ts'
+import type { Capabilities } from '../../custom-tools/capabilities.ts'
+import type { Skills } from '../../custom-tools/skill-folders.ts'
+import type { FamiliarMemory } from '../../memory/familiar-memory.ts'
+import type { AskModel } from '../../memory/learning/ask-model.ts'
+import type { Models } from '../../models/model.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import { isWorkChannel, type Label } from '../../protocol/messages.ts'
+import type { Schedules } from '../../tools/builtin/schedule-tools.ts'
+import type { Assets } from '../../tools/files/assets.ts'
+import type { OpenAssets } from '../../tools/files/open-assets.ts'
+import type { PinnedBlocks, Pins } from '../../tools/files/pins.ts'
+import type { ToolRegistry } from '../../tools/registry.ts'
+import type { Conversations } from '../conversations.ts'
+import type { CostPeriod, CostReport } from '../costs.ts'
+import type { LoggedEvent } from '../sessions/session-event.ts'
+import type { Session } from '../sessions/sessions.ts'
 
 /** One call of a command, read and attributed. Every look-up that a command makes carries the user (SEC-22). */
 export interface CommandCall {
   userId: string
-  /** Null where nothing was said yet: there is no session. */
+  /** Null before the first message: there is no session. */
   sessionId: string | null
-  /** What stands behind the name, without spaces around it. */
+  /** The text after the name, trimmed. */
   argument: string
   by: 'user' | 'agent'
   /** Whose words the argument is. */
   trust: Label
-  /** What the user has said yes to, where they have: see `confirmationOf`. */
+  /** The question that the user has confirmed, if any: see `confirmationOf`. */
   confirm: string | undefined
   signal: AbortSignal
 }
 
 export interface CommandAnswer {
   ok: boolean
-  /** Plain text for a person: what was done or found, or what was wrong. */
+  /** Plain text for a person: the result or the problem. */
   text: string
-  /** Where the conversation goes on from now, where that is another session: its id or its name. */
+  /** The id or name of the session in which the conversation continues, if that changes. */
   goesOnIn?: string
-  /** Words of others are in the text. */
+  /** Set if the text contains untrusted content. */
   label?: 'untrusted'
-  /** The text holds what is the user's own. */
+  /** The text contains private data of the user. */
   isPrivate?: true
 }
 
 /**
- * What would be changed for good. The question says all of it, so that another state makes another question: a yes to
- * the one is no yes to the other. `carryOut` is called only with the user's yes to exactly this question, and answers
- * with a new proposal where it came too late.
+ * A permanent change that needs a confirmation. The question describes the change completely, so a confirmation is only
+ * valid for this state. `carryOut` is called only after the user confirmed exactly this question; it returns a new
+ * proposal if the state has changed in between.
  */
 export interface CommandProposal {
   question: string
-  /** Words of others are in the question. */
+  /** Set if the question contains untrusted content. */
   label?: 'untrusted' | undefined
   carryOut(): Promise<CommandAnswer | CommandProposal>
 }
 
 /**
- * Something that a person types, `/name argument`, in whatever way in. Expected failure is an answer that is not ok, or
+ * A command that a person types, `/name argument`, on any channel. An expected failure is an answer that is not ok, or
  * a FamiliarError with a status below 500, which becomes one.
  */
 export interface Command {
@@ -55,7 +70,7 @@ export interface Command {
   agentMay: boolean
   /** With this argument it changes something without asking first. Decides by the argument alone. */
   acts(argument: string): boolean
-  /** Whole arguments that fit here; those that do not begin with what is typed are left out by the caller. */
+  /** Complete arguments for this position; the caller drops those that do not start with the typed text. */
   complete?(call: CompletionCall): Promise<readonly string[]>
   run(call: CommandCall): Promise<CommandAnswer | CommandProposal>
 }
@@ -63,7 +78,7 @@ export interface Command {
 interface CompletionCall {
   userId: string
   sessionId: string | null
-  /** What is typed of the argument so far. */
+  /** The argument as typed so far. */
   argument: string
 }
 
@@ -78,7 +93,197 @@ export function refused(text: string): CommandAnswer {
   return { ok: false, text }
 }
 
-/** What was wrong, and how it is written. */
+/** An answer that names the problem and shows the usage. */
 export function misused(problem: string, { usage }: Pick<Command, 'usage'>): CommandAnswer {
   return refused(`${problem}\nUsage: ${usage}`)
+}
+
+/** The services that commands use. Each takes the user and returns only that user's data (SEC-22). */
+export interface CommandServices {
+  conversations: Pick<
+    Conversations,
+    'sessions' | 'findSession' | 'history' | 'contextReport' | 'stop' | 'reset' | 'mark' | 'rewind' | 'fork' | 'compact'
+  >
+  memory: Pick<FamiliarMemory, 'memories' | 'recall' | 'corrections' | 'files'>
+  assets: Pick<Assets, 'list' | 'load' | 'write'>
+  pins: Pick<Pins, 'list' | 'pin' | 'unpin'>
+  pinned: Pick<PinnedBlocks, 'refresh'>
+  agentOf: OpenAssets['agentOf']
+  skills: Pick<Skills, 'list' | 'reload'>
+  tools: Pick<ToolRegistry, 'viewOf'>
+  capabilities: { catalog: Pick<Capabilities['catalog'], 'list'>; search: Capabilities['search'] }
+  schedules: Pick<Schedules, 'add' | 'list' | 'cancel'>
+  costReport(userId: string, period: CostPeriod): Promise<CostReport>
+  /** Those that the user has (CLIENT-4). */
+  modelsOf(userId: string): Pick<Models, 'route' | 'byId' | 'list'>
+  /** From the next turn of the session on; null gives the choice back to the routes. */
+  chooseModel(userId: string, sessionId: string, model: string | null): Promise<unknown>
+  /** The fast model; what it cannot do is done without it, or said. */
+  askModel: AskModel
+  /** Removes secrets from the typed text before it is stored (SEC-13). */
+  redact(text: string): string
+  timeZone: string
+}
+
+/** One line of at most `limit` characters, in quotes that it cannot end. */
+export function quoted(text: string, limit = 120): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.length > limit ? `“${line.slice(0, limit).toWellFormed()} …”` : `“${line}”`
+}
+
+export function formatTokens(tokens: number): string {
+  return tokens.toLocaleString('en')
+}
+
+export function countOf(count: number, one: string): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : `${one}s`}`
+}
+
+/** A whole number from 1 on; undefined for anything else. */
+export function readCount(text: string): number | undefined {
+  const count = Number(text)
+  return /^\d{1,6}$/.test(text) && count > 0 ? count : undefined
+}
+
+export interface CommandRequest {
+  userId: string
+  /** Null if there is none yet. The channel has checked that it belongs to the user. */
+  sessionId: string | null
+  /** As it was typed, with its slash. */
+  line: string
+  by: 'user' | 'agent'
+  /** Whose words the line is. Absent: the owner's, and of an agent its own. */
+  trust?: Label
+  /** From the question that the user has said yes to. */
+  confirm?: string | undefined
+  signal: AbortSignal
+}
+
+export interface CommandOutcome extends CommandAnswer {
+  /** Nothing was done: the user must confirm this; then the same line is sent again with `confirm`. */
+  question?: { text: string; confirm: string }
+}
+
+interface Completion {
+  /** The position in the line at which the candidates start. */
+  start: number
+  /** The possible completions from there, best first. */
+  candidates: readonly { text: string; summary?: string }[]
+}
+
+/** The slash commands, the same for terminal, page, HTTP and the agent's `slash_command`. */
+export interface Commands {
+  /** In order of name. */
+  list(): readonly Omit<Command, 'run' | 'complete' | 'acts'>[]
+  /** Completions: names first, then values for the name. Never fails; anything that cannot be read is left out. */
+  complete(request: { userId: string; sessionId: string | null; line: string }): Promise<Completion>
+  /** Never throws because of the typed text: that is an outcome that is not ok. */
+  run(request: CommandRequest): Promise<CommandOutcome>
+  /**
+   * Whether the line would change something without a confirmation, decided by the line alone; true for unknown
+   * commands.
+   */
+  acts(line: string): boolean
+}
+
+interface ParsedLine {
+  /** Without its slash, in lower case. */
+  name: string
+  argument: string
+  /** The position in the line at which the argument starts. */
+  start: number
+}
+
+const pattern = /^(\s*\/([^\s/]*))(\s*)([\s\S]*)$/
+
+/** `/name argument`; undefined for other text: `//` starts a message with a slash. */
+export function parseLine(line: string): ParsedLine | undefined {
+  const [, head, name, gap, rest] = pattern.exec(line) ?? []
+  if (head === undefined || name === undefined || gap === undefined || rest === undefined) return undefined
+  // "/etc/passwd" is a path in a sentence, not a command.
+  if (rest !== '' && gap === '') return undefined
+  return { name: name.toLowerCase(), argument: rest.trim(), start: head.length + gap.length }
+}
+
+const firstWindow = 200
+const maxEvents = 20_000
+
+/**
+ * The newest part of a session's log, oldest first, without rewound events: as much as `isEnough` asks for, if there is
+ * that much.
+ */
+export async function readSessionLog(
+  conversations: Pick<CommandServices['conversations'], 'history'>,
+  { userId, id, lastSeq }: Session,
+  isEnough: (visible: readonly LoggedEvent[]) => boolean,
+): Promise<LoggedEvent[]> {
+  for (let window = firstWindow; ; window = Math.min(window * 4, maxEvents)) {
+    const after = Math.max(0, lastSeq - window)
+    const visible = visibleOf(await conversations.history(userId, id, { after }))
+    if (after === 0 || window === maxEvents || isEnough(visible)) return visible
+  }
+}
+
+export interface SaidLine {
+  who: 'user' | 'agent'
+  text: string
+  at: number
+  turnId: string | null
+  /** True if the text contains untrusted content, or was written after the session had read some. */
+  isUntrusted: boolean
+}
+
+export function saidOf(events: readonly LoggedEvent[]): SaidLine[] {
+  return events.flatMap((event): SaidLine[] => {
+    if (event.type !== 'message_received' && event.type !== 'turn_ended') return []
+    if (event.text.trim() === '') return []
+    const { text, at, turnId, label } = event
+    const who = event.type === 'turn_ended' ? 'agent' : 'user'
+    return [{ who, text, at, turnId, isUntrusted: label === 'untrusted' }]
+  })
+}
+
+/** The marks that can still be gone back to, newest first. */
+export function marksOf(events: readonly LoggedEvent[]): string[] {
+  return [...new Set(events.flatMap((event) => (event.type === 'marked' ? [event.name] : [])))].reverse()
+}
+
+function visibleOf(events: readonly LoggedEvent[]): LoggedEvent[] {
+  const visible: LoggedEvent[] = []
+  for (const event of events) {
+    if (event.type !== 'rewound') visible.push(event)
+    else while ((visible.at(-1)?.seq ?? 0) > event.toSeq) visible.pop()
+  }
+  return visible
+}
+
+type Looks = Pick<CommandServices['conversations'], 'findSession'>
+
+/** The session that the command was typed in. */
+export async function sessionHere(
+  conversations: Looks,
+  { userId, sessionId }: Pick<CommandCall, 'userId' | 'sessionId'>,
+): Promise<Session> {
+  const session = sessionId === null ? undefined : await conversations.findSession(userId, sessionId)
+  if (!session) throw new FamiliarError('not_found', 'There are no messages here yet.')
+  return session
+}
+
+/** The named one, or this one. Another user's is as unknown as one that never was; work in the background is no session. */
+export async function sessionNamed(
+  conversations: Looks,
+  call: Pick<CommandCall, 'userId' | 'sessionId'>,
+  name: string,
+): Promise<Session> {
+  if (name === '') return sessionHere(conversations, call)
+  const session = await conversations.findSession(call.userId, name)
+  if (session && !isWorkChannel(session.channel)) return session
+  throw new FamiliarError('not_found', `There is no session ${JSON.stringify(name.slice(0, 80).toWellFormed())}.`)
+}
+
+export async function sessionNames(
+  conversations: Pick<CommandServices['conversations'], 'sessions'>,
+  userId: string,
+): Promise<string[]> {
+  return (await conversations.sessions(userId)).map(({ contact }) => contact)
 }

@@ -1,23 +1,38 @@
-import { toStorableText } from '../../base/text.ts'
-import { errorStatus, FamiliarError } from '../../protocol/error.ts'
-import { confirmationOf } from '../../tools/builtin/slash-command.ts'
-import { createBlockCommands } from './block-commands.ts'
-import type { Command, CommandAnswer, CommandCall, CommandProposal } from './command.ts'
-import type { CommandServices } from './command-services.ts'
-import type { CommandOutcome, CommandRequest, Commands } from './commands.ts'
-import { createCompactCommand } from './compact-command.ts'
-import { createHelpCommand } from './help-command.ts'
-import { createHistoryCommands } from './history-commands.ts'
-import { createLookCommands } from './look-commands.ts'
-import { createMemoryCommands } from './memory-commands.ts'
-import { createModelCommand } from './model-command.ts'
-import { parseLine } from './parse-line.ts'
-import { createScheduleCommand } from './schedule-command.ts'
-import { createSessionCommands } from './session-commands.ts'
-import { createToolCommands } from './tool-commands.ts'
+import { readBundledText } from '../../base/files.ts'
+import { toStorableText, truncateText } from '../../base/text.ts'
+import { errorStatus, FamiliarError } from '../../protocol/errors.ts'
+import { confirmationOf } from '../../tools/builtin/message.ts'
+import { describeSchedule, formatDue, type ScheduleTime } from '../../tools/builtin/schedule-tools.ts'
+import { rankTools } from '../../tools/registry.ts'
+import {
+  type Command,
+  type CommandAnswer,
+  type CommandCall,
+  type CommandOutcome,
+  type CommandProposal,
+  type CommandRequest,
+  type CommandServices,
+  type Commands,
+  countOf,
+  done,
+  misused,
+  never,
+  parseLine,
+  quoted,
+  readCount,
+  readSessionLog,
+  refused,
+  type SaidLine,
+  saidOf,
+  sessionHere,
+  sessionNamed,
+  sessionNames,
+} from './command.ts'
+import { createBlockCommands, createMemoryCommands } from './memory-commands.ts'
+import { createCompactCommand, createLookCommands, createSessionCommands } from './session-commands.ts'
 
-const mostCandidates = 50
-const longestLine = 20_000
+const maxCandidates = 50
+const maxLineLength = 20_000
 
 /** The one registry of commands (CMD-1). */
 export function createCommands(services: CommandServices): Commands {
@@ -38,9 +53,9 @@ export function createCommands(services: CommandServices): Commands {
 
   async function perform(request: CommandRequest): Promise<CommandOutcome> {
     const { by, userId, sessionId, confirm, signal } = request
-    if (request.line.length > longestLine) return wrong(`A command has ${longestLine} characters at most.`)
+    if (request.line.length > maxLineLength) return wrong(`A command may have at most ${maxLineLength} characters.`)
     const parsed = parseLine(services.redact(toStorableText(request.line)))
-    if (!parsed) return wrong('A command begins with a slash and a name: /help lists them.')
+    if (!parsed) return wrong('A command starts with a slash and a name. /help lists the commands.')
     const command = byName.get(parsed.name)
     if (!command || (by === 'agent' && !command.agentMay)) return wrong(unknown(parsed.name, by))
     const trust = request.trust ?? (by === 'user' ? 'owner' : 'internal')
@@ -60,10 +75,10 @@ export function createCommands(services: CommandServices): Commands {
 
   function unknown(name: string, by: CommandRequest['by']): string {
     const known = byName.get(name)
-    if (known && by === 'agent') return `Only the user can do /${known.name}.`
+    if (known && by === 'agent') return `Only the user can run /${known.name}.`
     const near = all.filter((command) => name !== '' && command.name.startsWith(name.slice(0, 3)))
     const hint = near.length > 0 ? ` Did you mean ${near.map((command) => `/${command.name}`).join(' or ')}?` : ''
-    return `There is no /${name.slice(0, 40).toWellFormed()}.${hint} /help lists what there is.`
+    return `There is no /${name.slice(0, 40).toWellFormed()}.${hint} /help lists the commands.`
   }
 
   return {
@@ -80,7 +95,7 @@ export function createCommands(services: CommandServices): Commands {
 
     async complete({ userId, sessionId, line }) {
       const nothing = { start: line.length, candidates: [] }
-      const parsed = line.length > longestLine ? undefined : parseLine(line)
+      const parsed = line.length > maxLineLength ? undefined : parseLine(line)
       if (!parsed) return nothing
       const isNameWhole = /^\s*\/\S*\s/.test(line)
       if (!isNameWhole) {
@@ -93,7 +108,7 @@ export function createCommands(services: CommandServices): Commands {
       const typed = line.slice(parsed.start).toLowerCase()
       const known = await command.complete({ userId, sessionId, argument: parsed.argument }).catch(() => [])
       const fitting = [...new Set(known)].filter((text) => text.toLowerCase().startsWith(typed))
-      return { start: parsed.start, candidates: fitting.slice(0, mostCandidates).map((text) => ({ text })) }
+      return { start: parsed.start, candidates: fitting.slice(0, maxCandidates).map((text) => ({ text })) }
     },
 
     async run(request) {
@@ -109,4 +124,341 @@ export function createCommands(services: CommandServices): Commands {
 
 function wrong(text: string): CommandOutcome {
   return { ok: false, text }
+}
+
+function createHelpCommand(all: () => readonly Command[]): Command {
+  const help: Command = {
+    name: 'help',
+    usage: '/help [COMMAND]',
+    summary: 'list the commands, or show how one is used',
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    complete: async () => all().map(({ name }) => name),
+    async run({ argument, by }) {
+      const offered = all().filter((command) => by === 'user' || command.agentMay)
+      if (argument === '') return done(lines(offered))
+      const wanted = argument.replace(/^\//, '').toLowerCase()
+      const command = offered.find(({ name }) => name === wanted)
+      if (!command) return misused(`There is no /${wanted.slice(0, 40).toWellFormed()}.`, help)
+      const asks = command.changesForGood ? '\nIt asks before a permanent change.' : ''
+      return done(`${command.usage}\n${sentence(command.summary)}${asks}`)
+    },
+  }
+  return help
+}
+
+function lines(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ usage }) => usage.length))
+  return commands.map(({ usage, summary }) => `${usage.padEnd(width)}  ${summary}`).join('\n')
+}
+
+function sentence(summary: string): string {
+  return `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.`
+}
+
+const summaryPrompt = readBundledText(new URL('../prompts/summary.md', import.meta.url))
+const usualLines = 10
+const maxLines = 200
+const lineCharacters = 2_000
+const maxSummarized = 400
+const transcriptCharacters = 60_000
+
+/** Commands about the history of a conversation. */
+function createHistoryCommands(services: Pick<CommandServices, 'conversations' | 'askModel' | 'timeZone'>): Command[] {
+  const { conversations, askModel, timeZone } = services
+
+  const history: Command = {
+    name: 'history',
+    usage: '/history [N]',
+    summary: `show the newest N messages of the session (${usualLines})`,
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    async run(call) {
+      const count = call.argument === '' ? usualLines : readCount(call.argument)
+      if (count === undefined || count > maxLines) return misused(`N is a number from 1 to ${maxLines}.`, history)
+      const session = await sessionHere(conversations, call)
+      const said = saidOf(await readSessionLog(conversations, session, (events) => saidOf(events).length >= count))
+      const shown = said.slice(-count)
+      if (shown.length === 0) return done('There are no messages here yet.')
+      return tell(shown.map((line) => `${formatDue(line.at, timeZone)} ${spoken(line)}`).join('\n'), shown)
+    },
+  }
+
+  const summary: Command = {
+    name: 'summary',
+    usage: '/summary [SESSION]',
+    summary: 'summarize a session',
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    complete: ({ userId }) => sessionNames(conversations, userId),
+    async run(call) {
+      const { userId, argument, signal } = call
+      const session = await sessionNamed(conversations, call, argument)
+      const events = await readSessionLog(conversations, session, (found) => saidOf(found).length >= maxSummarized)
+      const said = saidOf(events).slice(-maxSummarized)
+      if (said.length === 0) return done('There are no messages there yet.')
+      const earlier = events.findLast((event) => event.type === 'compacted')
+      const parts = [...(earlier ? [`Earlier: ${earlier.summary}`] : []), ...said.map(spoken)]
+      const sources = [...said, { isUntrusted: earlier?.label === 'untrusted' }]
+      const text = parts.join('\n\n').slice(-transcriptCharacters).toWellFormed()
+      const answer = await askModel({
+        userId,
+        sessionId: session.id,
+        purpose: 'summary',
+        system: summaryPrompt,
+        text,
+        signal,
+      })
+      if (answer.ok && answer.text.trim() !== '') return tell(answer.text.trim(), sources)
+      if (!answer.ok && answer.reason === 'aborted') return refused('Stopped.')
+      const why = answer.ok ? 'The model gave no summary' : answer.message
+      return tell(`${why}. Without one, here is an outline:\n${outline(said, earlier?.summary)}`, sources)
+    },
+  }
+
+  /** The last summary of the conversation itself, and its ends. */
+  function outline(said: readonly SaidLine[], earlier: string | undefined): string {
+    const first = said[0]
+    const last = said.at(-1)
+    return [
+      ...(earlier ? [earlier] : []),
+      ...(first && last
+        ? [
+            `${countOf(said.length, 'message')} from ${formatDue(first.at, timeZone)} to ${formatDue(last.at, timeZone)}.`,
+            `First ${quoted(first.text, 300)}`,
+            `Last ${quoted(last.text, 300)}`,
+          ]
+        : []),
+    ].join('\n')
+  }
+  return [history, summary]
+}
+
+function spoken({ who, text }: SaidLine): string {
+  return `${who === 'user' ? 'You' : 'Familiar'}: ${truncateText(text.trim(), lineCharacters)}`
+}
+
+function tell(text: string, sources: readonly { isUntrusted: boolean }[]): CommandAnswer {
+  const isUntrusted = sources.some((source) => source.isUntrusted)
+  return done(text, { isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) })
+}
+
+/** Back to what the configuration says. */
+const byRoute = 'default'
+
+function createModelCommand(services: Pick<CommandServices, 'conversations' | 'modelsOf' | 'chooseModel'>): Command {
+  const { conversations, modelsOf, chooseModel } = services
+
+  const model: Command = {
+    name: 'model',
+    usage: `/model [ID | ${byRoute}]`,
+    summary: 'show or change the model of this conversation',
+    changesForGood: false,
+    agentMay: false,
+    acts: (argument) => argument !== '',
+    complete: async ({ userId }) => [
+      ...modelsOf(userId)
+        .list()
+        .map(({ info }) => info.id),
+      byRoute,
+    ],
+    async run(call) {
+      const { userId, argument } = call
+      if (argument === '') return describe(call)
+      const isDefault = argument === byRoute
+      if (!isDefault && !modelsOf(userId).byId(argument))
+        return misused(`There is no model ${JSON.stringify(argument)}.`, model)
+      const session = await sessionHere(conversations, call)
+      await chooseModel(userId, session.id, isDefault ? null : argument)
+      return done(isDefault ? 'The configuration chooses the model again.' : `This conversation now uses ${argument}.`)
+    },
+  }
+  return model
+
+  async function describe({ userId, sessionId }: { userId: string; sessionId: string | null }) {
+    const session = sessionId === null ? undefined : await conversations.findSession(userId, sessionId)
+    const models = modelsOf(userId)
+    const chosen = session?.model
+    const [first, ...fallbacks] = models.route('primary', session?.channel).map(({ info }) => info.id)
+    const current = chosen ?? first ?? 'none'
+    const others = models.list().flatMap(({ info }) => (info.id === current ? [] : [info.id]))
+    return done(
+      [
+        `${current} answers here${chosen ? ', as you chose' : ''}.`,
+        ...(fallbacks.length > 0 ? [`Fallback: ${fallbacks.join(', ')}.`] : []),
+        ...(others.length > 0 ? [`Also available: ${[...new Set(others)].join(', ')}.`] : []),
+      ].join('\n'),
+    )
+  }
+}
+
+// A clock time has a colon, too; one with a space behind it ends the time.
+const planned = /^(.+?):\s+(\S[\s\S]*)$/
+const cancelling = /^cancel(?:\s+(\S+))?$/i
+const cronLike = /^[\d*/,\- ]+$/
+
+/** Messages that come later to the session that one is in. */
+function createScheduleCommand(services: Pick<CommandServices, 'conversations' | 'schedules'>): Command {
+  const { conversations, schedules } = services
+
+  const schedule: Command = {
+    name: 'schedule',
+    usage: '/schedule [list | cancel ID | WHEN: MESSAGE]',
+    summary: 'send a message later, as in: tomorrow at 9:00: water the plants',
+    changesForGood: true,
+    agentMay: true,
+    acts: (argument) => !isList(argument) && !cancelling.test(argument),
+    async complete({ userId }) {
+      const known = await schedules.list(userId)
+      return ['list', ...known.map(({ schedule: { id } }) => `cancel ${id}`)]
+    },
+    async run(call) {
+      const { argument } = call
+      if (isList(argument)) return list(call)
+      const [isCancel, id] = cancelling.exec(argument) ?? []
+      if (isCancel !== undefined)
+        return id ? cancel(call, id) : misused('Name a schedule. /schedule lists them.', schedule)
+      const [, when, message] = planned.exec(argument) ?? []
+      if (when === undefined || message === undefined) {
+        return misused('Write the time, a colon, and the message.', schedule)
+      }
+      return add(call, when.trim(), message.trim())
+    },
+  }
+  return schedule
+
+  async function list({ userId }: CommandCall): Promise<CommandAnswer> {
+    const known = await schedules.list(userId)
+    if (known.length === 0) return done('Nothing is scheduled.')
+    const isUntrusted = known.some(({ schedule: { trust } }) => trust === 'untrusted')
+    const lines = known.map(({ schedule: one, lastRun }) => describeSchedule(one, lastRun))
+    return done(lines.join('\n'), { isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) })
+  }
+
+  async function cancel({ userId }: CommandCall, id: string) {
+    const known = (await schedules.list(userId)).find((one) => one.schedule.id === id)
+    if (!known) return refused(`There is no upcoming schedule with the id ${quoted(id)}.`)
+    return {
+      question: `Cancel ${describeSchedule(known.schedule)}?`,
+      label: known.schedule.trust === 'untrusted' ? known.schedule.trust : undefined,
+      async carryOut() {
+        await schedules.cancel(userId, id)
+        return done('Cancelled.')
+      },
+    }
+  }
+
+  async function add(call: CommandCall, when: string, message: string): Promise<CommandAnswer> {
+    const { userId, by, trust } = call
+    const session = await sessionHere(conversations, call)
+    const made = await schedules.add({
+      userId,
+      time: timeOf(when),
+      message,
+      session: session.id,
+      author: by,
+      trust,
+    })
+    return done(`Scheduled: ${describeSchedule(made)}`, { isPrivate: true })
+  }
+}
+
+function isList(argument: string): boolean {
+  return argument === '' || argument.toLowerCase() === 'list'
+}
+
+/** Digits, stars and commas alone are fields of cron; a date has them too, and no star or space. */
+function timeOf(when: string): ScheduleTime {
+  const isCron = cronLike.test(when) && (when.includes('*') || when.split(' ').length === 5)
+  return isCron ? { cron: when } : { at: when }
+}
+
+const maxShown = 40
+const maxFound = 10
+const nothingKnown = new Map<string, number>()
+
+/** Commands about tools and skills. */
+function createToolCommands(services: Pick<CommandServices, 'tools' | 'capabilities' | 'skills'>): Command[] {
+  const { tools, capabilities } = services
+  const toolsOf = (userId: string) => tools.viewOf(userId).list()
+
+  const list: Command = {
+    name: 'tools',
+    usage: '/tools [QUERY]',
+    summary: 'list or search the tools',
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    complete: async ({ userId }) => toolsOf(userId).map(({ definition }) => definition.name),
+    async run({ userId, argument }) {
+      const all = toolsOf(userId)
+      const found =
+        argument === ''
+          ? all
+          : rankTools(all, argument, { experience: nothingKnown, closeness: nothingKnown }).slice(0, maxFound)
+      const entries = found.map(({ definition }) => ({ name: definition.name, description: definition.description }))
+      return done(describe(entries, argument === '' ? 'There are no tools.' : `No tool matches ${quoted(argument)}.`))
+    },
+  }
+
+  const caps: Command = {
+    name: 'caps',
+    usage: '/caps [QUERY]',
+    summary: 'list or search the built tools',
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    complete: async ({ userId }) => capabilities.catalog.list(userId).map(({ name }) => name),
+    async run({ userId, argument, signal }) {
+      const found =
+        argument === ''
+          ? capabilities.catalog.list(userId)
+          : (await capabilities.search.search({ userId, text: argument, limit: maxFound, signal })).map(
+              ({ capability }) => capability,
+            )
+      const entries = found.map(({ name, description, state }) => {
+        return { name: state === 'active' ? name : `${name} [${state}]`, description }
+      })
+      return done(
+        describe(
+          entries,
+          argument === '' ? 'There are no capabilities yet.' : `No capability matches ${quoted(argument)}.`,
+        ),
+      )
+    },
+  }
+
+  const skills: Command = {
+    name: 'skills',
+    usage: '/skills [NAME]',
+    summary: 'list the skills',
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    complete: async () => services.skills.list().map(({ name }) => name),
+    async run({ argument }) {
+      const wanted = argument.toLowerCase()
+      const found = services.skills.list().filter(({ name }) => name.toLowerCase().includes(wanted))
+      const entries = found.map(({ name, description, status, problem }) => {
+        return status === 'on' ? { name, description } : { name: `${name} [${status}: ${problem ?? ''}]`, description }
+      })
+      // The author wrote this description, and the owner has not approved it.
+      const isUntrusted = found.some(({ origin, status }) => origin !== 'workspace' && status !== 'on')
+      const none = argument === '' ? 'There are no skills.' : `No skill is named ${quoted(argument)}.`
+      return done(describe(entries, none), isUntrusted ? { label: 'untrusted' } : {})
+    },
+  }
+  return [list, caps, skills]
+}
+
+function describe(entries: readonly { name: string; description: string }[], none: string): string {
+  if (entries.length === 0) return none
+  const lines = entries
+    .slice(0, maxShown)
+    .map(({ name, description }) => `${name}: ${description.replaceAll(/\s+/g, ' ').trim()}`)
+  const more = entries.length - lines.length
+  return [...lines, ...(more > 0 ? [`… and ${more} more. Add a word to search for.`] : [])].join('\n')
 }

@@ -1,30 +1,41 @@
-import { sha256 } from '../../base/hash.ts'
+import { sha256 } from '../../base/ids.ts'
 import type { Memory, MemoryKind } from '../../memory/memory.ts'
-import { citeMemory, formatDate, readMemoryId } from '../../tools/builtin/memory-text.ts'
-import { renderMemories, showMemories } from '../../tools/builtin/render-memories.ts'
-import { always, type Command, type CommandAnswer, type CommandCall, done, misused, never, refused } from './command.ts'
-import type { CommandServices } from './command-services.ts'
-import { quoted } from './command-text.ts'
+import { citeMemory, formatDate, readMemoryId, renderMemories, showMemories } from '../../tools/builtin/memory-query.ts'
+import type { AssetActor } from '../../tools/files/assets.ts'
+import { namedBlockUri } from '../../tools/files/pins.ts'
+import {
+  always,
+  type Command,
+  type CommandAnswer,
+  type CommandCall,
+  type CommandServices,
+  done,
+  formatTokens,
+  misused,
+  never,
+  quoted,
+  refused,
+} from './command.ts'
 
-const mostRecalled = 5
-const mostOffered = 5
-const longestShown = 1_000
-/** What can be forgotten by itself. Passages go with what they are of. */
+const maxRecalled = 5
+const maxOffered = 5
+const maxShownLength = 1_000
+/** The kinds that can be forgotten one by one. Passages are deleted with their source. */
 const forgettable: readonly MemoryKind[] = ['note', 'fact', 'episode', 'commitment']
 
-/** What is known, and what is no longer to be. */
+/** Commands to search and forget memories. */
 export function createMemoryCommands({ memory, timeZone }: Pick<CommandServices, 'memory' | 'timeZone'>): Command[] {
   const { memories, recall, corrections } = memory
 
   const remember: Command = {
     name: 'remember',
     usage: '/remember TEXT',
-    summary: 'keep a note, word for word',
+    summary: 'save a note, word for word',
     changesForGood: false,
     agentMay: true,
     acts: always,
     async run({ userId, sessionId, argument, by, trust }) {
-      if (argument === '') return misused('What is to be remembered?', remember)
+      if (argument === '') return misused('Write the note after the command.', remember)
       const { memory: note, isNew } = await memories.add({
         userId,
         kind: 'note',
@@ -41,15 +52,15 @@ export function createMemoryCommands({ memory, timeZone }: Pick<CommandServices,
   const ask: Command = {
     name: 'recall',
     usage: '/recall QUESTION',
-    summary: 'what is remembered about something',
+    summary: 'search memory',
     changesForGood: false,
     agentMay: true,
     acts: never,
     async run(call) {
       const { userId, argument } = call
-      if (argument === '') return misused('What is the question?', ask)
-      const found = await search(call, mostRecalled)
-      if (found.length === 0) return done('Nothing is remembered about that.')
+      if (argument === '') return misused('Write a question after the command.', ask)
+      const found = await search(call, maxRecalled)
+      if (found.length === 0) return done('I have no memory about that.')
       const ids = found.map(({ id }) => id)
       await memories.used(userId, ids)
       const shown = await showMemories(memory, userId, found)
@@ -60,27 +71,27 @@ export function createMemoryCommands({ memory, timeZone }: Pick<CommandServices,
   const forget: Command = {
     name: 'forget',
     usage: '/forget WHAT',
-    summary: 'forget a memory, named by its id, its title or its words',
+    summary: 'forget a memory by its id, title or words',
     changesForGood: true,
     agentMay: true,
     acts: never,
     async run(call) {
       const { userId, argument } = call
-      if (argument === '') return misused('What is to be forgotten?', forget)
+      if (argument === '') return misused('Name the memory to forget.', forget)
       const known = await memories.get(userId, readMemoryId(argument))
-      const found = known ? [known] : await search(call, mostOffered + 1, forgettable)
+      const found = known ? [known] : await search(call, maxOffered + 1, forgettable)
       const titled = found.filter(({ title }) => title === argument)
       const [wanted, ...others] = titled.length === 1 ? titled : found
-      if (!wanted) return refused(`Nothing that is remembered fits ${quoted(argument)}.`)
+      if (!wanted) return refused(`No memory matches ${quoted(argument)}.`)
       if (others.length > 0) return tellSeveral(found)
       const told = `${citeMemory(wanted.id)} of ${formatDate(wanted.createdAt, timeZone)}: ${whole(wanted.content)}`
       return {
-        question: `Forget ${told}? It can be brought back for 30 days.`,
+        question: `Forget ${told}? You can undo this for 30 days.`,
         label: wanted.label === 'untrusted' ? wanted.label : undefined,
         async carryOut() {
-          // The user has said yes to just this one: it is their word, whoever brought it up.
+          // The user confirmed this memory, so the deletion counts as theirs, even if the agent proposed it.
           const outcome = await corrections.forget(userId, wanted.id, 'user')
-          if (!outcome.ok) return refused(`${citeMemory(wanted.id)} is not there any more.`)
+          if (!outcome.ok) return refused(`${citeMemory(wanted.id)} no longer exists.`)
           const also = outcome.alsoForgotten.length
           const repeating = also > 0 ? `, with ${also} that repeat it` : ''
           return done(`Forgot ${citeMemory(wanted.id)}${repeating}.`)
@@ -98,21 +109,146 @@ export function createMemoryCommands({ memory, timeZone }: Pick<CommandServices,
 
   function tellSeveral(found: readonly Memory[]): CommandAnswer {
     const lines = found
-      .slice(0, mostOffered)
+      .slice(0, maxOffered)
       .map(({ id, content, createdAt }) => `${citeMemory(id)} ${formatDate(createdAt, timeZone)} ${quoted(content)}`)
-    const more = found.length > mostOffered ? ['… and more.'] : []
-    const text = ['Several fit. Name one by its id, as in /forget ID:', ...lines, ...more].join('\n')
+    const more = found.length > maxOffered ? ['… and more.'] : []
+    const text = ['Several memories match. Choose one by its id: /forget ID', ...lines, ...more].join('\n')
     return { ...tell(text, found), ok: false }
   }
 }
 
-/** What is too long to be shown is marked, so that the question is about all of it. */
+/** Long content is shortened with a mark, so that the question is clearly about all of it. */
 function whole(content: string): string {
-  const shown = quoted(content, longestShown)
-  return content.length > longestShown ? `${shown} [${sha256(content).slice(0, 12)}]` : shown
+  const shown = quoted(content, maxShownLength)
+  return content.length > maxShownLength ? `${shown} [${sha256(content).slice(0, 12)}]` : shown
 }
 
 function tell(text: string, told: readonly Pick<Memory, 'label'>[]): CommandAnswer {
   const isUntrusted = told.some(({ label }) => label === 'untrusted')
   return done(text, { isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) })
+}
+
+/** The prefix of block addresses; the rest is the label. */
+const blocks = 'familiar:///blocks/'
+
+type Services = Pick<CommandServices, 'assets' | 'pins' | 'agentOf'>
+
+/** Which blocks there are, and which of them the agent always has before it. */
+export function createBlockCommands(services: Services): Command[] {
+  const { assets, pins } = services
+
+  const ownerOf = async (call: Pick<CommandCall, 'userId' | 'sessionId'>) => {
+    return { userId: call.userId, agent: await agentIn(services, call) }
+  }
+
+  const pin: Command = {
+    name: 'pin',
+    usage: '/pin LABEL',
+    summary: 'add a block to the prompt',
+    changesForGood: false,
+    agentMay: true,
+    acts: always,
+    complete: ({ userId, sessionId }) => labelsOf(services, { userId, sessionId }),
+    async run(call) {
+      if (call.argument === '') return misused('Which block?', pin)
+      const pinned = await pins.pin(await ownerOf(call), { path: call.argument })
+      if (!pinned.ok) return refused(pinned.message)
+      const { label, tokens, position } = pinned.pin
+      const used = `${formatTokens(pinned.tokens)} of ${formatTokens(pinned.budget)} tokens are pinned.`
+      return done(`Pinned ${label} as number ${position}, ${formatTokens(tokens)} tokens. ${used}`, { isPrivate: true })
+    },
+  }
+
+  const unpin: Command = {
+    name: 'unpin',
+    usage: '/unpin LABEL',
+    summary: 'remove a block from the prompt; the block itself stays',
+    changesForGood: false,
+    agentMay: true,
+    acts: always,
+    complete: async (call) => (await pins.list(await ownerOf(call))).pins.map(({ label }) => label),
+    async run(call) {
+      if (call.argument === '') return misused('Which block?', unpin)
+      const unpinned = await pins.unpin(await ownerOf(call), { path: call.argument })
+      if (!unpinned.ok) return refused(unpinned.message)
+      const used = `${formatTokens(unpinned.tokens)} of ${formatTokens(unpinned.budget)} tokens are pinned.`
+      return done(`Unpinned ${unpinned.label}. ${used}`, { isPrivate: true })
+    },
+  }
+
+  const pinned: Command = {
+    name: 'pinned',
+    usage: '/pinned',
+    summary: 'list the blocks in the prompt, in order',
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    async run(call) {
+      const list = await pins.list(await ownerOf(call))
+      if (list.pins.length === 0) return done('Nothing is pinned.')
+      const lines = list.pins.map(({ position, label, tokens, trust }) => {
+        const mark = trust === 'untrusted' ? ', untrusted' : ''
+        return `${position}. ${label} (${formatTokens(tokens)} tokens${mark})`
+      })
+      const sum = `${formatTokens(list.tokens)} of ${formatTokens(list.budget)} tokens.`
+      return done([...lines, sum].join('\n'), { isPrivate: true })
+    },
+  }
+
+  const list: Command = {
+    name: 'blocks',
+    usage: '/blocks [FOLDER]',
+    summary: 'list the blocks',
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    async run(call) {
+      const actor = await actorOf(services, call)
+      const found = await assets.list(actor, { prefix: namedBlockUri(call.argument) })
+      if (!found.ok) return refused(found.message)
+      if (found.entries.length === 0) return done('There are no blocks yet.')
+      const isPinned = new Set((await pins.list(actor)).pins.map(({ label }) => label))
+      const lines = found.entries.map(({ path, bytes }) => {
+        const label = labelOf(path)
+        return `${label} (${bytes.toLocaleString('en')} bytes${isPinned.has(label) ? ', pinned' : ''})`
+      })
+      return done([...lines, ...(found.isCut ? ['… and more. Name a folder.'] : [])].join('\n'), { isPrivate: true })
+    },
+  }
+  return [pin, unpin, pinned, list]
+}
+
+/** The one who changes a block by a command. */
+export async function actorOf(
+  services: Pick<Services, 'agentOf'>,
+  call: Pick<CommandCall, 'userId' | 'sessionId' | 'by' | 'trust'>,
+): Promise<AssetActor> {
+  const { userId, by, trust } = call
+  return { userId, author: by, agent: await agentIn(services, call), trust }
+}
+
+/** Before the first message there is no session; only the main agent can answer. */
+async function agentIn(
+  { agentOf }: Pick<Services, 'agentOf'>,
+  { userId, sessionId }: Pick<CommandCall, 'userId' | 'sessionId'>,
+): Promise<string> {
+  return sessionId === null ? 'main' : await agentOf(userId, sessionId)
+}
+
+export async function labelsOf(
+  services: Pick<Services, 'assets' | 'agentOf'>,
+  call: Pick<CommandCall, 'userId' | 'sessionId'>,
+): Promise<string[]> {
+  const actor = await actorOf(services, { ...call, by: 'user', trust: 'owner' })
+  const found = await services.assets.list(actor, { prefix: blocks })
+  return found.ok ? found.entries.map(({ path }) => labelOf(path)) : []
+}
+
+/** A command names a block by its label; its whole address is understood, too. Another scheme is for the store to refuse. */
+export function blockPath(named: string): string {
+  return /^(?!familiar:|ikigai:)[a-z]+:\/\//i.test(named) ? named : namedBlockUri(named)
+}
+
+function labelOf(path: string): string {
+  return path.startsWith(blocks) ? path.slice(blocks.length) : path
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anyText } from '../../../test/support/any-text.ts'
-import { parseLine } from './parse-line.ts'
+import { parseLine } from './command.ts'
 
 it.each([
   ['/pin notes.md', { name: 'pin', argument: 'notes.md', start: 5 }],

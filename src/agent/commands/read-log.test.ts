@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { LoggedEvent } from '../../sessions/session-event.ts'
-import type { Session } from '../../sessions/sessions.ts'
-import { marksOf, readLog } from './read-log.ts'
+import type { LoggedEvent } from '../sessions/session-event.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { marksOf, readSessionLog } from './command.ts'
 
 type Happened = { type: 'marked'; name: string } | { type: 'rewound'; toSeq: number }
 
@@ -25,7 +25,7 @@ function open(happened: readonly Happened[]) {
     reads.push(after)
     return events.slice(after)
   }
-  return { reads, read: (enough: number) => readLog({ history }, session, (found) => found.length >= enough) }
+  return { reads, read: (enough: number) => readSessionLog({ history }, session, (found) => found.length >= enough) }
 }
 
 const marks = (count: number) =>
@@ -40,7 +40,7 @@ it('CMD-1 reads only as far back as it must', async () => {
   expect(reads.at(-1)).toBe(30_000)
 })
 
-it('CMD-1 leaves out what was rewound, also from before where it began to read', async () => {
+it('CMD-1 leaves out rewound events, also those before the position at which it started to read', async () => {
   const { read } = open([...marks(1_000), { type: 'rewound', toSeq: 10 }, { type: 'marked', name: 'new' }])
   expect(marksOf(await read(5)).slice(0, 3)).toEqual(['new', '9', '8'])
 })

@@ -1,32 +1,56 @@
-import { formatMoment } from '../../tools/schedules/format-moment.ts'
-import { always, type Command, done, misused, never } from './command.ts'
-import type { CommandServices } from './command-services.ts'
-import { plural, quoted, readCount } from './command-text.ts'
-import { marksOf, readLog, saidOf } from './read-log.ts'
-import { sessionHere } from './session-of.ts'
+import { readBundledText } from '../../base/files.ts'
+import { sha256 } from '../../base/ids.ts'
+import { formatDollars, truncateText } from '../../base/text.ts'
+import { estimateTokens, tokenizerName } from '../../base/tokens.ts'
+import { confirmationOf } from '../../tools/builtin/message.ts'
+import { formatDue } from '../../tools/builtin/schedule-tools.ts'
+import type { AssetText } from '../../tools/files/assets.ts'
+import type { ContextReport } from '../conversations.ts'
+import type { CostPeriod } from '../costs.ts'
+import {
+  always,
+  type Command,
+  type CommandAnswer,
+  type CommandCall,
+  type CommandProposal,
+  type CommandServices,
+  countOf,
+  done,
+  formatTokens,
+  marksOf,
+  misused,
+  never,
+  quoted,
+  readCount,
+  readSessionLog,
+  refused,
+  saidOf,
+  sessionHere,
+} from './command.ts'
+import { actorOf, blockPath, labelsOf } from './memory-commands.ts'
 
-const longestName = 200
-/** Of the log, while somebody types. */
+const maxNameLength = 200
+/** Events to search for marks during completion. */
 const lookedForMarks = 2_000
 
-/** What can be done to the session that one is in. */
+/** Commands about the current session. */
 export function createSessionCommands(services: Pick<CommandServices, 'conversations' | 'timeZone'>): Command[] {
   const { conversations, timeZone } = services
 
   const mark: Command = {
     name: 'mark',
     usage: '/mark NAME',
-    summary: 'name this place, to come back to it',
+    summary: 'set a mark to return to',
     changesForGood: false,
     agentMay: false,
     acts: always,
     async run(call) {
       const name = call.argument
-      if (name === '') return misused('A mark needs a name, such as before-the-change.', mark)
-      if (name.length > longestName) return misused(`A name has ${longestName} characters at most.`, mark)
-      if (readCount(name) !== undefined) return misused('A number alone is a number of turns, and no name.', mark)
+      if (name === '') return misused('A mark needs a name, for example before-the-change.', mark)
+      if (name.length > maxNameLength) return misused(`A name may have at most ${maxNameLength} characters.`, mark)
+      if (readCount(name) !== undefined) return misused('A name cannot be just a number: numbers mean turns.', mark)
       await conversations.mark(call.userId, (await sessionHere(conversations, call)).id, name)
-      return done(`Marked. Back to here: /rewind ${name}`)
+      return done(`Marked. To return here: /rewind ${name}`)
     },
   }
 
@@ -39,33 +63,35 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
     acts: never,
     async complete(call) {
       const session = await sessionHere(conversations, call)
-      return marksOf(await readLog(conversations, session, (events) => events.length >= lookedForMarks))
+      return marksOf(await readSessionLog(conversations, session, (events) => events.length >= lookedForMarks))
     },
     async run(call) {
       const { userId, argument } = call
       const session = await sessionHere(conversations, call)
       const turns = argument === '' ? 1 : readCount(argument)
       if (turns === undefined) {
-        const marks = marksOf(await readLog(conversations, session, (events) => marksOf(events).includes(argument)))
+        const marks = marksOf(
+          await readSessionLog(conversations, session, (events) => marksOf(events).includes(argument)),
+        )
         if (!marks.includes(argument)) return misused(`There is no mark named ${quoted(argument)}.`, rewind)
       }
-      const events = await readLog(conversations, session, (found) => turnStarts(found).length > (turns ?? 1))
+      const events = await readSessionLog(conversations, session, (found) => turnStarts(found).length > (turns ?? 1))
       const starts = turnStarts(events)
       if (turns !== undefined && turns > starts.length) {
-        return misused(`Cannot go back ${plural(turns, 'turn')}; there are ${starts.length}.`, rewind)
+        return misused(`Cannot go back ${countOf(turns, 'turn')}; there are ${starts.length}.`, rewind)
       }
       const first = turns === undefined ? undefined : starts.at(-turns)
       const last = starts.at(-1)
       const to = first
-        ? `${plural(turns ?? 1, 'turn')}, to before ${quoted(first.text)} of ${formatMoment(first.at, timeZone)}`
+        ? `${countOf(turns ?? 1, 'turn')}, to before ${quoted(first.text)} of ${formatDue(first.at, timeZone)}`
         : `to the mark ${quoted(argument)}`
-      const here = `${quoted(session.contact)} (${plural(session.lastSeq, 'event')})`
+      const here = `${quoted(session.contact)} (${countOf(session.lastSeq, 'event')})`
       const newest = last ? ` The newest is ${quoted(last.text)}.` : ''
       return {
-        question: `Go back in ${here} ${to}?${newest} What came after is not sent to the model any more; the log keeps it.`,
+        question: `Go back in ${here} ${to}?${newest} Later messages are no longer sent to the model; the log keeps them.`,
         async carryOut() {
           await conversations.rewind(userId, session.id, turns === undefined ? { mark: argument } : { turns })
-          return done(turns === undefined ? `Back at ${argument}.` : `Back by ${plural(turns, 'turn')}.`)
+          return done(turns === undefined ? `Back at ${argument}.` : `Went back ${countOf(turns, 'turn')}.`)
         },
       }
     },
@@ -73,17 +99,17 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
 
   const fork: Command = {
     name: 'fork',
-    usage: '/fork NAME',
-    summary: 'go on in a copy of the session',
+    usage: '/fork [NAME]',
+    summary: 'continue in a copy of the session',
     changesForGood: false,
     agentMay: false,
     acts: always,
     async run(call) {
-      const name = call.argument
-      if (name === '') return misused('The copy needs a name, such as another-way.', fork)
-      if (name.length > longestName) return misused(`A name has ${longestName} characters at most.`, fork)
-      const forked = await conversations.fork(call.userId, (await sessionHere(conversations, call)).id, name)
-      const text = `You are in ${forked.contact} now. The session before stays as it was.`
+      const session = await sessionHere(conversations, call)
+      const name = call.argument || copyName(session.contact, await conversations.sessions(call.userId))
+      if (name.length > maxNameLength) return misused(`A name may have at most ${maxNameLength} characters.`, fork)
+      const forked = await conversations.fork(call.userId, session.id, name)
+      const text = `You are in ${forked.contact} now. The previous session is unchanged.`
       return done(text, { goesOnIn: forked.id })
     },
   }
@@ -91,7 +117,7 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
   const stop: Command = {
     name: 'stop',
     usage: '/stop',
-    summary: 'stop what is running here',
+    summary: 'stop the running reply',
     changesForGood: false,
     agentMay: false,
     acts: always,
@@ -104,20 +130,20 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
   const reset: Command = {
     name: 'reset',
     usage: '/reset',
-    summary: 'archive the session and begin anew',
+    summary: 'archive this conversation and start a new one',
     changesForGood: true,
     agentMay: false,
     acts: never,
     async run(call) {
       const session = await sessionHere(conversations, call)
       const { id, contact, lastSeq } = session
-      if (session.state === 'archived') return misused('The session is archived already.', reset)
-      const size = `${plural(lastSeq, 'event')} up to ${formatMoment(session.updatedAt, timeZone)}`
+      if (session.state === 'archived') return misused('The session is already archived.', reset)
+      const size = `${countOf(lastSeq, 'event')} up to ${formatDue(session.updatedAt, timeZone)}`
       return {
-        question: `Archive ${quoted(contact)} (${size}) and begin anew? Nothing is deleted, and nothing comes back by itself.`,
+        question: `Archive ${quoted(contact)} (${size}) and start a new conversation? Nothing is deleted. Archived conversations do not reopen by themselves.`,
         async carryOut() {
           await conversations.reset(call.userId, { sessionId: id })
-          return done(`Archived as ${id}. The next message begins a new session.`, { goesOnIn: contact })
+          return done(`Archived as ${id}. The next message starts a new session.`, { goesOnIn: contact })
         },
       }
     },
@@ -125,8 +151,253 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
   return [mark, rewind, fork, stop, reset]
 }
 
+/** A name that no other session has: `trip copy`, `trip copy 2`, … */
+function copyName(contact: string, sessions: readonly { contact: string }[]): string {
+  const taken = new Set(sessions.map((session) => session.contact))
+  const base = `${contact.replace(/ copy(?: \d+)?$/, '').slice(0, maxNameLength - 12)} copy`
+  let name = base
+  for (let count = 2; taken.has(name); count += 1) name = `${base} ${count}`
+  return name
+}
+
 /** The first that the user said in each turn, oldest first. */
 function turnStarts(events: Parameters<typeof saidOf>[0]) {
   const said = saidOf(events).filter(({ who, turnId }) => who === 'user' && turnId !== null)
   return said.filter(({ turnId }, at) => said.findIndex((other) => other.turnId === turnId) === at)
+}
+
+/** The text without what says nothing twice: runs of blank lines, spaces at line ends, and lines that came before. */
+export function squeezeText(text: string): string {
+  const seen = new Set<string>()
+  const kept: string[] = []
+  for (const line of text.replaceAll('\r\n', '\n').split('\n')) {
+    const bare = line.trim()
+    if (bare === '') {
+      if (kept.length > 0 && kept.at(-1) !== '') kept.push('')
+      continue
+    }
+    // A bracket or a rule by itself is part of a form, and no repetition.
+    const isWorded = /[\p{L}\p{N}]/u.test(bare)
+    if (isWorded && seen.has(bare)) continue
+    seen.add(bare)
+    kept.push(line.trimEnd())
+  }
+  return kept.join('\n').trim()
+}
+
+const prompt = readBundledText(new URL('../prompts/compact-block.md', import.meta.url))
+const shownBefore = 2_000
+const shownAfter = 12_000
+/** A summary costs a call: it is kept until the user has answered, or this many newer ones have come. */
+const maxKept = 20
+
+interface Draft {
+  userId: string
+  etag: string
+  after: string
+  /** How it came about. */
+  means: string
+}
+
+/** Makes a block or the conversation smaller, and shows what would become of it before anything does (ASSET-5). */
+export function createCompactCommand(
+  services: Pick<CommandServices, 'conversations' | 'assets' | 'agentOf' | 'askModel'>,
+): Command {
+  const { conversations, assets, askModel } = services
+  /** By the confirmation of the question that showed it: exactly the shown text is written. */
+  const drafts = new Map<string, Draft>()
+
+  const compact: Command = {
+    name: 'compact',
+    usage: '/compact [LABEL]',
+    summary: 'shorten a block, or summarize the oldest part of this conversation',
+    changesForGood: true,
+    agentMay: true,
+    acts: never,
+    complete: ({ userId, sessionId }) => labelsOf(services, { userId, sessionId }),
+    run: (call) => (call.argument === '' ? compactConversation(call) : compactBlock(call)),
+  }
+  return compact
+
+  async function compactConversation(call: CommandCall): Promise<CommandAnswer | CommandProposal> {
+    if (call.by === 'agent') return misused('Name a block. Only the user can compact the conversation.', compact)
+    const session = await sessionHere(conversations, call)
+    const report = await conversations.contextReport(call.userId, session.id)
+    const sum = (blocks: typeof report.blocks) => blocks.reduce((total, block) => total + block.tokens, 0)
+    const talk = report.blocks.filter(({ tier }) => tier === 'history' || tier === 'dynamic')
+    const now = `${formatTokens(sum(talk))} of ${formatTokens(sum(report.blocks))} tokens in the window are conversation`
+    return {
+      question: `Summarize the oldest part of ${quoted(session.contact)}? ${now} (${report.tokenizer}). This happens automatically at ${formatTokens(report.thresholdTokens)}. The newest part is kept in full, the model reads a summary of the rest, and the log keeps everything.`,
+      async carryOut() {
+        const isDone = await conversations.compact(call.userId, session.id)
+        if (!isDone) return refused('Nothing changed: there was too little to summarize, or no model was available.')
+        const left = await conversations.contextReport(call.userId, session.id)
+        return done(
+          `The oldest part is now a summary: ${formatTokens(sum(report.blocks))} → ${formatTokens(sum(left.blocks))} tokens.`,
+        )
+      },
+    }
+  }
+
+  async function compactBlock(call: CommandCall): Promise<CommandAnswer | CommandProposal> {
+    const path = blockPath(call.argument)
+    if (!/^(familiar|ikigai):/i.test(path)) return misused('Only blocks can be compacted.', compact)
+    const actor = await actorOf(services, call)
+    const block = await assets.load(actor, { path })
+    if (!block.ok) return refused(block.message)
+    const kept = call.confirm === undefined ? undefined : drafts.get(call.confirm)
+    const isAsShown = kept?.userId === call.userId && kept.etag === block.etag
+    const draft = isAsShown ? kept : await draftOf(call, block)
+    if ('ok' in draft) return draft
+    const question = describe(block, draft)
+    keep(confirmationOf(question), draft)
+    return {
+      question,
+      label: block.trust === 'untrusted' ? block.trust : undefined,
+      async carryOut() {
+        drafts.delete(confirmationOf(question))
+        // The block keeps its trust, because the new text is derived from the old one.
+        const writer = { ...actor, author: 'agent' as const, trust: block.trust }
+        const written = await assets.write(writer, { path: block.path, content: draft.after, etag: draft.etag })
+        if (!written.ok && written.code === 'conflict') return compactBlock({ ...call, confirm: undefined })
+        if (!written.ok) return refused(written.message)
+        const sizes = `${formatTokens(estimateTokens(block.content))} → ${formatTokens(estimateTokens(draft.after))} tokens`
+        return done(`${block.path} is smaller now: ${sizes}. The previous text is version ${written.version - 1}.`, {
+          isPrivate: true,
+        })
+      },
+    }
+  }
+
+  async function draftOf(call: CommandCall, block: AssetText): Promise<Draft | CommandAnswer> {
+    const { userId, sessionId, signal } = call
+    const { etag, content } = block
+    const squeezed = squeezeText(content)
+    const answer = await askModel({
+      userId,
+      sessionId,
+      purpose: 'compact_block',
+      system: prompt,
+      text: content,
+      signal,
+    })
+    if (!answer.ok && answer.reason === 'aborted') return refused('Stopped. Nothing changed.')
+    const summary = answer.ok ? answer.text.trim() : ''
+    if (summary !== '' && estimateTokens(summary) < estimateTokens(squeezed)) {
+      return { userId, etag, after: summary, means: 'summarized by the fast model' }
+    }
+    const why = answer.ok ? 'the model found nothing shorter' : answer.message
+    if (estimateTokens(squeezed) >= estimateTokens(content)) {
+      return refused(`${block.path} cannot be shortened: ${why}, and it has no blank or repeated lines.`)
+    }
+    const means = `without a model (${why}): only blank runs and repeated lines are dropped`
+    return { userId, etag, after: squeezed, means }
+  }
+
+  function keep(confirm: string, draft: Draft): void {
+    drafts.delete(confirm)
+    drafts.set(confirm, draft)
+    for (const oldest of drafts.keys()) {
+      if (drafts.size <= maxKept) return
+      drafts.delete(oldest)
+    }
+  }
+}
+
+/** The hashes at the end identify both texts completely, even if they are shortened here. */
+function describe({ path, content, etag }: AssetText, { after, means }: Draft): string {
+  return [
+    `${path}, ${means}.`,
+    `Before (${formatTokens(estimateTokens(content))} tokens by ${tokenizerName}):`,
+    truncateText(content, shownBefore),
+    `After (${formatTokens(estimateTokens(after))} tokens):`,
+    truncateText(after, shownAfter),
+    `Replace it? [${etag.slice(0, 12)} → ${sha256(after).slice(0, 12)}]`,
+  ].join('\n')
+}
+
+const barWidth = 30
+
+/** One bar per block for its share: filled for cached tokens, light for tokens that are read again. */
+function describeContext(report: ContextReport): string {
+  const { blocks, lastRequestTokens, thresholdTokens } = report
+  const sum = (some: ContextReport['blocks']) => some.reduce((total, { tokens }) => total + tokens, 0)
+  const total = sum(blocks)
+  const rows = blocks.map(({ name, tier, tokens, cached }) => {
+    const share = total === 0 ? 0 : tokens / total
+    const bar = (cached ? '█' : '░').repeat(Math.max(1, Math.round(share * barWidth)))
+    return [name, tier, formatTokens(tokens), cached ? 'cached' : 'fresh', `${bar} ${Math.round(share * 100)}%`]
+  })
+  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)))
+  const cached = sum(blocks.filter((block) => block.cached))
+  return [
+    ...rows.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ')),
+    `${formatTokens(total)} tokens (${report.tokenizer}), of which ${formatTokens(cached)} cached.`,
+    lastRequestTokens === null
+      ? 'No request has been sent yet.'
+      : `The last request had ${formatTokens(lastRequestTokens)} tokens by the provider's count.`,
+    `The oldest part is summarized at ${formatTokens(thresholdTokens)} tokens.`,
+  ].join('\n')
+}
+
+const periods: readonly CostPeriod[] = ['today', 'week', 'month', 'all']
+
+/** Commands about the prompt and its costs. */
+export function createLookCommands(
+  services: Pick<CommandServices, 'conversations' | 'costReport' | 'pinned' | 'skills'>,
+): Command[] {
+  const { conversations } = services
+
+  const context: Command = {
+    name: 'context',
+    usage: '/context',
+    summary: 'show how the context window is used',
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    async run(call) {
+      const session = await sessionHere(conversations, call)
+      return done(describeContext(await conversations.contextReport(call.userId, session.id)))
+    },
+  }
+
+  const refresh: Command = {
+    name: 'refresh',
+    usage: '/refresh',
+    summary: 'reload the files and blocks of the prompt',
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    async run(call) {
+      // The files are looked at before every message by themselves.
+      await Promise.all([services.skills.reload(), services.pinned.refresh(call.userId)])
+      if (call.sessionId === null) return done('Reloaded. Takes effect with the next message.')
+      const session = await sessionHere(conversations, call)
+      const { blocks } = await conversations.contextReport(call.userId, session.id)
+      const read = blocks.filter(({ name, tier }) => name !== 'tools' && (tier === 'stable' || tier === 'semi_stable'))
+      const lines = read.map(({ name, tokens }) => `${name} (${formatTokens(tokens)} tokens)`)
+      return done(`Reloaded. Takes effect with the next message:\n${lines.join('\n')}`)
+    },
+  }
+
+  const cost: Command = {
+    name: 'cost',
+    usage: `/cost [${periods.join(' | ')}]`,
+    summary: 'show the cost of the models',
+    changesForGood: false,
+    agentMay: true,
+    acts: never,
+    complete: async () => periods,
+    async run({ userId, argument }) {
+      const period = periods.find((one) => one === (argument.toLowerCase() || 'today'))
+      if (!period) return misused('Unknown period.', cost)
+      const report = await services.costReport(userId, period)
+      const unpriced = report.unpricedCalls > 0 ? `, ${report.unpricedCalls} of them without a price` : ''
+      const estimated = report.estimatedCalls > 0 ? `, ${report.estimatedCalls} estimated` : ''
+      const lines = report.byModel.map(({ model, calls, costUsd }) => `${model}: ${formatDollars(costUsd)} in ${calls}`)
+      const total = `${formatDollars(report.totalUsd)} in ${countOf(report.calls, 'model call')}${unpriced}${estimated} (${period})`
+      return done([total, ...(lines.length > 1 ? lines : [])].join('\n'))
+    },
+  }
+  return [context, refresh, cost]
 }

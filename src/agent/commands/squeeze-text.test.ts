@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anyText } from '../../../test/support/any-text.ts'
-import { squeezeText } from './squeeze-text.ts'
+import { squeezeText } from './session-commands.ts'
 
 it.each([
   ['a\n\n\n\nb', 'a\n\nb'],

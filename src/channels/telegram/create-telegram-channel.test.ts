@@ -5,13 +5,13 @@ import { createGuardedTools } from '../../../test/support/guarded-tools.ts'
 import { openCommands } from '../../../test/support/open-commands.ts'
 import { openScriptedFamiliar } from '../../../test/support/scripted-familiar.ts'
 import { waitFor } from '../../../test/support/wait-for.ts'
-import type { Commands } from '../../agent/commands/commands.ts'
+import type { Commands } from '../../agent/commands/command.ts'
+import type { SessionEvent } from '../../agent/sessions/session-event.ts'
 import { systemClock } from '../../base/clock.ts'
 import { createScriptedModel } from '../../models/scripted-model.ts'
-import type { Json } from '../../protocol/json.ts'
-import type { SessionEvent } from '../../sessions/session-event.ts'
-import type { BuildQuestion } from '../../tools/capabilities/builds/builds.ts'
-import { questionMark } from './out/button-data.ts'
+import type { BuildQuestion } from '../../protocol/custom-tools.ts'
+import type { Json } from '../../protocol/messages.ts'
+import { questionMark } from './updates.ts'
 
 const anna = 71
 const eve = 666
@@ -29,7 +29,7 @@ async function openChat(more: Partial<Parameters<typeof openTelegram>[0]> = {}) 
   closers.push(server.close)
   const telegram = await openTelegram({ familiar, server, allowedIds: [anna], ...more })
   closers.push(telegram.close)
-  /** What was taken in, in order. */
+  /** The accepted messages, in order. */
   const messages = async () => {
     const rows = await familiar.database.read
       .selectFrom('inbox')
@@ -51,12 +51,12 @@ type Received = Omit<Extract<SessionEvent, { type: 'message_received' }>, 'metad
   metadata: Record<string, Json>
 }
 
-/** Everything that was handed in until now is dealt with, and confirmed to Telegram. */
+/** All updates so far are processed and confirmed to Telegram. */
 async function dealtWith(server: FakeTelegram) {
   await server.until(() => server.waitingUpdates() === 0)
 }
 
-test('CHAN-1 what the owner writes becomes a message under the number of the chat and of the message', async () => {
+test("CHAN-1 the owner's message is stored under the numbers of the chat and the message", async () => {
   const { server, taken, familiar } = await openChat()
   server.say(anna, 'Hello')
   const [message] = await taken(1)
@@ -73,7 +73,7 @@ test('CHAN-1 what the owner writes becomes a message under the number of the cha
   expect(session).toMatchObject({ channel: 'telegram', contact: String(anna) })
 })
 
-test('CHAN-1 updates that come twice, out of order or under new numbers make no second message', async () => {
+test('CHAN-1 updates that arrive twice, out of order or under new numbers make no second message', async () => {
   const { server, taken, messages } = await openChat()
   server.reorderBy((updates) => updates.toReversed())
   for (const text of ['one', 'two', 'three']) server.say(anna, text)
@@ -89,7 +89,7 @@ test('CHAN-1 updates that come twice, out of order or under new numbers make no 
   expect((await messages()).map(({ text }) => text).toSorted()).toEqual(['five', 'four', 'one', 'three', 'two'])
 })
 
-test('CHAN-1 after days of silence it asks for whatever there is: Telegram may have begun with new numbers', async () => {
+test('CHAN-1 after days of silence it asks for all updates: Telegram may have started new numbers', async () => {
   const { server, taken, telegram, familiar } = await openChat()
   server.say(anna, 'Hello')
   await taken(1)
@@ -104,7 +104,7 @@ test('CHAN-1 after days of silence it asks for whatever there is: Telegram may h
   expect(poll?.parameters.offset).toBeUndefined()
 })
 
-test('CHAN-1 files come in and are kept; a voice message is written down where somebody can', async () => {
+test('CHAN-1 files are received and stored; a voice message is transcribed if possible', async () => {
   const said = { ok: true as const, text: ' Buy bread. ', by: 'test' }
   const transcriber = { ...deafTranscriber, status: () => ({ by: 'test' }), transcribe: async () => said }
   const { server, taken, familiar } = await openChat({ transcriber })
@@ -127,28 +127,26 @@ test('CHAN-1 files come in and are kept; a voice message is written down where s
   expect(Buffer.from(await familiar.media.load(voice?.media[0]?.hash ?? '')).toString()).toBe('sound')
 })
 
-test('CHAN-1 what was not written down or did not come is told to the user and stands in the message', async () => {
+test('CHAN-1 a failed file or transcription is reported to the user and noted in the message', async () => {
   const { server, taken } = await openChat()
   server.addFile('voice', Buffer.from('sound'))
   server.say(anna, '', { voice: { file_id: 'voice', duration: 12 } })
   server.say(anna, '', { document: { file_id: 'gone', file_name: 'a.pdf' }, caption: 'Read this' })
   server.say(anna, '', { video: { file_id: 'film', file_size: 50_000_000 } })
   const [voice, paper, film] = await taken(3)
-  expect(voice?.text).toMatch(
-    /^\[voice message, 12 s, kept as voice-message-1\.ogg; it was not written down, because: /,
-  )
+  expect(voice?.text).toMatch(/^\[voice message, 12 s, stored as voice-message-1\.ogg; not transcribed, because: /)
   expect(voice?.media).toHaveLength(1)
-  expect(paper?.text).toMatch(/^Read this\n\[document "a\.pdf": it did not come, because Telegram refused it/)
-  expect(film?.text).toBe('[video "video-3.mp4": it did not come, because it is larger than 20 MB]')
+  expect(paper?.text).toMatch(/^Read this\n\[document "a\.pdf": not received, because Telegram refused it/)
+  expect(film?.text).toBe('[video "video-3.mp4": not received, because it is larger than 20 MB]')
   await server.until(() => server.chat(anna).length === 3)
   expect(server.chat(anna).map(({ text }) => text.split(':')[0])).toEqual([
-    'Your voice message was kept, but not written down',
-    'Your document did not come through',
-    'Your video did not come through',
+    'Your voice message was stored, but not transcribed',
+    'Your document was not received',
+    'Your video was not received',
   ])
 })
 
-test('CHAN-1 places, contacts, stickers and dice are lines of text; a correction says that it is one', async () => {
+test('CHAN-1 places, contacts, stickers and dice are lines of text; an edit says that it is one', async () => {
   const { server, taken, messages } = await openChat()
   const place = { latitude: 52.52, longitude: 13.405 }
   server.say(anna, '', { location: place })
@@ -170,11 +168,11 @@ test('CHAN-1 places, contacts, stickers and dice are lines of text; a correction
     '[contact: Max M, +49 1]',
     '🎉',
     'At five',
-    '[This is how an earlier message of mine shall read:]\nAt six',
+    '[Correction of an earlier message of mine:]\nAt six',
   ])
 })
 
-test('SEC-5 what was forwarded or comes from another chat is not the user’s own word, and is no command', async () => {
+test('SEC-5 forwarded text or text from another chat is untrusted, and is never a command', async () => {
   const { server, taken } = await openChat()
   server.say(anna, '/reset now', { forward_origin: { type: 'user' } })
   server.say(anna, 'What does it mean?', { external_reply: { origin: {} }, quote: { text: 'Pay "now"' } })
@@ -187,7 +185,7 @@ test('SEC-5 what was forwarded or comes from another chat is not the user’s ow
   expect(replying?.label).toBeUndefined()
 })
 
-test('SEC-5 a stranger is told once that this is private; nothing is fetched and nothing is kept', async () => {
+test('SEC-5 a stranger gets one reply that this is private; nothing is fetched or stored', async () => {
   const { server, messages, familiar } = await openChat()
   server.addFile('voice', Buffer.from('sound'))
   server.say(eve, 'Let me in, I am the owner')
@@ -202,7 +200,7 @@ test('SEC-5 a stranger is told once that this is private; nothing is fetched and
   expect(JSON.stringify(rows)).not.toContain('owner')
 })
 
-test('SEC-5 only private chats: a group is left, and a number that only looks like the owner’s chat is nobody', async () => {
+test('SEC-5 only private chats: groups are left, and a look-alike of the owner’s chat id has no access', async () => {
   const { server, messages } = await openChat()
   const from = { id: anna, first_name: 'Anna' }
   const said = { message_id: 1, date: 1, from, text: 'Hello' }
@@ -218,7 +216,7 @@ test('SEC-5 only private chats: a group is left, and a number that only looks li
   expect(new Set(left)).toEqual(new Set([-5, -6]))
 })
 
-test('SEC-5 a code makes somebody a user; a copy of its message changes nothing, and without the pairing nobody is heard', async () => {
+test('SEC-5 a code pairs a person; a copy of the message changes nothing, and without pairing no message is accepted', async () => {
   const { server, taken, telegram, familiar } = await openChat()
   const { code } = await telegram.pairing.makeCode('user-2')
   server.say(eve, `/start ${code.toLowerCase()}`)
@@ -238,14 +236,14 @@ test('SEC-5 a code makes somebody a user; a copy of its message changes nothing,
   await taken(1)
 })
 
-test('commands are carried out once, and what they ask is answered with buttons', async () => {
+test('commands run once, and their questions have buttons', async () => {
   const { server, taken, familiar } = await openChat()
   server.say(anna, '/nonsense')
   await server.until(() => server.chat(anna).length === 1)
   expect(server.chat(anna)[0]?.text).toMatch(/^There is no \/nonsense\./)
   server.say(anna, '/start')
   await server.until(() => server.chat(anna).length === 2)
-  expect(server.chat(anna)[1]?.text).toContain('\n/stop – stop what is running here\n')
+  expect(server.chat(anna)[1]?.text).toContain('\n/stop – stop the running reply\n')
   server.say(anna, '//is a slash')
   await taken(1)
   server.say(anna, '/reset@familiar_test_bot')
@@ -263,7 +261,7 @@ test('commands are carried out once, and what they ask is answered with buttons'
   server.replay()
   server.say(anna, '/new')
   await server.until(() => server.chat(anna).length === 5)
-  // The message that still waited has moved into a new conversation.
+  // The waiting message moved to the new conversation.
   expect(server.chat(anna)[4]?.text).toMatch(/^Archived as /)
   await dealtWith(server)
   expect(server.chat(anna)).toHaveLength(5)
@@ -272,7 +270,7 @@ test('commands are carried out once, and what they ask is answered with buttons'
   expect(menu.map(({ became }) => became)).toEqual(['done'])
 })
 
-test('a command that a stop cut off is told of at the next start, and not begun again', async () => {
+test('a command interrupted by a stop is reported at the next start, and not run again', async () => {
   const runs: string[] = []
   const familiar = await openCommands({ model: createScriptedModel({ script: () => ({ text: 'Yes.' }) }) })
   closers.push(familiar.close)
@@ -291,16 +289,14 @@ test('a command that a stop cut off is told of at the next start, and not begun 
   const again = await openTelegram({ familiar: { ...familiar, commands }, server, allowedIds: [anna] })
   closers.push(again.close)
   await server.until(() => server.chat(anna).length === 1)
-  expect(server.chat(anna)[0]?.text).toBe(
-    'I was interrupted while I carried out /compact. Please look whether it was done.',
-  )
+  expect(server.chat(anna)[0]?.text).toBe('I was interrupted while running /compact. Please check whether it was done.')
   server.replay()
   server.say(anna, '/start')
   await waitFor(() => expect(runs).toHaveLength(2))
   expect(runs[1]).toBe('/help')
 })
 
-test('SEC-16 a button answers the user’s own approval, once, and shows what was chosen', async () => {
+test('SEC-16 a button answers the user’s own approval, once, and shows the choice', async () => {
   const { tools, sent } = createGuardedTools()
   const call = { toolCalls: [{ id: 'call', name: 'erase_disk', input: { what: 'all' } }] }
   const model = createScriptedModel({ script: (_request, round) => (round < 3 ? call : { text: 'Done.' }) })
@@ -324,18 +320,18 @@ test('SEC-16 a button answers the user’s own approval, once, and shows what wa
     return approval?.id ?? ''
   })
   expect(await pressed(eve, `a:${asked}:y`)).toEqual({ text: undefined, isTold: false })
-  expect((await pressed(anna, 'a:another-one:y')).text).toMatch(/^There is no request/)
+  expect((await pressed(anna, 'a:another-one:y')).text).toMatch(/^There is no approval request/)
   expect(sent).toEqual([])
   expect(await pressed(anna, `a:${asked}:y`)).toEqual({ text: undefined, isTold: true })
   const shown = server.calls.findLast(({ method }) => method === 'editMessageReplyMarkup')
   expect(shown?.parameters.reply_markup).toEqual({ inline_keyboard: [[{ text: '✓ Approved', callback_data: '-' }]] })
-  expect((await pressed(anna, `a:${asked}:n`)).text).toBe('It was answered otherwise before.')
+  expect((await pressed(anna, `a:${asked}:n`)).text).toBe('This request was already answered differently.')
   server.replay()
   await dealtWith(server)
   await waitFor(() => expect(sent).toEqual([{ what: 'all' }]))
 })
 
-test('a question of a build is answered by its button or by a reply to it; a secret typed in the chat goes nowhere', async () => {
+test("a build's question is answered by its button or by a reply; a secret typed in the chat is discarded", async () => {
   const answers: string[][] = []
   const open = ['where', 'which', 'key'].map((id): BuildQuestion => {
     const kind = id === 'key' ? 'secret' : 'question'
@@ -376,5 +372,5 @@ test('a question of a build is answered by its button or by a reply to it; a sec
     ['user-1', 'which', 'The blue one'],
   ])
   expect(JSON.stringify(await messages())).not.toContain('hunter2')
-  expect(server.chat(anna).filter(({ text }) => text.startsWith('A secret is never sent'))).toHaveLength(1)
+  expect(server.chat(anna).filter(({ text }) => text.startsWith('Never send a secret'))).toHaveLength(1)
 })

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })
 
-test('CHAN-1 the chat shows that somebody types while a turn of it runs, and not after', async () => {
+test('CHAN-1 the chat shows typing while one of its turns runs, and not after', async () => {
   const answer = Promise.withResolvers<{ text: string }>()
   const model = createScriptedModel({ script: () => answer.promise })
   const familiar = await openScriptedFamiliar({ model, toml: '[sessions]\ndebounce_ms = 0\n' })
@@ -29,7 +29,7 @@ test('CHAN-1 the chat shows that somebody types while a turn of it runs, and not
   const shown = () => server.calls.filter(({ method }) => method === 'sendChatAction')
   const another = familiar.say('Elsewhere')
   server.say(anna, 'Hello')
-  // The moment after which the log is looked at is the test's own.
+  // The test controls when the log is checked.
   const untilShown = async (count: number) => {
     while (shown().length < count) {
       await clock.advance(500)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseDotenv, setDotenvValue } from './dotenv.ts'
+import { parseDotenv, setDotenvValue } from './environment.ts'
 
 const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,12}$/)
 const value = fc.string({ unit: 'binary', maxLength: 40 }).map((text) => text.toWellFormed().replaceAll('\u0000', ''))
@@ -36,7 +36,7 @@ G= # nothing
     expect(entries.map((entry) => entry.name)).toEqual(['A', 'D'])
   })
 
-  it('CONF-1 gives back any value that was set, and leaves every other line alone', () => {
+  it('CONF-1 restores any value that was set, and keeps every other line', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(name, value)), name, value, (known, added, text) => {
         const before = known.reduce((document, [key, word]) => setDotenvValue(document, key, word), '# kept\n')
@@ -51,7 +51,7 @@ G= # nothing
     )
   })
 
-  it('CONF-2 takes any text without throwing', () => {
+  it('CONF-2 accepts any text without throwing', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => void parseDotenv(text)),
       { numRuns: 500 },

@@ -1,6 +1,6 @@
 import { parse } from 'smol-toml'
 import { describe, expect, it } from 'vitest'
-import { setTomlValue, type TomlValue } from './edit-toml.ts'
+import { setTomlValue, type TomlValue } from './toml.ts'
 
 const cases: { name: string; before: string; path: string[]; value: TomlValue; after: string }[] = [
   {
@@ -76,7 +76,7 @@ describe('edit toml', () => {
     })
   }
 
-  it('CONF-1 answers nothing where it cannot be sure', () => {
+  it('CONF-1 returns undefined if it cannot be sure', () => {
     expect(setTomlValue('[[routes]]\nprimary = "a/b"\n', ['routes', 'primary'], 'c/d')).toBeUndefined()
   })
 })

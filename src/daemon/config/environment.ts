@@ -1,24 +1,25 @@
-import type { ConfigFiles } from './config-files.ts'
-import type { ConfigProblem } from './config-problem.ts'
-import { parseDotenv } from './dotenv.ts'
-import { nearestName } from './nearest-name.ts'
+import type { ConfigFiles, ConfigProblem } from './config.ts'
+import { nearestName } from './toml.ts'
 
 interface Variable {
   value: string
   /** The `.env` file, `environment` or `command line`. */
   file: string
   line: number | null
-  /** How it is called there. */
+  /** Its name there. */
   key: string
 }
 
-/** What the command line may set. */
+/** The settings of the command line. */
 export interface ConfigFlags {
   port?: number | undefined
   host?: string | undefined
 }
 
-/** The command line over the real environment over `.env`; where each value came from is kept, so that a problem can name its place. */
+/**
+ * The command line overrides the real environment, which overrides `.env`; the source of each value is kept, so that a
+ * problem can name its place.
+ */
 export interface Environment {
   get(name: string): Variable | undefined
   values(): Record<string, string>
@@ -52,9 +53,9 @@ export function readEnvironment(source: {
   for (const { name, value, line } of dotenv.entries) variables.set(name, { value, file, line, key: name })
   for (const { line, message } of dotenv.problems) problems.push({ file, line, key: '', message })
   if (dotenv.entries.length > 0 && files.isExposed(file))
-    warnings.push(`${file} can be read by other users; it holds keys: chmod 600 ${file}`)
+    warnings.push(`other users can read ${file}, which contains keys: chmod 600 ${file}`)
 
-  // Set but empty is how service files and compose files write "not set".
+  // Service files and compose files write "not set" as an empty value.
   for (const [name, value] of Object.entries(env))
     if (value !== undefined && value !== '') variables.set(name, { value, file: 'environment', line: null, key: name })
 
@@ -87,7 +88,7 @@ export function firstOf(environment: Environment, names: readonly string[]): str
   return names.map((name) => environment.get(name)?.value).find((value) => value !== undefined)
 }
 
-/** The file's text; a file that is there and cannot be read is a problem like any other. */
+/** The file's text; an unreadable file is a problem like any other. */
 export function readOrReport(files: ConfigFiles, file: string, problems: ConfigProblem[]): string | undefined {
   try {
     return files.read(file)
@@ -96,4 +97,69 @@ export function readOrReport(files: ConfigFiles, file: string, problems: ConfigP
     problems.push({ file, line: null, key: '', message: `cannot be read (${reason})` })
     return undefined
   }
+}
+
+interface DotenvEntry {
+  name: string
+  value: string
+  line: number
+}
+
+interface Dotenv {
+  entries: DotenvEntry[]
+  /** Lines that are neither blank, comment nor NAME=VALUE. Their text is not repeated: it may contain a secret. */
+  problems: { line: number; message: string }[]
+}
+
+const assignment = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=[ \t]*/
+const unescaped: Record<string, string> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' }
+
+/**
+ * `NAME=VALUE`, one per line: bare (ends at ` #`, trimmed), 'literal' or "with \n, \", \\". Nothing is expanded, and
+ * quoted values end on their own line, so that a missing quote cannot swallow the lines below it.
+ */
+export function parseDotenv(text: string): Dotenv {
+  const entries: DotenvEntry[] = []
+  const problems: Dotenv['problems'] = []
+  for (const [index, content] of text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .entries()) {
+    const line = index + 1
+    if (/^\s*(?:#|$)/.test(content)) continue
+    const start = assignment.exec(content)
+    if (!start?.[1]) {
+      problems.push({ line, message: 'must be NAME=VALUE' })
+      continue
+    }
+    const value = readValue(content.slice(start[0].length))
+    if (value === undefined) problems.push({ line, message: 'has an unclosed quote, or text after a quote' })
+    else entries.push({ name: start[1], value, line })
+  }
+  return { entries, problems }
+}
+
+function readValue(text: string): string | undefined {
+  if (text.startsWith("'")) return /^'([^']*)'\s*(?:#.*)?$/.exec(text)?.[1]
+  if (text.startsWith('"')) {
+    const inner = /^"((?:\\.|[^"\\])*)"\s*(?:#.*)?$/.exec(text)?.[1]
+    return inner?.replace(/\\(.)/g, (pair, letter: string) => unescaped[letter] ?? pair)
+  }
+  return text.replace(/(?:^|\s)#.*$/, '').trim()
+}
+
+/** The text with this variable set: in its place if it exists, otherwise at the end. */
+export function setDotenvValue(text: string, name: string, value: string): string {
+  const lines = text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/)
+  const written = `${name}=${quote(value)}`
+  const known = parseDotenv(text).entries.filter((entry) => entry.name === name)
+  if (known.length === 0) lines.push(written)
+  for (const entry of known) lines[entry.line - 1] = written
+  return `${lines.join('\n')}\n`
+}
+
+function quote(value: string): string {
+  if (/^[A-Za-z0-9_./:@+-][A-Za-z0-9_./:@+=-]*$/.test(value)) return value
+  const escaped = value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('\r', '\\r')
+  return `"${escaped}"`
 }

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { formatProblems } from './config-problem.ts'
+import { formatProblems } from './config.ts'
 import { loadConfig } from './load-config.ts'
 
 let home: string
@@ -68,6 +68,7 @@ describe('sources and their order', () => {
           "name": "Familiar",
         },
         "assets": {
+          "attachmentTokens": 20000,
           "blockBudgetTokens": 100000,
           "roots": [],
         },
@@ -140,6 +141,7 @@ describe('sources and their order', () => {
         "sandbox": {
           "containerSocket": null,
           "driver": "auto",
+          "pythonIndexUrl": null,
         },
         "sessions": {
           "debounceMs": 500,
@@ -196,6 +198,7 @@ describe('sources and their order', () => {
             "executable": null,
           },
           "directories": [],
+          "disabled": [],
           "enabled": true,
           "exec": {
             "host": "ask",
@@ -248,7 +251,7 @@ describe('sources and their order', () => {
     ])
   })
 
-  it('CONF-1 lays .env over the files and the environment over both', () => {
+  it('CONF-1 .env overrides the files, and the environment overrides both', () => {
     write('familiar.toml', '[http]\nport = 1111\n')
     expect(load().config.http.port).toBe(1111)
     write('.env', 'FAMILIAR_PORT=2222\nFAMILIAR_LOG=debug\nLOCAL_KEY=from-file\n')
@@ -260,9 +263,11 @@ describe('sources and their order', () => {
     expect(environment.LOCAL_KEY).toBe('from-file')
   })
 
-  it('CONF-1 takes the place of the key of the secrets from the environment, as a whole path', () => {
+  it("CONF-1 reads the path of the secrets' key from the environment, as an absolute path", () => {
     expect(load({ FAMILIAR_KEY_FILE: '/mnt/familiar/key' }).config.keyFile).toBe('/mnt/familiar/key')
-    expect(problems({ FAMILIAR_KEY_FILE: 'key' })[0]).toMatch(/^environment: FAMILIAR_KEY_FILE: must be a whole path/)
+    expect(problems({ FAMILIAR_KEY_FILE: 'key' })[0]).toMatch(
+      /^environment: FAMILIAR_KEY_FILE: must be an absolute path/,
+    )
   })
 
   it('CONF-1 loads every provider file unless some are named, and reads no others', () => {
@@ -290,7 +295,7 @@ describe('sources and their order', () => {
     })
   })
 
-  it('CONF-1 takes the model from FAMILIAR_MODEL, with no file for a provider that is known by its name', () => {
+  it('CONF-1 takes the model from FAMILIAR_MODEL, without a file for a provider that is known by its name', () => {
     write('providers.d/local.toml', local)
     expect(load({ FAMILIAR_MODEL: 'local/main' }).config.routes.primary).toEqual(['local/main'])
     const { config } = load({ FAMILIAR_MODEL: 'anthropic/some-claude', ANTHROPIC_API_KEY: 'key' })
@@ -319,7 +324,7 @@ describe('sources and their order', () => {
     expect(problems()[0]).toContain('familiar.toml:2: egress.allowed_hosts[0]: must be a host')
   })
 
-  it('CONF-1 reads who embeds memories, with the key from the environment', () => {
+  it('CONF-1 reads the embedding settings, with the key from the environment', () => {
     write(
       'familiar.toml',
       '[memory]\ndecay = "cycles"\nconversations = false\nextraction = false\n[memory.embedding]\nprovider = "off"\n',
@@ -354,13 +359,13 @@ api_key_env = "EMBEDDING_KEY"
     expect(withoutKey.warnings).toEqual([expect.stringContaining('EMBEDDING_KEY is not set')])
   })
 
-  it('CONF-1 warns of a key that is not set, of a readable .env and of a variable that nothing reads', () => {
+  it('CONF-1 warns about a key that is not set, a readable .env and an unused variable', () => {
     write('providers.d/local.toml', local)
     write('.env', 'OTHER=1\n')
     chmodSync(join(home, '.env'), 0o644)
     const { warnings } = load({ FAMILIAR_TOKN: 'x', FAMILIAR_UNRELATED_THING: 'y' })
     expect(warnings).toEqual([
-      expect.stringContaining('.env can be read by other users'),
+      expect.stringContaining('.env, which contains keys'),
       'FAMILIAR_TOKN is not known; did you mean FAMILIAR_TOKEN?',
       expect.stringContaining('LOCAL_KEY is not set'),
     ])
@@ -368,7 +373,7 @@ api_key_env = "EMBEDDING_KEY"
 })
 
 describe('problems', () => {
-  it('CONF-2 tells all of them at once, each with file, line and key', () => {
+  it('CONF-2 reports all of them at once, each with file, line and key', () => {
     write(
       'familiar.toml',
       `# comment
@@ -410,8 +415,8 @@ vision = 3
         "familiar.toml:17: routes.vision: must be a model such as "local/main", or a list of them (found 3)",
         "providers.d/local.toml:8: models.main.cost_per_mtok[1]: must be at least 0 (found -1)",
         "providers.d/local.toml:10: models.main.temprature: is not a known key; did you mean temperature?",
-        "providers.d/second.toml:1: type: must be one of anthropic, openai, openai-compatible, google, ollama, offline (found "mistral")",
-        "providers.d/second.toml:2: api_key: is refused: keys do not belong into this file. Put it into .env (NAME=value) and name it here: api_key_env = "NAME"",
+        "providers.d/second.toml:1: type: must be one of anthropic, openai, openai-compatible, google, ollama, ai-sdk, offline (found "mistral")",
+        "providers.d/second.toml:2: api_key: is not allowed: keys do not belong in this file. Put it into .env (NAME=value) and name it here: api_key_env = "NAME"",
         "providers.d/second.toml:3: models.x.model: is missing",
         "providers.d/second.toml:4: models.x.max_tokens: must be a whole number (found 1.5)",
         "environment: FAMILIAR_PORT: must be a port from 0 to 65535 (found "eighty")",
@@ -420,43 +425,43 @@ vision = 3
     expect(found.join()).not.toContain('very-secret')
   })
 
-  it('CONF-2 keeps line and column of a mistake in the syntax, and no text around it', () => {
+  it('CONF-2 keeps line and column of a syntax error, without the text around it', () => {
     write('familiar.toml', '[budget]\nper_day_usd = = "sk-very-secret"\n')
     expect(problems()).toEqual(['familiar.toml:2:15: not TOML: invalid value'])
     write('familiar.toml', '[budget]\nper_day_usd = 1\n[budget]\n')
     expect(problems()[0]).toMatch(/^familiar\.toml:3:\d+: not TOML: trying to redefine/)
   })
 
-  it('CONF-2 says what a provider needs', () => {
+  it('CONF-2 reports what a provider needs', () => {
     write('providers.d/local.toml', 'type = "openai-compatible"\nextra = 1\n')
     expect(problems()).toEqual([
-      'providers.d/local.toml:1: base_url: is needed for type "openai-compatible"',
+      'providers.d/local.toml:1: base_url: is required for type "openai-compatible"',
       expect.stringContaining('providers.d/local.toml:2: extra: is not a known key; known here: type, base_url'),
     ])
     write('providers.d/local.toml', 'type = "openai"\nbase_url = "http://me:hunter2@host/v1"\napi_key_env = "sk-123"\n')
     expect(problems()).toEqual([
-      'providers.d/local.toml:2: base_url: must not hold a user name or password',
+      'providers.d/local.toml:2: base_url: must not contain a user name or password',
       'providers.d/local.toml:3: api_key_env: must be the name of an environment variable, such as LOCAL_KEY',
     ])
   })
 
-  it('CONF-2 says what an embedding needs, and what does nothing there', () => {
+  it('CONF-2 reports what an embedding needs, and what has no effect there', () => {
     write(
       'familiar.toml',
       '[memory]\ndecay = "never"\n[memory.embedding]\nprovider = "openai-compatible"\nmodle = "x"\n',
     )
     expect(problems()).toEqual([
       'familiar.toml:2: memory.decay: must be one of time, cycles (found "never")',
-      'familiar.toml:3: memory.embedding.model: is needed for a server',
-      'familiar.toml:3: memory.embedding.base_url: is needed for provider "openai-compatible"',
+      'familiar.toml:3: memory.embedding.model: is required for a server',
+      'familiar.toml:3: memory.embedding.base_url: is required for provider "openai-compatible"',
       'familiar.toml:5: memory.embedding.modle: is not a known key; did you mean model?',
     ])
     write('familiar.toml', '[memory.embedding]\nmodel = "x"\nbase_url = "http://a:b@c"\napi_key_env = "KEY"\n')
     expect(problems()).toEqual([
-      'familiar.toml:2: memory.embedding.model: does nothing without a server: provider = "openai-compatible" or "ollama"',
-      'familiar.toml:3: memory.embedding.base_url: must not hold a user name or password',
-      'familiar.toml:3: memory.embedding.base_url: does nothing without a server: provider = "openai-compatible" or "ollama"',
-      'familiar.toml:4: memory.embedding.api_key_env: does nothing without a server: provider = "openai-compatible" or "ollama"',
+      'familiar.toml:2: memory.embedding.model: has no effect without a server: provider = "openai-compatible" or "ollama"',
+      'familiar.toml:3: memory.embedding.base_url: must not contain a user name or password',
+      'familiar.toml:3: memory.embedding.base_url: has no effect without a server: provider = "openai-compatible" or "ollama"',
+      'familiar.toml:4: memory.embedding.api_key_env: has no effect without a server: provider = "openai-compatible" or "ollama"',
     ])
     write('familiar.toml', '[memory.embedding]\nprovider = "llama"\napi_key = "sk-very-secret"\n')
     expect(problems()).toEqual([
@@ -474,19 +479,19 @@ vision = 3
     ])
     write('familiar.toml', '[providers]\nload = ["../local"]\n')
     expect(problems()).toEqual([
-      expect.stringContaining('familiar.toml:2: providers.load[0]: must be a name of small letters'),
+      expect.stringContaining('familiar.toml:2: providers.load[0]: must be a name of lower-case letters'),
     ])
     write('familiar.toml', '')
     write('providers.d/My Model.toml', local)
     expect(problems()).toEqual([
-      expect.stringContaining('providers.d/My Model.toml:1: must have a name of small letters'),
+      expect.stringContaining('providers.d/My Model.toml:1: must have a name of lower-case letters'),
     ])
   })
 
-  it('CONF-2 says where a key belongs that stands in the wrong table', () => {
+  it('CONF-2 says where a key in the wrong table belongs', () => {
     write('familiar.toml', 'per_day_usd = 3\n[budgets]\n[__proto__]\nx = 1\n')
     expect(problems()).toEqual([
-      'familiar.toml:1: per_day_usd: is not a known key here; it belongs into [budget]',
+      'familiar.toml:1: per_day_usd: is not a known key here; it belongs in [budget]',
       'familiar.toml:2: budgets: is not a known key; did you mean budget?',
       expect.stringContaining('familiar.toml:3: __proto__: is not a known key'),
     ])
@@ -497,13 +502,13 @@ vision = 3
     expect(problems()).toEqual(['familiar.toml: cannot be read (EISDIR)'])
   })
 
-  it('CONF-2 puts no escape sequence of the file on the terminal', () => {
+  it('CONF-2 prints no escape sequence of the file', () => {
     write('familiar.toml', '[agent]\nmax_rounds = "\\u001b[2J\\u202e"\n"\\u001b]0;x\\u0007" = 1\n')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that there is none is what is tested.
     for (const line of problems()) expect(line).not.toMatch(/[\u001b\u202e\u0007]/)
   })
 
-  it('CTX-2 knows no context tier but those that there are', () => {
+  it('CTX-2 rejects an unknown prompt profile', () => {
     write('familiar.toml', '[agent.context.sources]\nhttp = "tiny"\n')
     expect(problems()).toEqual([
       'familiar.toml:2: agent.context.sources.http: must be one of full, operational (found "tiny")',
@@ -523,19 +528,21 @@ describe('remote access', () => {
     write('familiar.toml', '[http]\nhost = "0.0.0.0"\n')
     expect(problems()).toEqual([
       expect.stringContaining(
-        'familiar.toml:2: http.host: 0.0.0.0 is reachable from other machines; that needs allow_remote',
+        'familiar.toml:2: http.host: 0.0.0.0 is reachable from other machines; this requires allow_remote',
       ),
       expect.stringContaining('a token of 256 bits, and FAMILIAR_TOKEN is not set'),
     ])
     expect(problems({ FAMILIAR_TOKEN: token })).toHaveLength(1)
     write('familiar.toml', '[http]\nhost = "0.0.0.0"\nallow_remote = true\n')
-    expect(problems({ FAMILIAR_TOKEN: token.slice(1) })).toEqual([expect.stringContaining('FAMILIAR_TOKEN is weaker')])
+    expect(problems({ FAMILIAR_TOKEN: token.slice(1) })).toEqual([
+      expect.stringContaining('FAMILIAR_TOKEN is too weak'),
+    ])
     expect(problems({ FAMILIAR_TOKEN: 'a'.repeat(64) })).toHaveLength(1)
     expect(problems({ FAMILIAR_TOKEN: token })).toEqual([])
     expect(load({ FAMILIAR_TOKEN: token }).config.http.host).toBe('0.0.0.0')
   })
 
-  it('SEC-1 asks the same of FAMILIAR_HOST, and nothing of loopback', () => {
+  it('SEC-1 requires the same for FAMILIAR_HOST, and nothing for loopback', () => {
     expect(problems({ FAMILIAR_HOST: '192.168.0.7' })[0]).toMatch(
       /^environment: FAMILIAR_HOST: 192\.168\.0\.7 is reach/,
     )
@@ -545,7 +552,7 @@ describe('remote access', () => {
       expect(problems({ FAMILIAR_HOST: host })).toHaveLength(2)
   })
 
-  it('SEC-1 asks the same of the command line, which comes before all else', () => {
+  it('SEC-1 requires the same for the command line, which overrides everything', () => {
     write('familiar.toml', '[http]\nport = 1111\n')
     const env = { FAMILIAR_PORT: '2222', FAMILIAR_HOST: '0.0.0.0' }
     expect(loadConfig({ home, env, flags: { port: 3333, host: 'localhost' } })).toMatchObject({
@@ -557,7 +564,7 @@ describe('remote access', () => {
     )
   })
 
-  it('SEC-1 takes no token that a header cannot carry', () => {
+  it('SEC-1 rejects a token that a header cannot carry', () => {
     expect(problems({ FAMILIAR_TOKEN: 'two words' })).toEqual([
       'environment: FAMILIAR_TOKEN: must be one word of at most 512 plain characters',
     ])

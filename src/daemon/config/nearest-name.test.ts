@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { editDistance, nearestName } from './nearest-name.ts'
+import { editDistance, nearestName } from './toml.ts'
 
 describe('nearest name', () => {
-  it('CONF-2 finds what was meant', () => {
+  it('CONF-2 finds the intended name', () => {
     const known = ['per_day_usd', 'per_month_usd', 'port', 'host']
     expect(nearestName('per_day', known)).toBe(undefined)
     expect(nearestName('per_day_us', known)).toBe('per_day_usd')
@@ -12,7 +12,7 @@ describe('nearest name', () => {
     expect(nearestName('colour', known)).toBe(undefined)
   })
 
-  it('CONF-2 measures a distance: nothing to itself, the same both ways, never more than the longer text', () => {
+  it('CONF-2 is a distance: zero to itself, symmetric, at most the longer length', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (a, b) => {
         expect(editDistance(a, a)).toBe(0)

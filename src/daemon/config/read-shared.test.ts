@@ -20,7 +20,7 @@ const sharedOf = (toml: string, env: Record<string, string> = {}) => {
 const bucket = '[shared.s3]\nendpoint = "https://s3.example"\nbucket = "house"\n'
 const keys = { AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'secret' }
 
-it('SCALE-5 the home is the only place where nothing else is said', () => {
+it('SCALE-5 the home is the default place', () => {
   expect(sharedOf('')).toBeNull()
   expect(sharedOf('[shared]\ndirectory = "/mnt/familiar"\n')).toEqual({ kind: 'directory', directory: '/mnt/familiar' })
 })
@@ -35,7 +35,7 @@ it('SCALE-5 a bucket gets its keys from the environment, under the usual names o
   })
 })
 
-it('SCALE-5 a key that is missing stops the start: nothing goes where no other daemon looks', () => {
+it('SCALE-5 a missing key stops the start: nothing goes where no other daemon looks', () => {
   expect(problemsOf(`${bucket}secret_key_env = "MINE"\n`, keys)).toEqual([
     '4 shared.s3.secret_key_env: MINE is not set, and the bucket needs it',
   ])
@@ -44,8 +44,8 @@ it('SCALE-5 a key that is missing stops the start: nothing goes where no other d
 
 it.each([
   ['both places at once', `[shared]\ndirectory = "/mnt/x"\n${bucket}`, /cannot both be the shared place/],
-  ['a path that depends on where one stands', '[shared]\ndirectory = "shared"\n', /must be a whole path/],
-  ['an address with a password', bucket.replace('://', '://me:word@'), /must not hold a user name/],
+  ['a path that depends on where one stands', '[shared]\ndirectory = "shared"\n', /must be an absolute path/],
+  ['an address with a password', bucket.replace('://', '://me:word@'), /must not contain a user name/],
   ['a prefix that leads out', `${bucket}prefix = "a/../../x"\n`, /must be steps of letters/],
 ])('SCALE-5 refuses %s', (_what, toml, message) => {
   expect(problemsOf(toml, keys).join('\n')).toMatch(message)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { formatProblems } from './config-problem.ts'
+import { formatProblems } from './config.ts'
 import { loadConfig } from './load-config.ts'
 
 let home: string
@@ -21,7 +21,7 @@ function load(toml: string, env: Record<string, string> = {}) {
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/' }
 
 describe('[telemetry]', () => {
-  it('SCALE-7 sends nothing anywhere unless it is told where to', () => {
+  it('SCALE-7 sends nothing without an address', () => {
     expect(load('')).toMatchObject({ traces: null, metrics: null, headers: {}, warnings: [] })
     expect(load('', { ...endpoint, OTEL_SDK_DISABLED: 'true' })).toMatchObject({ traces: null, metrics: null })
     expect(load('', { ...endpoint, OTEL_TRACES_EXPORTER: 'none' })).toMatchObject({
@@ -34,7 +34,7 @@ describe('[telemetry]', () => {
     })
   })
 
-  it('CONF-1 reads what OpenTelemetry calls its variables, over the file', () => {
+  it("CONF-1 reads OpenTelemetry's variables, which override the file", () => {
     const env = {
       ...endpoint,
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example/as/it/is',
@@ -55,7 +55,7 @@ describe('[telemetry]', () => {
     })
   })
 
-  it('CONF-1 says what is wrong with them', () => {
+  it('CONF-1 reports what is wrong with them', () => {
     expect(load('[telemetry]\nendpoint = "a.example"\nservice_name = "two words"')).toMatchObject({
       problems: [
         expect.stringContaining('telemetry.endpoint: must be an http or https address'),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { formatProblems } from './config-problem.ts'
+import { formatProblems } from './config.ts'
 import { loadConfig } from './load-config.ts'
 
 let home: string
@@ -16,7 +16,7 @@ function load(toml: string) {
   return loadConfig({ home, env: {} })
 }
 
-it('CLIENT-4 reads tiers, each with what it says and nothing more', () => {
+it('CLIENT-4 reads plans, each with exactly its settings', () => {
   const loaded = load(`
 [tiers.free]
 max_sessions = 2
@@ -42,7 +42,7 @@ deny = ["web_*"]
   })
 })
 
-it('CONF-2 tells what is wrong with a tier, with its line', () => {
+it('CONF-2 reports what is wrong with a plan, with its line', () => {
   const loaded = load(`
 [tiers.owner.tools]
 allow = []
@@ -57,11 +57,11 @@ deny = ["a b"]
   const problems = loaded.ok ? [] : formatProblems(loaded.problems, home)
   expect(problems).toMatchInlineSnapshot(`
     [
-      "familiar.toml:2: tiers.owner: is built in: the owner has everything",
+      "familiar.toml:2: tiers.owner: is built in: the owner may use everything",
       "familiar.toml:5: tiers.free.max_sessions: must be more than 0 (found 0)",
       "familiar.toml:7: tiers.free.routes.primary: "local/nowhere" is not a configured model (known: offline/offline)",
       "familiar.toml:9: tiers.free.tools.allowed: is not a known key; did you mean allow?",
-      "familiar.toml:10: tiers.free.tools.deny[0]: must be the name of a tool, in which * stands for any letters (found "a b")",
+      "familiar.toml:10: tiers.free.tools.deny[0]: must be the name of a tool, with * as a wildcard (found "a b")",
     ]
   `)
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { formatProblems } from './config-problem.ts'
+import { formatProblems } from './config.ts'
 import { loadConfig } from './load-config.ts'
 
 let home: string
@@ -17,8 +17,8 @@ function load(toml: string, env: Record<string, string> = {}) {
   return loaded.ok ? loaded : { problems: formatProblems(loaded.problems, home) }
 }
 
-describe('what tools need of the config', () => {
-  it('CONF-1 puts keys in place of the names of their variables', () => {
+describe('tool settings in the config', () => {
+  it('CONF-1 replaces variable names by their keys', () => {
     const toml = `
 [tools]
 directories = ["/srv/tools"]
@@ -32,6 +32,7 @@ voice = "Rachel"
 [sandbox]
 driver = "container"
 container_socket = "/run/podman/podman.sock"
+python_index_url = "https://pypi.example.org/simple"
 [policy]
 destinations = ["https://api.example.org", "mcp:calendar"]
 approval_minutes = 5
@@ -39,11 +40,21 @@ approval_minutes = 5
 command = "mcp-files"
 args = ["--root", "/srv"]
 environment = ["LANG"]
+sampling = true
 [mcp.servers.calendar]
 url = "https://calendar.example.org/mcp"
 header_env = { Authorization = "CALENDAR_AUTH", X-Missing = "NOT_SET" }
+[mcp.servers.code]
+url = "https://code.example.org/mcp"
+oauth_client_id = "client-1"
+oauth_client_secret_env = "CODE_SECRET"
 `
-    const env = { BRAVE_KEY: 'brave-key', VOICE_KEY: 'voice-key', CALENDAR_AUTH: 'Bearer calendar' }
+    const env = {
+      BRAVE_KEY: 'brave-key',
+      VOICE_KEY: 'voice-key',
+      CALENDAR_AUTH: 'Bearer calendar',
+      CODE_SECRET: 'code-secret',
+    }
     const loaded = load(toml, env)
     expect(loaded).toMatchObject({
       config: {
@@ -52,16 +63,25 @@ header_env = { Authorization = "CALENDAR_AUTH", X-Missing = "NOT_SET" }
           webSearch: { provider: 'brave', apiKey: 'brave-key', baseUrl: null },
           tts: { provider: 'elevenlabs', apiKey: 'voice-key', voice: 'Rachel' },
         },
-        sandbox: { driver: 'container', containerSocket: '/run/podman/podman.sock' },
+        sandbox: {
+          driver: 'container',
+          containerSocket: '/run/podman/podman.sock',
+          pythonIndexUrl: 'https://pypi.example.org/simple',
+        },
         policy: { destinations: ['https://api.example.org', 'mcp:calendar'], approvalMinutes: 5 },
         mcp: {
           servers: {
-            files: { command: 'mcp-files', args: ['--root', '/srv'], environment: ['LANG'] },
+            files: { command: 'mcp-files', args: ['--root', '/srv'], environment: ['LANG'], sampling: true },
             calendar: { url: 'https://calendar.example.org/mcp', headers: { Authorization: 'Bearer calendar' } },
+            code: {
+              url: 'https://code.example.org/mcp',
+              headers: {},
+              oauth: { clientId: 'client-1', clientSecret: 'code-secret' },
+            },
           },
         },
       },
-      warnings: [expect.stringContaining('NOT_SET is not set, so calendar is asked without X-Missing')],
+      warnings: [expect.stringContaining('NOT_SET is not set, so calendar is called without X-Missing')],
     })
   })
 
@@ -72,7 +92,7 @@ header_env = { Authorization = "CALENDAR_AUTH", X-Missing = "NOT_SET" }
     })
   })
 
-  it('CONF-2 tells every mistake with its line', () => {
+  it('CONF-2 reports every mistake with its line', () => {
     const toml = `[tools]
 directories = ["relative"]
 [tools.web_search]
@@ -87,7 +107,7 @@ url = "https://example.org"
       {
         "problems": [
           "familiar.toml:2: tools.directories[0]: must be an absolute path",
-          "familiar.toml:3: tools.web_search.base_url: is needed for provider "searxng"",
+          "familiar.toml:3: tools.web_search.base_url: is required for provider "searxng"",
           "familiar.toml:6: policy.destinations[0]: must be an origin such as "https://example.org", or "mcp:NAME", "tool:NAME" or "client:NAME"",
           "familiar.toml:6: policy.destinations[1]: must be an origin such as "https://example.org", or "mcp:NAME", "tool:NAME" or "client:NAME"",
           "familiar.toml:7: mcp.servers.both: must have either a command or a url (found a table)",

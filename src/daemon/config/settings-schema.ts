@@ -1,27 +1,240 @@
 import { z } from 'zod'
 import { logLevels } from '../../base/logger.ts'
-import { purposes } from '../../models/models.ts'
-import { callbackSchema, telegramSchema, voiceSchema } from './channels-schema.ts'
-import { memorySchema } from './memory-schema.ts'
-import { sharedSchema } from './shared-schema.ts'
-import { telemetrySchema } from './telemetry-schema.ts'
-import { tiersSchema } from './tiers-schema.ts'
+import { embeddingProviders } from '../../memory/embedding/embedders.ts'
+import { purposes } from '../../models/model.ts'
+import { ownerPlanName } from '../../security/users.ts'
 import {
   assetsSchema,
+  baseUrl,
   capabilitiesSchema,
   mcpSchema,
   policySchema,
   sandboxSchema,
   skillsSchema,
   toolsSchema,
+  variableName,
 } from './tools-schema.ts'
 
-/** What `familiar.toml` may hold, as it is written there. Strict throughout: a key that does nothing is a mistake. */
+/** `[telegram]` of `familiar.toml`. Without the table there is no Telegram. */
+const telegramSchema = z.strictObject({
+  enabled: z.boolean().default(true).describe('Whether the bot runs.'),
+  token_env: variableName.default('TELEGRAM_BOT_TOKEN').describe('Variable that holds the token of the bot.'),
+  allowed_ids: z
+    .array(z.int().positive())
+    .default([])
+    .describe('Telegram user ids that are the owner. Everyone else has to pair with a code.'),
+  api_root: baseUrl.default('https://api.telegram.org').describe('Address of the Bot API server.'),
+  repeat_unknown: z
+    .boolean()
+    .default(true)
+    .describe('Whether a message that may or may not have arrived is sent again, marked as a repeat.'),
+})
+
+/** `[callback]` of `familiar.toml`: the program that is called after every processed message. */
+const callbackSchema = z.strictObject({
+  url: baseUrl.describe('Address that receives a signed POST after every turn.'),
+  secret_env: variableName.describe('Variable that holds the secret for the signature.'),
+  channels: z
+    .array(z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'must be the name of a channel'))
+    .default([])
+    .describe('Channels to report. Empty means all of them.'),
+})
+
+/** `[voice]` of `familiar.toml`. Speech output is set in `[tools.tts]`. */
+const voiceSchema = z
+  .strictObject({
+    transcription: z
+      .strictObject({
+        provider: z
+          .enum(['auto', 'local', 'openai-compatible', 'off'])
+          .default('auto')
+          .describe('The transcriber of speech. auto uses the local model if `familiar voice install` installed it.'),
+        base_url: baseUrl.exactOptional().describe('Address of the server, for openai-compatible.'),
+        api_key_env: variableName.exactOptional().describe('Variable that holds the key of the server.'),
+        model: z.string().min(1).max(200).exactOptional().describe('Model name, for openai-compatible.'),
+      })
+      .refine(
+        ({ provider, base_url, model }) =>
+          provider !== 'openai-compatible' || (base_url !== undefined && model !== undefined),
+        { path: ['base_url'], error: 'and model are required for provider "openai-compatible"' },
+      )
+      .prefault({}),
+  })
+  .prefault({})
+
+interface Embedding {
+  provider?: string
+  model?: string
+  base_url?: string
+  api_key_env?: string
+}
+
+const tableSchema = z.strictObject({
+  provider: z
+    .enum(embeddingProviders)
+    .default('local')
+    .describe('The source of embeddings. local is a small English model on this machine.'),
+  model: z.string().min(1).exactOptional().describe('Model name on the server.'),
+  base_url: baseUrl.exactOptional().describe('Address of the server.'),
+  api_key_env: variableName.exactOptional().describe('Variable that holds the key of the server.'),
+})
+
+const idle = 'has no effect without a server: provider = "openai-compatible" or "ollama"'
+const embeddingSchema = tableSchema
+  .refine(
+    ({ provider, model }) => !isServer(provider) || model !== undefined,
+    told('model', 'is required for a server'),
+  )
+  .refine(
+    ({ provider, base_url }) => provider !== 'openai-compatible' || base_url !== undefined,
+    told('base_url', 'is required for provider "openai-compatible"'),
+  )
+  .refine(isUsed('model'), told('model', idle))
+  .refine(isUsed('base_url'), told('base_url', idle))
+  .refine(isUsed('api_key_env'), told('api_key_env', idle))
+
+/** `[memory]` of `familiar.toml`. */
+const memorySchema = z
+  .strictObject({
+    decay: z
+      .enum(['time', 'cycles'])
+      .default('time')
+      .describe('Whether memories fade with time or with the number of turns.'),
+    conversations: z.boolean().default(true).describe('Whether conversations can be recalled later, line by line.'),
+    extraction: z
+      .boolean()
+      .default(true)
+      .describe('Whether a model extracts facts worth keeping from each exchange. Each costs one small call.'),
+    embedding: embeddingSchema.prefault({}),
+  })
+  .prefault({})
+
+function isServer(provider: string | undefined): boolean {
+  return provider === 'openai-compatible' || provider === 'ollama'
+}
+
+/** Not checked for an invalid provider. */
+function isUsed(key: keyof Embedding): (embedding: Embedding) => boolean {
+  return (embedding) => embedding[key] === undefined || (embedding.provider !== 'local' && embedding.provider !== 'off')
+}
+
+/** Checked even if other keys are wrong: all mistakes are reported at once. */
+function told(key: keyof Embedding, error: string) {
+  return {
+    path: [key],
+    error,
+    when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null,
+  }
+}
+
+const s3Schema = z.strictObject({
+  endpoint: baseUrl.describe('Address of the S3 server.'),
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]+$/, 'must be a region such as "eu-central-1"')
+    .default('us-east-1')
+    .describe('Region of the bucket.'),
+  bucket: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
+    .describe('Name of the bucket.'),
+  prefix: z
+    .string()
+    // No part may be one that a URL parser removes.
+    .regex(
+      /^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*(?:\/|$))*$/,
+      'must be steps of letters, digits and _ . - such as "home/two"',
+    )
+    .default('')
+    .describe('Prefix of every key, for a bucket with other contents.'),
+  path_style: z
+    .boolean()
+    .default(false)
+    .describe('Put the bucket into the path instead of the host name. Most servers other than AWS need this.'),
+  access_key_env: variableName.default('AWS_ACCESS_KEY_ID').describe('Variable that holds the access key.'),
+  secret_key_env: variableName.default('AWS_SECRET_ACCESS_KEY').describe('Variable that holds the secret key.'),
+  session_token_env: variableName.exactOptional().describe('Variable that holds the session token.'),
+  cache_megabytes: z.int().nonnegative().max(1_000_000).default(1_024).describe('Size of the local cache.'),
+})
+
+/** `[shared]` of `familiar.toml`: the place of media and capabilities when several daemons use one database. */
+const sharedSchema = z
+  .strictObject({
+    directory: z
+      .string()
+      .startsWith('/', 'must be an absolute path, such as "/mnt/familiar"')
+      .exactOptional()
+      .describe('Directory that all daemons mount, for media, built tools and the key.'),
+    s3: s3Schema.exactOptional(),
+  })
+  .refine(({ directory, s3 }) => directory === undefined || s3 === undefined, {
+    path: ['directory'],
+    error: 'and [shared.s3] cannot both be the shared place',
+  })
+  .prefault({})
+
+/** `[telemetry]` of `familiar.toml`. Without an address nothing is sent. */
+const telemetrySchema = z
+  .strictObject({
+    endpoint: baseUrl
+      .exactOptional()
+      .describe('OTLP collector over HTTP, such as http://127.0.0.1:4318. Nothing is sent without it.'),
+    traces: z.boolean().default(true).describe('Whether traces are sent.'),
+    metrics: z.boolean().default(true).describe('Whether metrics are sent.'),
+    service_name: z
+      .string()
+      .regex(/^[\w.-]{1,100}$/, 'must be a name of letters, digits and . _ -')
+      .default('familiar')
+      .describe('Service name in traces and metrics.'),
+    metrics_interval_seconds: z.int().min(1).max(3_600).default(60).describe('Seconds between two reports of metrics.'),
+  })
+  .prefault({})
+
+const tierName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _')
+  .refine((name) => name !== ownerPlanName, 'is built in: the owner may use everything')
+const pattern = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z0-9_.:*-]+$/, 'must be the name of a tool, with * as a wildcard')
+const usd = z.number().nonnegative()
+
+/**
+ * `[tiers.NAME]` of `familiar.toml`: a plan. Without `tools.allow` there are no tools; unset models and budgets use the
+ * defaults.
+ */
+function tiersSchema<Route extends z.ZodType>(route: Route) {
+  const routes = Object.fromEntries(
+    purposes.map((purpose) => [purpose, route.exactOptional().describe(`As routes.${purpose}, for this plan.`)]),
+  ) as Record<(typeof purposes)[number], z.ZodExactOptional<Route>>
+  const tier = z.strictObject({
+    tools: z
+      .strictObject({
+        allow: z.array(pattern).default([]).describe('Tools that users of this plan may call; * matches any letters.'),
+        deny: z.array(pattern).default([]).describe('Tools that they may not call, even if allow names them.'),
+      })
+      .prefault({}),
+    routes: z.strictObject(routes).prefault({}),
+    budget: z
+      .strictObject({
+        per_message_usd: usd.exactOptional().describe('Limit for one message.'),
+        per_build_usd: usd.exactOptional().describe('Limit for one build of a tool.'),
+        per_day_usd: usd.exactOptional().describe('Limit for one day.'),
+        per_month_usd: usd.exactOptional().describe('Limit for one month.'),
+      })
+      .prefault({}),
+    max_sessions: z.int().positive().exactOptional().describe('How many sessions a user of this plan may have.'),
+  })
+  return z.record(tierName, tier).default({})
+}
+
+/** The schema of `familiar.toml`. Strict throughout: an unknown key is a mistake. */
 
 const contextTiers = ['full', 'operational'] as const
-export type ContextTier = (typeof contextTiers)[number]
+export type PromptProfile = (typeof contextTiers)[number]
 
-const slug = z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'must be a name of small letters, digits, - and _')
+const slug = z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'must be a name of lower-case letters, digits, - and _')
 const modelId = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]*\/[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'must be written provider/model, such as "local/main"')
@@ -29,10 +242,10 @@ const route = z.preprocess(
   (value) => (typeof value === 'string' ? [value] : value),
   z.array(modelId, 'must be a model such as "local/main", or a list of them').min(1, 'must name at least one model'),
 )
-const usd = z.number().nonnegative()
+const settingsUsd = z.number().nonnegative()
 const count = z.int().positive()
 const ratio = z.number().gt(0).lt(1)
-// One folder, no way out of it: these are read into every prompt.
+// Files directly in one folder: these are read into every prompt.
 const workspaceFile = z
   .string()
   .regex(/^[A-Za-z0-9_-][A-Za-z0-9._-]*\.md$/, 'must be the name of a .md file in workspace/')
@@ -56,97 +269,143 @@ const origin = z
     'must be an origin such as "https://example.org"',
   )
 
-const routes = Object.fromEntries(purposes.map((purpose) => [purpose, route.exactOptional()])) as Record<
-  (typeof purposes)[number],
-  z.ZodExactOptional<typeof route>
->
+const purposeTexts: Record<(typeof purposes)[number], string> = {
+  primary: 'Model that answers. A list names fallbacks.',
+  fast: 'Model for small tasks, such as titles and extraction.',
+  builder: 'Model that builds tools.',
+  vision: 'Model for messages with pictures.',
+  compaction: 'Model that summarizes long sessions.',
+  subagent: 'Model of sub-agents.',
+}
+const routes = Object.fromEntries(
+  purposes.map((purpose) => [purpose, route.exactOptional().describe(purposeTexts[purpose])]),
+) as Record<(typeof purposes)[number], z.ZodExactOptional<typeof route>>
 
 export const settingsSchema = z.strictObject({
-  providers: z.strictObject({ load: z.array(slug).exactOptional() }).prefault({}),
-  routes: z.strictObject({ ...routes, sources: z.record(slug, route).default({}) }).prefault({}),
+  providers: z
+    .strictObject({
+      load: z.array(slug).exactOptional().describe('Provider files to load from providers.d. Default: all.'),
+    })
+    .prefault({}),
+  routes: z
+    .strictObject({
+      ...routes,
+      sources: z.record(slug, route).default({}).describe('Routes by source of the message, such as telegram.'),
+    })
+    .prefault({}),
   budget: z
     .strictObject({
-      per_message_usd: usd.default(5),
-      per_build_usd: usd.default(2),
-      per_day_usd: usd.default(20),
-      per_month_usd: usd.nullable().default(null),
+      per_message_usd: settingsUsd.default(5).describe('Spending limit for one message.'),
+      per_build_usd: settingsUsd.default(2).describe('Spending limit for one build of a tool.'),
+      per_day_usd: settingsUsd.default(20).describe('Spending limit for one day.'),
+      per_month_usd: settingsUsd.nullable().default(null).describe('Spending limit for one month.'),
     })
     .prefault({}),
   agent: z
     .strictObject({
-      name: z.string().trim().min(1).max(60).default('Familiar'),
-      max_rounds: count.max(1000).default(50),
+      name: z.string().trim().min(1).max(60).default('Familiar').describe('Name of the agent.'),
+      max_rounds: count.max(1000).default(50).describe('Limit of model calls in one turn.'),
       context: z
         .strictObject({
           tiers: z
             .strictObject({
               full: z
                 .array(workspaceFile)
-                .default(['SOUL.md', 'AGENTS.md', 'USER.md', 'IDENTITY.md', 'TOOLS.md', 'MEMORY.md']),
-              operational: z.array(workspaceFile).default(['SOUL.md', 'AGENTS.md', 'HEARTBEAT.md']),
+                .default(['SOUL.md', 'AGENTS.md', 'USER.md', 'IDENTITY.md', 'TOOLS.md', 'MEMORY.md'])
+                .describe('Workspace files in the full prompt.'),
+              operational: z
+                .array(workspaceFile)
+                .default(['SOUL.md', 'AGENTS.md', 'HEARTBEAT.md'])
+                .describe('Workspace files in the short prompt of automated messages.'),
             })
             .prefault({}),
-          sources: z.record(slug, z.enum(contextTiers)).default({}),
+          sources: z
+            .record(slug, z.enum(contextTiers))
+            .default({})
+            .describe('Prompt profile by source of the message.'),
         })
         .prefault({}),
     })
     .prefault({}),
   sessions: z
     .strictObject({
-      debounce_ms: z.int().nonnegative().max(60_000).default(500),
-      max_concurrent_turns: count.max(1000).default(8),
-      max_queued_per_session: count.default(100),
-      max_queued: count.default(10_000),
+      debounce_ms: z
+        .int()
+        .nonnegative()
+        .max(60_000)
+        .default(500)
+        .describe('Messages that arrive within this time are answered together.'),
+      max_concurrent_turns: count.max(1000).default(8).describe('Limit of turns that run at once.'),
+      max_queued_per_session: count.default(100).describe('Limit of waiting messages in one session.'),
+      max_queued: count.default(10_000).describe('Limit of waiting messages in all.'),
     })
     .prefault({}),
   subagents: z
     .strictObject({
-      max_rounds: count.max(1000).default(50),
-      /** For one conversation. */
-      max_at_once: count.max(100).default(5),
+      max_rounds: count.max(1000).default(50).describe('Limit of model calls of one sub-agent.'),
+      max_at_once: count.max(100).default(5).describe('Limit of sub-agents that run at once for one session.'),
     })
     .prefault({}),
-  /** How long the client is waited for that shall run a tool. */
-  client_tools: z.strictObject({ timeout_seconds: count.max(86_400).default(60) }).prefault({}),
+  client_tools: z
+    .strictObject({
+      timeout_seconds: count.max(86_400).default(60).describe('How long a turn waits for the result of a client tool.'),
+    })
+    .prefault({}),
   compaction: z
     .strictObject({
-      threshold_tokens: z.int().min(1000).default(150_000),
-      warn_ratio: ratio.default(0.8),
-      keep_ratio: ratio.default(1 / 3),
+      threshold_tokens: z.int().min(1000).default(150_000).describe('Size of the history that triggers compaction.'),
+      warn_ratio: ratio.default(0.8).describe('Share of the threshold at which the model is warned.'),
+      keep_ratio: ratio.default(1 / 3).describe('Share of the history that stays word for word.'),
     })
     .prefault({}),
   http: z
     .strictObject({
-      port: z.int().min(0).max(65_535).default(8100),
-      host: host.default('127.0.0.1'),
-      allow_remote: z.boolean().default(false),
-      allowed_hosts: z.array(host).default([]),
-      allowed_origins: z.array(origin).default([]),
-      /** How it is reached from elsewhere, for links that are sent out; this machine's own address where none is given. */
-      public_url: origin.nullable().default(null),
+      port: z.int().min(0).max(65_535).default(8100).describe('Port of the page and the API.'),
+      host: host.default('127.0.0.1').describe('Address to listen on.'),
+      allow_remote: z
+        .boolean()
+        .default(false)
+        .describe('Whether `host` may be an address that other machines reach. Needs FAMILIAR_TOKEN.'),
+      allowed_hosts: z.array(host).default([]).describe('More host names that requests may use.'),
+      allowed_origins: z.array(origin).default([]).describe('Web pages that may call the API from a browser.'),
+      public_url: origin.nullable().default(null).describe('Address for links that are sent out.'),
       max_body_bytes: z
         .int()
         .min(1024)
-        .default(2 * 1024 * 1024),
-      max_attachment_bytes: z.int().min(1024).default(20_000_000),
-      rate_limit_per_minute: count.default(600),
-      failed_logins_per_minute: count.default(10),
-      /** Event streams open at once: in all, and of one user. */
-      max_streams: count.default(256),
-      max_streams_per_user: count.default(64),
-      /** Bytes of bodies that are being read at once. */
+        .default(2 * 1024 * 1024)
+        .describe('Size limit of a request body.'),
+      max_attachment_bytes: z.int().min(1024).default(20_000_000).describe('Size limit of one attachment.'),
+      rate_limit_per_minute: count.default(600).describe('Requests per minute from one address or token.'),
+      failed_logins_per_minute: count.default(10).describe('Wrong tokens per minute from one address.'),
+      max_streams: count.default(256).describe('Limit of open event streams.'),
+      max_streams_per_user: count.default(64).describe('Limit of open event streams per user.'),
       max_bytes_in_flight: z
         .int()
         .min(1024)
-        .default(256 * 1024 * 1024),
+        .default(256 * 1024 * 1024)
+        .describe('Total size of the request bodies that are read at once.'),
     })
     .prefault({}),
-  /** Without a URL the database is a file of the home. */
   database: z
-    .strictObject({ url: postgresUrl.nullable().default(null), pool_size: z.int().min(4).max(500).default(20) })
+    .strictObject({
+      url: postgresUrl
+        .nullable()
+        .default(null)
+        .describe('PostgreSQL address. Without one the database is a SQLite file.'),
+      pool_size: z.int().min(4).max(500).default(20).describe('Limit of connections to PostgreSQL.'),
+    })
     .prefault({}),
-  egress: z.strictObject({ allowed_hosts: z.array(hostAndPort).default([]) }).prefault({}),
-  log: z.strictObject({ level: z.enum(logLevels).default('info') }).prefault({}),
+  egress: z
+    .strictObject({
+      allowed_hosts: z
+        .array(hostAndPort)
+        .default([])
+        .describe('Private hosts that Familiar may reach, such as nas.local:8080.'),
+    })
+    .prefault({}),
+  log: z
+    .strictObject({ level: z.enum(logLevels).default('info').describe('Lowest level that is logged.') })
+    .prefault({}),
   tools: toolsSchema,
   sandbox: sandboxSchema,
   capabilities: capabilitiesSchema,

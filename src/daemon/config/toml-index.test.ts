@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { parse } from 'smol-toml'
 import { describe, expect, it } from 'vitest'
-import { indexToml } from './toml-index.ts'
+import { indexToml } from './toml.ts'
 
 const bareKey = fc.stringMatching(/^[a-z][a-z0-9_-]{0,5}$/)
 const quotedKey = fc.string({ maxLength: 6, unit: 'grapheme' }).filter((text) => !/[\p{C}\u2028\u2029]/u.test(text))
@@ -23,7 +23,7 @@ interface Line {
 const writeKey = (key: string) =>
   /^[A-Za-z0-9_-]+$/.test(key) ? key : JSON.stringify(key).replaceAll('\u007f', '\\u007F')
 
-/** Documents of tables, arrays of tables, dotted and quoted keys, and inline tables, with the path of each written line. */
+/** Documents of tables, arrays of tables, dotted and quoted keys, and inline tables, with the path of each line. */
 const document = fc
   .array(
     fc.record({
@@ -39,7 +39,7 @@ const document = fc
   .map((tables) => {
     const lines: Line[] = []
     for (const [number, table] of tables.entries()) {
-      // Numbered, so that no table is defined twice; what else collides is filtered out by the parser.
+      // Numbered, so that no table is defined twice; other collisions are rejected by the parser.
       const header = [`t${table.isArray ? '' : number}`, ...(table.isArray ? [] : table.header)]
       const place = lines.filter((line) => line.path.length === 2 && line.path[0] === 't').length
       const path = table.isArray ? ['t', place] : header
@@ -55,7 +55,7 @@ const document = fc
   })
 
 describe('toml index', () => {
-  it('CONF-2 finds the line that holds the key, for any document', () => {
+  it('CONF-2 finds the line of the key, for any document', () => {
     let checked = 0
     fc.assert(
       fc.property(document, fc.constantFrom('\n', '\r\n'), fc.boolean(), (lines, newline, hasBom) => {
@@ -95,7 +95,7 @@ describe('toml index', () => {
     expect(textOf('e')).toBe('1979-05-27 07:32:00')
   })
 
-  it('CONF-2 names the nearest parent for a key that is not there', () => {
+  it('CONF-2 names the nearest parent of a missing key', () => {
     const index = indexToml('\n[models.main]\nmodel = "x"\n[[job]]\n[[job]]\nat = 1\n')
     expect(index.lineOf(['models', 'main', 'max_tokens'])).toBe(2)
     expect(index.lineOf(['job', 1, 'name'])).toBe(5)
@@ -103,7 +103,7 @@ describe('toml index', () => {
     expect(index.lineOf(['nowhere'])).toBe(1)
   })
 
-  it('CONF-2 prefers the header of a table to the first mention of it', () => {
+  it('CONF-2 prefers the header of a table to its first mention', () => {
     expect(indexToml('[a.b]\nx = 1\n[a]\ny = 2\n').lineOf(['a'])).toBe(3)
   })
 })

@@ -1,6 +1,99 @@
 import { isAbsolute } from 'node:path'
 import { z } from 'zod'
-import { baseUrl, variableName } from './provider-schema.ts'
+import { isKnownPackage, knownPackages } from '../../models/ai-sdk-packages.ts'
+import { type ProviderType, providerTypes } from '../../models/provider-connection.ts'
+
+/** The key variables that are tried if the file names none; the first that is set counts. */
+export const usualKeyVariables: Readonly<Partial<Record<ProviderType, readonly string[]>>> = {
+  anthropic: ['ANTHROPIC_API_KEY'],
+  openai: ['OPENAI_API_KEY'],
+  google: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GOOGLE_API_KEY'],
+}
+
+export const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+  .refine((url) => !URL.canParse(url) || !hasCredentials(new URL(url)), 'must not contain a user name or password')
+
+export const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, such as LOCAL_KEY')
+
+const count = z.int().positive()
+
+const fromEnvironment = z.strictObject({ env: variableName })
+/** Text, or its variable: `{ env = "NAME" }`. */
+const value = z.union([z.string(), fromEnvironment], 'must be text or { env = "NAME" }')
+const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
+const body = z.record(z.string(), z.json())
+
+const modelSchema = z.strictObject({
+  model: z.string().min(1).describe('Name of the model at the provider.'),
+  max_tokens: count.exactOptional().describe('Limit of tokens in one response.'),
+  max_context_tokens: count.exactOptional().describe('Size of the context window.'),
+  cost_per_mtok: z
+    .array(z.number().nonnegative(), 'must be a list of 2 to 4 numbers: input, output, cache read, cache write')
+    .min(2, 'must have 2 to 4 numbers: input, output, cache read, cache write')
+    .max(4, 'must have 2 to 4 numbers: input, output, cache read, cache write')
+    .exactOptional()
+    .describe('USD per million tokens: input, output, cache read, cache write.'),
+  supports_vision: z.boolean().exactOptional().describe('Whether the model reads pictures.'),
+  thinking_tokens: z.int().nonnegative().exactOptional().describe('Budget for thinking.'),
+  strict_tools: z.boolean().exactOptional().describe('Whether the provider enforces tool schemas.'),
+  one_call_at_a_time: z.boolean().exactOptional().describe('Whether to ask for one tool call per response.'),
+  temperature: z.number().min(0).max(2).exactOptional().describe('Sampling temperature.'),
+  body: body.exactOptional().describe('Extra fields of the request body. An empty text leaves a field out.'),
+})
+
+/** The schema of `providers.d/NAME.toml`. */
+export const providerSchema = z
+  .strictObject({
+    type: z.enum(providerTypes).describe('Wire format.'),
+    base_url: baseUrl.exactOptional().describe('Address of the API.'),
+    api_key_env: variableName
+      .exactOptional()
+      .describe('Variable that holds the key. anthropic, openai and google have usual names.'),
+    package: z
+      .string()
+      .refine((name) => isKnownPackage(name), `must be one of: ${knownPackages.join(', ')}`)
+      .exactOptional()
+      .describe('Package, for type ai-sdk.'),
+    options: z
+      .record(z.string(), z.union([value, z.number(), z.boolean()], 'must be text, a number, or { env = "NAME" }'))
+      .exactOptional()
+      .describe('Options of the package.'),
+    headers: z
+      .record(headerName, value)
+      .exactOptional()
+      .describe('Extra headers. A value is text or { env = "NAME" }.'),
+    query: z
+      .record(z.string(), value)
+      .exactOptional()
+      .describe('Extra query parameters. A value is text or { env = "NAME" }.'),
+    body: body.exactOptional().describe('Extra fields of the request body, for all models.'),
+    models: z
+      .record(
+        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'must be a name of letters, digits and . _ : -'),
+        modelSchema,
+      )
+      .default({}),
+  })
+  .refine((provider) => provider.type !== 'openai-compatible' || provider.base_url !== undefined, {
+    path: ['base_url'],
+    error: 'is required for type "openai-compatible"',
+    // Checked even if other keys are wrong: all mistakes are reported at once.
+    when: ({ value }) => typeof value === 'object' && value !== null,
+  })
+  .refine((provider) => (provider.type === 'ai-sdk') === (provider.package !== undefined), {
+    path: ['package'],
+    error: 'is required for type "ai-sdk" and only valid there: package = "@ai-sdk/mistral"',
+    when: ({ value }) => typeof value === 'object' && value !== null,
+  })
+
+export type ProviderFile = z.output<typeof providerSchema>
+
+function hasCredentials(url: URL): boolean {
+  return url.username !== '' || url.password !== ''
+}
 
 const absolutePath = z.string().refine((path) => isAbsolute(path), 'must be an absolute path')
 
@@ -12,40 +105,54 @@ interface Keyed {
 
 const webSearchSchema = z
   .strictObject({
-    provider: z.enum(['brave', 'tavily', 'searxng']),
-    api_key_env: variableName.exactOptional(),
-    /** Of a SearXNG server; the others have their own. */
-    base_url: baseUrl.exactOptional(),
+    provider: z.enum(['brave', 'tavily', 'searxng']).describe('Search service.'),
+    api_key_env: variableName.exactOptional().describe('Variable that holds the key.'),
+    base_url: baseUrl.exactOptional().describe('Address of a SearXNG server.'),
   })
   .refine(
     ({ provider, base_url }) => provider !== 'searxng' || base_url !== undefined,
-    told('base_url', 'is needed for provider "searxng"'),
+    told('base_url', 'is required for provider "searxng"'),
   )
   .refine(
     ({ provider, api_key_env }) => provider === 'searxng' || provider === undefined || api_key_env !== undefined,
-    told('api_key_env', 'is needed: the name of the variable that holds the key'),
+    told('api_key_env', 'is required: the name of the variable with the key'),
   )
 
 const speechSchema = z
   .strictObject({
-    provider: z.enum(['system', 'local', 'elevenlabs', 'off']).default('system'),
-    api_key_env: variableName.exactOptional(),
-    voice: z.string().min(1).max(100).exactOptional(),
+    provider: z
+      .enum(['system', 'local', 'elevenlabs', 'off'])
+      .default('system')
+      .describe('The voice in use. local needs `familiar voice install`.'),
+    api_key_env: variableName.exactOptional().describe('Variable that holds the key of ElevenLabs.'),
+    voice: z.string().min(1).max(100).exactOptional().describe('Name of the voice.'),
   })
   .refine(
     ({ provider, api_key_env }) => provider !== 'elevenlabs' || api_key_env !== undefined,
-    told('api_key_env', 'is needed for provider "elevenlabs"'),
+    told('api_key_env', 'is required for provider "elevenlabs"'),
   )
 
 /** `[tools]` of `familiar.toml`. */
 export const toolsSchema = z
   .strictObject({
-    enabled: z.boolean().default(true),
-    /** More folders of tools, beside `tools/` in the home. */
-    directories: z.array(absolutePath).default([]),
+    enabled: z.boolean().default(true).describe('Whether the model has tools at all.'),
+    disabled: z
+      .array(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a tool'))
+      .default([])
+      .describe('Tools that are switched off, by name.'),
+    directories: z.array(absolutePath).default([]).describe('More folders of tools, next to tools/ in the home.'),
     web_search: webSearchSchema.exactOptional(),
-    browser: z.strictObject({ executable: absolutePath.exactOptional() }).prefault({}),
-    exec: z.strictObject({ host: z.enum(['ask', 'never']).default('ask') }).prefault({}),
+    browser: z
+      .strictObject({ executable: absolutePath.exactOptional().describe('Path of Chromium. Default: search for it.') })
+      .prefault({}),
+    exec: z
+      .strictObject({
+        host: z
+          .enum(['ask', 'never'])
+          .default('ask')
+          .describe('Whether exec may ask to run a command outside the sandbox.'),
+      })
+      .prefault({}),
     tts: speechSchema.prefault({}),
   })
   .prefault({})
@@ -53,8 +160,19 @@ export const toolsSchema = z
 /** `[sandbox]` of `familiar.toml`. */
 export const sandboxSchema = z
   .strictObject({
-    driver: z.enum(['auto', 'embedded', 'container', 'off']).default('auto'),
-    container_socket: absolutePath.exactOptional(),
+    driver: z
+      .enum(['auto', 'embedded', 'container', 'off'])
+      .default('auto')
+      .describe('Sandbox for code. embedded is bubblewrap, container is Docker or Podman.'),
+    container_socket: absolutePath.exactOptional().describe('Socket of Docker or Podman.'),
+    python_index_url: z
+      .url('must be an address such as "https://pypi.example.org/simple"')
+      .refine(
+        (text) => /^https?:/.test(text) && !new URL(text).username,
+        'must be an http or https address without a password',
+      )
+      .exactOptional()
+      .describe('Package index for Python packages of tools. Default: PyPI.'),
   })
   .prefault({})
 
@@ -69,52 +187,82 @@ const destination = z
 /** `[capabilities]` of `familiar.toml`. */
 export const capabilitiesSchema = z
   .strictObject({
-    /** What becomes of one that fails in use: a repair is offered, begun by itself, or neither. */
-    repair: z.enum(['ask', 'auto', 'off']).default('ask'),
-    max_rounds: z.int().min(1).max(1000).default(25),
-    /** What a build may take, without the time that the user is waited for. */
-    build_minutes: z.int().min(1).max(120).default(10),
-    max_concurrent_builds: z.int().min(1).max(100).default(3),
+    repair: z
+      .enum(['ask', 'auto', 'off'])
+      .default('ask')
+      .describe('Whether a built tool that fails is repaired: after a question, by itself, or never.'),
+    max_rounds: z.int().min(1).max(1000).default(25).describe('Limit of model calls in one build.'),
+    build_minutes: z
+      .int()
+      .min(1)
+      .max(120)
+      .default(10)
+      .describe('Time limit of a build, without the time that it waits for you.'),
+    max_concurrent_builds: z.int().min(1).max(100).default(3).describe('Limit of builds that run at once.'),
   })
   .prefault({})
 
 /** `[assets]` of `familiar.toml`. */
 export const assetsSchema = z
   .strictObject({
-    /** Folders beside the workspace whose files can be read and written. */
-    roots: z.array(absolutePath).default([]),
-    block_budget_tokens: z.int().min(1_000).max(1_000_000).default(100_000),
+    roots: z
+      .array(absolutePath)
+      .default([])
+      .describe('Folders outside the workspace that the agent may read and write.'),
+    attachment_tokens: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(20_000)
+      .describe('Limit of attached text in one message. The model reads the rest with a tool.'),
+    block_budget_tokens: z
+      .int()
+      .min(1_000)
+      .max(1_000_000)
+      .default(100_000)
+      .describe('Limit of pinned text in the prompt.'),
   })
   .prefault({})
 
 /** `[skills]` of `familiar.toml`. */
 export const skillsSchema = z
   .strictObject({
-    /** Folders of skills beside the one in the workspace. */
-    directories: z.array(absolutePath).default([]),
+    directories: z.array(absolutePath).default([]).describe('More folders of skills, next to workspace/skills.'),
   })
   .prefault({})
 
 /** `[policy]` of `familiar.toml`. */
 export const policySchema = z
   .strictObject({
-    /** Where calls may go without being asked about, whatever was read before. */
-    destinations: z.array(destination).default([]),
-    approval_minutes: z.int().min(1).max(1440).default(15),
+    destinations: z
+      .array(destination)
+      .default([])
+      .describe('Destinations that need no approval: an origin, mcp:NAME, tool:NAME or client:NAME.'),
+    approval_minutes: z.int().min(1).max(1440).default(15).describe('How long an approval request stays open.'),
   })
   .prefault({})
 
 const programSchema = z.strictObject({
-  command: z.string().min(1),
-  args: z.array(z.string()).default([]),
-  /** The variables that it is given, by name. */
-  environment: z.array(variableName).default([]),
+  command: z.string().min(1).describe('Program to start.'),
+  args: z.array(z.string()).default([]).describe('Its arguments.'),
+  environment: z.array(variableName).default([]).describe('Variables that it receives, by name.'),
+  sampling: z.boolean().optional().describe('Whether the server may use your fast model.'),
 })
 
 const addressSchema = z.strictObject({
-  url: baseUrl,
-  /** A header's name and the variable that holds its value. */
-  header_env: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header'), variableName).default({}),
+  url: baseUrl.describe('Address of the server.'),
+  header_env: z
+    .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header'), variableName)
+    .default({})
+    .describe('Headers: the name and the variable that holds the value.'),
+  oauth_client_id: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe('OAuth client id, for a server that does not register clients itself.'),
+  oauth_client_secret_env: variableName.optional().describe('Variable that holds the OAuth client secret.'),
+  sampling: z.boolean().optional().describe('Whether the server may use your fast model.'),
 })
 
 /** `[mcp.servers.NAME]` of `familiar.toml`. */
@@ -122,7 +270,7 @@ export const mcpSchema = z
   .strictObject({
     servers: z
       .record(
-        z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of small letters, digits, - and _'),
+        z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _'),
         z.union([programSchema, addressSchema], 'must have either a command or a url'),
       )
       .default({}),
@@ -133,7 +281,7 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text
 }
 
-/** Also where other keys are wrong: all mistakes are told at once. */
+/** Checked even if other keys are wrong: all mistakes are reported at once. */
 function told(key: keyof Keyed, error: string) {
   return {
     path: [key],

@@ -15,14 +15,12 @@ import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { skillText } from '../../../test/support/skills.ts'
 import { openHome } from '../home.ts'
 import { type HomePaths, homePaths } from '../home-paths.ts'
-import { applyImport } from './apply-import.ts'
-import type { ImportKind } from './import-plan.ts'
+import { applyImport, type ImportKind, undoImport } from './apply-import.ts'
 import { planImport } from './plan-import.ts'
-import { undoImport } from './undo-import.ts'
 
 const key = `sk-${'a1B2'.repeat(10)}`
 
-/** As OpenClaw lays it out, with all that must not come along. */
+/** The layout of OpenClaw, with everything that must not be imported. */
 const openclaw = {
   'openclaw.json': `{"key": "${key}"}`,
   'credentials/oauth.json': '{"token": "x"}',
@@ -100,7 +98,7 @@ describe('import', () => {
       .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
       .sort()
 
-  it('IMPORT-1 shows what of OpenClaw would go where and what not, and touches nothing', async () => {
+  it('IMPORT-1 shows what of OpenClaw would go where and what not, and changes nothing', async () => {
     const source = write('openclaw', openclaw)
     const before = everything(folder)
     const seen = await plan('openclaw', source)
@@ -128,17 +126,17 @@ describe('import', () => {
       'openclaw.json': expect.stringContaining('keys'),
       'workspace/BOOTSTRAP.md': expect.stringContaining('first run'),
       'workspace/canvas': expect.any(String),
-      'workspace/memory/index.sqlite': 'it is no text',
-      'workspace/skills/leaky': 'SKILL.md holds what looks like a key',
+      'workspace/memory/index.sqlite': 'it is not text',
+      'workspace/skills/leaky': 'SKILL.md contains what looks like a key',
       'workspace/skills/broken': expect.stringContaining('not in YAML'),
     })
   })
 
-  it('IMPORT-1 makes a home of a workspace of OpenClaw, without anything secret', async () => {
+  it('IMPORT-1 imports an OpenClaw workspace, without secrets', async () => {
     const { record, recordPath } = await bringIn('openclaw', write('openclaw', openclaw))
     expect(inWorkspace('SOUL.md')).toBe(openclaw['workspace/SOUL.md'])
     expect(inWorkspace('memory/2026-01-02.md')).toBe(openclaw['workspace/memory/2026-01-02.md'])
-    expect(inWorkspace('TOOLS.md')).toBe('Camera at 10.0.0.2, key [a key was left out here].\n')
+    expect(inWorkspace('TOOLS.md')).toBe('Camera at 10.0.0.2, key [a key was removed here].\n')
     expect(everything(join(paths.workspace, 'skills'))).toEqual([
       'imported/managed/SKILL.md',
       'imported/weather/SKILL.md',
@@ -150,12 +148,12 @@ describe('import', () => {
     expect(record.written.find(({ path }) => path === 'SOUL.md')?.way).toBe('starter')
   })
 
-  it('IMPORT-1 takes a workspace on its own, and the old name of its memory', async () => {
+  it('IMPORT-1 imports a workspace alone, and the old name of its memory', async () => {
     const source = write('clawd', { 'SOUL.md': 'x', 'memory.md': 'old' })
     expect((await plan('openclaw', source)).files.map(({ to }) => to)).toEqual(['SOUL.md', 'MEMORY.md'])
   })
 
-  it('IMPORT-1 makes a home of that of Hermes, with skills out of their categories', async () => {
+  it('IMPORT-1 imports a Hermes home, with skills moved out of their categories', async () => {
     const seen = await plan('hermes', write('hermes', hermes))
     expect(seen.leftOut.map(({ path }) => path.slice(seen.from.length + 1))).toEqual([
       '.env',
@@ -175,7 +173,7 @@ describe('import', () => {
     for (const path of everything(paths.root)) expect(readFileSync(join(paths.root, path), 'utf8')).not.toContain(key)
   })
 
-  it('IMPORT-1 overwrites nothing: what is there stays, and the other lies beside it', async () => {
+  it('IMPORT-1 overwrites nothing: existing files stay, and the other gets another name', async () => {
     await openHome(paths.root)
     write('home/workspace', { 'SOUL.md': 'My own words.', 'memory/2026-01-02.md': 'My Friday.' })
     write('home/workspace/skills', { 'weather/SKILL.md': skillText('weather', '', 'My own.') })
@@ -194,7 +192,7 @@ describe('import', () => {
     expect(everything(paths.workspace)).toEqual(after)
   })
 
-  it('IMPORT-1 is undone by its list, but for what was changed since', async () => {
+  it('IMPORT-1 is undone by its record, except for changed files', async () => {
     await openHome(paths.root)
     const before = Object.fromEntries(everything(paths.workspace).map((path) => [path, inWorkspace(path)]))
     const { record } = await bringIn('openclaw', write('openclaw', openclaw))
@@ -207,17 +205,17 @@ describe('import', () => {
     expect(existsSync(join(paths.workspace, 'skills/imported'))).toBe(false)
   })
 
-  it('IMPORT-1 a list that names what lies outside takes nothing away there', async () => {
+  it('IMPORT-1 a record that names outside files removes nothing there', async () => {
     await openHome(paths.root)
     const outside = join(folder, 'mine.txt')
     writeFileSync(outside, 'mine')
-    const { sha256 } = await import('../../base/hash.ts')
+    const { sha256 } = await import('../../base/ids.ts')
     const written = [{ path: '../../mine.txt', sha256: sha256('mine'), way: 'new' as const }]
     await undoImport({ kind: 'hermes', from: '/', at: '', written }, paths.workspace)
     expect(readFileSync(outside, 'utf8')).toBe('mine')
   })
 
-  it('SEC-11 follows no link out of the folder, and opens nothing but files', async () => {
+  it('SEC-11 follows no link out of the folder, and opens only files', async () => {
     writeFileSync(join(folder, 'private.md'), 'private')
     const source = write('clawd', { 'USER.md': 'x', 'memory/a.md': 'a' })
     symlinkSync(join(folder, 'private.md'), join(source, 'SOUL.md'))
@@ -236,14 +234,14 @@ describe('import', () => {
     ])
   })
 
-  it('SEC-14 leaves out what would stand in the prompt with characters that nobody sees; a memory may have them', async () => {
+  it('SEC-14 skips prompt files with invisible characters; a memory may have them', async () => {
     const source = write('clawd', { 'SOUL.md': 'be \u202ekind', 'memory/a.md': 'be \u200bkind' })
     const seen = await plan('openclaw', source)
     expect(seen.files.map(({ to }) => to)).toEqual(['memory/a.md'])
     expect(seen.leftOut).toMatchObject([{ reason: expect.stringContaining('U+202E') }])
   })
 
-  it('IMPORT-1 says so where there is nothing of the kind', async () => {
+  it('IMPORT-1 reports that there is nothing to import', async () => {
     const empty = write('empty', { 'x.txt': 'x' })
     const workspace = paths.workspace
     expect(await planImport({ kind: 'hermes', path: empty, workspace })).toMatchObject({ ok: false })

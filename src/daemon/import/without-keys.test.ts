@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyText } from '../../../test/support/any-text.ts'
-import { withoutKeys } from './without-keys.ts'
+import { withoutKeys } from './plan-import.ts'
 
 describe('withoutKeys', () => {
   it.each([
@@ -14,18 +14,18 @@ describe('withoutKeys', () => {
     `eyJhbGciOiJIUzI1NiJ9.${'e'.repeat(20)}.${'f'.repeat(20)}`,
     '-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----',
     '-----BEGIN PRIVATE KEY-----\nabc',
-  ])('IMPORT-1 leaves out %s and nothing around it', (key) => {
-    expect(withoutKeys(`the key is ${key}`)).toEqual({ text: 'the key is [a key was left out here]', count: 1 })
+  ])('IMPORT-1 removes %s and nothing around it', (key) => {
+    expect(withoutKeys(`the key is ${key}`)).toEqual({ text: 'the key is [a key was removed here]', count: 1 })
   })
 
   it.each(['sk-learn is a package', 'call 12345678:30', 'AKIA', 'eyJ.x.y', 'a task-list-of-things-to-do-this-week-ok'])(
-    'IMPORT-1 leaves %s as it is',
+    'IMPORT-1 keeps %s',
     (text) => {
       expect(withoutKeys(text)).toEqual({ text, count: 0 })
     },
   )
 
-  it('IMPORT-1 changes no text in which it finds none, and finds none twice', () => {
+  it('IMPORT-1 changes no text without keys, and is idempotent', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const first = withoutKeys(text)

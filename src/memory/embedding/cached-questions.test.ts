@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { cachedQuestions } from './cached-questions.ts'
-import type { Embedder } from './embedder.ts'
+import { cachedQuestions, type Embedder } from './embedders.ts'
 
 function countingEmbedder() {
   const asked: string[] = []
@@ -24,7 +23,7 @@ it('MEM-15 embeds the same question once, and memories every time', async () => 
   expect(asked).toEqual(['question a', 'question bb', 'memory a'])
 })
 
-it('MEM-15 forgets the question that was not asked for longest', async () => {
+it('MEM-15 evicts the least recently asked question', async () => {
   const { asked, cached } = countingEmbedder()
   for (let number = 0; number < 256; number += 1) await cached.embed([`${number}`], 'question')
   await cached.embed(['0'], 'question')

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
-import { createEmbedders } from './create-embedders.ts'
+import { createEmbedders } from './embedders.ts'
 
 const dependencies = { modelFolder: '/nowhere', clock: createManualClock(), random: () => 0 }
 
-it('MEM-15 finds the way back to the models of before, where there is one', async () => {
+it('MEM-15 finds the embedder of earlier models if possible', async () => {
   const local = createEmbedders({ provider: 'local' }, dependencies)
   expect(local.current?.model).toBe('bge-small-en-v1.5-int8/1')
   expect(local.byModel('bge-small-en-v1.5-int8/1')).toBe(local.current)

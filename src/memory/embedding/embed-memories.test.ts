@@ -9,13 +9,12 @@ import { openTestDatabase, sameDatabase } from '../../../test/support/open-test-
 import { waitFor } from '../../../test/support/wait-for.ts'
 import { createIds } from '../../base/ids.ts'
 import { type Logger, silentLogger } from '../../base/logger.ts'
-import { FamiliarError } from '../../protocol/error.ts'
-import type { Database } from '../../storage/database.ts'
-import { fromVectorBytes } from '../../storage/vector-bytes.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import { type Database, fromVectorBytes } from '../../storage/database.ts'
 import { createMemories, type Memories } from '../memories.ts'
 import type { Memory } from '../memory.ts'
 import { createEmbeddingJob, type EmbeddingJob } from './embed-memories.ts'
-import type { Embedder } from './embedder.ts'
+import type { Embedder } from './embedders.ts'
 
 let folder: string
 let clock: ManualClock
@@ -45,7 +44,7 @@ async function open() {
   memories = createMemories({ database, clock, ids: createIds(clock) })
 }
 
-/** Stands for a model: writes down what it is given. */
+/** Stands in for a model: records its input. */
 function createTestEmbedder(model: string, respond: (texts: readonly string[]) => Promise<void> | void = () => {}) {
   const texts: string[] = []
   const embedder: Embedder = {
@@ -103,7 +102,7 @@ async function modelsOfVectors(): Promise<Record<string, number>> {
 }
 
 describe('embedding memories', () => {
-  it('MEM-15 gives every memory of every user its vector, and the newest as soon as it is woken', async () => {
+  it('MEM-15 embeds every memory of every user, the newest as soon as it is woken', async () => {
     const { embedder, texts } = createTestEmbedder('a/1')
     await addMany(70)
     await addMany(3, 'eve')
@@ -122,6 +121,21 @@ describe('embedding memories', () => {
     expect(first / second).toBeCloseTo(10 / 3, 1)
   })
 
+  it('MEM-15 MEM-3 gives a long text a vector per passage, and counts it once', async () => {
+    const { embedder, texts } = createTestEmbedder('a/1')
+    const content = Array.from({ length: 120 }, (_, day) => `Day ${day}: we walked along the river again.`).join('\n\n')
+    const long = await add(content)
+    await add('A short one')
+    const job = startJob(embedder)
+    await catchUp(job)
+    const own = (await vectors()).filter(({ number }) => number === long.number)
+    expect(own.length).toBeGreaterThan(2)
+    expect(own.map(({ part }) => part).toSorted((a, b) => a - b)).toEqual([...own.keys()])
+    expect(texts.some((text) => text.includes('Day 119:'))).toBe(true)
+    expect(Math.max(...texts.map((text) => text.length))).toBeLessThan(1_800)
+    expect(await job.status()).toMatchObject({ embedded: 2, total: 2 })
+  })
+
   it('MEM-15 embeds the same text of a user once', async () => {
     const { embedder, texts } = createTestEmbedder('a/1')
     for (const content of ['same', 'same', 'other']) await add(content)
@@ -136,14 +150,14 @@ describe('embedding memories', () => {
     expect((await vectors()).map((row) => row.user_id)).toEqual(['max', 'max', 'max', 'max', 'eve'])
   })
 
-  it('MEM-15 finds holes: at the start, and when it is woken with nothing new', async () => {
+  it('MEM-15 finds missing vectors: at the start, and when woken with nothing new', async () => {
     const { embedder, texts } = createTestEmbedder('a/1')
     const old = await add('old')
     await addMany(40)
     const job = startJob(embedder)
     await catchUp(job)
     texts.length = 0
-    // As whoever edits a memory does it.
+    // As an edit of a memory does.
     await database.write(async (writer) => {
       await writer.deleteFrom('memory_vectors').where('number', '=', old.number).execute()
       await writer.updateTable('memories').set({ content: 'edited' }).where('number', '=', old.number).execute()
@@ -160,7 +174,7 @@ describe('embedding memories', () => {
     expect(texts).toEqual(['edited', 'edited'])
   })
 
-  it('MEM-15 writes no vector of a text that was changed or forgotten meanwhile', async () => {
+  it('MEM-15 writes no vector for a text that was changed or forgotten meanwhile', async () => {
     const [kept, changed, forgotten] = [await add('kept'), await add('changed'), await add('forgotten')]
     let isFirst = true
     const { embedder, texts } = createTestEmbedder('a/1', async () => {
@@ -180,7 +194,7 @@ describe('embedding memories', () => {
     expect(texts).toEqual(['kept', 'changed', 'forgotten', 'new'])
   })
 
-  it('MEM-15 backs off while the model fails, says why once, and goes on by itself', async () => {
+  it('MEM-15 backs off while the model fails, logs why once, and continues by itself', async () => {
     let isBroken = true
     const { embedder, texts } = createTestEmbedder('a/1', () => {
       if (isBroken) throw new FamiliarError('unavailable', 'no model')
@@ -204,7 +218,7 @@ describe('embedding memories', () => {
     expect(texts).toEqual(['one'])
   })
 
-  it('MEM-15 stops in the middle when it is closed', async () => {
+  it('MEM-15 stops in the middle when closed', async () => {
     await addMany(100)
     const second = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
@@ -229,7 +243,7 @@ describe('embedding memories', () => {
 })
 
 describe('changing the model', () => {
-  it('MEM-15 searches with the old one until the new one has as much, keeps both up, then drops the old', async () => {
+  it('MEM-15 searches with the old one until the new one has as many, keeps both up to date, then drops the old', async () => {
     const old = createTestEmbedder('a/1')
     await addMany(100)
     await catchUp(startJob(old.embedder))
@@ -258,7 +272,7 @@ describe('changing the model', () => {
     expect(await job.status()).toMatchObject({ model: 'b/1', embedded: 101, total: 101 })
   })
 
-  it('MEM-15 searches with the new one at once where the old one cannot be asked any more', async () => {
+  it('MEM-15 searches with the new one at once if the old one is no longer available', async () => {
     await addMany(5)
     await catchUp(startJob(createTestEmbedder('a/1').embedder))
     const job = startJob(createTestEmbedder('b/1').embedder)
@@ -267,7 +281,7 @@ describe('changing the model', () => {
     expect(await modelsOfVectors()).toEqual({ 'b/1': 5 })
   })
 
-  it('MEM-15 goes on with the new one when the old one fails', async () => {
+  it('MEM-15 continues with the new one when the old one fails', async () => {
     await addMany(5)
     await catchUp(startJob(createTestEmbedder('a/1').embedder))
     const broken = createTestEmbedder('a/1', () => Promise.reject(new Error('gone')))
@@ -278,7 +292,7 @@ describe('changing the model', () => {
     expect(await modelsOfVectors()).toEqual({ 'b/1': 6 })
   })
 
-  it('MEM-15 is taken up again after a kill: complete, nothing twice, the search changes over', async () => {
+  it('MEM-15 is resumed after a kill: complete, without duplicates, and the search switches over', async () => {
     await addMany(200)
     await catchUp(startJob(createTestEmbedder('a/1').embedder))
     await Promise.all(jobs.splice(0).map((job) => job.close()))

@@ -1,50 +1,49 @@
 import { type Clock, sleep } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import type { Database } from '../../storage/database.ts'
-import type { Memory } from '../memory.ts'
-import { dropOtherModels } from './drop-other-models.ts'
-import { type EmbeddingText, embedBatch } from './embed-batch.ts'
-import type { Embedder } from './embedder.ts'
-import { countMemories, countVectors, findMissing, modelsInUse, newestNumber } from './missing-vectors.ts'
-import { createSearchModel, type SearchModel } from './search-model.ts'
+import { type Database, type Reader, toVectorBytes } from '../../storage/database.ts'
+import { contentHash, type Memory, memoryFromRow } from '../memory.ts'
+import { notePassages } from '../note-passages.ts'
+import type { Embedder } from './embedders.ts'
 
 export interface EmbeddingStatus {
   model: string
   embedded: number
   total: number
   isRunning: boolean
-  /** Why it does not come on, in words; null while it does. */
+  /** Why it makes no progress; null while it does. */
   problem: string | null
 }
 
 /**
- * Gives every memory its vector, in the background. Whatever a crash left undone is done after the next `wake`: what has
- * its vector is never embedded again. Whoever changes the text of a memory deletes its vectors in the same unit.
+ * Embeds every memory in the background. Work lost in a crash is done after the next `wake`: existing vectors are never
+ * computed again. Code that changes a memory's text deletes its vectors in the same unit.
  */
 export interface EmbeddingJob {
-  /** After memories were added or changed, and once at the start. Returns at once; the newest are embedded first. */
+  /**
+   * Called after memories were added or changed, and once at the start. Returns at once; the newest are embedded first.
+   */
   wake(): void
   /**
-   * The model to ask a user's question with: the current one, but while it takes over from another one that has more of
-   * the user's memories and is still at hand, that other one.
+   * The model for a user's question: the current one, unless a previous one that is still available has more of the
+   * user's memories.
    */
   searchModel(userId: string): Promise<string>
   /** Of one user, or of all. */
   status(userId?: string): Promise<EmbeddingStatus>
-  /** Waits until what is under way is done, at most so long; not where it fails. */
+  /** Waits until the current work is done, at most so long; not if it fails. */
   settle(graceMs: number): Promise<void>
-  /** Stops in the middle; nothing is half written. */
+  /** Stops in the middle; nothing is partially written. */
   close(): Promise<void>
 }
 
 const batchSize = 32
-/** How many numbers one question to the database looks at: some milliseconds, whatever there is. */
+/** How many numbers one query reads: it takes some milliseconds, whatever there is. */
 const windowSize = 2_000
 const sweepPauseMs = 60_000
 const firstBackoffMs = 1_000
-const longestBackoffMs = 5 * 60_000
+const maxBackoffMs = 5 * 60_000
 
-/** A model that every new memory is embedded with, and how far that has come. */
+/** A model that every new memory is embedded with, and its progress. */
 interface Lane {
   embedder: Embedder
   tail: number
@@ -53,7 +52,7 @@ interface Lane {
 export function createEmbeddingJob(dependencies: {
   database: Database
   embedder: Embedder
-  /** Models of before that can still be asked, by their ids. */
+  /** Earlier models that are still available, by id. */
   olderEmbedder: (model: string) => Embedder | undefined
   clock: Clock
   logger: Logger
@@ -63,7 +62,7 @@ export function createEmbeddingJob(dependencies: {
   const { model } = embedder
   const stop = new AbortController()
   let started: Promise<{ lane: Lane; olderLanes: Lane[]; searched: SearchModel }> | undefined
-  /** Every memory up to `until` is looked at for a vector that is missing. */
+  /** Every memory up to `until` is checked for a missing vector. */
   let sweep: { after: number; until: number } | undefined
   let lastSweepAt = Number.NEGATIVE_INFINITY
   /** All memories have had a vector of this model once. */
@@ -90,7 +89,7 @@ export function createEmbeddingJob(dependencies: {
     }
   }
 
-  /** A start that failed is tried again. */
+  /** A failed start is retried. */
   function ensureStarted() {
     started ??= begin().catch((cause) => {
       started = undefined
@@ -106,7 +105,7 @@ export function createEmbeddingJob(dependencies: {
         await catchUp().then(noteSuccess, backOff)
       }
     } finally {
-      // In the same breath as the last look at `isWanted`: a wake is never lost in between.
+      // In the same tick as the last check of `isWanted`, so that no wake is lost.
       running = undefined
     }
   }
@@ -116,7 +115,9 @@ export function createEmbeddingJob(dependencies: {
     failures = 0
   }
 
-  /** For whoever waits: a pause keeps no program alive, so waiting it out would end the program instead. */
+  /**
+   * For waiting callers: the pause's timer does not keep the program alive, so waiting for it would end the program.
+   */
   let failed = Promise.withResolvers<void>()
 
   async function backOff(cause: unknown): Promise<void> {
@@ -124,10 +125,10 @@ export function createEmbeddingJob(dependencies: {
     failed.resolve()
     failed = Promise.withResolvers<void>()
     const words = wordsOf(cause)
-    if (words !== problem) logger.warn('memories are not embedded, recall goes by words', { model, error: words })
+    if (words !== problem) logger.warn('could not embed memories; recall uses words only', { model, error: words })
     problem = words
     isWanted = true
-    const waitMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** failures)
+    const waitMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** failures)
     failures += 1
     await sleep(clock, waitMs, stop.signal).catch(() => undefined)
   }
@@ -142,7 +143,7 @@ export function createEmbeddingJob(dependencies: {
     while (isComplete && !stop.signal.aborted && (await dropOtherModels(database, model))) await turn()
   }
 
-  /** A wake with nothing new means that something old has lost its vector. */
+  /** A wake with nothing new means that an old memory lost its vector. */
   function planSweep(): void {
     if (sweep) return
     const waitMs = lastSweepAt + sweepPauseMs - clock.now()
@@ -157,7 +158,7 @@ export function createEmbeddingJob(dependencies: {
     let isNew = false
     for (let isMore = true; isMore && !stop.signal.aborted; isNew ||= isMore) {
       const newest = await newestNumber(database.read)
-      // First those that are searched at this moment.
+      // First the models that are searched now.
       if (!isComplete)
         for (const older of [...olderLanes]) await embedTail(older, newest).catch(leaveLane(olderLanes, older))
       isMore = await embedTail(lane, newest)
@@ -196,16 +197,19 @@ export function createEmbeddingJob(dependencies: {
     const { searched } = await ensureStarted()
     const written = await embedBatch({ database, embedder: used, embeddingText, memories, signal: stop.signal })
     for (const { userId } of written) searched.written(userId, used.model, 1)
-    // The others changed under our hands: they are looked at once more.
+    // The others changed meanwhile: they are checked again.
     if (written.length < memories.length) wake()
   }
 
-  /** New memories are then not found by meaning until the new model has taken over; by words they are. */
+  /** New memories are then found only by words until the new model has taken over. */
   function leaveLane(lanes: Lane[], lane: Lane): (cause: unknown) => void {
     return (cause) => {
       if (stop.signal.aborted) return
       lanes.splice(lanes.indexOf(lane), 1)
-      logger.warn('the embedding model of before is gone', { model: lane.embedder.model, error: wordsOf(cause) })
+      logger.warn('the previous embedding model is not available', {
+        model: lane.embedder.model,
+        error: wordsOf(cause),
+      })
     }
   }
 
@@ -242,7 +246,7 @@ export function createEmbeddingJob(dependencies: {
   }
 }
 
-/** Up to where everything is done: a full batch may have left some behind it. */
+/** Everything up to here is done: a full batch may have left some after it. */
 function endOf(found: readonly Memory[], until: number): number {
   return found.length < batchSize ? until : (found.at(-1)?.number ?? until)
 }
@@ -251,7 +255,252 @@ function wordsOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-/** Lets everything else that waits go first. */
+/** Yields to everything else. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
+}
+
+async function newestNumber(reader: Reader): Promise<number> {
+  const { newest } = await reader
+    .selectFrom('memories')
+    .select(({ fn }) => fn.max('number').as('newest'))
+    .executeTakeFirstOrThrow()
+  return Number(newest ?? 0)
+}
+
+/** Memories of all users without a vector of the model, by number. Reads at most `until - after` rows. */
+async function findMissing(
+  reader: Reader,
+  range: { model: string; after: number; until: number; limit: number },
+): Promise<Memory[]> {
+  const rows = await reader
+    .selectFrom('memories')
+    .selectAll()
+    .where('number', '>', range.after)
+    .where('number', '<=', range.until)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('memory_vectors')
+            .select('memory_vectors.number')
+            .where('model', '=', range.model)
+            // A number belongs to one user: filtering by user too would read the row instead of just its key.
+            .whereRef('memory_vectors.number', '=', 'memories.number'),
+        ),
+      ),
+    )
+    .orderBy('number')
+    .limit(range.limit)
+    .execute()
+  return rows.map(memoryFromRow)
+}
+
+/** Every model with a vector: one index step each, however many vectors there are. */
+async function modelsInUse(reader: Reader): Promise<string[]> {
+  const models: string[] = []
+  for (;;) {
+    const next = await reader
+      .selectFrom('memory_vectors')
+      .select('model')
+      .where('model', '>', models.at(-1) ?? '')
+      .orderBy('model')
+      .limit(1)
+      .executeTakeFirst()
+    if (!next) return models
+    models.push(next.model)
+  }
+}
+
+async function countVectors(reader: Reader, model: string, userId?: string): Promise<number> {
+  let query = reader
+    .selectFrom('memory_vectors')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('model', '=', model)
+    // A long text has several, and counts once.
+    .where('part', '=', 0)
+  if (userId !== undefined) query = query.where('user_id', '=', userId)
+  return Number((await query.executeTakeFirstOrThrow()).count)
+}
+
+async function countMemories(reader: Reader, userId?: string): Promise<number> {
+  let query = reader.selectFrom('memories').select(({ fn }) => fn.countAll().as('count'))
+  if (userId !== undefined) query = query.where('user_id', '=', userId)
+  return Number((await query.executeTakeFirstOrThrow()).count)
+}
+
+const maxRows = 500
+
+/** Deletes some of the vectors of other models. False when there are none left. */
+async function dropOtherModels(database: Database, current: string): Promise<boolean> {
+  const model = (await modelsInUse(database.read)).find((used) => used !== current)
+  if (model === undefined) return false
+  const rows = await database.read
+    .selectFrom('memory_vectors')
+    .select(['user_id', 'place'])
+    .where('model', '=', model)
+    .orderBy('user_id')
+    .orderBy('place')
+    .limit(maxRows)
+    .execute()
+  await database.write(async (writer) => {
+    for (const [userId, own] of Map.groupBy(rows, (row) => row.user_id)) {
+      await writer
+        .deleteFrom('memory_vectors')
+        .where('model', '=', model)
+        .where('user_id', '=', userId)
+        .where('place', '<=', own.at(-1)?.place ?? 0)
+        .execute()
+    }
+  })
+  return true
+}
+
+/** The text of a memory that is embedded, as the ranking defines it. The same memory must always give the same text. */
+export type EmbeddingText = (memory: Memory) => string | Promise<string>
+
+const textsAtOnce = 32
+/** Engines limit the number of values in a statement. */
+const rowsAtOnce = 500
+
+/** A memory, or one passage of a long one. */
+interface Entry {
+  memory: Memory
+  part: number
+  text: string
+  textHash: string
+}
+
+/**
+ * Embeds memories in one write unit. A text for which the user already has a vector is not embedded again. Memories
+ * that changed or were forgotten meanwhile are skipped: returns those that have their vector now.
+ */
+async function embedBatch(options: {
+  database: Database
+  embedder: Embedder
+  embeddingText: EmbeddingText
+  memories: readonly Memory[]
+  signal: AbortSignal
+}): Promise<Memory[]> {
+  const { database, embedder, embeddingText, memories, signal } = options
+  const entries: Entry[] = []
+  for (const memory of memories) {
+    for (const [part, content] of notePassages(memory.content).entries()) {
+      const text = await embeddingText({ ...memory, content })
+      entries.push({ memory, part, text, textHash: contentHash(text) })
+    }
+  }
+  const vectors = await knownVectors(database.read, embedder.model, entries)
+  const unknown = new Map(
+    entries.filter((entry) => !vectors.has(keyOf(entry))).map(({ textHash, text }) => [textHash, text]),
+  )
+  const texts = [...unknown.values()]
+  const embedded: (Float32Array | undefined)[] = []
+  for (let from = 0; from < texts.length; from += textsAtOnce) {
+    embedded.push(...(await embedder.embed(texts.slice(from, from + textsAtOnce), 'memory', signal)))
+  }
+  const byHash = new Map([...unknown.keys()].map((hash, index) => [hash, embedded[index]]))
+  const rows = entries.flatMap((entry) => {
+    const fresh = byHash.get(entry.textHash)
+    const vector = vectors.get(keyOf(entry)) ?? (fresh && toVectorBytes(fresh))
+    return vector ? [{ ...entry, vector }] : []
+  })
+  // All passages of a text or none: the first one marks it as done.
+  const incomplete = new Set(entries.map(({ memory }) => memory.number))
+  for (const [number, own] of Map.groupBy(rows, ({ memory }) => memory.number)) {
+    if (own.length === entries.filter(({ memory }) => memory.number === number).length) incomplete.delete(number)
+  }
+
+  return database.write(async (writer) => {
+    const now = await writer
+      .selectFrom('memories')
+      .select(['number', 'content_hash', 'updated_at'])
+      .where('number', 'in', [...new Set(rows.map(({ memory }) => memory.number))])
+      .execute()
+    const current = new Map(now.map((row) => [Number(row.number), row]))
+    const unchanged = rows.filter(({ memory }) => {
+      if (incomplete.has(memory.number)) return false
+      const row = current.get(memory.number)
+      return row?.content_hash === contentHash(memory.content) && Number(row.updated_at) === memory.updatedAt
+    })
+    if (unchanged.length === 0) return []
+    const vectorRows = unchanged.map(({ memory, part, textHash, vector }) => ({
+      number: memory.number,
+      part,
+      user_id: memory.userId,
+      model: embedder.model,
+      text_hash: textHash,
+      vector,
+    }))
+    for (let from = 0; from < vectorRows.length; from += rowsAtOnce) {
+      await writer
+        .insertInto('memory_vectors')
+        .values(vectorRows.slice(from, from + rowsAtOnce))
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+    }
+    return [...new Set(unchanged.map(({ memory }) => memory))]
+  })
+}
+
+/** The texts that each user already has. */
+async function knownVectors(
+  reader: Reader,
+  model: string,
+  entries: readonly Entry[],
+): Promise<Map<string, Uint8Array>> {
+  const known = new Map<string, Uint8Array>()
+  for (const [userId, own] of Map.groupBy(entries, ({ memory }) => memory.userId)) {
+    const hashes = [...new Set(own.map(({ textHash }) => textHash))]
+    for (let from = 0; from < hashes.length; from += rowsAtOnce) {
+      const rows = await reader
+        .selectFrom('memory_vectors')
+        .select(['text_hash', 'vector'])
+        .where('text_hash', 'in', hashes.slice(from, from + rowsAtOnce))
+        // Wrapped in a function: otherwise SQLite would use the index of all the user's vectors, a million per text,
+        // instead of the hash's.
+        .where(({ eb, fn, val }) => eb(fn.coalesce('user_id', val('')), '=', userId))
+        .where(({ eb, fn, val }) => eb(fn.coalesce('model', val('')), '=', model))
+        .execute()
+      for (const { text_hash, vector } of rows) known.set(`${userId} ${text_hash}`, vector)
+    }
+  }
+  return known
+}
+
+function keyOf({ memory, textHash }: Entry): string {
+  return `${memory.userId} ${textHash}`
+}
+
+/** Which model answers a user's questions while another takes over. */
+interface SearchModel {
+  of(userId: string): Promise<string>
+  /** Counted incrementally, so that no question counts a million vectors. */
+  written(userId: string, model: string, count: number): void
+}
+
+/** `older` are those that can still embed questions. */
+function createSearchModel(options: { database: Database; current: string; older: readonly string[] }): SearchModel {
+  const { database, current, older } = options
+  const counts = new Map<string, Map<string, number>>()
+
+  async function count(userId: string): Promise<Map<string, number>> {
+    const found = [current, ...older].map(
+      async (model): Promise<[string, number]> => [model, await countVectors(database.read, model, userId)],
+    )
+    return new Map(await Promise.all(found))
+  }
+
+  return {
+    async of(userId) {
+      if (older.length === 0) return current
+      const vectors = counts.get(userId) ?? (await count(userId))
+      counts.set(userId, vectors)
+      // The sort is stable: at a tie the new one wins.
+      return [current, ...older].sort((a, b) => (vectors.get(b) ?? 0) - (vectors.get(a) ?? 0))[0] ?? current
+    },
+    written(userId, model, count) {
+      const vectors = counts.get(userId)
+      vectors?.set(model, (vectors.get(model) ?? 0) + count)
+    },
+  }
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { toUnitVector } from './unit-vector.ts'
+import { toUnitVector } from './embedders.ts'
 
-it('MEM-15 every vector has length one, whatever its numbers; only nothing stays nothing', () => {
+it('MEM-15 every vector has length one, whatever its numbers; only zeros stay zeros', () => {
   expect([...toUnitVector([3, 4])]).toEqual([Math.fround(0.6), Math.fround(0.8)])
   expect([...toUnitVector([0, 0])]).toEqual([0, 0])
   fc.assert(

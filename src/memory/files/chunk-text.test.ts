@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { chunkText, type Passage } from './chunk-text.ts'
-import type { TextFormat } from './text-format.ts'
+import type { TextFormat } from './walk-files.ts'
 
 const sentence = (words: number): string => `${'word '.repeat(words).trim()}.`
 const ranges = (passages: Passage[]): number[][] => passages.map(({ firstLine, lastLine }) => [firstLine, lastLine])
 
 describe('chunkText', () => {
-  it('MEM-16 cuts at headings and says under which a passage stands', () => {
+  it('MEM-16 splits at headings and names the headings of a passage', () => {
     const text =
       '# Trip\n\n## Packing\n\nA tent.\n\n- rope\n- knife\n\n## Way\nBy train.\n\n# Home ##\n\nWater the plants.\n'
     expect(chunkText(text)).toEqual([
@@ -31,7 +31,7 @@ describe('chunkText', () => {
     expect(chunkText(text, format)).toMatchObject([{ text, headings: ['Trip', 'Packing'] }])
   })
 
-  it('MEM-16 keeps front matter, code, items and paragraphs whole where they fit', () => {
+  it('MEM-16 keeps front matter, code, items and paragraphs whole if they fit', () => {
     const code = `\`\`\`js\n# no heading\n\n${'let a = 1\n'.repeat(60)}\`\`\``
     const text = ['---\ntitle: x\n# no heading\n---', sentence(100), code, `- ${sentence(120)}`].join('\n\n')
     const passages = chunkText(text)
@@ -43,7 +43,7 @@ describe('chunkText', () => {
     ])
   })
 
-  it('MEM-16 cuts code that is too long at its lines, and a wrapped paragraph behind a sentence', () => {
+  it('MEM-16 splits long code at its lines, and a wrapped paragraph after a sentence', () => {
     const code = chunkText(`\`\`\`\n${'let a = 1\n'.repeat(200)}\`\`\`\n`)
     expect(ranges(code)).toEqual([
       [1, 80],
@@ -55,7 +55,7 @@ describe('chunkText', () => {
     for (const { text } of wrapped) expect(text).toMatch(/ends\.$/)
   })
 
-  it('MEM-16 cuts a line of five megabytes, between sentences and never inside a character', () => {
+  it('MEM-16 splits a line of five megabytes, between sentences and never inside a character', () => {
     const line = `${sentence(30)} `.repeat(33_000)
     const passages = chunkText(line)
     expect(passages.map((passage) => passage.text).join(' ')).toBe(line.trim())
@@ -71,7 +71,7 @@ describe('chunkText', () => {
     }
   })
 
-  it('MEM-16 counts lines the same for every kind of newline, with or without one at the end', () => {
+  it('MEM-16 counts lines the same for every kind of newline, with or without a final one', () => {
     const text = `# A\n\n${sentence(150)}\n\n# B\n\n${sentence(20)}`
     for (const newline of ['\n', '\r\n', '\r']) {
       for (const end of ['', newline, newline.repeat(3)]) {
@@ -86,7 +86,7 @@ describe('chunkText', () => {
     expect(chunkText(' \n\t\r\n')).toEqual([])
   })
 
-  it('MEM-16 holds every line of any text once, in order, with its number', () => {
+  it('MEM-16 contains every line of any text once, in order, with its number', () => {
     const line = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('', ' ', '---', '```', '~~~~', '===', '# One', '## Two #', '* Star', '= Is', '- item', '1. item'),

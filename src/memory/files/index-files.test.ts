@@ -7,8 +7,7 @@ import { openTestDatabase } from '../../../test/support/open-test-database.ts'
 import { createIds } from '../../base/ids.ts'
 import type { Database } from '../../storage/database.ts'
 import { createMemories, type Memories, memoryCollection } from '../memories.ts'
-import { citePlace } from './cite-file.ts'
-import { createFileIndex, type FileIndex } from './index-files.ts'
+import { citePlace, createFileIndex, type FileIndex } from './index-files.ts'
 
 let folder: string
 let workspace: string
@@ -86,7 +85,7 @@ async function found(words: string, userId = 'max'): Promise<string[]> {
 }
 
 describe('createFileIndex', () => {
-  it('MEM-16 always indexes the memory files of the workspace, as the owner’s own', async () => {
+  it('MEM-16 always indexes the memory files of the workspace, as trusted', async () => {
     await write('workspace/MEMORY.md', '# Me\n\nI like tea.\n')
     await write('workspace/memory/2026-11-15.md', 'Met Bea.\nShe likes coffee.\n')
     await write('workspace/SOUL.md', 'not a memory')
@@ -104,7 +103,7 @@ describe('createFileIndex', () => {
     expect(await index.fileOf('eve', [memory?.id ?? ''])).toEqual(new Map())
   })
 
-  it('MEM-16 indexes an added folder as data that strangers may have written, with headings and lines', async () => {
+  it('MEM-16 indexes an added folder as untrusted data, with headings and lines', async () => {
     await write('notes/trip.md', '# Trip\n\nIntro.\n\n## Packing\n\nA tent.\n')
     await write('notes/deep/list.txt', 'eggs')
     expect(await index.addRoot('max', notes)).toEqual({
@@ -131,7 +130,7 @@ describe('createFileIndex', () => {
     expect(await index.roots('max')).toContainEqual({ path: notes, isWorkspace: false, files: 2 })
   })
 
-  it('MEM-16 reads again only what changed, and an unchanged passage stays the memory that it was', async () => {
+  it('MEM-16 reads only changed files, and an unchanged passage stays the same memory', async () => {
     const trip = await write('notes/trip.md', '# A\n\nfirst\n\n# B\n\nsecond\n\n# C\n\nsame\n\n# C\n\nsame\n')
     const other = await write('notes/other.md', 'other')
     await index.addRoot('max', notes)
@@ -139,7 +138,7 @@ describe('createFileIndex', () => {
     const before = await memories.list('max', { limit: 9, kinds: ['chunk'] })
     expect(await index.sync('max')).toMatchObject({ added: 0, changed: 0, removed: 0, files: 2 })
 
-    // Other times, same words: nothing is indexed anew.
+    // Other times, same words: nothing is indexed again.
     await utimes(other, 1, 1)
     expect(await index.sync('max')).toMatchObject({ changed: 0, passages: { added: 0, removed: 0 } })
 
@@ -153,7 +152,7 @@ describe('createFileIndex', () => {
     expect(await found('first')).toEqual([])
     expect(await found('zeroth')).toHaveLength(1)
 
-    // A passage that only moved says its new place.
+    // A moved passage gets its new place.
     await writeFile(trip, `# New\n\nzeroth\n\n\n\n# B\n\nsecond\n`)
     await index.sync('max')
     expect((await indexed()).sort()).toEqual([
@@ -163,7 +162,7 @@ describe('createFileIndex', () => {
     ])
   })
 
-  it('MEM-16 sees a change of the same length within the tick of the clock', async () => {
+  it('MEM-16 detects a change of the same length within one clock tick', async () => {
     const file = await write('notes/a.md', 'tea')
     await index.addRoot('max', notes)
     await utimes(file, clock.now() / 1000 - 1, clock.now() / 1000 - 1)
@@ -174,7 +173,7 @@ describe('createFileIndex', () => {
     expect(await indexed()).toEqual(['notes/a.md:1 cup'])
   })
 
-  it('MEM-16 forgets files that went, were renamed or are no text any more', async () => {
+  it('MEM-16 forgets files that were removed, renamed or are no longer text', async () => {
     await write('notes/gone.md', 'gone')
     await write('notes/old.md', 'moved')
     await write('notes/text.md', 'was text')
@@ -221,7 +220,7 @@ describe('createFileIndex', () => {
     expect(await found('single file a')).toEqual([])
   })
 
-  it('MEM-16 refuses a root that is not there, not whole, or not the owner’s to add', async () => {
+  it('MEM-16 rejects a root that is missing, relative, or added by another user', async () => {
     expect(await index.addRoot('max', join(folder, 'none'))).toMatchObject({ ok: false, reason: 'not_found' })
     expect(await index.addRoot('max', 'notes')).toMatchObject({ ok: false, reason: 'bad_path' })
     expect(await index.addRoot('max', '/dev/null')).toMatchObject({ ok: false, reason: 'bad_path' })
@@ -230,7 +229,7 @@ describe('createFileIndex', () => {
     expect(await index.roots('eve')).toEqual([])
   })
 
-  it('MEM-16 leaves out what is hidden, linked, foreign, too large or too much, and says why', async () => {
+  it('MEM-16 skips hidden, linked, unsupported, too large or too many files, and says why', async () => {
     await write('outside/secret.md', 'secret')
     await write('notes/a.md', 'a')
     await write('notes/.hidden/b.md', 'b')
@@ -259,7 +258,7 @@ describe('createFileIndex', () => {
     ])
   })
 
-  it('MEM-16 keeps what it knows of files that it may not read, and says so', async () => {
+  it('MEM-16 keeps the passages of unreadable files, and says so', async () => {
     const file = await write('notes/a.md', 'a')
     await write('notes/deep/b.md', 'b')
     await index.addRoot('max', notes)
@@ -278,7 +277,7 @@ describe('createFileIndex', () => {
     expect((await indexed()).sort()).toEqual(['notes/a.md:1 a', 'notes/deep/b.md:1 b'])
   })
 
-  it('MEM-16 waits until a file is written to its end', async () => {
+  it('MEM-16 waits until a file is completely written', async () => {
     const file = await write('notes/a.md', 'half')
     await index.addRoot('max', notes)
     const now = clock.now() / 1000
@@ -293,7 +292,7 @@ describe('createFileIndex', () => {
     expect(await indexed()).toEqual(['notes/a.md:1 the whole'])
   })
 
-  it('MEM-16 leaves a file that never rests for the next time', async () => {
+  it('MEM-16 leaves a file that keeps changing for the next time', async () => {
     const file = await write('notes/a.md', 'never')
     await index.addRoot('max', notes)
     const touch = () => utimes(file, clock.now() / 1000 + 0.2, clock.now() / 1000 + 0.2)
@@ -309,7 +308,7 @@ describe('createFileIndex', () => {
     expect(await index.sync('max')).toMatchObject({ added: 1 })
   })
 
-  it('MEM-16 is completed by the next run after a crash at any commit, and nothing is there twice', async () => {
+  it('MEM-16 is completed by the next run after a crash at any commit, without duplicates', async () => {
     const long = Array.from({ length: 250 }, (_, number) => `# Heading ${number}\n\ntext ${number}\n`).join('\n')
     const changed = long.replaceAll('text 1', 'other 1')
     const versions = [long, changed, 'short', undefined]
@@ -332,7 +331,7 @@ describe('createFileIndex', () => {
     }
   })
 
-  it('MEM-16 tells how far it is, and goes on after it was stopped', async () => {
+  it('MEM-16 reports progress, and continues after it was stopped', async () => {
     for (const name of ['a', 'b', 'c']) await write(`notes/${name}.md`, name)
     await index.addRoot('max', notes)
     const stop = new AbortController()
@@ -350,7 +349,7 @@ describe('createFileIndex', () => {
     expect(await index.sync('max', { signal: AbortSignal.abort() })).toMatchObject({ isFinished: false, removed: 0 })
   })
 
-  it('MEM-16 does one thing at a time for a user', async () => {
+  it('MEM-16 runs one operation per user at a time', async () => {
     for (let number = 0; number < 20; number += 1) await write(`notes/${number}.md`, `text ${number}`)
     await index.addRoot('max', notes)
     await Promise.all([index.sync('max'), index.sync('max'), index.removeRoot('max', notes), index.sync('max')])
@@ -361,7 +360,7 @@ describe('createFileIndex', () => {
   })
 })
 
-/** One whose database fails after so many units, as if the process had died there. */
+/** An index whose database fails after so many units, as if the process had died there. */
 function crashingIndex(commits: number): FileIndex {
   let left = commits
   const crashing: Database = {
@@ -371,7 +370,7 @@ function crashingIndex(commits: number): FileIndex {
   return createFileIndex({ database: crashing, memories, clock, workspace })
 }
 
-/** Root may read everything; it does so as nobody. */
+/** Root may read everything, so it switches to another user. */
 async function unprivileged<T>(task: () => Promise<T>): Promise<T> {
   if (process.geteuid?.() !== 0) return task()
   await chmod(folder, 0o755)

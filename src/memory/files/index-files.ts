@@ -1,33 +1,52 @@
-import type { Clock } from '../../base/clock.ts'
+import { constants } from 'node:fs'
+import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { basename, extname, isAbsolute, join, relative, sep } from 'node:path'
+import type { z } from 'zod'
+import { type Clock, sleep } from '../../base/clock.ts'
+import { sha256 } from '../../base/ids.ts'
+import type { filePlaceSchema } from '../../protocol/memory.ts'
 import type { Database } from '../../storage/database.ts'
+import type { MemoryFileRow } from '../../storage/tables.ts'
 import type { Memories } from '../memories.ts'
-import { type FilePlace, isInside, shownPath } from './cite-file.ts'
-import { type AddedRoot, createFileRoots, type FileRoot } from './file-roots.ts'
-import { filesOf, type SyncOptions, type SyncReport, syncFiles } from './sync-files.ts'
-import { usualLimits, type WalkLimits } from './walk-files.ts'
-import { removeFile } from './write-passages.ts'
+import { chunkText } from './chunk-text.ts'
+import {
+  type AddedRoot,
+  addSkipped,
+  createFileRoots,
+  defaultWalkLimits,
+  describeFileError,
+  type FileRoot,
+  type FoundFile,
+  formatOf,
+  type RootState,
+  type SkippedFiles,
+  type Walk,
+  type WalkLimits,
+  walkFiles,
+} from './walk-files.ts'
+import { removeFile, saveFile, writePassages } from './write-passages.ts'
 
 /**
- * Text files as memories: each passage of them is a memory of kind `chunk`, found by the same recall as all others. The
- * files stay where they are and are never written.
+ * Text files as memories: each passage is a memory of kind `chunk`, found by the same recall as all others. The files
+ * are never written.
  *
- * What the disk does (a file without permission, a folder that is gone) is in the report and makes nothing fail. Only the
+ * Disk problems (a file without permission, a missing folder) are in the report and do not fail the call. Only the
  * database can make a call reject.
  */
 export interface FileIndex {
-  /** A file or folder by its whole path. Takes effect with the next `sync`. */
+  /** A file or folder by its absolute path. Takes effect with the next `sync`. */
   addRoot(userId: string, path: string): Promise<AddedRoot>
-  /** With all passages of its files. False where it was none, or belongs to the workspace. */
+  /** With all passages of its files. False if it is not a root, or belongs to the workspace. */
   removeRoot(userId: string, path: string): Promise<boolean>
-  /** With how many files of each are indexed. */
+  /** With the number of indexed files. */
   roots(userId: string): Promise<(FileRoot & { files: number })[]>
-  /** Brings the index up to what is on the disk, reading only what changed. One at a time for each user. */
+  /** Updates the index from the disk, reading only changed files. One at a time per user. */
   sync(userId: string, options?: SyncOptions): Promise<SyncReport>
-  /** What the last `sync` since the start reported. */
+  /** The report of the last `sync` since the start. */
   lastReport(userId: string): SyncReport | undefined
-  /** The folders that the last `sync` went through. */
+  /** The folders of the last `sync`. */
   folders(userId: string): readonly string[]
-  /** Where the memories stand that are passages of files; the others are left out. */
+  /** The places of memories that are passages of files; others are omitted. */
   fileOf(userId: string, memoryIds: readonly string[]): Promise<Map<string, FilePlace>>
 }
 
@@ -39,7 +58,7 @@ export function createFileIndex(dependencies: {
   workspace: string
   limits?: WalkLimits
 }): FileIndex {
-  const { database, workspace, limits = usualLimits } = dependencies
+  const { database, workspace, limits = defaultWalkLimits } = dependencies
   const roots = createFileRoots(dependencies)
   const reports = new Map<string, SyncReport>()
   const folders = new Map<string, readonly string[]>()
@@ -98,7 +117,7 @@ export function createFileIndex(dependencies: {
     },
   }
 
-  /** Two at once would each write what the other is about to. */
+  /** Two at once would overwrite each other. */
   function inTurn<T>(userId: string, task: () => Promise<T>): Promise<T> {
     const turn = (turns.get(userId) ?? Promise.resolve()).then(task)
     turns.set(
@@ -107,4 +126,258 @@ export function createFileIndex(dependencies: {
     )
     return turn
   }
+}
+
+/** The place of a passage, for display. */
+export type FilePlace = z.infer<typeof filePlaceSchema>
+
+/** `notes/trip.md:12-18` */
+export function citePlace({ path, firstLine, lastLine }: FilePlace): string {
+  return `${path}:${firstLine}${lastLine > firstLine ? `-${lastLine}` : ''}`
+}
+
+function shownPath({ root, path, workspace }: { root: string; path: string; workspace: string }): string {
+  return isInside(workspace, root) ? relative(workspace, path) : join(basename(root), relative(root, path))
+}
+
+export function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return !isAbsolute(way) && way.split(sep)[0] !== '..'
+}
+
+type DecodedText = { ok: true; text: string } | { ok: false; reason: 'binary' }
+
+/**
+ * Decodes a file as text, without its byte order mark. Invalid UTF-8 becomes U+FFFD: an old text with a few unknown
+ * letters is worth reading. Text never contains NUL.
+ */
+export function decodeIndexedFile(bytes: Uint8Array): DecodedText {
+  const text = new TextDecoder(encodingOf(bytes)).decode(bytes)
+  return text.includes('\u0000') ? { ok: false, reason: 'binary' } : { ok: true, text }
+}
+
+function encodingOf(bytes: Uint8Array): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be'
+  return 'utf-8'
+}
+
+type QuietFile =
+  | { ok: true; bytes: Uint8Array; modifiedAt: number }
+  /** `vanished` is not a problem: the next sync notices it. */
+  | { ok: false; reason: 'being_written' | 'too_large' | 'unreadable' | 'vanished'; message: string }
+
+/** Within this time after its last change a file may still be changing. */
+const quietMs = 200
+
+/** Reads a file that is not being written. Never follows a symlink and never waits for a pipe. */
+async function readQuietFile(
+  path: string,
+  { now, maxBytes }: { now: () => number; maxBytes: number },
+): Promise<QuietFile> {
+  try {
+    const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
+    try {
+      const before = await file.stat()
+      if (!before.isFile()) return { ok: false, reason: 'unreadable', message: 'it is not a file' }
+      if (before.size > maxBytes)
+        return { ok: false, reason: 'too_large', message: `it has more than ${maxBytes} bytes` }
+      if (Math.abs(now() - before.mtimeMs) < quietMs) return beingWritten
+      // It may grow while it is read; one byte more detects that.
+      const bytes = await readAtMost(file, before.size + 1)
+      const after = await file.stat()
+      const isSame = bytes.length === before.size && after.size === before.size && after.mtimeMs === before.mtimeMs
+      return isSame ? { ok: true, bytes, modifiedAt: Math.trunc(before.mtimeMs) } : beingWritten
+    } finally {
+      await file.close()
+    }
+  } catch (cause) {
+    const { code, message } = describeFileError(cause)
+    return { ok: false, reason: code === 'ENOENT' || code === 'ENOTDIR' ? 'vanished' : 'unreadable', message }
+  }
+}
+
+const beingWritten: QuietFile = { ok: false, reason: 'being_written', message: 'it is still being written' }
+
+async function readAtMost(file: FileHandle, most: number): Promise<Uint8Array> {
+  const buffer = Buffer.alloc(most)
+  let length = 0
+  while (length < most) {
+    const { bytesRead } = await file.read(buffer, length, most - length, length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return buffer.subarray(0, length)
+}
+
+interface SyncProgress {
+  done: number
+  total: number
+  path: string
+}
+
+export interface SyncReport {
+  /** False if it was stopped: the next one continues. */
+  isFinished: boolean
+  /** The number of files, and what happened to them. */
+  files: number
+  added: number
+  changed: number
+  removed: number
+  passages: { added: number; removed: number }
+  roots: (FileRoot & RootState)[]
+  skipped: SkippedFiles
+}
+
+interface SyncOptions {
+  signal?: AbortSignal | undefined
+  onProgress?: ((progress: SyncProgress) => void) | undefined
+}
+
+/** After so many attempts, a file that is written without a pause is left for the next time. */
+const maxLooks = 5
+/** A file can change again within one tick of a coarse file system: such a recent time proves nothing. */
+const coarseMs = 2_000
+
+/** Updates one user's index from the disk. Passages of an unreadable folder stay. */
+async function syncFiles(
+  dependencies: { database: Database; memories: Memories; clock: Clock; workspace: string; limits: WalkLimits },
+  { userId, roots, signal, onProgress }: { userId: string; roots: readonly FileRoot[] } & SyncOptions,
+): Promise<{ report: SyncReport; folders: readonly string[] }> {
+  const { database, clock, workspace, limits } = dependencies
+  const report: SyncReport = {
+    isFinished: false,
+    files: 0,
+    added: 0,
+    changed: 0,
+    removed: 0,
+    passages: { added: 0, removed: 0 },
+    roots: [],
+    skipped: { counts: {}, examples: [] },
+  }
+  const known = new Map((await filesOf(database, userId)).map((file) => [file.path, file]))
+  let folders: readonly string[] = []
+  try {
+    const paths = roots.map((root) => root.path)
+    const walk = await walkFiles(paths, { limits, signal })
+    folders = walk.folders
+    report.skipped = walk.skipped
+    report.roots = roots.map((root) => ({ ...root, ...(walk.roots.get(root.path) ?? { state: 'missing' }) }))
+    await takeAll(walk)
+    await removeVanished(walk)
+    report.files = walk.files.size
+    report.isFinished = true
+  } catch (error) {
+    if (!signal?.aborted) throw error
+  }
+  return { report, folders }
+
+  async function takeAll(walk: Walk): Promise<void> {
+    let waiting = [...walk.files.values()]
+    const total = waiting.length
+    let done = 0
+    for (let look = 1; waiting.length > 0; look += 1) {
+      const moving: FoundFile[] = []
+      for (const file of waiting) {
+        signal?.throwIfAborted()
+        const isDone = await take(walk, file, look === maxLooks)
+        if (!isDone) moving.push(file)
+        else onProgress?.({ done: ++done, total, path: file.path })
+      }
+      waiting = moving
+      if (waiting.length > 0) await sleep(clock, quietMs, signal)
+    }
+  }
+
+  /** False if it is being written and must be checked again. */
+  async function take(walk: Walk, found: FoundFile, isLastLook: boolean): Promise<boolean> {
+    const before = known.get(found.path)
+    if (before && isUnchanged(before, found)) return true
+    const read = await readQuietFile(found.path, { now: clock.now, maxBytes: limits.fileBytes })
+    if (!read.ok) {
+      if (read.reason === 'being_written' && !isLastLook) return false
+      if (read.reason === 'vanished' || read.reason === 'too_large') walk.files.delete(found.path)
+      if (read.reason !== 'vanished') addSkipped(walk.skipped, found.path, read.reason, read.message)
+      return true
+    }
+    const file: MemoryFileRow = {
+      id: sha256(JSON.stringify(['file', userId, found.path])).slice(0, 32),
+      user_id: userId,
+      root: found.root,
+      path: found.path,
+      content_hash: sha256(read.bytes),
+      bytes: read.bytes.length,
+      modified_at: read.modifiedAt,
+      indexed_at: clock.now(),
+    }
+    if (before?.content_hash === file.content_hash) await database.write((writer) => saveFile(writer, file))
+    else await index(walk, file, read.bytes, before !== undefined)
+    return true
+  }
+
+  async function index(walk: Walk, file: MemoryFileRow, bytes: Uint8Array, isKnown: boolean): Promise<void> {
+    const decoded = decodeIndexedFile(bytes)
+    if (!decoded.ok) {
+      addSkipped(walk.skipped, file.path, decoded.reason, 'it is not text')
+      walk.files.delete(file.path)
+      return
+    }
+    const { added, removed } = await writePassages(dependencies, {
+      file,
+      name: basename(file.path, extname(file.path)),
+      label: labelOf(file.path),
+      passages: chunkText(decoded.text, formatOf(file.path)),
+    })
+    report.passages.added += added
+    report.passages.removed += removed
+    if (isKnown) report.changed += 1
+    else report.added += 1
+  }
+
+  /** Files in the workspace are trusted. Other folders may contain untrusted text. */
+  function labelOf(path: string): 'owner' | 'untrusted' {
+    return roots.some((root) => root.isWorkspace) && isInside(workspace, path) ? 'owner' : 'untrusted'
+  }
+
+  async function removeVanished(walk: Walk): Promise<void> {
+    for (const file of known.values()) {
+      signal?.throwIfAborted()
+      if (walk.files.has(file.path) || walk.unseen.some((path) => isInside(path, file.path))) continue
+      report.passages.removed += await removeFile(dependencies, file)
+      report.removed += 1
+    }
+  }
+}
+
+function filesOf(database: Database, userId: string): Promise<MemoryFileRow[]> {
+  return database.read.selectFrom('memory_files').selectAll().where('user_id', '=', userId).orderBy('path').execute()
+}
+
+function isUnchanged(before: MemoryFileRow, found: FoundFile): boolean {
+  return (
+    before.content_hash !== '' &&
+    before.root === found.root &&
+    before.bytes === found.bytes &&
+    before.modified_at === found.modifiedAt &&
+    before.modified_at < before.indexed_at - coarseMs
+  )
+}
+
+interface WorkspaceFile {
+  path: string
+  text: string
+  /** When it was last written. */
+  at: number
+}
+
+/** The user's memory files (MEMORY.md, memory/*.md) in their current state. Unreadable ones are omitted. */
+export async function readWorkspaceFiles(index: Pick<FileIndex, 'roots'>, userId: string): Promise<WorkspaceFile[]> {
+  const roots = await index.roots(userId)
+  const { files } = await walkFiles(roots.filter((root) => root.isWorkspace).map((root) => root.path))
+  const read = Array.from(files.values(), async ({ path, modifiedAt }): Promise<WorkspaceFile[]> => {
+    const bytes = await readFile(path).catch(() => undefined)
+    const decoded = bytes && decodeIndexedFile(bytes)
+    return decoded?.ok ? [{ path, text: decoded.text, at: modifiedAt }] : []
+  })
+  return (await Promise.all(read)).flat()
 }

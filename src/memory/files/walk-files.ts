@@ -1,9 +1,8 @@
 import type { Stats } from 'node:fs'
-import { lstat, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fitsIndex, longestIndexedBytes } from '../../storage/index-key.ts'
-import { addSkipped, type SkippedFiles } from './skipped-files.ts'
-import { hasTextExtension } from './text-format.ts'
+import { lstat, readdir, realpath, stat } from 'node:fs/promises'
+import { extname, isAbsolute, join, resolve } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import { type Database, fitsIndex, maxIndexedBytes } from '../../storage/database.ts'
 
 export interface FoundFile {
   path: string
@@ -19,7 +18,7 @@ export interface Walk {
   files: Map<string, FoundFile>
   folders: string[]
   roots: Map<string, RootState>
-  /** What could not be looked at. Whatever lies there may still be there. */
+  /** Unreadable places. Their files may still exist. */
   unseen: string[]
   skipped: SkippedFiles
 }
@@ -27,19 +26,19 @@ export interface Walk {
 export interface WalkLimits {
   fileBytes: number
   files: number
-  /** Of all names that are looked at: a root of a whole disk comes to an end. */
+  /** Limit for all names: even a root of a whole disk ends. */
   names: number
 }
 
-export const usualLimits: WalkLimits = { fileBytes: 2_000_000, files: 20_000, names: 500_000 }
+export const defaultWalkLimits: WalkLimits = { fileBytes: 2_000_000, files: 20_000, names: 500_000 }
 
 /**
- * Every text file under the roots, in the order of their names. A symlink is not followed: what it leads to inside a root
- * is found there, and what lies outside was not asked for. Nothing that it meets on the disk makes it fail.
+ * Every text file under the roots, sorted by name. Symlinks are not followed: targets inside a root are found there,
+ * and others were not requested. Nothing on the disk makes it fail.
  */
 export async function walkFiles(
   roots: readonly string[],
-  { limits = usualLimits, signal }: { limits?: WalkLimits; signal?: AbortSignal | undefined } = {},
+  { limits = defaultWalkLimits, signal }: { limits?: WalkLimits; signal?: AbortSignal | undefined } = {},
 ): Promise<Walk> {
   const walk: Walk = {
     files: new Map(),
@@ -69,7 +68,7 @@ export async function walkFiles(
     return { state: 'found' }
   }
 
-  /** Adds its files, and its folders to those that wait. Returns why it could not be read. */
+  /** Adds its files, and queues its folders. Returns why it could not be read. */
   async function walkFolder(root: string, folder: string, waiting: string[]): Promise<string | undefined> {
     const listed = await look(() => readdir(folder))
     if (!listed.ok) {
@@ -83,7 +82,7 @@ export async function walkFiles(
       signal?.throwIfAborted()
       const path = join(folder, name)
       names += 1
-      if (names > limits.names) addSkipped(walk.skipped, path, 'too_many', 'too many names under the folders')
+      if (names > limits.names) addSkipped(walk.skipped, path, 'too_many', 'there are too many names in the folders')
       else if (isIgnored(name)) addSkipped(walk.skipped, path, 'ignored')
       else await addPath(root, path, inner)
     }
@@ -104,7 +103,7 @@ export async function walkFiles(
   function addFile(root: string, path: string, stat: Stats): void {
     if (walk.files.has(path)) return
     if (!fitsIndex(path)) {
-      addSkipped(walk.skipped, path, 'too_large', `its path has more than ${longestIndexedBytes} bytes`)
+      addSkipped(walk.skipped, path, 'too_large', `its path has more than ${maxIndexedBytes} bytes`)
       return
     }
     if (stat.size > limits.fileBytes) {
@@ -136,7 +135,7 @@ async function look<T>(read: () => Promise<T>): Promise<Look<T>> {
   }
 }
 
-/** The system's own words without the path in them, which stands beside. */
+/** The system's message without the path, which is shown beside it. */
 export function describeFileError(cause: unknown): { code: string | undefined; message: string } {
   if (!(cause instanceof Error)) return { code: undefined, message: String(cause) }
   const code = 'code' in cause ? String(cause.code) : undefined
@@ -146,7 +145,163 @@ export function describeFileError(cause: unknown): { code: string | undefined; m
 const reasons: Record<string, string> = {
   EACCES: 'no permission to read it',
   EPERM: 'no permission to read it',
-  ENOENT: 'it is not there',
-  ENOTDIR: 'it is not there',
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'it does not exist',
   ELOOP: 'it is a symlink',
+}
+
+/**
+ * Why a file is not indexed. `ignored`: hidden, or a folder of installed packages; `link`: the target of a symlink is
+ * indexed in its own place; `being_written`: it kept changing.
+ */
+type SkipReason = 'binary' | 'too_large' | 'too_many' | 'unreadable' | 'being_written' | 'not_text' | 'ignored' | 'link'
+
+export interface SkippedFiles {
+  counts: Partial<Record<SkipReason, number>>
+  /** The first of those that may surprise a user. */
+  examples: { path: string; reason: SkipReason; message: string }[]
+}
+
+const maxExamples = 50
+const expected: ReadonlySet<SkipReason> = new Set(['not_text', 'ignored', 'link'])
+
+export function addSkipped(skipped: SkippedFiles, path: string, reason: SkipReason, message: string = reason): void {
+  skipped.counts[reason] = (skipped.counts[reason] ?? 0) + 1
+  if (expected.has(reason) || skipped.examples.length >= maxExamples) return
+  skipped.examples.push({ path, reason, message })
+}
+
+/** The heading syntax of a text. */
+export type TextFormat = 'markdown' | 'restructured' | 'org' | 'asciidoc'
+
+const formats: Record<string, TextFormat> = {
+  '.rst': 'restructured',
+  '.org': 'org',
+  '.adoc': 'asciidoc',
+  '.asciidoc': 'asciidoc',
+}
+
+const textExtensions = new Set([
+  ...Object.keys(formats),
+  ...[
+    '.md',
+    '.mdx',
+    '.markdown',
+    '.mdown',
+    '.txt',
+    '.text',
+    '.tex',
+    '.textile',
+    '.wiki',
+    '.csv',
+    '.tsv',
+    '.srt',
+    '.vtt',
+  ],
+])
+
+/** The files that a folder is searched for. A file that is named itself is read whatever its extension. */
+export function hasTextExtension(path: string): boolean {
+  return textExtensions.has(extname(path).toLowerCase())
+}
+
+/** Markdown by default: plain text is similar. */
+export function formatOf(path: string): TextFormat {
+  return formats[extname(path).toLowerCase()] ?? 'markdown'
+}
+
+/** A file or folder that is indexed with everything in it. */
+export interface FileRoot {
+  path: string
+  /** Part of the workspace: always indexed, cannot be removed. */
+  isWorkspace: boolean
+}
+
+export type AddedRoot =
+  | { ok: true; root: FileRoot; isNew: boolean }
+  | { ok: false; reason: 'forbidden' | 'not_found' | 'bad_path'; message: string }
+
+interface FileRoots {
+  add(userId: string, path: string): Promise<AddedRoot>
+  /** False if it is not a root, or belongs to the workspace. */
+  remove(userId: string, path: string): Promise<boolean>
+  /** The workspace first, then outer ones before those inside them. */
+  list(userId: string): Promise<FileRoot[]>
+}
+
+/** The roots that each user added, stored across restarts. */
+export function createFileRoots(dependencies: { database: Database; clock: Clock; workspace: string }): FileRoots {
+  const { database, clock, workspace } = dependencies
+  const ownRoots = [join(workspace, 'MEMORY.md'), join(workspace, 'memory')]
+
+  return {
+    async add(userId, given) {
+      // The files of this machine belong to its owner: other users' roots would be read with the owner's permissions.
+      if (!(await isOwner(userId))) return { ok: false, reason: 'forbidden', message: 'Only the owner may add folders' }
+      const found = await findPath(given)
+      if (!found.ok) return found
+      const { path } = found
+      if (ownRoots.includes(path)) return { ok: true, root: { path, isWorkspace: true }, isNew: false }
+      const isNew = await database.write(async (writer) => {
+        const added = await writer
+          .insertInto('memory_marks')
+          .values({ user_id: userId, name: prefix + path, value: '', updated_at: clock.now() })
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirst()
+        return Number(added.numInsertedOrUpdatedRows) > 0
+      })
+      return { ok: true, root: { path, isWorkspace: false }, isNew }
+    },
+
+    async remove(userId, given) {
+      const found = await findPath(given)
+      const names = [resolve(given), ...(found.ok ? [found.path] : [])].map((path) => prefix + path)
+      const removed = await database.write((writer) =>
+        writer.deleteFrom('memory_marks').where('user_id', '=', userId).where('name', 'in', names).executeTakeFirst(),
+      )
+      return Number(removed.numDeletedRows) > 0
+    },
+
+    async list(userId) {
+      const rows = await database.read
+        .selectFrom('memory_marks')
+        .select('name')
+        .where('user_id', '=', userId)
+        .where('name', '>=', prefix)
+        .where('name', '<', afterPrefix)
+        .orderBy('name')
+        .execute()
+      const own = (await isOwner(userId)) ? ownRoots : []
+      return [
+        ...own.map((path) => ({ path, isWorkspace: true })),
+        ...rows.map(({ name }) => ({ path: name.slice(prefix.length), isWorkspace: false })),
+      ]
+    },
+  }
+
+  async function isOwner(userId: string): Promise<boolean> {
+    const user = await database.read.selectFrom('users').select('role').where('id', '=', userId).executeTakeFirst()
+    return user?.role === 'owner'
+  }
+}
+
+/** The prefix of marks that list the roots. */
+const prefix = 'file_root:'
+const afterPrefix = 'file_root;'
+const maxPathLength = maxIndexedBytes - prefix.length
+
+/** With symlinks resolved, so that the same folder is the same root under each of its names. */
+async function findPath(given: string): Promise<{ ok: true; path: string } | Extract<AddedRoot, { ok: false }>> {
+  if (!isAbsolute(given)) return { ok: false, reason: 'bad_path', message: `Give the absolute path of ${given}` }
+  try {
+    const path = await realpath(given)
+    if (!fitsIndex(prefix + path)) {
+      return { ok: false, reason: 'bad_path', message: `A path may have at most ${maxPathLength} bytes` }
+    }
+    const found = await stat(path)
+    if (found.isFile() || found.isDirectory()) return { ok: true, path }
+    return { ok: false, reason: 'bad_path', message: `${given} is neither a file nor a folder` }
+  } catch (cause) {
+    return { ok: false, reason: 'not_found', message: `${given}: ${describeFileError(cause).message}` }
+  }
 }

@@ -10,8 +10,7 @@ import { silentLogger } from '../../base/logger.ts'
 import type { Database } from '../../storage/database.ts'
 import { createMemories } from '../memories.ts'
 import { createFileIndex, type FileIndex } from './index-files.ts'
-import { createFileWatch, type FileWatch } from './watch-files.ts'
-import type { WatchFolder } from './watch-folder.ts'
+import { createFileWatch, type FileWatch, type WatchFolder } from './watch-files.ts'
 
 let folder: string
 let workspace: string
@@ -64,7 +63,7 @@ async function contents(): Promise<string[]> {
 
 const becomes = (expected: string[]) => expect.poll(contents, { timeout: 10_000, interval: 50 }).toEqual(expected)
 
-/** A system that watches what it is told to, and whose events the test makes. */
+/** A file system watch with events made by the test. */
 function handmadeWatch(refuse: (path: string) => string | undefined = () => undefined) {
   const watched = new Map<string, Parameters<WatchFolder>[1]>()
   const watchFolder: WatchFolder = (path, listeners) => {
@@ -77,7 +76,7 @@ function handmadeWatch(refuse: (path: string) => string | undefined = () => unde
 }
 
 describe('createFileWatch', () => {
-  it('MEM-16 follows files as they are made, changed, renamed and removed, at any depth', async () => {
+  it('MEM-16 follows files as they are created, changed, renamed and removed, at any depth', async () => {
     const watch = await open(systemClock())
     await index.addRoot('max', notes)
     await writeFile(join(notes, 'a.md'), 'first')
@@ -98,7 +97,7 @@ describe('createFileWatch', () => {
     await becomes(['fifth'])
   })
 
-  it('MEM-16 lives through the end of a root and sees it come back', async () => {
+  it('MEM-16 survives the removal of a root and notices its return', async () => {
     const watch = await open(systemClock())
     await index.addRoot('max', notes)
     await writeFile(join(notes, 'a.md'), 'first')
@@ -115,7 +114,7 @@ describe('createFileWatch', () => {
     await becomes(['and again'])
   })
 
-  it('MEM-16 looks at the disk when asked, once a minute, where it cannot watch', async () => {
+  it('MEM-16 checks the disk on recall, once a minute, if it cannot watch', async () => {
     const clock = createManualClock(Date.now() + 86_400_000)
     const { watchFolder } = handmadeWatch((path) => (path === notes ? 'ENOSPC' : undefined))
     const watch = await open(clock, watchFolder)
@@ -136,7 +135,7 @@ describe('createFileWatch', () => {
     expect(clock.timers()).toBe(0)
   })
 
-  it('MEM-16 does not look again where everything is watched, and sets no timer where nothing changes', async () => {
+  it('MEM-16 does not check if everything is watched, and sets no timer without changes', async () => {
     const clock = createManualClock(Date.now() + 86_400_000)
     const { watched, watchFolder } = handmadeWatch()
     const watch = await open(clock, watchFolder)
@@ -146,7 +145,7 @@ describe('createFileWatch', () => {
     await index.addRoot('max', notes)
     await watch.follow('max')
     expect([...watched.keys()].sort()).toEqual([folder, notes, workspace, join(workspace, 'memory')])
-    // Once more, for what changed before the watches began.
+    // Once more, for changes before the watches started.
     expect(clock.timers()).toBe(1)
     await clock.advance(1_000)
     await watch.follow('max')
@@ -173,7 +172,7 @@ describe('createFileWatch', () => {
     await becomes(['unseen'])
   })
 
-  it('MEM-16 watches a folder anew that comes under the name of another', async () => {
+  it('MEM-16 watches a new folder that takes the name of another', async () => {
     const clock = createManualClock(Date.now() + 86_400_000)
     const { watched, watchFolder } = handmadeWatch()
     const watch = await open(clock, watchFolder)
@@ -191,7 +190,7 @@ describe('createFileWatch', () => {
     expect(watched.get(join(notes, 'deep'))).not.toBe(before)
   })
 
-  it('MEM-16 gives up a watch that breaks, says so, and tries again when it is told to follow', async () => {
+  it('MEM-16 drops a broken watch, reports it, and retries with the next follow', async () => {
     const clock = createManualClock(Date.now() + 86_400_000)
     const { watched, watchFolder } = handmadeWatch()
     const watch = await open(clock, watchFolder)
@@ -209,7 +208,7 @@ describe('createFileWatch', () => {
     expect(watched.has(notes)).toBe(false)
   })
 
-  it('MEM-16 tells of a sync that failed, and lets go of everything when it is closed', async () => {
+  it('MEM-16 reports a failed sync, and releases everything when closed', async () => {
     const clock = createManualClock(Date.now() + 86_400_000)
     const { watched, watchFolder } = handmadeWatch()
     const watch = await open(clock, watchFolder)

@@ -1,43 +1,41 @@
+import { watch } from 'node:fs'
+import { lstat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import { isInside } from './cite-file.ts'
-import type { FileIndex } from './index-files.ts'
-import type { SyncReport } from './sync-files.ts'
-import { hasTextExtension } from './text-format.ts'
-import { describeFileError } from './walk-files.ts'
-import { isFolder, isRemote, type WatchFolder, watchFolder } from './watch-folder.ts'
+import { type FileIndex, isInside, type SyncReport } from './index-files.ts'
+import { describeFileError, hasTextExtension } from './walk-files.ts'
 
 interface FileWatchStatus {
-  /** `looking`: not everything can be watched, so the disk is looked at when memories are asked for. */
+  /** `looking`: not everything can be watched, so the disk is checked when memories are recalled. */
   mode: 'off' | 'watching' | 'looking'
   /** Why not everything can be watched. */
   problem: string | undefined
-  /** Why the last sync failed, where it did. */
+  /** Why the last sync failed, if it did. */
   failure: string | undefined
   report: SyncReport | undefined
 }
 
 /**
- * Keeps the index up to date as files change. Problems are in the status and in the log; nothing here rejects or throws.
- * Where nothing changes no timer runs.
+ * Keeps the index up to date as files change. Problems are in the status and the log; nothing here rejects or throws.
+ * Without changes no timer runs.
  */
 export interface FileWatch {
-  /** Syncs, and from then on follows the user's roots. To be called at the start and whenever the roots have changed. */
+  /** Syncs, and then follows the user's roots. Called at the start and whenever the roots have changed. */
   follow(userId: string): Promise<void>
-  /** Before memories are recalled: where not everything can be watched it starts a sync, at most once a minute. */
+  /** Called before memories are recalled: if not everything can be watched, it starts a sync, at most once a minute. */
   lookAgain(userId: string): void
   status(userId: string): FileWatchStatus
-  /** Stops a sync under way. Nothing is watched when it resolves. */
+  /** Stops a running sync. Nothing is watched when it resolves. */
   close(): Promise<void>
 }
 
 interface Followed {
   watchers: Map<string, { close(): void }>
   roots: ReadonlySet<string>
-  /** All that lies under the roots. */
+  /** All folders under the roots. */
   folders: ReadonlySet<string>
-  /** What the system did not watch to the end; tried again with the next `follow`. */
+  /** Folders whose watch failed; retried with the next `follow`. */
   lost: Set<string>
   problem: string | undefined
   failure: string | undefined
@@ -50,11 +48,11 @@ interface Followed {
 
 /** Changes come in bursts. */
 const settleMs = 500
-/** After a long look at the disk comes a longer rest, but none that anybody would wait for. */
+/** After a long check comes a longer pause, up to a limit. */
 const restFactor = 10
-const longestRestMs = 30_000
+const maxRestMs = 30_000
 const lookAgainMs = 60_000
-const mostFolders = 4_000
+const maxFolders = 4_000
 
 export function createFileWatch(dependencies: {
   index: FileIndex
@@ -72,7 +70,7 @@ export function createFileWatch(dependencies: {
       const followed = users.get(userId) ?? newFollowed()
       users.set(userId, followed)
       followed.lost.clear()
-      // One that is under way may have read the roots before they changed.
+      // A running sync may have read the roots before they changed.
       await followed.running
       await run(userId, followed)
     },
@@ -122,7 +120,7 @@ export function createFileWatch(dependencies: {
       if (!stopping.signal.aborted) await watchAll(userId, followed)
     } catch (error) {
       followed.failure = error instanceof Error ? error.message : String(error)
-      logger.warn('files could not be indexed', { error })
+      logger.warn('could not index files', { error })
     }
     followed.syncedAt = clock.now()
     followed.tookMs = followed.syncedAt - startedAt
@@ -132,17 +130,17 @@ export function createFileWatch(dependencies: {
     const roots = (await index.roots(userId)).map((root) => root.path)
     followed.roots = new Set(roots)
     followed.folders = new Set(index.folders(userId))
-    // The folder around a root tells when the root itself comes or goes.
+    // The parent folder reports when the root itself is added or removed.
     const wanted = new Set([...roots.map((root) => dirname(root)), ...followed.folders])
     followed.problem = undefined
     for (const [folder, watcher] of followed.watchers) if (!wanted.has(folder)) drop(followed, folder, watcher)
     for (const root of roots) if (await isRemote(root)) followed.problem = `${root} is on a network drive`
-    if (wanted.size > mostFolders) followed.problem = `there are more than ${mostFolders} folders`
+    if (wanted.size > maxFolders) followed.problem = `there are more than ${maxFolders} folders`
     let hasNew = false
-    for (const folder of [...wanted].slice(0, mostFolders)) {
+    for (const folder of [...wanted].slice(0, maxFolders)) {
       if (!followed.watchers.has(folder)) hasNew = start(folder) || hasNew
     }
-    // Between the look at a folder and its watch something may have changed.
+    // Something may have changed between the scan of a folder and its watch.
     if (hasNew) schedule(userId, followed)
 
     function start(folder: string): boolean {
@@ -173,7 +171,7 @@ export function createFileWatch(dependencies: {
   async function noteChange(userId: string, followed: Followed, change: NameChange): Promise<void> {
     const { folder, name, isRename } = change
     const path = name === null ? undefined : join(folder, name)
-    // What comes back under the name of a watched folder is another one, which the old watch does not see.
+    // A folder that returns under the name of a watched one is a different one, which the old watch does not see.
     for (const [inner, watcher] of isRename && path ? followed.watchers : []) {
       if (path && isInside(path, inner)) drop(followed, inner, watcher)
     }
@@ -182,7 +180,7 @@ export function createFileWatch(dependencies: {
 
   function schedule(userId: string, followed: Followed): void {
     if (stopping.signal.aborted) return
-    const delay = Math.max(settleMs, Math.min(longestRestMs, followed.tookMs * restFactor))
+    const delay = Math.max(settleMs, Math.min(maxRestMs, followed.tookMs * restFactor))
     followed.cancelTimer ??= clock.after(delay, () => {
       followed.cancelTimer = undefined
       // A change during a sync may have come too late for it.
@@ -197,7 +195,7 @@ interface NameChange {
   isRename: boolean
 }
 
-/** Photographs, downloads and editors' own files come and go without end. */
+/** Photos, downloads and editors' own files change constantly. */
 async function matters({ roots, folders }: Followed, { folder, name }: NameChange): Promise<boolean> {
   if (name === null) return true
   const path = join(folder, name)
@@ -224,4 +222,38 @@ function newFollowed(): Followed {
     syncedAt: 0,
     tookMs: 0,
   }
+}
+
+/** Reports every change of a name in one folder, not below it. Throws if the system cannot watch it. */
+export type WatchFolder = (
+  folder: string,
+  listeners: {
+    /** The name is null if the system does not report it; a rename is also an added or removed name. */
+    onChange(name: string | null, isRename: boolean): void
+    /** It no longer watches. */
+    onError(error: Error): void
+  },
+) => { close(): void }
+
+/**
+ * One folder at a time: Node's recursive mode watches every single file on Linux, including hidden and package folders,
+ * and runs out of watches where this does not.
+ */
+export const watchFolder: WatchFolder = (folder, { onChange, onError }) => {
+  const watcher = watch(folder, { persistent: false }, (event, name) => onChange(name, event === 'rename'))
+  watcher.on('error', onError)
+  return watcher
+}
+
+export async function isFolder(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => undefined)
+  return found?.isDirectory() === true
+}
+
+// NFS, SMB (three of them), 9P, FUSE: remote changes cause no event here. Linux numbers.
+const remote = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x65735546])
+
+async function isRemote(path: string): Promise<boolean> {
+  const found = await statfs(path).catch(() => undefined)
+  return found !== undefined && remote.has(found.type)
 }

@@ -1,4 +1,4 @@
-import { sha256 } from '../../base/hash.ts'
+import { sha256 } from '../../base/ids.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import type { MemoryFileRow } from '../../storage/tables.ts'
 import type { Memories } from '../memories.ts'
@@ -7,18 +7,18 @@ import type { Passage } from './chunk-text.ts'
 
 export interface FilePassages {
   file: MemoryFileRow
-  /** What a passage under no heading is called. */
+  /** The title of a passage without headings. */
   name: string
   label: MemoryLabel
   passages: readonly Passage[]
 }
 
 /**
- * Makes the passages of a file those that are given. One that stood there before, under the same headings, stays the
- * memory that it was, with its vectors; only its place is written anew.
+ * Replaces the passages of a file. A passage that existed under the same headings stays the same memory, with its
+ * vectors; only its place is updated.
  *
- * A file of up to `stepsPerUnit` changes is one unit. A larger one takes several, so that nobody waits long for a commit:
- * until the last of them its hash is empty, and an interrupted one is done again from where it is.
+ * Up to `stepsPerUnit` changes are one unit. A larger file takes several, so that commits stay short: until the last of
+ * them its hash is empty, and an interrupted file is resumed.
  */
 export async function writePassages(
   { database, memories }: { database: Database; memories: Memories },
@@ -84,7 +84,7 @@ export async function writePassages(
   }
 }
 
-/** Takes a file out with all its passages. */
+/** Removes a file with all its passages. */
 export async function removeFile(
   { database, memories }: { database: Database; memories: Memories },
   file: MemoryFileRow,
@@ -108,8 +108,8 @@ interface PlacedPassage extends Passage {
 }
 
 /**
- * The same words under the same headings of the same file are the same memory, the n-th time they occur. The headings
- * count, for they are searched and embedded with the words.
+ * The n-th occurrence of the same words under the same headings of the same file is the same memory. The headings
+ * count, because they are searched and embedded with the words.
  */
 function withIds(file: MemoryFileRow, passages: readonly Passage[]): Map<string, PlacedPassage> {
   const occurrences = new Map<string, number>()

@@ -8,10 +8,8 @@ import {
   scriptedAnswers,
 } from '../../../test/support/learning-memory.ts'
 import { sameDatabase, testEngine } from '../../../test/support/open-test-database.ts'
-import { createFileConsolidation } from './consolidate-file.ts'
-import { createConsolidation } from './consolidation.ts'
+import { createConsolidation, createFileConsolidation, splitStretch } from './consolidation.ts'
 import type { Exchange } from './exchange.ts'
-import { splitStretch } from './split-stretch.ts'
 
 let memory: LearningMemory
 let now: number
@@ -53,7 +51,7 @@ const answer = {
   aliases: [{ alias: 'Bea', entity: 'Beatrice' }],
 }
 
-/** As many long exchanges as make that many parts. */
+/** Enough long turns for that many parts. */
 function longTalk(parts: number): Exchange[] {
   const filler = 'and then we walked on along the quiet river '.repeat(110)
   return Array.from({ length: parts * 4 }, (_, index) =>
@@ -61,7 +59,7 @@ function longTalk(parts: number): Exchange[] {
   )
 }
 
-/** One fact and one episode of the first village that the part tells of. */
+/** One fact and one episode of the first village in the part. */
 function ofFirstVillage(text: string): string {
   const number = /village number (\d+)/.exec(text)?.[1]
   return JSON.stringify({
@@ -71,7 +69,7 @@ function ofFirstVillage(text: string): string {
 }
 
 describe('createConsolidation', () => {
-  it('MEM-9 writes an episode with what it mentions, facts and names', async () => {
+  it('MEM-9 writes an episode with its mentions, facts and names', async () => {
     const note = { userId: 'max', kind: 'note', content: 'Bea plans a trip', source: 'extracted' } as const
     const { memory: kept } = await memory.memories.add({ ...note, turnId: 'turn-1' })
     const { run } = consolidator(JSON.stringify(answer))
@@ -104,14 +102,14 @@ describe('createConsolidation', () => {
     expect(await memory.everything()).toEqual(first)
   })
 
-  it('MEM-9 goes on after what was done before', async () => {
+  it('MEM-9 continues after earlier work', async () => {
     const { run, asked } = consolidator(JSON.stringify(answer), '{"episode": null}')
     await run(trip())
     await run([...trip(), exchange(3, now + 90_000, 'Tom lent us his big suitcase')])
     expect(asked[1]?.text).toBe('[Sunday, 2026-11-15]\nUSER: Tom lent us his big suitcase')
   })
 
-  it('MEM-9 stores no trivial episode, none of the agent, and none that was not spoken of', async () => {
+  it('MEM-9 stores no trivial episode, none about the agent, and none without evidence', async () => {
     const summaries = [
       'Small talk.',
       'The assistant could not call the trip tool for Lisbon in March by night train.',
@@ -131,16 +129,16 @@ describe('createConsolidation', () => {
     expect(await through('max', 'session')).toBe(40)
   })
 
-  it('MEM-9 tells plainly that there is no model, and marks nothing', async () => {
+  it('MEM-9 reports that there is no model, and marks nothing', async () => {
     const { run, through } = consolidator(noModel)
     expect(await run(trip())).toEqual({ ...noModel, added: none })
     expect(await through('max', 'session')).toBe(0)
   })
 
-  it('MEM-9 cuts a long stretch into the same parts every time, each done with its watermark', async () => {
+  it('MEM-9 splits a long segment into the same parts every time, each done with its watermark', async () => {
     const talk = longTalk(6)
     const parts = splitStretch(talk, 'UTC')
-    // More than are asked side by side.
+    // More than are asked concurrently.
     expect(parts.length).toBeGreaterThan(4)
     expect(splitStretch(talk.slice(0, -1), 'UTC').slice(0, -1)).toEqual(parts.slice(0, -1))
     const { run, through } = consolidator(ofFirstVillage)
@@ -148,7 +146,7 @@ describe('createConsolidation', () => {
     expect(await through('max', 'session')).toBe(240)
   })
 
-  it('MEM-9 completes after a failure in the middle, with nothing twice', async () => {
+  it('MEM-9 completes after a failure in the middle, without duplicates', async () => {
     const talk = longTalk(6)
     const parts = splitStretch(talk, 'UTC').length
     const whole = await openLearningMemory()
@@ -222,7 +220,7 @@ describe('createConsolidation', () => {
     expect(await memory.contents('max', 'episode')).toHaveLength(3)
   })
 
-  it('MEM-9 gives the last part to the unit that swaps the conversation for its summary', async () => {
+  it('MEM-9 returns the last part to the unit that replaces the conversation by its summary', async () => {
     const talk = longTalk(3)
     const parts = splitStretch(talk, 'UTC').length
     const { prepareFor, asked, through } = consolidator(ofFirstVillage)
@@ -246,13 +244,13 @@ describe('createConsolidation', () => {
     expect(await memory.everything()).toEqual(first)
   })
 
-  it('MEM-9 passes a part over after three failures, visibly', async () => {
+  it('MEM-9 skips a part after three failures, and logs it', async () => {
     const { run, through, trouble } = consolidator('no JSON')
     for (let round = 0; round < 2; round += 1) {
       expect(await run(trip())).toEqual({
         ok: false,
         reason: 'failed',
-        message: 'the answer holds no JSON',
+        message: 'the answer contains no JSON',
         added: none,
       })
     }
@@ -264,7 +262,7 @@ describe('createConsolidation', () => {
 })
 
 describe('createFileConsolidation', () => {
-  it('MEM-9 reads a file once for each of its versions', async () => {
+  it('MEM-9 reads a file once per version', async () => {
     const { askModel, asked } = scriptedAnswers(JSON.stringify({ ...answer, episode: answer.episode }))
     const consolidateFile = createFileConsolidation({ ...memory, askModel })
     const file = { userId: 'max', path: 'MEMORY.md', at: now, signal }
@@ -280,7 +278,7 @@ describe('createFileConsolidation', () => {
     expect(await memory.contents('max', 'episode')).toEqual([])
   })
 
-  it('MEM-9 goes on with a file at the part where it stopped', async () => {
+  it('MEM-9 resumes a file at the part where it stopped', async () => {
     const text = [1, 2, 3].map((n) => `Village number ${n}. ${'The river is quiet. '.repeat(900)}`).join('\n\n')
     const stop = { ok: false, reason: 'budget', message: 'spent' } as const
     const first = scriptedAnswers('{"facts": [{"entity": "river", "attribute": "is", "value": "quiet"}]}', stop)

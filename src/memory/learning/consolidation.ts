@@ -1,52 +1,67 @@
-import type { Clock } from '../../base/clock.ts'
-import { sha256 } from '../../base/hash.ts'
+import { type Clock, dayOf, formatDay } from '../../base/clock.ts'
+import { readBundledText } from '../../base/files.ts'
+import { sha256 } from '../../base/ids.ts'
 import type { Logger } from '../../base/logger.ts'
-import { readBundledText } from '../../base/text-file.ts'
+import { estimateTokens } from '../../base/tokens.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import type { Episodes } from '../episodes.ts'
-import { isAboutTheAgent } from './about-the-agent.ts'
-import type { AskModel } from './ask-model.ts'
-import { describeExchanges } from './describe-exchange.ts'
-import { type Exchange, labelOf, ownWords, userTexts } from './exchange.ts'
-import { evidenceOf, isGrounded } from './grounding.ts'
-import { holdsSecret } from './holds-secret.ts'
-import { isPlainQuestion, isTrivial } from './is-trivial.ts'
-import { type Learned, type LearnedEpisode, readLearned } from './learned.ts'
-import { readSeqMark, writeMark } from './marks.ts'
-import { siftAnswer } from './sift-answer.ts'
-import { type StretchPart, splitStretch } from './split-stretch.ts'
-import { createTrouble, type TroubleReport } from './trouble.ts'
-import { tellingWords } from './word-overlap.ts'
-import { type LearningStores, type Written, type WrittenCount, writeLearnedIn } from './write-learned.ts'
+import { splitPassages } from '../words.ts'
+import { type AskModel, createTrouble, type TroubleReport } from './ask-model.ts'
+import {
+  describeExchange,
+  describeExchanges,
+  type Exchange,
+  exchangeLabel,
+  isPlainQuestion,
+  isTrivial,
+  ownWords,
+  readLearningMark,
+  readSeqMark,
+  tellingWords,
+  userTexts,
+  writeMark,
+} from './exchange.ts'
+import { type Learned, type LearnedEpisode, readLearned } from './extraction.ts'
+import {
+  evidenceOf,
+  holdsSecret,
+  isAboutTheAgent,
+  isGrounded,
+  type LearningStores,
+  siftAnswer,
+  type Written,
+  type WrittenCount,
+  writeLearnedIn,
+} from './write-learned.ts'
 
-const prompt = readBundledText(new URL('./prompts/consolidation.md', import.meta.url))
+const consolidationPrompt = readBundledText(new URL('./prompts/consolidation.md', import.meta.url))
 const askedAtOnce = 4
 const leastSummaryWords = 5
 const mentionWeight = 0.6
 
-export interface Consolidated extends Omit<WrittenCount, 'notes'> {
+interface Consolidated extends Omit<WrittenCount, 'notes'> {
   episodes: number
 }
 
 export type ConsolidationOutcome =
   | { ok: true; parts: number; added: Consolidated }
-  /** What was done before it failed stays done; the rest is as it was. */
+  /** Parts done before the failure stay done; the rest is unchanged. */
   | { ok: false; reason: 'no_model' | 'budget' | 'aborted' | 'failed'; message: string; added: Consolidated }
 
 interface Stretch {
   userId: string
   sessionId: string
-  /** In order. What lies before the watermark is passed over. */
+  /** In order. Those before the watermark are skipped. */
   exchanges: readonly Exchange[]
   signal: AbortSignal
 }
 
-/** Writes facts, episodes, promises and names from stretches of conversation, each stretch once (MEM-9). */
+/** Writes facts, episodes, promises and names from segments of conversation, each segment once (MEM-9). */
 export interface Consolidation {
   consolidate(stretch: Stretch): Promise<ConsolidationOutcome>
   /**
-   * All of the stretch but its last part is written; that one is returned, to be written in a unit of the caller's. The
-   * model has been asked by then. Undefined where nothing is left to write, or it failed: then it waits for the next time.
+   * Writes all of the segment except its last part, which is returned to be written in the caller's unit. The model has
+   * been asked by then. Undefined if nothing is left to write, or it failed: then it waits for the next time.
    */
   prepare(stretch: Stretch): Promise<((writer: Writer) => Promise<void>) | undefined>
   through(userId: string, sessionId: string): Promise<number>
@@ -98,7 +113,7 @@ export function createConsolidation(
     trouble: trouble.report,
   }
 
-  /** The parts that are not done, in order, as the model read them; a few are asked side by side. Ends with a failure. */
+  /** The unfinished parts in order, as the model read them; a few are asked concurrently. Ends at a failure. */
   async function* readParts(stretch: Stretch): AsyncGenerator<ReadPart | UnreadPart> {
     const { userId, sessionId } = stretch
     const done = await readSeqMark(database.read, userId, consolidatedMark(sessionId))
@@ -129,13 +144,22 @@ export function createConsolidation(
     const said = userTexts(part.exchanges)
     if (said.every((text) => isTrivial(text) || isPlainQuestion(text))) return { ok: true, part, learned: nothing }
     const text = describeExchanges(part.exchanges, timeZone)
-    const answer = await askModel({ userId, sessionId, purpose: 'consolidation', system: prompt, text, signal })
+    const answer = await askModel({
+      userId,
+      sessionId,
+      purpose: 'consolidation',
+      system: consolidationPrompt,
+      text,
+      signal,
+    })
     if (!answer.ok) return answer
     const learned = readLearned(answer.text)
-    return learned ? { ok: true, part, learned } : { ok: false, reason: 'failed', message: 'the answer holds no JSON' }
+    return learned
+      ? { ok: true, part, learned }
+      : { ok: false, reason: 'failed', message: 'the answer contains no JSON' }
   }
 
-  /** Once the parts before it are written: what they told is then known. */
+  /** Called after the parts before it are written, so that their content is known. */
   async function siftPart({ userId }: Stretch, { part, learned }: ReadPart): Promise<ReadPart> {
     const { exchanges } = part
     const from = { userId, said: userTexts(exchanges), saidAt: exchanges[0]?.at ?? 0 }
@@ -148,14 +172,14 @@ export function createConsolidation(
     return database.write((writer) => writePartIn(writer, stretch, sifted))
   }
 
-  /** The part and its watermark, together. Nothing where it was done in between. */
+  /** Writes the part and its watermark together. Does nothing if it was done in between. */
   async function writePartIn(writer: Writer, stretch: Stretch, { part, learned }: ReadPart): Promise<Consolidated> {
     const { userId, sessionId } = stretch
     const { exchanges, fromSeq, throughSeq } = part
     const added = nothingAdded()
     const name = consolidatedMark(sessionId)
     if ((await readSeqMark(writer, userId, name)) >= throughSeq) return added
-    const label = labelOf(exchanges)
+    const label = exchangeLabel(exchanges)
     const startedAt = exchanges[0]?.lines[0]?.at ?? clock.now()
     const endedAt = exchanges.at(-1)?.lines.at(-1)?.at ?? startedAt
     const written = await writeLearnedIn(
@@ -184,7 +208,7 @@ export function createConsolidation(
     return added
   }
 
-  /** To what was written with it, and to what was kept of its turns before. */
+  /** Links it to what was written with it, and to earlier memories of its turns. */
   async function linkMentions(
     writer: Writer,
     userId: string,
@@ -230,12 +254,116 @@ function addTo(sum: Consolidated, more: Consolidated): void {
   sum.aliases += more.aliases
 }
 
-/** Null for an episode that tells too little, or of something that was not spoken of. */
+/** Null for an episode that says too little, or something without evidence. */
 function worthwhile(episode: LearnedEpisode | null, exchanges: readonly Exchange[]): LearnedEpisode | null {
   if (!episode || tellingWords(episode.summary).length < leastSummaryWords) return null
   if (holdsSecret(episode.summary) || isAboutTheAgent(episode.summary)) return null
   const evidence = evidenceOf(exchanges.flatMap(({ lines }) => lines.map((line) => line.text)))
-  // A summary may put it in words of its own; a decision was made in words.
+  // A summary may use its own words; a decision was made in words.
   if (!isGrounded(episode.summary, evidence, 1 / 3)) return null
   return { ...episode, decisions: episode.decisions.filter((decision) => isGrounded(decision, evidence)) }
+}
+
+const prompt = readBundledText(new URL('./prompts/consolidation.md', import.meta.url))
+// About as many tokens as a part of a conversation.
+const charactersOfPart = 20_000
+
+export interface ConsolidatedFile {
+  userId: string
+  /** The readable path: it names the watermark. */
+  path: string
+  text: string
+  /** When it was last written. */
+  at: number
+  signal: AbortSignal
+}
+
+/**
+ * Facts, promises and names from the user's files (`MEMORY.md`, `memory/*.md`). By hash: an unchanged file costs
+ * nothing, an interrupted one continues at the part where it stopped.
+ */
+export function createFileConsolidation(
+  dependencies: LearningStores & {
+    database: Database
+    askModel: AskModel
+    clock: Clock
+    logger: Logger
+    timeZone: string
+    agentName?: () => string
+  },
+): (file: ConsolidatedFile) => Promise<ConsolidationOutcome> {
+  const { database, askModel, clock, timeZone } = dependencies
+
+  return async ({ userId, path, text, at, signal }) => {
+    const added: Consolidated = { episodes: 0, facts: 0, commitments: 0, aliases: 0 }
+    const name = `consolidated-file:${path}`
+    const hash = sha256(text)
+    const parts = splitPassages(text, charactersOfPart)
+    const first = partsDone(await readLearningMark(database.read, userId, name), hash, parts.length)
+    for (const [index, part] of parts.entries()) {
+      if (index < first) continue
+      const told = `[A file, as of ${formatDay(dayOf(at, timeZone))}]\n${part}`
+      const answer = await askModel({
+        userId,
+        sessionId: null,
+        purpose: 'consolidation',
+        system: prompt,
+        text: told,
+        signal,
+      })
+      if (!answer.ok) return { ...answer, added }
+      const learned = readLearned(answer.text)
+      if (!learned) return { ok: false, reason: 'failed', message: `${path}: the answer contains no JSON`, added }
+      const from = { userId, said: [part], saidAt: at }
+      const sifted = await siftAnswer(dependencies, from, { ...learned, notes: [], episode: null })
+      const written = await database.write(async (writer) => {
+        const result = await writeLearnedIn(writer, dependencies, { userId, at, label: 'internal', timeZone }, sifted)
+        await writeMark(writer, { userId, name, value: `${hash} ${index + 1}`, at: clock.now() })
+        return result.added
+      })
+      added.facts += written.facts
+      added.commitments += written.commitments
+      added.aliases += written.aliases
+    }
+    return { ok: true, parts: Math.max(0, parts.length - first), added }
+  }
+}
+
+/** How many parts of the current version of the file were done before. */
+function partsDone(mark: string | undefined, hash: string, most: number): number {
+  const [known, done] = (mark ?? '').split(' ')
+  const count = Number(done)
+  return known === hash && Number.isSafeInteger(count) ? Math.min(Math.max(0, count), most) : 0
+}
+
+const tokensOfPart = 6_000
+
+/** A segment of conversation, small enough for one question to a model. */
+interface StretchPart {
+  exchanges: readonly Exchange[]
+  fromSeq: number
+  throughSeq: number
+}
+
+/**
+ * Split between turns only. The same turns give the same parts, and additions at the end change only the last: so an
+ * interrupted run continues where it stopped.
+ */
+export function splitStretch(exchanges: readonly Exchange[], timeZone: string): StretchPart[] {
+  const parts: Exchange[][] = []
+  let tokens = Number.POSITIVE_INFINITY
+  for (const exchange of exchanges) {
+    const own = estimateTokens(describeExchange(exchange, timeZone))
+    if (tokens + own > tokensOfPart) {
+      parts.push([])
+      tokens = 0
+    }
+    parts.at(-1)?.push(exchange)
+    tokens += own
+  }
+  return parts.map((part) => ({
+    exchanges: part,
+    fromSeq: part[0]?.lines[0]?.seq ?? part[0]?.throughSeq ?? 0,
+    throughSeq: part.at(-1)?.throughSeq ?? 0,
+  }))
 }

@@ -7,9 +7,13 @@ import {
   scriptedAnswers,
 } from '../../../test/support/learning-memory.ts'
 import type { Recall } from '../recall/recall.ts'
-import { createDeepRecall, type DeepRecallProgress } from './deep-recall.ts'
-import { mergeByRank } from './merge-by-rank.ts'
-import { createSynthesis, type SynthesisStyle } from './synthesis.ts'
+import {
+  createDeepRecall,
+  createSynthesis,
+  type DeepRecallProgress,
+  mergeByRank,
+  type SynthesisStyle,
+} from './deep-recall.ts'
 
 let memory: LearningMemory
 const { signal } = new AbortController()
@@ -20,7 +24,7 @@ beforeEach(async () => {
 
 afterEach(() => memory.close())
 
-/** Finds by words, in the order of the best match: enough to see what is asked and how it is merged. */
+/** Searches by words, ranked by matches: enough to see the queries and the merge. */
 function recallByWords(): Recall & { asked: string[] } {
   const asked: string[] = []
   return {
@@ -74,7 +78,7 @@ async function ask(
 }
 
 describe('createDeepRecall', () => {
-  it('MEM-7 asks in several ways, merges what is found, and tells how far it is', async () => {
+  it('MEM-7 asks in several ways, merges the results, and reports progress', async () => {
     const sailing = await note('We sailed across the lake with Anna')
     const boat = await note('The boat was rented in August')
     await note('Tom likes chess')
@@ -93,7 +97,7 @@ describe('createDeepRecall', () => {
     expect(answer.note).toBeUndefined()
   })
 
-  it('MEM-7 follows the graph two steps, below what was found', async () => {
+  it('MEM-7 follows the graph two steps, ranked below search results', async () => {
     const [lake, anna, rome, far] = [
       await note('We sailed across the lake'),
       await note('Anna steered'),
@@ -118,7 +122,7 @@ describe('createDeepRecall', () => {
     expect(answer.memories.map((item) => item.relevance)).toEqual([1, 0.5, 0.25])
   })
 
-  it('MEM-7 asks the plain question alone without a model, or where its answer is malformed', async () => {
+  it('MEM-7 asks the plain question alone without a model, or if its answer is malformed', async () => {
     await note('We sailed across the lake')
     for (const answer of [noModel, 'sailing, boats', '{"searches": "lake"}', '{"searches": [{}]}']) {
       const { searched, found, answer: told } = await ask('the lake', [answer])
@@ -128,12 +132,12 @@ describe('createDeepRecall', () => {
     }
   })
 
-  it('MEM-7 takes at most five further searches', async () => {
+  it('MEM-7 uses at most five further searches', async () => {
     const searches = Array.from({ length: 50 }, (_, index) => `search ${index}`)
     expect((await ask('lake', [JSON.stringify(searches)])).searched).toHaveLength(6)
   })
 
-  it('MEM-7 finds nobody else’s, and says so where there is nothing', async () => {
+  it("MEM-7 finds no other user's memories, and reports an empty result", async () => {
     await memory.memories.add({ userId: 'eve', kind: 'note', content: 'Eve sailed the lake', source: 'user' })
     const { answer } = await ask('lake', ['["lake boat"]'], 'narrative')
     expect(answer.memories).toEqual([])
@@ -142,7 +146,7 @@ describe('createDeepRecall', () => {
 })
 
 describe('createSynthesis', () => {
-  it('MEM-7 sums up by kind, with days and citations, without a model', async () => {
+  it('MEM-7 summarizes by kind, with days and citations, without a model', async () => {
     const id = await note('We sailed\nacross the lake')
     const { facts } = memory
     const written = await facts.write({
@@ -165,7 +169,7 @@ describe('createSynthesis', () => {
     )
   })
 
-  it('MEM-7 lets the model write where it is asked to, and falls back visibly', async () => {
+  it('MEM-7 lets the model write if requested, and falls back with a note', async () => {
     await note('We sailed across the lake')
     const told = await ask('lake', ['[]', ' You sailed. '], 'narrative')
     expect(told.answer.synthesis).toEqual({ style: 'narrative', text: 'You sailed.' })
@@ -182,7 +186,7 @@ describe('createSynthesis', () => {
 describe('mergeByRank', () => {
   const items = (...scored: [string, number][]) => scored.map(([id, score]) => ({ id, score, item: id }))
 
-  it('MEM-7 puts first what several lists hold, and counts the plain question double', () => {
+  it('MEM-7 ranks items of several lists first, and counts the plain question double', () => {
     const merged = mergeByRank([
       { items: items(['a', 9], ['b', 8.9]), weight: 2 },
       { items: items(['b', 1], ['c', 1]), weight: 1 },
@@ -195,7 +199,7 @@ describe('mergeByRank', () => {
     expect(once.map(({ id }) => id)).toEqual(['b', 'a'])
   })
 
-  it('MEM-7 keeps how relevant a memory was in its list', () => {
+  it("MEM-7 keeps a memory's relevance in its list", () => {
     const merged = mergeByRank([
       { items: items(['a', 10], ['b', 1]), weight: 1 },
       { items: items(['c', 5], ['b', 0]), weight: 1 },
@@ -207,7 +211,7 @@ describe('mergeByRank', () => {
     ])
   })
 
-  it('MEM-7 keeps each once, whatever the lists', () => {
+  it('MEM-7 keeps each item once, whatever the lists', () => {
     const list = fc.array(
       fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), score: fc.float({ noNaN: true }), item: fc.constant(0) }),
     )

@@ -1,21 +1,20 @@
 import { z } from 'zod'
-import { readBundledText } from '../../base/text-file.ts'
+import { dayOf, formatDay } from '../../base/clock.ts'
+import { readBundledText } from '../../base/files.ts'
+import { truncateText } from '../../base/text.ts'
 import type { MemoryGraph } from '../graph.ts'
 import type { Memories } from '../memories.ts'
-import type { Memory } from '../memory.ts'
+import type { Memory, MemoryKind } from '../memory.ts'
 import type { Recall, RecalledMemory } from '../recall/recall.ts'
-import type { AskModel } from './ask-model.ts'
-import { mergeByRank } from './merge-by-rank.ts'
-import { fieldOf, readItems, readModelJson } from './parse-model-json.ts'
-import type { Synthesis, Synthesise, SynthesisStyle } from './synthesis.ts'
+import { type AskModel, fieldOf, readItems, readModelJson } from './ask-model.ts'
 
 const prompt = readBundledText(new URL('./prompts/expansion.md', import.meta.url))
-const mostSearches = 5
+const maxSearches = 5
 const plainWeight = 2
 const startsOfWalk = 5
 const walkDepth = 2
-const mostRelated = 10
-const longestQuestion = 2_000
+const maxRelated = 10
+const maxQuestionLength = 2_000
 
 export type DeepRecallProgress =
   | { status: 'expanding'; query: string }
@@ -25,9 +24,9 @@ export type DeepRecallProgress =
 interface DeepMemory {
   memory: Memory
   score: number
-  /** 0 to 1, against the best of its search; for what the graph led to, the weight of the way there. */
+  /** 0 to 1, relative to the best of its search; for graph results, the weight of the path. */
   relevance: number
-  /** The relation that the graph led along; absent for what a search found. */
+  /** The relation followed in the graph; undefined for search results. */
   relation?: string
 }
 
@@ -40,7 +39,7 @@ export interface DeepRecallAnswer {
   note?: string
 }
 
-/** The question asked in several ways, and what hangs on what was found (MEM-7). */
+/** Asks the question in several ways, and follows relations of the results (MEM-7). */
 export type DeepRecall = (request: {
   userId: string
   sessionId: string | null
@@ -62,7 +61,7 @@ export function createDeepRecall(dependencies: {
 
   return async ({ userId, sessionId, question, limit, style, signal, onProgress }) => {
     onProgress?.({ status: 'expanding', query: question })
-    const text = question.slice(0, longestQuestion)
+    const text = question.slice(0, maxQuestionLength)
     const answer = await askModel({ userId, sessionId, purpose: 'deep_memory', system: prompt, text, signal })
     const further = answer.ok ? readSearches(answer.text, question) : []
     const searches = [question, ...further]
@@ -85,18 +84,22 @@ export function createDeepRecall(dependencies: {
       signal,
       memories: all.map(({ memory }) => memory),
     })
-    const note = !answer.ok ? answer.message : further.length === 0 ? 'The model gave no further searches' : undefined
+    const note = !answer.ok
+      ? answer.message
+      : further.length === 0
+        ? 'The model returned no further searches'
+        : undefined
     return { memories: all, searches, synthesis, ...(note !== undefined && { note }) }
   }
 
-  /** What hangs on the best, below everything that a search found. */
+  /** Relations of the best, ranked below all search results. */
   async function related(userId: string, merged: readonly DeepMemory[]): Promise<DeepMemory[]> {
     const starts = merged.slice(0, startsOfWalk).map(({ memory }) => memory.id)
     if (starts.length === 0) return []
     const known = new Set(merged.map(({ memory }) => memory.id))
-    const limit = mostRelated + known.size
+    const limit = maxRelated + known.size
     const walked = await graph.related(userId, starts, { depth: walkDepth, limit })
-    const fresh = walked.filter(({ id }) => !known.has(id)).slice(0, mostRelated)
+    const fresh = walked.filter(({ id }) => !known.has(id)).slice(0, maxRelated)
     const byId = new Map(
       (
         await memories.getMany(
@@ -115,18 +118,130 @@ export function createDeepRecall(dependencies: {
   }
 }
 
-/** The further searches of a model's answer; none where it is malformed, and never the question itself again. */
+/** The further searches in a model's answer; none if it is malformed, and never the question itself. */
 function readSearches(answer: string, question: string): string[] {
   const value = readModelJson(answer)
   const list = Array.isArray(value) ? value : fieldOf(value, 'searches')
   const schema = z.string().trim().min(2).max(120)
-  const searches = readItems(list, schema, mostSearches * 2)
+  const searches = readItems(list, schema, maxSearches * 2)
   const seen = new Set([question.trim().toLowerCase()])
   return searches
     .filter((search) => !seen.has(search.toLowerCase()) && seen.add(search.toLowerCase()))
-    .slice(0, mostSearches)
+    .slice(0, maxSearches)
 }
 
 function ranked(recalled: RecalledMemory) {
   return { id: recalled.memory.id, score: recalled.score, item: recalled }
+}
+
+interface RankedList<T> {
+  /** Best first; scores are comparable within the list only. */
+  items: readonly { id: string; score: number; item: T }[]
+  weight: number
+}
+
+interface Merged<T> {
+  id: string
+  item: T
+  /** Comparable within one result. */
+  score: number
+  /** 0 to 1: how close it came to the best of its best list. */
+  relevance: number
+}
+
+// Flat enough that being found twice counts more than being first once.
+const flatness = 60
+
+/**
+ * Merges several lists by reciprocal rank. Differences within a list are kept: each rank counts in proportion to the
+ * item's score relative to the list's best.
+ */
+export function mergeByRank<T>(lists: readonly RankedList<T>[]): Merged<T>[] {
+  const merged = new Map<string, Merged<T>>()
+  for (const { items, weight } of lists) {
+    const best = Math.max(...items.map((item) => item.score))
+    for (const [index, { id, score, item }] of items.entries()) {
+      const relevance = best > 0 ? Math.max(0, score) / best : 0
+      const known = merged.get(id) ?? { id, item, score: 0, relevance: 0 }
+      known.score += (weight * relevance) / (flatness + index + 1)
+      known.relevance = Math.max(known.relevance, relevance)
+      merged.set(id, known)
+    }
+  }
+  return [...merged.values()].toSorted((a, b) => b.score - a.score || b.relevance - a.relevance)
+}
+
+export const synthesisStyles = ['structured', 'narrative', 'factual'] as const
+export type SynthesisStyle = (typeof synthesisStyles)[number]
+
+const prompts = {
+  narrative: readBundledText(new URL('./prompts/narrative.md', import.meta.url)),
+  factual: readBundledText(new URL('./prompts/factual.md', import.meta.url)),
+}
+const maxMemoryLength = 1_000
+const sections: readonly [MemoryKind, string][] = [
+  ['commitment', 'Commitments'],
+  ['fact', 'Facts'],
+  ['note', 'Notes'],
+  ['episode', 'What happened'],
+  ['chunk', 'Passages'],
+]
+
+interface Synthesis {
+  /** The style in which the text was written. */
+  style: SynthesisStyle
+  text: string
+  /** Why it is not the requested one. */
+  note?: string
+}
+
+/** Summarizes the results. `structured` asks no model; the others fall back to it, and say so. */
+type Synthesise = (request: {
+  userId: string
+  sessionId: string | null
+  question: string
+  memories: readonly Memory[]
+  style: SynthesisStyle
+  signal: AbortSignal
+}) => Promise<Synthesis>
+
+export function createSynthesis({ askModel, timeZone }: { askModel: AskModel; timeZone: string }): Synthesise {
+  return async ({ userId, sessionId, question, memories, style, signal }) => {
+    const structured = describeMemories(memories, timeZone)
+    if (style === 'structured' || memories.length === 0) return { style: 'structured', text: structured }
+    const answer = await askModel({
+      userId,
+      sessionId,
+      purpose: 'synthesis',
+      system: prompts[style],
+      text: `QUESTION: ${oneLine(question)}\n\nMEMORIES:\n${structured}`,
+      signal,
+    })
+    const text = answer.ok ? answer.text.trim() : ''
+    if (text !== '') return { style, text }
+    const reason = answer.ok ? 'the model returned no text' : answer.message
+    return { style: 'structured', text: structured, note: `Not written as ${style}: ${reason}` }
+  }
+}
+
+/** By kind, in order, each with its day and its citation. */
+function describeMemories(memories: readonly Memory[], timeZone: string): string {
+  const told = sections.flatMap(([kind, title]) => {
+    const ofKind = memories.filter((memory) => memory.kind === kind)
+    if (ofKind.length === 0) return []
+    return [[`${title}:`, ...ofKind.map((memory) => `- ${describe(memory, timeZone)}`)].join('\n')]
+  })
+  return told.length > 0 ? told.join('\n\n') : 'Nothing found.'
+}
+
+function describe({ id, content, createdAt, speaker, label }: Memory, timeZone: string): string {
+  const who = speaker === null ? '' : `${speaker}: `
+  const text = oneLine(truncateText(content, maxMemoryLength))
+  // Untrusted text is quoted, and cannot end its quotes.
+  const said = label === 'untrusted' ? `(untrusted) “${text.replaceAll(/[“”]/g, '"')}”` : text
+  return `${formatDay(dayOf(createdAt, timeZone))} ${who}${said} [memory:${id}]`
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim()
 }

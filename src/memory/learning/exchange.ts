@@ -1,42 +1,224 @@
+import { dayOf, formatDay, weekdayOf } from '../../base/clock.ts'
+import { truncateText } from '../../base/text.ts'
+import type { Reader, Writer } from '../../storage/database.ts'
+import { foldLetters, isUnspaced } from '../../storage/words.ts'
 import type { MemoryLabel } from '../memory.ts'
+import { contentWords, termOf } from '../words.ts'
 
 export interface ExchangeLine {
   speaker: 'user' | 'assistant'
   text: string
   at: number
-  /** Its place in the log of the session. */
+  /** Its sequence number in the session's log. */
   seq: number
-  /** A program said it in the user's place: it is not their own word. */
+  /** A program sent it on the user's behalf: it is not their own word. */
   isProgram?: true
 }
 
 /**
- * What was said in one turn, in order. What does not count as said is left out by whoever reads the log: automated
- * messages, and replies of a model that works by form. It may be empty.
+ * The messages of one turn, in order. The reader of the log omits automated messages and replies of the offline model.
+ * It may be empty.
  */
 export interface Exchange {
   sessionId: string
   turnId: string
   at: number
-  /** The last place in the log that belongs to it: where a watermark stands once it is done. */
+  /** The last sequence number that belongs to it: the watermark once it is done. */
   throughSeq: number
   lines: readonly ExchangeLine[]
-  /** Whoever spoke is not to be believed: what is learnt from it is labelled so. */
+  /** The speaker is untrusted: everything learned from it is labeled so. */
   untrusted: boolean
-  /** Words of others had been in sight: what the assistant said, or a model reads from it, may be theirs. */
+  /** Untrusted content was in view: the assistant's words, or a model's reading of them, may be untrusted. */
   sawUntrusted?: true
 }
 
-/** Only the user's own words are evidence of anything. */
+/** Only the user's own words are evidence. */
 export function userTexts(exchanges: readonly Exchange[]): string[] {
   return exchanges.flatMap(({ lines }) => lines.filter((line) => line.speaker === 'user').map((line) => line.text))
 }
 
-export function labelOf(exchanges: readonly Exchange[]): MemoryLabel {
+export function exchangeLabel(exchanges: readonly Exchange[]): MemoryLabel {
   return exchanges.some((exchange) => exchange.untrusted || exchange.sawUntrusted) ? 'untrusted' : 'internal'
 }
 
-/** What the user said themself, whatever else was in sight: that stays theirs. */
+/** The user's own words, which stay trusted whatever else was in view. */
 export function ownWords(exchanges: readonly Exchange[]): string[] {
   return userTexts(exchanges.filter((exchange) => !exchange.untrusted))
+}
+
+const longest = { user: 12_000, assistant: 1_500 }
+const speakers = { user: 'USER', assistant: 'ASSISTANT (context only)' }
+const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+
+/**
+ * Turns for a model to read. Each line names its speaker; further lines of the same text are indented, so that no
+ * speaker can pose as another.
+ */
+export function describeExchanges(exchanges: readonly Exchange[], timeZone: string): string {
+  return exchanges.map((exchange) => describeExchange(exchange, timeZone)).join('\n\n')
+}
+
+export function describeExchange({ at, lines }: Exchange, timeZone: string): string {
+  const day = dayOf(at, timeZone)
+  const spoken = lines.map(({ speaker, text }) => {
+    const told = truncateText(text, longest[speaker]).replaceAll(/\r\n|[\r\n\u2028\u2029]/g, '\n  ')
+    return `${speakers[speaker]}: ${told}`
+  })
+  return [`[${weekdays[weekdayOf(day)]}, ${formatDay(day)}]`, ...spoken].join('\n')
+}
+
+// Phrases of small talk.
+const smallTalk = new Set(
+  `absolutely agreed ahead alright amazing anyway awesome back bye cheers continue cool correct day done enough evening
+  exactly excellent familiar fine go good goodbye goodnight got great ha haha hello help hey hi hmm lol love lovely maybe
+  moment morning nah neat never nevermind next nice night nope oh ok okay one perfect please problem really right see
+  sorry sounds stop super sure thank thanks thing think thx understood wait welcome well whatever wonderful works wow yay
+  yeah yep yes yo abend bitte danke gern gerne guten hallo ja morgen nein schon sehr tag tschuss vielen dank nacht gute
+  adios beaucoup bien bonjour bonsoir buenas buenos ciao dias gracias grazie hola merci mucho muchas non noches oui
+  prego salut si tardes привет спасибо большое пожалуиста хорошо понятно здравствуите пока да нет доброе утро`
+    .split(/\s+/)
+    .concat(
+      ['شكرا', 'جزيلا', 'مرحبا', 'اهلا', 'نعم', 'لا', 'السلام', 'عليكم', 'صباح', 'مساء', 'الخير'].flatMap((word) =>
+        contentWords(word),
+      ),
+    )
+    .concat(['пожалуйста', 'здравствуйте', 'תודה', 'רבה', 'שלום', 'כן', 'לא']),
+)
+// The same for scripts without spaces; longer ones first.
+const unspacedSmallTalk =
+  /どうもありがとうございます|ありがとうございま(?:す|した)|おはようございます|よろしくお願いします|おやすみなさい|お願いします|わかりました|分かりました|ありがとう|こんにちは|こんばんは|おはよう|すみません|ごめんなさい|さようなら|おやすみ|了解です|承知しました|そうですね|なるほど|はい|いいえ|大丈夫(?:です)?|了解|没关系|沒關係|没问题|沒問題|不客气|不客氣|知道了|明白了|早上好|晚上好|下午好|对不起|對不起|不好意思|非常感谢|谢谢[你您]?|謝謝[你您]?|多谢|你好|您好|再见|再見|晚安|好的|好吧|是的|可以了?|嗯+|哈+|ขอบคุณ(?:ครับ|ค่ะ)?|สวัสดี(?:ครับ|ค่ะ)?|감사합니다|고맙습니다|안녕하세요|알겠습니다/gu
+const leastWords = 2
+const plainQuestion = 60
+const asking = new Set(
+  `am are can could did do does had has have how is may might shall should was were what when where which who whom whose
+  why will would`.split(/\s+/),
+)
+
+/** Nothing worth keeping: a greeting, thanks, a one-word answer, a command. */
+export function isTrivial(text: string): boolean {
+  const trimmed = text.trim()
+  if (/^\/[a-z]/i.test(trimmed)) return true
+  const telling = isUnspaced(trimmed) ? trimmed.replaceAll(unspacedSmallTalk, ' ') : trimmed
+  return contentWords(telling, 64).filter((word) => !smallTalk.has(word)).length < leastWords
+}
+
+/**
+ * A short question that asks for knowledge and contains none. A request with a name, a number, a day or something of
+ * the user's contains information, and so may a longer question.
+ */
+export function isPlainQuestion(text: string): boolean {
+  const trimmed = text.trim()
+  if (trimmed.length > plainQuestion || tellsSomething(trimmed)) return false
+  if (/[?？؟]["'”’)!\s]{0,3}$/.test(trimmed)) return !/[.!:;\n]\s/.test(trimmed)
+  const first = /^[\p{L}]+/u.exec(trimmed)?.[0].toLowerCase() ?? ''
+  return asking.has(first) && !/[.!:;,\n]\s/.test(trimmed)
+}
+
+const numberOrDay =
+  /\p{N}|\b(?:tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:last|next) (?:week|weekend|month|year|spring|summer|autumn|fall|winter)|january|february|april|june|july|august|september|october|november|december|morgen|gestern)\b|明天|昨天|后天|下周|明日|昨日|来週/iu
+// A capital letter that does not begin the text, other than "I". Foreign names in Japanese are written in katakana.
+const name = /(?<=[\p{L}\p{N},;:'’"()-]\s["'“(]?)(?!I\b)\p{Lu}[\p{L}\p{M}]+|\p{sc=Katakana}{3,}/u
+const own =
+  /\b(?:my|our|mein\p{L}{0,2}|unser\p{L}{0,2}) \p{L}{2,}|(?:我的|我们的|我們的|我[爸妈媽哥姐弟妹]|私の|僕の|俺の|うちの)\p{L}/iu
+// A question for what, when or where; also one about what the user did.
+const lookup =
+  /^(?:(?:so|and|but|und) )?(?:(?:what|when|where|who|whom|whose|which|how|why|was|wann|wo|wer|wem|wen|wie|warum|welche[mnrs]?|quand|où|qui|que|quel(?:le)?s?|comment|pourquoi|cuándo|dónde|quién|qué|cuál|cómo|что|когда|где|кто|как|почему|ما|ماذا|متى|أين|اين|كيف|لماذا)(?![\p{L}\p{M}])|(?:am|do|did|have|had|was|should|must|can|could) (?:i|we)\b)|什么|什麼|哪|谁|誰|几|幾|多少|怎么|怎麼|何|どこ|いつ|どう|なぜ|どれ|どの/iu
+
+function tellsSomething(question: string): boolean {
+  if (numberOrDay.test(question)) return true
+  return !lookup.test(question) && (name.test(question) || own.test(question))
+}
+
+/** The progress of a background task for one user; undefined before its first step. */
+export async function readLearningMark(
+  reader: Reader | Writer,
+  userId: string,
+  name: string,
+): Promise<string | undefined> {
+  const row = await reader
+    .selectFrom('memory_marks')
+    .select('value')
+    .where('user_id', '=', userId)
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row?.value
+}
+
+/** A sequence number; zero before the first step, and for an unreadable mark. */
+export async function readSeqMark(reader: Reader | Writer, userId: string, name: string): Promise<number> {
+  const seq = Number(await readLearningMark(reader, userId, name))
+  return Number.isSafeInteger(seq) && seq > 0 ? seq : 0
+}
+
+/** In the unit that writes the results of the mark's progress: both are committed, or neither. */
+export async function writeMark(
+  writer: Writer,
+  mark: { userId: string; name: string; value: string; at: number },
+): Promise<void> {
+  await writer
+    .insertInto('memory_marks')
+    .values({ user_id: mark.userId, name: mark.name, value: mark.value, updated_at: mark.at })
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'name']).doUpdateSet({ value: mark.value, updated_at: mark.at }),
+    )
+    .execute()
+}
+
+export async function clearMark(writer: Writer, userId: string, name: string): Promise<void> {
+  await writer.deleteFrom('memory_marks').where('user_id', '=', userId).where('name', '=', name).execute()
+}
+
+const maxWords = 64
+const sameShare = 0.85
+// The subject is implied.
+const neutral = new Set(['user', 'users'])
+const negation =
+  /\b(?:not|no|never|nor|neither|cannot|without)\b|n['’]t\b|[不没沒無未別别]|ない|ません|\b(?:nicht|kein\p{L}*|nie|ne|не|нет|لا|ليس|לא)\b/iu
+
+/** The significant words of a statement, without the one for the user. */
+export function tellingWords(text: string): string[] {
+  return contentWords(text, maxWords).filter((word) => !neutral.has(word))
+}
+
+/**
+ * Two statements that say the same in nearly the same words. A negation, a number or a name in only one of them makes
+ * them different.
+ */
+export function saysTheSame(a: string, b: string): boolean {
+  const [first, second] = [stemsOf(a), stemsOf(b)]
+  if (first.size === 0 || second.size === 0) return a.trim() === b.trim()
+  if (negation.test(a) !== negation.test(b)) return false
+  const onlyFirst = [...first.keys()].filter((stem) => !second.has(stem))
+  const onlySecond = [...second.keys()].filter((stem) => !first.has(stem))
+  const most = Math.max(first.size, second.size)
+  if (first.size - onlyFirst.length < sameShare * most) return false
+  return ![...onlyFirst.map((stem) => first.get(stem)), ...onlySecond.map((stem) => second.get(stem))].some(
+    (word) => word !== undefined && (isNumber(word) || isName(word, a) || isName(word, b)),
+  )
+}
+
+/** Forms of one word: "allergic" and "allergy", "went" and "go". */
+export function haveOneStem(a: string, b: string): boolean {
+  return termOf(a) === termOf(b)
+}
+
+/** Each stem with its original word. */
+function stemsOf(text: string): Map<string, string> {
+  return new Map(tellingWords(text).map((word) => [termOf(word), word]))
+}
+
+function isNumber(word: string): boolean {
+  return /\p{N}/u.test(word)
+}
+
+/** With its capitals: the form in which a word of `contentWords` occurs in the text. */
+function withoutAccents(text: string): string {
+  return foldLetters(text)
+    .normalize('NFD')
+    .replaceAll(/\p{Mn}+/gu, '')
+}
+
+function isName(word: string, text: string): boolean {
+  const capitalised = word.charAt(0).toUpperCase() + word.slice(1)
+  return capitalised !== word && withoutAccents(text).includes(capitalised)
 }

@@ -1,36 +1,52 @@
+import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
+import { readBundledText } from '../../base/files.ts'
 import type { Logger } from '../../base/logger.ts'
-import { readBundledText } from '../../base/text-file.ts'
+import { toDisplayText, toStorableText } from '../../base/text.ts'
+import type { Json } from '../../protocol/messages.ts'
 import type { Database } from '../../storage/database.ts'
-import type { MemoryLabel } from '../memory.ts'
-import type { AskModel } from './ask-model.ts'
-import { describeExchange } from './describe-exchange.ts'
-import { type Exchange, labelOf, ownWords, userTexts } from './exchange.ts'
-import { isPlainQuestion, isTrivial } from './is-trivial.ts'
-import { readPlainly } from './learn-plainly.ts'
-import { type Learned, readLearned } from './learned.ts'
-import { readSeqMark, writeMark } from './marks.ts'
-import { hasPlainStatements } from './plain-statements.ts'
-import { siftAnswer } from './sift-answer.ts'
-import { createTrouble, type TroubleReport } from './trouble.ts'
-import { type LearningStores, type WrittenCount, writeLearnedIn } from './write-learned.ts'
+import type { Facts } from '../facts.ts'
+import type { MemoryLabel, Retention } from '../memory.ts'
+import { attributeKey, foldText } from '../words.ts'
+import { type AskModel, createTrouble, fieldOf, readItems, readModelJson, type TroubleReport } from './ask-model.ts'
+import {
+  describeExchange,
+  type Exchange,
+  exchangeLabel,
+  isPlainQuestion,
+  isTrivial,
+  ownWords,
+  readSeqMark,
+  userTexts,
+  writeMark,
+} from './exchange.ts'
+import { hasPlainStatements, isRelation, learnedFrom, readPlainStatements } from './plain-statements.ts'
+import {
+  type LearningStores,
+  type LearntFrom,
+  leaveOutForgotten,
+  leaveOutKnown,
+  siftAnswer,
+  type WrittenCount,
+  writeLearnedIn,
+} from './write-learned.ts'
 
 const prompt = readBundledText(new URL('./prompts/extraction.md', import.meta.url))
 
 type ExtractionOutcome =
-  /** Done before. */
+  /** Already done. */
   | { status: 'known' }
-  /** Nothing in it could be worth keeping: no model was asked. */
+  /** Nothing worth keeping: no model was asked. */
   | { status: 'trivial' }
   | { status: 'learnt'; by: 'model' | 'form'; added: WrittenCount }
-  /** Nothing was written. `again`: the same exchange is to be tried later, and no later one before it. */
+  /** Nothing was written. `again`: the same turn must be retried later, before any later one. */
   | { status: 'failed'; reason: string; again: boolean }
 
-/** What is worth keeping of an exchange, once and for all (MEM-8). */
+/** Extracts what is worth keeping from a turn, once (MEM-8). */
 export interface Extraction {
-  /** Exchanges of one session come in order; of one user, one at a time. */
+  /** Turns of one session come in order; of one user, one at a time. */
   extract(userId: string, exchange: Exchange, signal: AbortSignal): Promise<ExtractionOutcome>
-  /** Up to here the session needs no extraction: it holds nothing, or the user does not want it. */
+  /** Up to here the session needs no extraction: it contains nothing, or the user does not want it. */
   passOver(userId: string, sessionId: string, throughSeq: number): Promise<void>
   through(userId: string, sessionId: string): Promise<number>
   trouble(userId: string): Promise<TroubleReport | undefined>
@@ -73,7 +89,7 @@ export function createExtraction(
         return failed(userId, exchange, answer)
       }
       const learned = readLearned(answer.text)
-      if (!learned) return failed(userId, exchange, { reason: 'malformed', message: 'the answer holds no JSON' })
+      if (!learned) return failed(userId, exchange, { reason: 'malformed', message: 'the answer contains no JSON' })
       const sifted = await siftAnswer(dependencies, { userId, said, saidAt: exchange.at }, learned)
       return { status: 'learnt', by: 'model', added: await write(userId, exchange, sifted) }
     },
@@ -86,7 +102,7 @@ export function createExtraction(
     userId: string,
     exchange: Exchange,
     learned: Learned,
-    label: MemoryLabel = labelOf([exchange]),
+    label: MemoryLabel = exchangeLabel([exchange]),
   ): Promise<WrittenCount> {
     const { sessionId, turnId, throughSeq } = exchange
     const from = { userId, sessionId, turnId, at: exchange.at, label, ownWords: ownWords([exchange]), timeZone }
@@ -100,11 +116,11 @@ export function createExtraction(
     })
   }
 
-  /** What the user says plainly can be read by form: without a model, and where the model fails for good. */
+  /** Plain statements can be read without a model, and if the model fails permanently. */
   async function learnPlainly(userId: string, exchange: Exchange): Promise<ExtractionOutcome> {
     const text = userTexts([exchange]).join('\n')
     const learned = await readPlainly(dependencies, { userId, text, at: exchange.at })
-    // Read from the user's own lines and nothing else.
+    // Read from the user's own lines only.
     const label = exchange.untrusted ? 'untrusted' : 'internal'
     return { status: 'learnt', by: 'form', added: await write(userId, exchange, learned, label) }
   }
@@ -116,7 +132,7 @@ export function createExtraction(
   ): Promise<ExtractionOutcome> {
     const { sessionId, throughSeq: seq } = exchange
     const reason = `${failure.reason}: ${failure.message}`
-    // A stop is no failure of the exchange, and money comes back with the next day: neither counts against it.
+    // A stop is not a failure of the turn, and the budget is renewed the next day: neither counts.
     if (failure.reason === 'aborted') return { status: 'failed', reason, again: true }
     if (failure.reason === 'budget') {
       logger.warn('extraction waits for the budget', { session: sessionId, reason: failure.message })
@@ -138,4 +154,182 @@ export function createExtraction(
 
 function tellsNothing(text: string): boolean {
   return (isTrivial(text) || isPlainQuestion(text)) && !hasPlainStatements(text)
+}
+
+/**
+ * "My colleague Anna", when Anna is known as the sister, is another person of that name: `Anna (colleague)`. Otherwise
+ * facts about one would replace those about the other.
+ */
+async function tellNamesakesApart(facts: Facts, userId: string, learned: Learned): Promise<Learned> {
+  const others = new Map<string, string>()
+  for (const { entity, attribute, value } of learned.facts) {
+    if (entity !== 'user' || !isRelation(attribute)) continue
+    const known = await facts.find({ userId, entity: 'user', value })
+    const sameName = known.filter((fact) => isRelation(fact.attribute) && foldText(fact.value) === foldText(value))
+    const isKnown = sameName.some((fact) => attributeKey(fact.attribute) === attributeKey(attribute))
+    if (sameName.length > 0 && !isKnown) others.set(value, `${value} (${attribute})`)
+  }
+  if (others.size === 0) return learned
+  const renamed = (name: string) => others.get(name) ?? name
+  return {
+    ...learned,
+    facts: learned.facts.map((fact) => ({ ...fact, entity: renamed(fact.entity), value: renamed(fact.value) })),
+    commitments: learned.commitments.map((commitment) => ({
+      ...commitment,
+      who: renamed(commitment.who),
+      toWhom: commitment.toWhom === null ? null : renamed(commitment.toWhom),
+    })),
+    aliases: learned.aliases.map(({ alias, entity }) => ({ alias, entity: renamed(entity) })),
+  }
+}
+
+type Dependencies = LearningStores & { database: Database; timeZone: string }
+
+/** Plain statements of a text that are not known yet, ready to be written. */
+async function readPlainly(
+  dependencies: Dependencies,
+  { userId, text, at }: { userId: string; text: string; at: number },
+): Promise<Learned> {
+  const { database, facts, timeZone } = dependencies
+  const statements = readPlainStatements(text, at, timeZone)
+  for (const attribute of statements.multiValued) await facts.declareMultiValued(userId, attribute)
+  const learned = await tellNamesakesApart(facts, userId, learnedFrom(statements))
+  const fresh = await leaveOutForgotten(database, { userId, saidAt: at }, learned)
+  return leaveOutKnown(dependencies, userId, fresh)
+}
+
+/** The same, written at once: for a note stored at the user's request. It adds to the note and changes nothing. */
+export async function learnPlainly(
+  dependencies: Dependencies,
+  from: Omit<LearntFrom, 'timeZone'> & { text: string },
+): Promise<WrittenCount> {
+  const { database, timeZone } = dependencies
+  const learned = await readPlainly(dependencies, from)
+  const { facts, commitments, aliases, ended = [] } = learned
+  if (facts.length + commitments.length + aliases.length + ended.length === 0) return nothingWritten
+  const written = await database.write((writer) => writeLearnedIn(writer, dependencies, { ...from, timeZone }, learned))
+  return written.added
+}
+
+const nothingWritten: WrittenCount = { notes: 0, facts: 0, commitments: 0, aliases: 0 }
+
+export interface LearnedNote {
+  content: string
+  tags: readonly string[]
+  tier: Retention
+}
+
+export interface LearnedFact {
+  entity: string
+  attribute: string
+  value: string
+  confidence: number
+}
+
+export interface LearnedCommitment {
+  who: string
+  toWhom: string | null
+  what: string
+  /** As the model wrote it: an ISO date, or unreadable text. */
+  deadline: string | null
+}
+
+export interface LearnedAlias {
+  alias: string
+  entity: string
+}
+
+export interface LearnedEpisode {
+  summary: string
+  topics: readonly string[]
+  decisions: readonly string[]
+  tone: string | null
+}
+
+/** The results that a model, or a plain reading, extracted from a text. They are not verified yet. */
+export interface Learned {
+  notes: readonly LearnedNote[]
+  facts: readonly LearnedFact[]
+  commitments: readonly LearnedCommitment[]
+  aliases: readonly LearnedAlias[]
+  /** Facts that are no longer true: "I am not vegetarian any more". */
+  ended?: readonly Omit<LearnedFact, 'confidence'>[]
+  episode: LearnedEpisode | null
+}
+
+const most = { notes: 10, facts: 20, commitments: 10, aliases: 10, tags: 6, topics: 8, decisions: 8 }
+/** A model's confidence is lower than that of the user's own statement. */
+const surest = 0.9
+const usualConfidence = 0.8
+
+const name = line(1, 80)
+const noteSchema = z.object({
+  content: line(3, 600),
+  tags: listOf(line(1, 40), most.tags),
+  tier: z.enum(['short_term', 'long_term']).catch('long_term'),
+})
+const factSchema = z.object({
+  entity: name,
+  attribute: line(1, 60).transform((text) => text.replaceAll('_', ' ')),
+  value: z.union([line(1, 300), z.number().transform(String), z.boolean().transform(String)]),
+  confidence: z
+    .number()
+    .min(0)
+    .max(1)
+    .catch(usualConfidence)
+    .transform((confidence) => Math.min(confidence, surest)),
+})
+const commitmentSchema = z
+  .object({
+    who: name,
+    to_whom: name.nullish().catch(null),
+    what: line(2, 300),
+    deadline: line(4, 40).nullish().catch(null),
+  })
+  .transform(({ who, to_whom: toWhom, what, deadline }) => ({
+    who,
+    toWhom: toWhom ?? null,
+    what,
+    deadline: deadline ?? null,
+  }))
+const aliasSchema = z
+  .object({ alias: name, entity: name })
+  .refine(({ alias, entity }) => alias.toLowerCase() !== entity.toLowerCase())
+const episodeSchema = z.object({
+  summary: line(10, 2_000),
+  topics: listOf(line(2, 60), most.topics),
+  decisions: listOf(line(3, 300), most.decisions),
+  tone: line(2, 60).nullish().catch(null),
+})
+
+/** Parses a model's answer to these prompts. Undefined if it contains no JSON. */
+export function readLearned(answer: string): Learned | undefined {
+  const value = readModelJson(answer)
+  if (value === undefined) return undefined
+  // A bare list contains items of any kind, recognized by their fields.
+  const list = (field: string): Json | undefined => (Array.isArray(value) ? value : fieldOf(value, field))
+  const episode = episodeSchema.safeParse(fieldOf(value, 'episode'))
+  return {
+    notes: readItems(list('notes'), noteSchema, most.notes),
+    facts: readItems(list('facts'), factSchema, most.facts),
+    commitments: readItems(list('commitments'), commitmentSchema, most.commitments),
+    aliases: readItems(list('aliases'), aliasSchema, most.aliases),
+    episode: episode.success ? { ...episode.data, tone: episode.data.tone ?? null } : null,
+  }
+}
+
+/** One line of sanitized text. Text that is too long is rejected, not cut: half a sentence may say the opposite. */
+function line(shortest: number, longest: number) {
+  return z
+    .string()
+    .max(longest * 4)
+    .transform((text) => toDisplayText(toStorableText(text)).replaceAll(/\s+/g, ' ').trim())
+    .pipe(z.string().min(shortest).max(longest))
+}
+
+function listOf<T>(item: z.ZodType<T>, atMost: number) {
+  return z
+    .unknown()
+    .optional()
+    .transform((value): T[] => readItems(value as Json | undefined, item, atMost))
 }

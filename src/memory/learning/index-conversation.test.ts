@@ -18,7 +18,7 @@ afterEach(() => memory.close())
 const passages = () => memory.memories.list('max', { limit: 100, kinds: ['chunk'] })
 
 describe('createConversationIndex', () => {
-  it('MEM-1 keeps what was said as passages, with who said it, when and where', async () => {
+  it('MEM-1 stores messages as passages, with speaker, time and place', async () => {
     await index.index('max', [
       exchange(1, now, 'We hiked to the Silver Lake', 'assistant: The lake lies at 1,900 metres'),
     ])
@@ -38,7 +38,7 @@ describe('createConversationIndex', () => {
     expect(reply).toMatchObject({ speaker: 'assistant', label: 'internal', position: 2, threadId: 'session/1' })
   })
 
-  it('MEM-1 leaves out courtesies and plain questions, and keeps what tells something', async () => {
+  it('MEM-1 skips courtesies and plain questions, and keeps information', async () => {
     const said = [
       'ok',
       'Thanks a lot!',
@@ -59,7 +59,7 @@ describe('createConversationIndex', () => {
     expect(await memory.contents('max', 'chunk')).toHaveLength(2)
   })
 
-  it('MEM-1 cuts long text into passages, and a new sitting after an hour’s pause', async () => {
+  it('MEM-1 splits long text into passages, and starts a new segment after an hour’s pause', async () => {
     const long = Array.from({ length: 40 }, (_, number) => `Sentence number ${number} of a long story.`).join(' ')
     await index.index('max', [exchange(1, now, long)])
     const minute = 60_000
@@ -76,7 +76,7 @@ describe('createConversationIndex', () => {
     for (const { content } of found) expect(content.length).toBeLessThanOrEqual(800)
   })
 
-  it('MEM-1 indexes nothing twice, also where it is cut short in the middle', async () => {
+  it('MEM-1 indexes nothing twice, even if interrupted in the middle', async () => {
     const first = exchange(1, now, 'We hiked to the Silver Lake', 'user: It rained all day long')
     const failing = createConversationIndex({
       ...memory,
@@ -97,7 +97,7 @@ describe('createConversationIndex', () => {
     expect(await passages()).toHaveLength(2)
   })
 
-  it('MEM-1 takes several exchanges as one: all of them, or none', async () => {
+  it('MEM-1 treats several turns as one: all of them, or none', async () => {
     const said = ['We hiked to the Silver Lake', 'It rained all day long', 'The hut was closed for the winter']
     const exchanges = said.map((line, number) => exchange(number + 1, now + number, line))
     const failing = createConversationIndex({
@@ -124,7 +124,7 @@ describe('createConversationIndex', () => {
     expect(await index.index('max', [])).toBe(0)
   })
 
-  it('MEM-11 does not bring back what was forgotten before it was indexed', async () => {
+  it('MEM-11 does not restore what was forgotten before it was indexed', async () => {
     const content = 'My locker has the code 4711'
     const corrections = createCorrections(memory)
     const note = await memory.memories.add({ userId: 'max', kind: 'note', content, source: 'user' })
@@ -137,7 +137,7 @@ describe('createConversationIndex', () => {
     expect(await memory.contents('max', 'chunk')).toEqual(['And I like plums', `${content}, write it down`])
   })
 
-  it('MEM-1 labels what comes from someone not to be believed', async () => {
+  it('MEM-1 labels text from an untrusted speaker', async () => {
     await index.index('max', [{ ...exchange(1, now, 'We hiked to the Silver Lake'), untrusted: true }])
     expect((await passages())[0]?.label).toBe('untrusted')
     expect(await memory.contents('eve', 'chunk')).toEqual([])

@@ -1,29 +1,34 @@
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
-import { sha256 } from '../../base/hash.ts'
+import { sha256 } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import type { Memories } from '../memories.ts'
 import type { MemoryLabel } from '../memory.ts'
-import type { Exchange, ExchangeLine } from './exchange.ts'
-import { readForgotten } from './forgotten.ts'
-import { evidenceOf, isGrounded } from './grounding.ts'
-import { isPlainQuestion, isTrivial } from './is-trivial.ts'
-import { readMark, readSeqMark, writeMark } from './marks.ts'
+import { splitPassages } from '../words.ts'
+import {
+  type Exchange,
+  type ExchangeLine,
+  isPlainQuestion,
+  isTrivial,
+  readLearningMark,
+  readSeqMark,
+  writeMark,
+} from './exchange.ts'
 import { hasPlainStatements } from './plain-statements.ts'
-import { splitPassages } from './split-passages.ts'
+import { evidenceOf, isGrounded, readForgotten } from './write-learned.ts'
 
 const pauseBetweenSittings = 60 * 60_000
 
 const placeSchema = z.object({ sitting: z.number().int(), position: z.number().int(), at: z.number() })
-/** Where the last line stands: in which sitting, after how many passages, and when it was said. */
+/** The position of the last line: its segment, the number of passages, and its time. */
 type Place = z.infer<typeof placeSchema>
 
-/** Past conversations as passages that recall finds (MEM-1). It needs no model and makes nothing twice. */
+/** Past conversations as passages for recall (MEM-1). It needs no model and creates no duplicates. */
 export interface ConversationIndex {
-  /** How many passages were new. The exchanges are of one session, in order; all of them are indexed, or none. */
+  /** The number of new passages. The turns are of one session, in order; all of them are indexed, or none. */
   index(userId: string, exchanges: readonly Exchange[]): Promise<number>
-  /** Up to here the session holds nothing to index. */
+  /** Up to here the session contains nothing to index. */
   passOver(userId: string, sessionId: string, throughSeq: number): Promise<void>
   through(userId: string, sessionId: string): Promise<number>
 }
@@ -116,7 +121,7 @@ interface PlacedLine {
   isWanted(passage: string): boolean
 }
 
-/** What is worth finding again of a line; nothing where it is mere courtesy or a plain question. */
+/** The passages of a line; none if it is mere courtesy or a plain question. */
 function passagesOf({ speaker, text }: ExchangeLine): string[] {
   if (isTrivial(text) && !hasPlainStatements(text)) return []
   if (speaker === 'user' && isPlainQuestion(text)) return []
@@ -128,7 +133,7 @@ function labelOf({ speaker, isProgram }: ExchangeLine, { untrusted, sawUntrusted
   return speaker === 'user' && !isProgram ? 'owner' : 'internal'
 }
 
-/** What each turn itself stored as notes: a passage that says no more than those would only repeat them. */
+/** The notes stored by each turn: a passage that says no more than those would only repeat them. */
 async function storedInTurns(
   writer: Writer,
   userId: string,
@@ -152,7 +157,7 @@ async function storedInTurns(
 }
 
 async function readPlace(writer: Writer, userId: string, sessionId: string): Promise<Place> {
-  const place = parseJson((await readMark(writer, userId, placeMark(sessionId))) ?? '', placeSchema)
+  const place = parseJson((await readLearningMark(writer, userId, placeMark(sessionId))) ?? '', placeSchema)
   return place.ok ? place.value : { sitting: 1, position: 0, at: 0 }
 }
 

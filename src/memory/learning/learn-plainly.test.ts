@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type LearningMemory, openLearningMemory } from '../../../test/support/learning-memory.ts'
-import { learnPlainly } from './learn-plainly.ts'
+import { learnPlainly } from './extraction.ts'
 
 let memory: LearningMemory
 
@@ -10,7 +10,7 @@ beforeEach(async () => {
 
 afterEach(() => memory.close())
 
-it('MEM-8 takes the facts and promises out of a note, once, beside the note', async () => {
+it('MEM-8 extracts the facts and promises of a note, once, and keeps the note', async () => {
   const from = { userId: 'max', at: memory.clock.now(), label: 'internal' as const, turnId: 'turn' }
   const text = 'Bea is a marine biologist. I owe Bea 20 euros.'
   await memory.memories.add({ userId: 'max', kind: 'note', content: text, source: 'user' })
@@ -23,7 +23,7 @@ it('MEM-8 takes the facts and promises out of a note, once, beside the note', as
   expect(await memory.contents('eve', 'fact')).toEqual([])
 })
 
-it('MEM-10 two people of one name stay two', async () => {
+it('MEM-10 two people of one name stay separate', async () => {
   const tell = async (text: string) => {
     await memory.clock.advance(1_000)
     await learnPlainly(memory, { userId: 'max', at: memory.clock.now(), label: 'internal', turnId: text, text })

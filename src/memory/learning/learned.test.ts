@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readLearned } from './learned.ts'
+import { readLearned } from './extraction.ts'
 
 const empty = { notes: [], facts: [], commitments: [], aliases: [], episode: null }
 
 describe('readLearned', () => {
-  it('MEM-8 reads each kind, in one line of harmless text', () => {
+  it('MEM-8 reads each kind as one line of sanitized text', () => {
     const answer = {
       notes: [{ content: ' I like\n tea \u202e', tags: ['drink', 7, ''], tier: 'short_term', id: 'mine' }],
       facts: [
@@ -31,7 +31,7 @@ describe('readLearned', () => {
     })
   })
 
-  it('MEM-8 knows the items of a bare list by their fields', () => {
+  it('MEM-8 recognizes the items of a bare list by their fields', () => {
     const read = readLearned('[{"content": "I like tea"}, {"entity": "Anna", "attribute": "job", "value": "nurse"}]')
     expect(read).toMatchObject({ notes: [{ content: 'I like tea' }], facts: [{ entity: 'Anna', value: 'nurse' }] })
   })
@@ -43,7 +43,7 @@ describe('readLearned', () => {
     expect(readLearned('I found nothing to keep.')).toBeUndefined()
   })
 
-  it('MEM-8 refuses what is too long, and takes only so many', () => {
+  it('MEM-8 rejects text that is too long, and limits the number of items', () => {
     const facts = Array.from({ length: 500 }, (_, index) => ({
       entity: 'Anna',
       attribute: 'likes',
@@ -57,7 +57,7 @@ describe('readLearned', () => {
     expect(readLearned(JSON.stringify({ notes: [{ content: 'x'.repeat(1_000_000) }] }))).toBeUndefined()
   })
 
-  it('MEM-8 reads any JSON without a fault, into bounded text', () => {
+  it('MEM-8 reads any JSON without an error, into limited text', () => {
     const item = fc.record(
       {
         content: fc.anything(),

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { fieldOf, readItems, readModelJson } from './parse-model-json.ts'
+import { fieldOf, readItems, readModelJson } from './ask-model.ts'
 
 const prose = fc.stringMatching(/^[A-Za-z ,.:]{0,40}$/)
 const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }))
@@ -25,11 +25,11 @@ describe('readModelJson', () => {
     )
   })
 
-  it('MEM-8 passes over brackets of the prose, and those inside strings', () => {
+  it('MEM-8 ignores brackets of the prose, and those inside strings', () => {
     expect(readModelJson('Here {is} what [I] found: {"a": "}]{\\"["}')).toEqual({ a: '}]{"[' })
   })
 
-  it('MEM-8 takes broken JSON for none', () => {
+  it('MEM-8 treats invalid JSON as none', () => {
     for (const answer of ['', 'nothing', '{"a": 1,}', '{"a": ', '[1, 2', '"text"', '12', 'null', '{a: 1}']) {
       expect(readModelJson(answer)).toBeUndefined()
     }
@@ -47,7 +47,7 @@ describe('readModelJson', () => {
 describe('readItems', () => {
   const schema = z.object({ name: z.string().max(10) })
 
-  it('MEM-8 judges each item by itself, drops unknown fields, and stops at the most', () => {
+  it('MEM-8 checks each item separately, drops unknown fields, and stops at the limit', () => {
     const items = [
       { name: 'a', more: 1 },
       { name: 'too long for this' },
@@ -62,7 +62,7 @@ describe('readItems', () => {
     expect(readItems(Array(1_000_000).fill({ name: 'a' }), schema, 5)).toHaveLength(5)
   })
 
-  it('MEM-8 takes nothing from a prototype and leaves it as it was', () => {
+  it('MEM-8 reads nothing from a prototype and does not change it', () => {
     const value = readModelJson('{"__proto__": {"notes": [1]}, "constructor": {"prototype": {"polluted": true}}}')
     expect(fieldOf(value, 'notes')).toBeUndefined()
     expect(fieldOf(value, 'toString')).toBeUndefined()

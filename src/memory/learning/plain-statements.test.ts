@@ -66,19 +66,19 @@ describe('readPlainStatements', () => {
     ['Everyone calls Beatrice Bea', 'Bea=Beatrice'],
     ['When I say Bea, I mean Beatrice', 'Bea=Beatrice'],
     ['We call my sister Annie', 'Annie=sister'],
-  ])('MEM-8 reads the other name of: %s', (text, expected) => {
+  ])('MEM-8 reads the alias of: %s', (text, expected) => {
     expect(read(text).aliases.map(({ alias, entity }) => `${alias}=${entity}`)).toEqual([expected])
   })
 
-  it('MEM-8 lets “my sister” stand for the one who was named so', () => {
+  it('MEM-8 “my sister” stands for the person named so', () => {
     const names = (text: string) => read(text).aliases.map(({ alias, entity }) => `${alias}=${entity}`)
     expect(names('My sister Anna lives in Rome')).toEqual(['my sister=sister', 'sister=Anna'])
     expect(names('I owe my sister 5 euros')).toEqual(['my sister=sister'])
-    // A friend is one of many.
+    // There can be many friends.
     expect(names('My friend Tom lives in Rome')).toEqual([])
   })
 
-  it('MEM-8 says which attributes hold several values', () => {
+  it('MEM-8 marks attributes with several values', () => {
     expect(read('I am vegan').multiValued).toEqual(['is'])
     expect(read('I live in Rome').multiValued).toEqual([])
   })
@@ -106,10 +106,27 @@ describe('readPlainStatements', () => {
     'Write a poem on the sea',
     `Anna lives in ${'a very long place '.repeat(30)}`,
   ])('MEM-8 reads nothing from: %s', (text) => {
-    expect(read(text)).toEqual({ facts: [], commitments: [], aliases: [], multiValued: [] })
+    expect(read(text)).toMatchObject({ facts: [], commitments: [], aliases: [], multiValued: [] })
   })
 
-  it('MEM-8 reads any text without a fault, and a long one in bounded time', () => {
+  it.each([
+    ['I am not vegetarian any more.', { entity: 'user', attribute: 'is', value: 'vegetarian' }],
+    ["I'm no longer a vegetarian", { entity: 'user', attribute: 'is', value: 'vegetarian' }],
+    ["I don't live in Berlin anymore", { entity: 'user', attribute: 'lives in', value: 'Berlin' }],
+    ['I used to live in Rome', { entity: 'user', attribute: 'lives in', value: 'Rome' }],
+    ['Anna does not work at Acme any longer', { entity: 'Anna', attribute: 'works at', value: 'Acme' }],
+  ])('MEM-8 reads that a fact has ended: %s', (text, fact) => {
+    expect(read(text)).toMatchObject({ facts: [], ended: [fact] })
+  })
+
+  it.each(['I moved: I live in Hamburg now.', 'I live in Hamburg these days', 'I now live in Hamburg'])(
+    'MEM-8 reads the current fact of: %s',
+    (text) => {
+      expect(read(text)).toMatchObject({ facts: [{ entity: 'user', attribute: 'lives in', value: 'Hamburg' }] })
+    },
+  )
+
+  it('MEM-8 reads any text without an error, and a long one in limited time', () => {
     const word = fc.constantFrom(
       'I',
       'my',

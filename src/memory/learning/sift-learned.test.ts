@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isAboutTheAgent } from './about-the-agent.ts'
-import { evidenceOf, isGrounded } from './grounding.ts'
-import { holdsSecret } from './holds-secret.ts'
-import type { Learned } from './learned.ts'
-import { siftLearned } from './sift-learned.ts'
+import type { Learned } from './extraction.ts'
+import { evidenceOf, holdsSecret, isAboutTheAgent, isGrounded, siftLearned } from './write-learned.ts'
 
 function sift(said: string, learned: Partial<Learned>, names: string[] = []) {
   const whole: Learned = { notes: [], facts: [], commitments: [], aliases: [], episode: null, ...learned }
@@ -14,7 +11,7 @@ const note = (content: string) => ({ content, tags: [], tier: 'long_term' as con
 const fact = (entity: string, attribute: string, value: string) => ({ entity, attribute, value, confidence: 0.9 })
 
 describe('siftLearned', () => {
-  it('MEM-8 keeps what the user said, by stem, and drops what nobody said', () => {
+  it('MEM-8 keeps what the user said, by stem, and drops the rest', () => {
     const { kept, dropped } = sift('My sister Anna moved to Rome and sails every summer', {
       notes: [note('The user’s sister Anna goes sailing in summer'), note('The user owns a yellow submarine')],
       facts: [fact('Anna', 'lives in', 'Rome'), fact('Anna', 'lives in', 'Paris'), fact('Zoe', 'lives in', 'Rome')],
@@ -29,19 +26,19 @@ describe('siftLearned', () => {
     expect(dropped).toBe(4)
   })
 
-  it('MEM-8 takes a known name for the one who is spoken of', () => {
+  it('MEM-8 accepts a known name for a pronoun', () => {
     const facts = [fact('Beatrice', 'occupation', 'marine biologist')]
     expect(sift('She is a marine biologist', { facts }).kept.facts).toEqual([])
     expect(sift('She is a marine biologist', { facts }, ['beatrice']).kept.facts).toEqual(facts)
   })
 
-  it('MEM-8 takes a date that is written otherwise than it was said', () => {
+  it('MEM-8 accepts a date in another notation', () => {
     const facts = [fact('user', 'wedding', '2026-05-03')]
     expect(sift('We married on the third of May', { facts }).kept.facts).toEqual(facts)
     expect(sift('We married in secret', { facts }).kept.facts).toEqual([])
   })
 
-  it('MEM-8 never keeps what is about the agent, its tools or its errors', () => {
+  it('MEM-8 never keeps statements about the agent, its tools or its errors', () => {
     const said = 'The assistant Jarvis ran store_memory and got a TypeError stack trace, error message in the tool call'
     const { kept } = sift(said, {
       notes: [
@@ -75,7 +72,7 @@ describe('isAboutTheAgent', () => {
     'There was a ReferenceError at start',
     'The tool call timed out',
     'Jarvis, who restarted twice',
-  ])('MEM-8 knows talk of the agent: %s', (text) => {
+  ])('MEM-8 recognizes talk about the agent: %s', (text) => {
     expect(isAboutTheAgent(text, 'Jarvis')).toBe(true)
   })
 
@@ -86,7 +83,7 @@ describe('isAboutTheAgent', () => {
     'My agent Tom sells my books',
     'The user debugs trains for a living',
     'Jarvisson is a neighbour',
-  ])('MEM-8 leaves the user’s life alone: %s', (text) => {
+  ])('MEM-8 keeps the user’s life: %s', (text) => {
     expect(isAboutTheAgent(text, 'Jarvis')).toBe(false)
   })
 })
@@ -100,7 +97,7 @@ describe('holdsSecret', () => {
     'ghp_0123456789abcdefABCDEF',
     '-----BEGIN RSA PRIVATE KEY-----',
     'e3b0c44298fc1c149afbf4c8996fb92427ae41e4',
-  ])('MEM-8 sees the secret in: %s', (text) => {
+  ])('MEM-8 detects the secret in: %s', (text) => {
     expect(holdsSecret(text)).toBe(true)
   })
 
@@ -109,7 +106,7 @@ describe('holdsSecret', () => {
     'Call me at 0171 1234567',
     'The pin board is full',
     'Order 1234 5678 9012 3456',
-  ])('MEM-8 sees none in: %s', (text) => {
+  ])('MEM-8 detects none in: %s', (text) => {
     expect(holdsSecret(text)).toBe(false)
   })
 })

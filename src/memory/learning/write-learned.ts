@@ -1,14 +1,18 @@
-import { endOfDay, parseDay } from '../../base/calendar.ts'
-import type { Writer } from '../../storage/database.ts'
-import type { Aliases } from '../aliases.ts'
+import { z } from 'zod'
+import { endOfDay, parseDay } from '../../base/clock.ts'
+import { parseJson } from '../../base/json.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Database, Reader, Writer } from '../../storage/database.ts'
 import type { Commitments } from '../commitments.ts'
 import type { Facts } from '../facts.ts'
 import type { MemoryGraph } from '../graph.ts'
-import type { Memories } from '../memories.ts'
+import { type Memories, memoryCollection } from '../memories.ts'
 import type { MemoryLabel } from '../memory.ts'
-import { evidenceOf, isGrounded } from './grounding.ts'
-import type { Learned } from './learned.ts'
-import { linkFactIn } from './link-facts.ts'
+import type { Aliases } from '../names.ts'
+import { repetitionOf } from '../note-passages.ts'
+import { allContentWords, entityKey, termOf } from '../words.ts'
+import { saysTheSame, tellingWords } from './exchange.ts'
+import type { Learned, LearnedAlias, LearnedCommitment, LearnedFact, LearnedNote } from './extraction.ts'
 
 export interface LearningStores {
   memories: Memories
@@ -18,14 +22,14 @@ export interface LearningStores {
   graph: MemoryGraph
 }
 
-/** Where it was learnt. */
+/** The source of learned memories. */
 export interface LearntFrom {
   userId: string
   sessionId?: string | undefined
   turnId?: string | undefined
   at: number
   label: MemoryLabel
-  /** With the label `untrusted`: what says no more than this is the user's all the same. */
+  /** With the label `untrusted`: statements that say no more than this are the user's own anyway. */
   ownWords?: readonly string[]
   timeZone: string
 }
@@ -40,13 +44,15 @@ export interface WrittenCount {
 export interface Written {
   /** Only what was new. */
   added: WrittenCount
-  /** All memories that say it, the known ones too: what an episode mentions. */
+  /** All memories that say it, including known ones: an episode mentions them. */
   ids: string[]
-  /** Facts that a surer one stands against. */
+  /** Facts that contradict a more certain one. */
   refused: number
 }
 
-/** Writes what was sifted, in the caller's unit. Names come first, so that facts and promises resolve through them. */
+/**
+ * Writes the verified results in the caller's unit. Names come first, so that facts and promises resolve through them.
+ */
 export async function writeLearnedIn(
   writer: Writer,
   stores: LearningStores,
@@ -59,9 +65,13 @@ export async function writeLearnedIn(
   const written: Written = { added: { notes: 0, facts: 0, commitments: 0, aliases: 0 }, ids: [], refused: 0 }
 
   for (const { alias, entity } of learned.aliases) {
-    // A name carries no label, and would stand for another in everything that is asked later.
+    // A name has no label, and would affect all later queries.
     if (labelFor(`${alias} ${entity}`) === 'untrusted') continue
     if (await stores.aliases.addIn(writer, userId, alias, entity)) written.added.aliases += 1
+  }
+  for (const fact of learned.ended ?? []) {
+    if (labelFor(`${fact.entity} ${fact.value}`) !== 'untrusted')
+      await stores.facts.endIn(writer, { userId, at, ...fact })
   }
   for (const fact of learned.facts) {
     const result = await stores.facts.writeIn(writer, {
@@ -112,4 +122,317 @@ function labelling(label: MemoryLabel, ownWords: readonly string[]): (claim: str
 function deadlineOf(text: string | null, timeZone: string): number | undefined {
   const day = text === null ? undefined : parseDay(text)
   return day && endOfDay(day, timeZone)
+}
+
+const subject =
+  /^(?:the |this |your |our )?(?:(?:ai|virtual|personal) )?(?:assistant|chatbot|bot|familiar(?! with)|language model|ai (?:model|agent)|agent)(?:['’]s)?\b/i
+const machinery =
+  /\b(?:tool calls?|function calls?|stack ?traces?|tracebacks?|error (?:messages?|codes?)|status codes?|exit codes?|system prompt|context window|debug(?:ging)? (?:output|log|logs|session|info)|[A-Za-z]+(?:Error|Exception))\b/
+// Tool names such as `store_memory`: people do not write like this.
+const toolName = /\b[a-z]+(?:_[a-z]+)+\b/
+
+/**
+ * Talk about the agent itself, its tools, or their errors: not knowledge about the user's life. The user's wishes about
+ * the agent begin with the user and do not count.
+ */
+export function isAboutTheAgent(text: string, agentName?: string): boolean {
+  if (subject.test(text) || machinery.test(text) || toolName.test(text)) return true
+  if (!agentName) return false
+  const start = text.trimStart().toLowerCase()
+  const name = agentName.trim().toLowerCase()
+  return name !== '' && start.startsWith(name) && !/^[\p{L}\p{N}]/u.test(start.slice(name.length))
+}
+
+/** The words that were said, for comparing with a claim. */
+interface Evidence {
+  /** As stems. */
+  terms: ReadonlySet<string>
+  speaksOfTime: boolean
+}
+
+const readCharacters = 100_000
+const usualShare = 0.5
+const isoDate = /\b\d{4}-\d{2}-\d{2}\b/g
+const time =
+  /\d|\b(?:today|tonight|tomorrow|yesterday|week|weekend|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|december)\b/i
+
+export function evidenceOf(texts: readonly string[]): Evidence {
+  const terms = new Set<string>()
+  let left = readCharacters
+  for (const text of texts) {
+    const read = text.slice(0, left)
+    left -= read.length
+    for (const word of allContentWords(read)) terms.add(termOf(word))
+  }
+  return { terms, speaksOfTime: texts.some((text) => time.test(text.slice(0, readCharacters))) }
+}
+
+/**
+ * At least that share of the claim's words was said. This does not prove the claim; it ensures that it was not invented
+ * or taken from elsewhere. A date may have another notation.
+ */
+export function isGrounded(claim: string, evidence: Evidence, share = usualShare): boolean {
+  const words = tellingWords(claim.replaceAll(isoDate, ' '))
+  if (words.length === 0) return evidence.speaksOfTime && claim.search(isoDate) >= 0
+  const found = words.filter((word) => evidence.terms.has(termOf(word)))
+  return found.length >= words.length * share
+}
+
+const changeSchema = z.object({ memories: z.array(z.object({ memory: z.object({ content: z.string() }) })) })
+
+/** The memories that a user has forgotten since a time. */
+interface Forgotten {
+  /**
+   * Whether an earlier text only repeats it: as a memory it would have been forgotten too. The user's own words are
+   * only forgotten at their request.
+   */
+  isRepeated(said: { text: string; label: MemoryLabel; at: number }): boolean
+}
+
+export async function readForgotten(
+  reader: Reader | Writer,
+  { userId, since }: { userId: string; since: number },
+): Promise<Forgotten> {
+  const changes = (await readChanges(reader, userId, since)).map(({ contents: [content = ''], ...change }) => {
+    return { ...change, repeats: repetitionOf(content) }
+  })
+  return {
+    isRepeated: ({ text, label, at }) =>
+      changes.some(({ at: forgottenAt, madeBy, repeats }) => {
+        const mayGo = madeBy === 'user' || label !== 'owner'
+        return mayGo && at <= forgottenAt && repeats(text)
+      }),
+  }
+}
+
+/**
+ * Leaves out what the user has forgotten since it was said at `saidAt`: the log still contains it, and learning it
+ * again would undo the forgetting. If it is said again afterwards, it is learned again.
+ */
+export async function leaveOutForgotten(
+  database: Database,
+  { userId, saidAt }: { userId: string; saidAt: number },
+  learned: Learned,
+): Promise<Learned> {
+  const changes = await readChanges(database.read, userId, saidAt)
+  const forgotten = changes.flatMap(({ contents }) => contents.map((content) => evidenceOf([content])))
+  if (forgotten.length === 0) return learned
+  const isForgotten = (text: string) => forgotten.some((evidence) => isGrounded(text, evidence, 1))
+  return {
+    ...learned,
+    notes: learned.notes.filter((note) => !isForgotten(note.content)),
+    facts: learned.facts.filter(({ entity, value }) => !isForgotten(`${entity} ${value}`)),
+    commitments: learned.commitments.filter(({ what }) => !isForgotten(what)),
+    episode: learned.episode && {
+      ...learned.episode,
+      decisions: learned.episode.decisions.filter((decision) => !isForgotten(decision)),
+    },
+  }
+}
+
+async function readChanges(reader: Reader | Writer, userId: string, since: number) {
+  const rows = await reader
+    .selectFrom('memory_changes')
+    .select(['data', 'at', 'made_by'])
+    .where('user_id', '=', userId)
+    .where('at', '>=', since)
+    .where('action', '=', 'forgotten')
+    .execute()
+  return rows.map(({ data, at, made_by }) => {
+    const change = parseJson(data, changeSchema)
+    // The requested one, then its repetitions.
+    const contents = change.ok ? change.value.memories.map(({ memory }) => memory.content) : []
+    return { contents, at, madeBy: made_by }
+  })
+}
+
+const named =
+  /\b(?:passwords?|passphrase|passcode|passwort|cvv|cvc|api[ _-]?keys?|secret keys?|private keys?|access tokens?|bearer tokens?|recovery codes?|seed phrase)\b[^.\n]{0,40}(?:\bis\b|\bare\b|:|=)\s{0,4}\S/i
+const pin = /\bpin(?: code| number)?(?: is|:| =)? ?\d{4,}/i
+const keyShaped = /\b(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abprs]|AKIA|AIza|eyJ)[-_A-Za-z0-9]{12,}/
+const pem = '-----BEGIN '
+const long = /[A-Za-z0-9+/_=-]{32,}/g
+const digits = /\d(?:[ -]?\d){12,18}/g
+
+/** A password, a key or a card number: never stored outside the conversation. */
+export function holdsSecret(text: string): boolean {
+  if (text.includes(pem) || named.test(text) || pin.test(text) || keyShaped.test(text)) return true
+  if ([...text.matchAll(long)].some(([word]) => /\d/.test(word) && /[A-Za-z]/.test(word))) return true
+  return [...text.matchAll(digits)].some(([number]) => passesLuhn(number.replaceAll(/[ -]/g, '')))
+}
+
+function passesLuhn(number: string): boolean {
+  let sum = 0
+  for (const [index, digit] of [...number].reverse().entries()) {
+    const doubled = index % 2 === 0 ? Number(digit) : Number(digit) * 2
+    sum += doubled > 9 ? doubled - 9 : doubled
+  }
+  return sum % 10 === 0
+}
+
+const looked = 12
+const maxOpen = 200
+
+/** Leaves out what is known: in nearly the same words, or twice in this answer. */
+export async function leaveOutKnown(
+  { database, memories, commitments }: { database: Database; memories: Memories; commitments: Commitments },
+  userId: string,
+  learned: Learned,
+): Promise<Learned> {
+  const facts = learned.facts.map(({ entity, attribute, value }) => `${entity}: ${attribute} is ${value}`)
+  const notes: LearnedNote[] = []
+  for (const note of learned.notes) {
+    const beside = [...facts, ...notes.map((other) => other.content)]
+    const known = [...beside, ...(await similar(note.content))]
+    if (!known.some((text) => saysTheSame(text, note.content))) notes.push(note)
+  }
+  return { ...learned, notes, commitments: await newCommitments() }
+
+  async function similar(content: string): Promise<string[]> {
+    const words = tellingWords(content).join(' ')
+    if (words === '') return []
+    const matches = await database.textSearch.search({ collection: memoryCollection, userId, words, limit: looked })
+    const found = await memories.getMany(
+      userId,
+      matches.map((match) => match.id),
+    )
+    // A passage is where it was said, not knowledge: otherwise nothing could be learned beside it.
+    return found
+      .filter(({ kind, supersededAt }) => kind !== 'chunk' && supersededAt === null)
+      .map((memory) => memory.content)
+  }
+
+  async function newCommitments(): Promise<LearnedCommitment[]> {
+    if (learned.commitments.length === 0) return []
+    const open = await commitments.list({ userId, states: ['open'], limit: maxOpen })
+    return learned.commitments.filter(
+      (commitment, index) =>
+        ![...open, ...learned.commitments.slice(0, index)].some((other) => isSamePromise(other, commitment)),
+    )
+  }
+}
+
+function isSamePromise(a: Promised, b: Promised): boolean {
+  const sameDebtor = entityKey(a.who) === entityKey(b.who)
+  const sameCreditor = a.toWhom === null || b.toWhom === null || entityKey(a.toWhom) === entityKey(b.toWhom)
+  return sameDebtor && sameCreditor && saysTheSame(a.what, b.what)
+}
+
+interface Promised {
+  who: string
+  toWhom: string | null
+  what: string
+}
+
+/** The keys of names in the answer that are already known: a user may refer to them as "she". */
+async function knownNames(
+  { aliases, facts }: { aliases: Aliases; facts: Facts },
+  userId: string,
+  learned: Learned,
+): Promise<Set<string>> {
+  const named = new Map(namesIn(learned).map((name) => [entityKey(name), name]))
+  if (named.size === 0) return new Set()
+  const listed = await aliases.list(userId)
+  const known = new Set(listed.flatMap(({ alias, entity }) => [entityKey(alias), entityKey(entity)]))
+  for (const [key, name] of named) {
+    if (!known.has(key) && (await facts.find({ userId, entity: name, limit: 1 })).length > 0) known.add(key)
+  }
+  return known
+}
+
+function namesIn({ facts, commitments, aliases }: Learned): string[] {
+  return [
+    ...facts.map((fact) => fact.entity),
+    ...commitments.flatMap(({ who, toWhom }) => [who, toWhom ?? '']),
+    ...aliases.flatMap(({ alias, entity }) => [alias, entity]),
+  ].filter(Boolean)
+}
+
+const maxLinks = 8
+const weight = 0.8
+
+/**
+ * Links a fact to those about the entity it names: "user: sister is Anna" to the facts about Anna, and back. So facts
+ * about the sister are found.
+ */
+async function linkFactIn(writer: Writer, graph: MemoryGraph, userId: string, factId: string): Promise<void> {
+  const fact = await writer
+    .selectFrom('facts')
+    .select(['entity_key', 'value_key'])
+    .where('user_id', '=', userId)
+    .where('id', '=', factId)
+    .executeTakeFirst()
+  if (!fact) return
+  const live = writer.selectFrom('facts').select('id').where('user_id', '=', userId).where('valid_to', 'is', null)
+  const about = await live.where('entity_key', '=', fact.value_key).where('id', '!=', factId).limit(maxLinks).execute()
+  for (const { id } of about) {
+    await graph.linkIn(writer, userId, { sourceId: factId, targetId: id, relation: 'names', weight })
+  }
+  if (fact.entity_key === 'user') return
+  const naming = await live.where('value_key', '=', fact.entity_key).where('id', '!=', factId).limit(maxLinks).execute()
+  for (const { id } of naming) {
+    await graph.linkIn(writer, userId, { sourceId: id, targetId: factId, relation: 'names', weight })
+  }
+}
+
+interface Sifted {
+  kept: Learned
+  dropped: number
+}
+
+/**
+ * The parts of a model's answer that may be kept. The model is not trusted: everything that the user's own words do not
+ * support, that is about the agent, or contains a secret is dropped.
+ */
+export function siftLearned(
+  learned: Learned,
+  { evidence, knownNames, agentName }: { evidence: Evidence; knownNames: ReadonlySet<string>; agentName?: string },
+): Sifted {
+  const isFit = (text: string) => !holdsSecret(text) && !isAboutTheAgent(text, agentName)
+  const isSomeone = (name: string) => {
+    const key = entityKey(name)
+    return isFit(name) && (key === 'user' || knownNames.has(key) || isGrounded(name, evidence))
+  }
+  const keepsNote = (note: LearnedNote) => isFit(note.content) && isGrounded(note.content, evidence)
+  const keepsFact = ({ entity, attribute, value }: LearnedFact) =>
+    isSomeone(entity) &&
+    isFit(`${attribute}: ${value}`) &&
+    isFit(value) &&
+    (isGrounded(value, evidence) || knownNames.has(entityKey(value)))
+  const keepsCommitment = ({ who, toWhom, what }: LearnedCommitment) =>
+    isSomeone(who) && (toWhom === null || isSomeone(toWhom)) && isFit(what) && isGrounded(what, evidence)
+  // An alias must have been said; its entity may be known from before.
+  const keepsAlias = ({ alias, entity }: LearnedAlias) =>
+    isSomeone(alias) && isSomeone(entity) && isGrounded(alias, evidence)
+
+  const kept: Learned = {
+    notes: learned.notes.filter(keepsNote),
+    facts: learned.facts.filter(keepsFact),
+    commitments: learned.commitments.filter(keepsCommitment),
+    aliases: learned.aliases.filter(keepsAlias),
+    episode: learned.episode,
+  }
+  return { kept, dropped: countItems(learned) - countItems(kept) }
+}
+
+function countItems({ notes, facts, commitments, aliases }: Learned): number {
+  return notes.length + facts.length + commitments.length + aliases.length
+}
+
+/** The parts of a model's answer that are supported, not known yet, and not forgotten since. */
+export async function siftAnswer(
+  dependencies: LearningStores & { database: Database; logger: Logger; agentName?: () => string },
+  from: { userId: string; said: readonly string[]; saidAt: number },
+  learned: Learned,
+): Promise<Learned> {
+  const { database, logger } = dependencies
+  const { userId, said, saidAt } = from
+  const agentName = dependencies.agentName?.()
+  const { kept, dropped } = siftLearned(learned, {
+    evidence: evidenceOf(said),
+    knownNames: await knownNames(dependencies, userId, learned),
+    ...(agentName !== undefined && { agentName }),
+  })
+  if (dropped > 0) logger.debug('learning dropped statements that the user did not make', { dropped })
+  return leaveOutKnown(dependencies, userId, await leaveOutForgotten(database, { userId, saidAt }, kept))
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { madeMemory } from '../../../test/support/made-memory.ts'
-import { classicScore } from './classic-score.ts'
+import { classicScore } from './recall.ts'
 
 const day = 24 * 60 * 60 * 1_000
 const now = 100 * day
@@ -11,7 +11,7 @@ function score(options: { tags?: string[]; terms?: string[]; asked?: string[]; u
 }
 
 describe('classicScore', () => {
-  it('MEM-3 counts a word among the tags more than one in the content, and both together', () => {
+  it('MEM-3 counts a word in the tags more than one in the content, and both together', () => {
     expect(score({})).toBe(0)
     expect(score({ terms: ['bike'] })).toBeCloseTo(0.2)
     expect(score({ tags: ['Bikes'] })).toBeCloseTo(0.3)
@@ -19,7 +19,7 @@ describe('classicScore', () => {
     expect(score({ tags: ['bike'], terms: ['red'], asked: ['bike', 'red'] })).toBeCloseTo(0.5)
   })
 
-  it('MEM-3 counts what was used in the last day, the later the more', () => {
+  it('MEM-3 adds for use in the last day, more if later', () => {
     expect(score({ usedAt: now })).toBeCloseTo(0.2)
     expect(score({ usedAt: now - day / 2 })).toBeCloseTo(0.1)
     expect(score({ usedAt: now - day })).toBe(0)

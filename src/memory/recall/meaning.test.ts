@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../../test/support/memory-store.ts'
 import { type Logger, silentLogger } from '../../base/logger.ts'
-import { toVectorBytes } from '../../storage/vector-bytes.ts'
-import type { VectorSearch } from '../../storage/vector-search.ts'
-import type { Embedder } from '../embedding/embedder.ts'
+import { toVectorBytes, type VectorSearch } from '../../storage/database.ts'
+import type { Embedder } from '../embedding/embedders.ts'
 import { createFindByMeaning } from './meaning.ts'
 
 let store: MemoryStore
@@ -29,7 +28,7 @@ async function addVector(userId: string, model: string): Promise<number> {
   return memory.number
 }
 
-/** Finds one memory, unless `problem` says why not. */
+/** Finds one memory, unless `problem` is set. */
 function open(options: { embed?: Embedder['embed']; search?: VectorSearch['search']; models?: string[] } = {}) {
   const { models = ['tiny'] } = options
   const embedder: Embedder = {
@@ -61,7 +60,7 @@ function open(options: { embed?: Embedder['embed']; search?: VectorSearch['searc
 const query = { userId: 'max', text: 'bike', limit: 5 }
 
 describe('createFindByMeaning', () => {
-  it("MEM-3 asks for the nearest of the user's own, of the model that they are embedded with", async () => {
+  it("MEM-3 asks for the nearest of the user's own, with their model", async () => {
     await addVector('max', 'tiny')
     const uses: unknown[] = []
     const find = open({
@@ -75,6 +74,39 @@ describe('createFindByMeaning', () => {
     expect(asked).toEqual([{ userId: 'max', model: 'tiny', vector: Float32Array.of(0, 1), limit: 5 }])
   })
 
+  it('MEM-3 returns a memory once, by its nearest passage, and compares only the wanted ones', async () => {
+    const add = async (content: string) =>
+      (await store.memories.add({ userId: 'max', kind: 'note', content, source: 'user' })).memory.number
+    const [one, two] = [await add('one'), await add('two')]
+    const rows = [
+      [one, 0, [1, 0]],
+      [one, 1, [0, 1]],
+      [two, 0, [1, 1]],
+    ] as const
+    await store.database.write(async (writer) => {
+      for (const [number, part, vector] of rows) {
+        const bytes = toVectorBytes(Float32Array.from(vector))
+        const row = { number, part, user_id: 'max', model: 'tiny', text_hash: `${number} ${part}`, vector: bytes }
+        await writer.insertInto('memory_vectors').values(row).execute()
+      }
+    })
+    const find = open({
+      embed: async () => [Float32Array.of(0, 1)],
+      search: async () => [
+        { number: one, score: 1 },
+        { number: two, score: 0.7 },
+        { number: one, score: 0 },
+      ],
+    })
+    expect(await find({ ...query })).toEqual([
+      { number: one, score: 1, part: 1 },
+      { number: two, score: 0.7 },
+    ])
+    expect(await find({ ...query, within: [two] })).toEqual([
+      { number: two, score: expect.closeTo(Math.SQRT1_2, 2), part: 0 },
+    ])
+  })
+
   it('MEM-3 starts no model for a user without vectors of it', async () => {
     await addVector('eve', 'tiny')
     await addVector('max', 'another')
@@ -83,13 +115,13 @@ describe('createFindByMeaning', () => {
     expect(warnings).toEqual([])
   })
 
-  it('MEM-3 leaves it to words where the model is not at hand', async () => {
+  it('MEM-3 falls back to words if the model is not available', async () => {
     await addVector('max', 'tiny')
     expect(await open({ models: [] })(query)).toBeUndefined()
     expect(asked).toEqual([])
   })
 
-  it('MEM-3 leaves it to words where embedding or search fails, and says so once until it works again', async () => {
+  it('MEM-3 falls back to words if embedding or search fails, and logs it once until it works again', async () => {
     await addVector('max', 'tiny')
     let problem: string | undefined = 'no model file'
     const find = open({
@@ -99,7 +131,7 @@ describe('createFindByMeaning', () => {
       },
     })
     for (let time = 0; time < 3; time += 1) expect(await find(query)).toBeUndefined()
-    expect(warnings).toEqual([{ message: 'recall goes by words alone', problem: 'no model file' }])
+    expect(warnings).toEqual([{ message: 'recall uses words only', problem: 'no model file' }])
     problem = 'out of memory'
     await find(query)
     expect(warnings).toHaveLength(2)
@@ -114,7 +146,7 @@ describe('createFindByMeaning', () => {
     expect(warnings).toHaveLength(4)
   })
 
-  it('MEM-3 ends with the reason of whoever stops it', async () => {
+  it('MEM-3 rejects with the abort reason', async () => {
     await addVector('max', 'tiny')
     const stop = new AbortController()
     const find = open({

@@ -1,63 +1,156 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import type { Database } from '../../storage/database.ts'
-import type { VectorMatch, VectorSearch } from '../../storage/vector-search.ts'
-import type { Embedder } from '../embedding/embedder.ts'
+import { type Database, type VectorMatch, type VectorSearch, vectorNumbers } from '../../storage/database.ts'
+import { cosine, toWideQuestion } from '../../storage/vectors/stored-vectors.ts'
+import type { EmbeddingText } from '../embedding/embed-memories.ts'
+import type { Embedder } from '../embedding/embedders.ts'
+import type { KnownSpeakers } from './window-words.ts'
 
-/** Nearest memories by meaning. Undefined where there is no embedding, or it fails: then recall goes by words. */
+/** A memory once, by its nearest passage. */
+export interface MeaningMatch extends VectorMatch {
+  /** Which passage that is, if not the first. */
+  part?: number | undefined
+}
+
+/** Nearest memories by meaning, each once. Undefined if there is no embedding, or it fails: then recall uses words. */
 export type FindByMeaning = (query: {
   userId: string
   text: string
   limit: number
+  /** Only these numbers; undefined: all. */
+  within?: readonly number[] | undefined
   signal?: AbortSignal | undefined
-}) => Promise<VectorMatch[] | undefined>
+}) => Promise<MeaningMatch[] | undefined>
 
 export const noMeaning: FindByMeaning = async () => undefined
 
 export function createFindByMeaning(dependencies: {
   database: Database
-  /** The model that the user's memories are embedded with, and the one to ask with it. */
+  /** The model of the user's memories, which must also embed the question. */
   searchModel(userId: string): Promise<string>
   embedderOf(model: string): Embedder | undefined
   vectorSearch: VectorSearch
   logger: Logger
   clock: Clock
-  /** After a long rest a million vectors take seconds to read: until they are there, recall goes by words. */
+  /** After a long idle time reading a million vectors takes seconds: until they are loaded, recall uses words. */
   patienceMs?: number
 }): FindByMeaning {
   const { database, searchModel, embedderOf, vectorSearch, logger, clock, patienceMs = 1_500 } = dependencies
   let lastProblem = ''
 
-  async function withinPatience(searching: Promise<VectorMatch[]>): Promise<VectorMatch[] | undefined> {
+  async function withinPatience(searching: Promise<MeaningMatch[]>): Promise<MeaningMatch[] | undefined> {
     let cancel = () => {}
     const enough = new Promise<undefined>((resolve) => {
       cancel = clock.after(patienceMs, () => resolve(undefined))
     })
-    // Nobody waits for it any more; what it loads is there for the next question.
+    // The caller no longer waits; the loaded data is there for the next question.
     searching.catch(() => undefined)
     return await Promise.race([searching, enough]).finally(() => cancel())
   }
 
-  return async ({ userId, text, limit, signal }) => {
+  interface Asked {
+    userId: string
+    model: string
+    vector: Float32Array
+    limit: number
+    signal: AbortSignal | undefined
+  }
+
+  /** Passages of one long text may fill the list: then a longer one is requested. */
+  async function searchAll({ signal, ...asked }: Asked): Promise<MeaningMatch[]> {
+    for (const limit of [asked.limit, asked.limit * 4]) {
+      const found = await vectorSearch.search({ ...asked, limit, ...(signal && { signal }) })
+      const once = bestOfEach(found)
+      if (found.length < limit || once.length === found.length || limit > asked.limit) {
+        return await withParts(once.slice(0, asked.limit), asked)
+      }
+    }
+    return []
+  }
+
+  async function withParts(matches: MeaningMatch[], { model, vector }: Omit<Asked, 'signal'>): Promise<MeaningMatch[]> {
+    const question = toWideQuestion(vector)
+    const parts = new Map<number, { score: number; part: number }>()
+    for (const row of await readVectors(database, {
+      model,
+      numbers: matches.map(({ number }) => number),
+      fromPart: 1,
+    })) {
+      const score = cosine(question, vectorNumbers(row.vector))
+      if (score > (parts.get(row.number)?.score ?? -1)) parts.set(row.number, { score, part: row.part })
+    }
+    return matches.map((match) => {
+      const later = parts.get(match.number)
+      return later && later.score >= match.score - 1e-6 ? { ...match, part: later.part } : match
+    })
+  }
+
+  /** One by one: they are few, so scanning all others is not worth it. */
+  async function searchWithin(
+    numbers: readonly number[],
+    { userId, model, vector, limit, signal }: Asked,
+  ): Promise<MeaningMatch[]> {
+    const question = toWideQuestion(vector)
+    const matches: MeaningMatch[] = []
+    for (let from = 0; from < numbers.length; from += numbersAtOnce) {
+      signal?.throwIfAborted()
+      const page = numbers.slice(from, from + numbersAtOnce)
+      for (const row of await readVectors(database, { model, numbers: page, fromPart: 0 })) {
+        if (row.user_id !== userId) continue
+        matches.push({ number: row.number, score: cosine(question, vectorNumbers(row.vector)), part: row.part })
+      }
+      // Yields to everything else.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return bestOfEach(matches.sort((a, b) => b.score - a.score || b.number - a.number)).slice(0, limit)
+  }
+
+  return async ({ userId, text, limit, within, signal }) => {
     try {
       const model = await searchModel(userId)
-      // Without this a user with no memories would wait for a model to be loaded.
+      // Otherwise a user without memories would wait for a model to load.
       if (!(await hasVectors(database, userId, model))) return undefined
       const [vector] = (await embedderOf(model)?.embed([text], 'question', signal)) ?? []
       if (!vector) return undefined
-      const searching = vectorSearch.search({ userId, model, vector, limit, ...(signal && { signal }) })
-      const matches = await withinPatience(searching)
+      const asked = { userId, model, vector, limit, signal }
+      const matches = await withinPatience(within ? searchWithin(within, asked) : searchAll(asked))
       lastProblem = ''
       return matches
     } catch (error) {
       signal?.throwIfAborted()
       const problem = error instanceof Error ? error.message : String(error)
       // Once, not at every turn.
-      if (problem !== lastProblem) logger.warn('recall goes by words alone', { problem })
+      if (problem !== lastProblem) logger.warn('recall uses words only', { problem })
       lastProblem = problem
       return undefined
     }
   }
+}
+
+const numbersAtOnce = 1_000
+
+/** The first of each memory, which is the best in a sorted list. */
+function bestOfEach(matches: readonly MeaningMatch[]): MeaningMatch[] {
+  const seen = new Set<number>()
+  return matches.filter(({ number }) => !seen.has(number) && seen.add(number))
+}
+
+async function readVectors(
+  database: Database,
+  { model, numbers, fromPart }: { model: string; numbers: readonly number[]; fromPart: number },
+) {
+  const found: { number: number; user_id: string; part: number; vector: Uint8Array }[] = []
+  for (let from = 0; from < numbers.length; from += numbersAtOnce) {
+    const rows = await database.read
+      .selectFrom('memory_vectors')
+      .select(['number', 'user_id', 'part', 'vector'])
+      .where('number', 'in', numbers.slice(from, from + numbersAtOnce))
+      .where('model', '=', model)
+      .where('part', '>=', fromPart)
+      .execute()
+    found.push(...rows)
+  }
+  return found
 }
 
 async function hasVectors(database: Database, userId: string, model: string): Promise<boolean> {
@@ -69,4 +162,12 @@ async function hasVectors(database: Database, userId: string, model: string): Pr
     .limit(1)
     .executeTakeFirst()
   return found !== undefined
+}
+
+/** The embedded text of a memory: its title and content, without speaker names. */
+export function createEmbeddingText(speakers: KnownSpeakers): EmbeddingText {
+  return async ({ userId, title, content }) => {
+    const names = await speakers.of(userId)
+    return names.takenOut(title === null ? content : `${title}\n${content}`)
+  }
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { anyText } from '../../../test/support/any-text.ts'
 import { openRecallStore, type RecallStore } from '../../../test/support/recall-store.ts'
-import { otherNames } from './other-names.ts'
+import { otherNames } from './recall.ts'
 
 let store: RecallStore
 beforeEach(async () => {
@@ -15,7 +15,7 @@ async function othersIn(text: string): Promise<string[]> {
 }
 
 describe('otherNames', () => {
-  it('MEM-10 knows all names of whom a text names, through each other, in either direction', async () => {
+  it('MEM-10 finds all names of the people in a text, transitively, in either direction', async () => {
     await store.aliases.add('max', 'Bee', 'Bea')
     await store.aliases.add('max', 'Bea', 'Beatrice Lund')
     await store.aliases.add('eve', 'Bee', 'Bernard')
@@ -25,19 +25,19 @@ describe('otherNames', () => {
     expect(await othersIn('Did bees sting?')).toEqual([])
   })
 
-  it('MEM-10 knows names of several words, with accents and signs', async () => {
+  it('MEM-10 finds names of several words, with accents and signs', async () => {
     await store.aliases.add('max', 'my aunt May', 'Zoë O’Brien')
     expect(await othersIn('Where does my aunt May live?')).toEqual(['Zoë O’Brien'])
     expect(await othersIn("and zoe o'brien's cat")).toEqual(['my aunt May'])
   })
 
-  it('MEM-10 takes no small word for a name', async () => {
+  it('MEM-10 does not treat a stop word as a name', async () => {
     await store.aliases.add('max', 'Will', 'William')
     await store.aliases.add('max', 'Max', 'user')
     expect(await othersIn('When will I tell me?')).toEqual([])
   })
 
-  it('MEM-10 takes any text', async () => {
+  it('MEM-10 accepts any text', async () => {
     await store.aliases.add('max', 'Bee', 'Bea')
     await fc.assert(
       fc.asyncProperty(anyText, async (text) => {
@@ -50,7 +50,7 @@ describe('otherNames', () => {
 })
 
 describe('recall by another name', () => {
-  it('MEM-3 finds what was written under any name of whom the question names', async () => {
+  it('MEM-3 finds memories under any name of a person in the question', async () => {
     await store.aliases.add('max', 'Mum', 'Greta')
     await store.note('Greta likes tulips')
     await store.note('Bo likes roses')
@@ -58,7 +58,7 @@ describe('recall by another name', () => {
     expect(await store.ask('Mum')).toEqual(['Greta likes tulips'])
   })
 
-  it('MEM-3 knows a speaker by another name', async () => {
+  it('MEM-3 recognizes a speaker by another name', async () => {
     await store.aliases.add('max', 'Sis', 'Anna')
     await store.talk('climbing', ['Anna: I started climbing in spring', 'Bo: I started climbing in autumn'])
     const [first] = await store.ask('When did Sis start climbing?')

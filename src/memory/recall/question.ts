@@ -1,17 +1,15 @@
-import { contentWords } from '../content-words.ts'
-import { wordForms } from '../word-forms.ts'
-import { irregularForms } from './irregular-words.ts'
-import { type DateRange, isDayWord, readDates } from './read-dates.ts'
-import { relatedWords } from './related-words.ts'
-import type { SpeakerNames } from './speaker-names.ts'
-import { termOf } from './terms.ts'
+import { type DateRange, isDayWord, readDates } from '../dates.ts'
+import type { Memory } from '../memory.ts'
+import { notePassages } from '../note-passages.ts'
+import { contentWords, irregularForms, termOf, termsOf } from '../words.ts'
+import type { SpeakerNames } from './window-words.ts'
 
-/** What a question says about the memories that would answer it. */
+/** A parsed question. */
 export interface Question {
   text: string
-  /** What it is about, as stems, without the names of those who speak. Empty where it asks for nothing but days. */
+  /** Its subject as stems, without speaker names. Empty if it only asks about days. */
   terms: readonly string[]
-  /** For the full text: the same as words, in all their forms. */
+  /** For the full-text search: the same as words, in all forms. */
   searchWords: string
   /** The speakers that it names. */
   speakers: readonly string[]
@@ -19,13 +17,13 @@ export interface Question {
   dates: DateRange | undefined
   /** It asks for a number. */
   asksHowMany: boolean
-  /** It asks for what Familiar itself said. */
+  /** It asks for Familiar's own words. */
   asksForReply: boolean
-  /** What of it is embedded. */
+  /** The embedded text. */
   embeddingText: string
 }
 
-// Words of asking, not of what is asked about.
+// Question words, not part of the subject.
 const askingTerms = new Set(
   `kind type sort name thing likely might describe mention say share accord base recent way use list order item aspect
   conversation discuss bring throughout summary summarize comprehensive give mean question answer happen`
@@ -43,7 +41,7 @@ export function readQuestion(
     at: number
     timeZone: string
     speakers: SpeakerNames
-    /** Of those whom it names. */
+    /** Of the people that it names. */
     otherNames?: readonly string[]
   },
 ): Question {
@@ -53,7 +51,7 @@ export function readQuestion(
   const words = [...new Set([text, ...otherNames].flatMap((name) => contentWords(name)))]
   const withoutNames = words.filter((word) => !nameWords.has(word))
   const telling = withoutNames.filter((word) => !askingTerms.has(termOf(word)))
-  // "What kind of thing?" is about nothing else: then its own words have to do; and the names where it has only those.
+  // "What kind of thing?" has no other subject: then its own words are used; or the names if there is nothing else.
   const kept = telling.length > 0 ? telling : withoutNames.length > 0 ? withoutNames : words
   const dates = readDates(text, at, timeZone)
   const isAboutDays = dates !== undefined && kept.every((word) => isDayWord(word) || talkingTerms.has(termOf(word)))
@@ -68,4 +66,115 @@ export function readQuestion(
     asksForReply: asksForReply.test(text),
     embeddingText: speakers.takenOut(text),
   }
+}
+
+/** The terms of a memory, for comparing with a question's: for a long one, of the passage with most of them. */
+export type MemoryTerms = (memory: Memory, asked: readonly string[]) => readonly string[]
+
+const maxKept = 5_000
+/** In terms: a few long texts must not fill the memory. */
+const maxTermsKept = 500_000
+
+/** Caches the terms of recently read memories: successive questions read many of the same. */
+export function createMemoryTerms(): MemoryTerms {
+  const known = new Map<number, { updatedAt: number; passages: readonly (readonly string[])[] }>()
+  let kept = 0
+
+  function passagesOf(memory: Memory): readonly (readonly string[])[] {
+    const before = known.get(memory.number)
+    if (before?.updatedAt === memory.updatedAt) return before.passages
+    const passages = notePassages(memory.content).map((passage) =>
+      termsOf(`${memory.title ?? ''} ${passage} ${memory.tags.join(' ')}`),
+    )
+    const size = passages.reduce((sum, { length }) => sum + length, 0)
+    if (known.size >= maxKept || kept + size > maxTermsKept) {
+      known.clear()
+      kept = 0
+    }
+    known.set(memory.number, { updatedAt: memory.updatedAt, passages })
+    kept += size
+    return passages
+  }
+
+  return (memory, asked) => {
+    const passages = passagesOf(memory)
+    return passages[passages.length > 1 ? bestByTerms(passages, asked).index : 0] ?? []
+  }
+}
+
+/** The passage with most of the terms, the first among equals. */
+export function bestByTerms(
+  passages: readonly (readonly string[])[],
+  asked: readonly string[],
+): { index: number; count: number } {
+  let best = { index: 0, count: 0 }
+  for (const [index, terms] of passages.entries()) {
+    const held = new Set(terms)
+    const count = asked.filter((term) => held.has(term)).length
+    if (count > best.count) best = { index, count }
+  }
+  return best
+}
+
+/**
+ * The word, and its sibling in `-ic` or `-y`: the stemmer treats "allergy" and "allergic" as different, and a question
+ * about allergies must find both. Everything else is left to the stemmer.
+ */
+export function wordForms(word: string): string[] {
+  if (word.length < 6) return [word]
+  if (word.endsWith('ies')) return [word, `${word.slice(0, -3)}ic`]
+  if (word.endsWith('y')) return [word, `${word.slice(0, -1)}ic`]
+  if (word.endsWith('ic')) return [word, `${word.slice(0, -2)}y`]
+  return [word]
+}
+
+/**
+ * Dietary restrictions are stated once, for a whole group ("allergic to shellfish"), and asked about one thing ("can I
+ * eat shrimp?"). Missing them is harmful, and a small embedding finds other sentences about eating nearer. So only here
+ * a question is extended by related words.
+ */
+const groups: readonly { words: string; members: string }[] = [
+  {
+    words: 'shellfish seafood crustacean',
+    members: 'shrimp prawn crab lobster crayfish langoustine scampi mussel oyster clam scallop squid calamari',
+  },
+  { words: 'fish seafood', members: 'salmon tuna cod trout herring anchovy sardine mackerel sushi' },
+  { words: 'nut', members: 'peanut almond walnut cashew hazelnut pistachio pecan macadamia marzipan nougat praline' },
+  { words: 'dairy milk lactose', members: 'milk cheese butter cream yoghurt yogurt cheesecake custard whey' },
+  {
+    words: 'gluten wheat coeliac celiac',
+    members: 'wheat bread pasta noodle flour barley rye couscous bulgur cracker',
+  },
+  { words: 'egg', members: 'egg omelette omelet mayonnaise meringue' },
+  { words: 'soy soya', members: 'tofu soy edamame tempeh miso' },
+  { words: 'sesame', members: 'tahini sesame hummus halva' },
+  {
+    words: 'meat vegetarian vegan halal kosher',
+    members: 'meat beef pork steak ham bacon lamb chicken turkey sausage burger',
+  },
+  { words: 'alcohol', members: 'wine beer whisky whiskey vodka rum cocktail' },
+  { words: 'antibiotic medicine', members: 'penicillin amoxicillin antibiotic' },
+  { words: 'medicine painkiller', members: 'aspirin ibuprofen paracetamol' },
+  { words: 'diet vegetarian vegan', members: 'avoid ingredient diet' },
+]
+const limits = ['allergic', 'allergy', 'intolerant', 'intolerance']
+
+const wordsOf = new Map<string, Set<string>>()
+for (const { words, members } of groups) {
+  for (const member of members.split(' ')) {
+    const known = wordsOf.get(member) ?? new Set(limits)
+    for (const word of words.split(' ')) known.add(word)
+    wordsOf.set(member, known)
+  }
+}
+
+/** Additional search words for a question with these lower-case words. */
+export function relatedWords(words: readonly string[]): string[] {
+  const related = new Set(words.flatMap((word) => [...(wordsOf.get(word) ?? wordsOf.get(singular(word)) ?? [])]))
+  return [...related].filter((word) => !words.includes(word))
+}
+
+function singular(word: string): string {
+  if (word.endsWith('ies')) return `${word.slice(0, -3)}y`
+  return word.endsWith('s') ? word.slice(0, -1) : word
 }

@@ -29,7 +29,7 @@ describe('recall of any text', () => {
     'bike \ud800',
     '%bike_',
     'b'.repeat(100_000).concat(' bike'),
-  ])('MEM-3 takes signs for signs: %.40s', async (question) => {
+  ])('MEM-3 treats signs as plain text: %.40s', async (question) => {
     await store.note('The bike is red')
     await store.note('The sky is blue')
     // Only the beginning of a very long question is read.
@@ -49,7 +49,7 @@ describe('recall of any text', () => {
     'who are you and what is this',
     '::',
     '"',
-  ])('MEM-3 guesses nothing for a question that says nothing: %j', async (question) => {
+  ])('MEM-3 returns nothing for an empty question: %j', async (question) => {
     await store.note('The bike is red')
     await store.note('What is this about, and who are you?')
     expect(await store.ask(question)).toEqual([])
@@ -72,7 +72,7 @@ describe('recall of any text', () => {
     expect(await store.ask(question)).not.toContain(other)
   })
 
-  it('MEM-3 finds a word at the end of a note of 100 kB, and a note beside it', async () => {
+  it('MEM-3 finds a word at the end of a note of 100 kB, and another note', async () => {
     await store.note(`${'All work and no play. '.repeat(4_700)} The password hint is marzipan`)
     await store.note('I like marzipan')
     const found = await store.ask('What about marzipan?')
@@ -80,7 +80,7 @@ describe('recall of any text', () => {
     expect(found[0]).toBe('I like marzipan')
   })
 
-  it('MEM-3 finds a note that was given ten thousand tags', async () => {
+  it('MEM-3 finds a note with ten thousand tags', async () => {
     const tags = Array.from({ length: 10_000 }, (_, index) => `tag${index}`)
     await store.note('The bike is red', { tags })
     await store.note('The bike is blue')
@@ -88,7 +88,7 @@ describe('recall of any text', () => {
     expect(await store.ask('red bike')).toHaveLength(2)
   })
 
-  it('MEM-3 takes a question of 100 kB', async () => {
+  it('MEM-3 accepts a question of 100 kB', async () => {
     await store.note('The bike is red')
     expect(await store.ask(`bike ${'and so on '.repeat(10_000)}`)).toEqual(['The bike is red'])
     expect(await store.ask('bike '.repeat(20_000))).toEqual(['The bike is red'])
@@ -96,7 +96,7 @@ describe('recall of any text', () => {
     expect(await store.ask(`bike ${manyWords}`)).toEqual(['The bike is red'])
   })
 
-  it('MEM-3 takes any question about any memories', async () => {
+  it('MEM-3 accepts any question about any memories', async () => {
     const word = fc.oneof(anyText, fc.constantFrom('bike', 'last week', 'Anna', 'how many', '3 May', '"', '*', 'NEAR'))
     const text = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '))
     await fc.assert(

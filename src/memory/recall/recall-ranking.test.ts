@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { openRecallStore, type RecallStore } from '../../../test/support/recall-store.ts'
 import { silentLogger } from '../../base/logger.ts'
-import type { VectorMatch } from '../../storage/vector-search.ts'
+import type { VectorMatch } from '../../storage/database.ts'
 import { createFindByMeaning, type FindByMeaning } from './meaning.ts'
 
 const day = 24 * 60 * 60 * 1_000
@@ -17,7 +17,7 @@ async function askIds(text: string): Promise<string[]> {
 }
 
 describe('the order of what is recalled', () => {
-  it('MEM-3 is the same every time, and the one that came last is first among equals', async () => {
+  it('MEM-3 is deterministic, and the newest is first among equals', async () => {
     const matches: VectorMatch[] = []
     await open({ findByMeaning: async () => matches })
     for (let time = 0; time < 20; time += 1) {
@@ -36,7 +36,7 @@ describe('the order of what is recalled', () => {
 describe('recall by meaning', () => {
   let matches: VectorMatch[] | undefined
 
-  it('MEM-3 finds what shares no word with the question, the nearest first', async () => {
+  it('MEM-3 finds memories without a common word, nearest first', async () => {
     await open({ findByMeaning: async () => matches })
     const shellfish = await store.note('I cannot eat shellfish')
     const bike = await store.note('The bike is red')
@@ -47,14 +47,14 @@ describe('recall by meaning', () => {
       { number: bike.number, score: 0.41 },
     ]
     const found = await store.recall({ userId: 'max', text: 'prawns?', limit: 10 })
-    // A vector always has a nearest one: what is too far is no answer.
+    // A vector always has a nearest one: too far is no answer.
     expect(found.map(({ memory }) => memory.id)).toEqual([shellfish.id, lunch.id])
     const [best] = found
     expect(best?.explain.cosine).toBe(0.82)
     expect(best?.explain.signals.find(({ name }) => name === 'meaning')).toMatchObject({ rank: 1, value: 1 })
   })
 
-  it('MEM-3 puts first what both words and meaning find', async () => {
+  it('MEM-3 ranks results of both words and meaning first', async () => {
     await open({ findByMeaning: async () => matches })
     const both = await store.note('Shrimp makes my throat swell')
     const byWord = await store.note('The shrimp boat left the harbour')
@@ -63,7 +63,7 @@ describe('recall by meaning', () => {
     expect(await askIds('can I have shrimp')).toEqual([both.id, byWord.id, byMeaning.id])
   })
 
-  it('MEM-3 finds a wish that holds from further off, and everything that it looked at where that is wanted', async () => {
+  it('MEM-3 finds a standing wish from further away, and everything it read on request', async () => {
     await open({ findByMeaning: async () => matches })
     const wish = await store.note('Always answer in metric units')
     const other = await store.note('The car was sold in spring')
@@ -74,7 +74,7 @@ describe('recall by meaning', () => {
     expect(ids(await store.recall({ ...question, reach: 'everything' }))).toEqual([wish.id, other.id])
   })
 
-  it('MEM-3 guesses no day: what is far in meaning and of other days is no answer to a question about days', async () => {
+  it('MEM-3 does not answer a question about days with distant memories of other days', async () => {
     await open({ findByMeaning: async () => matches })
     const today = await store.note('The boiler was repaired')
     const before = await store.note('The roof leaks', { at: store.clock.now() - 90 * day })
@@ -82,13 +82,13 @@ describe('recall by meaning', () => {
     expect(await askIds('What did I tell you today?')).toEqual([today.id])
   })
 
-  it('MEM-3 goes by words where there is no embedding', async () => {
+  it('MEM-3 uses words without an embedding', async () => {
     await open({ findByMeaning: async () => undefined })
     await store.note('The shrimp boat left the harbour')
     expect(await store.ask('shrimp')).toEqual(['The shrimp boat left the harbour'])
   })
 
-  it('MEM-3 goes by words where the embedding fails, and says so once', async () => {
+  it('MEM-3 uses words if the embedding fails, and logs it once', async () => {
     const warnings: string[] = []
     const find: { byMeaning?: FindByMeaning } = {}
     await open({ findByMeaning: async (query) => find.byMeaning?.(query) })
@@ -103,10 +103,10 @@ describe('recall by meaning', () => {
     })
     await store.note('The shrimp boat left the harbour')
     for (let time = 0; time < 3; time += 1) expect(await store.ask('shrimp')).toHaveLength(1)
-    expect(warnings).toEqual(['recall goes by words alone'])
+    expect(warnings).toEqual(['recall uses words only'])
   })
 
-  it('MEM-3 ends with the reason of whoever stops it', async () => {
+  it('MEM-3 rejects with the abort reason', async () => {
     const stop = new AbortController()
     await open({
       findByMeaning: ({ signal }) => {
@@ -122,7 +122,7 @@ describe('recall by meaning', () => {
   })
 })
 
-describe('recall as memories fade', () => {
+describe('recall with decay', () => {
   const contents = ['The parcel comes at noon, says the bike shop', 'The bike was a present']
 
   async function fill(): Promise<void> {
@@ -130,7 +130,7 @@ describe('recall as memories fade', () => {
     await store.note('The bike was a present', { tier: 'long_term' })
   }
 
-  it('MEM-2 leaves out what was short-lived, and finds what lasts a year later', async () => {
+  it('MEM-2 drops short-term memories, and finds long-term ones a year later', async () => {
     await open()
     await fill()
     expect((await store.ask('bike')).toSorted()).toEqual(contents.toSorted())
@@ -140,7 +140,7 @@ describe('recall as memories fade', () => {
     expect(found?.explain.strength).toBeCloseTo(0.8 * 2 ** (-365 / 180), 6)
   })
 
-  it('MEM-2 counts cycles where that is the policy, and not time', async () => {
+  it('MEM-2 counts cycles instead of time with that policy', async () => {
     await open({ decay: 'cycles' })
     await fill()
     await store.clock.advance(365 * day)

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openRecallStore, type RecallStore } from '../../../test/support/recall-store.ts'
-import type { VectorMatch } from '../../storage/vector-search.ts'
+import type { VectorMatch } from '../../storage/database.ts'
 import type { Memory } from '../memory.ts'
 
 let store: RecallStore
 let matches: VectorMatch[]
 beforeEach(async () => {
   matches = []
-  // What a search that has lost its wits might return: whatever the test says.
+  // A faulty search may return anything: the test decides.
   store = await openRecallStore({ findByMeaning: async () => matches })
 })
 afterEach(() => store.close())
@@ -40,7 +40,7 @@ describe("another user's memories", () => {
     expect(await usersIn('prawns')).toEqual(['max'])
   })
 
-  it('MEM-1 never appear, through edges that somebody forged', async () => {
+  it('MEM-1 never appear, through forged edges', async () => {
     const his = await store.note('The bike is red')
     const hers = await store.note('The code of my lock is 4711', { userId: 'eve' })
     const edge = { source_id: his.id, target_id: hers.id, relation: 'forged', weight: 1, created_at: 0 }
@@ -62,7 +62,7 @@ describe("another user's memories", () => {
     expect(await usersIn('What happened today?')).toEqual(['max'])
   })
 
-  it('MEM-1 never appear, as wishes that hold', async () => {
+  it('MEM-1 never appear, as standing wishes', async () => {
     const wish = await store.note('Always answer in rhymes', { userId: 'eve' })
     await store.note('How far is Rome?')
     matches = [{ number: wish.number, score: 0.9 }]
@@ -70,22 +70,22 @@ describe("another user's memories", () => {
     expect(found.map(({ memory }) => memory.userId)).toEqual(['max'])
   })
 
-  it("MEM-1 do not tell through the names of another's speakers", async () => {
+  it("MEM-1 are not revealed through another user's speaker names", async () => {
     await store.talk('thread', ['Zoe: I like sailing'], { userId: 'eve' })
     await store.note('Zoe plays the violin')
-    // For Max, Zoe is a word like any other.
+    // For Max, Zoe is an ordinary word.
     expect(await store.ask('Zoe and sailing')).toEqual(['Zoe plays the violin'])
   })
 })
 
-describe('what was superseded', () => {
+describe('superseded memories', () => {
   async function supersede(memory: Memory, by: Memory): Promise<void> {
     await store.database.write((writer) =>
       store.memories.supersedeIn(writer, { userId: 'max', id: memory.id, by: by.id }),
     )
   }
 
-  it('MEM-10 is not among the answers, though meaning, a neighbour, the graph or a day leads to it', async () => {
+  it('MEM-10 are not among the results, even if meaning, a neighbor, the graph or a day leads to them', async () => {
     const old = await store.note('I live in the town of Oslo')
     const now = await store.note('I live in the town of Bergen')
     await store.graph.link('max', { sourceId: old.id, targetId: now.id, relation: 'before', weight: 1 })
@@ -100,7 +100,7 @@ describe('what was superseded', () => {
     }
   })
 
-  it('MEM-10 gives way to the fact that took its place', async () => {
+  it('MEM-10 give way to the fact that replaced them', async () => {
     const fact = { userId: 'max', entity: 'Anna', attribute: 'city', source: 'user' as const }
     await store.facts.write({ ...fact, value: 'Oslo' })
     await store.facts.write({ ...fact, value: 'Bergen' })
@@ -109,7 +109,7 @@ describe('what was superseded', () => {
     expect(found[0]).toContain('Bergen')
   })
 
-  it('MEM-11 is not found when it was forgotten, and is again when that is undone', async () => {
+  it('MEM-11 forgotten ones are not found, and are again after an undo', async () => {
     const memory = await store.note('The bike is red', { source: 'agent' })
     await store.corrections.forget('max', memory.id, 'user')
     matches = [{ number: memory.number, score: 0.9 }]

@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => store.close())
 
 describe('recall by words', () => {
-  it('MEM-3 finds by any word of the question, those that hold more of it first', async () => {
+  it('MEM-3 finds by any word of the question, those with more words first', async () => {
     await store.note('The bike is in the garage')
     await store.note('The red bike has a flat tyre')
     await store.note('Anna lives in Oslo')
@@ -45,7 +45,7 @@ describe('recall by words', () => {
     expect(await store.ask('my taxes')).toEqual(['Blue folder, second shelf'])
   })
 
-  it('MEM-1 asks all five kinds at once, or those that are wanted', async () => {
+  it('MEM-1 searches all five kinds at once, or the requested ones', async () => {
     await store.note('A note about sailing')
     await store.talk('talk', ['I like sailing'])
     await store.facts.write({ userId: 'max', entity: 'Bo', attribute: 'hobby', value: 'sailing', source: 'user' })
@@ -71,7 +71,7 @@ describe('recall by words', () => {
     expect(await ask([])).toEqual([])
   })
 
-  it('MEM-3 gives as many as are wanted', async () => {
+  it('MEM-3 returns the requested number', async () => {
     for (let number = 0; number < 15; number += 1) await store.note(`Bike number ${number}`)
     const all = await store.ask('bike', 100)
     expect(all).toHaveLength(15)
@@ -82,7 +82,7 @@ describe('recall by words', () => {
 })
 
 describe('recall in conversations', () => {
-  it('MEM-3 finds the line that answers, though only the line before it holds a word of the question', async () => {
+  it('MEM-3 finds the answering line even if only the line before it contains a word of the question', async () => {
     await store.talk('market', [
       'Where did you find that lamp?',
       'At the flea market by the harbour',
@@ -94,13 +94,13 @@ describe('recall in conversations', () => {
     expect(found).not.toContain('At the office by the station')
   })
 
-  it('MEM-3 puts what the speaker said first whom the question names', async () => {
+  it("MEM-3 ranks the named speaker's words first", async () => {
     await store.talk('climbing', ['Anna: I started climbing in spring', 'Bo: I started climbing in autumn'])
     expect((await store.ask('When did Bo start climbing?'))[0]).toBe('I started climbing in autumn')
     expect((await store.ask('When did Anna start climbing?'))[0]).toBe('I started climbing in spring')
   })
 
-  it('MEM-3 puts what the user said before what was replied, unless the reply is asked for', async () => {
+  it("MEM-3 ranks the user's words before the reply, unless the reply is requested", async () => {
     await store.talk('tent', ['user: The tent is green with two poles', 'assistant: The tent is green with two poles'])
     const speakers = async (text: string) =>
       (await store.recall({ userId: 'max', text, limit: 1 })).map(({ memory }) => memory.speaker)
@@ -110,7 +110,7 @@ describe('recall in conversations', () => {
     expect(replies[0]?.memory.speaker).toBe('assistant')
   })
 
-  it('MEM-12 finds what is joined to the best, without a word of the question', async () => {
+  it('MEM-12 finds memories linked to the best, without a common word', async () => {
     const bike = await store.note('The bike was stolen')
     const lock = await store.note('Case 4711 at the police station')
     await store.note('Nothing to do with it')
@@ -123,12 +123,12 @@ describe('recall in conversations', () => {
 })
 
 describe('recall by days', () => {
-  /** The days count from Sunday, 15 November 2026. */
+  /** Days count from Sunday, 15 November 2026. */
   async function told(daysAgo: number, content: string): Promise<void> {
     await store.note(content, { at: store.clock.now() - daysAgo * day })
   }
 
-  it('MEM-3 finds what was told in the days that a question asks for, and nothing else', async () => {
+  it('MEM-3 finds what was said on the requested days, and nothing else', async () => {
     await told(4, 'The boiler was repaired')
     await told(11, 'The roof leaks')
     await told(40, 'The garden is done')
@@ -139,7 +139,7 @@ describe('recall by days', () => {
     expect(await store.ask('What happened in 2019?')).toEqual([])
   })
 
-  it('MEM-3 finds what speaks of the days, whenever it was told', async () => {
+  it('MEM-3 finds references to the days, whenever they were said', async () => {
     await told(1, 'The car goes to the garage on 3 December 2026')
     await told(1, 'On 3 May 2026 the cat came home')
     await told(190, 'Nothing much')
@@ -147,7 +147,7 @@ describe('recall by days', () => {
     expect((await store.ask('What happened on 3 May 2026?'))[0]).toBe('On 3 May 2026 the cat came home')
   })
 
-  it('MEM-3 puts what was told in those days first among what the words find', async () => {
+  it('MEM-3 ranks what was said on those days first', async () => {
     await told(40, 'We cooked lentils')
     await told(8, 'We cooked noodles')
     await told(0, 'We cooked rice')
@@ -156,8 +156,8 @@ describe('recall by days', () => {
   })
 })
 
-describe('why a memory was recalled', () => {
-  it('MEM-4 says what each signal added, the largest first, and it adds up to the score', async () => {
+describe('recall explanations', () => {
+  it("MEM-4 list each signal's contribution, the largest first, and add up to the score", async () => {
     await store.note('My bike is red', { tags: ['bike'] })
     await store.note('Is the bike red?')
     await store.talk('talk', ['Where is the bike?', 'In the shed'])
@@ -174,7 +174,7 @@ describe('why a memory was recalled', () => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a))
   })
 
-  it('MEM-4 names the list and the rank in it, and where the memory came from', async () => {
+  it("MEM-4 name the list and the rank in it, and the memory's source", async () => {
     await store.note('The bike and the other bike are red', { sessionId: 'session-1', turnId: 'turn-1' })
     await store.note('The bike, the car and the bus are red')
     for (const colour of ['blue', 'green', 'white']) await store.note(`The house is ${colour}`)

@@ -1,22 +1,19 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../storage/database.ts'
-import { type DecayPolicy, isFaded, strengthOf } from '../decay.ts'
+import { matchDates } from '../dates.ts'
+import { type DecayPolicy, type DecayState, isFaded, strengthOf } from '../decay.ts'
 import type { MemoryGraph } from '../graph.ts'
+import { isGateQuestion } from '../learning/gate-questions.ts'
 import type { Memories } from '../memories.ts'
-import type { Memory, MemoryKind } from '../memory.ts'
-import { type MemoryFilter, passesFilter } from '../memory-filter.ts'
-import { standingWish } from '../standing-wish.ts'
-import { type Candidate, candidateOf } from './candidate.ts'
-import { matchDates } from './match-dates.ts'
+import { type Memory, type MemoryFilter, type MemoryKind, passesFilter, readAllowed, standingWish } from '../memory.ts'
+import { allNamesOf } from '../names.ts'
+import { notePassages } from '../note-passages.ts'
+import { contentWords, foldText, termsOf } from '../words.ts'
+import { type Candidates, readCandidates } from './candidates.ts'
 import { type FindByMeaning, noMeaning } from './meaning.ts'
-import { createMemoryTerms } from './memory-terms.ts'
-import { otherNames } from './other-names.ts'
-import { readQuestion } from './question.ts'
-import { type Candidates, readCandidates } from './read-candidates.ts'
-import { type Scene, signals } from './signals.ts'
-import type { KnownSpeakers } from './speaker-names.ts'
+import { bestByTerms, createMemoryTerms, type Question, readQuestion } from './question.ts'
 import { type SignalName, weights } from './weights.ts'
-import { windowWords } from './window-words.ts'
+import { type Candidate, candidateOf, type KnownSpeakers, type WindowWords, windowWords } from './window-words.ts'
 
 interface RecallQuery {
   userId: string
@@ -24,17 +21,17 @@ interface RecallQuery {
   limit: number
   kinds?: readonly MemoryKind[] | undefined
   filter?: MemoryFilter | undefined
-  /** `telling`, where nothing is said: only what something speaks for. `everything`: all that was looked at, in order. */
+  /** Default `telling`: only memories with some evidence. `everything`: all candidates, ranked. */
   reach?: 'telling' | 'everything' | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Why a memory was found: what one ranker said of it, and what that added to its score. */
+/** Why a memory was found: one ranker's value, and its contribution to the score. */
 interface RecallSignal {
   name: SignalName
-  /** 1 for the best of its list; absent for what is no list. */
+  /** 1 for the best of its list; undefined if there is no list. */
   rank?: number
-  /** Normalised per question: 0 to 1. */
+  /** Normalized per question: 0 to 1. */
   value: number
   /** The value times the signal's weight. */
   added: number
@@ -42,33 +39,35 @@ interface RecallSignal {
 
 export interface RecalledMemory {
   memory: Memory
-  /** Comparable only inside one answer. */
+  /** The passage of a long memory that matches best. Undefined if the whole is short. */
+  passage?: string | undefined
+  /** Comparable only within one result. */
   score: number
   explain: {
-    /** The largest first; what added nothing is left out. */
+    /** The largest first; zero contributions are omitted. */
     signals: readonly RecallSignal[]
-    /** How near it is in meaning, -1 to 1, where it is among the nearest. */
+    /** Similarity in meaning, -1 to 1, if it is among the nearest. */
     cosine: number | null
-    /** What the memory's priority has faded to. */
+    /** The memory's decayed priority. */
     strength: number
   }
 }
 
 /**
- * The one question to all kinds of memory. Best first; empty where nothing speaks for any memory: it never guesses.
- * No text can break it, no other user's memory can appear, and nothing superseded is among the answers. It calls no
- * language model. Without an embedding it works by words alone.
+ * The single search over all kinds of memory. Best first; empty if there is no evidence for any memory: it never
+ * guesses. No text can break it, other users' memories cannot appear, and superseded ones are not among the results. It
+ * calls no language model. Without an embedding it uses words only.
  */
 export interface Recall {
   recall(query: RecallQuery): Promise<RecalledMemory[]>
 }
 
-/** A vector always has a nearest one. Sentences that have nothing to do with each other stay below this. */
+/** A vector always has a nearest one. Unrelated sentences stay below this. */
 const leastCosine = 0.56
-/** A wish that holds is meant for more than it says. */
+/** A standing wish applies to more than its own words. */
 const leastCosineOfWish = 0.45
 const bestInGraph = 5
-const mostRelated = 20
+const maxRelated = 20
 
 export function createRecall(dependencies: {
   database: Database
@@ -92,12 +91,18 @@ export function createRecall(dependencies: {
       const policy = decay()
       const names = { speakers: await speakers.of(userId), otherNames: await otherNames(database, userId, text) }
       const question = readQuestion(text, { at: now, timeZone, ...names })
-      const found = await readCandidates({ database, findByMeaning, memoryTerms }, { userId, question, signal })
+      const allowed = await readAllowed(database.read, { userId, kinds, filter })
+      if (allowed?.few?.length === 0) return []
+      const asked = { userId, question, allowed, signal }
+      const found = await readCandidates({ database, findByMeaning, memoryTerms }, asked)
       const state = { policy, now, cycle: policy === 'cycles' ? await memories.cycle(userId) : 0 }
-      const related = await followGraph(userId, found)
+      const related = await followGraph(userId, found, question.terms)
       const all = [...found.all, ...related.candidates].filter(
         ({ memory }) =>
-          (!kinds || kinds.includes(memory.kind)) && passesFilter(memory, filter) && !isFaded(memory, state),
+          (!kinds || kinds.includes(memory.kind)) &&
+          passesFilter(memory, filter) &&
+          !isFaded(memory, state) &&
+          !isGateQuestion(memory),
       )
       const words = windowWords(question.terms, all, found.beside)
       const scene: Scene = { question, candidates: all, words, decay: state, related: related.weights }
@@ -105,15 +110,15 @@ export function createRecall(dependencies: {
     },
   }
 
-  /** What hangs on the best of both lists. */
-  async function followGraph(userId: string, { all }: Candidates) {
+  /** Follows relations of the best of both lists. */
+  async function followGraph(userId: string, { all }: Candidates, terms: readonly string[]) {
     const best = all.filter((candidate) => isAmongBest(candidate)).map(({ memory }) => memory.id)
-    const related = await graph.related(userId, best, { depth: 1, limit: mostRelated })
+    const related = await graph.related(userId, best, { depth: 1, limit: maxRelated })
     const known = new Set(all.map(({ memory }) => memory.id))
     const missing = related.map(({ id }) => id).filter((id) => !known.has(id))
     const added = (await memories.getMany(userId, missing)).filter((memory) => memory.supersededAt === null)
     return {
-      candidates: added.map((memory) => candidateOf(memory, memoryTerms(memory))),
+      candidates: added.map((memory) => candidateOf(memory, memoryTerms(memory, terms))),
       weights: new Map(related.map(({ id, weight }) => [id, weight])),
     }
   }
@@ -146,6 +151,7 @@ function rank(scene: Scene, { limit, reach }: { limit: number; reach: 'telling' 
     .slice(0, Math.max(0, limit))
     .map(({ candidate, index, score }) => ({
       memory: candidate.memory,
+      ...passageOf(candidate, scene.question.terms),
       score,
       explain: {
         signals: explain(lists, index, candidate),
@@ -155,7 +161,16 @@ function rank(scene: Scene, { limit, reach }: { limit: number; reach: 'telling' 
     }))
 }
 
-/** A word of the question, here or beside it; its meaning; the graph; or the very days that were asked about. */
+/** The passage with most words of the question; if none has any, the nearest in meaning. */
+function passageOf({ memory, part = 0 }: Candidate, terms: readonly string[]): { passage?: string } {
+  const passages = notePassages(memory.content)
+  if (passages.length === 1) return {}
+  const best = bestByTerms(passages.map(termsOf), terms)
+  const passage = passages[best.count > 0 ? best.index : part]
+  return passage === undefined ? {} : { passage }
+}
+
+/** Evidence: a word of the question, here or next to it; its meaning; the graph; or the requested days. */
 function speaksForIt(
   { memory, wordRank, cosine }: Candidate,
   wordScore: number,
@@ -181,4 +196,207 @@ function explain(
     })
     .filter(({ added }) => added !== 0)
     .sort((a, b) => Math.abs(b.added) - Math.abs(a.added))
+}
+
+const tagWeight = 0.3
+const contentWeight = 0.2
+const recencyWeight = 0.2
+const recentMs = 24 * 60 * 60 * 1_000
+
+/**
+ * Tags before content before freshness: 0.3 for each word of the question in the tags, 0.2 for each in the content, up
+ * to 0.2 for use in the last day. Weak alone; kept as one signal among others, because it covers tags.
+ */
+export function classicScore(memory: Memory, terms: readonly string[], asked: readonly string[], now: number): number {
+  const tags = memory.tags.join(' ').toLowerCase()
+  const matches = asked.reduce((sum, term) => {
+    const inTags = tags.includes(term) ? tagWeight : 0
+    return sum + inTags + (terms.includes(term) ? contentWeight : 0)
+  }, 0)
+  const freshness = Math.max(0, 1 - Math.max(0, now - memory.usedAt) / recentMs)
+  return matches + freshness * recencyWeight
+}
+
+const readCharacters = 1_000
+const maxWords = 32
+/** Words per name: "my aunt May". */
+const maxNameLength = 3
+const maxOtherNames = 16
+const possessive = /'s(?![\p{L}\p{N}])/gu
+const word = /[\p{L}\p{N}\p{M}]+(?:['.-][\p{L}\p{N}\p{M}]+)*/gu
+
+/**
+ * Other names of the people in a text, through all their aliases: a question about "Mum" finds memories about Greta.
+ * Empty for most texts, after one query.
+ */
+export async function otherNames(database: Database, userId: string, text: string): Promise<string[]> {
+  const named = namesIn(text)
+  if (named.size === 0) return []
+  // Two queries: with an `or` SQLite would scan all of the user's names.
+  const known = await Promise.all([
+    knownNames(database, userId, 'alias_key', [...named]),
+    knownNames(database, userId, 'entity_key', [...named]),
+  ])
+  const others = new Map<string, string>()
+  for (const key of new Set(known.flat())) {
+    for (const [otherKey, other] of await allNamesOf(database.read, userId, key)) {
+      if (!named.has(otherKey)) others.set(otherKey, other)
+    }
+  }
+  return [...others.values()].slice(0, maxOtherNames)
+}
+
+async function knownNames(
+  database: Database,
+  userId: string,
+  by: 'alias_key' | 'entity_key',
+  keys: readonly string[],
+): Promise<string[]> {
+  const rows = await database.read
+    .selectFrom('entity_aliases')
+    .select(by)
+    .distinct()
+    .where('user_id', '=', userId)
+    .where(by, 'in', keys)
+    .limit(maxOtherNames)
+    .execute()
+  return rows.map((row) => row[by])
+}
+
+/** Possible names in the text, as keys: each word, and adjacent words. */
+function namesIn(text: string): Set<string> {
+  const plain = foldText(text.slice(0, readCharacters)).replaceAll(possessive, '')
+  const words = (plain.match(word) ?? []).slice(0, maxWords)
+  // "I" and "me" are everywhere, and "will" is seldom a person.
+  const isTelling = words.map((one) => contentWords(one).length > 0)
+  const names = new Set<string>()
+  for (let length = 1; length <= maxNameLength; length += 1) {
+    for (let start = 0; start + length <= words.length; start += 1) {
+      if (isTelling.slice(start, start + length).includes(true)) names.add(words.slice(start, start + length).join(' '))
+    }
+  }
+  return names
+}
+
+interface Scene {
+  question: Question
+  candidates: readonly Candidate[]
+  words: WindowWords
+  decay: DecayState
+  /** Memories related to the best, with the weight of the path. */
+  related: ReadonlyMap<string, number>
+}
+
+/** One signal for all candidates: 0 to 1 each. */
+type Signal = (scene: Scene) => ArrayLike<number>
+
+const hourMs = 60 * 60 * 1_000
+const recencyHalfLifeMs = 30 * 24 * hourMs
+const slightLength = 80
+const usualLength = 120
+const longLength = 800
+const maxQuestionLength = 500
+const manyPassages = 8
+const speaksOfSelf = /\b(?:I|I['’](?:m|ve|d|ll)|my|we|our)\b/
+const speaksOfNumber =
+  /\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|once|twice|first|second|third|dozen|couple)\b/i
+
+const signals: Record<SignalName, Signal> = {
+  meaning: ({ candidates }) => betweenExtremes(withFloor(candidates)),
+  words: ({ words }) => shareOfBest(words.scores),
+  'thread words': ({ candidates, words, question }) => shareOfBest(threadWords(candidates, words, question.terms)),
+  'thread meaning': ({ candidates }) => threadMeaning(candidates, betweenExtremes(withFloor(candidates))),
+  dates: ({ candidates, question: { dates } }) =>
+    candidates.map(({ memory }) => (dates ? matchDates(memory, dates) : 0)),
+  speaker: ({ candidates, question: { speakers } }) =>
+    candidates.map(({ memory }) => flag(memory.speaker !== null && speakers.includes(memory.speaker))),
+  role: ({ candidates, question: { asksForReply } }) =>
+    candidates.map(({ memory }) => flag(memory.speaker !== 'assistant' || asksForReply)),
+  number: ({ candidates, question: { asksHowMany } }) =>
+    candidates.map(({ memory }) => flag(asksHowMany && speaksOfNumber.test(memory.content))),
+  // Most questions are about the user.
+  self: ({ candidates }) => candidates.map(({ memory }) => flag(speaksOfSelf.test(memory.content))),
+  // Notes stored on purpose, compared with mere conversation.
+  standing: ({ candidates }) => candidates.map(({ memory }) => standingWish(memory)),
+  kept: ({ candidates }) => candidates.map(({ memory }) => flag(memory.kind !== 'chunk')),
+  graph: ({ candidates, related }) => candidates.map(({ memory }) => related.get(memory.id) ?? 0),
+  tags: ({ candidates, question, decay }) =>
+    shareOfBest(candidates.map(({ memory, terms }) => classicScore(memory, terms, question.terms, decay.now))),
+  strength: ({ candidates, decay }) => candidates.map(({ memory }) => strengthOf(memory, decay)),
+  recency: ({ candidates, decay }) =>
+    candidates.map(({ memory }) => 2 ** (-Math.max(0, decay.now - memory.createdAt) / recencyHalfLifeMs)),
+  // A question seldom answers a question.
+  'asks itself': ({ candidates }) =>
+    candidates.map(({ memory }) => flag(memory.content.length <= maxQuestionLength && memory.content.endsWith('?'))),
+  // Greetings and thanks.
+  'says little': ({ candidates }) =>
+    candidates.map(({ memory }) => Math.max(0, 1 - memory.content.length / slightLength)),
+  // The same space holds several short memories or one long one. Long text of the user is an exception.
+  'is long': ({ candidates }) =>
+    candidates.map(({ memory }) =>
+      ofProse(memory, logShare(memory.content.length / usualLength, longLength / usualLength)),
+    ),
+  // A passage of long prose says less than a complete line, and has many similar ones.
+  'is cut': ({ candidates }) => candidates.map(({ memory }) => flag(memory.passages > 1)),
+  'has many passages': ({ candidates }) =>
+    candidates.map(({ memory }) => ofProse(memory, logShare(memory.passages, manyPassages))),
+}
+
+/** Only for the assistant's words. */
+function ofProse({ speaker }: Memory, value: number): number {
+  return speaker === 'assistant' ? value : 0
+}
+
+function flag(isSo: boolean): number {
+  return isSo ? 1 : 0
+}
+
+/** 0 for 1 and less, 1 for `most` and more, logarithmic in between. */
+function logShare(value: number, most: number): number {
+  return Math.min(1, Math.max(0, Math.log(value) / Math.log(most)))
+}
+
+function shareOfBest(values: ArrayLike<number>): ArrayLike<number> {
+  const list = Array.from(values)
+  const best = Math.max(0, ...list)
+  return best === 0 ? list : list.map((value) => value / best)
+}
+
+function betweenExtremes(values: readonly number[]): number[] {
+  const [least, most] = [Math.min(...values), Math.max(...values)]
+  return values.map((value) => (most > least ? (value - least) / (most - least) : 0))
+}
+
+/** Memories that are not among the nearest count as far as the farthest of them. */
+function withFloor(candidates: readonly Candidate[]): number[] {
+  const cosines = candidates.flatMap(({ cosine }) => cosine ?? [])
+  const least = Math.min(...cosines)
+  return candidates.map(({ cosine }) => cosine ?? (cosines.length > 0 ? least : 0))
+}
+
+/** How much of the question a whole conversation covers. */
+function threadWords(candidates: readonly Candidate[], { worth }: WindowWords, terms: readonly string[]): number[] {
+  const held = new Map<string, Set<string>>()
+  for (const { memory, terms: own } of candidates) {
+    if (memory.threadId === null) continue
+    const terms = held.get(memory.threadId) ?? new Set()
+    for (const term of own) if (worth.has(term)) terms.add(term)
+    held.set(memory.threadId, terms)
+  }
+  return candidates.map(({ memory }) => {
+    const covered = memory.threadId === null ? undefined : held.get(memory.threadId)
+    return covered ? terms.reduce((sum, term) => sum + (covered.has(term) ? (worth.get(term) ?? 0) : 0), 0) : 0
+  })
+}
+
+/** The mean of a conversation's three nearest lines. */
+function threadMeaning(candidates: readonly Candidate[], meaning: readonly number[]): number[] {
+  const byThread = Map.groupBy(candidates.keys(), (index) => candidates[index]?.memory.threadId ?? null)
+  const means = new Map<string, number>()
+  for (const [threadId, indexes] of byThread) {
+    if (threadId === null) continue
+    const best = indexes.map((index) => meaning[index] ?? 0).sort((a, b) => b - a)
+    means.set(threadId, ((best[0] ?? 0) + (best[1] ?? 0) + (best[2] ?? 0)) / 3)
+  }
+  return candidates.map(({ memory }) => (memory.threadId === null ? 0 : (means.get(memory.threadId) ?? 0)))
 }

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openRecallStore, type RecallStore } from '../../../test/support/recall-store.ts'
-import type { VectorMatch } from '../../storage/vector-search.ts'
+import type { VectorMatch } from '../../storage/database.ts'
 import type { NewMemory } from '../memories.ts'
 import type { Memory } from '../memory.ts'
 import type { SignalName } from './weights.ts'
 
 const day = 24 * 60 * 60 * 1_000
 const longAgo = Date.UTC(2026, 0, 1)
-// Says nothing, in so many characters.
+// Meaningless text of this length.
 const padding = (length: number) => ' and so it is'.repeat(80).slice(0, length)
 
 let store: RecallStore
@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
-/** Passages, so that two may be the same. */
+/** Passages, so that two may be equal. */
 function add(change: Partial<NewMemory>): Promise<Memory> {
   return store.note('Here is the bike, and it is red', { kind: 'chunk', at: longAgo, ...change })
 }
@@ -35,6 +35,7 @@ async function expectBetter(
   expect(first?.score).toBeGreaterThan(second?.score ?? 0)
 }
 
+const prose = { speaker: 'assistant' }
 const cases: [SignalName, string, Partial<NewMemory>, Partial<NewMemory>][] = [
   ['standing', 'bike', { content: 'Always lock the red bike' }, { content: 'They locked the red bike' }],
   ['strength', 'bike', { priority: 0.9 }, { priority: 0.3 }],
@@ -48,34 +49,34 @@ const cases: [SignalName, string, Partial<NewMemory>, Partial<NewMemory>][] = [
   ['tags', 'bike', { content: 'Over there', tags: ['bike'] }, { content: 'Over there bike' }],
   ['asks itself', 'bike', { content: 'The bike is red.' }, { content: 'The bike is red?' }],
   ['says little', 'bike', { content: `bike${padding(70)}` }, { content: 'bike' }],
-  ['is long', 'bike', { content: `bike${padding(96)}` }, { content: `bike${padding(700)}` }],
+  ['is long', 'bike', { content: `bike${padding(96)}`, ...prose }, { content: `bike${padding(700)}`, ...prose }],
   ['is cut', 'bike', {}, { passages: 2 }],
-  ['has many passages', 'bike', { passages: 2 }, { passages: 7 }],
+  ['has many passages', 'bike', { ...prose, passages: 2 }, { ...prose, passages: 7 }],
 ]
 
 describe('signals', () => {
   it.each(cases)(
-    'MEM-3 one signal makes the difference between equals: %s, asked for %s',
+    'MEM-3 a single signal decides between equals: %s, asked for %s',
     async (name, question, better, worse) => {
       await expectBetter(question, { better: await add(better), worse: await add(worse) }, name)
-      // Not because it came first into the store.
+      // Independent of the insertion order.
       await expectBetter(question, { worse: await add(worse), better: await add(better) }, name)
     },
   )
 
-  it('MEM-3 puts the newer first between equals that were used at the same time', async () => {
+  it('MEM-3 ranks the newer first between equals that were used at the same time', async () => {
     const [worse, better] = [await add({}), await add({ at: longAgo + 60 * day })]
     await store.memories.used('max', [worse.id, better.id])
     await expectBetter('bike', { better, worse }, 'recency')
   })
 
-  it('MEM-2 puts the one that was of use first', async () => {
+  it('MEM-2 ranks the used one first', async () => {
     const [better, worse] = [await add({}), await add({})]
     await store.memories.used('max', [better.id])
     await expectBetter('bike', { better, worse }, 'strength')
   })
 
-  it('MEM-3 puts first what is joined to the best', async () => {
+  it('MEM-3 ranks a memory linked to the best first', async () => {
     for (let number = 0; number < 20; number += 1) await add({ content: 'Nothing of the kind' })
     for (let number = 0; number < 6; number += 1) await add({ content: 'bike and car' })
     const best = await store.note('bike bike bike')
@@ -84,7 +85,7 @@ describe('signals', () => {
     await expectBetter('bike', { better, worse }, 'graph')
   })
 
-  it('MEM-3 puts first what is near in meaning', async () => {
+  it('MEM-3 ranks a memory near in meaning first', async () => {
     const [better, worse, far] = [await add({}), await add({}), await add({})]
     matches = [
       { number: better.number, score: 0.8 },
@@ -94,14 +95,14 @@ describe('signals', () => {
     await expectBetter('cycle', { better, worse }, 'meaning')
   })
 
-  it('MEM-3 puts first the line of the conversation that holds more of the question', async () => {
+  it('MEM-3 ranks the conversation line with more words of the question first', async () => {
     const lines = (last: string) => ['Bike?', 'a', 'b', 'c', 'd', 'e', last]
     const [better] = await store.talk('lake', lines('The lake is cold'))
     const [worse] = await store.talk('hill', lines('The hill is cold'))
     await expectBetter('bike at the lake', { better: better as Memory, worse: worse as Memory }, 'thread words')
   })
 
-  it('MEM-3 puts first the line of the conversation that is nearer in meaning', async () => {
+  it('MEM-3 ranks the conversation line nearer in meaning first', async () => {
     const near = await store.talk('near', ['One', 'Two', 'Three'])
     const far = await store.talk('far', ['One', 'Two', 'Three'])
     const scores = [0.7, 0.9, 0.9, 0.7, 0.6, 0.6]
@@ -109,7 +110,7 @@ describe('signals', () => {
     await expectBetter('cycle', { better: near[0] as Memory, worse: far[0] as Memory }, 'thread meaning')
   })
 
-  it('MEM-3 gives every signal between nothing and one, for any mixture', async () => {
+  it('MEM-3 every signal is between zero and one, for any input', async () => {
     await add({ content: 'I have 3 bikes since 3 May 2026?', tags: ['bike'], passages: 9, speaker: 'Anna' })
     await add({ content: `bike${padding(900)}`, at: store.clock.now() + day })
     await add({ priority: 0 })

@@ -2,32 +2,32 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { anyText } from '../../../test/support/any-text.ts'
 import { type MemoryStore, openMemoryStore } from '../../../test/support/memory-store.ts'
-import { createEmbeddingText } from './embedding-text.ts'
-import { createKnownSpeakers, speakerNames } from './speaker-names.ts'
+import { createEmbeddingText } from './meaning.ts'
+import { createKnownSpeakers, speakerNames } from './window-words.ts'
 
 describe('speakerNames', () => {
-  it('MEM-3 finds names as words of their own, in any case, once each', () => {
+  it('MEM-3 finds names as separate words, in any case, once each', () => {
     const names = speakerNames(['Anna', 'Anna Maria', 'Bo'])
     expect(names.in("What did anna say about BO's dog, Anna?")).toEqual(['Anna', 'Bo'])
     expect(names.in('Anna Maria and Hannah went by boat to Annapolis')).toEqual(['Anna Maria'])
     expect(names.in('Bob, Susanna, 2Bo, Boß')).toEqual([])
   })
 
-  it('MEM-3 takes names out of a text, and leaves a text that is nothing else', () => {
+  it('MEM-3 removes names from a text, unless nothing else is left', () => {
     const names = speakerNames(['Anna', 'Bo'])
     expect(names.takenOut("Anna: I like Bo’s  dog and Anna's cat")).toBe('I like dog and cat')
     expect(names.takenOut('I like the dog')).toBe('I like the dog')
     expect(names.takenOut('Anna, Bo!')).toBe('Anna, Bo!')
   })
 
-  it('MEM-3 takes the user and the assistant for no names', () => {
+  it('MEM-3 does not treat the user and the assistant as names', () => {
     const names = speakerNames(['user', 'Assistant', ' '])
     expect(names.in('the user asked the assistant')).toEqual([])
     expect(names.takenOut('the  user asked the assistant')).toBe('the  user asked the assistant')
   })
 
   it.each(["O'Brien", 'Jean-Luc', 'Dr. Who', 'C++', 'a|b', '(', '\\', 'नमस्ते', 'Zoë', '🙂', '\ud800', 'x^$', '/[a]/'])(
-    'MEM-3 takes a name with signs as it is written: %s',
+    'MEM-3 accepts a name with signs: %s',
     (name) => {
       const names = speakerNames([name, 'Anna'])
       expect(names.in(`I met ${name} and Anna`)).toEqual([name, 'Anna'])
@@ -36,7 +36,7 @@ describe('speakerNames', () => {
     },
   )
 
-  it('MEM-3 takes any names and any text', () => {
+  it('MEM-3 accepts any names and any text', () => {
     fc.assert(
       fc.property(fc.array(anyText, { maxLength: 5 }), anyText, (people, text) => {
         const names = speakerNames(people)
@@ -67,7 +67,7 @@ describe('createKnownSpeakers', () => {
     expect((await speakers.of('eve')).in('Anna, Bo, assistant')).toEqual(['Bo'])
   })
 
-  it('MEM-3 learns of a new speaker after ten seconds', async () => {
+  it('MEM-3 notices a new speaker after ten seconds', async () => {
     const speakers = createKnownSpeakers({ database: store.database, now: store.clock.now })
     expect((await speakers.of('max')).in('Anna')).toEqual([])
     await say('max', 'Anna')
@@ -76,7 +76,7 @@ describe('createKnownSpeakers', () => {
     expect((await speakers.of('max')).in('Anna')).toEqual(['Anna'])
   })
 
-  it('MEM-3 looks again after a look that failed', async () => {
+  it('MEM-3 retries after a failure', async () => {
     await say('max', 'Anna')
     const { database, clock } = store
     let isBroken = true

@@ -1,6 +1,6 @@
 /**
- * What each signal adds at most. Chosen by search over a grid on conversations set apart for it, one conversation left out
- * at a time, and rounded: see docs/decisions/0005. Nothing here knows whose memories they are.
+ * The maximum contribution of each signal. Chosen by grid search on separate conversations, leaving one conversation
+ * out at a time, and rounded: see docs/decisions/0005. They are the same for all users.
  */
 export const weights = {
   meaning: 0.6,

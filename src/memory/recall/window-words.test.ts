@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { madeMemory } from '../../../test/support/made-memory.ts'
 import type { Memory } from '../memory.ts'
-import { type Candidate, candidateOf, placeOf } from './candidate.ts'
-import { createMemoryTerms } from './memory-terms.ts'
-import { placesBeside, windowWords } from './window-words.ts'
+import { createMemoryTerms } from './question.ts'
+import { type Candidate, candidateOf, placeOf, placesBeside, windowWords } from './window-words.ts'
 
 const memoryTerms = createMemoryTerms()
 let number = 0
@@ -11,7 +10,7 @@ let number = 0
 function candidate(content: string, change: Partial<Memory> = {}): Candidate {
   number += 1
   const memory = madeMemory({ number, content, ...change })
-  return candidateOf(memory, memoryTerms(memory))
+  return candidateOf(memory, memoryTerms(memory, []))
 }
 
 /** One conversation, line after line. */
@@ -28,7 +27,7 @@ function score(terms: string[], candidates: readonly Candidate[], isAlone = fals
 }
 
 describe('windowWords', () => {
-  it('MEM-3 scores by the words that a memory holds, rare ones and several of them more', () => {
+  it('MEM-3 scores by matching words, rare and multiple ones higher', () => {
     const texts = ['a red bike', 'a blue bike', 'a green bike', 'a red car', 'nothing else']
     const [redBike = 0, blueBike = 0, , redCar = 0, other] = score(
       ['red', 'bike'],
@@ -40,7 +39,7 @@ describe('windowWords', () => {
     expect(other).toBe(0)
   })
 
-  it('MEM-3 scores the line beside the one that holds the word, less than it, and less still further off', () => {
+  it('MEM-3 scores neighbors of a matching line lower, decreasing with distance', () => {
     const lines = talk('hello', 'where did you buy the bike?', 'at the market in town', 'oh nice', 'bye then', 'bye')
     const [before = 0, asked = 0, answer = 0, after = 0, far] = score(['bike'], lines)
     expect(asked).toBeGreaterThan(answer)
@@ -51,16 +50,16 @@ describe('windowWords', () => {
     expect(score(['bike'], lines, true).map((value) => value > 0)).toEqual([false, true, false, false, false, false])
   })
 
-  it('MEM-3 hears nothing from long prose, but from a long line of the user', () => {
+  it("MEM-3 ignores long prose as a neighbor, except the user's", () => {
     const long = `the bike ${'and so on '.repeat(60)}`
     expect(score(['bike'], talk({ content: long }, 'what?'))[1]).toBe(0)
     expect(score(['bike'], talk({ content: long, speaker: 'user' }, 'what?'))[1]).toBeGreaterThan(0)
     expect(score(['bike'], talk({ content: 'the bike', passages: 3 }, 'what?'))[1]).toBe(0)
-    // Nor does long prose listen.
+    // Long prose gets no score from neighbors either.
     expect(score(['car'], talk({ content: long, speaker: 'user' }, 'the car'))[0]).toBe(0)
   })
 
-  it('MEM-3 keeps conversations apart', () => {
+  it('MEM-3 keeps conversations separate', () => {
     const here = candidate('the bike', { threadId: 'here', position: 1 })
     const there = candidate('what?', { threadId: 'there', position: 2 })
     const alone = candidate('what?')
@@ -69,7 +68,7 @@ describe('windowWords', () => {
     expect(placesBeside(here.memory).map(({ position }) => position)).toEqual([-1, 0, 2, 3])
   })
 
-  it('MEM-3 scores nothing as nothing', () => {
+  it('MEM-3 scores zero without matches', () => {
     expect(score([], [candidate('a bike')])).toEqual([0])
     expect(score(['bike'], [])).toEqual([])
     expect(score(['bike'], [candidate('!')])).toEqual([0])
@@ -77,19 +76,19 @@ describe('windowWords', () => {
 })
 
 describe('createMemoryTerms', () => {
-  it('MEM-3 reads title, content and tags, and reads a memory again when it has changed', () => {
+  it('MEM-3 reads title, content and tags, and reads a changed memory again', () => {
     const terms = createMemoryTerms()
     const memory = madeMemory({ title: 'Transport', content: 'The bike', tags: ['garage'] })
-    expect(terms(memory)).toEqual(['transport', 'bike', 'garag'])
-    expect(terms({ ...memory, content: 'The car', updatedAt: 1 })).toEqual(['transport', 'car', 'garag'])
+    expect(terms(memory, [])).toEqual(['transport', 'bike', 'garag'])
+    expect(terms({ ...memory, content: 'The car', updatedAt: 1 }, [])).toEqual(['transport', 'car', 'garag'])
   })
 
-  it('MEM-3 gives the same for more memories than it keeps', () => {
+  it('MEM-3 gives the same result beyond its cache size', () => {
     const terms = createMemoryTerms()
     const memories = Array.from({ length: 5_100 }, (_, index) =>
       madeMemory({ number: index, content: `bike ${index}` }),
     )
-    for (const memory of memories) terms(memory)
-    expect(memories.map((memory) => terms(memory).join(' '))).toEqual(memories.map(({ content }) => content))
+    for (const memory of memories) terms(memory, [])
+    expect(memories.map((memory) => terms(memory, []).join(' '))).toEqual(memories.map(({ content }) => content))
   })
 })

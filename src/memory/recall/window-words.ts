@@ -1,9 +1,9 @@
+import type { Database } from '../../storage/database.ts'
 import type { Memory } from '../memory.ts'
-import { type Candidate, placeKey } from './candidate.ts'
 
 /**
- * BM25 over each candidate together with its neighbours in the conversation, which count less: short lines of talk answer
- * each other, and the word that was asked for often stands one line above the answer.
+ * BM25 over each candidate together with its neighbors in the conversation, which count less: short lines answer each
+ * other, and the word in the question is often one line above the answer.
  */
 const neighbours = [
   { distance: -2, weight: 0.4 },
@@ -11,27 +11,27 @@ const neighbours = [
   { distance: 1, weight: 0.4 },
   { distance: 2, weight: 0.2 },
 ]
-// Only talk counts as talk: long prose beside a line says less about it than the line itself, and a passage out of the
-// middle of one has no neighbours. What the user said is talk at any length: the next line often goes on from it.
-const longestTalk = 450
+// Only short lines count as talk: long prose says little about its neighbors, and a passage from its middle has none.
+// The user's words count at any length: the next line often continues them.
+const maxTalkLength = 450
 const saturation = 0.25
 const lengthShare = 0.4
 
 export interface WindowWords {
-  /** Not normalised; 0 where no word of the question occurs. */
+  /** Not normalized; 0 if no word of the question occurs. */
   scores: Float64Array
-  /** What each term of the question is worth: rare ones more. */
+  /** The weight of each term of the question: rare ones more. */
   worth: ReadonlyMap<string, number>
 }
 
-/** `terms` are the question's. `beside` holds whatever stands next to a candidate, candidates included. */
+/** `terms` are the question's. `beside` contains all neighbors of candidates, including candidates. */
 export function windowWords(
   terms: readonly string[],
   candidates: readonly Candidate[],
   beside: ReadonlyMap<string, Candidate>,
 ): WindowWords {
   const counted = new Map<Candidate, readonly number[]>()
-  // Most stand beside several others.
+  // Most are neighbors of several others.
   const countsOf = (candidate: Candidate) => {
     const counts = counted.get(candidate) ?? countTerms(terms, candidate.terms)
     counted.set(candidate, counts)
@@ -89,7 +89,7 @@ export function placesBeside(memory: Memory): { threadId: string; position: numb
 }
 
 function isTalk({ content, passages, threadId, position }: Memory): boolean {
-  return threadId !== null && position !== null && passages === 1 && content.length <= longestTalk
+  return threadId !== null && position !== null && passages === 1 && content.length <= maxTalkLength
 }
 
 function isHeard(memory: Memory): boolean {
@@ -98,4 +98,113 @@ function isHeard(memory: Memory): boolean {
 
 function countTerms(wanted: readonly string[], terms: readonly string[]): number[] {
   return wanted.map((term) => terms.reduce((count, other) => (other === term ? count + 1 : count), 0))
+}
+
+/** A memory that may answer, with its data so far. */
+export interface Candidate {
+  memory: Memory
+  terms: readonly string[]
+  /** Its rank in the full-text results, from 1. */
+  wordRank: number | undefined
+  /** Cosine of meaning, if it was among the nearest. */
+  cosine: number | undefined
+  meaningRank: number | undefined
+  /** The nearest passage of a long one. */
+  part: number | undefined
+  /** Found only as a neighbor of a good one, or through the graph. */
+  isNeighbour: boolean
+}
+
+export function candidateOf(memory: Memory, terms: readonly string[], found: Partial<Candidate> = {}): Candidate {
+  return {
+    memory,
+    terms,
+    wordRank: undefined,
+    cosine: undefined,
+    meaningRank: undefined,
+    part: undefined,
+    isNeighbour: false,
+    ...found,
+  }
+}
+
+/** A memory's place in its conversation or file; undefined if it has none. */
+export function placeOf({ threadId, position }: Memory): string | undefined {
+  return threadId === null || position === null ? undefined : placeKey(threadId, position)
+}
+
+function placeKey(threadId: string, position: number): string {
+  return `${position} ${threadId}`
+}
+
+/** The people in a user's conversations. `user` and `assistant` are not names. */
+export interface SpeakerNames {
+  /** Those whose names the text contains as separate words. */
+  in(text: string): string[]
+  /**
+   * The text without their names. A name in half of all lines says nothing about a line, but would dominate a small
+   * embedding: without names, meaning alone finds 50 % more.
+   */
+  takenOut(text: string): string
+}
+
+export interface KnownSpeakers {
+  of(userId: string): Promise<SpeakerNames>
+}
+
+const nobody: SpeakerNames = { in: () => [], takenOut: (text) => text }
+const roles = ['user', 'assistant']
+// Other characters must not be escaped: an unnecessary escape in a Unicode pattern is an error.
+const signOfPattern = /[\\^$.*+?()[\]{}|/]/g
+const maxNames = 200
+const freshMs = 10_000
+
+/** Queried at most every ten seconds per user: names are few and seldom change. */
+export function createKnownSpeakers({ database, now }: { database: Database; now: () => number }): KnownSpeakers {
+  const known = new Map<string, { names: Promise<SpeakerNames>; at: number }>()
+
+  async function read(userId: string): Promise<SpeakerNames> {
+    const rows = await database.read
+      .selectFrom('memory_speakers')
+      .select('name')
+      .where('user_id', '=', userId)
+      .orderBy('name')
+      .limit(maxNames)
+      .execute()
+    return speakerNames(rows.map((row) => row.name))
+  }
+
+  return {
+    of(userId) {
+      const found = known.get(userId)
+      if (found && now() - found.at < freshMs) return found.names
+      const names = read(userId)
+      // A failure is not cached.
+      names.catch(() => known.delete(userId))
+      known.set(userId, { names, at: now() })
+      return names
+    },
+  }
+}
+
+export function speakerNames(names: readonly string[]): SpeakerNames {
+  const people = names.filter((name) => name.trim() !== '' && !roles.includes(name.toLowerCase()))
+  if (people.length === 0) return nobody
+  const byFolded = new Map(people.map((name) => [name.toLowerCase(), name]))
+  // Longest first, so that "Anna Maria" does not match as Anna.
+  const alternatives = people
+    .toSorted((a, b) => b.length - a.length)
+    .map((name) => name.replaceAll(signOfPattern, '\\$&'))
+  const anyName = new RegExp(`(?<![\\p{L}\\p{N}])(${alternatives.join('|')})(?:['’]s)?(?![\\p{L}\\p{N}])`, 'giu')
+  return {
+    in(text) {
+      const found = Array.from(text.matchAll(anyName), ([, name = '']) => byFolded.get(name.toLowerCase()))
+      return [...new Set(found.filter((name) => name !== undefined))]
+    },
+    takenOut(text) {
+      const rest = text.replace(anyName, ' ').replaceAll(/\s+/g, ' ').trim()
+      // A text that is only a name stays: an empty text has no meaning.
+      return /[\p{L}\p{N}]/u.test(rest) ? rest.replace(/^[\s,;:!.]+/, '') : text
+    },
+  }
 }

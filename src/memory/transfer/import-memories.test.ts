@@ -9,14 +9,14 @@ import { testSize } from '../../../test/support/test-size.ts'
 import { createIds } from '../../base/ids.ts'
 import { toStorableText } from '../../base/text.ts'
 import type { Database } from '../../storage/database.ts'
-import { createAliases } from '../aliases.ts'
 import { createCommitments } from '../commitments.ts'
 import { createEpisodes } from '../episodes.ts'
 import { createFacts } from '../facts.ts'
 import { createGraph } from '../graph.ts'
 import { createMemories, memoryCollection } from '../memories.ts'
-import { type ExportFormat, exportMemories } from './export-memories.ts'
-import { type ImportReport, importMemories, type MemoryImport } from './import-memories.ts'
+import { createAliases } from '../names.ts'
+import { type ExportFormat, exportRecords } from './export-memories.ts'
+import { type ImportReport, importRecords, type MemoryImport } from './import-memories.ts'
 
 type Store = ReturnType<typeof createStore>
 
@@ -59,7 +59,7 @@ function createStore(database: Database) {
     database,
     memories,
     facts: createFacts({ database, clock, memories }),
-    commitments: createCommitments({ database, clock, memories }),
+    commitments: createCommitments({ database, clock, ids: createIds(clock), memories }),
     episodes: createEpisodes({ database, memories }),
     graph: createGraph({ database, clock }),
     aliases: createAliases({ database }),
@@ -72,7 +72,7 @@ async function exported(
   format: ExportFormat,
   userId = 'max',
 ): Promise<string[]> {
-  return await Array.fromAsync(exportMemories({ database, memories, folders: async () => folders }, { userId, format }))
+  return await Array.fromAsync(exportRecords({ database, memories, folders: async () => folders }, { userId, format }))
 }
 
 async function imported(into: Store, lines: string[], options: Partial<MemoryImport> = {}): Promise<ImportReport> {
@@ -82,7 +82,7 @@ async function imported(into: Store, lines: string[], options: Partial<MemoryImp
     folders.push(path)
     return { ok: true }
   }
-  const outcome = await importMemories({ database, memories, clock, addFolder }, { userId: 'max', lines, ...options })
+  const outcome = await importRecords({ database, memories, clock, addFolder }, { userId: 'max', lines, ...options })
   if (!outcome.ok) throw new Error(outcome.message)
   return outcome.report
 }
@@ -92,7 +92,7 @@ async function found(into: Store, words: string, userId = 'max'): Promise<string
   return matches.map((match) => match.id)
 }
 
-/** Some of everything, told over a few days. */
+/** Some of everything, over a few days. */
 async function fill({ memories, facts, commitments, episodes, graph, aliases, database }: Store): Promise<void> {
   const userId = 'max'
   const note = await memories.add({
@@ -166,7 +166,7 @@ async function fill({ memories, facts, commitments, episodes, graph, aliases, da
     tier: 'short_term',
     priority: 0.61,
   })
-  // Edited to say the same as another: both are kept.
+  // Edited to equal another: both are kept.
   const twin = await memories.add({ userId, kind: 'note', content: 'twin', source: 'user' })
   await database.write((writer) => memories.editIn(writer, twin.memory, { content: 'soon gone' }))
   await memories.used(userId, [note.memory.id])
@@ -184,25 +184,22 @@ async function fill({ memories, facts, commitments, episodes, graph, aliases, da
 }
 
 describe('exportMemories and importMemories', () => {
-  it.each<ExportFormat>(['json', 'markdown'])(
-    'MEM-14 what was exported as %s is the same after an import',
-    async (format) => {
-      await fill(store)
-      store.folders.push('/notes', '/a b\\c')
-      const lines = await exported(store, format)
-      expect(lines.join('\n')).not.toContain('my secret')
-      const other = await openStore()
-      const report = await imported(other, lines, { addFolders: true })
-      expect(report).toMatchObject({ format, isOwn: true, isFinished: true, known: 0, problems: { count: 0 } })
-      expect(await exported(other, format)).toEqual(lines)
-      // As one text, too, with the line ends of another system.
-      const third = await openStore()
-      await imported(third, lines.join('\r\n').split('\n'), { addFolders: true })
-      expect(await exported(third, format)).toEqual(lines)
-    },
-  )
+  it.each<ExportFormat>(['json', 'markdown'])('MEM-14 an export as %s is the same after an import', async (format) => {
+    await fill(store)
+    store.folders.push('/notes', '/a b\\c')
+    const lines = await exported(store, format)
+    expect(lines.join('\n')).not.toContain('my secret')
+    const other = await openStore()
+    const report = await imported(other, lines, { addFolders: true })
+    expect(report).toMatchObject({ format, isOwn: true, isFinished: true, known: 0, problems: { count: 0 } })
+    expect(await exported(other, format)).toEqual(lines)
+    // Also as one text, with the line ends of another system.
+    const third = await openStore()
+    await imported(third, lines.join('\r\n').split('\n'), { addFolders: true })
+    expect(await exported(third, format)).toEqual(lines)
+  })
 
-  it('MEM-14 brings everything back as it was: history, states, words, edges, cycles', async () => {
+  it('MEM-14 restores everything: history, states, words, edges, cycles', async () => {
     await fill(store)
     const other = await openStore()
     await imported(other, await exported(store, 'json'))
@@ -224,7 +221,7 @@ describe('exportMemories and importMemories', () => {
     expect(await withoutNumbers(other)).toEqual(await withoutNumbers(store))
   })
 
-  it('MEM-14 writes a document that a person can read', async () => {
+  it('MEM-14 writes a readable document', async () => {
     await fill(store)
     const ids = new Map<string, string>()
     const text = (await exported(store, 'markdown'))
@@ -356,7 +353,7 @@ describe('exportMemories and importMemories', () => {
     expect((await imported(other, json)).added).toEqual({ memories: 0, edges: 0, names: 0 })
   })
 
-  it('MEM-14 keeps what is told again under another id, and joins edges to it', async () => {
+  it('MEM-14 keeps a memory that exists under another id, and links edges to it', async () => {
     await fill(store)
     const other = await openStore()
     const told = await other.memories.add({ userId: 'max', kind: 'note', content: 'soon gone', source: 'user' })
@@ -376,7 +373,7 @@ describe('exportMemories and importMemories', () => {
     expect(await other.memories.get('max', told.memory.id)).toEqual(told.memory)
   })
 
-  it('MEM-14 takes no id of another user, and trusts what another user exported no further than data', async () => {
+  it("MEM-14 takes no id of another user, and treats another user's export as untrusted data", async () => {
     await fill(store)
     const lines = await exported(store, 'json')
     const before = await exported(store, 'json')
@@ -407,7 +404,7 @@ describe('exportMemories and importMemories', () => {
     expect((await exported(moved, 'json', 'eve')).slice(1)).toEqual(lines.slice(1))
   })
 
-  it('MEM-14 lets the later and surer value stand where both say something else', async () => {
+  it('MEM-14 the later and more certain value wins a contradiction', async () => {
     const other = await openStore()
     const fact = { userId: 'max', entity: 'Bea', source: 'user' as const }
     await store.facts.write({ ...fact, attribute: 'city', value: 'Paris' })
@@ -434,7 +431,7 @@ describe('exportMemories and importMemories', () => {
     expect(await found(other, 'Paris doctor')).toEqual([])
   })
 
-  it('MEM-14 tells bad lines by their number and takes the others', async () => {
+  it('MEM-14 reports bad lines by number and imports the others', async () => {
     const good = { type: 'memory', id: 'a', kind: 'note', content: 'good', created_at: '2026-11-15T10:00:00Z' }
     const lines = [
       '{"familiar":"memories","version":1,"user":"max"}',
@@ -480,11 +477,11 @@ describe('exportMemories and importMemories', () => {
     expect(second.problems.first.map((problem) => problem.line)).toEqual([3, 6, 7, 8, 9, 11])
   })
 
-  it('MEM-14 refuses a file of a version that it does not know, and takes records without a header as data', async () => {
+  it('MEM-14 rejects a file of an unknown version, and accepts records without a header as data', async () => {
     const lines = ['{"familiar":"memories","version":2,"user":"max"}', '{}']
     const { database, memories } = store
     const addFolder = async () => ({ ok: true })
-    expect(await importMemories({ database, memories, clock, addFolder }, { userId: 'max', lines })).toMatchObject({
+    expect(await importRecords({ database, memories, clock, addFolder }, { userId: 'max', lines })).toMatchObject({
       ok: false,
       reason: 'newer_version',
     })
@@ -493,7 +490,7 @@ describe('exportMemories and importMemories', () => {
     expect(await store.memories.get('max', 'a')).toMatchObject({ source: 'import', label: 'untrusted' })
   })
 
-  it('MEM-14 only tells of folders unless it is asked to add them', async () => {
+  it('MEM-14 only reports folders unless asked to add them', async () => {
     store.folders.push('/notes', '/missing')
     const lines = await exported(store, 'json')
     const other = await openStore()
@@ -528,7 +525,7 @@ describe('exportMemories and importMemories', () => {
     expect((await exported(store, 'json')).join('\n')).not.toMatch(/from a file|edge/)
   })
 
-  it('MEM-14 stops when it is told to, and the same file completes it', async () => {
+  it('MEM-14 stops on abort, and the same file completes it', async () => {
     for (let number = 0; number < 120; number += 1) {
       await store.memories.add({ userId: 'max', kind: 'note', content: `note ${number}`, source: 'user' })
     }
@@ -541,7 +538,7 @@ describe('exportMemories and importMemories', () => {
     expect(await exported(other, 'json')).toEqual(lines)
   })
 
-  it('MEM-14 gives any memories back, in both formats', async () => {
+  it('MEM-14 restores any memories, in both formats', async () => {
     const odd = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: fc.constantFrom(...'\n\r#^-*\\[]<>!& ab1.:=`~|\u2028שא') }),
@@ -598,7 +595,7 @@ describe('exportMemories and importMemories', () => {
     )
   })
 
-  it('MEM-14 takes any list of notes from elsewhere, once', async () => {
+  it('MEM-14 imports any list of notes from elsewhere, once', async () => {
     const lines = ['# Shopping', '', '- eggs', '- [x] milk', '', '2026-05-03 met Bea', '', '- eggs', '']
     const report = await imported(store, lines)
     expect(report).toMatchObject({ format: 'plain', isOwn: false, added: { memories: 3 }, known: 1 })
@@ -610,12 +607,12 @@ describe('exportMemories and importMemories', () => {
     expect(await imported(store, lines)).toMatchObject({ added: { memories: 0 }, known: 4 })
     expect((await imported(store, ['x'.repeat(1_000_001), '', 'short'])).problems).toEqual({
       count: 1,
-      first: [{ line: 1, message: 'A memory holds at most 1000000 characters' }],
+      first: [{ line: 1, message: 'A memory may have at most 1000000 characters' }],
     })
     expect(await imported(store, [])).toMatchObject({ isFinished: true, added: { memories: 0 } })
   })
 
-  it('MEM-14 is broken by no file at all', async () => {
+  it('MEM-14 no file breaks it', async () => {
     const header = '{"familiar":"memories","version":1,"user":"max"}'
     const line = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -643,8 +640,15 @@ describe('exportMemories and importMemories', () => {
     const first = fc.constantFrom('', header, `<!-- ${header} -->`, '{', '---', '# List')
     await fc.assert(
       fc.asyncProperty(first, fc.array(line, { maxLength: 20 }), async (start, rest) => {
-        const report = await imported(store, [start, ...rest])
-        expect(report.isFinished).toBe(true)
+        const adding = imported(store, [start, ...rest])
+        // It is either imported, or rejected with the reason.
+        const refused = /^The file is (?:a JSON document|not text)/
+        expect(
+          await adding.then(
+            ({ isFinished }) => isFinished,
+            ({ message }: Error) => refused.test(message),
+          ),
+        ).toBe(true)
       }),
       { numRuns: 150 },
     )

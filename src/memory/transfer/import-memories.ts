@@ -1,23 +1,22 @@
 import type { Clock } from '../../base/clock.ts'
+import { parseAnyJson, parseJson } from '../../base/json.ts'
 import type { Database, Writer } from '../../storage/database.ts'
-import { cycleMark, type Memories } from '../memories.ts'
-import type { MemoryLabel } from '../memory.ts'
-import { checkContent } from '../memory-content.ts'
-import { readPlainNotes } from './read-plain-notes.ts'
-import { type RecognisedFile, readRecords, recogniseFile } from './recognise-file.ts'
-import { parseRecord, type TransferHeader, type TransferRecord, transferVersion } from './record.ts'
-import { remapSuccessors } from './remap-successors.ts'
+import { cycleMark, type Memories, selectMemories } from '../memories.ts'
+import { checkContent, type MemoryLabel } from '../memory.ts'
+import { readMarkdownRecords } from './markdown.ts'
+import { type FoundRecord, type NumberedLine, numberLines, readPlainNotes } from './plain-notes.ts'
+import { headerSchema, parseRecord, type TransferHeader, type TransferRecord, transferVersion } from './record.ts'
 import { type StoredRecord, type Storing, storeAlias, storeAttribute, storeEdge, storeMemory } from './store-record.ts'
 
 export interface MemoryImport {
   userId: string
   /** Of a file that `exportMemories` wrote, or of any list of notes in Markdown or plain text. */
   lines: AsyncIterable<string> | Iterable<string>
-  /** The user says that they exported it themself: another installation knew them under another id. */
+  /** The user states that they exported it: another installation knew them under another id. */
   isMine?: boolean | undefined
-  /** How far what comes from elsewhere is trusted: `untrusted` where nothing is said. */
+  /** The trust of external data; default `untrusted`. */
   label?: MemoryLabel | undefined
-  /** Whether folders that the file names are indexed. Otherwise they are only told: they are read from this machine. */
+  /** Whether folders in the file are indexed. Otherwise they are only reported: they are read from this machine. */
   addFolders?: boolean | undefined
   signal?: AbortSignal | undefined
   onProgress?: ((progress: { line: number; added: number }) => void) | undefined
@@ -25,19 +24,21 @@ export interface MemoryImport {
 
 export interface ImportReport {
   format: RecognisedFile['format']
-  /** It was exported for the same user: sources, labels and conversations stay what they were. */
+  /** It was exported for the same user: sources, labels and conversations are kept. */
   isOwn: boolean
-  /** False where it was stopped: what was read until then is kept, and the same file again completes it. */
+  /** False if it was stopped: the imported part is kept, and the same file again completes it. */
   isFinished: boolean
   added: { memories: number; edges: number; names: number }
-  /** What was there already. */
+  /** The number of items that already existed. */
   known: number
   folders: { added: string[]; left: string[] }
-  /** How many lines were passed over, and the first of them. */
+  /** The number of skipped lines, and the first of them. */
   problems: { count: number; first: { line: number; message: string }[] }
 }
 
-export type ImportOutcome = { ok: true; report: ImportReport } | { ok: false; reason: 'newer_version'; message: string }
+export type ImportOutcome =
+  | { ok: true; report: ImportReport }
+  | { ok: false; reason: 'newer_version' | 'not_notes'; message: string }
 
 interface ImportDependencies {
   database: Database
@@ -47,14 +48,14 @@ interface ImportDependencies {
 }
 
 const recordsPerUnit = 50
-const mostProblems = 100
-const mostFolders = 1_000
+const maxProblems = 100
+const maxFolders = 1_000
 
 /**
- * Adds what a file holds and changes nothing that is there, so that the same file twice adds nothing. A line that cannot be
- * used is told by its number and the rest goes on. Only the database can make it reject.
+ * Adds the content of a file and changes nothing that exists, so that importing twice adds nothing. An unusable line is
+ * reported by its number and the rest continues. Only the database can make it reject.
  */
-export async function importMemories(dependencies: ImportDependencies, request: MemoryImport): Promise<ImportOutcome> {
+export async function importRecords(dependencies: ImportDependencies, request: MemoryImport): Promise<ImportOutcome> {
   const { database } = dependencies
   const { userId, signal, onProgress } = request
   const report = newReport()
@@ -62,7 +63,7 @@ export async function importMemories(dependencies: ImportDependencies, request: 
     const file = await recogniseFile(request.lines, signal)
     const { format, header } = file
     if (header && header.version > transferVersion) {
-      const message = `The file has version ${header.version}; this Familiar reads version ${transferVersion}`
+      const message = `The file has version ${header.version}; this version of Familiar reads version ${transferVersion}`
       return { ok: false, reason: 'newer_version', message }
     }
     const storing = await beginStoring(dependencies, request, header)
@@ -76,6 +77,7 @@ export async function importMemories(dependencies: ImportDependencies, request: 
     for (const path of report.folders.left.splice(0)) await takeFolder(path)
     report.isFinished = true
   } catch (error) {
+    if (error instanceof NotNotesError) return { ok: false, reason: 'not_notes', message: error.message }
     if (!signal?.aborted) throw error
   }
   return { ok: true, report }
@@ -88,7 +90,7 @@ export async function importMemories(dependencies: ImportDependencies, request: 
 
   function addProblem(line: number, message: string): void {
     report.problems.count += 1
-    if (report.problems.first.length < mostProblems) report.problems.first.push({ line, message })
+    if (report.problems.first.length < maxProblems) report.problems.first.push({ line, message })
   }
 
   async function* recordTasks(file: RecognisedFile, storing: Storing): AsyncGenerator<ImportTask> {
@@ -97,7 +99,7 @@ export async function importMemories(dependencies: ImportDependencies, request: 
       const record = 'problem' in found ? { ok: false as const, message: found.problem } : parseRecord(found.value)
       if (!record.ok) yield { line, problem: record.message }
       else if (record.value.type !== 'folder') yield taskOf(line, storing, record.value)
-      else if (report.folders.left.length < mostFolders) report.folders.left.push(record.value.path)
+      else if (report.folders.left.length < maxFolders) report.folders.left.push(record.value.path)
     }
   }
 
@@ -131,7 +133,7 @@ export async function importMemories(dependencies: ImportDependencies, request: 
   }
 }
 
-/** What one line leads to. Nothing but its problem, where there is nothing to store or storing finds that it cannot. */
+/** The action of one line. Only its problem, if there is nothing to store or storing fails. */
 interface ImportTask {
   line: number
   problem: string
@@ -144,7 +146,7 @@ function taskOf(line: number, storing: Storing, record: Exclude<TransferRecord, 
     case 'memory':
       return { line, problem: '', counts: 'memories', store: (writer) => storeMemory(writer, storing, record) }
     case 'edge': {
-      const problem = 'joins a memory that is not there'
+      const problem = 'links to a memory that does not exist'
       return { line, problem, counts: 'edges', store: (writer) => storeEdge(writer, storing, record) }
     }
     case 'alias':
@@ -170,7 +172,7 @@ async function beginStoring(
   const fileCycles = header?.cycles ?? 0
   let cycles = await memories.cycle(userId)
   if (isOwn && own.length === 0 && cycles < fileCycles) {
-    // A new beginning: the count goes on where it was.
+    // A new start: the count continues from the file.
     cycles = fileCycles
     const mark = { value: String(cycles), updated_at: clock.now() }
     await database.write(async (writer) => {
@@ -193,7 +195,7 @@ async function beginStoring(
   }
 }
 
-/** Tells what became of each, and counts nothing itself: the unit may have to run again. */
+/** Returns each outcome, and counts nothing itself: the unit may have to run again. */
 async function storeBatch(writer: Writer, batch: readonly ImportTask[]): Promise<(StoredRecord | undefined)[]> {
   const outcomes: (StoredRecord | undefined)[] = []
   for (const { store } of batch) outcomes.push(await store?.(writer))
@@ -215,7 +217,7 @@ function problemWith(content: string): string | undefined {
     checkContent(content)
     return undefined
   } catch (cause) {
-    return cause instanceof Error ? cause.message : 'does not fit'
+    return cause instanceof Error ? cause.message : 'is not valid'
   }
 }
 
@@ -228,5 +230,139 @@ function newReport(): ImportReport {
     known: 0,
     folders: { added: [], left: [] },
     problems: { count: 0, first: [] },
+  }
+}
+
+/** Every nonblank line is a record. */
+async function* readJsonLines(lines: AsyncIterable<NumberedLine>): AsyncGenerator<FoundRecord> {
+  for await (const { line, text } of lines) {
+    if (text.trim() === '') continue
+    const parsed = parseAnyJson(text)
+    yield parsed.ok ? { line, value: parsed.value } : { line, problem: parsed.message }
+  }
+}
+
+interface RecognisedFile {
+  /** `plain`: not an export; a list of notes from anywhere. */
+  format: 'json' | 'markdown' | 'plain'
+  header: TransferHeader | undefined
+  /** Without the header. */
+  lines: AsyncGenerator<NumberedLine>
+}
+
+/** A file without notes: why, and what to do instead. */
+class NotNotesError extends Error {}
+
+/** Recognizes a file by its first nonblank line. Rejects with `NotNotesError` if it is not a list of notes. */
+async function recogniseFile(
+  given: AsyncIterable<string> | Iterable<string>,
+  signal?: AbortSignal,
+): Promise<RecognisedFile> {
+  const lines = numberLines(given, signal)
+  const blank: NumberedLine[] = []
+  for (;;) {
+    const { value: first, done } = await lines.next()
+    if (done) return { format: 'plain', header: undefined, lines: joined(blank, lines) }
+    if (first.text.trim() === '') {
+      if (blank.length < maxBlank) blank.push(first)
+      continue
+    }
+    const comment = /^<!-- (\{.*\}) -->\s*$/.exec(first.text)?.[1]
+    const parsed = parseJson(comment ?? first.text, headerSchema)
+    const header = parsed.ok ? parsed.value : undefined
+    if (header) return { format: comment === undefined ? 'json' : 'markdown', header, lines }
+    const ahead = [first]
+    while (ahead.length < linesAhead) {
+      const next = await lines.next()
+      if (next.done) break
+      ahead.push(next.value)
+    }
+    refuseOthers(ahead.map(({ text }) => text))
+    const format = first.text.trimStart().startsWith('{') ? 'json' : 'plain'
+    return { format, header, lines: joined([...blank, ...ahead], lines) }
+  }
+}
+
+/** Enough to recognize a JSON document with one value per line. */
+const linesAhead = 400
+const charactersAhead = 200_000
+const nothingStored = 'Nothing was stored.'
+const asText =
+  'Copy what you want remembered into a text or Markdown file, one note per line or paragraph, and import that.'
+
+function refuseOthers(lines: readonly string[]): void {
+  const text = lines.join('\n').slice(0, charactersAhead)
+  const start = text.trimStart()
+  const unreadable = text.match(/\ufffd|[\p{Cc}--[\t\n\f\r\v]]/gv)?.length ?? 0
+  if (text.includes('\u0000') || start.startsWith('%PDF-') || unreadable > text.length / 20) {
+    throw new NotNotesError(`The file is not text, so it is not a list of notes. ${nothingStored} ${asText}`)
+  }
+  if (!isJsonDocument(start)) return
+  const provider = providerOf(start)
+  const what = provider ? `an export of conversations from ${provider}` : 'a JSON document'
+  throw new NotNotesError(
+    `The file is ${what}, not a list of notes: it would become one long note. ${nothingStored} ${asText}`,
+  )
+}
+
+/** An array, or an object over several lines. An object on one line is a record of an export. */
+function isJsonDocument(start: string): boolean {
+  const [first = ''] = start.split('\n', 1)
+  if (/^\[\s*(?:[{"\]]|-?\d|$)/.test(first))
+    return first.length > 1_000 || !/^\[[^\]]*\](?:\(|\s|:|$)/.test(first) || isJson(first)
+  return /^\{\s*$/.test(first) || (first.startsWith('{') && providerOf(first) !== undefined)
+}
+
+function isJson(text: string): boolean {
+  return parseAnyJson(text).ok
+}
+
+function providerOf(text: string): string | undefined {
+  if (/"mapping"\s*:\s*\{/.test(text) && /"(?:current_node|create_time|conversation_id)"\s*:/.test(text))
+    return 'ChatGPT'
+  if (/"chat_messages"\s*:\s*\[/.test(text)) return 'Claude'
+  return undefined
+}
+
+/** Leading blank lines are ignored; a file of nothing else must not fill the memory. */
+const maxBlank = 1_000
+
+function readRecords({ format, lines }: RecognisedFile): AsyncGenerator<FoundRecord> {
+  return format === 'markdown' ? readMarkdownRecords(lines) : readJsonLines(lines)
+}
+
+async function* joined(first: NumberedLine[], rest: AsyncGenerator<NumberedLine>): AsyncGenerator<NumberedLine> {
+  yield* first
+  yield* rest
+}
+
+const rowsPerPage = 500
+
+/** Imported history names its replacement: by its new id, if that could not keep its own. */
+async function remapSuccessors(
+  database: Database,
+  { userId, newIds, newestBefore }: { userId: string; newIds: ReadonlyMap<string, string>; newestBefore: number },
+): Promise<void> {
+  let last: number | undefined = newIds.size > 0 ? newestBefore : undefined
+  while (last !== undefined) {
+    const rows = await selectMemories(database.read, userId)
+      .where('number', '>', last)
+      .where('superseded_by', 'is not', null)
+      .orderBy('number')
+      .limit(rowsPerPage)
+      .execute()
+    await database.write(async (writer) => {
+      for (const { id, superseded_by } of rows) {
+        const successor = newIds.get(superseded_by ?? '')
+        if (successor === undefined) continue
+        await writer
+          .updateTable('memories')
+          .set({ superseded_by: successor })
+          .where('user_id', '=', userId)
+          .where('id', '=', id)
+          .execute()
+      }
+    })
+    last = rows.at(-1)?.number
   }
 }

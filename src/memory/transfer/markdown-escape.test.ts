@@ -8,12 +8,12 @@ import {
   idText,
   unescapeLine,
   unescapeValue,
-} from './markdown-escape.ts'
+} from './markdown.ts'
 
 const signs = fc.string({ unit: fc.constantFrom(...'\\#^ -*+>=~|`_<!/1.)(&;\ra3\t[]%n') })
 const anyLine = fc.oneof(signs, fc.string({ unit: 'binary' })).map((text) => text.replaceAll('\n', ' '))
 
-it('MEM-14 gives any line back to the letter', () => {
+it('MEM-14 restores any line exactly', () => {
   fc.assert(
     fc.property(anyLine, (line) => {
       for (const escaped of [escapeLine, escapeLineStart]) {
@@ -27,13 +27,13 @@ it('MEM-14 gives any line back to the letter', () => {
   )
 })
 
-it('MEM-14 leaves ordinary text alone', () => {
+it('MEM-14 leaves ordinary text unchanged', () => {
   for (const line of ['C:\\Users\\max', 'a * b, 5 < 6 & 7', 'https://example.org/a#b', 'x^2', '12.5 km']) {
     expect(escapeLine(line)).toBe(line)
   }
 })
 
-it('MEM-14 gives any id back, as one word', () => {
+it('MEM-14 restores any id, as one word', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (id) => {
       expect(idText(id)).toMatch(/^\S+$/)

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { itemText, sections } from './markdown-text.ts'
-import { numberLines } from './numbered-line.ts'
-import { readMarkdown } from './read-markdown.ts'
+import { itemText, readMarkdownRecords, sections } from './markdown.ts'
+import { numberLines } from './plain-notes.ts'
 import { parseRecord, type WrittenRecord } from './record.ts'
 
 const odd = fc
@@ -27,7 +26,7 @@ const common = {
   tier: fc.constantFrom('long_term' as const, 'short_term' as const),
   priority: share.filter((value) => value !== 0.5 && value !== 0.8),
   source: fc.constantFrom('user' as const, 'agent' as const, 'import' as const),
-  // What is as usual is not written; the reader of records puts it back.
+  // Defaults are not written; the reader restores them.
   label: fc.constant('untrusted' as const),
   thread_id: maybe(odd),
   position: maybe(fc.integer()),
@@ -87,12 +86,12 @@ const records: fc.Arbitrary<WrittenRecord> = fc.oneof(
   }),
 )
 
-it('MEM-14 reads every item as it was written, whatever is in it', async () => {
+it('MEM-14 reads every item as it was written, whatever its content', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(records, { maxLength: 5 }), async (written) => {
       const document = written.flatMap((record) => ['', `## ${sectionOf(record)}`, '', ...itemText(record)])
       const lines = numberLines(document.join('\n').split('\n'))
-      const found = await Array.fromAsync(readMarkdown(lines))
+      const found = await Array.fromAsync(readMarkdownRecords(lines))
       const read = found.map((item) => ('value' in item ? parseRecord(item.value) : item))
       expect(read).toEqual(written.map(parseRecord))
     }),

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { numberLines } from './numbered-line.ts'
-import { readPlainNotes } from './read-plain-notes.ts'
+import { numberLines, readPlainNotes } from './plain-notes.ts'
 
 const read = (text: string) => Array.fromAsync(readPlainNotes(numberLines(text.split('\n'))))
 
@@ -42,7 +41,7 @@ after it
   ])
 })
 
-it('MEM-14 takes a border that nothing closes for none, and every word of any text into some note', async () => {
+it('MEM-14 treats an unclosed border as text, and puts every word of any text into some note', async () => {
   expect((await read('---\nkept')).map((note) => note.content)).toEqual(['kept'])
   const line = fc.oneof(
     fc.string({ unit: 'binary' }),

@@ -1,19 +1,52 @@
 import { z } from 'zod'
 import type { Parsed } from '../../base/json.ts'
 import { toStorableText } from '../../base/text.ts'
-import { isIndexKey } from '../../storage/index-key.ts'
-import { cleanLine } from '../clean-line.ts'
-import { checkContent } from '../memory-content.ts'
-import { timeFromText } from './time-text.ts'
+import { isIndexKey } from '../../storage/database.ts'
+import { checkContent, cleanLine } from '../memory.ts'
+
+const dayMs = 86_400_000
+const furthest = 8_640_000_000_000_000
+
+/** ISO 8601 in UTC, to the millisecond. */
+export function timeText(at: number): string {
+  return new Date(Math.min(furthest, Math.max(-furthest, Math.trunc(at)))).toISOString()
+}
+
+/** The same, but a whole day is only its date. */
+export function shortTimeText(at: number): string {
+  return at === startOfUtcDay(at) ? dayText(at) : timeText(at)
+}
+
+/** `2026-11-15` */
+export function dayText(at: number): string {
+  return timeText(at).replace(/T.*/, '')
+}
+
+export function startOfUtcDay(at: number): number {
+  return Math.floor(at / dayMs) * dayMs
+}
+
+export function endOfUtcDay(at: number): number {
+  return startOfUtcDay(at) + dayMs
+}
+
+// Not everything that Date.parse accepts: "1" would be the year 2001, in this machine's time zone.
+const isoTime = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/
+
+/** A date or a time with its zone. Undefined for anything else. */
+export function timeFromText(text: string): number | undefined {
+  const at = isoTime.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(at) ? undefined : at
+}
 
 const time = z.string().transform((text, context) => {
   const at = timeFromText(text)
   if (at !== undefined) return at
-  context.addIssue('is no time')
+  context.addIssue('is not a valid time')
   return z.NEVER
 })
 
-/** One line, cleaned as its owner cleans it; what is left empty is refused. */
+/** One line, cleaned like its owner's; empty text is rejected. */
 const line = (longest: number) =>
   z.string().transform((text, context) => {
     const cleaned = cleanLine(text, longest)
@@ -26,13 +59,13 @@ const content = z.string().transform((text, context) => {
   try {
     return checkContent(text)
   } catch (cause) {
-    context.addIssue(cause instanceof Error ? cause.message : 'does not fit')
+    context.addIssue(cause instanceof Error ? cause.message : 'is not valid')
     return z.NEVER
   }
 })
 
 const name = line(200)
-// Two of them stand in one index entry of the edges.
+// Two of them form one index entry of the edges.
 const reference = z.string().min(1).max(500).refine(isIndexKey, 'is too long').transform(toStorableText)
 const share = z.number().min(0).max(1)
 
@@ -103,7 +136,7 @@ const edgeSchema = z.object({
   created_at: time,
 })
 
-/** One thing of an export, whatever the form of the file: checked and cleaned, with times in milliseconds. */
+/** One record of an export, in either format: validated and cleaned, with times in milliseconds. */
 const recordSchema = z.discriminatedUnion('type', [
   memorySchema,
   edgeSchema,
@@ -116,16 +149,16 @@ export type TransferRecord = z.output<typeof recordSchema>
 export type MemoryRecord = z.output<typeof memorySchema>
 export type EdgeRecord = z.output<typeof edgeSchema>
 
-/** As it is written: times as text, and nothing that is null. */
+/** In written form: times as text, without nulls. */
 export type WrittenRecord = z.input<typeof recordSchema>
 export type WrittenMemory = z.input<typeof memorySchema>
 
-/** What an export begins with. */
+/** The header of an export. */
 export const headerSchema = z.object({
   familiar: z.literal('memories'),
   version: z.number().int().min(1),
   user: z.string(),
-  /** How many cycles the user had had: what each memory's own is counted against. */
+  /** The user's cycle count, which each memory's own is relative to. */
   cycles: z.number().int().min(0).default(0),
 })
 
@@ -136,5 +169,5 @@ export function parseRecord(value: unknown): Parsed<TransferRecord> {
   const checked = recordSchema.safeParse(value)
   if (checked.success) return { ok: true, value: checked.data }
   const issue = checked.error.issues[0]
-  return { ok: false, message: `${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'does not fit'}` }
+  return { ok: false, message: `${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'is not valid'}` }
 }

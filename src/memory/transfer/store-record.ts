@@ -1,24 +1,32 @@
-import { sha256 } from '../../base/hash.ts'
+import { sha256 } from '../../base/ids.ts'
 import type { Writer } from '../../storage/database.ts'
-import { attributeKey, entityKey, valueKey, whatKey } from '../fold-text.ts'
 import { type Memories, selectMemories, usualPriority } from '../memories.ts'
-import { contentHash, type Memory, type MemoryLabel } from '../memory.ts'
-import { cleanCategory, cleanTags, cleanTitle } from '../memory-content.ts'
-import { usualLabel } from './markdown-text.ts'
+import {
+  cleanCategory,
+  cleanTags,
+  cleanTitle,
+  contentHash,
+  isUsuallyMultiValued,
+  type Memory,
+  type MemoryLabel,
+  type MemorySource,
+} from '../memory.ts'
+import { ownNamesOf } from '../names.ts'
+import { attributeKey, entityKey, valueKey, whatKey } from '../words.ts'
+import { importedLabel } from './markdown.ts'
 import type { EdgeRecord, MemoryRecord } from './record.ts'
-import { settleFact } from './settle-fact.ts'
 
-/** What is the same for all records of one import. */
+/** The same for all records of one import. */
 export interface Storing {
   memories: Memories
   userId: string
-  /** The file was exported for this same user: what it says of sources, labels and conversations holds. */
+  /** The file was exported for this user: its sources, labels and conversations are valid. */
   isOwn: boolean
-  /** For what others wrote. */
+  /** For other sources. */
   label: MemoryLabel
-  /** What a memory's cycle is moved by, so that it stays as long ago as it was. */
+  /** Added to a memory's cycle, so that its age is preserved. */
   cycleOffset: number
-  /** The newest memory before the import: what the file holds twice is kept twice. */
+  /** The newest memory before the import: duplicates within the file are kept. */
   newestBefore: number
   /** The ids that could not be kept. */
   newIds: Map<string, string>
@@ -28,12 +36,12 @@ export interface Storing {
 export type StoredRecord = 'added' | 'known'
 
 /**
- * Adds a memory under its id. Nothing that is there is changed: the same id or the same content is known already, and an
- * id of somebody else's gives way to one that is derived from it, the same at the next import.
+ * Adds a memory under its id. Nothing that exists is changed: the same id or content counts as known, and an id of
+ * another user is replaced by one derived from it, the same at the next import.
  */
 export async function storeMemory(writer: Writer, storing: Storing, record: MemoryRecord): Promise<StoredRecord> {
   const { userId, newIds } = storing
-  // What the unit found out before it had to run again need not hold any more.
+  // Results of an earlier attempt of the unit need not be valid any more.
   newIds.delete(record.id)
   const id = await idFor(writer, userId, record.id)
   if (id.isKnown) {
@@ -71,7 +79,7 @@ async function idFor(writer: Writer, userId: string, wanted: string): Promise<{ 
 }
 
 async function findSame(writer: Writer, storing: Storing, memory: Omit<Memory, 'number'>): Promise<string | undefined> {
-  // History repeats itself, and so do conversations.
+  // History and conversations may repeat.
   if (memory.kind === 'chunk' || memory.supersededAt !== null) return undefined
   const row = await selectMemories(writer, storing.userId)
     .where('content_hash', '=', contentHash(memory.content))
@@ -95,7 +103,7 @@ function memoryOf(storing: Storing, record: MemoryRecord, id: string): Omit<Memo
     tier: record.tier,
     priority: record.priority ?? usualPriority[record.tier],
     source: isOwn ? record.source : 'import',
-    label: isOwn ? (record.label ?? usualLabel(record.source)) : storing.label,
+    label: isOwn ? (record.label ?? importedLabel(record.source)) : storing.label,
     sessionId: (isOwn && record.session_id) || null,
     turnId: (isOwn && record.turn_id) || null,
     threadId: record.thread_id ?? null,
@@ -146,7 +154,7 @@ async function storeDetails(
   }
 }
 
-/** Undefined where one of its ends is not this user's. */
+/** Undefined if one of its ends is not this user's. */
 export async function storeEdge(
   writer: Writer,
   { userId, newIds }: Storing,
@@ -192,4 +200,86 @@ export async function storeAttribute(
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return Number(added.numInsertedOrUpdatedRows) > 0 ? 'added' : 'known'
+}
+
+type FactDetails = NonNullable<MemoryRecord['fact']>
+type NewMemoryRow = Omit<Memory, 'number'>
+
+interface Rival {
+  id: string
+  value_key: string
+  confidence: number
+  valid_from: number
+  source: MemorySource
+}
+
+/**
+ * The state of an imported fact beside existing ones: also true, a successor, or history. The same rules as for a new
+ * fact: the later one counts, unless the earlier has higher confidence or is the user's own.
+ */
+async function settleFact(
+  writer: Writer,
+  storing: { memories: Memories; userId: string; newestBefore: number; now: number },
+  memory: NewMemoryRow,
+  fact: FactDetails,
+): Promise<{ memory: NewMemoryRow; fact: FactDetails } | { sameAs: string }> {
+  if (fact.valid_to !== undefined || memory.supersededAt !== null) return { memory, fact }
+  const rivals = await rivalsOf(writer, storing, fact)
+  const same = rivals.find((rival) => rival.value_key === valueKey(fact.value))
+  if (same) return { sameAs: same.id }
+  if (rivals.length === 0 || (await isMultiValued(writer, storing.userId, fact))) return { memory, fact }
+  const stronger = rivals.find((rival) => !gives(rival, fact, memory.source))
+  if (stronger) {
+    const valid_to = Math.max(fact.valid_from, stronger.valid_from)
+    return {
+      memory: { ...memory, supersededAt: storing.now, supersededBy: stronger.id },
+      fact: { ...fact, valid_to },
+    }
+  }
+  for (const { id } of rivals) {
+    await writer
+      .updateTable('facts')
+      .set({ valid_to: fact.valid_from })
+      .where('user_id', '=', storing.userId)
+      .where('id', '=', id)
+      .execute()
+    await storing.memories.supersedeIn(writer, { userId: storing.userId, id, by: memory.id })
+  }
+  return { memory, fact }
+}
+
+function gives(rival: Rival, fact: FactDetails, source: MemorySource): boolean {
+  const isUsersOwn = rival.source === 'user' && source !== 'user'
+  return fact.valid_from > rival.valid_from && fact.confidence >= rival.confidence && !isUsersOwn
+}
+
+/** The facts of the same attribute before the import. */
+async function rivalsOf(
+  writer: Writer,
+  { userId, newestBefore }: { userId: string; newestBefore: number },
+  { entity, attribute }: FactDetails,
+): Promise<Rival[]> {
+  const names = await ownNamesOf(writer, userId, entity)
+  return await writer
+    .selectFrom('facts')
+    .innerJoin('memories', 'memories.id', 'facts.id')
+    .select(['facts.id', 'facts.value_key', 'facts.confidence', 'facts.valid_from', 'memories.source'])
+    .where('facts.user_id', '=', userId)
+    .where('facts.entity_key', 'in', [...new Set([entityKey(entity), ...names.keys()])])
+    .where('facts.attribute_key', '=', attributeKey(attribute))
+    .where('facts.valid_to', 'is', null)
+    .where('memories.number', '<=', newestBefore)
+    .execute()
+}
+
+async function isMultiValued(writer: Writer, userId: string, { attribute }: FactDetails): Promise<boolean> {
+  const key = attributeKey(attribute)
+  if (isUsuallyMultiValued(key)) return true
+  const row = await writer
+    .selectFrom('fact_attributes')
+    .select('is_multi_valued')
+    .where('user_id', '=', userId)
+    .where('attribute_key', '=', key)
+    .executeTakeFirst()
+  return row?.is_multi_valued === 1
 }

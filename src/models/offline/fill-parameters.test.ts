@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../../protocol/json.ts'
-import { fillParameters } from './fill-parameters.ts'
+import type { Json } from '../../protocol/messages.ts'
+import { fillParameters } from './use-tool.ts'
 
 const weather = {
   type: 'object',
@@ -29,7 +29,7 @@ describe('fillParameters', () => {
     expect(fillParameters(words, weather)).toEqual({ values, missing: [] })
   })
 
-  it('takes words that name nothing for the one that must be there', () => {
+  it('uses words without a parameter name for the one required parameter', () => {
     expect(fillParameters('“Hello, and welcome.”', one)).toEqual({
       values: { text: 'Hello, and welcome.' },
       missing: [],
@@ -38,14 +38,14 @@ describe('fillParameters', () => {
     expect(fillParameters('', one)).toEqual({ values: {}, missing: ['text'] })
   })
 
-  it('SEC-18 reads a megabyte of anything at once', () => {
+  it('SEC-18 reads a megabyte of anything quickly', () => {
     for (const piece of [' ', ',', ' and ', '"', 'city ', ', city ', ', days ', '{', ':', '\n']) {
       const text = piece.repeat(1_000_000 / piece.length)
       for (const words of [text, `city ${text}x`, `city x${text}, days 3`]) fillParameters(words, weather)
     }
   })
 
-  it('no words and no schema make it throw', () => {
+  it('never throws for any words and schema', () => {
     fc.assert(fc.property(fc.string(), fc.jsonValue(), (words, schema) => void fillParameters(words, schema as Json)))
     fc.assert(fc.property(fc.string(), (words) => void fillParameters(`city ${words}, days ${words}`, weather)))
   })

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readNoteLines } from './note-lines.ts'
-import { readQueryAnswer } from './query-answer.ts'
+import { readQueryAnswer } from './memory-answers.ts'
+import { readNoteLines } from './notes.ts'
 
 function result(text: string) {
   return { callId: 'call', name: 'memory_query', text, isError: false }
 }
 
 describe('readNoteLines', () => {
-  it('OFFLINE-1 reads what the tools tell of a memory', () => {
+  it('OFFLINE-1 reads the memories in the answers of tools', () => {
     const lines = [
       '[memory:a] 2026-11-15 I like tea',
       '  and cake',
@@ -27,13 +27,13 @@ describe('readNoteLines', () => {
   })
 
   it.each(['(open) door', '(see 3:16) verse', '(done) milk', '(fact: sun) hot', '(tags x) y'])(
-    'OFFLINE-1 “%s” is the text of a note and no mark',
+    'OFFLINE-1 “%s” is the text of a note, not a mark',
     (text) => {
       expect(readNoteLines(result(`[memory:a] 2026-11-15 ${text}`))).toMatchObject([{ text, kind: 'note', tags: [] }])
     },
   )
 
-  it('OFFLINE-1 any answer can be read', () => {
+  it('OFFLINE-1 reads any answer', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.constantFrom('', '[memory:a] 2026-11-15 (fact; '), (text, head) => {
         for (const note of readNoteLines(result(head + text))) expect(typeof note.text).toBe('string')
@@ -44,7 +44,7 @@ describe('readNoteLines', () => {
 })
 
 describe('readQueryAnswer', () => {
-  it('OFFLINE-1 tells what answers exactly from what words found', () => {
+  it('OFFLINE-1 separates exact answers from those found by words', () => {
     const text = ['Count: 2', '[memory:a] 2026-11-15 x', 'Found by words:', '[memory:b] 2026-11-15 y'].join('\n')
     expect(readQueryAnswer(result(`[TOOL:memory_query]${text}[/TOOL]`))).toMatchObject({
       count: 2,

@@ -1,15 +1,14 @@
 import type { Ids } from '../../base/ids.ts'
-import type { LanguageModel } from '../model.ts'
-import { ModelError } from '../model-error.ts'
-import { splitDeltas } from './split-deltas.ts'
+import { type LanguageModel, ModelError } from '../model.ts'
 
 const offlineModelId = 'offline/offline'
 
 /**
- * What answers where no language model does. It is none, and says so: it reads the form of the newest message, calls
- * the same tools as every model, and tells what they answered.
+ * `setup` is the command that connects a model on this machine.
+ * Answers when no language model does, and says that it is not one: it reads the form of the newest message, calls the
+ * same tools as every model, and reports their results.
  */
-export function createOfflineModel({ ids }: { ids: Ids }): LanguageModel {
+export function createOfflineModel({ ids, setup }: { ids: Ids; setup?: string }): LanguageModel {
   return {
     info: {
       id: offlineModelId,
@@ -21,9 +20,9 @@ export function createOfflineModel({ ids }: { ids: Ids }): LanguageModel {
     },
     async *stream(request, signal) {
       stopIfAborted(signal)
-      // All that it can read is loaded with its first reply: where a language model answers, that never comes.
+      // The rules are loaded with the first reply: with a language model they are never needed.
       const { respond } = await import('./respond.ts')
-      const response = respond(request, ids)
+      const response = respond(request, { ids, setup })
       for (const part of response.parts) {
         if (part.type !== 'text') continue
         for (const text of splitDeltas(part.text)) {
@@ -40,4 +39,26 @@ export function createOfflineModel({ ids }: { ids: Ids }): LanguageModel {
 function stopIfAborted(signal: AbortSignal): void {
   if (signal.aborted)
     throw new ModelError('aborted', 'The turn was stopped', { retryable: false, cause: signal.reason })
+}
+
+const wanted = 24
+
+/** The text in small pieces, split before a space if there is one and never inside a character. */
+function* splitDeltas(text: string): Generator<string> {
+  let start = 0
+  while (start < text.length) {
+    const end = endOfPiece(text, start)
+    yield text.slice(start, end)
+    start = end
+  }
+}
+
+function endOfPiece(text: string, start: number): number {
+  const limit = start + wanted
+  if (limit >= text.length) return text.length
+  const space = text.lastIndexOf(' ', limit)
+  if (space > start) return space
+  const code = text.charCodeAt(limit - 1)
+  const isHighSurrogate = code >= 0xd800 && code <= 0xdbff
+  return isHighSurrogate ? limit - 1 : limit
 }

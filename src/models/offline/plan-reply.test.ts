@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Intent } from './ability.ts'
 import { planReply } from './plan-reply.ts'
+import type { Intent } from './sentence.ts'
+import { evaluate } from './small-talk.ts'
 
 function plan(words: string): Intent[] {
   return planReply({ words, files: [] })
@@ -44,15 +46,15 @@ describe('planReply', () => {
     ['Remember that I am allergic to nuts. It is serious.', 'I am allergic to nuts. It is serious.'],
     ['Remember this:\n- milk\n- eggs?\n', '- milk\n- eggs?'],
     ['Remember that the door\nis blue', 'the door\nis blue'],
-  ])('OFFLINE-1 keeps “%s” as told', (words, content) => {
+  ])('OFFLINE-1 stores “%s” as said', (words, content) => {
     expect(stored(words)).toEqual([content])
   })
 
-  it('OFFLINE-1 keeps two facts of one message as two notes', () => {
+  it('OFFLINE-1 stores two facts of one message as two notes', () => {
     expect(stored('I like tea. My name is Max')).toEqual(['I like tea.', 'My name is Max'])
   })
 
-  it('OFFLINE-1 keeps a long text whole', () => {
+  it('OFFLINE-1 stores a long text whole', () => {
     const text = 'A sentence of many. '.repeat(5_000).trim()
     expect(stored(`Remember that ${text}`)).toEqual([text])
   })
@@ -72,11 +74,11 @@ describe('planReply', () => {
     ['tell me when Anna was born', 'tell me when Anna was born'],
     ['¿Dónde vivo?', '¿Dónde vivo?'],
     ['什么？', '什么？'],
-  ])('OFFLINE-1 looks for “%s”', (words, query) => {
+  ])('OFFLINE-1 searches for “%s”', (words, query) => {
     expect(asked(words)).toEqual([query])
   })
 
-  it('OFFLINE-1 takes two questions in one sentence apart', () => {
+  it('OFFLINE-1 splits two questions in one sentence', () => {
     expect(asked("Hello, what am I allergic to and what's my wife's name?")).toEqual([
       'what am I allergic to',
       "what's my wife's name?",
@@ -93,20 +95,61 @@ describe('planReply', () => {
     'Can you help me write an email to Clara?',
     'How nice!',
   ])('OFFLINE-2 does not guess at “%s”', (words) => {
-    expect(plan(words)).toMatchObject([{ type: 'say', text: expect.stringMatching(/no language model/i) }])
+    expect(plan(words)).toMatchObject([{ type: 'say', text: expect.stringMatching(/I need a language model/i) }])
   })
 
-  it.each(['', '???', '👍', '\u0007'])('OFFLINE-2 says that %j has no words', (words) => {
+  it.each([
+    '我住在上海。',
+    '我的狗叫小白',
+    '小明的生日是五月三日。',
+    '私は大阪に住んでいます。',
+    '저는 부산에 살아요.',
+    'Мою собаку зовут Шарик.',
+    'أسكن في دبي.',
+    'אני גר בחיפה.',
+    'मेरा भाई दिल्ली में रहता है।',
+    'ฉันอยู่ที่เชียงใหม่',
+    'Ich wohne in Lübeck.',
+    'Meine Schwester heißt Anna.',
+    'J’habite à Lyon.',
+    'Mi hermana se llama Ana.',
+  ])('OFFLINE-1 stores a statement in any script: %s', (words) => {
+    expect(plan(words)).toMatchObject([{ tool: 'store_memory', input: { content: words } }])
+  })
+
+  it.each([
+    '帮我订一张机票',
+    '请写一首诗',
+    '你能告诉我天气吗',
+    '詩を書いてください。',
+    '시를 써 주세요.',
+    'Напиши стихотворение.',
+    'اكتب قصيدة',
+    'Schreib mir ein Gedicht.',
+    'Écris-moi un poème.',
+    '谢谢',
+    'ありがとうございます',
+    'Спасибо!',
+  ])('OFFLINE-2 does not treat a request or thanks as a statement: %s', (words) => {
+    expect(plan(words)).toMatchObject([{ type: 'say', text: expect.stringMatching(/I need a language model/i) }])
+  })
+
+  it.each(['我住在哪里', '你知道我住在哪里吗', 'Где я живу', 'أين أسكن'])('OFFLINE-1 looks up %s', (words) => {
+    const [intent] = plan(words)
+    expect(intent).toMatchObject({ tool: 'recall_memory' })
+  })
+
+  it.each(['', '???', '👍', '\u0007'])('OFFLINE-2 reports that %j has no words', (words) => {
     expect(plan(words)).toMatchObject([{ type: 'say', text: expect.stringContaining('no words') }])
   })
 
-  it('OFFLINE-2 names the sentence that it did not understand beside what it did', () => {
+  it('OFFLINE-2 names the sentence that it did not understand beside those it did', () => {
     const [first, second] = plan('I like tea. Book me a flight.')
     expect(first).toMatchObject({ tool: 'store_memory' })
     expect(second).toMatchObject({ text: 'Without a language model I did not understand “Book me a flight.”' })
   })
 
-  it('OFFLINE-2 takes a bounded number of requests and says so', () => {
+  it('OFFLINE-2 handles a limited number of requests and says so', () => {
     const intents = plan(Array.from({ length: 12 }, (_, index) => `I like number ${index}.`).join(' '))
     expect(intents).toHaveLength(9)
     expect(intents.at(-1)).toMatchObject({ text: expect.stringContaining('first 8') })
@@ -114,13 +157,38 @@ describe('planReply', () => {
 
   it.each([
     ['Don’t forget to water the plants', 'Don’t forget to water the plants'],
-    ['Please remind me about the dentist on Friday', 'remind me about the dentist on Friday'],
+    ['Please remind me about the dentist', 'remind me about the dentist'],
     ['can you remind me to pay rent?', 'remind me to pay rent'],
-  ])('OFFLINE-4 takes “%s” as a reminder', (words, content) => {
+  ])('OFFLINE-4 treats “%s” as a reminder', (words, content) => {
     expect(plan(words)).toMatchObject([{ tool: 'store_memory', input: { content, tags: ['reminder'] } }])
   })
 
-  it('OFFLINE-4 asks what to remember or remind of where nothing was said', () => {
+  it.each([
+    ['Remind me on Friday about the dentist', 'the dentist', 'friday'],
+    ['Remind me tomorrow at nine to call the dentist', 'call the dentist', 'tomorrow at 9'],
+    ['Remind me at seven pm to take the pill', 'take the pill', 'at 7 pm'],
+    ['remind me in half an hour to turn off the oven', 'turn off the oven', 'in 30 minutes'],
+    ['Remind me at 5pm to call Ruth', 'call Ruth', 'at 5pm'],
+    ['Remind me to call Ruth tomorrow', 'call Ruth', 'tomorrow'],
+  ])('OFFLINE-4 passes “%s” to the scheduler', (words, what, at) => {
+    expect(plan(words)).toMatchObject([
+      { tool: 'schedule_message', input: { message: `Remind the user: ${what}`, at } },
+    ])
+  })
+
+  it('OFFLINE-4 evaluates expressions, and never throws', () => {
+    expect(
+      ['1 + 2 * 3', '(1 + 2) * 3', '2 ^ 3 ^ 2', '-4 / 8', '50% * 10', '1 / 0', '2 +', '(1', 'x + 1'].map(evaluate),
+    ).toEqual([7, 9, 512, -0.5, 5, undefined, undefined, undefined, undefined])
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'0123456789.+-*/^%() ') }), (text) => {
+        const value = evaluate(text)
+        return value === undefined || Number.isFinite(value)
+      }),
+    )
+  })
+
+  it('OFFLINE-4 asks what to remember or remind of if nothing was said', () => {
     expect(plan('Remember!')).toMatchObject([{ text: expect.stringContaining('What should I remember?') }])
     expect(plan('Remind me')).toMatchObject([{ text: expect.stringContaining('What should the reminder say?') }])
   })

@@ -1,30 +1,427 @@
-import type { MediaPart } from '../../protocol/message.ts'
-import { type Ability, type Intent, say } from './ability.ts'
-import { matchesApproval } from './approve.ts'
-import { askByDate } from './ask-by-date.ts'
-import { askFacts } from './ask-facts.ts'
-import { askPeople } from './ask-people.ts'
-import { confirm } from './confirm.ts'
-import { matchesCorrection, undo } from './correct.ts'
-import { forget } from './forget.ts'
-import { listNotes } from './list-notes.ts'
-import { hasWords } from './phrase.ts'
-import { promises } from './promises.ts'
+import { canonicalJson } from '../../base/json.ts'
+import { readDates } from '../../memory/dates.ts'
+import { isTrivial } from '../../memory/learning/exchange.ts'
+import { hasPlainStatements } from '../../memory/learning/plain-statements.ts'
+import { contentWords, countWords } from '../../memory/words.ts'
+import type { Json, ToolCallPart, ToolResult } from '../../protocol/messages.ts'
+import { approvedText, deniedText } from '../../security/approvals.ts'
+import { readSpokenAnswer } from '../../security/spoken-answer.ts'
+import {
+  answerFrom,
+  askPeople,
+  asQuery,
+  bestNotes,
+  promises,
+  readQuery,
+  readQueryAnswer,
+  recall,
+  recallIntent,
+} from './memory-answers.ts'
+import {
+  type AskedFact,
+  listNote,
+  type NoteLine,
+  readFactQuestion,
+  readNoteLines,
+  tellNote,
+  withoutWrapping,
+} from './notes.ts'
 import { type Before, nothingBefore } from './read-turn.ts'
-import { recall } from './recall.ts'
-import { matchesWholeNote, remember } from './remember.ts'
-import { reminders } from './reminders.ts'
-import { readSentences, type Sentence } from './sentence.ts'
-import { smallTalk } from './small-talk.ts'
-import { status } from './status.ts'
+import { agreements, forgetOrders, genericWords, matchesWholeNote, noteIntent, remember, wrongs } from './remember.ts'
+import { dueReminder, reminders } from './reminders.ts'
+import {
+  type Ability,
+  afterPhrase,
+  type CallIntent,
+  hasWords,
+  type Intent,
+  isPhrase,
+  readSentences,
+  type Sentence,
+  say,
+} from './sentence.ts'
+import { calculate, smallTalk } from './small-talk.ts'
 import { quote, texts } from './texts.ts'
 import { matchesToolRun, useWeb } from './use-tool.ts'
 
-// The first that matches takes the sentence: narrow forms come before wide ones, and any question at all comes last.
+// Words of asking and of time: the rest is the subject.
+const setAside = new Set(
+  `anything ago april august date day days december decide decided decision discuss discussed evening everything february
+  friday happen happened happening january july june last march may me mention mentioned monday month months morning new
+  next night november october past plan planned said saturday say september since something speak spoke sunday talk talked
+  tell thursday today tonight tuesday wednesday week weekend weeks write wrote year years yesterday this`.split(/\s+/),
+)
+
+/** "What did I tell you last week?", "What did we decide about the kitchen in May?" */
+const askByDate: Ability = {
+  name: 'ask by date',
+  matches(sentence) {
+    const question = readQuery(sentence)
+    if (question === undefined || question.length > 400 || !readDates(sentence.request, 0, 'UTC')) return undefined
+    const words = contentWords(question).filter((word) => !setAside.has(word) && !/^\d+(?:st|nd|rd|th)?$/.test(word))
+    return {
+      type: 'call',
+      tool: 'memory_query',
+      input: { when: asQuery(sentence.request), ...(words.length > 0 && { words: words.join(' ') }) },
+      purpose: 'look into what was said then',
+      answer: (result) => answerThen(result, sentence.request),
+      otherwise: recallIntent(question),
+      ifRefused: recallIntent(question),
+    }
+  },
+}
+
+function answerThen(result: ToolResult, question: string): string | Intent {
+  const { exact } = readQueryAnswer(result)
+  if (exact.length === 0) return elsewhere(question)
+  const passages = new Map(bestNotes(exact, question).map(({ note, passage }) => [note.id, passage]))
+  return [texts.fromThen, ...exact.map((note) => listNote(note, passages.get(note.id)))].join('\n')
+}
+
+/** Nothing from that time: searches without the date. */
+function elsewhere(question: string): Intent {
+  const intent = recallIntent(question)
+  return {
+    ...intent,
+    answer(result) {
+      const notes = readNoteLines(result)
+      return notes.length === 0 ? texts.nothingThen : `${texts.nothingThen} ${answerFrom(notes, question)}`
+    },
+  }
+}
+
+/** "When is Anna's birthday?", "Where do I live?", "What was my address before?": answered from facts, else from notes. */
+const askFacts: Ability = {
+  name: 'ask facts',
+  matches({ request, asks, bids }) {
+    if (bids || (!asks && !/^(?:what|when|where|who|which|how)\b/i.test(request))) return undefined
+    const question = readFactQuestion(request)
+    if (!question) return undefined
+    const { about, attributes, history } = question
+    const words = asQuery(request)
+    const hasDate = readDates(request, 0, 'UTC') !== undefined
+    return {
+      type: 'call',
+      tool: 'memory_query',
+      input: {
+        about,
+        attributes: [...attributes],
+        words,
+        ...(history && { history }),
+        ...(hasDate && { when: words }),
+      },
+      purpose: 'look into your notes',
+      answer: (result) => answerFact(result, question, words),
+      otherwise: recallIntent(request),
+      ifRefused: recallIntent(request),
+    }
+  },
+}
+
+function answerFact(result: ToolResult, { history }: AskedFact, words: string): string {
+  const { exact, byWords } = readQueryAnswer(result)
+  const facts = history ? exact.filter((fact) => fact.until !== undefined) : exact
+  if (facts.length === 0) return answerFrom(byWords, words)
+  return [...facts.map((fact) => tellNote(fact)), ...(history ? [] : toldSince(facts, byWords, words))].join('\n')
+}
+
+/** Noted later, and not yet extracted as a fact: the user should see both. */
+function toldSince(facts: readonly NoteLine[], notes: readonly NoteLine[], words: string): string[] {
+  const newest =
+    facts
+      .map((fact) => fact.day)
+      .toSorted()
+      .at(-1) ?? ''
+  const values = facts.map(({ text }) => text.split(' is ').at(-1)?.toLowerCase() ?? '')
+  // On the same day the order is unknown: a note with another value may be the newer one.
+  const isOther = ({ text }: NoteLine) => !values.some((value) => value !== '' && text.toLowerCase().includes(value))
+  const newer = bestNotes(notes, words).filter(
+    ({ note, isFull }) => isFull && note.kind === 'note' && note.day >= newest && isOther(note),
+  )
+  return newer.length === 0 ? [] : [texts.newer, ...newer.map(({ note, passage }) => listNote(note, passage))]
+}
+
+const denials = ['no', 'nope', 'actually no', 'no actually']
+const undoings = [
+  ...['undo', 'undo that', 'undo it', 'undo this', '/undo', 'undo the last change', 'bring it back', 'bring that back'],
+  ...['put it back', 'take that back', 'restore it', 'restore that'],
+]
+const maxCorrectionLength = 500
+
+/** "That is wrong: my shoe size is 43." The whole message is the correction. */
+function matchesCorrection(message: string, { cited }: Before): Intent | undefined {
+  if (message.length > maxCorrectionLength) return undefined
+  const told = afterPhrase(message, wrongs) ?? deniedWith(message, cited)
+  if (told === undefined) return undefined
+  const content = told.replace(/^[\s.,:;!–—-]+/, '')
+  if (!hasWords(content)) return say(texts.correctHow)
+  const [id] = cited
+  return id === undefined || content.endsWith('?') ? undefined : editCall(id, content)
+}
+
+const undo: Ability = {
+  name: 'undo',
+  matches({ request }) {
+    if (!isPhrase(request, undoings)) return undefined
+    return {
+      type: 'call',
+      tool: 'memory_undo',
+      input: {},
+      purpose: 'undo that',
+      answer: (result) => [texts.undone, ...readNoteLines(result).map((note) => listNote(note))].join('\n'),
+      otherwise: say(texts.forget),
+    }
+  },
+}
+
+function editCall(id: string, content: string): CallIntent {
+  return {
+    type: 'call',
+    tool: 'memory_edit',
+    input: { id, content },
+    purpose: 'correct that',
+    answer: () => texts.corrected(content, `[memory:${id}]`),
+    // If it cannot be changed in place, it is stored again: of two that match, the newer comes first.
+    otherwise: noteIntent(content),
+    ifRefused: noteIntent(content),
+  }
+}
+
+/** A plain "no" corrects only the last answer, and only if it states something. */
+function deniedWith(message: string, cited: readonly string[]): string | undefined {
+  const told = cited.length > 0 ? afterPhrase(message, denials) : undefined
+  return told !== undefined && hasPlainStatements(told) ? told : undefined
+}
+
+const pointers = ['it', 'that', 'this', 'that one', 'this one', 'that note', 'this note', 'the note', 'that again']
+const wholes = ['everything about', 'all about', 'everything you know about', 'everything', 'all']
+const looked = 10
+const cannot = say(texts.forget)
+
+/** By its citation, by reference to the last answer, or by its words; it must be unambiguous. */
+const forget: Ability = {
+  name: 'forget',
+  matches({ request, text }, { cited }) {
+    const named = afterPhrase(request, forgetOrders)
+    if (named === undefined) return undefined
+    const id = /memory:([\w-]{1,64})/.exec(text.slice(0, 400))?.[1]
+    if (id !== undefined) return forgetCall(id)
+    if (!hasWords(named)) return say(texts.forgetWhat)
+    const [newest] = cited
+    if (isPhrase(named, pointers)) return newest === undefined ? say(texts.forgetWhat) : forgetCall(newest)
+    const whole = afterPhrase(named, wholes)
+    if (whole !== undefined) return say(texts.forgetEverything(whole))
+    return wordsOf(named).length === 0 ? say(texts.forgetWhat) : findCall(named)
+  },
+}
+
+function forgetCall(id: string): CallIntent {
+  return {
+    type: 'call',
+    tool: 'memory_forget',
+    input: { id },
+    purpose: 'forget that',
+    answer: () => texts.forgotten(`[memory:${id}]`),
+    otherwise: cannot,
+  }
+}
+
+function findCall(named: string): CallIntent {
+  const query = asQuery(named)
+  return {
+    type: 'call',
+    tool: 'recall_memory',
+    input: { query, limit: looked },
+    purpose: 'look up what to forget',
+    answer: (result) => forgetFound(result, query),
+    leadsTo: 'memory_forget',
+    otherwise: cannot,
+  }
+}
+
+function forgetFound(result: ToolResult, query: string): string | Intent {
+  const words = wordsOf(query)
+  // A passage of a file is forgotten by changing the file, one of a conversation with its memory.
+  const notes = readNoteLines(result).filter((note) => note.place === undefined && note.speaker === undefined)
+  const holding = notes.filter(({ text, tags }) => {
+    return countWords(`${text} ${tags.join(' ')}`, words) === words.length
+  })
+  // Facts extracted from a note are forgotten with it.
+  const told = holding.filter((note) => note.kind === 'note' || !holding.some((other) => isToldBy(note, other)))
+  const [first, ...others] = bestNotes(told, words.join(' ')).map(({ note }) => note)
+  if (first && others.length === 0) return forgetCall(first.id)
+  if (first) return [texts.forgetWhich, ...[first, ...others].map((note) => listNote(note))].join('\n')
+  const closest = notes.slice(0, 3)
+  if (closest.length === 0) return texts.nothingToForget
+  return [texts.nothingJustSo, ...closest.map((note) => listNote(note))].join('\n')
+}
+
+function wordsOf(named: string): string[] {
+  return contentWords(named).filter((word) => !genericWords.has(word))
+}
+
+function isToldBy({ text }: NoteLine, note: NoteLine): boolean {
+  const words = contentWords(text).filter((word) => word !== 'user')
+  return note.kind === 'note' && countWords(note.text, words) >= words.length * 0.8
+}
+
+const changing = ['memory_forget', 'memory_edit']
+const refusals = ['no', 'no thanks', 'no thank you', 'nope', "don't", 'do not', 'leave it', 'keep it', 'never mind']
+
+/** The answer to a tool's question: its action is done now, or dropped. */
+const confirm: Ability = {
+  name: 'confirm',
+  matches({ text }, { asking }) {
+    if (asking?.about === undefined || !changing.includes(asking.call.name)) return undefined
+    const answer = text.replaceAll(',', '')
+    if (isPhrase(answer, refusals)) return say(texts.leftAsIs)
+    if (!isPhrase(answer, agreements)) return undefined
+    if (asking.call.name === 'memory_forget') return forgetCall(asking.about)
+    const content = contentOf(asking.call.input)
+    return content === undefined ? undefined : editCall(asking.about, content)
+  },
+}
+
+function contentOf(input: Json): string | undefined {
+  if (input === null || typeof input !== 'object' || Array.isArray(input)) return undefined
+  return typeof input.content === 'string' ? input.content : undefined
+}
+
+const things = ['my notes', 'my memories', 'notes', 'memories', 'all my notes', 'all notes', 'everything you know']
+const forms = [
+  ...things,
+  ...['list', 'show', 'show me', 'what are', 'give me'].flatMap((verb) => things.map((thing) => `${verb} ${thing}`)),
+  ...['what do you know', 'what do you remember', 'what have i told you', 'what did i tell you'].flatMap((question) => [
+    question,
+    `${question} about me`,
+    `${question} so far`,
+  ]),
+  'tell me about me',
+  'tell me what you know about me',
+  'what do you have noted',
+  '/notes',
+  '/memory',
+]
+const maxListed = 20
+
+const listNotes: Ability = {
+  name: 'list notes',
+  matches: ({ request }) => (isPhrase(request, forms) ? listIntent : undefined),
+}
+
+const listIntent: Intent = {
+  type: 'call',
+  tool: 'recall_memory',
+  // An empty query lists the newest.
+  input: { query: '', limit: maxListed },
+  purpose: 'look up your notes',
+  answer(result) {
+    const notes = readNoteLines(result)
+    if (notes.length === 0) return texts.noNotes
+    return [texts.notes, ...notes.map((note) => texts.listed(note.text, note.date, note.citation))].join('\n')
+  },
+}
+
+const maxStatementLength = 500
+
+/** Patterns of questions without a question mark. */
+const asksInOtherScript = [
+  /[吗嗎呢][。！!]*$|什么|什麼|哪[里裡儿些个個]|谁|誰|多少|怎么|怎麼|为什么|為什麼|是不是|有没有|有沒有|几[点點个個岁歲]/u,
+  /(?:です|ます|でした|ました|だろう|でしょう|の)か[。！!]*$|どこ|いつ|なぜ|どうして|何(?:です|を|が|時)/u,
+  /(?:까|나요|니|냐|가요|지요)[.!]*$|무엇|뭐|어디|언제|누구|왜|어떻게|얼마/u,
+  /^(?:что|когда|где|куда|кто|кого|как|какой|какая|какие|почему|зачем|сколько|чей)(?!\p{L})/iu,
+  /^(?:ما|ماذا|متى|أين|اين|هل|كيف|لماذا|كم)(?!\p{L})/u,
+  /^(?:מה|מתי|איפה|מי|איך|למה|האם|כמה)(?!\p{L})/u,
+  /क्या|कब|कहाँ|कौन|कैसे|क्यों|कितन/u,
+  /ไหม|หรือไม่|อะไร|ที่ไหน|เมื่อไหร่|เมื่อไร|ใคร|ทำไม|อย่างไร/u,
+]
+
+/** Patterns of requests that need a language model. */
+const bidsInOtherScript = [
+  /^(?:请|請|帮|幫|麻烦|麻煩|给我|給我|告诉我|告訴我|翻译|翻譯|写|寫|订|訂|查|搜|打开|打開|关闭|關閉|讲|講|解释|解釋|推荐|推薦|计算|計算|提醒|生成|画|畫|总结|總結)|[你您](?:能|可以|会|會)|帮我|幫我|能不能|可不可以/u,
+  /(?:ください|下さい|くれ|ほしい|欲しい|お願い|お願いします|教えて|書いて|作って|調べて|探して|なさい|頼む)[。！!]*$/u,
+  /(?:줘|주세요|줄래|해라|부탁해|부탁합니다|부탁드립니다)[.!]*$/u,
+  /^(?:пожалуйста|напиши|сделай|найди|расскажи|покажи|переведи|объясни|помоги|закажи|забронируй|дай|открой|создай|нарисуй|посоветуй|напомни|скажи|включи|выключи|посчитай)(?:те)?(?!\p{L})|(?:^|\s)(?:можешь|можете|мог(?:ла|ли)? бы)(?!\p{L})/iu,
+  /^(?:من فضلك|اكتب|ابحث|اشرح|ترجم|أخبرني|اخبرني|ساعدني|احجز|أرسل|ارسل|افتح|أنشئ|ارسم|لخص|ذكرني)(?!\p{L})/u,
+  /^(?:בבקשה|כתוב|כתבי|תכתוב|תגיד|ספר|תרגם|חפש|עזור|הזמן|תזכיר)(?!\p{L})/u,
+  /(?:करो|करें|कीजिए|बताओ|बताइए|दीजिए|लिखो|लिखिए)[।!]*$/u,
+  /^(?:ช่วย|กรุณา|โปรด|เขียน|แปล|ค้นหา|บอก|แนะนำ)/u,
+]
+
+/** Statements about the user in Latin-script languages, whose requests have other forms. */
+const statesInLatinScript = [
+  /^(?:ich (?:bin|wohne|lebe|heiße|heisse|arbeite|mag|liebe|hasse|habe|esse|trinke|spiele|spreche)|wir (?:wohnen|leben|haben|sind)|(?:mein|unser)\p{L}{0,2} \p{L}+ (?:ist|sind|heißt|heisst|hat|wohnt|arbeitet)) /iu,
+  /^(?:je (?:suis|m['’]appelle|travaille|vis|parle|joue|n['’]aime pas)|j['’](?:habite|aime|adore|ai|étudie)|nous (?:habitons|avons|sommes)|(?:mon|ma|mes|notre) \p{L}+ (?:est|sont|s['’]appelle|a|habite)) /iu,
+  /^(?:(?:yo )?(?:vivo en|soy|me llamo|trabajo|tengo|odio|prefiero|hablo)|(?:no )?me gustan?|(?:mi|mis|nuestr[oa]) \p{L}+ (?:es|son|se llama|vive|tiene|trabaja)) /iu,
+  /^(?:(?:io )?(?:abito|vivo|sono|mi chiamo|lavoro|ho|odio|preferisco|parlo)|(?:non )?mi piac(?:e|ciono)|(?:il|la) mi[oa] \p{L}+ (?:è|si chiama|vive|ha)) /iu,
+  /^(?:(?:eu )?(?:moro|sou|me chamo|trabalho|tenho|gosto|odeio|prefiro|falo)|(?:o |a )?(?:meu|minha) \p{L}+ (?:é|se chama|mora|tem)) /iu,
+  /^(?:ik (?:woon|ben|heet|werk|heb|hou|haat|spreek)|(?:mijn|onze) \p{L}+ (?:is|heet|woont|heeft)) /iu,
+]
+
+/** A statement in another language than English is stored as said; anything more needs a language model. */
+const otherLanguages: Ability = {
+  name: 'other languages',
+  matches({ text, asks }) {
+    const said = text.trim()
+    if (asks || said.length > maxStatementLength) return undefined
+    if (!isOtherScript(said)) return statesInLatinScript.some((form) => form.test(said)) ? keep(said) : undefined
+    if (isTrivial(said) || bidsInOtherScript.some((form) => form.test(said))) return undefined
+    return asksInOtherScript.some((form) => form.test(said)) ? recallIntent(said) : keep(said)
+  },
+}
+
+function keep(said: string) {
+  const note = noteIntent(said)
+  const answer: typeof note.answer = (result) => `${note.answer(result)} ${texts.onlyKept}`
+  return { ...note, answer }
+}
+
+function isOtherScript(text: string): boolean {
+  const letters = text.match(/\p{L}/gu) ?? []
+  return letters.filter((letter) => !/\p{sc=Latin}/u.test(letter)).length * 2 > letters.length
+}
+
+const whole = ['status', '/status', 'your status', 'show status', 'cost', 'costs', '/cost', 'uptime', 'are you running']
+const beginnings = [
+  'how much have you spent',
+  'how much did you spend',
+  'how much money have you',
+  'how much have you cost',
+  'how much did you cost',
+  'how much do you cost',
+  'what did you cost',
+  'what have you cost',
+  'what have you spent',
+  'what do you cost',
+  "what's your status",
+  'what is your status',
+  'show me your status',
+  'how many tokens',
+  'which model',
+  'what model',
+  'how long have you been running',
+]
+
+const status: Ability = {
+  name: 'status',
+  matches({ request }) {
+    if (!isPhrase(request, whole) && afterPhrase(request, beginnings) === undefined) return undefined
+    return {
+      type: 'call',
+      tool: 'session_status',
+      input: {},
+      purpose: 'read my status',
+      answer: (result) => withoutWrapping(result) || 'There is no status to report.',
+    }
+  },
+}
+
+// The first match takes the sentence: narrow forms come before wide ones, and general questions last.
 const abilities: readonly Ability[] = [
   confirm,
   smallTalk,
   status,
+  calculate,
   useWeb,
   undo,
   forget,
@@ -36,18 +433,19 @@ const abilities: readonly Ability[] = [
   askFacts,
   askByDate,
   recall,
+  otherLanguages,
 ]
-const mostIntents = 8
+const maxIntents = 8
 const looksUp = ['recall_memory', 'memory_query']
 
-/** What the user's message asks for, in its order. Never empty. */
-export function planReply(message: { words: string; files: readonly MediaPart[]; before?: Before }): Intent[] {
+/** The requests in the user's message, in order. Never empty. */
+export function planReply(message: { words: string; files: readonly string[]; before?: Before }): Intent[] {
   const { words, files, before = nothingBefore } = message
   const isEmpty = !hasWords(words)
   if (files.length === 0 && isEmpty) return [say(texts.nothingSaid)]
   const intents = isEmpty ? [] : readIntents(words, before)
   if (files.length === 0) return tidy(intents)
-  // A question beside a file is most likely about the file, which nobody here can look into.
+  // A question beside a file is most likely about the file, which cannot be read here.
   const others = intents.filter((intent) => intent.type === 'call' && !looksUp.includes(intent.tool))
   return [say(texts.files(nameFiles(files))), ...others]
 }
@@ -55,6 +453,8 @@ export function planReply(message: { words: string; files: readonly MediaPart[];
 function readIntents(words: string, before: Before): Intent[] {
   const approval = matchesApproval(words, before)
   if (approval) return approval
+  const due = dueReminder(words)
+  if (due !== undefined) return [say(texts.reminderDue(due))]
   const whole = matchesWholeNote(words) ?? matchesToolRun(words) ?? matchesCorrection(words, before)
   if (whole) return [whole]
   const intents: Intent[] = []
@@ -80,17 +480,48 @@ function tidy(intents: readonly Intent[]): Intent[] {
   const wanted = intents.filter((intent) => intent.type === 'call' || intent.kind === 'answer')
   const unknown = intents.filter((intent) => intent.type === 'say' && intent.kind === 'unknown')
   if (wanted.length === 0) return unknown.length > 0 ? [say(texts.unknown)] : intents.slice(0, 1)
-  const kept = wanted.slice(0, mostIntents)
-  if (wanted.length > kept.length) kept.push(say(texts.tooMuch(mostIntents)))
+  const kept = wanted.slice(0, maxIntents)
+  if (wanted.length > kept.length) kept.push(say(texts.tooMuch(maxIntents)))
   const [strange] = unknown
   if (strange?.type === 'say') kept.push(say(texts.alsoUnknown(strange.text)))
   return kept
 }
 
-const mostNames = 10
+const maxNames = 10
 
-function nameFiles(files: readonly MediaPart[]): string {
-  const names = files.slice(0, mostNames).map((file) => quote(file.name || file.mediaType))
-  const rest = files.length > mostNames ? ` and ${files.length - mostNames} more files` : ''
+function nameFiles(files: readonly string[]): string {
+  const names = files.slice(0, maxNames).map(quote)
+  const rest = files.length > maxNames ? ` and ${files.length - maxNames} more files` : ''
   return `${names.join(', ')}${rest}`
+}
+
+/**
+ * The answer to an approval question, in words or reported by the system: waiting calls are repeated exactly, or
+ * dropped. Whether they may be made is not decided here.
+ */
+function matchesApproval(words: string, { waiting, told }: Before): Intent[] | undefined {
+  if (waiting.length === 0) return undefined
+  const heard = `${told}\n${words}`
+  const answered = (text: typeof approvedText) => waiting.filter((call) => heard.includes(text(asAsked(call))))
+  const approved = answered(approvedText)
+  if (approved.length > 0) return approved.flatMap(repeat)
+  if (answered(deniedText).length > 0) return [say(texts.leftAsIs)]
+  // The answer may be too late: then the call asks again.
+  const spoken = readSpokenAnswer(words)
+  if (spoken === 'approve') return waiting.flatMap(repeat)
+  return spoken === 'deny' ? [say(texts.leftAsIs)] : undefined
+}
+
+function asAsked({ name, input }: ToolCallPart) {
+  return { tool: name, arguments: canonicalJson(input) }
+}
+
+function repeat({ name, input }: ToolCallPart): CallIntent[] {
+  if (!isObject(input)) return []
+  const answer: CallIntent['answer'] = (result) => withoutWrapping(result) || texts.done
+  return [{ type: 'call', tool: name, input, purpose: 'do that', answer }]
+}
+
+function isObject(input: Json): input is { [key: string]: Json } {
+  return input !== null && typeof input === 'object' && !Array.isArray(input)
 }

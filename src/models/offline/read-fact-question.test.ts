@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readFactQuestion } from './read-fact-question.ts'
+import { readFactQuestion } from './notes.ts'
 
 describe('readFactQuestion', () => {
   it.each([
@@ -36,11 +36,11 @@ describe('readFactQuestion', () => {
     'What is',
     'my name is Max',
     '',
-  ])('MEM-10 “%s” is left to the words', (words) => {
+  ])('MEM-10 “%s” is left to the word search', (words) => {
     expect(readFactQuestion(words)).toBeUndefined()
   })
 
-  it('MEM-10 any question can be read, in time', () => {
+  it('MEM-10 reads any question quickly', () => {
     fc.assert(
       fc.property(fc.constantFrom('', 'What is ', 'Where does ', "When is X's "), fc.string(), (opening, text) => {
         readFactQuestion(opening + text)

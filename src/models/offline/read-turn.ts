@@ -1,34 +1,39 @@
 import { toStorableText } from '../../base/text.ts'
-import { waitsForApproval } from '../../policy/approval-texts.ts'
-import type { MediaPart, ModelMessage, ToolCallPart, ToolResult, UserPart } from '../../protocol/message.ts'
+import type { ModelMessage, ToolCallPart, ToolResult, UserPart } from '../../protocol/messages.ts'
+import { waitsForApproval } from '../../security/approvals.ts'
 
 export interface Turn {
-  /** What the user said last, in the user's own words. */
+  /** The user's latest words. */
   words: string
-  files: readonly MediaPart[]
+  /** The names of the message's attachments. */
+  files: readonly string[]
   before: Before
-  /** The calls made since then, by whichever model. */
+  /** The calls made since then, by any model. */
   calls: readonly ToolCallPart[]
   results: ReadonlyMap<string, ToolResult>
   /** How often tools were called since then. */
   rounds: number
 }
 
-/** What the user's words may point back to. */
+/** The context that the user's words may refer to. */
 export interface Before {
-  /** The ids of the memories that the newest reply cited, in its order. */
+  /** The ids of the memories cited in the newest reply, in order. */
   cited: readonly string[]
-  /** The call that ended the turn before with a question, where the message is its answer; and the memory it is about. */
+  /**
+   * The call that ended the previous turn with a question, if the message is its answer; and the memory it is about.
+   */
   asking: { call: ToolCallPart; about: string | undefined } | undefined
-  /** The calls of the turn before that wait for the user's approval. */
+  /** The calls of the previous turn that wait for the user's approval. */
   waiting: readonly ToolCallPart[]
-  /** What the system tells with the message. */
+  /** The system's note with the message. */
   told: string
+  /** The last time that the context contained; unchanged times are not repeated. Empty if there was none. */
+  now: string
 }
 
-export const nothingBefore: Before = { cited: [], asking: undefined, waiting: [], told: '' }
+export const nothingBefore: Before = { cited: [], asking: undefined, waiting: [], told: '', now: '' }
 
-/** The newest thing said by the user, what came before it, and what was done about it so far. */
+/** The user's latest words, the context before them, and the calls made since. */
 export function readTurn(messages: readonly ModelMessage[]): Turn {
   const start = messages.findLastIndex((message, index) => message.role === 'user' && !isNotice(messages, index))
   const newest = messages[start]
@@ -36,14 +41,27 @@ export function readTurn(messages: readonly ModelMessage[]): Turn {
   const said = newest?.role === 'user' ? newestParts(newest.parts) : []
   const calls = since.map((message) => (message.role === 'assistant' ? callsOf(message.parts) : []))
   const results = since.flatMap((message) => (message.role === 'tool' ? message.results : []))
+  const spoken = said.flatMap((part) =>
+    part.type === 'text' && attachedName(part.text) === undefined ? [part.text] : [],
+  )
   return {
-    words: toStorableText(said.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')).trim(),
-    files: said.filter((part) => part.type === 'media'),
+    words: toStorableText(spoken.join('\n')).trim(),
+    files: said.flatMap((part) => {
+      if (part.type === 'media') return [part.name || part.mediaType]
+      return attachedName(part.text) ?? []
+    }),
     before: readBefore(messages.slice(0, Math.max(0, start)), newest),
     calls: calls.flat(),
     results: new Map(results.map((result) => [result.callId, result])),
     rounds: calls.filter((made) => made.length > 0).length,
   }
+}
+
+/** The file whose content this text is; undefined if the user wrote it. */
+function attachedName(text: string): string | undefined {
+  const [, fenced, named] =
+    /^(?:`{3,} attachment ([^\n]+)\n|\[Attached: ([^\n]+?)(?: \(|\. ))/.exec(text.slice(0, 600)) ?? []
+  return fenced ?? named
 }
 
 function readBefore(earlier: readonly ModelMessage[], newest: ModelMessage | undefined): Before {
@@ -56,8 +74,14 @@ function readBefore(earlier: readonly ModelMessage[], newest: ModelMessage | und
     cited: citedIn(reply),
     asking: call && question !== undefined ? { call, about: citedIn(question).at(-1) } : undefined,
     waiting: waitingIn(earlier),
+    now: nowIn(newest ? [...earlier, newest] : earlier),
     told: newest?.role === 'user' ? (newest.parts.filter(isContext).map(textOfPart).at(-1) ?? '') : '',
   }
+}
+
+function nowIn(messages: readonly ModelMessage[]): string {
+  const contexts = messages.flatMap((message) => (message.role === 'user' ? message.parts.filter(isContext) : []))
+  return contexts.flatMap((part) => /^Now: (.+)$/m.exec(textOfPart(part))?.[1] ?? []).at(-1) ?? ''
 }
 
 function waitingIn(earlier: readonly ModelMessage[]): ToolCallPart[] {
@@ -76,7 +100,7 @@ function citedIn(text: string): string[] {
   return [...new Set(Array.from(text.matchAll(/\[memory:([\w-]{1,64})\]/g), ([, id = '']) => id))]
 }
 
-/** The question that the message answers, as the context tells it. */
+/** The question that the message answers, from the context. */
 function readQuestion(parts: readonly UserPart[]): string | undefined {
   const opening = '\nYou had asked: '
   for (const part of parts.toReversed()) {
@@ -88,8 +112,8 @@ function readQuestion(parts: readonly UserPart[]): string | undefined {
 }
 
 /**
- * What is told to language models (date, recalled memories) rides as a text part of its own before the user's. Where an
- * earlier message got no answer, both stand in one: only what follows the last context is new.
+ * Context for language models (date, recalled memories) is a separate text part before the user's. If an earlier
+ * message got no answer, both are in one: only the parts after the last context are new.
  */
 function newestParts(parts: readonly UserPart[]): readonly UserPart[] {
   const context = parts.findLastIndex((part, index) => isContext(part) && index < parts.length - 1)
@@ -100,7 +124,7 @@ function isContext(part: UserPart): boolean {
   return part.type === 'text' && part.text.trimStart().startsWith('<context>')
 }
 
-/** The loop's own words to the model in the middle of a turn ("[Only 2 rounds are left …]") are not the user's. */
+/** The loop's own notices in the middle of a turn ("[Only 2 rounds are left …]") are not the user's words. */
 function isNotice(messages: readonly ModelMessage[], index: number): boolean {
   const message = messages[index]
   if (message?.role !== 'user' || messages[index - 1]?.role !== 'tool') return false

@@ -1,12 +1,17 @@
 import { hasPlainStatements } from '../../memory/learning/plain-statements.ts'
-import type { Ability, CallIntent, Intent } from './ability.ts'
-import { readCitation, readDate } from './note-lines.ts'
-import { afterPhrase, hasWords, isPhrase } from './phrase.ts'
-import type { Sentence } from './sentence.ts'
+import { readCitation, readDate, withoutWrapping } from './notes.ts'
+import {
+  type Ability,
+  afterPhrase,
+  type CallIntent,
+  hasWords,
+  type Intent,
+  isPhrase,
+  type Sentence,
+} from './sentence.ts'
 import { texts } from './texts.ts'
-import { withoutWrapping } from './without-wrapping.ts'
 
-// Longer forms first: the first that fits is taken.
+// Longer forms first: the first match is used.
 const orders = [
   'remember that',
   'remember this list',
@@ -78,7 +83,7 @@ const habits = [
   ...['have a', 'have an', 'have two', 'have three', 'have no', 'own', 'drive', 'speak', 'play', 'usually', 'always'],
   ...["don't eat", 'do not eat', "don't drink", 'do not drink', 'never eat', 'never drink'],
 ]
-// What one did is told, not asked for.
+// Past actions are statements, not requests.
 const deeds =
   'decided agreed chose bought sold met visited started finished booked ordered paid lent borrowed promised planted adopted learned learnt moved changed quit joined went got won lost found saw read made'.split(
     ' ',
@@ -89,10 +94,10 @@ const stated = [
   ...['i', 'we'].flatMap((who) => [...habits, ...deeds].map((habit) => `${who} ${habit}`)),
   'call me',
 ]
-// "I love it" tells nothing that would be understood later.
+// "I love it" says nothing that would be understood later.
 const emptyObjects = ['it', 'that', 'this', 'you', 'them', 'these', 'those']
 const beings = [' is ', ' are ', ' was ', ' were ', "'s name is "]
-const longestStatement = 500
+const maxStatementLength = 500
 /** "In May we decided …", "Yesterday I met …". */
 const dayFirst = /^(?:(?:in|on|last|this) \w{1,12}(?: \w{1,12})?|yesterday|today),? (?=(?:i|we) )/i
 
@@ -105,7 +110,7 @@ export const remember: Ability = {
   },
 }
 
-/** "Remember this: …" takes all that follows, lists and questions too. */
+/** "Remember this: …" takes everything that follows, including lists and questions. */
 export function matchesWholeNote(message: string): Intent | undefined {
   const colon = message.slice(0, 80).indexOf(':')
   if (colon < 0) return undefined
@@ -129,7 +134,7 @@ function readOrder({ request, asks }: Sentence): string | undefined {
 }
 
 function isStatement({ request, asks }: Sentence): boolean {
-  if (asks || request.length > longestStatement) return false
+  if (asks || request.length > maxStatementLength) return false
   if (afterPhrase(request.replace(dayFirst, ''), stated) !== undefined) return true
   const object = afterPhrase(request, felt)
   if (object !== undefined) return hasWords(object) && afterPhrase(object, emptyObjects) === undefined
@@ -154,7 +159,7 @@ export function noteIntent(content: string): CallIntent {
   }
 }
 
-/** After an order to remember, a sentence that asks for nothing of its own belongs to what is told. */
+/** After an order to remember, a sentence without a request belongs to the note. */
 function extensible(content: string): CallIntent {
   return {
     ...noteIntent(content),
@@ -163,3 +168,28 @@ function extensible(content: string): CallIntent {
 }
 
 const askWhat: Intent = { type: 'say', kind: 'answer', text: texts.nothingToNote }
+
+// How people ask for changes to memories. The tools recognize consent by the same words.
+
+export const forgetOrders = ['forget about', 'forget', '/forget', 'delete', 'erase', 'remove', 'get rid of']
+
+/** Words for the kind of thing to forget, not for the thing itself. */
+export const genericWords: ReadonlySet<string> = new Set(
+  'note notes memory memories fact facts entry entries thing noted saved stored remembered wrote said mentioned'.split(
+    ' ',
+  ),
+)
+
+export const wrongs = [
+  ...["that's", 'that is', "it's", 'it is', 'this is'].flatMap((that) =>
+    ['wrong', 'not right', 'not true', 'not correct', 'incorrect', 'false'].map((word) => `${that} ${word}`),
+  ),
+  ...["that isn't right", "that isn't true", "that isn't correct", 'wrong', 'not true', 'correction'],
+]
+
+/** Commas left out. */
+export const agreements = [
+  ...['yes', 'yes please', 'yes do', 'yes do it', 'yes do that', 'yes forget it', 'yes change it', 'yes go ahead'],
+  ...['yeah', 'yep', 'sure', 'ok', 'okay', 'please do', 'do it', 'go ahead'],
+  ...['ja', 'oui', 'si', 'sí', 'sim', 'tak', 'да'],
+]

@@ -1,41 +1,45 @@
 import type { Ids } from '../../base/ids.ts'
 import { canonicalJson } from '../../base/json.ts'
-import type { ToolCallPart } from '../../protocol/message.ts'
+import { estimateTokens } from '../../base/tokens.ts'
+import type { AssistantPart, ModelMessage, ToolCallPart, ToolResult, Usage } from '../../protocol/messages.ts'
 import type { ModelRequest, ModelResponse } from '../model.ts'
-import type { CallIntent, Intent } from './ability.ts'
-import { estimateUsage } from './estimate-usage.ts'
+import { withoutWrapping } from './notes.ts'
 import { planReply } from './plan-reply.ts'
 import { readTurn, type Turn } from './read-turn.ts'
+import type { CallIntent, Intent } from './sentence.ts'
 import { texts } from './texts.ts'
-import { answerOf } from './tool-answer.ts'
 
-// Finding and then changing takes two rounds. The rest is for turns that another model began.
-const mostRounds = 4
-const mostSteps = 6
+// Finding and then changing takes two rounds. The rest is for turns that another model started.
+const maxRounds = 4
+const maxSteps = 6
 
-/** What the newest message asks for by its form: the calls to make next, or what there is to say. */
-export function respond(request: ModelRequest, ids: Ids): ModelResponse {
+/** The response to the newest message, by its form: the next calls, or the reply. */
+export function respond(
+  request: ModelRequest,
+  { ids, setup = 'familiar setup' }: { ids: Ids; setup?: string | undefined },
+): ModelResponse {
   const turn = readTurn(request.messages)
   const settled = planReply(turn).map((intent) => settle(intent, turn, reachable(request)))
-  const calls = turn.rounds < mostRounds ? callsToMake(settled, ids) : []
+  const calls = turn.rounds < maxRounds ? callsToMake(settled, ids) : []
   if (calls.length > 0) return { parts: calls, stopReason: 'tool_use', usage: estimateUsage(request, calls) }
   const text = settled
     .map((said) => (typeof said === 'string' ? said : texts.outcomeUnknown(said.purpose)))
     .join('\n\n')
+    .replaceAll('`familiar setup`', () => `\`${setup}\``)
   const parts = [{ type: 'text' as const, text }]
   return { parts, stopReason: 'end', usage: estimateUsage(request, parts) }
 }
 
-/** Where `find_tools` is offered, whatever it would find can be called by its name. */
+/** With `find_tools`, everything that it would find can be called by name. */
 function reachable(request: ModelRequest): (tool: string) => boolean {
   const offered = new Set(request.tools.map((tool) => tool.name))
   return (tool) => offered.has(tool) || offered.has('find_tools')
 }
 
-/** Follows an intent through the calls that were made for it: to what there is to say, or to the call to make next. */
+/** Follows an intent through the calls made for it, to the reply or the next call. */
 function settle(intent: Intent, turn: Turn, canCall: (tool: string) => boolean): string | CallIntent {
   let next = intent
-  for (let step = 0; step < mostSteps; step += 1) {
+  for (let step = 0; step < maxSteps; step += 1) {
     if (next.type === 'say') return next.text
     if (!canCall(next.tool) || (next.leadsTo !== undefined && !canCall(next.leadsTo))) {
       if (!next.otherwise) return texts.toolMissing(next.purpose)
@@ -58,7 +62,7 @@ function callsToMake(settled: readonly (string | CallIntent)[], ids: Ids): ToolC
   }
   return [...open.values()].map(({ tool, input }) => ({
     type: 'tool_call',
-    // Without dashes it fits the shortest id that any provider takes when the session goes on with another model.
+    // Without dashes it fits the shortest id limit of any provider that continues the session.
     id: `call_${ids.next().replaceAll('-', '')}`,
     name: tool,
     input,
@@ -68,4 +72,51 @@ function callsToMake(settled: readonly (string | CallIntent)[], ids: Ids): ToolC
 function madeCall(intent: CallIntent, turn: Turn): ToolCallPart | undefined {
   const wanted = canonicalJson(intent.input)
   return turn.calls.find((call) => call.name === intent.tool && canonicalJson(call.input) === wanted)
+}
+
+/** An estimate of a language model's usage, so that ledgers and windows show the size of a conversation. */
+function estimateUsage(request: ModelRequest, parts: readonly AssistantPart[]): Usage {
+  const input = [
+    ...request.system.map((block) => block.text),
+    ...request.messages.flatMap(textsOf),
+    ...request.tools.map((tool) => JSON.stringify(tool)),
+  ]
+  return {
+    inputTokens: sum(input),
+    outputTokens: sum(parts.map(textOfPart)),
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+  }
+}
+
+function sum(texts: readonly string[]): number {
+  return texts.reduce((total, text) => total + estimateTokens(text), 0)
+}
+
+function textsOf(message: ModelMessage): string[] {
+  switch (message.role) {
+    case 'user':
+      return message.parts.map((part) => (part.type === 'text' ? part.text : part.name))
+    case 'assistant':
+      return message.parts.map(textOfPart)
+    case 'tool':
+      return message.results.map((result) => result.text)
+  }
+}
+
+function textOfPart(part: AssistantPart): string {
+  return part.type === 'tool_call' ? `${part.name} ${JSON.stringify(part.input)}` : part.text
+}
+
+/** The consequence of a call: a reply, or another intent. A missing result means an unknown outcome. */
+function answerOf(intent: CallIntent, result: ToolResult | undefined): string | Intent {
+  if (!result || isUnknown(result)) return texts.outcomeUnknown(intent.purpose)
+  if (!result.isError) return intent.answer(result)
+  const reason = withoutWrapping(result)
+  const instead = reason.startsWith('There is no tool named') ? intent.otherwise : intent.ifRefused
+  return instead ?? texts.toolFailed(intent.purpose, reason || 'no reason was given.')
+}
+
+function isUnknown(result: ToolResult): boolean {
+  return result.isError && result.text.toLowerCase().includes('outcome unknown')
 }

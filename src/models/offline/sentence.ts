@@ -1,19 +1,20 @@
-import { afterPhrase } from './phrase.ts'
+import type { Json, ToolResult } from '../../protocol/messages.ts'
+import type { Before } from './read-turn.ts'
 
 export interface Sentence {
   /** As the user wrote it. */
   text: string
-  /** Without "hi", "please", "can you" and their like in front. Empty where nothing else was said. */
+  /** Without "hi", "please", "can you" and the like in front. Empty if nothing else was said. */
   request: string
   asks: boolean
-  /** It began with "can you" or its like: with a question mark it is still an order. */
+  /** It began with "can you" or similar: even with a question mark it is a request. */
   bids: boolean
   startsLine: boolean
 }
 
-// Past this a message is a document, not a list of requests: it is read as one sentence, by its beginning.
-const longestMessage = 4_000
-const mostSentences = 30
+// A longer message is a document, not a list of requests: it is read as one sentence, by its beginning.
+const maxMessageLength = 4_000
+const maxSentences = 30
 
 const endMarks = '.!?…'
 const wideEndMarks = '。！？'
@@ -61,9 +62,9 @@ const joinedQuestion = /,?\s(?:and|or)\s(?=(?:what|when|where|who|which|how|do i
 
 export function readSentences(message: string): Sentence[] {
   const text = message.trim()
-  if (text.length > longestMessage) return [readSentence(text, true)]
+  if (text.length > maxMessageLength) return [readSentence(text, true)]
   const pieces = splitSentences(text)
-  if (pieces.length > mostSentences) return [readSentence(text, true)]
+  if (pieces.length > maxSentences) return [readSentence(text, true)]
   return pieces.flatMap(({ text, startsLine }) => splitQuestions(readSentence(text, startsLine)))
 }
 
@@ -93,7 +94,7 @@ function splitQuestions(sentence: Sentence): Sentence[] {
     .map((text, index) => ({ ...readSentence(text, sentence.startsLine && index === 0), asks: true }))
 }
 
-/** One walk over the text. A mark ends a sentence before white space; a full stop not after an abbreviation. */
+/** One pass over the text. A mark ends a sentence before white space; a period does not after an abbreviation. */
 function splitSentences(text: string): { text: string; startsLine: boolean }[] {
   const pieces: { text: string; startsLine: boolean }[] = []
   let start = 0
@@ -120,8 +121,93 @@ function splitSentences(text: string): { text: string; startsLine: boolean }[] {
 
 function isAbbreviation(text: string, start: number, at: number): boolean {
   if (text.charAt(at) !== '.') return false
-  // The word before the stop, looked at no further back than the longest abbreviation.
+  // The word before the period, at most as long as the longest abbreviation.
   const before = text.slice(Math.max(start, at - 8), at)
   const word = before.slice(before.search(/\S*$/)).toLowerCase()
   return abbreviations.has(word) || /^[a-z]$/.test(word)
+}
+
+/** The meaning of a sentence: a reply, or a tool call and the reply to its result. */
+export type Intent = SayIntent | CallIntent
+
+interface SayIntent {
+  type: 'say'
+  /** `courtesy` is dropped beside anything else; `unknown` sentences are answered together. */
+  kind: 'answer' | 'courtesy' | 'unknown'
+  text: string
+}
+
+export interface CallIntent {
+  type: 'call'
+  tool: string
+  input: { [key: string]: Json }
+  /** Completes "I could not …". */
+  purpose: string
+  /** Only for results that are not errors. A nonempty reply, or the next intent. */
+  answer(result: ToolResult): string | Intent
+  /** A further tool that is needed; without it the intent is not started. */
+  leadsTo?: string
+  /** Used instead if a required tool is not available. */
+  otherwise?: Intent
+  /** Used instead if the tool refused. */
+  ifRefused?: Intent
+  /** The same intent with a further sentence of the user that may belong to it. */
+  extend?(sentence: Sentence): Intent
+}
+
+/** An ability that needs no language model, recognized by the form of a sentence and its context. */
+export interface Ability {
+  name: string
+  matches(sentence: Sentence, before: Before): Intent | undefined
+}
+
+export function say(text: string): Intent {
+  return { type: 'say', kind: 'answer', text }
+}
+
+const wordCharacter = /[\p{L}\p{N}\p{M}'’_]/u
+const space = /\s/
+
+/** The text after the first phrase that it begins with; undefined if there is none. */
+export function afterPhrase(text: string, phrases: readonly string[]): string | undefined {
+  for (const phrase of phrases) {
+    const end = endOfPhrase(text, phrase)
+    if (end !== undefined) return withoutLeadingMarks(text.slice(end))
+  }
+  return undefined
+}
+
+/** The text is one of the phrases, with nothing but punctuation. */
+export function isPhrase(text: string, phrases: readonly string[]): boolean {
+  return phrases.some((phrase) => {
+    const end = endOfPhrase(text, phrase)
+    // Punctuation after a phrase is short.
+    return end !== undefined && text.length - end < 16 && !hasWords(text.slice(end))
+  })
+}
+
+/** Contains a letter or a digit of any script. */
+export function hasWords(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text)
+}
+
+/** Phrases are lower case, with single spaces and straight apostrophes. A phrase ends at the end of a word. */
+function endOfPhrase(text: string, phrase: string): number | undefined {
+  let at = 0
+  for (const expected of phrase) {
+    const actual = text[at]
+    if (actual === undefined) return undefined
+    if (expected === ' ') {
+      if (!space.test(actual)) return undefined
+      while (space.test(text[at] ?? '')) at += 1
+    } else {
+      if (actual.toLowerCase() !== expected && !(expected === "'" && actual === '’')) return undefined
+      at += 1
+    }
+  }
+  return wordCharacter.test(text[at] ?? '') ? undefined : at
+}
+
+function withoutLeadingMarks(text: string): string {
+  return text.replace(/^[\s,:;]+/, '')
 }

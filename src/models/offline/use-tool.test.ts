@@ -28,11 +28,11 @@ describe('useWeb', () => {
     'fetch file:///etc/passwd',
     'read ftp://example.com',
     'google',
-  ])('OFFLINE-2 does not take “%s” for an address or a search', (words) => {
+  ])('OFFLINE-2 does not treat “%s” as an address or a search', (words) => {
     expect(plan(words)).not.toMatchObject([{ tool: expect.stringMatching(/^web_/) }])
   })
 
-  it('SEC-18 reads a megabyte of anything at once', () => {
+  it('SEC-18 reads a megabyte of anything quickly', () => {
     for (const piece of ['.', '?', ' ', 'a.', 'a-', '"', '/', '(', ')', ', ']) {
       const text = piece.repeat(1_000_000 / piece.length)
       for (const opening of [
@@ -50,7 +50,7 @@ describe('useWeb', () => {
 })
 
 describe('matchesToolRun', () => {
-  it('OFFLINE-4 runs a capability by its own name, which its tool only begins with', () => {
+  it("OFFLINE-4 runs a capability by its own name, which is only the beginning of its tool's", () => {
     const intent = matchesToolRun('Run the capability word_count with text: a b c')
     if (intent?.type !== 'call') throw new Error('It was not understood')
     expect(intent).toMatchObject({ tool: 'find_tools', input: { query: 'word_count' } })

@@ -8,10 +8,10 @@ import { copyPrograms, makeLocalBaseImage } from '../../../test/support/local-ba
 import { type RunningPodman, startPodman, whyNoPodman } from '../../../test/support/start-podman.ts'
 import { silentLogger } from '../../base/logger.ts'
 import { type SandboxDriver, SandboxUnavailable } from '../sandbox.ts'
-import { createContainerDriver } from './create-container-driver.ts'
+import { containerPlace, createContainerDriver } from './container-driver.ts'
 
 describe('createContainerDriver', { timeout: 60_000 }, () => {
-  test('SEC-12 without an engine it says so, and what to do, and runs nothing', async () => {
+  test('SEC-12 without an engine it runs nothing, and says what to do', async () => {
     const folder = temporaryFolder()
     const socketPath = join(folder.path, 'nobody.sock')
     const driver = createContainerDriver({ socketPath, runtimeDirectory: null, directory: folder.path })
@@ -50,7 +50,7 @@ describe('createContainerDriver', { timeout: 60_000 }, () => {
       return createContainerDriver({ socketPath: podman.socketPath, runtimeDirectory: null, directory, logger })
     }
 
-    /** A tool whose image holds one program and no shell. */
+    /** A tool whose image contains one program and no shell. */
     function makeTool(dockerfile: string, hash: string) {
       const directory = join(folder.path, `tool-${hash}`)
       mkdirSync(directory)
@@ -62,7 +62,7 @@ describe('createContainerDriver', { timeout: 60_000 }, () => {
 
     const plain = 'FROM scratch\nCOPY root /\nENV FROM_IMAGE=yes\nWORKDIR /tool\nCOPY greeting .\n'
 
-    test('TOOL-5 builds an image once, whoever asks for it meanwhile, and runs it without a shell of its own', async () => {
+    test('TOOL-5 builds an image once for concurrent callers, and runs it without a shell of its own', async () => {
       const command = commandOf(['/usr/bin/cat', 'greeting'], {
         image: makeTool(plain, 'a'),
         workingDirectory: '/tool',
@@ -72,7 +72,7 @@ describe('createContainerDriver', { timeout: 60_000 }, () => {
       await driver.run(command)
       expect(built).toEqual(['Building the image of a tool'])
 
-      // Another state of the same tool takes the place of the one before.
+      // A new version of the tool replaces the previous one.
       await driver.run(commandOf(['/usr/bin/cat', '/tool/greeting'], { image: makeTool(plain, 'b') }))
       expect(podman.podman('images', '--format', '{{.Repository}}:{{.Tag}}').split('\n')).toEqual(
         expect.arrayContaining(['docker.io/library/familiar-tool-tool-one:b']),
@@ -80,7 +80,7 @@ describe('createContainerDriver', { timeout: 60_000 }, () => {
       expect(podman.podman('images')).not.toMatch(/familiar-tool-tool-one\s+a\s/)
     })
 
-    test('commands without an image of their own run in the base image that is named', async () => {
+    test('commands without their own image run in the configured base image', async () => {
       makeLocalBaseImage(podman, { tag: 'docker.io/library/familiar-test-base:1', programs: ['sh', 'cat'] })
       const { socketPath } = podman
       const places = { socketPath, runtimeDirectory: null, directory: folder.path }
@@ -92,7 +92,7 @@ describe('createContainerDriver', { timeout: 60_000 }, () => {
       expect(textOf(outcome.stdout)).toBe('only what it has')
     })
 
-    test('TOOL-5 the environment of an image is there beside the command’s', async () => {
+    test('TOOL-5 the environment of an image is combined with the command’s', async () => {
       const image = makeTool(plain, 'e')
       const environment = { FROM_COMMAND: 'yes' }
       const outcome = await driver.run(commandOf(['/usr/bin/cat', '/proc/self/environ'], { image, environment }))
@@ -104,7 +104,7 @@ describe('createContainerDriver', { timeout: 60_000 }, () => {
       ['a step that fails', 'FROM scratch\nCOPY root /\nRUN ["/usr/bin/cat", "/no-such-file"]\n', 'no-such-file'],
       ['a line that means nothing', 'FROM scratch\nNONSENSE\n', 'NONSENSE'],
       ['no Dockerfile text at all', '', ''],
-    ])('TOOL-5 %s is told with the last lines of the build', async (_what, dockerfile, told) => {
+    ])('TOOL-5 %s is reported with the last lines of the build', async (_what, dockerfile, told) => {
       const image = makeTool(dockerfile, `broken-${built.length}`)
       const running = driver.run(commandOf(['/usr/bin/cat'], { image }))
       await expect(running).rejects.toThrow(SandboxUnavailable)
@@ -112,14 +112,14 @@ describe('createContainerDriver', { timeout: 60_000 }, () => {
       expect(podman.containers()).toEqual([])
     })
 
-    test('SEC-12 what a killed process left running is removed by the next one', async () => {
+    test('SEC-12 containers left by a killed process are removed by the next one', async () => {
       const script = join(import.meta.dirname, '../../../test/support/container-child.ts')
       const child = spawn(process.execPath, [script, podman.socketPath, folder.path], { stdio: 'ignore' })
       await until(() => podman.podman('ps', '--quiet').trim() !== '')
       child.kill('SIGKILL')
       await once(child, 'exit')
       expect(podman.containers()).toHaveLength(1)
-      const left = () => readdirSync(join(folder.path, 'container')).filter((name) => name.startsWith('run-'))
+      const left = () => readdirSync(containerPlace(folder.path)).filter((name) => name.startsWith('run-'))
       expect(left()).toHaveLength(1)
 
       await driver.run(commandOf(['true']))
@@ -127,7 +127,7 @@ describe('createContainerDriver', { timeout: 60_000 }, () => {
       expect(left()).toEqual([])
     })
 
-    test('another process of the same home that is alive keeps what it runs', async () => {
+    test('another live process of the same home keeps its containers', async () => {
       const running = driver.run(commandOf(['sleep', '3600'], { limits: { wallMs: 3_600_000 } }))
       running.catch(() => undefined)
       await until(() => podman.podman('ps', '--quiet').trim() !== '')
@@ -140,7 +140,7 @@ describe('createContainerDriver', { timeout: 60_000 }, () => {
     })
 
     test.skipIf(existsSync('/var/run/docker.sock') || existsSync('/run/podman/podman.sock'))(
-      'finds the engine of the user where engines of users listen',
+      'finds a rootless engine at its default socket',
       async () => {
         mkdirSync(join(folder.path, 'run/podman'), { recursive: true })
         symlinkSync(podman.socketPath, join(folder.path, 'run/podman/podman.sock'))

@@ -1,6 +1,6 @@
 import fastCheck from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createDemultiplexer } from './demultiplex.ts'
+import { createDemultiplexer } from './run-container.ts'
 
 function frame(stream: 'stdout' | 'stderr', bytes: Uint8Array): Uint8Array {
   const header = Buffer.alloc(8)
@@ -10,7 +10,7 @@ function frame(stream: 'stdout' | 'stderr', bytes: Uint8Array): Uint8Array {
 }
 
 describe('createDemultiplexer', () => {
-  it('TOOL-2 gives each stream its bytes, however the frames are cut on the way', () => {
+  it('TOOL-2 gives each stream its bytes, however the frames are split', () => {
     const frames = fastCheck.array(
       fastCheck.record({
         stream: fastCheck.constantFrom('stdout' as const, 'stderr' as const),
@@ -35,7 +35,7 @@ describe('createDemultiplexer', () => {
     )
   })
 
-  it('SEC-12 takes a frame that is printed for what it is: output', () => {
+  it('SEC-12 treats a printed frame as output', () => {
     const forged = frame('stderr', Buffer.from('fake'))
     const got: string[] = []
     const take = createDemultiplexer(({ stream, bytes }) => got.push(`${stream} ${bytes.length}`))

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, request } from 'node:http'
+import type { Socket } from 'node:net'
 import { constants } from 'node:os'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { type Clock, sleep } from '../../base/clock.ts'
+import { parseAnyJson, parseJson } from '../../base/json.ts'
 import type { SandboxCommand, SandboxEnd, SandboxOutcome } from '../sandbox.ts'
-import { collectOutput } from './collect-output.ts'
 import { startLine } from './container-spec.ts'
-import { type EngineClient, EngineError } from './engine-client.ts'
 
-/** How long the engine itself may take for one step. */
+/** How long the engine may take for one step. */
 const stepMs = 60_000
 
 /**
- * One container from its making to its removal. Whatever happens, it is gone when this ends; `signal` ends it at once
- * and is thrown.
+ * Runs one container, from creation to removal. It is gone when this ends, whatever happens; `signal` ends it at once,
+ * and its reason is thrown.
  */
 export async function runContainer(options: {
   client: EngineClient
@@ -22,10 +25,10 @@ export async function runContainer(options: {
   signal: AbortSignal
 }): Promise<Omit<SandboxOutcome, 'result'>> {
   const { client, clock, spec, command, signal } = options
-  // Named here, so that it can be removed even where the engine's answer never came.
+  // Named here, so that it can be removed even if the engine's response never arrived.
   const name = `familiar-${randomUUID()}`
   try {
-    // Not with `signal`: a request that is dropped may still make a container.
+    // Not with `signal`: an aborted request may still create a container.
     await client.send({ method: 'POST', path: '/containers/create', query: { name }, body: spec, ...patiently() })
     signal.throwIfAborted()
     return await attachAndRun({ client, clock, name, command, signal })
@@ -70,8 +73,8 @@ async function attachAndRun(options: {
 }
 
 /**
- * The end of the streams is the end of the run in almost every case, and is known at once; a program that closes them and
- * goes on is asked after until it stops. `wait` of the engine would poll for longer.
+ * The end of the streams is almost always the end of the run, and is known at once; a program that closes them and
+ * continues is polled until it stops. The engine's `wait` would poll for longer.
  */
 async function endOf(options: {
   client: EngineClient
@@ -101,7 +104,7 @@ async function inspectState(client: EngineClient, name: string): Promise<Contain
   return (await client.json({ method: 'GET', path: `/containers/${name}/json`, ...patiently() }, stateSchema)).State
 }
 
-/** What the shell inside wrote of its control group. A command can forge it, and only says of itself that it ran out. */
+/** The cgroup report of the shell inside. A command can forge it, but only to claim that it ran out of memory. */
 export function readAccount(text: string): { isOutOfMemory: boolean; peakMemoryBytes: number | null } {
   const numberOf = (name: string) => {
     const found = new RegExp(`^${name} (\\d{1,15})$`, 'm').exec(text)
@@ -110,14 +113,14 @@ export function readAccount(text: string): { isOutOfMemory: boolean; peakMemoryB
   return { isOutOfMemory: (numberOf('oom_kill') ?? 0) > 0, peakMemoryBytes: numberOf('peak') }
 }
 
-/** The shell inside reports a signal as 128 and its number, as every engine does. */
+/** The shell inside reports a signal as 128 plus its number, as every engine does. */
 function toEnd({ ExitCode, OOMKilled }: ContainerState): SandboxEnd {
   if (OOMKilled) return { kind: 'out_of_memory' }
   const signal = Object.entries(constants.signals).find(([, number]) => number === ExitCode - 128)?.[0]
   return signal ? { kind: 'killed', signal } : { kind: 'exited', code: ExitCode }
 }
 
-/** Kills first: to remove by force alone is to wait politely in some engines. */
+/** Kills first: some engines wait for a graceful stop even when removing by force. */
 export async function removeContainer(client: EngineClient, name: string): Promise<void> {
   const gone = (cause: unknown) => {
     if (cause instanceof EngineError && cause.status >= 400 && cause.status < 500) return
@@ -137,4 +140,179 @@ function aborted(signal: AbortSignal): Promise<'aborted'> {
     if (signal.aborted) return resolve('aborted')
     signal.addEventListener('abort', () => resolve('aborted'), { once: true })
   })
+}
+
+interface OutputFrame {
+  stream: 'stdout' | 'stderr'
+  bytes: Uint8Array
+}
+
+/**
+ * Splits the stream of a container without a terminal: eight bytes (1 or 2 for the stream, three zeros, the length)
+ * before each piece. Pieces are passed on as they arrive, so that nothing is buffered.
+ */
+export function createDemultiplexer(tell: (frame: OutputFrame) => void): (chunk: Uint8Array) => void {
+  const header = Buffer.alloc(8)
+  let headerFilled = 0
+  let left = 0
+
+  return (chunk) => {
+    let at = 0
+    while (at < chunk.length) {
+      if (left === 0) {
+        const piece = chunk.subarray(at, at + header.length - headerFilled)
+        header.set(piece, headerFilled)
+        headerFilled += piece.length
+        at += piece.length
+        if (headerFilled < header.length) return
+        headerFilled = 0
+        left = header.readUInt32BE(4)
+        continue
+      }
+      const bytes = chunk.subarray(at, at + left)
+      at += bytes.length
+      left -= bytes.length
+      tell({ stream: header[0] === 2 ? 'stderr' : 'stdout', bytes })
+    }
+  }
+}
+
+interface CollectedOutput {
+  stdout(): Uint8Array
+  stderr(): Uint8Array
+  /** Resolves when every writer has closed both streams, or with the stream that exceeded the limit. Never rejects. */
+  finished: Promise<{ tooLarge: 'stdout' | 'stderr' | null }>
+}
+
+/** Listens from now on. Bytes above `maxBytes` of one stream are discarded. */
+function collectOutput(socket: Socket, maxBytes: number): CollectedOutput {
+  const pieces = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] }
+  const sizes = { stdout: 0, stderr: 0 }
+  const { promise: finished, resolve } = Promise.withResolvers<{ tooLarge: 'stdout' | 'stderr' | null }>()
+
+  const demultiplex = createDemultiplexer(({ stream, bytes }) => {
+    const room = maxBytes - sizes[stream]
+    if (room > 0) pieces[stream].push(bytes.subarray(0, room))
+    sizes[stream] += bytes.length
+    if (sizes[stream] > maxBytes) resolve({ tooLarge: stream })
+  })
+  socket.on('data', demultiplex)
+  socket.on('end', () => resolve({ tooLarge: null }))
+  // A broken connection says nothing more; the container's state is queried next.
+  socket.on('error', () => resolve({ tooLarge: null }))
+  socket.on('close', () => resolve({ tooLarge: null }))
+  return { stdout: () => Buffer.concat(pieces.stdout), stderr: () => Buffer.concat(pieces.stderr), finished }
+}
+
+interface EngineRequest {
+  method: 'GET' | 'POST' | 'DELETE'
+  /** Without a version: Docker and Podman then use their newest. */
+  path: string
+  query?: Readonly<Record<string, string>>
+  /** An object is sent as JSON, a stream as a tar archive. */
+  body?: object | Readable
+  signal?: AbortSignal
+}
+
+/** The engine answered with an error. */
+export class EngineError extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.name = 'EngineError'
+    this.status = status
+  }
+}
+
+/**
+ * The Docker API on a unix socket. Every response other than 2xx is thrown as an `EngineError`; a connection error is
+ * thrown as it is.
+ */
+export interface EngineClient {
+  readonly socketPath: string
+  json<T>(request: EngineRequest, schema: z.ZodType<T>): Promise<T>
+  /** For responses without a meaningful body. */
+  send(request: EngineRequest): Promise<void>
+  /** The body as it arrives. The caller reads it to its end or destroys it. */
+  stream(request: EngineRequest): Promise<Readable>
+  /** The raw connection, both ways: for attaching to a container. The caller ends it. */
+  hijack(request: EngineRequest): Promise<Socket>
+}
+
+export function createEngineClient(socketPath: string): EngineClient {
+  function open(options: EngineRequest & { upgrades?: boolean }): Promise<IncomingMessage | Socket> {
+    const { method, path, query = {}, body, signal, upgrades = false } = options
+    const search = new URLSearchParams(query).toString()
+    const json = body === undefined || isStream(body) ? undefined : JSON.stringify(body)
+    const headers = {
+      Host: 'engine',
+      ...(json !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) }),
+      ...(body !== undefined && isStream(body) && { 'Content-Type': 'application/x-tar' }),
+      ...(upgrades && { Connection: 'Upgrade', Upgrade: 'tcp' }),
+    }
+    return new Promise((resolve, reject) => {
+      const outgoing = request({
+        socketPath,
+        method,
+        path: search === '' ? path : `${path}?${search}`,
+        headers,
+        // A new connection: a reused one may be dead after an engine restart.
+        agent: false,
+        ...(signal && { signal }),
+      })
+      outgoing.on('error', (cause) => reject(signal?.aborted ? signal.reason : cause))
+      outgoing.on('response', resolve)
+      outgoing.on('upgrade', (_response, socket: Socket, head: Buffer) => {
+        if (head.length > 0) socket.unshift(head)
+        resolve(socket)
+      })
+      if (body !== undefined && isStream(body)) {
+        body.on('error', (cause) => outgoing.destroy(cause))
+        body.pipe(outgoing)
+      } else outgoing.end(json)
+    })
+  }
+
+  async function answer(options: EngineRequest): Promise<IncomingMessage> {
+    const response = await open(options)
+    if (!isAnswer(response)) throw new Error('The engine took over a connection that was not offered')
+    if ((response.statusCode ?? 500) < 300) return response
+    throw await toError(response)
+  }
+
+  return {
+    socketPath,
+    async json(options, schema) {
+      const parsed = parseJson(await text(await answer(options)), schema)
+      if (parsed.ok) return parsed.value
+      throw new Error(`The engine's response to ${options.method} ${options.path} is not valid: ${parsed.message}`)
+    },
+    async send(options) {
+      // Read to its end, because an error of an unread body would be unhandled.
+      await text(await answer(options))
+    },
+    stream: answer,
+    async hijack(options) {
+      const response = await open({ ...options, upgrades: true })
+      if (!isAnswer(response)) return response
+      throw await toError(response)
+    },
+  }
+}
+
+function isAnswer(response: IncomingMessage | Socket): response is IncomingMessage {
+  return 'statusCode' in response
+}
+
+function isStream(body: object): body is Readable {
+  return 'pipe' in body
+}
+
+const errorSchema = z.object({ message: z.string() })
+
+async function toError(response: IncomingMessage): Promise<EngineError> {
+  const body = await text(response)
+  const raw = parseAnyJson(body)
+  const told = raw.ok ? errorSchema.safeParse(raw.value) : undefined
+  return new EngineError(response.statusCode ?? 500, told?.success ? told.data.message : body.slice(0, 500))
 }

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { tarDirectory } from './tar-stream.ts'
+import { tarDirectory } from './engine.ts'
 
 describe('tarDirectory', () => {
   let root: string
@@ -28,7 +28,7 @@ describe('tarDirectory', () => {
   })
   afterEach(() => rmSync(root, { recursive: true }))
 
-  /** What the system's own tar makes of it. */
+  /** Unpacks it with the system's tar. */
   async function unpacked(): Promise<string> {
     const target = join(root, 'target')
     mkdirSync(target)
@@ -59,14 +59,14 @@ describe('tarDirectory', () => {
     expect(readlinkSync(join(target, 'long-link'))).toBe(`/${'x'.repeat(150)}`)
   })
 
-  it('SEC-11 sends a link as a link, and nothing of what it leads to', async () => {
+  it('SEC-11 sends a link as a link, without its target', async () => {
     writeFileSync(join(root, 'secret'), 'not for the image')
     symlinkSync(join(root, 'secret'), join(source, 'link'))
     symlinkSync(root, join(source, 'folder'))
     expect((await buffer(tarDirectory(source))).includes('not for the image')).toBe(false)
   })
 
-  it('gives the same bytes for the same files, and leaves the history of a tool out', async () => {
+  it('gives the same bytes for the same files, and omits the git history of a tool', async () => {
     writeFileSync(join(source, 'a'), 'same')
     const first = await buffer(tarDirectory(source))
     mkdirSync(join(source, '.git'))

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { hasBubblewrap, isRoot } from '../../../test/support/embedded-sandbox.ts'
-import { stampTree } from './stage/stamp-tree.ts'
+import { stampTree } from './readable-folders.ts'
 
-/** A number that is nobody's. */
+/** An unused id. */
 const user = 64_555
 const here = (path: string) => new URL(path, import.meta.url)
 const canRead = isRoot && (await stampTree(import.meta.filename)).isOpen && (await stampTree(process.execPath)).isOpen
@@ -19,11 +19,11 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** What a daemon of an ordinary user sees: the test of its driver, and two ways to read a file of its own. */
+/** The view of an ordinary user's daemon: its driver's test, and two ways to read one of its files. */
 async function asUser() {
   const program = `
     import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
-    import { createEmbeddedDriver } from '${here('./create-embedded-driver.ts')}'
+    import { createEmbeddedDriver } from '${here('./embedded-driver.ts')}'
     import { commandOf } from '${here('../../../test/contract/sandbox-support.ts')}'
     import { silentLogger } from '${here('../../base/logger.ts')}'
     process.umask(0o077)
@@ -51,7 +51,7 @@ async function asUser() {
 }
 
 describe.skipIf(!hasBubblewrap || !canRead)('the driver of an ordinary user (root and bubblewrap are needed)', () => {
-  it('SEC-12 holds what it claims, and names the command that would limit memory', { timeout: 60_000 }, async () => {
+  it('SEC-12 passes its test, and names the command that would limit memory', { timeout: 60_000 }, async () => {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     chownSync(directory, user, user)
     const lacks = [{ what: expect.stringContaining('memory'), fix: expect.stringMatching(/Delegate|chown/) }]
@@ -60,7 +60,7 @@ describe.skipIf(!hasBubblewrap || !canRead)('the driver of an ordinary user (roo
   })
 
   it.skipIf(!existsSync('/sys/fs/cgroup/memory/cgroup.procs'))(
-    'SEC-12 limits memory in cgroups that the user was given',
+    'SEC-12 limits memory in cgroups that were delegated to the user',
     { timeout: 60_000 },
     async () => {
       mkdirSync(directory, { recursive: true, mode: 0o700 })

@@ -11,7 +11,7 @@ afterEach(closeAll)
 const signal = () => AbortSignal.timeout(60_000)
 
 describe.skipIf(!hasBubblewrap)('the embedded driver (bubblewrap is needed)', () => {
-  it('SEC-12 proves on this machine what it claims', async () => {
+  it('SEC-12 proves its claims on this machine', async () => {
     const test = await open().driver.test(signal())
     expect(test).toMatchObject({ ok: true, lacks: [] })
     expect(test.proofs.map(({ name }) => name)).toEqual([
@@ -25,13 +25,13 @@ describe.skipIf(!hasBubblewrap)('the embedded driver (bubblewrap is needed)', ()
   it.each([
     ['seccomp', 'system call filter'],
     ['uid', 'not host root'],
-  ] as const)('SEC-12 refuses itself without %s', async (control, proof) => {
+  ] as const)('SEC-12 fails its test without %s', async (control, proof) => {
     const test = await open({ without: [control] }).driver.test(signal())
     expect(test).toMatchObject({ ok: false, reason: expect.stringContaining(proof) })
     expect(test.proofs.find(({ name }) => name === proof)).toMatchObject({ ok: false })
   })
 
-  it('SEC-12 says what it lacks without a cgroup, and lets fewer processes run', async () => {
+  it('SEC-12 reports what it lacks without a cgroup, and allows fewer processes', async () => {
     const { driver } = open({ without: ['cgroup'] })
     const test = await driver.test(signal())
     expect(test).toMatchObject({ ok: true, lacks: [{ what: expect.stringContaining('memory') }] })
@@ -45,7 +45,7 @@ describe.skipIf(!hasBubblewrap)('the embedded driver (bubblewrap is needed)', ()
     expect(textOf(node.stdout)).toBe('2\n')
   })
 
-  it('TOOL-5 knows what a command finds on its PATH', async () => {
+  it("TOOL-5 knows the programs on a command's PATH", async () => {
     const { driver } = open()
     expect(await driver.missingPrograms(['sh', 'node', 'no-such-program', '/usr/bin/env', '../sh'])).toEqual([
       'no-such-program',
@@ -56,7 +56,7 @@ describe.skipIf(!hasBubblewrap)('the embedded driver (bubblewrap is needed)', ()
     expect(textOf(outcome.stdout)).toBe(`${process.version}\n`)
   })
 
-  it('SEC-12 leaves nothing on the disk when it is closed, and does not open again', async () => {
+  it('SEC-12 leaves nothing on the disk after closing, and does not open again', async () => {
     const before = leftovers()
     const { driver, directory } = open({ forkServer: 'eager' })
     await driver.run(commandOf(['true']))
@@ -67,7 +67,7 @@ describe.skipIf(!hasBubblewrap)('the embedded driver (bubblewrap is needed)', ()
     await expect(driver.run(commandOf(['true']))).rejects.toBeInstanceOf(SandboxUnavailable)
   })
 
-  it('SEC-12 lets go of what waits after five idle minutes, and goes on after that', async () => {
+  it('SEC-12 releases prepared sandboxes after five idle minutes, and works again afterwards', async () => {
     const pids = () => leftovers().processes.map((line) => line.split(' ')[0])
     const before = new Set(pids())
     const clock = createManualClock()

@@ -8,8 +8,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { commandOf, textOf } from '../../../test/contract/sandbox-support.ts'
 import { embeddedDrivers, hasBubblewrap, processesBelow } from '../../../test/support/embedded-sandbox.ts'
 import { silentLogger } from '../../base/logger.ts'
-import { createEmbeddedDriver } from './create-embedded-driver.ts'
-import { instanceName, isAbandoned } from './instance.ts'
+import { createEmbeddedDriver } from './embedded-driver.ts'
+import { instanceName, isAbandoned } from './janitor.ts'
 
 const { open, closeAll } = embeddedDrivers()
 afterEach(closeAll)
@@ -17,7 +17,7 @@ afterEach(closeAll)
 /** Another program with a driver in `directory`, in the middle of two calls. */
 async function startProgram(directory: string) {
   const program = `
-    import { createEmbeddedDriver } from '${new URL('./create-embedded-driver.ts', import.meta.url)}'
+    import { createEmbeddedDriver } from '${new URL('./embedded-driver.ts', import.meta.url)}'
     import { commandOf } from '${new URL('../../../test/contract/sandbox-support.ts', import.meta.url)}'
     import { silentLogger } from '${new URL('../../base/logger.ts', import.meta.url)}'
     const driver = createEmbeddedDriver({ directory: ${JSON.stringify(directory)}, logger: silentLogger, forkServer: 'eager' })
@@ -39,7 +39,7 @@ function placesOf(pid: number | undefined): string[] {
 }
 
 describe.skipIf(!hasBubblewrap)('after a program was killed (bubblewrap is needed)', () => {
-  it('SEC-12 its sandboxes end with it, and the next driver removes what is left', { timeout: 60_000 }, async () => {
+  it('SEC-12 its sandboxes end with it, and the next driver removes the leftovers', { timeout: 60_000 }, async () => {
     const directory = mkdtempSync(join(tmpdir(), 'familiar-killed-'))
     const child = await startProgram(directory)
     const below = processesBelow(child.pid ?? 0)
@@ -55,7 +55,7 @@ describe.skipIf(!hasBubblewrap)('after a program was killed (bubblewrap is neede
     rmSync(directory, { recursive: true, force: true })
   })
 
-  it('SEC-12 a driver that lives is left alone by another one of the same directory', async () => {
+  it('SEC-12 a live driver is not touched by another one of the same directory', async () => {
     const { driver, directory } = open({ forkServer: 'eager' })
     const script = commandOf(['python3', '-c', 'import time; time.sleep(1); print("whole")'])
     const running = driver.run(script)
@@ -67,15 +67,15 @@ describe.skipIf(!hasBubblewrap)('after a program was killed (bubblewrap is neede
   })
 })
 
-describe.skipIf(process.platform !== 'linux')('the name of a driver’s life', () => {
-  it('SEC-12 tells whether its program still runs', () => {
+describe.skipIf(process.platform !== 'linux')('the name of a driver instance', () => {
+  it('SEC-12 tells whether its program is still running', () => {
     const own = instanceName()
     expect(instanceName()).not.toBe(own)
     expect(isAbandoned(own)).toBe(false)
     const [namespace, pid, started, random] = own.split('-')
     expect(isAbandoned([namespace, pid, Number(started) - 1, random].join('-'))).toBe(true)
     expect(isAbandoned([namespace, 4_194_304, started, random].join('-'))).toBe(true)
-    // A program in another container cannot be seen from here.
+    // A program in another container is not visible from here.
     expect(isAbandoned(['1', 4_194_304, started, random].join('-'))).toBe(false)
     for (const name of ['', 'etc', '1-2-3', 'a-b-c-d', `${namespace}-x-1-1`]) expect(isAbandoned(name)).toBe(false)
   })

@@ -1,15 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { removeAbandonedCgroups } from './cgroup/find-cgroups.ts'
-import { isAbandoned } from './instance.ts'
+import { removeAbandonedCgroups } from './cgroups.ts'
 
-/** The name under which a process of the sandbox carries the life of its driver. */
-export const markName = 'FAMILIAR_SANDBOX'
+/** The environment variable that marks a sandbox process with its driver instance. */
+export const sandboxMark = 'FAMILIAR_SANDBOX'
 
 /**
- * Removes what drivers left behind whose process was killed: processes first, then cgroups and files. What belongs to a
- * driver that still lives, in this process or another one, is not touched; what is not this user's to remove stays.
+ * Removes leftovers of drivers whose process was killed: processes first, then cgroups and files. Live drivers, in this
+ * process or another one, are not touched; files of other users stay.
  */
 export async function removeAbandoned(options: { stagePlace: string; cgroupPlaces: readonly string[] }): Promise<void> {
   for (const pid of markedProcesses()) {
@@ -26,7 +26,7 @@ export async function removeAbandoned(options: { stagePlace: string; cgroupPlace
   }
 }
 
-/** They die with their driver; this finds one that was just being born then. */
+/** They die with their driver; this finds one that was just being started. */
 function markedProcesses(): number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.map(Number).filter((pid) => {
@@ -38,9 +38,53 @@ function markedProcesses(): number[] {
 function markOf(pid: number): string | undefined {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0')
-    return environment.find((each) => each.startsWith(`${markName}=`))?.slice(markName.length + 1)
+    return environment.find((each) => each.startsWith(`${sandboxMark}=`))?.slice(sandboxMark.length + 1)
   } catch {
-    // Somebody else's, or gone.
+    // Another user's, or gone.
     return undefined
+  }
+}
+
+/**
+ * One instance of a driver. Everything it has outside its memory (folders, cgroups, the environment of its processes)
+ * carries this name, so that a later driver recognizes leftovers.
+ */
+export function instanceName(): string {
+  return [pidNamespace(), process.pid, startOf(process.pid), randomBytes(3).toString('hex')].join('-')
+}
+
+/**
+ * Whether the name belongs to a driver whose process is gone. Drivers of other pid namespaces are not visible and count
+ * as alive.
+ */
+export function isAbandoned(name: string): boolean {
+  const [namespace, pid, started, random] = name.split('-')
+  if (!random || !/^\d+$/.test(pid ?? '') || namespace !== pidNamespace()) return false
+  try {
+    return startOf(Number(pid)) !== started
+  } catch {
+    // Not readable because descriptors ran out: if in doubt, it counts as alive.
+    return false
+  }
+}
+
+function pidNamespace(): string {
+  return readlinkSync('/proc/self/ns/pid').replaceAll(/\D/g, '')
+}
+
+/**
+ * When the process was started, in ticks since boot; together with the pid it identifies a process permanently.
+ * Undefined: it is gone.
+ */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The second field is the program's name, which may contain spaces and brackets: count from its last bracket.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ESRCH') return undefined
+    throw cause
   }
 }

@@ -6,7 +6,7 @@ import type { SandboxCommand, SandboxEnd } from '../sandbox.ts'
 const { open, closeAll } = embeddedDrivers()
 afterEach(closeAll)
 
-/** What calls come to, the good and the bad, with how it has to end. */
+/** Calls of all kinds, with their expected end. */
 const kinds: readonly { command: SandboxCommand; end: SandboxEnd; share: number }[] = [
   { command: commandOf(['python3', '-c', 'print(1)']), end: { kind: 'exited', code: 0 }, share: 60 },
   { command: commandOf(['sh', '-c', 'echo 1; exit 3']), end: { kind: 'exited', code: 3 }, share: 25 },
@@ -43,7 +43,7 @@ describe.skipIf(!hasBubblewrap)(`${calls} calls (bubblewrap is needed)`, () => {
     const { driver } = open({ forkServer: 'eager' })
     const wrong = new Set<string>()
     let next = 0
-    // A fixed order that mixes all kinds, and four at a time as a daemon would have them.
+    // A fixed order that mixes all kinds, four at a time as in a daemon.
     async function work(): Promise<void> {
       while (next < calls) {
         const kind = mixed[(next * 37) % mixed.length]
@@ -65,7 +65,7 @@ const answersMeanwhile = async (work: Promise<unknown>) => {
   void work.finally(() => {
     isOver = true
   })
-  // Each of these waits for the event loop, the disk and a child process: what a daemon does to answer.
+  // Each of these waits for the event loop, the disk and a child process, as a daemon does.
   const { driver } = open()
   let answers = 0
   while (!isOver) {
@@ -125,9 +125,9 @@ const attacks: readonly { name: string; command: SandboxCommand; ends: readonly 
   },
 ]
 
-describe.skipIf(!hasBubblewrap)('what wants the whole machine (bubblewrap is needed)', () => {
+describe.skipIf(!hasBubblewrap)('resource exhaustion (bubblewrap is needed)', () => {
   it.each(attacks)(
-    'TOOL-4 $name is contained, and this program answers meanwhile',
+    'TOOL-4 $name is contained, and this program stays responsive',
     { timeout: 60_000 },
     async (attack) => {
       const before = leftovers()

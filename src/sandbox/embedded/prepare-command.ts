@@ -1,30 +1,30 @@
+import { chmod, chown, rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import type { SandboxCommand } from '../sandbox.ts'
-import { innerPath } from './inner-programs.ts'
-import { loweredLimits } from './lowered-limits.ts'
-import { type Door, openDoor } from './network/door.ts'
-import type { SandboxAccount } from './sandbox-account.ts'
-import type { Stage } from './stage/open-stage.ts'
-import type { PreparedCommand } from './world/world.ts'
+import { loweredLimits, type PreparedCommand } from './launcher.ts'
+import type { SandboxAccount } from './readable-folders.ts'
+import { innerPath, type Stage } from './stage.ts'
 
-/** Every program speaks UTF-8 in it, and it is there on every machine. */
+/** Every program uses UTF-8 with it, and it exists on every machine. */
 export const innerLanguage = 'C.UTF-8'
 
 const proxyPort = 3128
 const innerSocket = '/run/familiar/proxy.sock'
 
-/** Programs differ in which of them they heed, and Node only if it is told to. */
+/** Programs differ in which of them they use, and Node needs an option. */
 const proxyEnvironment = Object.fromEntries([
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].map((name) => [name, `http://127.0.0.1:${proxyPort}`]),
   ...['NO_PROXY', 'no_proxy'].map((name) => [name, 'localhost,127.0.0.1,::1']),
   ['NODE_USE_ENV_PROXY', '1'],
 ])
 
-/** Brings everything that the command names to where the sandbox's account can reach it, until `release`. */
-export async function prepareCommand(options: {
+/** Makes everything that the command names readable for the sandbox's account, until `release`. */
+export async function prepareSandboxCommand(options: {
   command: SandboxCommand
   stage: Stage
   account: SandboxAccount
-  /** Of this call, among those of the driver. */
+  /** Of this call; unique within the driver. */
   name: string
   hasCgroup: boolean
 }): Promise<{ prepared: PreparedCommand; release(): Promise<void> }> {
@@ -56,5 +56,48 @@ export async function prepareCommand(options: {
   } catch (cause) {
     await release()
     throw cause
+  }
+}
+
+/** A socket that the sandbox's account may open, leading to one that it may not. */
+interface Door {
+  path: string
+  close(): Promise<void>
+}
+
+/**
+ * Each call gets its own socket. The account of root's sandboxes could not open the original, and mounting it would
+ * reveal its path on the host.
+ */
+async function openDoor(options: {
+  socketPath: string
+  account: SandboxAccount
+  directory: string
+  name: string
+}): Promise<Door> {
+  const { socketPath, account } = options
+  const path = join(options.directory, options.name)
+  const open = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (inner) => {
+    const outer = connect({ path: socketPath, allowHalfOpen: true })
+    const both = [inner, outer]
+    for (const socket of both) {
+      open.add(socket)
+      socket.on('error', () => both.forEach((each) => void each.destroy()))
+      socket.on('close', () => open.delete(socket))
+    }
+    inner.pipe(outer)
+    outer.pipe(inner)
+  })
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))
+  if (account.isOther) await chown(path, 0, account.gid)
+  await chmod(path, account.isOther ? 0o660 : 0o600)
+  return {
+    path,
+    async close() {
+      for (const socket of open) socket.destroy()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+      await rm(path, { force: true })
+    },
   }
 }

@@ -1,30 +1,44 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { Duplex } from 'node:stream'
+import { z } from 'zod'
+import { parseJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
-import type { CgroupParent } from './cgroup/cgroup.ts'
-import { createForkPool } from './fork-server/fork-pool.ts'
-import { isForkable } from './fork-server/fork-request.ts'
-import { startForkServer } from './fork-server/fork-server.ts'
-import { findSystemProgram } from './inner-programs.ts'
-import type { SandboxAccount } from './sandbox-account.ts'
-import type { Stage } from './stage/open-stage.ts'
-import { startLauncher } from './world/launcher.ts'
-import type { PreparedCommand, World } from './world/world.ts'
-import { createWorldPool } from './world/world-pool.ts'
+import type { SandboxCommand } from '../sandbox.ts'
+import type { Cgroup, CgroupParent } from './cgroups.ts'
+import { sandboxMark } from './janitor.ts'
+import {
+  openStreams,
+  type PreparedCommand,
+  type StreamNumbers,
+  setReferenced,
+  startLauncher,
+  type World,
+  type WorldEnd,
+} from './launcher.ts'
+import { innerLanguage } from './prepare-command.ts'
+import type { SandboxAccount } from './readable-folders.ts'
+import { findSystemProgram, type Stage } from './stage.ts'
 
-/** So many wait for the next call. */
+/** Worlds prepared for the next calls. */
 const waiting = 2
 
-/** `lazy` starts it after the first Python. `eager` has the first one wait for it; `off` forks nothing: both for tests. */
+/**
+ * `lazy` starts it after the first Python. `eager` makes the first call wait for it, `off` forks nothing: both for
+ * tests.
+ */
 export type ForkServerUse = 'lazy' | 'eager' | 'off'
 
-/** Where worlds come from: bubblewrap for every command, the fork server for Python once it is awake. */
-export interface Worlds {
+/** The source of worlds: bubblewrap for every command, the fork server for Python once it is running. */
+interface Worlds {
   take(command: PreparedCommand): Promise<World>
-  /** Throws away what is kept for the next call. */
+  /** Discards the prepared worlds. */
   rest(): Promise<void>
 }
 
 export function createWorlds(options: {
   bubblewrap: string
+  libraries: string | undefined
   account: SandboxAccount
   stage: Stage
   cgroups: CgroupParent | undefined
@@ -32,7 +46,7 @@ export function createWorlds(options: {
   hasFilter: boolean
   forkServer: ForkServerUse
   logger: Logger
-  /** Whether a world that was forked holds what is claimed. */
+  /** Whether a forked world fulfills the driver's claims. */
   isSound(take: () => Promise<World>): Promise<boolean>
 }): Worlds {
   const { account, stage, cgroups, logger, isSound, forkServer: use } = options
@@ -49,6 +63,7 @@ export function createWorlds(options: {
     make: () =>
       startLauncher({
         bubblewrap: options.bubblewrap,
+        libraries: options.libraries,
         account,
         root: stage.root,
         binds: stage.binds,
@@ -82,4 +97,373 @@ export function createWorlds(options: {
       await Promise.all([launched.drain(), forked?.close()])
     },
   }
+}
+
+const id = z.number().int()
+const descriptor = z.number().int().nonnegative()
+const pipes = z.object({
+  stdin: descriptor,
+  request: descriptor,
+  stdout: descriptor,
+  stderr: descriptor,
+  result: descriptor,
+})
+
+/** Messages of fork-server.py, a line of JSON each. */
+const forkMessage = z.union([
+  z.object({ ready: z.literal(true) }),
+  /** It has forked; these are the numbers of its pipe ends. */
+  z.object({ id, pipes, pid: z.number().int().positive() }),
+  /** All processes forked for it are gone. */
+  z.object({ id, code: z.number().int() }),
+  z.object({ id, broken: z.string() }),
+])
+
+/** Prepared worlds. Each is used once; the next one is made while a call runs. */
+interface WorldPool {
+  take(): Promise<World>
+  /** Discards prepared and unfinished worlds. The next call fills the pool again. */
+  drain(): Promise<void>
+}
+
+function createWorldPool(options: {
+  size: number
+  make(): Promise<World>
+  onFailure(cause: unknown): void
+}): WorldPool {
+  const waiting = new Set<World>()
+  const making = new Set<Promise<void>>()
+  let drains = 0
+
+  function refill(): void {
+    for (let missing = options.size - waiting.size - making.size; missing > 0; missing -= 1) {
+      const made = add()
+        .catch(options.onFailure)
+        .finally(() => making.delete(made))
+      making.add(made)
+    }
+  }
+
+  async function add(): Promise<void> {
+    const drainsBefore = drains
+    const world = await options.make()
+    if (drains !== drainsBefore) return world.dispose()
+    waiting.add(world)
+    // A world that dies while it waits is not handed out.
+    void world.ended.then(() => (waiting.delete(world) ? world.dispose() : undefined)).catch(options.onFailure)
+  }
+
+  function takeWaiting(): World | undefined {
+    const [world] = waiting
+    if (world) waiting.delete(world)
+    return world
+  }
+
+  return {
+    async take() {
+      const world = takeWaiting() ?? (await options.make())
+      // Not before the call has started: starting a process takes this program two milliseconds.
+      setImmediate(refill)
+      return world
+    },
+    async drain() {
+      drains += 1
+      const idle = [...waiting]
+      waiting.clear()
+      await Promise.all([...idle.map((world) => world.dispose()), ...making])
+    },
+  }
+}
+
+/** Worlds of a fork server that is started on first use. */
+interface ForkPool {
+  /** Starts the server if there is none; resolves when it is usable or failed. */
+  warmUp(): Promise<void>
+  /** Undefined while there is no server. */
+  take(): Promise<World | undefined>
+  /** Stops the server. It is started again on the next use. */
+  close(): Promise<void>
+}
+
+interface Warm {
+  server: ForkServer
+  pool: WorldPool
+}
+
+/** After this many failed starts it is not tried again: Python is then started for each call. */
+const patience = 3
+
+function createForkPool(options: {
+  size: number
+  start(): Promise<ForkServer>
+  nextGroup(): Cgroup | undefined
+  /** Whether a forked world fulfills the driver's claims. */
+  isSound(take: () => Promise<World>): Promise<boolean>
+  logger: Logger
+}): ForkPool {
+  const { logger } = options
+  let warming: Promise<Warm> | undefined
+  let warm: Warm | undefined
+  let failures = 0
+
+  async function start(): Promise<Warm> {
+    const server = await options.start()
+    const make = () => server.begin(options.nextGroup())
+    const onFailure = (cause: unknown) => logger.debug('A sandbox could not be forked', { cause })
+    try {
+      if (!(await options.isSound(make))) throw new Error('The forked sandbox failed its test')
+      return { server, pool: createWorldPool({ size: options.size, make, onFailure }) }
+    } catch (cause) {
+      await server.close()
+      throw cause
+    }
+  }
+
+  async function warmUp(): Promise<void> {
+    if (failures >= patience) return
+    warming ??= start()
+    const started = warming
+    try {
+      const { server } = await started
+      if (warming !== started || warm) return
+      warm = await started
+      void server.gone.then(() => close(started))
+    } catch (cause) {
+      if (warming !== started) return
+      warming = undefined
+      failures += 1
+      logger.warn('The fork server for Python is not used', { cause })
+    }
+  }
+
+  async function close(started = warming): Promise<void> {
+    if (warming === started) {
+      warming = undefined
+      warm = undefined
+    }
+    const ending = await started?.catch(() => undefined)
+    await ending?.pool.drain()
+    await ending?.server.close()
+  }
+
+  return {
+    warmUp,
+    async take() {
+      return warm?.pool.take().catch((cause) => {
+        logger.warn('The fork server did not fork', { cause })
+        return undefined
+      })
+    },
+    close: () => close(),
+  }
+}
+
+/** The request for a forked process. Only that process reads it, never the fork server. */
+function forkRequest(command: PreparedCommand) {
+  return {
+    argv: command.argv,
+    // A shell sets it, and so has a Python that a shell started.
+    environment: { PWD: command.workingDirectory, ...command.environment },
+    workingDirectory: command.workingDirectory,
+    binds: command.binds,
+    scratchBytes: command.isWritable ? command.limits.scratchBytes : null,
+    proxy: command.relay,
+    resources: resourcesOf(command.lowered),
+  }
+}
+
+/** By the names of Python's resource module. */
+function resourcesOf(lowered: PreparedCommand['lowered']): Record<string, number> {
+  if (!lowered) return {}
+  const { processes, dataBytes, spaceBytes } = lowered
+  const space = spaceBytes === null ? {} : { RLIMIT_AS: spaceBytes }
+  // The first process counts too.
+  return { RLIMIT_NPROC: processes + 1, RLIMIT_DATA: dataBytes, ...space }
+}
+
+const interpreters = new Set(['python3', 'python'])
+/** Variables that Python reads at startup, which therefore need a newly started Python. */
+const ownStart = /^(PYTHON|LC_|LANG$|LANGUAGE$)/
+const harmless = new Set(['PYTHONPATH', 'PYTHONDONTWRITEBYTECODE'])
+
+/** Whether a forked Python behaves like a started one: a script, without options for the interpreter. */
+function isForkable({ argv, environment, network }: SandboxCommand): boolean {
+  const [program = '', script = '-'] = argv
+  const isScript = script === '-c' ? argv.length > 2 : !script.startsWith('-')
+  if (!interpreters.has(program) || !isScript || network.kind === 'host') return false
+  return Object.entries(environment).every(
+    ([name, value]) => !ownStart.test(name) || harmless.has(name) || (name === 'LANG' && value === innerLanguage),
+  )
+}
+
+/** A running Python that forks a world for each script. */
+interface ForkServer {
+  /** On failure the cgroup is removed too. */
+  begin(cgroup: Cgroup | undefined): Promise<World>
+  /** Resolves when it is gone, for whatever reason. */
+  readonly gone: Promise<void>
+  close(): Promise<void>
+}
+
+interface Call {
+  begun: PromiseWithResolvers<{ pipes: StreamNumbers; pid: number }>
+  ended: PromiseWithResolvers<WorldEnd>
+}
+
+/** How long a sandbox may take to end with its first process before everything in its cgroup is killed. */
+const graceMs = 1_000
+
+/** Resolves when it is ready to fork; throws if it does not start. */
+async function startForkServer(options: {
+  python: string
+  program: string
+  settingsFile: string
+  account: SandboxAccount
+  mark: string
+  cgroup: Cgroup | undefined
+}): Promise<ForkServer> {
+  const { account } = options
+  const child = spawn(options.python, [options.program, options.settingsFile], {
+    ...(account.isOther ? { uid: account.uid, gid: account.gid } : {}),
+    cwd: '/',
+    env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: '/tmp', [sandboxMark]: options.mark },
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  })
+  // If this process cannot open more files, there are no pipes either.
+  if (child.pid === undefined && !child.stdio) {
+    const failed = new Promise<Error>((resolve) => child.once('error', resolve))
+    await options.cgroup?.remove()
+    throw await failed
+  }
+  const calls = new Map<number, Call>()
+  const ready = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  let complaints = ''
+  let lastId = 0
+  let isGone = false
+  let running = 0
+
+  const control = child.stdio[3] as Duplex
+  for (const stream of [child.stdin, child.stdout, child.stderr, control]) stream.on('error', () => undefined)
+  child.stdout.resume()
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints = `${complaints}${text}`.slice(-2_000)
+  })
+  createInterface({ input: control })
+    .on('line', hear)
+    .on('error', () => undefined)
+  child.once('error', (error) => end(error.message))
+  child.once('exit', (code, signal) => end(signal ?? `exit code ${code}`))
+
+  function hear(line: string): void {
+    const parsed = parseJson(line, forkMessage)
+    if (!parsed.ok) return
+    const message = parsed.value
+    const call = 'id' in message ? calls.get(message.id) : undefined
+    if ('ready' in message) ready.resolve()
+    else if ('pipes' in message) call?.begun.resolve(message)
+    else {
+      calls.delete(message.id)
+      const end: WorldEnd = 'code' in message ? exited(message.code) : { kind: 'broken', reason: message.broken }
+      if (end.kind === 'broken') call?.begun.reject(new Error(end.reason))
+      call?.ended.resolve(end)
+    }
+  }
+
+  function end(how: string): void {
+    isGone = true
+    ready.reject(new Error(`The fork server did not start: ${how} ${complaints}`.trim()))
+    const reason = `the fork server stopped: ${how}`
+    for (const call of calls.values()) {
+      call.begun.reject(new Error(reason))
+      call.ended.resolve({ kind: 'broken', reason })
+    }
+    calls.clear()
+    gone.resolve()
+  }
+
+  function tell(word: object): void {
+    if (!isGone) control.write(`${JSON.stringify(word)}\n`)
+  }
+
+  function setRunning(change: 1 | -1): void {
+    running += change
+    setReferenced(child, running > 0)
+  }
+
+  async function begin(cgroup: Cgroup | undefined): Promise<World> {
+    lastId += 1
+    const id = lastId
+    const call: Call = { begun: Promise.withResolvers(), ended: Promise.withResolvers() }
+    call.begun.promise.catch(() => undefined)
+
+    function kill(): void {
+      tell({ do: 'kill', id })
+      setTimeout(() => cgroup?.kill(), graceMs).unref()
+    }
+
+    async function untilGone(): Promise<void> {
+      if (calls.has(id)) {
+        setRunning(1)
+        kill()
+        await call.ended.promise
+        setRunning(-1)
+      }
+      await cgroup?.remove()
+    }
+
+    setRunning(1)
+    try {
+      if (isGone || child.pid === undefined) throw new Error('The fork server has stopped')
+      calls.set(id, call)
+      tell({ do: 'begin', id, join: cgroup?.joinFiles ?? [] })
+      const { pipes, pid } = await call.begun.promise
+      const streams = openStreams(child.pid, pipes)
+      tell({ do: 'opened', id })
+      return {
+        streams,
+        cgroup,
+        firstProcess: () => (calls.has(id) ? pid : undefined),
+        overhead: () => ({ processes: 1, memoryBytes: 0 }),
+        ended: call.ended.promise,
+        start(command) {
+          setRunning(1)
+          void call.ended.promise.then(() => setRunning(-1))
+          streams.write('request', Buffer.from(JSON.stringify(forkRequest(command))))
+        },
+        kill,
+        async dispose() {
+          await untilGone()
+          streams.close()
+        },
+      }
+    } catch (cause) {
+      await untilGone()
+      throw cause
+    } finally {
+      setRunning(-1)
+    }
+  }
+
+  async function close(): Promise<void> {
+    setReferenced(child, true)
+    child.kill('SIGKILL')
+    await gone.promise
+    await options.cgroup?.remove()
+  }
+
+  try {
+    if (child.pid !== undefined) await options.cgroup?.add(child.pid)
+    await ready.promise
+  } catch (cause) {
+    await close()
+    throw cause
+  }
+  setReferenced(child, false)
+  return { begin, gone: gone.promise, close }
+}
+
+function exited(code: number): WorldEnd {
+  return { kind: 'exited', code }
 }

@@ -51,7 +51,7 @@ async function createSessions(db: Kysely<unknown>): Promise<void> {
     .columns(['user_id', 'channel', 'contact'])
     .where(sql.ref('state'), '=', 'active')
     .execute()
-  // Not by time of update: that would move with every event.
+  // Not by update time, which would rewrite the index entry at every event.
   await db.schema.createIndex('sessions_by_user').on('sessions').column('user_id').execute()
 
   await db.schema
@@ -90,12 +90,12 @@ async function createInbox(db: Kysely<unknown>): Promise<void> {
     .addUniqueConstraint('inbox_key', ['user_id', 'key'])
     .execute()
   await db.schema.createIndex('inbox_by_turn').on('inbox').column('turn_id').execute()
-  // What is left to do after a start: a handful of rows however long the history is.
+  // Unfinished rows, read at every start: a handful however long the history is.
   await db.schema.createIndex('inbox_open').on('inbox').column('state').where('state', '!=', 'done').execute()
 }
 
 async function createCosts(db: Kysely<unknown>): Promise<void> {
-  // No reference to sessions: what was spent stays on record whatever becomes of the session.
+  // No reference to sessions: costs stay on record when a session is deleted.
   await db.schema
     .createTable('cost_ledger')
     .addColumn('id', 'text', (column) => column.primaryKey().notNull())

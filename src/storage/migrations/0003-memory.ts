@@ -1,10 +1,10 @@
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
-import { sha256 } from '../../base/hash.ts'
+import { sha256 } from '../../base/ids.ts'
 import { parseAnyJson } from '../../base/json.ts'
 import type { Migration, MigrationEngine } from './migration.ts'
 
-/** The five kinds of memory around one table; the notes of before become its first rows. */
-export const memory: Migration = {
+/** Five kinds of memory around one table; earlier notes become its first rows. */
+export const addMemoryTables: Migration = {
   name: '0003-memory',
   async up(db, engine) {
     await createMemories(db, engine)
@@ -13,7 +13,7 @@ export const memory: Migration = {
     await createNames(db)
     await createGraphAndVectors(db, engine)
     await createBookkeeping(db)
-    // Notes were all that it held.
+    // The index contained only notes.
     await engine.replaceTextIndex(db)
     await moveNotes(db, engine)
   },
@@ -191,8 +191,8 @@ async function createGraphAndVectors(db: Kysely<unknown>, engine: MigrationEngin
 }
 
 /**
- * Whoever keeps vectors in memory learns of new ones by their place, which only ever grows. So a vector is replaced by
- * deleting it and inserting the new one; one that was updated would not be seen.
+ * Processes that cache vectors find new ones by their place, which only grows. So a vector is replaced by deleting it
+ * and inserting the new one; an update would not be noticed.
  */
 async function createVectors(db: Kysely<unknown>, engine: MigrationEngine): Promise<void> {
   await db.schema
@@ -210,7 +210,7 @@ async function createVectors(db: Kysely<unknown>, engine: MigrationEngine): Prom
       key.onDelete('cascade'),
     )
     .execute()
-  // SQLite puts the place at the end of every index by itself: one user's newest are a range of this one.
+  // SQLite appends the place to every index, so one user's newest vectors are a range of this one.
   await index(db, 'memory_vectors', ['model', 'user_id', ...(engine.name === 'postgres' ? ['place'] : [])])
   await index(db, 'memory_vectors', ['text_hash'])
   if (engine.name === 'sqlite') {
@@ -256,7 +256,7 @@ async function createBookkeeping(db: Kysely<unknown>): Promise<void> {
   await index(db, 'tool_weights', ['user_id', 'updated_at'])
 }
 
-/** A kind's own table: one row for a row of `memories`, gone with it. */
+/** The table of one kind: one row per row of `memories`, deleted with it. */
 function detailTable(db: Kysely<unknown>, name: string): CreateTableBuilder<string, 'id' | 'user_id'> {
   return db.schema
     .createTable(name)

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from './migration.ts'
 
-/** What tools need to be kept: their settings, secrets, calls, approvals and runs without anybody asking. */
-export const tools: Migration = {
+/** Tables for tools: settings, secrets, calls, approvals and background runs. */
+export const addToolTables: Migration = {
   name: '0004-tools',
   async up(db) {
     await createStates(db)

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from './migration.ts'
 
-/** The tools that Familiar builds itself: what there is, its versions, what it keeps, and how it came to be. */
-export const capabilities: Migration = {
+/** The tools that Familiar builds itself: their versions, storage and build history. */
+export const addCapabilityTables: Migration = {
   name: '0005-capabilities',
   async up(db) {
     await createCatalog(db)
@@ -79,10 +79,10 @@ async function createBuilds(db: Kysely<unknown>): Promise<void> {
     .addColumn('created_at', 'bigint', (column) => column.notNull())
     .addColumn('updated_at', 'bigint', (column) => column.notNull())
     .addColumn('ended_at', 'bigint')
-    // The call that asks for a build may be made again after a restart.
+    // The call that asks for a build may be repeated after a restart.
     .addUniqueConstraint('builds_call', ['session_id', 'call_id'])
     .execute()
-  // What a start takes up.
+  // Read at startup.
   await db.schema.createIndex('builds_running').on('builds').column('state').where('state', '=', 'running').execute()
   await db.schema.createIndex('builds_by_user_id_state').on('builds').columns(['user_id', 'state']).execute()
   await db.schema

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from './migration.ts'
 
-/** What the user and the agent keep and plan together: blocks, pins, schedules, work of sub-agents, tools of clients. */
+/** Tables that the user and the agent both work with: blocks, pins, schedules, sub-agents, client tools. */
 export const workspace: Migration = {
   name: '0006-workspace',
   async up(db) {
@@ -35,7 +35,7 @@ async function createAssets(db: Kysely<unknown>): Promise<void> {
     .addColumn('updated_at', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('blocks_key', ['user_id', 'label'])
     .execute()
-  // Of files and blocks alike, by their URI: what was there before a change, so that it can be undone.
+  // Earlier versions of files and blocks, by URI, so that a change can be undone.
   await db.schema
     .createTable('asset_versions')
     .addColumn('user_id', 'text', (column) => column.notNull().references('users.id'))
@@ -90,7 +90,7 @@ async function createSchedules(db: Kysely<unknown>): Promise<void> {
     .addColumn('finished_at', 'bigint')
     .addColumn('message_id', 'text')
     .addColumn('error', 'text')
-    // The same hour of the same schedule is one run, however often it is looked at.
+    // One run per schedule and due time, however often the schedule is checked.
     .addPrimaryKeyConstraint('schedule_runs_key', ['schedule_id', 'due_at'])
     .execute()
   await db.schema
@@ -116,7 +116,7 @@ async function createSpawns(db: Kysely<unknown>): Promise<void> {
     .addColumn('ended_at', 'bigint')
     .addUniqueConstraint('spawns_call', ['parent_session_id', 'call_id'])
     .execute()
-  // What a start takes up.
+  // Read at startup.
   await db.schema.createIndex('spawns_open').on('spawns').column('result').where('result', 'is', null).execute()
 }
 

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from './migration.ts'
 
-/** What goes out and who may come in: the outbox, the contacts of channels, links of one use. */
+/** Outgoing and incoming traffic of channels: the outbox, contacts, one-time links. */
 export const channels: Migration = {
   name: '0007-channels',
   async up(db) {
@@ -30,7 +30,7 @@ async function createOutbox(db: Kysely<unknown>): Promise<void> {
     .addColumn('updated_at', 'bigint', (column) => column.notNull())
     .addUniqueConstraint('outbox_key', ['channel', 'key'])
     .execute()
-  // What is not over yet, in the order in which it goes out.
+  // Unfinished items in sending order.
   await db.schema
     .createIndex('outbox_open')
     .on('outbox')

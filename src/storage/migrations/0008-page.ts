@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
-/** What the page keeps: browsers that are signed in; titles and read marks of sessions. */
-export const page: Migration = {
+/** State of the page: signed-in browsers, session titles, read positions. */
+export const addPageTables: Migration = {
   name: '0008-page',
   async up(db) {
     await db.schema

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from './migration.ts'
 
-/** What daemons that share one database need of each other. Where there is one daemon its tables stay empty. */
+/** Tables for daemons that share one database. They stay empty with a single daemon. */
 export const fleet: Migration = {
   name: '0009-fleet',
   async up(db) {
@@ -18,7 +18,7 @@ export const fleet: Migration = {
       .addColumn('session_id', 'text', (column) => column.primaryKey().notNull().references('sessions.id'))
       .addColumn('daemon_id', 'text', (column) => column.notNull())
       .execute()
-    // What is open in one session, and what waits in one turn, is read there for each message.
+    // Open items of a session and waiting items of a turn are read for each message.
     await db.schema
       .createIndex('inbox_open_by_session')
       .on('inbox')

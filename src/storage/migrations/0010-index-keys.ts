@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
-import { toIndexKey } from '../index-key.ts'
+import { toIndexKey } from '../database.ts'
 import type { Migration } from './migration.ts'
 
-/** Keys that were as long as the text that they stand for, in the form in which every engine can index them. */
+/** Replaces keys that were as long as their text by keys that every engine can index. */
 export const indexKeys: Migration = {
   name: '0010-index-keys',
   async up(db) {
@@ -19,7 +19,7 @@ const keys = {
   asset_versions: ['uri'],
 }
 
-// In characters: no shorter text has more bytes than a key may have.
+// In characters: no shorter text exceeds the byte limit of a key.
 const longest = 250
 
 async function shorten(db: Kysely<unknown>, table: string, column: string): Promise<void> {

@@ -1,25 +1,27 @@
 import { core } from './0001-core.ts'
 import { textSearch } from './0002-text-search.ts'
-import { memory } from './0003-memory.ts'
-import { tools } from './0004-tools.ts'
-import { capabilities } from './0005-capabilities.ts'
+import { addMemoryTables } from './0003-memory.ts'
+import { addToolTables } from './0004-tools.ts'
+import { addCapabilityTables } from './0005-capabilities.ts'
 import { workspace } from './0006-workspace.ts'
 import { channels } from './0007-channels.ts'
-import { page } from './0008-page.ts'
+import { addPageTables } from './0008-page.ts'
 import { fleet } from './0009-fleet.ts'
 import { indexKeys } from './0010-index-keys.ts'
+import { searchEveryText } from './0011-search-every-text.ts'
 import type { Migration } from './migration.ts'
 
-/** In the order of their names. A released one never changes and never leaves the list. */
+/** In the order of their names. A released migration never changes and never leaves the list. */
 export const allMigrations: readonly Migration[] = [
   core,
   textSearch,
-  memory,
-  tools,
-  capabilities,
+  addMemoryTables,
+  addToolTables,
+  addCapabilityTables,
   workspace,
   channels,
-  page,
+  addPageTables,
   fleet,
   indexKeys,
+  searchEveryText,
 ]

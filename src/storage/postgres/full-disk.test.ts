@@ -11,7 +11,7 @@ import { openPostgres } from './open-postgres.ts'
 
 const isRoot = process.getuid?.() === 0
 
-/** A file system of a few megabytes that belongs to the user of the server. */
+/** A file system of a few megabytes, owned by the server's user. */
 async function onSmallDisk(check: (directory: string) => Promise<void>): Promise<void> {
   using directory = temporaryDirectory()
   const { uid } = statSync((await sharedPostgres()).directory)
@@ -25,7 +25,7 @@ async function onSmallDisk(check: (directory: string) => Promise<void>): Promise
 }
 
 it.skipIf(!isRoot || whyNoPostgres())(
-  'SEC-20 STORE-1 SCALE-1 on a real full disk: storage_full, nothing lost, works again with room',
+  'SEC-20 STORE-1 SCALE-1 on a full disk: storage_full, nothing lost, works again when space is free',
   () =>
     onSmallDisk(async (directory) => {
       await using made = await createPostgresDatabase({ migrated: true })
@@ -40,7 +40,7 @@ it.skipIf(!isRoot || whyNoPostgres())(
       await seed(database)
       const acknowledged: number[] = []
       let refusal: unknown
-      // Random text, which cannot be pressed together.
+      // Random text, which does not compress.
       const text = () => Array.from({ length: 1000 }, () => Math.random().toString(36)).join('')
       for (let seq = 1; seq < 4000 && !refusal; seq += 1) {
         await database

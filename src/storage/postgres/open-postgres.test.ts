@@ -33,7 +33,7 @@ const tablesOf = (url: string) => execute(url, `select 1 from pg_tables where sc
 const missing = whyNoPostgres()
 
 describe.skipIf(missing)(missing ?? 'a PostgreSQL database', () => {
-  it('SCALE-1 many that start at once migrate it once', async () => {
+  it('SCALE-1 many daemons that start at once migrate it once', async () => {
     await using made = await createPostgresDatabase()
     const said: string[] = []
     const log = { info: (text: string) => said.push(text), warn() {} }
@@ -44,7 +44,7 @@ describe.skipIf(missing)(missing ?? 'a PostgreSQL database', () => {
     expect(rows.map(({ name }) => name)).toEqual(allMigrations.map(({ name }) => name))
   })
 
-  it('SCALE-1 a migration that fails leaves nothing behind', async () => {
+  it('SCALE-1 a failed migration leaves no trace', async () => {
     await using made = await createPostgresDatabase()
     const broken = { name: '9999-broken', up: async () => Promise.reject(new Error('no')) }
     const opening = open(made.url, { migrations: [...allMigrations, broken] })
@@ -52,21 +52,21 @@ describe.skipIf(missing)(missing ?? 'a PostgreSQL database', () => {
     expect(await tablesOf(made.url)).toEqual([])
   })
 
-  it('SCALE-1 what a newer version has moved on is refused', async () => {
+  it('SCALE-1 rejects a database that a newer version migrated', async () => {
     await using made = await createPostgresDatabase()
     const newer = { name: '9999-newer', up: async () => {} }
     await (await open(made.url, { migrations: [...allMigrations, newer] })).close()
     await expect(open(made.url)).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('SCALE-1 tables of another program are left alone', async () => {
+  it('SCALE-1 does not touch tables of another program', async () => {
     await using made = await createPostgresDatabase()
     await execute(made.url, 'create table schema_migrations (version text)')
     await expect(open(made.url)).rejects.toMatchObject({ code: 'conflict' })
     expect(await tablesOf(made.url)).toHaveLength(1)
   })
 
-  it('SCALE-1 text has the order of its bytes, and U+0000 is kept, as in SQLite', async () => {
+  it('SCALE-1 sorts text by bytes and keeps U+0000, like SQLite', async () => {
     using directory = temporaryDirectory()
     await using made = await createPostgresDatabase({ migrated: true })
     const texts = ['b', 'B', 'a', 'ä', 'é', 'e', '_', ' a', '', '\u0000', 'a\u0000', 'a\u0001', '\u{1f600}', '\uffee']
@@ -89,7 +89,7 @@ describe.skipIf(missing)(missing ?? 'a PostgreSQL database', () => {
     expect(postgres.order.toSorted()).toEqual(texts.toSorted())
   })
 
-  it('SCALE-1 numbers, sums, bytes and empty lists are what SQLite gives', async () => {
+  it('SCALE-1 returns numbers, sums, bytes and empty lists like SQLite', async () => {
     using directory = temporaryDirectory()
     await using made = await createPostgresDatabase({ migrated: true })
     const answers = async (database: Database) => {
@@ -120,7 +120,7 @@ describe.skipIf(missing)(missing ?? 'a PostgreSQL database', () => {
     expect(postgres).toEqual(await answers(await openIn(directory.path)))
   })
 
-  it('SEC-13 SCALE-1 secrets are taken out of every text that is written', async () => {
+  it('SEC-13 SCALE-1 removes secrets from every text that is written', async () => {
     await using made = await createPostgresDatabase({ migrated: true })
     const database = await open(made.url, { redact: (text) => text.replaceAll('hunter2', '***') })
     await seed(database)
@@ -131,13 +131,13 @@ describe.skipIf(missing)(missing ?? 'a PostgreSQL database', () => {
     await database.close()
   })
 
-  it('SCALE-1 says what is wrong and what to do, and never the password', async () => {
+  it('SCALE-1 errors say what is wrong and what to do, and never contain the password', async () => {
     const { urlOf, directory } = await sharedPostgres()
     const refusals = [
-      ['nothing to see', 'bad_request', /not one/],
+      ['nothing to see', 'bad_request', /not valid/],
       ['mysql://ada:hunter2@localhost/x', 'bad_request', /postgres:\/\//],
       ['postgres://ada:hunter2@localhost:1/x', 'unavailable', /x at localhost:1 cannot be reached/],
-      [`postgres://ada:hunter2@localhost/x?host=${directory}`, 'unavailable', /refused the user/],
+      [`postgres://ada:hunter2@localhost/x?host=${directory}`, 'unavailable', /rejected the user/],
       [urlOf('nowhere'), 'unavailable', /does not exist.*createdb/],
     ] as const
     for (const [url, code, message] of refusals) {
@@ -147,16 +147,16 @@ describe.skipIf(missing)(missing ?? 'a PostgreSQL database', () => {
     }
   })
 
-  it('SCALE-1 a user without the right to make tables, and a read-only database, are told so', async () => {
+  it('SCALE-1 reports a user that cannot create tables, and a read-only database', async () => {
     await using made = await createPostgresDatabase()
     await execute(made.url, `do $$ begin create role guest login; exception when duplicate_object then null; end $$`)
     const asGuest = made.url.replace('postgres@', 'guest@')
-    await expect(open(asGuest)).rejects.toMatchObject({ message: expect.stringMatching(/does not allow its user/) })
+    await expect(open(asGuest)).rejects.toMatchObject({ message: expect.stringMatching(/does not permit its user/) })
     await execute(made.url, `alter database ${made.name} set default_transaction_read_only = on`)
     await expect(open(made.url)).rejects.toMatchObject({ message: expect.stringMatching(/is read-only/) })
   })
 
-  it('SCALE-1 a backup is left to PostgreSQL, and an index that broke is found', async () => {
+  it('SCALE-1 leaves backups to PostgreSQL, and finds a broken index', async () => {
     await using made = await createPostgresDatabase({ migrated: true })
     await execute(made.url, 'create extension amcheck')
     const database = await open(made.url)
@@ -167,7 +167,7 @@ describe.skipIf(missing)(missing ?? 'a PostgreSQL database', () => {
     await database.close()
   })
 
-  it('SCALE-2 a database that comes back is used again, and a read or unit that waited goes through', async () => {
+  it('SCALE-2 uses a database again after it comes back; waiting reads and units succeed', async () => {
     await using made = await createPostgresDatabase({ migrated: true })
     const database = await open(made.url)
     await seed(database)

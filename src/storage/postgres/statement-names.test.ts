@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { createStatementNames } from './statement-names.ts'
+import { createStatementNames } from './connection.ts'
 
-it('SCALE-1 a statement gets a name of its own when it has come again and again', () => {
+it('SCALE-1 names a statement after repeated use', () => {
   const nameStatement = createStatementNames({ usesUntilNamed: 2 })
   expect([nameStatement('select 1'), nameStatement('select 2')]).toEqual([undefined, undefined])
   const name = nameStatement('select 1')
@@ -10,7 +10,7 @@ it('SCALE-1 a statement gets a name of its own when it has come again and again'
   expect(nameStatement('select 2')).not.toBe(name)
 })
 
-it('SCALE-1 what does not come again is forgotten, and never gives its name to another', () => {
+it('SCALE-1 forgets statements that do not repeat, and never reuses their names', () => {
   const nameStatement = createStatementNames({ usesUntilNamed: 2, limit: 2 })
   nameStatement('select 1')
   const name = nameStatement('select 1')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { createUnitTurns } from './unit-turns.ts'
+import { createUnitTurns } from './write-units.ts'
 
-/** How many of ten tasks that wait for each other begin at once. */
+/** How many of ten tasks that wait for each other start at once. */
 async function begunAtOnce(turns: ReturnType<typeof createUnitTurns>): Promise<number> {
   const gate = Promise.withResolvers<void>()
   let begun = 0
@@ -18,7 +18,7 @@ async function begunAtOnce(turns: ReturnType<typeof createUnitTurns>): Promise<n
   return atOnce
 }
 
-it('SCALE-2 units that refuse each other come to run one after another, and side by side again later', async () => {
+it('SCALE-2 conflicting units run one after another, and concurrently again later', async () => {
   const turns = createUnitTurns(8)
   expect(await begunAtOnce(turns)).toBe(8)
   turns.learn('refused')
@@ -29,7 +29,7 @@ it('SCALE-2 units that refuse each other come to run one after another, and side
   expect(await begunAtOnce(turns)).toBe(8)
 })
 
-it('SCALE-2 a unit that runs alone has no other beside it', async () => {
+it('SCALE-2 an exclusive unit runs without others', async () => {
   const turns = createUnitTurns(8)
   const gate = Promise.withResolvers<void>()
   const seen: string[] = []

@@ -52,7 +52,7 @@ describe.skipIf(missing)(missing ?? 'units on PostgreSQL', () => {
     return true
   }
 
-  it('SCALE-2 a count by many daemons at once loses none', async () => {
+  it('SCALE-2 concurrent increments by many daemons lose none', async () => {
     await first().write((writer) => writer.insertInto('cost_totals').values(total('a', 0)).execute())
     const add = (index: number) =>
       daemonFor(index).write(async (writer) => {
@@ -67,7 +67,7 @@ describe.skipIf(missing)(missing ?? 'units on PostgreSQL', () => {
     expect(seen.toSorted((a, b) => a - b)).toEqual(numbers(1, 60))
   })
 
-  it('SCALE-2 units that meet in rows alone wait for each other there, and none is run again', async () => {
+  it('SCALE-2 units with row locks wait for each other and are not retried', async () => {
     await first().write((writer) => writer.insertInto('cost_totals').values(total('a', 0)).execute())
     let runs = 0
     const add = (index: number) =>
@@ -87,7 +87,7 @@ describe.skipIf(missing)(missing ?? 'units on PostgreSQL', () => {
     expect(runs).toBe(60)
   })
 
-  it('SCALE-2 what two units may not both do, one of them does: each looks at what the other changes', async () => {
+  it('SCALE-2 of two mutually exclusive units exactly one succeeds', async () => {
     const amounts = fc.array(
       fc.record({ from: fc.constantFrom('a', 'b', 'c'), amount: fc.integer({ min: 1, max: 6 }) }),
       {
@@ -116,7 +116,7 @@ describe.skipIf(missing)(missing ?? 'units on PostgreSQL', () => {
     )
   })
 
-  it('SCALE-2 who makes a row first where all look first: one makes it, the others find it', async () => {
+  it('SCALE-2 when all check before inserting, one inserts and the others find the row', async () => {
     const find = (index: number) =>
       daemonFor(index).write(async (writer) => {
         const there = await writer.selectFrom('session_events').select('data').where('seq', '=', 1).executeTakeFirst()
@@ -129,7 +129,7 @@ describe.skipIf(missing)(missing ?? 'units on PostgreSQL', () => {
     expect(await eventNumbers(first())).toEqual([1])
   })
 
-  it('SCALE-2 a unit that is run twice leaves what it leaves when it is run once', async () => {
+  it('SCALE-2 a retried unit has the same effect as one that ran once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(20), { maxLength: 12 }), async (sequence) => {
         const left = async (database: Database) => {
@@ -148,7 +148,7 @@ describe.skipIf(missing)(missing ?? 'units on PostgreSQL', () => {
     )
   })
 
-  it('SCALE-2 a connection that is lost inside a unit: it is run again, and stored once', async () => {
+  it('SCALE-2 a unit that lost its connection is run again and stored once', async () => {
     await using proxy = await startBreakingProxy(made.url)
     const database = await open(proxy.url)
     let runs = 0
@@ -165,7 +165,7 @@ describe.skipIf(missing)(missing ?? 'units on PostgreSQL', () => {
   })
 
   it.each(['before', 'after'] as const)(
-    'SCALE-2 a connection that is lost at the commit, %s it was heard: the unit rejects and is not run again',
+    'SCALE-2 a unit that lost its connection at the commit, %s it was heard, rejects and is not run again',
     async (when) => {
       await using proxy = await startBreakingProxy(made.url)
       const database = await open(proxy.url)
@@ -177,11 +177,11 @@ describe.skipIf(missing)(missing ?? 'units on PostgreSQL', () => {
       })
       await expect(unit).rejects.toMatchObject({
         code: 'unavailable',
-        message: expect.stringMatching(/may be stored or not/),
+        message: expect.stringMatching(/may or may not be stored/),
       })
       expect(runs).toBe(1)
       expect(await eventNumbers(first())).toEqual(when === 'after' ? [1] : [])
-      // The next one gets another connection.
+      // The next unit gets another connection.
       await database.write((writer) => appendEvent(writer, 2))
       await database.close()
     },

@@ -1,32 +1,41 @@
-// Taken from the module, so that tests which replace the global timers do not stop commits.
+import { setImmediate } from 'node:timers'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { CompiledQuery, QueryResult } from 'kysely'
 import type pg from 'pg'
-import { FamiliarError } from '../../protocol/error.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
 import type { Database, UnitOptions, Writer } from '../database.ts'
-import type { ConnectionPool } from './connection-pool.ts'
-import { isConnectionLost, isDuplicate, isRefusal, isStalePlan, toStorageError } from './postgres-error.ts'
-import { runStatement, type Wiring } from './run-statement.ts'
-import { runUnit, type UnitOutcome } from './running-unit.ts'
-import { createUnitTurns } from './unit-turns.ts'
+import type { Tables } from '../tables.ts'
+import {
+  type ConnectionPool,
+  createTransaction,
+  isConnectionLost,
+  isDuplicate,
+  isRefusal,
+  isStalePlan,
+  runStatement,
+  toStorageError,
+  type Wiring,
+} from './connection.ts'
 
-export interface Units {
+// Imported from the module, so that tests with fake timers do not block commits.
+
+interface Units {
   write: Database['write']
-  /** Refuses new units and resolves when those already taken are settled. */
+  /** Rejects new units and resolves when the running ones are settled. */
   close(): Promise<void>
 }
 
 const begin = { rows: 'begin', all: 'begin isolation level serializable' }
-// About ten seconds of pauses in all: a server that is started anew is back by then.
-const mostLosses = 12
-const mostRefusals = 40
-const mostDuplicates = 2
+// About ten seconds of pauses in total: enough for a server to restart.
+const maxLosses = 12
+const maxRefusals = 40
+const maxDuplicates = 2
 const refusalsBeforeAlone = 2
 
 /**
- * Units as serialisable transactions: they behave as if one came after another, whichever daemons they run in. (Those that
- * meet others in rows alone are read committed.) One that PostgreSQL refuses is run again from its start. So is one whose
- * connection was lost before its commit was asked for; after that nobody can tell whether it was stored, and the unit
- * rejects.
+ * Runs units as serializable transactions: they behave as if run one after another, in whichever daemon. (Units with
+ * row locks use read committed.) A unit that PostgreSQL rejects is run again from its start, and so is one whose
+ * connection was lost before its commit was sent. After that its outcome is unknown, and the unit rejects.
  */
 export function createUnits(options: {
   pool: ConnectionPool
@@ -105,8 +114,8 @@ export function createUnits(options: {
 
 type Kind = 'refusal' | 'duplicate' | 'loss'
 
-const most: Record<Kind, number> = { refusal: mostRefusals, duplicate: mostDuplicates, loss: mostLosses }
-/** Milliseconds. Two that got into each other's way must not meet again; a server needs time to come back. */
+const most: Record<Kind, number> = { refusal: maxRefusals, duplicate: maxDuplicates, loss: maxLosses }
+/** Milliseconds. Conflicting units must not collide again; a server needs time to come back. */
 const first: Record<Kind, number> = { refusal: 1, duplicate: 1, loss: 50 }
 const longest: Record<Kind, number> = { refusal: 100, duplicate: 10, loss: 2000 }
 
@@ -121,7 +130,7 @@ function givenUp(kind: Kind, outcome: UnitOutcome & { ok: false }, place: string
   if (kind !== 'refusal') return toStorageError(outcome.error, place)
   return new FamiliarError(
     'unavailable',
-    'Too much is written to the same rows at once. Nothing was stored; try again.',
+    'Too many concurrent writes to the same rows. Nothing was stored; try again.',
     {
       cause: outcome.reason,
       retryAfterSeconds: 1,
@@ -132,7 +141,153 @@ function givenUp(kind: Kind, outcome: UnitOutcome & { ok: false }, place: string
 function unknownOutcome(place: string, cause: unknown): FamiliarError {
   return new FamiliarError(
     'unavailable',
-    `${place} was lost while it stored this: it may be stored or not. Look before you try again.`,
+    `The connection to ${place} was lost during a commit: the data may or may not be stored. Check before you try again.`,
     { cause },
   )
+}
+
+// Imported from the module, so that tests with fake timers do not block commits.
+
+type UnitOutcome =
+  | { ok: true; value: unknown }
+  /** `reason` is PostgreSQL's error, whatever the unit made of it; undefined if no statement failed. */
+  | { ok: false; error: unknown; reason: unknown }
+
+/**
+ * Runs a unit with a writer that works only until the unit settles. Resolves when none of its statements is running.
+ *
+ * A unit that awaits only its own statements starts the next one before the event loop turns. One that waits for
+ * anything else would keep its locks and its connection: it is aborted at the second turn without a running statement.
+ */
+async function runUnit(options: {
+  unit: (writer: Writer) => Promise<unknown>
+  execute: (query: CompiledQuery) => Promise<QueryResult<unknown>>
+  /** Converts the error of `execute` to the one that the unit receives. */
+  toError: (reason: unknown) => unknown
+}): Promise<UnitOutcome> {
+  const { unit, execute, toError } = options
+  const { promise, resolve } = Promise.withResolvers<{ value: unknown } | { error: unknown }>()
+  let ended = false
+  let failure: { error: unknown; reason: unknown } | undefined
+  let underWay = 0
+  let isWatched = false
+  let last: Promise<unknown> = Promise.resolve()
+
+  function end(result: { value: unknown } | { error: unknown }): void {
+    ended = true
+    resolve(result)
+  }
+
+  async function runInTurn(query: CompiledQuery): Promise<QueryResult<unknown>> {
+    if (ended) throw new Error('This write unit has ended, so the statement was not run.')
+    // PostgreSQL would also reject it, but with a different error.
+    if (failure) throw failure.error
+    try {
+      return await execute(query)
+    } catch (reason) {
+      failure = { error: toError(reason), reason }
+      throw failure.error
+    }
+  }
+
+  const writer = createTransaction<Tables>((query) => {
+    underWay += 1
+    // A connection runs one statement at a time.
+    const result = last
+      .then(() => runInTurn(query))
+      .finally(() => {
+        underWay -= 1
+        watch()
+      })
+    last = result.catch(() => {})
+    return result
+  })
+
+  function watch(idleTurns = 0): void {
+    if (idleTurns === 0 && isWatched) return
+    isWatched = true
+    setImmediate(() => {
+      if (ended || underWay > 0) {
+        isWatched = false
+      } else if (idleTurns < 1) {
+        watch(idleTurns + 1)
+      } else {
+        end({ error: new Error('A write unit waited for something other than its own statements.') })
+      }
+    })
+  }
+
+  watch()
+  const call = async () => unit(writer)
+  call().then(
+    (value) => end({ value }),
+    (error) => end({ error }),
+  )
+  const result = await promise
+  await last
+  const reason = failure?.reason
+  if ('error' in result) return { ok: false, error: result.error, reason }
+  return failure ? { ok: false, error: failure.error, reason } : { ok: true, value: result.value }
+}
+
+/** Schedules the units of this process. */
+interface UnitTurns {
+  /** Runs concurrently with others, in the order of the calls. */
+  shared<T>(task: () => Promise<T>): Promise<T>
+  /** Runs without others, before those that wait. */
+  alone<T>(task: () => Promise<T>): Promise<T>
+  /** Reports that a unit succeeded, or was rejected because of a conflict and must be retried. */
+  learn(outcome: 'done' | 'refused'): void
+}
+
+/** This many successful units raise the concurrency by one. */
+const unitsForOneMore = 24
+
+/**
+ * Runs up to `limit` units at once, fewer when they conflict: a rejection halves the concurrency, and every success
+ * raises it a little. A rejected unit costs as much as a stored one, so when all write to the same few pages, running
+ * one after another is fastest.
+ */
+export function createUnitTurns(limit: number): UnitTurns {
+  const waiting: { alone: boolean; start: () => void }[] = []
+  let running = 0
+  let isAlone = false
+  let allowed = limit
+
+  function startNext(): void {
+    for (let next = waiting[0]; next && mayStart(next.alone); next = waiting[0]) {
+      waiting.shift()
+      running += 1
+      isAlone = next.alone
+      next.start()
+    }
+  }
+
+  function mayStart(alone: boolean): boolean {
+    return alone ? running === 0 : !isAlone && running < Math.floor(allowed)
+  }
+
+  async function take<T>(alone: boolean, task: () => Promise<T>): Promise<T> {
+    await new Promise<void>((start) => {
+      if (alone) waiting.unshift({ alone, start })
+      else waiting.push({ alone, start })
+      startNext()
+    })
+    try {
+      return await task()
+    } finally {
+      running -= 1
+      isAlone = false
+      startNext()
+    }
+  }
+
+  return {
+    shared: (task) => take(false, task),
+    alone: (task) => take(true, task),
+    learn(outcome) {
+      allowed = outcome === 'done' ? Math.min(limit, allowed + 1 / unitsForOneMore) : Math.max(1, allowed / 2)
+      startNext()
+    },
+  }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { appendEvent, numbers, openIn, seed, temporaryDirectory } from '../../../test/contract/storage-support.ts'
 
-test('STORE-4 commits do not make a running copy start again', async () => {
+test('STORE-4 commits do not restart a running copy', async () => {
   using directory = temporaryDirectory()
   const database = await openIn(directory.path)
   await seed(database)
@@ -20,6 +20,6 @@ test('STORE-4 commits do not make a running copy start again', async () => {
   await copy
   await database.close()
   expect(steps.length).toBeGreaterThan(4)
-  // A copy that starts again goes back in its count.
+  // The page count of a copy that starts again goes down.
   expect(steps).toEqual(steps.toSorted((a, b) => a - b))
 })

@@ -8,7 +8,7 @@ import type { Database } from '../database.ts'
 
 const kilobytes20 = 'x'.repeat(20_000)
 
-/** Writes, four units at a time, until the disk is full. Returns what was acknowledged. */
+/** Writes, four units at a time, until the disk is full. Returns the acknowledged units. */
 async function writeUntilFull(database: Database): Promise<number[]> {
   const acknowledged: number[] = []
   for (let seq = 1; seq < 4000; seq += 4) {
@@ -54,7 +54,7 @@ function canMount(): boolean {
 const mountable = canMount()
 
 describe('a full disk', () => {
-  test('SEC-20 STORE-1 at the limit of its pages: storage_full, nothing lost, works again with room', async () => {
+  test('SEC-20 STORE-1 at the page limit: storage_full, nothing lost, works again when space is free', async () => {
     using directory = temporaryDirectory()
     const database = await openIn(directory.path)
     await seed(database)
@@ -72,7 +72,7 @@ describe('a full disk', () => {
   })
 
   test.runIf(mountable)(
-    'SEC-20 STORE-1 on a real full file system: storage_full, nothing lost, works again with room',
+    'SEC-20 STORE-1 on a full file system: storage_full, nothing lost, works again when space is free',
     inSmallFileSystem(async (directory) => {
       const ballast = join(directory, 'ballast')
       writeFileSync(ballast, Buffer.alloc(1024 * 1024))
@@ -94,7 +94,7 @@ describe('a full disk', () => {
   )
 
   test.runIf(mountable)(
-    'SEC-20 STORE-4 a backup without room says storage_full and leaves nothing behind',
+    'SEC-20 STORE-4 a backup on a full disk reports storage_full and leaves nothing behind',
     inSmallFileSystem(async (directory) => {
       const database = await openIn(directory)
       await seed(database)
@@ -110,7 +110,7 @@ describe('a full disk', () => {
   )
 
   test.runIf(mountable)(
-    'SEC-20 a first start without room says so',
+    'SEC-20 a first start on a full disk reports it',
     inSmallFileSystem(async (directory) => {
       const disk = statfsSync(directory)
       writeFileSync(join(directory, 'ballast'), Buffer.alloc((disk.bavail - 4) * disk.bsize))

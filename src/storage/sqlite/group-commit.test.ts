@@ -1,9 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createSqliteConnection, type SqliteConnection } from './connection.ts'
 import { createGroupCommit } from './group-commit.ts'
-import { createSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
 
-// The tables of these tests do not matter, only which statements reach SQLite and when.
+// The tables do not matter here, only which statements reach SQLite and when.
 let statements: string[]
 let connection: SqliteConnection
 
@@ -26,7 +26,7 @@ function insert(group: ReturnType<typeof createGroupCommit>, id: string): Promis
   )
 }
 
-describe('which statements are run', () => {
+describe('statements', () => {
   test('STORE-2 one unit needs no savepoint', async () => {
     await insert(createGroupCommit({ connection }), '1')
     expect(statements).toEqual(['begin immediate', 'insert into', 'commit'])
@@ -39,7 +39,7 @@ describe('which statements are run', () => {
     expect(statements).toEqual(['begin immediate', 'insert into', ...guarded, ...guarded, 'commit'])
   })
 
-  test('STORE-2 so do units that come from different callbacks of one turn', async () => {
+  test('STORE-2 units from different callbacks of one event loop turn share one commit', async () => {
     const group = createGroupCommit({ connection })
     await new Promise((resolve) => setTimeout(resolve, 5))
     const fromCallback = (id: string) => new Promise((resolve) => setTimeout(() => resolve(insert(group, id)), 1))
@@ -47,7 +47,7 @@ describe('which statements are run', () => {
     expect(statements.filter((statement) => statement === 'commit')).toHaveLength(1)
   })
 
-  test('STORE-2 a failing unit is undone alone: the first by a rollback, a later one to its savepoint', async () => {
+  test('STORE-2 a failed unit is undone alone: the first by a rollback, a later one to its savepoint', async () => {
     const group = createGroupCommit({ connection })
     await insert(group, 'taken')
     statements.length = 0
@@ -62,7 +62,7 @@ describe('which statements are run', () => {
     ])
   })
 
-  test('STORE-2 a commit takes a bounded number of units', async () => {
+  test('STORE-2 a commit contains a limited number of units', async () => {
     const group = createGroupCommit({ connection, unitsPerCommit: 10 })
     await Promise.all(Array.from({ length: 35 }, (_, index) => insert(group, String(index))))
     expect(statements.filter((statement) => statement === 'commit')).toHaveLength(4)
@@ -94,7 +94,7 @@ describe('when SQLite fails', () => {
   }
 
   test.each([true, false])(
-    'STORE-1 a failing commit rejects all of its units (rolled back by itself: %s)',
+    'STORE-1 a failed commit rejects all of its units (rolled back by itself: %s)',
     async (rollsBack) => {
       failAt('commit', rollsBack)
       const group = createGroupCommit({ connection })
@@ -105,7 +105,7 @@ describe('when SQLite fails', () => {
     },
   )
 
-  test('STORE-1 a begin that fails rejects those that wait for it, and the next unit is tried afresh', async () => {
+  test('STORE-1 a failed begin rejects the waiting units, and the next unit is tried normally', async () => {
     failAt('begin immediate', false)
     const group = createGroupCommit({ connection })
     await expect(insert(group, '1')).rejects.toThrow('no begin')
@@ -113,7 +113,7 @@ describe('when SQLite fails', () => {
     expect(connection.raw.prepare('select id from users').all()).toEqual([{ id: '2' }])
   })
 
-  test('STORE-1 where a failing unit loses the whole transaction, the units before it are rejected too', async () => {
+  test('STORE-1 when a failed unit loses the whole transaction, earlier units are rejected too', async () => {
     failAt('release unit', true)
     const group = createGroupCommit({ connection })
     const outcomes = await Promise.allSettled([insert(group, '1'), insert(group, '2'), insert(group, '3')])
@@ -122,8 +122,8 @@ describe('when SQLite fails', () => {
   })
 })
 
-describe('a task that runs alone', () => {
-  test('STORE-2 it begins when what came before is committed, and what comes after waits', async () => {
+describe('an exclusive task', () => {
+  test('STORE-2 starts after earlier units are committed, and later ones wait', async () => {
     const group = createGroupCommit({ connection })
     const order: string[] = []
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
@@ -143,7 +143,7 @@ describe('a task that runs alone', () => {
     expect(order).toEqual(['alone', 'before', 'done', 'after'])
   })
 
-  test('STORE-2 one that fails fails alone, and closing waits for it', async () => {
+  test('STORE-2 fails alone, and closing waits for it', async () => {
     const group = createGroupCommit({ connection })
     const failed = group.alone(() => Promise.reject(new Error('no')))
     const after = insert(group, '1')
@@ -154,7 +154,7 @@ describe('a task that runs alone', () => {
     await expect(group.alone(async () => {})).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('STORE-2 closing waits for one that is under way', async () => {
+  test('STORE-2 closing waits for a running one', async () => {
     const group = createGroupCommit({ connection })
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     let isDone = false

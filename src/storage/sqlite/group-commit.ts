@@ -1,15 +1,16 @@
-// Taken from the module, so that tests which replace the global timers do not stop commits.
 import { setImmediate } from 'node:timers'
-import { FamiliarError } from '../../protocol/error.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
 import type { Writer } from '../database.ts'
-import { type RunningUnit, startUnit } from './running-unit.ts'
-import type { SqliteConnection } from './sqlite-connection.ts'
+import type { Tables } from '../tables.ts'
+import { createTransaction, type SqliteConnection } from './connection.ts'
 
-export interface GroupCommit {
+// Imported from the module, so that tests with fake timers do not block commits.
+
+interface GroupCommit {
   write<T>(unit: (writer: Writer) => Promise<T>): Promise<T>
-  /** Runs `task` in its turn, with no transaction open. Units that come meanwhile wait for it, however long it takes. */
+  /** Runs `task` in its turn, with no transaction open. Units that arrive meanwhile wait, however long it takes. */
   alone<T>(task: () => Promise<T>): Promise<T>
-  /** Refuses new units and resolves when those already taken are settled. */
+  /** Rejects new units and resolves when the running ones are settled. */
   close(): Promise<void>
 }
 
@@ -30,14 +31,18 @@ interface Task extends Waiting {
 /**
  * One transaction for all units that arrive in the same turn of the event loop.
  *
- * A unit starts at once. Its transaction is committed when the turn is over (`setImmediate`, about 2 µs later when
- * nothing else is going on), so whatever the other sockets of that turn want to write shares its fsync. The first unit
- * of a transaction needs no savepoint: when it fails there is nothing else to keep.
+ * A unit starts immediately. Its transaction is committed at the end of the turn (`setImmediate`, about 2 µs later when
+ * idle), so all writes of that turn share one fsync. The first unit of a transaction needs no savepoint: if it fails,
+ * there is nothing else to keep.
  */
-export function createGroupCommit(options: { connection: SqliteConnection; unitsPerCommit?: number }): GroupCommit {
-  const { connection, unitsPerCommit = 128 } = options
+export function createGroupCommit(options: {
+  connection: SqliteConnection
+  unitsPerCommit?: number
+  onCommit?: () => void
+}): GroupCommit {
+  const { connection, unitsPerCommit = 128, onCommit } = options
   const waiting: (Entry | Task)[] = []
-  /** Ran inside the open transaction and wait for its commit. */
+  /** Units that ran inside the open transaction and wait for its commit. */
   let finished: Entry[] = []
   let running: RunningUnit | undefined
   let working = false
@@ -68,7 +73,7 @@ export function createGroupCommit(options: { connection: SqliteConnection; units
     try {
       connection.execute(first ? begin : savepoint)
     } catch (error) {
-      // The others would have shared this transaction; trying each anew could block for the busy timeout each time.
+      // The others would have shared this transaction; trying each again could block for the busy timeout each time.
       for (const refused of [entry, ...waiting.splice(0)]) refused.reject(error)
       return
     }
@@ -90,7 +95,7 @@ export function createGroupCommit(options: { connection: SqliteConnection; units
   function undo(first: boolean, error: unknown): void {
     if (!first && connection.raw.isTransaction && attempt(rollbackToSavepoint) && attempt(release)) return
     if (connection.raw.isTransaction) attempt(rollback)
-    // SQLite itself rolls back everything on a full disk or an input/output error: the earlier units are gone too.
+    // On a full disk or an I/O error SQLite rolls back everything, including earlier units.
     for (const lost of finished.splice(0)) lost.reject(error)
   }
 
@@ -104,6 +109,7 @@ export function createGroupCommit(options: { connection: SqliteConnection; units
       for (const entry of batch) entry.reject(error)
       return
     }
+    onCommit?.()
     for (const entry of batch) entry.resolve(entry.value)
   }
 
@@ -121,7 +127,7 @@ export function createGroupCommit(options: { connection: SqliteConnection; units
     turnAwaited = true
     setImmediate(() => {
       turnAwaited = false
-      // Nothing to commit until it ends, and asking at every turn would take a whole processor.
+      // There is nothing to commit until it ends, and checking at every turn would use a whole CPU.
       if (taskRuns) return
       running?.noteTurn()
       if (working) return awaitTurn()
@@ -156,3 +162,60 @@ const rollback = { sql: 'rollback', parameters: [] }
 const savepoint = { sql: 'savepoint unit', parameters: [] }
 const rollbackToSavepoint = { sql: 'rollback to unit', parameters: [] }
 const release = { sql: 'release unit', parameters: [] }
+
+interface RunningUnit {
+  readonly settled: Promise<unknown>
+  /** Must be called at every turn of the event loop during which the unit is still running. */
+  noteTurn(): void
+}
+
+/**
+ * Runs a unit with a writer that works only until the unit settles.
+ *
+ * A unit that awaits only its own statements settles before the event loop turns once. One that waits for anything else
+ * would delay all commits: it is aborted at the second turn without a statement.
+ */
+function startUnit(connection: SqliteConnection, unit: (writer: Writer) => Promise<unknown>): RunningUnit {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+  let ended = false
+  let failure: { error: unknown } | undefined
+  let statements = 0
+  let statementsAtLastTurn = 0
+  let idleTurns = 0
+
+  const writer = createTransaction<Tables>((query) => {
+    if (ended) throw new Error('This write unit has ended, so the statement was not run.')
+    // As in PostgreSQL: after a failed statement a unit can only fail, even if it caught the error.
+    if (failure) throw failure.error
+    statements += 1
+    try {
+      return connection.execute(query)
+    } catch (error) {
+      failure = { error }
+      throw error
+    }
+  })
+
+  function succeed(value: unknown): void {
+    ended = true
+    if (failure) reject(failure.error)
+    else resolve(value)
+  }
+
+  function fail(error: unknown): void {
+    ended = true
+    reject(error)
+  }
+
+  const call = async () => unit(writer)
+  call().then(succeed, fail)
+
+  return {
+    settled: promise,
+    noteTurn() {
+      idleTurns = statements === statementsAtLastTurn ? idleTurns + 1 : 0
+      statementsAtLastTurn = statements
+      if (idleTurns >= 2) fail(new Error('A write unit waited for something other than its own statements.'))
+    },
+  }
+}

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { meansDamage } from './sqlite-error.ts'
 
-/** `quick` leaves out whether every index agrees with its table, which needs all of both. */
+/** `quick` skips comparing indexes with their tables, which reads all of both. */
 export type InspectionDepth = 'quick' | 'full'
 
 /**
- * What is wrong with the file, in words; an empty list is a sound database. Blocks for as long as reading the whole file
- * takes. Either depth includes the full-text index, whose own check SQLite calls.
+ * Problems of the file, for display; an empty list means a sound database. Blocks until the whole file is read. Both
+ * depths include SQLite's own check of the full-text index.
  */
 export function inspectDatabase(raw: DatabaseSync, depth: InspectionDepth): string[] {
   try {

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { appendEvent, eventNumbers, openIn, seed, temporaryDirectory } from '../../../test/contract/storage-support.ts'
-import { sha256 } from '../../base/hash.ts'
+import { sha256 } from '../../base/ids.ts'
 import { allMigrations } from '../migrations/all-migrations.ts'
 import type { Migration } from '../migrations/migration.ts'
 import type { Tables } from '../tables.ts'
@@ -30,7 +30,7 @@ function columnsOf(path: string, table: string): string[] {
   return columns.map((column) => String(column.name))
 }
 
-// A term of the order that is sorted afterwards only decides between rows of the same time.
+// A sort term that is not in the index only decides between rows of the same time.
 const memoryQueries = [
   ["memories where user_id = 'u' and id = 'i'", 'sqlite_autoindex_memories_1 (id=?)'],
   ["memories where user_id = 'u' and id in ('i', 'j')", 'sqlite_autoindex_memories_1 (id=?)'],
@@ -136,7 +136,7 @@ describe('migrations', () => {
     expect(names).toEqual([...new Set(names)].toSorted())
   })
 
-  test('STORE-3 the tables are those that the row types name, and the indexes are these', async () => {
+  test('STORE-3 the tables are those of the row types, with exactly these indexes', async () => {
     using directory = temporaryDirectory()
     const database = await openIn(directory.path)
     const objects = await sql<{ name: string; type: string }>`
@@ -160,6 +160,7 @@ describe('migrations', () => {
       fact_attributes: true,
       memory_edges: true,
       memory_vectors: true,
+      memory_tags: true,
       memory_changes: true,
       memory_marks: true,
       memory_speakers: true,
@@ -241,6 +242,7 @@ describe('migrations', () => {
       'memory_edges_by_source_id_weight',
       'memory_edges_by_target_id_weight',
       'memory_edges_by_user_id_created_at',
+      'memory_tags_by_number',
       'memory_vectors_by_model_user_id',
       'memory_vectors_by_text_hash',
       'outbox_by_user_id',
@@ -280,7 +282,7 @@ describe('migrations', () => {
     expect(plan.map((row) => row.detail).join('\n')).toContain(index)
   })
 
-  test('STORE-3 MEM-1 every question of memory uses the index that is made for it', async () => {
+  test('STORE-3 MEM-1 every memory query uses its index', async () => {
     using directory = temporaryDirectory()
     await seeded(directory.path)
     const raw = new DatabaseSync(join(directory.path, 'familiar.db'))
@@ -299,7 +301,7 @@ describe('migrations', () => {
     expect(existsSync(join(directory.path, 'backups'))).toBe(false)
   })
 
-  test('STORE-3 SEC-20 one with data is copied first; the copy is whole, private and of the old state', async () => {
+  test('STORE-3 SEC-20 a database with data is copied first; the copy is complete, private and of the old state', async () => {
     using directory = temporaryDirectory()
     await seeded(directory.path)
     const messages: string[] = []
@@ -324,7 +326,7 @@ describe('migrations', () => {
     raw.close()
   })
 
-  test('STORE-3 MEM-1 notes of before become memories, are found as before, and a snapshot is kept', async () => {
+  test('STORE-3 MEM-1 existing notes become memories, are still found, and a snapshot is kept', async () => {
     using directory = temporaryDirectory()
     const [core, textSearch, memory] = allMigrations
     if (!core || !textSearch || memory?.name !== '0003-memory') throw new Error('other migrations are first')
@@ -375,7 +377,54 @@ describe('migrations', () => {
     expect(columnsOf(join(directory.path, 'backups', snapshots[0] ?? ''), 'notes')).toContain('content')
   })
 
-  test('STORE-3 applied ones are not applied again', async () => {
+  test('STORE-3 MEM-3 existing memories are found in every word form and by tag, and long ones are embedded again', async () => {
+    using directory = temporaryDirectory()
+    const before = allMigrations.filter(({ name }) => name < '0011')
+    const old = await openIn(directory.path, { migrations: before })
+    await seed(old)
+    const long = `${'We walked along the river. '.repeat(100)}The key is in the drawer.`
+    const contents = ['Ich wohne in der Goethestraße', long, 'مِفتاحُ البَيتِ عند رنا']
+    await old.write(async (writer) => {
+      await sql`insert into text_scopes (number, collection, user_id) values (1, 'memories', 'user')`.execute(writer)
+      for (const [index, content] of contents.entries()) {
+        const [number, id] = [index + 1, `m${index + 1}`]
+        await sql`
+          insert into memories (number, id, user_id, kind, content, content_hash, tags, tier, priority, source, label,
+            passages, is_standing, created_at, updated_at, used_at, use_count, cycle)
+          values (${number}, ${id}, 'user', 'note', ${content}, ${id}, '["home"]', 'long_term', 0.8, 'user', 'owner',
+            1, 0, ${number}, ${number}, ${number}, 0, 0)`.execute(writer)
+        const place = BigInt(2 ** 32 + number)
+        await sql`insert into text_entries (number, collection, id) values (${place}, 'memories', ${id})`.execute(
+          writer,
+        )
+        await sql`insert into text_index (rowid, text) values (${place}, ${content})`.execute(writer)
+        await sql`
+          insert into memory_vectors (number, user_id, model, text_hash, vector)
+          values (${number}, 'user', 'small', ${id}, ${Buffer.from([0, 0, 0, 0, 1])})`.execute(writer)
+      }
+    })
+    const search = async (database: typeof old, words: string) =>
+      (await database.textSearch.search({ collection: 'memories', userId: 'user', words, limit: 9 })).map(
+        ({ id }) => id,
+      )
+    expect(await search(old, 'goethestrasse')).toEqual([])
+    await old.close()
+
+    for (let start = 0; start < 2; start += 1) {
+      const database = await openIn(directory.path)
+      expect(await search(database, 'goethestrasse')).toEqual(['m1'])
+      expect(await search(database, 'مفتاح')).toEqual(['m3'])
+      expect(await search(database, 'drawer')).toEqual(['m2'])
+      const tags = await database.read.selectFrom('memory_tags').select(['tag', 'number']).execute()
+      expect(tags).toEqual([1, 2, 3].map((number) => ({ tag: 'home', number })))
+      const vectors = await database.read.selectFrom('memory_vectors').select(['place', 'number', 'part']).execute()
+      expect(vectors).toEqual([1, 3].map((number) => ({ place: number, number, part: 0 })))
+      expect(await database.checkIntegrity()).toEqual([])
+      await database.close()
+    }
+  })
+
+  test('STORE-3 applied migrations are not applied again', async () => {
     using directory = temporaryDirectory()
     await seeded(directory.path)
     for (let start = 0; start < 3; start += 1) {
@@ -385,13 +434,13 @@ describe('migrations', () => {
     expect(readdirSync(join(directory.path, 'backups'))).toHaveLength(1)
   })
 
-  test('STORE-3 SEC-20 a database of a newer version is refused and not a byte of it changed', async () => {
+  test('STORE-3 SEC-20 a database of a newer version is rejected and not changed by a byte', async () => {
     using directory = temporaryDirectory()
     const newer = await openIn(directory.path, { migrations: [...allMigrations, addColor] })
     await newer.close()
     const path = join(directory.path, 'familiar.db')
     const before = readFileSync(path)
-    await expect(openIn(directory.path)).rejects.toThrow(/newer version of Familiar \(it holds 9001-color\)/)
+    await expect(openIn(directory.path)).rejects.toThrow(/newer version of Familiar \(it contains 9001-color\)/)
     expect(readFileSync(path).equals(before)).toBe(true)
     expect(readdirSync(directory.path)).toEqual(['familiar.db'])
   })
@@ -400,7 +449,7 @@ describe('migrations', () => {
     ['throws after half of its work', 'no further', async () => Promise.reject(new Error('no further'))],
     [
       'leaves rows without their parents',
-      'without their parents',
+      'without their parent rows',
       (db: Parameters<Migration['up']>[0]) => sql`delete from users`.execute(db),
     ],
   ])('STORE-3 SEC-20 a migration that %s leaves the old state', async (_what, message, fail) => {
@@ -444,7 +493,7 @@ describe('migrations', () => {
     await database.close()
   })
 
-  test('STORE-3 the database of another program is refused and left alone', async () => {
+  test('STORE-3 the database of another program is rejected and not changed', async () => {
     using directory = temporaryDirectory()
     const path = join(directory.path, 'familiar.db')
     const raw = new DatabaseSync(path)
@@ -455,7 +504,7 @@ describe('migrations', () => {
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
-  test('STORE-3 without a place for the snapshot nothing is migrated', async () => {
+  test('STORE-3 nothing is migrated if the snapshot cannot be written', async () => {
     using directory = temporaryDirectory()
     await seeded(directory.path)
     writeFileSync(join(directory.path, 'backups'), 'in the way')

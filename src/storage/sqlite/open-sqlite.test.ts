@@ -21,6 +21,7 @@ import {
   seed,
   temporaryDirectory,
 } from '../../../test/contract/storage-support.ts'
+import { readMissingLog } from './connection.ts'
 import type { SqliteDatabase } from './open-sqlite.ts'
 
 describe('settings', () => {
@@ -66,7 +67,7 @@ describe('settings', () => {
     await database.close()
   })
 
-  test('SEC-21 every file is for its owner only, whatever the umask', async () => {
+  test('SEC-21 every file is accessible to its owner only, whatever the umask', async () => {
     using directory = temporaryDirectory()
     const home = join(directory.path, 'home')
     const umask = process.umask(0)
@@ -87,7 +88,7 @@ describe('settings', () => {
   })
 })
 
-test('SEC-21 a database that others could read is closed to them', async () => {
+test('SEC-21 permissions of a database that others could read are tightened', async () => {
   using directory = temporaryDirectory()
   await (await openIn(directory.path)).close()
   const path = join(directory.path, 'familiar.db')
@@ -96,8 +97,8 @@ test('SEC-21 a database that others could read is closed to them', async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-describe('the stop before', () => {
-  test('STORE-6 a clean stop leaves one file and needs no check', async () => {
+describe('the previous shutdown', () => {
+  test('STORE-6 a clean shutdown leaves one file and needs no check', async () => {
     using directory = temporaryDirectory()
     const first = await openIn(directory.path)
     await seed(first)
@@ -111,13 +112,13 @@ describe('the stop before', () => {
   test.each([
     ['the marker and the log', ['familiar.db', 'familiar.db-wal', 'familiar.db-open']],
     ['the log alone', ['familiar.db', 'familiar.db-wal']],
-  ])('STORE-6 SEC-20 an unclean stop that left %s is noticed and nothing is lost', async (_what, names) => {
+  ])('STORE-6 SEC-20 an unclean shutdown that left %s is detected and nothing is lost', async (_what, names) => {
     using directory = temporaryDirectory()
     using crashed = temporaryDirectory()
     const database = await openIn(directory.path)
     await seed(database)
     for (const seq of numbers(1, 20)) await database.write((writer) => appendEvent(writer, seq))
-    // What the disk holds at this moment is what a killed process leaves.
+    // The current state of the disk is the one that a killed process leaves.
     for (const name of names) cpSync(join(directory.path, name), join(crashed.path, name))
     await database.close()
 
@@ -128,6 +129,78 @@ describe('the stop before', () => {
     const third = await openIn(crashed.path)
     expect(third.recoveredFromUncleanStop).toBe(false)
     await third.close()
+  })
+
+  describe('STORE-6 a log that was deleted after a crash', () => {
+    /** The state after a killed process, without the log; `change` happens before the next start. */
+    async function startAfter(change: (path: string) => void, names = ['familiar.db', 'familiar.db-open']) {
+      using directory = temporaryDirectory()
+      using crashed = temporaryDirectory()
+      const database = await openIn(directory.path)
+      await seed(database)
+      for (const seq of numbers(1, 20)) await database.write((writer) => appendEvent(writer, seq))
+      for (const name of names)
+        cpSync(join(directory.path, name), join(crashed.path, name), { preserveTimestamps: true })
+      await database.close()
+      change(join(crashed.path, 'familiar.db'))
+      const next = await openIn(crashed.path)
+      const kept = readMissingLog(join(crashed.path, 'familiar.db'))
+      await next.close()
+      const third = await openIn(crashed.path)
+      expect(third.missingLog).toBeUndefined()
+      await third.close()
+      return { missing: next.missingLog, kept }
+    }
+
+    test('is reported once, with the time of the last remaining change', async () => {
+      const { missing, kept } = await startAfter(() => undefined)
+      expect(missing).toEqual({ since: expect.any(Number) })
+      expect(kept).toMatchObject(missing ?? {})
+    })
+
+    test('is also reported after the database was opened without a change', async () => {
+      const { missing } = await startAfter((path) => {
+        const raw = new DatabaseSync(path)
+        raw.prepare('select count(*) from sqlite_schema').get()
+        raw.close()
+      })
+      expect(missing).toBeDefined()
+    })
+
+    test.each<[string, (path: string) => void, string[]?]>([
+      ['is not one that is there', () => undefined, ['familiar.db', 'familiar.db-wal', 'familiar.db-open']],
+      [
+        'is not one that another program folded into the database',
+        foldIn,
+        ['familiar.db', 'familiar.db-wal', 'familiar.db-open'],
+      ],
+      ['is not missed where a backup was put in place', (path) => utimesSync(path, 1, 1)],
+      ['is not missed where the marker says nothing', (path) => writeFileSync(`${path}-open`, '')],
+    ])('%s', async (_what, change, names) => {
+      expect(await startAfter(change, names)).toEqual({ missing: undefined, kept: undefined })
+    })
+
+    function foldIn(path: string): void {
+      const raw = new DatabaseSync(path)
+      raw.prepare('select count(*) from session_events').get()
+      raw.close()
+      expect(existsSync(`${path}-wal`)).toBe(false)
+    }
+
+    test('is also detected at the second start without writes', async () => {
+      using directory = temporaryDirectory()
+      using crashed = temporaryDirectory()
+      await (await openIn(directory.path)).close()
+      const database = await openIn(directory.path)
+      await database.write(async (writer) => void (await writer.selectFrom('users').selectAll().execute()))
+      for (const name of ['familiar.db', 'familiar.db-open']) {
+        cpSync(join(directory.path, name), join(crashed.path, name), { preserveTimestamps: true })
+      }
+      await database.close()
+      const next = await openIn(crashed.path)
+      expect(next.missingLog).toBeUndefined()
+      await next.close()
+    })
   })
 
   async function uncleanDatabase(directory: string, damage: (path: string) => void): Promise<string> {
@@ -161,18 +234,18 @@ describe('the stop before', () => {
     ['a torn end', (path: string) => writeFileSync(path, readFileSync(path).subarray(0, -40_960))],
     ['an index of words', damageSql('delete from text_index_data where id in (select max(id) from text_index_data)')],
     ['a broken reference', damageSql("insert into session_events values ('nobody', 1, 'test', null, 1, '{}')")],
-  ])('STORE-6 SEC-20 damage is found and refused: %s', async (_what, damage) => {
+  ])('STORE-6 SEC-20 damage is found and rejected: %s', async (_what, damage) => {
     using directory = temporaryDirectory()
     const path = await uncleanDatabase(directory.path, damage)
     const before = readFileSync(path)
     await expect(openIn(directory.path)).rejects.toThrow(/is damaged .*no backup .*familiar restore/)
     expect(readFileSync(path).equals(before)).toBe(true)
-    // The refusal does not make the next start believe that all is well.
+    // After the rejection the next start must still treat the shutdown as unclean.
     expect(existsSync(`${path}-open`)).toBe(true)
     await expect(openIn(directory.path)).rejects.toThrow(/is damaged/)
   })
 
-  test('STORE-6 the refusal names the newest backup', async () => {
+  test('STORE-6 the error names the newest backup', async () => {
     using directory = temporaryDirectory()
     const database = await openIn(directory.path)
     const backups = join(directory.path, 'backups')
@@ -189,7 +262,7 @@ describe('the stop before', () => {
   })
 })
 
-/** As every start but the first finds it: nothing to migrate. */
+/** Opened twice, so that there is nothing to migrate. */
 async function openTwice(directory: string): Promise<SqliteDatabase> {
   await (await openIn(directory)).close()
   return openIn(directory)

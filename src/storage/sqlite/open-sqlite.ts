@@ -1,62 +1,73 @@
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../base/clock.ts'
+import { syncDirectory } from '../../base/files.ts'
 import type { Logger } from '../../base/logger.ts'
-import { syncDirectory } from '../../base/safe-file.ts'
-import { FamiliarError } from '../../protocol/error.ts'
-import type { Database } from '../database.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import type { Database, VectorSearch } from '../database.ts'
 import { allMigrations } from '../migrations/all-migrations.ts'
 import type { Migration } from '../migrations/migration.ts'
 import type { Tables } from '../tables.ts'
-import { copyDatabase } from './copy-database.ts'
-import { createGroupCommit } from './group-commit.ts'
-import { inspectDatabase } from './inspect-database.ts'
-import { inspectFile } from './inspect-file.ts'
-import { migrateSqlite, planSqliteMigrations } from './migrate-sqlite.ts'
-import { rewriteFile } from './rewrite-file.ts'
-import { createSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
-import { createKysely } from './sqlite-dialect.ts'
-import { meansDamage, toStorageError } from './sqlite-error.ts'
 import {
+  createThreadedVectorSearch,
+  defaultVectorLimits,
+  type ThreadLimits,
+} from '../vectors/threaded-vector-search.ts'
+import {
+  createKysely,
+  createSqliteConnection,
+  findMissingLog,
+  keepMissingLog,
   markCleanStop,
   markOpen,
   newestBackup,
+  type OpenMark,
   prepareDatabaseFile,
+  type SqliteConnection,
   sizeOfFiles,
   stoppedUncleanly,
-} from './sqlite-files.ts'
+} from './connection.ts'
+import { copyDatabase, inspectFile, migrateSqlite, planSqliteMigrations, rewriteFile } from './copy-database.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { inspectDatabase } from './inspect-database.ts'
+import { meansDamage, toStorageError } from './sqlite-error.ts'
 import { createSqliteTextSearch } from './text-search.ts'
-import { createSqliteVectorSearch } from './vector-search.ts'
+import type { SqliteWorkerData } from './vector-worker.ts'
 
 export interface SqliteDatabase extends Database {
-  /** The last stop was not clean; the file was checked and found sound. */
+  /** The last shutdown was not clean; the file was checked and is sound. */
   readonly recoveredFromUncleanStop: boolean
+  /** The write-ahead log of the killed program was missing: changes after `since` may be lost. */
+  readonly missingLog: { since: number } | undefined
 }
 
 export interface OpenSqliteOptions {
   path: string
   clock: Clock
-  /** Where a copy goes before a migration, and where the newest backup is looked for when the file is damaged. */
+  /** Snapshots before migrations go here, and the newest backup is looked up here when the file is damaged. */
   snapshotDirectory: string
   log?: Pick<Logger, 'info'>
-  /** Takes secrets out of every text on its way into the file. A text that is JSON must stay JSON. */
+  /** Removes secrets from every text before it is stored. JSON must stay valid JSON. */
   redact?: (text: string) => string
   migrations?: readonly Migration[]
 }
 
 /**
- * Opens the database for the one process that owns it, making or migrating it as needed. Rejects with a message for the
- * user, and leaves the file as it was, when it is damaged, another program's or a newer version's.
+ * Opens the database for its one owning process, and creates or migrates it as needed. If it is damaged, belongs to
+ * another program or a newer version, rejects with a message for the user and leaves the file unchanged.
  */
 export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteDatabase> {
   const { path, clock, snapshotDirectory, log, migrations = allMigrations } = options
   const { created } = prepareDatabaseFile(path)
   const unclean = stoppedUncleanly(path)
+  const missingLog = findMissingLog(path)
   const writer = connect(path, options.redact)
   try {
     const plan = await planSqliteMigrations(writer, path, migrations)
     if (unclean) refuseDamage(writer, path, snapshotDirectory)
-    markOpen(path)
+    if (missingLog) keepMissingLog(path, { ...missingLog, at: clock.now() })
+    const mark = markOpen(path)
     configureWriter(writer.raw)
     const now = clock.now()
     const { snapshotPath } = await migrateSqlite({
@@ -67,10 +78,12 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteData
       now,
     })
     if (created) await syncDirectory(dirname(path))
-    if (snapshotPath) log?.info('database migrated; the state before is kept as a snapshot', { snapshot: snapshotPath })
+    if (snapshotPath)
+      log?.info('database migrated; the previous state was saved as a snapshot', { snapshot: snapshotPath })
     const reader = connect(path)
     configureReader(reader.raw)
-    return createSqliteDatabase({ path, clock, writer, reader, recoveredFromUncleanStop: unclean })
+    mark.note()
+    return createSqliteDatabase({ path, clock, writer, reader, mark, recoveredFromUncleanStop: unclean, missingLog })
   } catch (error) {
     writer.raw.close()
     if (meansDamage(error)) throw damaged(path, snapshotDirectory, [(error as Error).message])
@@ -84,11 +97,13 @@ function createSqliteDatabase(options: {
   clock: Clock
   writer: SqliteConnection
   reader: SqliteConnection
+  mark: OpenMark
   recoveredFromUncleanStop: boolean
+  missingLog: { since: number } | undefined
 }): SqliteDatabase {
-  const { path, clock, writer, reader, recoveredFromUncleanStop } = options
+  const { path, clock, writer, reader, mark, recoveredFromUncleanStop, missingLog } = options
   const read = createKysely<Tables>(reader)
-  const { write, alone, close } = createGroupCommit({ connection: writer })
+  const { write, alone, close } = createGroupCommit({ connection: writer, onCommit: mark.note })
   const textSearch = createSqliteTextSearch({ read, write })
   const vectorSearch = createSqliteVectorSearch({ path, clock })
   const copies = new Set<Promise<void>>()
@@ -96,7 +111,7 @@ function createSqliteDatabase(options: {
 
   async function closeFiles(): Promise<void> {
     await Promise.allSettled([close(), vectorSearch.close(), ...copies])
-    // The last one to go folds the write-ahead log into the file, so it must be the one that may write.
+    // The last connection merges the write-ahead log into the file, so it must be the writing one.
     reader.raw.close()
     writer.raw.close()
     markCleanStop(path)
@@ -105,6 +120,7 @@ function createSqliteDatabase(options: {
   return {
     engine: 'sqlite',
     recoveredFromUncleanStop,
+    missingLog,
     read,
     textSearch,
     vectorSearch,
@@ -118,7 +134,7 @@ function createSqliteDatabase(options: {
     checkIntegrity: () => inspectFile(path, 'full'),
     async scrub(signal) {
       await textSearch.scrub(signal)
-      // A copy under way reads the file as it was, and would keep its old pages.
+      // A running copy reads the old file and would keep its old pages.
       await Promise.allSettled(copies)
       await alone(() => rewriteFile(path))
     },
@@ -169,10 +185,21 @@ function refuseDamage(writer: SqliteConnection, path: string, snapshotDirectory:
 function damaged(path: string, snapshotDirectory: string, problems: string[]): FamiliarError {
   const backup = newestBackup(snapshotDirectory)
   const advice = backup
-    ? `Go back to the newest backup with: familiar restore ${backup}`
-    : `There is no backup in ${snapshotDirectory} to go back to with \`familiar restore\`.`
+    ? `Restore the newest backup with: familiar restore ${backup}`
+    : `${snapshotDirectory} contains no backup for \`familiar restore\`.`
   return new FamiliarError(
     'internal',
     `The database ${path} is damaged (${problems[0]}). Nothing was changed. ${advice}`,
   )
+}
+
+export function createSqliteVectorSearch(options: { path: string; clock: Clock } & ThreadLimits): VectorSearch {
+  const { path, clock, idleMs, memoryBytes, exactLimit } = { ...defaultVectorLimits, ...options }
+  const workerData: SqliteWorkerData = { path, memoryBytes, exactLimit }
+  const { search, close } = createThreadedVectorSearch({
+    startWorker: () => new Worker(new URL('./vector-worker.ts', import.meta.url), { workerData }),
+    clock,
+    idleMs,
+  })
+  return { search, close, describe: async () => 'exact scan in memory' }
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { appendEvent, eventNumbers, openIn, seed, temporaryDirectory } from '../../../test/contract/storage-support.ts'
 import { systemClock } from '../../base/clock.ts'
 import { allMigrations } from '../migrations/all-migrations.ts'
-import { type RestoreSqliteOptions, restoreSqlite } from './restore-sqlite.ts'
+import { type RestoreSqliteOptions, restoreSqlite } from './copy-database.ts'
 
 /** Event 1 is in the backup; events 1 and 2 are in the database. */
 async function databaseAndBackup(directory: string): Promise<void> {
@@ -35,7 +35,7 @@ async function eventsIn(path: string): Promise<unknown[]> {
 }
 
 describe('restore', () => {
-  test('STORE-4 SEC-20 puts the backup in place, keeps the old database aside and the backup where it is', async () => {
+  test('STORE-4 SEC-20 installs the backup, keeps the old database and the backup', async () => {
     using directory = temporaryDirectory()
     await databaseAndBackup(directory.path)
     chmodSync(join(directory.path, 'backup.db'), 0o644)
@@ -53,7 +53,7 @@ describe('restore', () => {
     expect(await eventsIn(keptAside)).toEqual([1, 2])
   })
 
-  test('STORE-4 what only the write-ahead log held is kept aside too, and does not leak into the backup', async () => {
+  test('STORE-4 data in the write-ahead log is kept with the old database and does not leak into the backup', async () => {
     using directory = temporaryDirectory()
     using crashed = temporaryDirectory()
     await databaseAndBackup(directory.path)
@@ -71,7 +71,7 @@ describe('restore', () => {
     await restored.close()
   })
 
-  test('STORE-4 a log that cannot be folded in moves aside with its database', async () => {
+  test('STORE-4 a log that cannot be merged is moved with its database', async () => {
     using directory = temporaryDirectory()
     await databaseAndBackup(directory.path)
     const path = join(directory.path, 'familiar.db')
@@ -83,7 +83,7 @@ describe('restore', () => {
     onlooker.close()
   })
 
-  test('STORE-4 a plain copy of the database file, made while Familiar was stopped, is a backup too', async () => {
+  test('STORE-4 accepts a plain copy of the database file made while Familiar was stopped', async () => {
     using directory = temporaryDirectory()
     await databaseAndBackup(directory.path)
     const backupPath = join(directory.path, 'by-hand.db')
@@ -96,7 +96,7 @@ describe('restore', () => {
     expect(await eventsIn(join(directory.path, 'familiar.db'))).toEqual([1, 2])
   })
 
-  test('STORE-4 a database too damaged to open is kept aside with its log', async () => {
+  test('STORE-4 a database too damaged to open is kept with its log', async () => {
     using directory = temporaryDirectory()
     await databaseAndBackup(directory.path)
     const path = join(directory.path, 'familiar.db')
@@ -110,7 +110,7 @@ describe('restore', () => {
     await database.close()
   })
 
-  test('STORE-4 restores where there is no database yet', async () => {
+  test('STORE-4 restores if there is no database yet', async () => {
     using directory = temporaryDirectory()
     using empty = temporaryDirectory()
     await databaseAndBackup(directory.path)

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 const { path } = workerData as { path: string }
 const raw = new DatabaseSync(path, { timeout: 5000 })
 raw.exec('pragma trusted_schema = off; pragma synchronous = full; pragma secure_delete = on; vacuum')
-// Whoever reads holds the log for a moment; a backup holds it for long, and is waited for before.
+// Readers hold the log for a moment; a backup holds it longer, and the caller waits for it before.
 raw.exec('pragma busy_timeout = 1000')
 const log = raw.prepare('pragma wal_checkpoint(truncate)').get()
 raw.close()

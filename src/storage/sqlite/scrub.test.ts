@@ -7,7 +7,7 @@ import type { SqliteDatabase } from './open-sqlite.ts'
 
 const word = 'zanzibarquux'
 
-/** The same numbers in every run, each below the limit that it is asked for. */
+/** The same numbers in every run, each below the given limit. */
 function randomNumbers(): (limit: number) => number {
   let state = 1
   return (limit) => {
@@ -20,7 +20,7 @@ function filesHolding(directory: string, text: string): string[] {
   return ['familiar.db', 'familiar.db-wal'].filter((file) => readFileSync(join(directory, file)).includes(text))
 }
 
-/** How many blocks of the full-text index hold the bytes. */
+/** How many blocks of the full-text index contain the bytes. */
 function blocksHolding(directory: string, text: string): number {
   const raw = new DatabaseSync(join(directory, 'familiar.db'), { readOnly: true })
   const blocks = raw.prepare('select block from text_index_data').all()
@@ -58,14 +58,15 @@ test.each([
   await database.close()
 })
 
-test('STORE-7 no byte of what was deleted or overwritten is left in the file or its log', async () => {
+test('STORE-7 no byte of deleted or overwritten data remains in the file or its log', async () => {
   using directory = temporaryDirectory()
   const database = await openIn(directory.path)
   await seed(database)
   const random = randomNumbers()
   const text = (words: number) => Array.from({ length: words }, () => random(1e9).toString(36)).join(' ')
   const names: string[] = []
-  // In no order, with deletions and changes between, so that rows move: pages that a row has left can keep a copy of it.
+  // In random order, with deletions and changes in between, so that rows move: pages that a row left can keep a copy of
+  // it.
   for (let seq = 0; seq < 3_000; seq += 1) {
     const secret = random(5) === 0 ? ` ${word} ` : ' '
     const name = `${text(1)}${secret}${text(1 + random(6))}`
@@ -99,7 +100,7 @@ test('STORE-7 no byte of what was deleted or overwritten is left in the file or 
   await database.close()
 })
 
-test('STORE-7 something else that reads the file is waited for, and then told', async () => {
+test('STORE-7 waits for another reader of the file, then reports it', async () => {
   using directory = temporaryDirectory()
   const database = await openIn(directory.path)
   await seed(database)

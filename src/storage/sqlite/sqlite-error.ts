@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { FamiliarError } from '../../protocol/error.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
 
 // https://sqlite.org/rescode.html
 const busy = 5
@@ -11,7 +11,7 @@ const notADatabase = 26
 const uniqueConstraint = 2067
 const primaryKeyConstraint = 1555
 
-/** What SQLite or the disk threw, as a failure that callers can act on. What has no meaning to them passes unchanged. */
+/** Converts an error of SQLite or the disk to one that callers can act on. Others pass unchanged. */
 export function toStorageError(error: unknown, databasePath: string): unknown {
   if (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
     return storageFull(error)
@@ -20,15 +20,15 @@ export function toStorageError(error: unknown, databasePath: string): unknown {
   if (extendedCode === undefined) return error
   const cause = error
   if (extendedCode === uniqueConstraint || extendedCode === primaryKeyConstraint) {
-    return new FamiliarError('conflict', 'This is stored already.', { cause })
+    return new FamiliarError('conflict', 'This already exists.', { cause })
   }
   switch (extendedCode & 0xff) {
     case full:
       return storageFull(cause)
     case inputOutput:
-      // Where a file cannot grow, SQLite reports some of the failures as plain input/output errors.
+      // If a file cannot grow, SQLite reports some failures as plain I/O errors.
       if (diskIsFull(databasePath)) return storageFull(cause)
-      return new FamiliarError('unavailable', 'The disk reports an error.', { cause })
+      return new FamiliarError('unavailable', 'The disk reported an error.', { cause })
     case busy:
       return new FamiliarError('unavailable', 'The database is in use by another program.', {
         cause,
@@ -39,7 +39,7 @@ export function toStorageError(error: unknown, databasePath: string): unknown {
   }
 }
 
-/** True where the file itself is broken or is no database at all. */
+/** True if the file itself is damaged or is not a database. */
 export function meansDamage(error: unknown): boolean {
   const code = sqliteCode(error)
   return code !== undefined && [corrupt, notADatabase].includes(code & 0xff)
@@ -51,7 +51,7 @@ function sqliteCode(error: unknown): number | undefined {
 }
 
 function storageFull(cause: unknown): FamiliarError {
-  return new FamiliarError('storage_full', 'The disk is full. Nothing was lost; make room and try again.', {
+  return new FamiliarError('storage_full', 'The disk is full. Nothing was lost. Free some space and try again.', {
     cause,
     retryAfterSeconds: 30,
   })

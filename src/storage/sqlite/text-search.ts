@@ -1,20 +1,15 @@
 import { type Kysely, sql } from 'kysely'
 import { parseAnyJson } from '../../base/json.ts'
-import type { Database, Reader } from '../database.ts'
-import { toQueryWords } from '../query-words.ts'
-import type { TextSearch } from '../text-search.ts'
-import { spaceOut } from '../unspaced-scripts.ts'
-import { lengthFactor } from '../words/word-weight.ts'
-import { rankByWords } from './rank-by-words.ts'
-import { addScope, findScope, scopesOf } from './text-scope.ts'
-import { readPlaces } from './word-places.ts'
+import type { Database, Reader, TextSearch } from '../database.ts'
+import { createBestSlots } from '../vectors/stored-vectors.ts'
+import { foldLetters, lengthFactor, parseNumbers, spaceOut, toQueryWords, wordWeight } from '../words.ts'
 
 /**
- * `text_entries` gives each text its number; the FTS5 table holds the words under that number and not the text itself,
- * which its owner stores anyway.
+ * `text_entries` numbers the texts; the FTS5 table indexes the words under that number without storing the text, which
+ * its owner stores anyway.
  *
- * A collection of a user is a scope, and the numbers of a scope follow each other. So one user's search walks that user's
- * entries only. (As a word of its own in every text, the scope made a search over 1,000,000 texts half as long again.)
+ * A user's collection is a scope, and the numbers of a scope are contiguous, so one user's search reads only that
+ * user's entries. (With the scope as an extra word in every text, a search over 1,000,000 texts took 50 % longer.)
  */
 export async function createSqliteTextIndex(db: Kysely<unknown>): Promise<void> {
   await db.schema
@@ -37,7 +32,7 @@ export async function createSqliteTextIndex(db: Kysely<unknown>): Promise<void> 
     )`.execute(db)
 }
 
-/** Empty, in the form of today, whatever form it had. */
+/** Empties the index and brings it to the current format. */
 export async function replaceSqliteTextIndex(db: Kysely<unknown>): Promise<void> {
   for (const table of ['text_index', 'text_entries', 'text_scopes']) {
     await sql`drop table if exists ${sql.table(table)}`.execute(db)
@@ -45,9 +40,10 @@ export async function replaceSqliteTextIndex(db: Kysely<unknown>): Promise<void>
   await createSqliteTextIndex(db)
 }
 
-// A hundred thousand places of a word take about 8 ms. Where a question would need more, its commonest words are looked
-// for among the newest texts.
-const mostPlaces = 400_000
+// Reading a hundred thousand places of a word takes about 8 ms. If a question needs more, its most common words are
+// looked up in the newest texts only.
+const maxPlaces = 400_000
+const maxPlacesWithin = 4_000_000
 const fewestCandidates = 200
 
 export function createSqliteTextSearch({ read, write }: { read: Reader; write: Database['write'] }): TextSearch {
@@ -68,17 +64,24 @@ export function createSqliteTextSearch({ read, write }: { read: Reader; write: D
       await sql`delete from text_scopes where user_id = ${userId}`.execute(writer)
     },
 
-    async search({ collection, userId, words, limit }) {
+    async search({ collection, userId, words, limit, within }) {
       const queryWords = toQueryWords(words)
-      // A negative limit would mean no limit to SQLite.
+      // SQLite treats a negative limit as no limit.
       if (queryWords.length === 0 || limit < 1) return []
       const scope = await findScope(read, collection, userId)
       if (!scope) return []
-      const placesPerWord = Math.floor(mostPlaces / queryWords.length)
+      const allowed = within && (await readAllowed(read, { collection, ids: within, first: scope.first }))
+      if (allowed?.size === 0) return []
+      // If the search is limited to given texts, common words are looked up everywhere: the wanted text may be old.
+      const placesPerWord = Math.floor((allowed ? maxPlacesWithin : maxPlaces) / queryWords.length)
       const found = await Promise.all(
         queryWords.map((word) => readPlaces(read, { scope, phrase: asPhrase(word), most: placesPerWord })),
       )
-      const candidates = rankByWords(found, { texts: scope.texts, limit: Math.max(limit * 2, fewestCandidates) })
+      const candidates = rankByWords(found, {
+        texts: scope.texts,
+        limit: Math.max(limit * 2, fewestCandidates),
+        allowed,
+      })
       const texts = await readTexts(
         read,
         candidates.map(({ place }) => scope.first + place),
@@ -110,7 +113,7 @@ export function createSqliteTextSearch({ read, write }: { read: Reader; write: D
     },
 
     async scrub(signal) {
-      // The first pass may only finish a merge that began before the texts were removed; the second takes in everything.
+      // The first pass may only finish an earlier merge; the second includes everything.
       for (let pass = 0; pass < 2; pass += 1) {
         signal?.throwIfAborted()
         if (!(await write((writer) => mergeIndex(writer, -pagesPerMerge)))) return
@@ -124,8 +127,8 @@ export function createSqliteTextSearch({ read, write }: { read: Reader; write: D
 const pagesPerMerge = 64
 
 /**
- * One step towards an index of one segment without removed texts. A negative number of pages begins the work, a positive
- * one goes on with it and leaves alone what was added since. False where there was nothing to do.
+ * One step toward an index of one segment without removed texts. A negative page count starts the merge, a positive one
+ * continues it and skips texts added since. False if there was nothing to do.
  */
 async function mergeIndex<T>(writer: Kysely<T>, pages: number): Promise<boolean> {
   const before = await totalChanges(writer)
@@ -139,11 +142,23 @@ async function totalChanges<T>(writer: Kysely<T>): Promise<number> {
   return counted.rows[0]?.changes ?? 0
 }
 
+/** The places of texts in their scope. */
+async function readAllowed(
+  read: Reader,
+  { collection, ids, first }: { collection: string; ids: readonly string[]; first: number },
+): Promise<Set<number>> {
+  const found = await sql<{ number: number }>`
+    select text_entries.number as number
+    from json_each(${JSON.stringify(ids)}) as wanted
+    join text_entries on text_entries.collection = ${collection} and text_entries.id = wanted.value`.execute(read)
+  return new Set(found.rows.map(({ number }) => number - first))
+}
+
 async function readTexts(
   read: Reader,
   numbers: readonly number[],
 ): Promise<Map<number, { id: string; words: number }>> {
-  // One value instead of a row for each, which would take three times as long.
+  // One value instead of a row each, which would take three times as long.
   const found = await sql<{ texts: string }>`
     select json_group_array(json_array(text_entries.number, text_entries.id, hex(text_index_docsize.sz))) as texts
     from json_each(${JSON.stringify(numbers)}) as wanted
@@ -154,7 +169,7 @@ async function readTexts(
   return new Map(rows.map(([number, id, size]) => [number, { id, words: parseVarint(size) }]))
 }
 
-/** Seven bits to a byte, the highest first: how FTS5 stores the number of words of a text. */
+/** Seven bits per byte, highest first: the format in which FTS5 stores the word count of a text. */
 function parseVarint(hex: string): number {
   let number = 0
   for (let at = 0; at < hex.length; at += 2) number = number * 128 + (Number.parseInt(hex.slice(at, at + 2), 16) & 127)
@@ -168,7 +183,25 @@ export async function indexText<T>(
   const scope = (await findScope(writer, collection, userId)) ?? (await addScope(writer, collection, userId))
   const number = BigInt(scope.last + 1)
   await sql`insert into text_entries (number, collection, id) values (${number}, ${collection}, ${id})`.execute(writer)
-  await sql`insert into text_index (rowid, text) values (${number}, ${spaceOut(text)})`.execute(writer)
+  await sql`insert into text_index (rowid, text) values (${number}, ${toIndexable(text)})`.execute(writer)
+}
+
+function toIndexable(text: string): string {
+  return spaceOut(foldLetters(text))
+}
+
+/** Replaces the words of an existing text, under its number. Does nothing if the text is not indexed. */
+export async function reindexText<T>(
+  writer: Kysely<T>,
+  { collection, id, text }: { collection: string; userId: string; id: string; text: string },
+): Promise<void> {
+  const found = await sql<{ number: number }>`
+    select number from text_entries where collection = ${collection} and id = ${id}`.execute(writer)
+  const [entry] = found.rows
+  if (!entry) return
+  const number = BigInt(entry.number)
+  await sql`delete from text_index where rowid = ${number}`.execute(writer)
+  await sql`insert into text_index (rowid, text) values (${number}, ${toIndexable(text)})`.execute(writer)
 }
 
 async function removeText<T>(writer: Kysely<T>, { collection, id }: { collection: string; id: string }): Promise<void> {
@@ -178,7 +211,105 @@ async function removeText<T>(writer: Kysely<T>, { collection, id }: { collection
   await sql`delete from text_entries where collection = ${collection} and id = ${id}`.execute(writer)
 }
 
-/** Letters that were set apart when the text was indexed have to stand side by side. */
+/** Letters that were separated for indexing must be adjacent. */
 function asPhrase(word: string): string {
   return `"${spaceOut(word)}"`
+}
+
+/** The texts that contain a word. */
+export interface WordPlaces {
+  /** Numbers of texts, starting at 1. */
+  places: Int32Array
+  /** True if only the newest texts were read, and older ones contain the word too. */
+  isCut: boolean
+}
+
+/**
+ * The texts with the highest total word weight, best first, newer ones first among equals. A rare word counts more, and
+ * each word once per text: in texts as short as memories it seldom occurs twice. Texts that are not allowed are
+ * skipped.
+ */
+export function rankByWords(
+  words: readonly WordPlaces[],
+  { texts, limit, allowed }: { texts: number; limit: number; allowed?: ReadonlySet<number> | undefined },
+): { place: number; weight: number }[] {
+  const weights = new Float32Array(texts + 1)
+  for (const word of words) {
+    const weight = weightOf(word, texts)
+    for (const place of word.places) weights[place] = (weights[place] as number) + weight
+  }
+  const best = createBestSlots(limit, (place) => place)
+  let least = Number.MIN_VALUE
+  for (let place = texts; place > 0; place -= 1) {
+    const weight = weights[place] as number
+    if (weight >= least && (!allowed || allowed.has(place)))
+      least = Math.max(best.offer(place, weight), Number.MIN_VALUE)
+  }
+  return best.take().map(({ slot, score }) => ({ place: slot, weight: score }))
+}
+
+function weightOf({ places, isCut }: WordPlaces, texts: number): number {
+  const oldest = places.reduce((a, b) => Math.min(a, b), texts)
+  const holding = isCut ? (places.length * texts) / (texts - oldest + 1) : places.length
+  return wordWeight(holding, texts)
+}
+
+const textsPerScope = sql.lit(2 ** 32)
+
+/** The texts of one user in one collection. Their numbers are contiguous. */
+interface TextScope {
+  /** One less than the first number. */
+  first: number
+  /** The newest number. */
+  last: number
+  texts: number
+}
+
+async function findScope<T>(db: Kysely<T>, collection: string, userId: string): Promise<TextScope | undefined> {
+  const found = await sql<{ first: number; last: number | null }>`
+    select scope.first, (
+      select number from text_entries
+      where number between scope.first and scope.first + ${textsPerScope} - 1 order by number desc limit 1
+    ) as last
+    from (
+      select number * ${textsPerScope} as first from text_scopes
+      where collection = ${collection} and user_id = ${userId}
+    ) as scope`.execute(db)
+  const [row] = found.rows
+  if (!row) return undefined
+  const last = row.last ?? row.first
+  return { first: row.first, last, texts: last - row.first }
+}
+
+async function addScope<T>(writer: Kysely<T>, collection: string, userId: string): Promise<TextScope> {
+  await sql`insert into text_scopes (collection, user_id) values (${collection}, ${userId})`.execute(writer)
+  const added = await findScope(writer, collection, userId)
+  if (!added) throw new Error('A scope that was just added is missing.')
+  return added
+}
+
+/** The scopes of one user in all collections. */
+async function scopesOf<T>(db: Kysely<T>, userId: string): Promise<TextScope[]> {
+  const found = await sql<{ collection: string }>`
+    select collection from text_scopes where user_id = ${userId}`.execute(db)
+  const scopes = await Promise.all(found.rows.map(({ collection }) => findScope(db, collection, userId)))
+  return scopes.filter((scope) => scope !== undefined)
+}
+
+/** The newest texts that contain the phrase. */
+async function readPlaces(
+  read: Reader,
+  { scope, phrase, most }: { scope: TextScope; phrase: string; most: number },
+): Promise<WordPlaces> {
+  // As integers: FTS5 ignores a range of floats.
+  const [first, last] = [BigInt(scope.first), BigInt(scope.last)]
+  // One value instead of a row each, which would take most of the time.
+  const found = await sql<{ places: string | null }>`
+    select group_concat(place) as places from (
+      select rowid - ${first} as place from text_index
+      where text_index match ${phrase} and rowid between ${first} and ${last}
+      order by rowid desc limit ${most}
+    )`.execute(read)
+  const places = parseNumbers(found.rows[0]?.places ?? '', Int32Array)
+  return { places, isCut: places.length === most }
 }

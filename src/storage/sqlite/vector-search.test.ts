@@ -5,9 +5,9 @@ import { openIn, seed, temporaryDirectory } from '../../../test/contract/storage
 import { addVectors } from '../../../test/contract/vector-search-support.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { waitFor } from '../../../test/support/wait-for.ts'
-import { FamiliarError } from '../../protocol/error.ts'
-import type { VectorSearch } from '../vector-search.ts'
-import { createSqliteVectorSearch } from './vector-search.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import type { VectorSearch } from '../database.ts'
+import { createSqliteVectorSearch } from './open-sqlite.ts'
 
 const question = { userId: 'user', model: 'one', vector: Float32Array.of(1, 0), limit: 1 }
 const minute = 60_000
@@ -19,7 +19,7 @@ async function openWithVector(directory: string) {
   return database
 }
 
-/** The last connection to go takes the write-ahead log away: a thread that still holds one keeps it. */
+/** The last connection deletes the write-ahead log on closing; a thread that still holds one keeps it. */
 async function isLetGo(directory: string, close: () => Promise<void>): Promise<boolean> {
   await close()
   return !existsSync(join(directory, 'familiar.db-wal'))
@@ -38,7 +38,7 @@ async function searchIn(
   }
 }
 
-it('MEM-15 starts nothing before the first search, and lets go when it is closed', async () => {
+it('MEM-15 starts nothing before the first search, and releases everything on close', async () => {
   using directory = temporaryDirectory()
   const database = await openWithVector(directory.path)
   await searchIn(directory.path, async (search) => {
@@ -48,7 +48,7 @@ it('MEM-15 starts nothing before the first search, and lets go when it is closed
   await searchIn(directory.path, async () => {})
 })
 
-it('MEM-15 lets go after five minutes without a question, and starts again with the next', async () => {
+it('MEM-15 stops after five idle minutes, and starts again with the next question', async () => {
   using directory = temporaryDirectory()
   let database = await openWithVector(directory.path)
   await searchIn(directory.path, async (search, clock) => {
@@ -68,7 +68,7 @@ it('MEM-15 lets go after five minutes without a question, and starts again with 
   })
 })
 
-it('MEM-15 a thread that dies is an error with a reason, and the next question starts another', async () => {
+it('MEM-15 a thread that dies causes an error with a reason, and the next question starts another', async () => {
   using directory = temporaryDirectory()
   await searchIn(directory.path, async (search) => {
     const answers = await Promise.allSettled([search.search(question), search.search(question)])

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createBestSlots } from './best-slots.ts'
+import { createBestSlots } from './stored-vectors.ts'
 
 it('MEM-3 keeps what a sort would put first, ties by the higher number', () => {
   // Few different scores, so that there are ties.

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openIn, type TemporaryDirectory, temporaryDirectory } from '../../../test/contract/storage-support.ts'
 import { addVectors, randomVector } from '../../../test/contract/vector-search-support.ts'
 import type { Database } from '../database.ts'
-import { createSqliteVectorSource } from '../sqlite/vectors/sqlite-vector-source.ts'
-import { createPlainKernel } from './plain-kernel.ts'
+import { createSqliteVectorSource } from '../sqlite/sqlite-vector-source.ts'
+import { createPlainKernel } from './kernels.ts'
 import { createStoredVectors } from './stored-vectors.ts'
 
 let directory: TemporaryDirectory
@@ -29,7 +29,7 @@ afterEach(async () => {
 
 const question = { userId: 'max', model: 'one', vector: Float32Array.of(1, 0), limit: 5 }
 
-/** How often each set was read anew, told by the kernels that were made for them. */
+/** Counts how often each set was read again, by the kernels made for them. */
 function countingKernel() {
   const counting = {
     made: 0,
@@ -41,7 +41,7 @@ function countingKernel() {
   return counting
 }
 
-it('MEM-15 keeps the vectors of several users in memory, and past its limit those of the latest', async () => {
+it('MEM-15 keeps the vectors of several users in memory, and above its limit only the latest', async () => {
   await addVectors(database, [[1, 0], { vector: [1, 0], userId: 'eve' }])
   for (const [memoryBytes, expected] of [
     [1e9, 2],
@@ -60,14 +60,14 @@ it('MEM-15 keeps the vectors of several users in memory, and past its limit thos
   }
 })
 
-it('MEM-15 reads a set once, however much is added and deleted', async () => {
+it('MEM-15 reads a set once, whatever is added and deleted', async () => {
   const kernels = countingKernel()
   const stored = createStoredVectors(createSqliteVectorSource(raw), {
     memoryBytes: 1e9,
     exactLimit: 1e6,
     createKernel: kernels.createKernel,
   })
-  // More than a page of them at once.
+  // More than one page at once.
   await addVectors(
     database,
     Array.from({ length: 4500 }, (_, index) => randomVector(index, 2)),
@@ -79,17 +79,17 @@ it('MEM-15 reads a set once, however much is added and deleted', async () => {
   expect(kernels.made).toBe(1)
 })
 
-it('MEM-15 a stored vector of other dimensions than its like is named', async () => {
+it('MEM-15 the error names a stored vector with unexpected dimensions', async () => {
   const [, odd] = await addVectors(database, [
     [1, 0],
     [1, 0, 0],
   ])
   const stored = createStoredVectors(createSqliteVectorSource(raw), { memoryBytes: 1e9, exactLimit: 100 })
-  const said = `The vector of memory ${odd} has 3 dimensions, others of one have 2.`
+  const said = `The vector of memory ${odd} has 3 dimensions, but others of one have 2.`
   await expect(stored.search(question)).rejects.toThrow(said)
 })
 
-it('MEM-15 a vector cannot be updated unseen', async () => {
+it('MEM-15 rejects updating a vector', async () => {
   await addVectors(database, [[1, 0]])
   const update = database.write((writer) => writer.updateTable('memory_vectors').set({ text_hash: 'x' }).execute())
   await expect(update).rejects.toThrow('not updated')

@@ -1,22 +1,23 @@
-import type { Worker } from 'node:worker_threads'
+import { parentPort, type Worker } from 'node:worker_threads'
 import type { Clock } from '../../base/clock.ts'
-import { FamiliarError } from '../../protocol/error.ts'
-import type { VectorSearch } from '../vector-search.ts'
-import { startVectorThread, type VectorThread } from './vector-thread.ts'
+import { type AskedThread, askThread } from '../../base/processes.ts'
+import { type ErrorCode, FamiliarError } from '../../protocol/errors.ts'
+import type { VectorMatch, VectorSearch } from '../database.ts'
+import type { StoredVectors, VectorQuestion } from './stored-vectors.ts'
 
 export interface ThreadLimits {
   idleMs?: number
-  /** What the vectors may take. The largest set of a user is kept even where it is larger. */
+  /** Memory limit for vectors. The largest set of a user is kept even above it. */
   memoryBytes?: number
-  /** A user's vectors are compared whole up to so many. Where there are more, a rough look chooses which. */
+  /** Up to this many vectors of a user are compared exactly. Above it, a coarse pass selects candidates. */
   exactLimit?: number
 }
 
-export const usualLimits = { idleMs: 5 * 60_000, memoryBytes: 256 * 1024 * 1024, exactLimit: 100_000 }
+export const defaultVectorLimits = { idleMs: 5 * 60_000, memoryBytes: 256 * 1024 * 1024, exactLimit: 100_000 }
 
 /**
- * Searches in a thread of its own, with the vectors in that thread's memory. The first search starts it; when nothing was
- * asked for `idleMs` it is let go with all that it holds, and the next search starts another. So it is when it dies.
+ * Searches in a worker thread that holds the vectors in memory. The first search starts it. After `idleMs` without a
+ * question it is stopped, and the next search starts another; the same happens when it dies.
  */
 export function createThreadedVectorSearch(options: {
   startWorker(): Worker
@@ -26,7 +27,7 @@ export function createThreadedVectorSearch(options: {
   const { startWorker, clock, idleMs } = options
   let thread: VectorThread | undefined
   let cancelRest: (() => void) | undefined
-  /** Settles when every thread that was let go has let go of the database. */
+  /** Settles when every stopped thread has released the database. */
   let allEnded: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
@@ -51,7 +52,7 @@ export function createThreadedVectorSearch(options: {
   return {
     async search({ signal, userId, model, vector, limit }) {
       signal?.throwIfAborted()
-      if (isClosed) throw new FamiliarError('unavailable', 'The search by meaning is closed.')
+      if (isClosed) throw new FamiliarError('unavailable', 'The vector search is closed.')
       cancelRest?.()
       thread ??= start()
       try {
@@ -67,4 +68,87 @@ export function createThreadedVectorSearch(options: {
       await allEnded
     },
   }
+}
+
+/**
+ * Body of the thread of `startVectorThread`: answers one question after another. `toError` converts errors of the
+ * engine.
+ */
+export function answerVectorQuestions(stored: StoredVectors, toError: (thrown: unknown) => unknown): void {
+  let before: Promise<unknown> = Promise.resolve()
+  parentPort?.on('message', ({ id, question }: VectorRequest) => {
+    before = before.then(async () => {
+      parentPort?.postMessage({ id, ...(await answer(question)) } satisfies VectorAnswer)
+    })
+  })
+
+  async function answer(question: VectorRequest['question']): Promise<Omit<VectorAnswer, 'id'>> {
+    try {
+      return { matches: await stored.search(question) }
+    } catch (thrown) {
+      const error = toError(thrown)
+      if (error instanceof FamiliarError) return { failure: { code: error.code, message: error.message } }
+      return { failure: { code: 'internal', message: `The vector search failed: ${(error as Error).message}` } }
+    }
+  }
+}
+
+interface VectorRequest {
+  id: number
+  question: VectorQuestion
+}
+
+interface VectorAnswer {
+  id: number
+  matches?: VectorMatch[]
+  failure?: { code: ErrorCode; message: string }
+}
+
+/** The searching thread. Its end resolves when it has released the database. */
+type VectorThread = AskedThread<VectorQuestion, VectorMatch[]>
+
+/** The worker runs `answerVectorQuestions`. `onEnd` is called once, whether it was stopped or died. */
+function startVectorThread(worker: Worker, onEnd: () => void): VectorThread {
+  const thread = askThread<Omit<VectorRequest, 'id'>, VectorAnswer, VectorMatch[]>({
+    worker,
+    name: 'The vector search',
+    read({ matches, failure }) {
+      if (failure) throw new FamiliarError(failure.code, failure.message)
+      return matches ?? []
+    },
+    onEnd,
+  })
+  return {
+    get isIdle() {
+      return thread.isIdle
+    },
+    // A copy of the vector: a view of a larger buffer would transfer the whole buffer.
+    ask: (question, signal) => thread.ask({ question: { ...question, vector: question.vector.slice() } }, signal),
+    end: thread.end,
+  }
+}
+
+export interface VectorRow {
+  /** The place in `memory_vectors`. Never reused. */
+  place: number
+  /** The number of the memory. */
+  number: number
+  /** In the format of `toVectorBytes`. */
+  vector: Uint8Array
+}
+
+/** The source of the vectors in memory. One question at a time. */
+export interface VectorSource {
+  /** From the beginning. */
+  follow(userId: string, model: string): VectorFollower
+  /** The places that still hold a vector. */
+  present(places: readonly number[]): Promise<ReadonlySet<number>>
+  /** By their places. Deleted ones are omitted. */
+  read(places: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>>
+  close(): Promise<void>
+}
+
+export interface VectorFollower {
+  /** Vectors committed since the last call, in pages, each once. Deletions are not reported. */
+  newer(): AsyncIterable<readonly VectorRow[]>
 }

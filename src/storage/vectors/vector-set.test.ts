@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { randomVector } from '../../../test/contract/vector-search-support.ts'
-import { createPlainKernel } from './plain-kernel.ts'
-import { createVectorSet } from './vector-set.ts'
-import { createWasmKernel } from './wasm-kernel.ts'
-import { cosine, toWideQuestion } from './wide-question.ts'
+import { createPlainKernel, createWasmKernel } from './kernels.ts'
+import { cosine, createVectorSet, toWideQuestion } from './stored-vectors.ts'
 
 const createKernels = [() => createWasmKernel() ?? createPlainKernel(), createPlainKernel]
 
@@ -18,7 +16,7 @@ const cases = fc.integer({ min: 1, max: 70 }).chain((dimensions) => {
   })
 })
 
-it('MEM-3 ranks whole vectors of any dimensions by their cosine, without those that were removed', () => {
+it('MEM-3 ranks whole vectors of any dimensions by cosine, without removed ones', () => {
   fc.assert(
     fc.property(cases, ({ dimensions, vectors, question: asked, removed }) => {
       const question = toWideQuestion(asked)
@@ -43,7 +41,7 @@ it('MEM-3 ranks whole vectors of any dimensions by their cosine, without those t
   )
 })
 
-it('MEM-3 ranks coarse vectors alike in both kernels, all of them, without those that were removed', () => {
+it('MEM-3 ranks coarse vectors identically in both kernels, without removed ones', () => {
   fc.assert(
     fc.property(cases, fc.nat(20), ({ dimensions, vectors, question: asked, removed }, exactLimit) => {
       const question = toWideQuestion(asked)
@@ -61,10 +59,10 @@ it('MEM-3 ranks coarse vectors alike in both kernels, all of them, without those
   )
 })
 
-it('MEM-3 finds nearly all of the best by coarse vectors, where dimensions differ much', () => {
+it('MEM-3 finds nearly all of the best by coarse vectors when dimensions differ much', () => {
   const [dimensions, count] = [64, 4000]
   const vectors = Array.from({ length: count }, (_, seed) =>
-    // Each dimension has its own mean and spread, as those of real models have.
+    // Each dimension has its own mean and spread, as in real models.
     Int8Array.from(
       randomVector(seed + 1, dimensions),
       (value, index) => (index % 7) * 10 - 30 + value * ((index % 5) * 8 + 4),

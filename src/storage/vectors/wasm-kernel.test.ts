@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createPlainKernel } from './plain-kernel.ts'
-import type { VectorKernel } from './vector-kernel.ts'
-import { createWasmKernel } from './wasm-kernel.ts'
+import { createPlainKernel, createWasmKernel, type VectorKernel } from './kernels.ts'
 
 const results = 4096
 const vectors = 8192
@@ -14,7 +12,7 @@ function requireWasm(): VectorKernel {
   return kernel
 }
 
-it('MEM-3 WebAssembly and JavaScript multiply alike, and rightly', () => {
+it('MEM-3 WebAssembly and JavaScript compute the same correct products', () => {
   const scans = fc.integer({ min: 1, max: 6 }).chain((blocks) =>
     fc.record({
       stride: fc.constant(blocks * 16),
@@ -40,7 +38,7 @@ it('MEM-3 WebAssembly and JavaScript multiply alike, and rightly', () => {
   )
 })
 
-it('MEM-3 WebAssembly and JavaScript look up alike, and rightly', () => {
+it('MEM-3 WebAssembly and JavaScript compute the same correct table sums', () => {
   const scans = fc.record({ bytes: fc.integer({ min: 1, max: 50 }), groups: fc.nat(3), seed: fc.nat() })
   fc.assert(
     fc.property(scans, ({ bytes, groups, seed }) => {
@@ -64,7 +62,7 @@ it('MEM-3 WebAssembly and JavaScript look up alike, and rightly', () => {
   )
 })
 
-it('MEM-3 growing keeps what was there, and too much is refused', () => {
+it('MEM-3 growing keeps the content, and growing too far is rejected', () => {
   expect(() => requireWasm().grow(2 ** 33)).toThrow(RangeError)
   for (const kernel of kernels()) {
     kernel.grow(100)

@@ -8,10 +8,10 @@ import type { Clock } from '../../base/clock.ts'
 import { createIds } from '../../base/ids.ts'
 import { estimateTokens } from '../../base/tokens.ts'
 import { createOfflineModel } from '../../models/offline/offline-model.ts'
-import type { AssistantPart, ModelMessage } from '../../protocol/message.ts'
+import type { AssistantPart, ModelMessage } from '../../protocol/messages.ts'
 import type { Database } from '../../storage/database.ts'
 import type { ToolRegistry } from '../registry.ts'
-import type { HistoryEntry } from './history-open.ts'
+import type { HistoryEntry } from './memory-query.ts'
 
 let folder: string
 let database: Database
@@ -49,7 +49,7 @@ async function open() {
   run = tools.run
 }
 
-/** A turn as the loop runs it, in small: the model is asked until it says something. */
+/** A minimal turn loop: the model is called until it replies with text. */
 async function send(text: string): Promise<string> {
   const model = createOfflineModel({ ids })
   const messages: ModelMessage[] = [{ role: 'user', parts: [{ type: 'text', text }] }]
@@ -71,6 +71,8 @@ async function send(text: string): Promise<string> {
     messages.push({ role: 'assistant', parts })
     const results = await Promise.all(
       calls.map(async ({ id, name, input }) => {
+        if (!tools.some(({ definition }) => definition.name === name))
+          return { callId: id, name, text: `There is no tool named ${name}.`, isError: true }
         const outcome = await run(name, input, { callId: id, userText: text })
         return { callId: id, name, text: outcome.text, isError: outcome.isError }
       }),
@@ -126,14 +128,14 @@ describe('built-in tools', () => {
     expect((await run('find_tools', { query })).foundTools?.[0]).toBe(name)
   })
 
-  it('MEM-6 the names that other systems gave the tools work, and are not advertised', async () => {
+  it('MEM-6 the tool names of other systems work, and are not advertised', async () => {
     for (const name of ['memory_search', 'save_memory', 'delete_memory']) {
       expect(registry.find(name)).toBeDefined()
       expect((await run('find_tools', { query: 'memory' })).text).not.toContain(name)
     }
   })
 
-  it('MEM-1 store_memory is idempotent by its call, and tells what it knew', async () => {
+  it('MEM-1 store_memory is idempotent by its call, and reports what was known', async () => {
     const first = await run('store_memory', { content: 'I like tea' })
     expect(first.text).toMatch(/^Noted \[memory:[0-9a-f]{16}\]$/)
     expect(await run('store_memory', { content: 'I like tea' })).toEqual(first)
@@ -142,7 +144,7 @@ describe('built-in tools', () => {
     expect(await run('store_memory', { content: '  ' })).toEqual({ text: 'A memory needs some text', isError: true })
   })
 
-  it('MEM-1 recall_memory gives id, the date where the user lives, tags and text, under its other name too', async () => {
+  it("MEM-1 recall_memory returns id, the user's local date, tags and text, also under its other name", async () => {
     time = Date.UTC(2026, 10, 15, 20)
     await run('store_memory', { content: 'I am allergic to shellfish', tags: ['health'] })
     const { text } = await run('memory_search', { query: 'allergy' })
@@ -160,7 +162,7 @@ describe('built-in tools', () => {
     expect(await run('memory_get', { id })).toMatchObject({ isError: true })
   })
 
-  it('MEM-1 a long note is recalled in part and read in pages; none passes for another', async () => {
+  it('MEM-1 a long note is recalled in part and read in pages; none can imitate another', async () => {
     const long = `zebra ${'x'.repeat(6_000)} end`
     const { text } = await run('store_memory', { content: long })
     const id = /\[memory:(.+)\]/.exec(text)?.[1] ?? ''
@@ -175,7 +177,7 @@ describe('built-in tools', () => {
     expect(lines.filter((line) => line.startsWith('[memory:'))).toHaveLength(1)
   })
 
-  it('TOOLS-1 every tool answers bad arguments with an error that names the field', async () => {
+  it('TOOLS-1 every tool rejects bad arguments with an error that names the field', async () => {
     expect((await run('store_memory', { content: 5 })).text).toContain('content: ')
     expect((await run('recall_memory', { query: 'a', limit: 'many' })).text).toContain('limit: ')
     expect((await run('memory_get', {})).text).toContain('id: ')
@@ -184,7 +186,7 @@ describe('built-in tools', () => {
     expect((await run('find_tools', {})).text).toContain('query: ')
   })
 
-  it('LOOP-4 ask_user hands its question on', async () => {
+  it('LOOP-4 ask_user passes its question on', async () => {
     expect(await run('ask_user', { question: 'Which one?' })).toMatchObject({ isError: false, question: 'Which one?' })
   })
 
@@ -212,14 +214,14 @@ describe('built-in tools', () => {
       `You told me on 15 November 2026: “I am allergic to shellfish”. ${citation}`,
     )
     expect(await send('Remember that I am allergic to shellfish')).toContain('since 15 November 2026')
-    expect(await send('Where do I live?')).toContain('told me nothing about that')
+    expect(await send('Where do I live?')).toContain('I know nothing about that')
   })
 
-  it('OFFLINE-4 tells status, keeps and lists reminders and notes', async () => {
+  it('OFFLINE-4 reports status, stores and lists reminders and notes', async () => {
     expect(await send('How much have you spent?')).toBe('Up 2 hours. max spent $0.00 today.')
-    await send('Remind me to call mum tomorrow at 9. My name is Max.')
+    await send('Remind me to call mum. My name is Max.')
     const reminders = await send('What are my reminders?')
-    expect(reminders).toContain('“call mum tomorrow at 9.”')
+    expect(reminders).toContain('“call mum.”')
     expect(reminders).not.toContain('Max')
     expect((await send('List my notes')).split('\n')).toHaveLength(3)
   })

@@ -1,25 +1,56 @@
-import type { Tool } from '../tool.ts'
-import { createAskUser } from './ask-user.ts'
-import { createCommitmentUpdate } from './commitment-update.ts'
-import { createDeepMemory } from './deep-memory.ts'
-import { createHistoryOpen, type OpenHistory } from './history-open.ts'
-import { createMemoryEdit } from './memory-edit.ts'
-import { createMemoryForget } from './memory-forget.ts'
-import { createMemoryGet } from './memory-get.ts'
-import type { MemoryNeeds } from './memory-needs.ts'
-import { createMemoryQuery } from './memory-query.ts'
-import { createMemoryUndo } from './memory-undo.ts'
-import { createMemoryWrite } from './memory-write.ts'
-import { createMessage } from './message.ts'
-import { createReact } from './react.ts'
-import { createReason } from './reason.ts'
-import { createRecallMemory } from './recall-memory.ts'
-import { createSessionStatus, type DescribeStatus } from './session-status.ts'
-import { createStoreMemory } from './store-memory.ts'
+import { z } from 'zod'
+import { endOfDay, parseDay } from '../../base/clock.ts'
+import { sha256 } from '../../base/ids.ts'
+import type { Commitment } from '../../memory/commitments.ts'
+import type { ChangedBy, CorrectionOutcome, MemoryChange } from '../../memory/corrections.ts'
+import { readDates, readDeadline } from '../../memory/dates.ts'
+import { factBeginning, type WrittenFact } from '../../memory/facts.ts'
+import { type DeepRecallProgress, type SynthesisStyle, synthesisStyles } from '../../memory/learning/deep-recall.ts'
+import { isGateQuestion } from '../../memory/learning/gate-questions.ts'
+import { readPlainStatements } from '../../memory/learning/plain-statements.ts'
+import type { Memory, MemoryFilter, MemoryKind } from '../../memory/memory.ts'
+import { attributeKey } from '../../memory/words.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import type { Json } from '../../protocol/messages.ts'
+import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOutcome } from '../tool.ts'
+import {
+  agrees,
+  consentToEdit,
+  consentToUndo,
+  createMemoryForget,
+  editQuestion,
+  factQuestion,
+  originOf,
+  shareOf,
+  tellingWordsOf,
+} from './memory-forget.ts'
+import {
+  citeMemory,
+  createHistoryOpen,
+  createMemoryQuery,
+  type FoundMemory,
+  formatDate,
+  type MemoryNeeds,
+  noSuchMemory,
+  type OpenHistory,
+  readMemoryId,
+  renderMemories,
+  renderMemory,
+  showCommitment,
+  showMemories,
+  tellMemories,
+  toShownMemory,
+  withPassage,
+} from './memory-query.ts'
+import { createMessage, type MessageUser } from './message.ts'
 
-/** Every tool that comes with the program, but for `find_tools`, which needs the registry that these go into. */
+/** All built-in tools except `find_tools`, which needs the registry that contains these. */
 export function createBuiltinTools(
-  needs: MemoryNeeds & { describeStatus: DescribeStatus; openHistory: OpenHistory },
+  needs: MemoryNeeds & {
+    describeStatus: DescribeStatus
+    openHistory: OpenHistory
+    messageUser?: MessageUser | undefined
+  },
 ): Tool[] {
   return [
     createAskUser(),
@@ -32,11 +63,451 @@ export function createBuiltinTools(
     createMemoryQuery(needs),
     createMemoryUndo(needs),
     createMemoryWrite(needs),
-    createMessage(),
+    createMessage(needs),
     createReact(),
     createReason(),
     createRecallMemory(needs),
     createSessionStatus(needs),
     createStoreMemory(needs),
   ]
+}
+
+/** Ends the turn with a question; the user's next message is its answer. */
+function createAskUser(): Tool {
+  return defineTool({
+    name: 'ask_user',
+    description: 'Ask the user and wait for the answer. Only when you cannot continue without it.',
+    input: z.object({ question: z.string().trim().min(1) }),
+    effect: 'idempotent',
+    core: true,
+    async run({ question }) {
+      return { text: 'The user was asked.', isError: false, question }
+    },
+  })
+}
+
+function createCommitmentUpdate(needs: Pick<MemoryNeeds, 'commitments' | 'clock' | 'timeZone'>): Tool {
+  const { commitments, clock, timeZone } = needs
+  return defineTool({
+    name: 'commitment_update',
+    description:
+      'Close or change a promise, debt or task by its id; or add one: who owes what to whom ("user" for the user). deadline: a date, or none.',
+    input: z.object({
+      id: z.string().optional(),
+      state: z.enum(['open', 'done', 'cancelled']).optional(),
+      deadline: z.string().optional(),
+      who: z.string().optional(),
+      what: z.string().optional(),
+      to: z.string().optional(),
+    }),
+    effect: 'idempotent',
+    async run({ id, state, deadline, who, what, to }, context) {
+      const { userId, sessionId, turnId } = context
+      const due = deadline === undefined ? undefined : readDue(deadline)
+      if (id !== undefined) {
+        const change = { ...(state && { state }), ...(due !== undefined && { deadline: due }) }
+        const updated = await commitments.update(userId, readMemoryId(id), change)
+        return updated ? tellMemories(render(updated), [updated]) : failed(noSuchMemory(id))
+      }
+      if (who === undefined || what === undefined) return failed('Give the id of a commitment, or who owes what.')
+      const written = context.seen.untrusted ? [who, to ?? '', what].join(' ') : what
+      const origin = { userId, sessionId, turnId, ...originOf(written, context) }
+      const added = await commitments.add({ ...origin, who, what, toWhom: to, deadline: due ?? undefined })
+      const known = added.isNew && state && state !== 'open'
+      const updated = known ? await commitments.update(userId, added.commitment.id, { state }) : undefined
+      const commitment = updated ?? added.commitment
+      return tellMemories(`${added.isNew ? 'Noted' : 'Known'} ${render(commitment)}`, [commitment])
+    },
+  })
+
+  /** The end of that day; null for none. */
+  function readDue(text: string): number | null {
+    if (['', 'none', 'null', 'no'].includes(text.trim().toLowerCase())) return null
+    const day = parseDay(text) ?? readDeadline(text.trim(), clock.now(), timeZone)?.day
+    if (!day) throw new FamiliarError('bad_request', 'The deadline could not be read. Write it as 2026-11-30.')
+    return endOfDay(day, timeZone)
+  }
+
+  function render(commitment: Commitment): string {
+    return renderMemory(showCommitment(commitment, timeZone), timeZone)
+  }
+}
+
+const limit = 20
+const usualStyle: SynthesisStyle = 'factual'
+
+/** Reports progress as `expanding`, `searching` and `found`. */
+function createDeepMemory(needs: Pick<MemoryNeeds, 'memories' | 'deepRecall' | 'files' | 'timeZone'>): Tool {
+  const { memories, deepRecall, timeZone } = needs
+  return defineTool({
+    name: 'deep_memory',
+    description:
+      'Search memory thoroughly: asks in several ways, follows links, summarizes. Slow; use it when recall_memory is not enough.',
+    input: z.object({ question: z.string().trim().min(1), style: z.enum(synthesisStyles).optional() }),
+    effect: 'idempotent',
+    async run({ question, style = usualStyle }, { userId, sessionId, signal, progress }) {
+      const answer = await deepRecall({
+        userId,
+        sessionId,
+        question,
+        limit,
+        style,
+        signal,
+        onProgress: (step) => progress(asJson(step)),
+      })
+      const found = answer.memories.map(({ memory }) => memory)
+      if (found.length === 0) return succeeded('Nothing found.')
+      const ids = found.map(({ id }) => id)
+      await memories.used(userId, ids)
+      const { synthesis } = answer
+      const text =
+        synthesis.style === 'structured'
+          ? renderMemories(await showMemories(needs, userId, found), question, timeZone)
+          : `${synthesis.text}\nFrom: ${ids.map(citeMemory).join(' ')}`
+      const notes = [answer.note, synthesis.note].filter((note) => note !== undefined)
+      return tellMemories([text, ...new Set(notes)].join('\n'), found)
+    },
+  })
+}
+
+function asJson(step: DeepRecallProgress): Json {
+  switch (step.status) {
+    case 'expanding':
+      return { ...step }
+    case 'searching':
+      return { ...step, searches: [...step.searches] }
+    case 'found':
+      return { ...step, memories: [...step.memories] }
+  }
+}
+
+type Needs = Pick<MemoryNeeds, 'memories' | 'facts' | 'recall' | 'corrections' | 'clock' | 'timeZone'>
+
+interface Change {
+  by: ChangedBy
+  label?: 'untrusted'
+}
+
+const looked = 20
+const sameShare = 0.8
+
+/**
+ * As with forgetting: the user's own memories change only on their request. Repetitions of a memory are corrected with
+ * it.
+ */
+function createMemoryEdit(needs: Needs): Tool {
+  const { memories, recall, corrections, timeZone } = needs
+  return defineTool({
+    name: 'memory_edit',
+    description: 'Correct the text of a memory that is wrong. Can be undone for 30 days.',
+    input: z.object({ id: z.string().min(1), content: z.string().min(1) }),
+    effect: 'idempotent',
+    async run({ id, content }, context) {
+      const memory = await memories.get(context.userId, readMemoryId(id))
+      if (!memory) return failed(noSuchMemory(id))
+      const edited = (await contentFor(memory, content)) ?? content
+      if (edited === memory.content) return succeeded(`It already has this text ${citeMemory(memory.id)}`)
+      const by = consentToEdit(context, memory, { content, timeZone }) ? 'user' : 'agent'
+      const repetitions = await repetitionsOf(memory, context)
+      const change: Change = { by, ...(by === 'agent' && context.seen.untrusted && { label: 'untrusted' as const }) }
+      const outcome = await edit(memory, edited, change)
+      if (!outcome.ok) {
+        return outcome.reason === 'not_found' ? failed(noSuchMemory(id)) : refuse(memory, content, context)
+      }
+      const also = await editRepetitions(repetitions, content, change)
+      const cited = [memory, ...also].map((changed) => citeMemory(changed.id)).join(' ')
+      return succeeded(`Changed ${cited}. memory_undo reverts it for 30 days.`)
+    },
+  })
+
+  /** Notes and facts that say no more than the memory. */
+  async function repetitionsOf(memory: Memory, { userId, signal }: ToolContext): Promise<Memory[]> {
+    const found = await recall.recall({ userId, text: memory.content, limit: looked, kinds: ['note', 'fact'], signal })
+    return found
+      .map((recalled) => recalled.memory)
+      .filter((other) => other.id !== memory.id)
+      .filter((other) => shareOf(tellingWordsOf(other.content), memory.content) >= sameShare)
+  }
+
+  /** An edit by a model that has seen untrusted content is untrusted from then on. */
+  function edit({ userId, id }: Memory, content: string, { by, label }: Change): Promise<CorrectionOutcome> {
+    return corrections.edit(userId, id, { content, ...(label && { label }) }, by)
+  }
+
+  async function editRepetitions(repetitions: readonly Memory[], content: string, change: Change): Promise<Memory[]> {
+    const changed: Memory[] = []
+    for (const other of repetitions) {
+      const edited = await contentFor(other, content)
+      if (edited === undefined) continue
+      const outcome = await edit(other, edited, change)
+      if (outcome.ok) changed.push(outcome.memory)
+    }
+    return changed
+  }
+
+  /** A fact's text has a fixed form: its new value is read from a plain sentence. Undefined if there is none. */
+  async function contentFor(memory: Memory, content: string): Promise<string | undefined> {
+    const fact = memory.kind === 'fact' ? await needs.facts.get(memory.userId, memory.id) : undefined
+    if (!fact || content.startsWith(factBeginning(fact))) return content
+    const { facts } = readPlainStatements(content, needs.clock.now(), timeZone)
+    const stated = facts.find(({ attribute }) => attributeKey(attribute) === attributeKey(fact.attribute))
+    return stated && `${factBeginning(fact)}${stated.value}`
+  }
+
+  function refuse(memory: Memory, content: string, { userText }: ToolContext): ToolOutcome {
+    const refusal = `Not changed: ${citeMemory(memory.id)} is the user's own; only they can change it.`
+    if (userText.trim() === '') return failed(refusal)
+    return { ...succeeded(`${refusal} They have been asked.`), question: editQuestion(memory, { content, timeZone }) }
+  }
+}
+
+const pageCharacters = 2_500
+
+function createMemoryGet(needs: Pick<MemoryNeeds, 'memories' | 'files' | 'timeZone'>): Tool {
+  const { memories, timeZone } = needs
+  return defineTool({
+    name: 'memory_get',
+    description: 'Read one memory in full by its id. A long one comes in pages: pass the offset that it states.',
+    input: z.object({ id: z.string().min(1), offset: z.int().min(0).default(0) }),
+    effect: 'idempotent',
+    async run({ id, offset }, { userId }) {
+      const memory = await memories.get(userId, readMemoryId(id))
+      if (!memory) return failed(noSuchMemory(id))
+      await memories.used(userId, [memory.id])
+      const [shown] = await showMemories(needs, userId, [memory])
+      const end = offset + pageCharacters
+      const page = memory.content.slice(offset, end).toWellFormed()
+      const text = shown ? renderMemory({ ...shown, text: page }, timeZone) : ''
+      if (end >= memory.content.length) return tellMemories(text, [memory])
+      return tellMemories(`${text}\n[${memory.content.length - end} more characters: offset ${end}]`, [memory])
+    },
+  })
+}
+
+const shownCharacters = 500
+const lastChanges = 20
+const oneChangeMs = 1_000
+
+/** Changes that the user requested are undone only on their request. */
+function createMemoryUndo({ corrections, timeZone }: Pick<MemoryNeeds, 'corrections' | 'timeZone'>): Tool {
+  return defineTool({
+    name: 'memory_undo',
+    description: 'Undo the newest change to a memory: restore a deleted or edited one.',
+    input: z.object({}),
+    // A second run would undo an earlier change.
+    effect: 'at-most-once',
+    async run(_input, context) {
+      const [newest, ...earlier] = await corrections.changes(context.userId, lastChanges)
+      if (!newest) return failed('There is no change that can be undone.')
+      if (newest.madeBy === 'user' && !consentToUndo(context)) {
+        return failed('The user requested this change and has not asked to undo it.')
+      }
+      const undone = await corrections.undo(context.userId, newest.id)
+      if (!undone) return failed('That change can no longer be undone.')
+      for (const change of earlier.filter((other) => belongs(other, newest))) {
+        await corrections.undo(context.userId, change.id)
+      }
+      const shown = toShownMemory(undone.before)
+      const text = renderMemory({ ...shown, text: shown.text.slice(0, shownCharacters).toWellFormed() }, timeZone)
+      return tellMemories(`${undone.action === 'forgotten' ? 'Brought back' : 'As before'}:\n${text}`, [shown])
+    },
+  })
+}
+
+/** Repetitions of a memory are changed at the same moment; all of them are undone together. */
+function belongs(other: MemoryChange, newest: MemoryChange): boolean {
+  return (
+    other.action === newest.action && other.madeBy === newest.madeBy && Math.abs(newest.at - other.at) <= oneChangeMs
+  )
+}
+
+type RefusedFact = Extract<WrittenFact, { outcome: 'refused' }>
+
+/** A more certain fact, or the user's own, is not replaced: the user is asked. */
+function createMemoryWrite({ facts, timeZone }: Pick<MemoryNeeds, 'facts' | 'timeZone'>): Tool {
+  return defineTool({
+    name: 'memory_write',
+    description: 'Write one fact: entity ("user" for the user), attribute and value.',
+    input: z.object({
+      entity: z.string().min(1),
+      attribute: z.string().min(1),
+      value: z.string().min(1),
+      confidence: z.number().min(0).max(1).optional(),
+    }),
+    effect: 'idempotent',
+    async run(fact, context) {
+      const { userId, sessionId, turnId } = context
+      const origin = { userId, sessionId, turnId }
+      const written = await facts.write({ ...fact, ...origin, ...originOf(wordsOf(fact, context), context) })
+      if (written.outcome !== 'refused') return tell(written)
+      if (!agrees(context, factQuestion(written.known, fact.value))) return refuse(written, fact.value, context)
+      const agreed = await facts.write({ ...fact, ...origin, source: 'user', confidence: 1 })
+      return agreed.outcome === 'refused' ? refuse(agreed, fact.value, context) : tell(agreed)
+    },
+  })
+
+  function refuse({ known, label }: RefusedFact, value: string, { userText }: ToolContext): ToolOutcome {
+    const refusal = `Not written, a more certain fact exists: ${citeMemory(known.id)} ${factBeginning(known)}${known.value}.`
+    if (userText.trim() === '') return { ...tellMemories(refusal, [{ label }]), isError: true }
+    return { ...tellMemories(`${refusal} The user has been asked.`, [{ label }]), question: factQuestion(known, value) }
+  }
+
+  function tell(written: Exclude<WrittenFact, RefusedFact>): ToolOutcome {
+    const { id, entity, attribute, value, validFrom } = written.fact
+    const text = `${citeMemory(id)} ${factBeginning({ entity, attribute })}${value}`
+    if (written.outcome === 'confirmed') {
+      return tellMemories(`Known since ${formatDate(validFrom, timeZone)} ${text}`, [])
+    }
+    if (written.outcome === 'added') return tellMemories(`Noted ${text}`, [])
+    return tellMemories(`Changed ${text} (was ${written.old.value})`, [{ label: written.label }])
+  }
+}
+
+/** Usually the attribute is the model's own word; after untrusted content it counts too. */
+function wordsOf(fact: { entity: string; attribute: string; value: string }, { seen }: ToolContext): string {
+  return [fact.entity, ...(seen.untrusted ? [fact.attribute] : []), fact.value].join(' ')
+}
+
+/** Puts an emoji beside the user's message. */
+export function createReact(): Tool {
+  return defineTool({
+    name: 'react',
+    description: 'React to the user’s message with one emoji.',
+    input: z.object({ emoji: z.string().trim().min(1).max(40) }),
+    effect: 'idempotent',
+    async run({ emoji }) {
+      const reaction = asEmoji(emoji)
+      if (reaction === undefined) return failed('emoji: must be exactly one emoji, such as 👍')
+      return { text: 'Done.', isError: false, reaction }
+    },
+  })
+}
+
+/** The fully qualified emoji; undefined if the text is anything else. "❤" means "❤️". */
+function asEmoji(text: string): string | undefined {
+  return [text, `${text}\ufe0f`].find((candidate) => /^\p{RGI_Emoji}$/v.test(candidate))
+}
+
+/** Lets models without reasoning think step by step. It changes nothing; the thought stays in the log. */
+export function createReason(): Tool {
+  return defineTool({
+    name: 'reason',
+    description: 'Think through a hard problem step by step before you act. It has no other effect.',
+    input: z.object({ thought: z.string().min(1) }),
+    effect: 'idempotent',
+    run: async () => succeeded('Go on.'),
+  })
+}
+
+const usualLimit = 5
+const maxMemories = 20
+
+const input = z.object({
+  query: z.string(),
+  limit: z.int().min(1).max(maxMemories).default(usualLimit),
+  tag: z.string().optional(),
+  kind: z.enum(['note', 'fact', 'episode', 'commitment', 'chunk']).optional(),
+  from: z.string().optional().describe('a day: 2026-05-03'),
+  until: z.string().optional(),
+})
+
+function createRecallMemory(needs: Pick<MemoryNeeds, 'memories' | 'recall' | 'files' | 'timeZone' | 'clock'>): Tool {
+  const { memories, recall, clock, timeZone } = needs
+
+  /** Notes first; if there are none, all kinds. */
+  async function listNewest(userId: string, page: { limit: number; kind?: MemoryKind; filter: MemoryFilter }) {
+    const { limit, kind, filter } = page
+    const listed = await memories.list(userId, { limit, kinds: [kind ?? 'note'], filter })
+    const found = listed.length > 0 || kind ? listed : await memories.list(userId, { limit, filter })
+    return found.filter((memory) => !isGateQuestion(memory))
+  }
+
+  /** Undefined if a day cannot be read. */
+  function filterOf({ tag, from, until }: z.output<typeof input>): MemoryFilter | undefined {
+    const [first, last] = [from, until].map((day) => day && readDates(day, clock.now(), timeZone))
+    if ((from && !first) || (until && !last)) return undefined
+    return { tag: tag || undefined, from: first ? first.from : undefined, until: last ? last.until : undefined }
+  }
+
+  return defineTool({
+    name: 'recall_memory',
+    description: 'Search the notes about the user. Cite as [memory:ID]. An empty query lists the newest.',
+    input,
+    effect: 'idempotent',
+    core: true,
+    aliases: ['memory_search'],
+    async run(asked, { userId, signal }) {
+      const { query, limit, kind } = asked
+      const filter = filterOf(asked)
+      if (!filter) return failed('"from" or "until" is not a valid day. Write it as 2026-05-03.')
+      const isList = query.trim() === ''
+      const kinds = kind && [kind]
+      const found: FoundMemory[] = isList
+        ? await listNewest(userId, { limit, ...(kind && { kind }), filter })
+        : (await recall.recall({ userId, text: query, limit, kinds, filter, signal })).map(withPassage)
+      if (found.length === 0) return succeeded('Nothing noted.')
+      if (!isList) {
+        await memories.used(
+          userId,
+          found.map(({ id }) => id),
+        )
+      }
+      const shown = await showMemories(needs, userId, found)
+      return tellMemories(renderMemories(shown, query, timeZone), shown)
+    },
+  })
+}
+
+/** Uptime, model, today's cost, tokens and session as text, for the user of the context only. */
+type DescribeStatus = (context: ToolContext) => Promise<string>
+
+function createSessionStatus({ describeStatus }: { describeStatus: DescribeStatus }): Tool {
+  return defineTool({
+    name: 'session_status',
+    description: 'Uptime, model, cost, tokens, session.',
+    input: z.object({}),
+    effect: 'idempotent',
+    core: true,
+    run: async (_input, context) => succeeded(await describeStatus(context)),
+  })
+}
+
+const idLength = 16
+
+function createStoreMemory({ memories, timeZone }: Pick<MemoryNeeds, 'memories' | 'timeZone'>): Tool {
+  return defineTool({
+    name: 'store_memory',
+    description:
+      'Save a lasting fact, wish or instruction of the user, in their words. Not for things that matter only now.',
+    input: z.object({
+      content: z.string().min(1),
+      title: z.string().optional(),
+      category: z.string().optional(),
+      tags: z.array(z.string()).optional(),
+      tier: z.enum(['short_term', 'long_term']).optional(),
+    }),
+    effect: 'idempotent',
+    core: true,
+    aliases: ['save_memory'],
+    async run(input, context) {
+      const id = noteIdOf(context)
+      const { userId, sessionId, turnId } = context
+      const { content, title = '', category = '', tags = [] } = input
+      // Only the note's text unless untrusted content could have written the rest.
+      const written = context.seen.untrusted ? [content, title, category, ...tags].join(' ') : content
+      const origin = originOf(written, context)
+      const added = await memories.add({ ...input, ...origin, kind: 'note', userId, sessionId, turnId, id })
+      const { memory } = added
+      // A call repeated after a crash finds its own note: that is not a repetition.
+      const isOwn = added.isNew || memory.id === id
+      const text = isOwn ? 'Noted' : `Known since ${formatDate(memory.createdAt, timeZone)}`
+      // The stored text is now in view, whatever its source.
+      return tellMemories(`${text} ${citeMemory(memory.id)}`, [memory])
+    },
+  })
+}
+
+/** The same call always makes the same note. Providers guarantee unique call ids only within one response. */
+function noteIdOf({ userId, sessionId, turnId, callId }: ToolContext): string {
+  return sha256(JSON.stringify([userId, sessionId, turnId, callId])).slice(0, idLength)
 }

@@ -1,12 +1,12 @@
 import { canonicalJson } from '../../base/json.ts'
-import type { AllowedHost } from '../../egress/destination.ts'
-import type { GuardedFetch } from '../../egress/guarded-fetch.ts'
-import { portOf } from '../../egress/host-pattern.ts'
+import { type AllowedHost, EgressError, portOf } from '../../security/network/destinations.ts'
+import type { GuardedFetch } from '../../security/network/guarded-fetch.ts'
+import { failed, type ToolOutcome } from '../tool.ts'
 
-/** Makes a guarded fetch that reaches the public internet and these hosts of the owner's network. */
+/** Creates a guarded fetch that reaches the public internet and these hosts of the owner's network. */
 export type OpenFetch = (allowedHosts: readonly AllowedHost[]) => GuardedFetch
 
-/** One guarded fetch for each list of hosts, so that a config that changes takes effect at once. */
+/** One guarded fetch per list of hosts, so that a config change takes effect immediately. */
 export interface Fetches {
   reaching: OpenFetch
   close(): Promise<void>
@@ -31,4 +31,22 @@ export function createFetches(openFetch: OpenFetch): Fetches {
 
 export function allowedHostOf(url: URL): AllowedHost {
   return { host: url.hostname, port: portOf(url) }
+}
+
+/** The tool result for an error of a guarded fetch. Rethrows if the turn was stopped. */
+export function fetchFailure(error: unknown, host: string, signal: AbortSignal): ToolOutcome {
+  signal.throwIfAborted()
+  if (!(error instanceof EgressError)) {
+    return { ...failed(`${host} could not be reached (${reasonOf(error)}).`), serviceFailed: true }
+  }
+  if (error.code !== 'timeout') return failed(`${error.message}.`)
+  return { ...failed(`${host} did not answer in time.`), serviceFailed: true, timedOut: true }
+}
+
+/** `fetch` reports only that it failed; its cause has the reason. */
+function reasonOf(error: unknown): string {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if ('code' in current && typeof current.code === 'string') return current.code
+  }
+  return error instanceof Error ? error.name : 'unknown'
 }

@@ -1,13 +1,16 @@
 import { z } from 'zod'
 import type { ChangedBy, CorrectionOutcome } from '../../memory/corrections.ts'
+import type { Fact } from '../../memory/facts.ts'
+import { haveOneStem } from '../../memory/learning/exchange.ts'
 import type { Memory, MemoryKind } from '../../memory/memory.ts'
-import { defineTool, failed, succeeded } from '../define-tool.ts'
-import type { Tool, ToolContext, ToolOutcome } from '../tool.ts'
-import type { MemoryNeeds } from './memory-needs.ts'
-import { citeMemory, formatDate, noSuchMemory, readMemoryId } from './memory-text.ts'
-import { takesAlso } from './takes-also.ts'
-import { consentToForget, forgetQuestion } from './users-consent.ts'
-import { shareOf, tellingWordsOf } from './users-words.ts'
+import { mentionsAny } from '../../memory/names.ts'
+import { contentWords } from '../../memory/words.ts'
+import { factSentence, readFact } from '../../models/offline/notes.ts'
+import { agreements, forgetOrders, genericWords, wrongs } from '../../models/offline/remember.ts'
+import { afterPhrase, isPhrase, readSentences } from '../../models/offline/sentence.ts'
+import type { Json } from '../../protocol/messages.ts'
+import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOutcome } from '../tool.ts'
+import { citeMemory, formatDate, type MemoryNeeds, noSuchMemory, readMemoryId } from './memory-query.ts'
 
 const looked = 20
 const sameShare = 0.8
@@ -16,7 +19,7 @@ const lastChanges = 50
 type Needs = Pick<MemoryNeeds, 'memories' | 'recall' | 'corrections' | 'timeZone'>
 type Forgotten = Extract<CorrectionOutcome, { ok: true }>
 
-/** What agents made goes at once; what the user wrote goes on their word alone, and they are told of every attempt. */
+/** The agent's own memories are forgotten at once; the user's only on their request, and every attempt is reported. */
 export function createMemoryForget(needs: Needs): Tool {
   const { memories, recall, corrections, timeZone } = needs
   const tool = defineTool({
@@ -52,7 +55,7 @@ export function createMemoryForget(needs: Needs): Tool {
     return (await isOnlyOne(memory, consent.words, context)) ? 'user' : 'agent'
   }
 
-  /** Nothing else of the user's answers to the words that they named it by. What merely repeats it does not count. */
+  /** No other memory of the user matches the words that they used. Repetitions do not count. */
   async function isOnlyOne(memory: Memory, words: readonly string[], context: ToolContext): Promise<boolean> {
     const found = await search(words.join(' '), ['note', 'fact', 'episode', 'commitment'], context)
     return found.every((other) => {
@@ -62,19 +65,22 @@ export function createMemoryForget(needs: Needs): Tool {
   }
 
   function refuse(memory: Memory, { userText }: ToolContext): ToolOutcome {
-    const refusal = `Not forgotten: ${citeMemory(memory.id)} is the user's own, and only they can have it forgotten.`
-    // An automated message has nobody who could answer.
+    const refusal = `Not forgotten: ${citeMemory(memory.id)} is the user's own; only they can delete it.`
+    // An automated message has no user who could answer.
     if (userText.trim() === '') return failed(refusal)
-    return { ...succeeded(`${refusal} They are asked.`), question: forgetQuestion(memory, timeZone) }
+    return { ...succeeded(`${refusal} They have been asked.`), question: forgetQuestion(memory, timeZone) }
   }
 
-  /** What was read from a note goes with it; where what was read goes, the user is asked about the note. */
+  /**
+   * Facts extracted from a note are forgotten with it; if an extracted fact is forgotten, the user is asked about the
+   * note.
+   */
   async function tellForgotten(outcome: Forgotten, by: ChangedBy, context: ToolContext): Promise<ToolOutcome> {
     const { memory, alsoForgotten } = outcome
     const derived = memory.kind === 'note' ? await forgetDerived(memory, by, context) : []
     const others = alsoForgotten.length + derived.length
     const also = others > 0 ? `, with ${others} that repeat it` : ''
-    const text = `Forgot ${citeMemory(memory.id)}${also}. memory_undo brings it back for 30 days.`
+    const text = `Forgot ${citeMemory(memory.id)}${also}. memory_undo restores it for 30 days.`
     const note = memory.source === 'extracted' ? await noteTelling(memory, context) : undefined
     if (!note) return succeeded(text)
     return {
@@ -87,7 +93,7 @@ export function createMemoryForget(needs: Needs): Tool {
     const gone: Memory[] = []
     for (const fact of await search(note.content, ['fact'], context)) {
       const isFromIt = fact.source === 'extracted' && fact.turnId === note.turnId && tells(note, fact)
-      // One that says only little of the note may well be known from elsewhere.
+      // A fact that covers only little of the note may be known from elsewhere.
       if (!isFromIt || shareOf(tellingWordsOf(note.content), fact.content) <= 0.5) continue
       const outcome = await corrections.forget(fact.userId, fact.id, by)
       if (outcome.ok) gone.push(outcome.memory)
@@ -105,7 +111,162 @@ export function createMemoryForget(needs: Needs): Tool {
   }
 }
 
-/** All that the other says, or nearly. */
+/** The memory contains all or nearly all of the other. */
 function tells(memory: Memory, other: Memory): boolean {
   return shareOf(tellingWordsOf(other.content), memory.content) >= sameShare
+}
+
+/** The tool, which also accepts the argument names of other systems. They are not advertised. */
+function takesAlso(tool: Tool, names: Readonly<Record<string, string>>): Tool {
+  return { ...tool, run: (input, context) => tool.run(renamed(input, names), context) }
+}
+
+function renamed(input: Json, names: Readonly<Record<string, string>>): Json {
+  if (input === null || typeof input !== 'object' || Array.isArray(input)) return input
+  const given = { ...input }
+  for (const [other, name] of Object.entries(names)) given[name] ??= given[other] ?? null
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
+}
+
+const usersShare = 0.8
+const maxWords = 1_000
+// The limit of `contentWords`: of a longer text only the beginning would be compared.
+const readCharacters = 4_000
+// A model writes "User likes tea" where the user says "I like tea".
+const standIns = new Set(['user', 'users'])
+
+/**
+ * The author of a note. It is the user's if nearly all of its words are from this turn's user message. Everything else
+ * is the agent's, whatever the model says.
+ */
+export function whoseWords(text: string, userText: string): 'user' | 'agent' {
+  if (mentionsAny([text])(userText)) return 'user'
+  if (text.length > readCharacters) return 'agent'
+  return shareOf(tellingWordsOf(text), userText) >= usersShare ? 'user' : 'agent'
+}
+
+/**
+ * Author and trust of a note. After untrusted content a model may write that as its own: then only a note whose words
+ * the user said completely is theirs.
+ */
+export function originOf(
+  text: string,
+  { userText, seen }: Pick<ToolContext, 'userText' | 'seen'>,
+): { source: 'user' | 'agent'; label?: 'untrusted' } {
+  if (!seen.untrusted) return { source: whoseWords(text, userText) }
+  return saidByUser(text, userText) ? { source: 'user' } : { source: 'agent', label: 'untrusted' }
+}
+
+/** The user said everything that the text says. */
+export function saidByUser(text: string, userText: string): boolean {
+  return (
+    mentionsAny([text])(userText) || (text.length <= readCharacters && shareOf(tellingWordsOf(text), userText) === 1)
+  )
+}
+
+/** The share of the words that the text contains, in any form; zero for no words. */
+export function shareOf(words: readonly string[], text: string): number {
+  if (words.length === 0) return 0
+  const there = contentWords(text, maxWords)
+  return words.filter((word) => there.some((other) => haveOneStem(word, other))).length / words.length
+}
+
+export function tellingWordsOf(text: string): string[] {
+  return contentWords(text, maxWords).filter((word) => !standIns.has(word))
+}
+
+/**
+ * Whether the user asked for a change to their own memories: determined from their words of this turn, never from what
+ * a model claims. If in doubt, it asks.
+ */
+type Consent =
+  /** By citation, or by a yes to exactly this question. */
+  | { given: 'exactly' }
+  /** By its words. Other memories may contain them too. */
+  | { given: 'by_words'; words: readonly string[] }
+  | { given: 'no' }
+
+type UsersTurn = Pick<ToolContext, 'userText' | 'answers'>
+
+// A longer message is pasted text, and orders in it may be untrusted.
+const maxOrderLength = 500
+const corrections = [...wrongs, 'no', 'change', 'correct', 'update', 'edit', '/edit']
+const undoings = ['undo', '/undo', 'bring it back', 'bring that back', 'put it back', 'restore', 'take that back']
+
+export function consentToForget(turn: UsersTurn, memory: Memory, timeZone: string): Consent {
+  if (agrees(turn, forgetQuestion(memory, timeZone))) return { given: 'exactly' }
+  for (const { request, text } of sentencesOf(turn)) {
+    const named = afterPhrase(request, forgetOrders)
+    if (named === undefined) continue
+    if (cites(text, memory)) return { given: 'exactly' }
+    const words = tellingWordsOf(named).filter((word) => !genericWords.has(word))
+    if (shareOf(words, memoryWords(memory)) === 1) return { given: 'by_words', words }
+  }
+  return { given: 'no' }
+}
+
+/** The user said that it is wrong and what is right, and identified it by its citation or its words. */
+export function consentToEdit(
+  turn: UsersTurn,
+  memory: Memory,
+  { content, timeZone }: { content: string; timeZone: string },
+): boolean {
+  if (agrees(turn, editQuestion(memory, { content, timeZone }))) return true
+  const corrects = sentencesOf(turn).some(({ request, text }) => [request, text].some(isCorrection))
+  if (!corrects || !saidByUser(content, turn.userText)) return false
+  return cites(turn.userText, memory) || shareOf(tellingWordsOf(memory.content), turn.userText) >= 0.5
+}
+
+export function consentToUndo(turn: UsersTurn): boolean {
+  return sentencesOf(turn).some(({ request }) => afterPhrase(request, undoings) !== undefined)
+}
+
+/** The same memory always gives the same question: an answer belongs to it only if it was asked word for word. */
+export function forgetQuestion(memory: Memory, timeZone: string): string {
+  return `You told me on ${formatDate(memory.createdAt, timeZone)}: ${quoted(told(memory))} ${citeMemory(memory.id)} Should I forget it?`
+}
+
+export function editQuestion(memory: Memory, { content, timeZone }: { content: string; timeZone: string }): string {
+  const { createdAt, id } = memory
+  return `You told me on ${formatDate(createdAt, timeZone)}: ${quoted(told(memory))} ${citeMemory(id)} Should I change it to ${quoted(content)}?`
+}
+
+export function factQuestion(known: Fact, value: string): string {
+  return `I have ${quoted(factSentence(known))} ${citeMemory(known.id)} Should I change it to ${quoted(value)}?`
+}
+
+/** They were asked exactly this, and said yes and nothing else. */
+export function agrees({ userText, answers }: UsersTurn, question: string): boolean {
+  return answers === question && isPhrase(userText.trim().replaceAll(',', ''), agreements)
+}
+
+/** The first line only: text below it is often pasted. */
+function sentencesOf({ userText }: UsersTurn) {
+  return userText.length > maxOrderLength ? [] : readSentences(userText.trim().split('\n')[0] ?? '')
+}
+
+function isCorrection(sentence: string): boolean {
+  return afterPhrase(sentence, corrections) !== undefined
+}
+
+function cites(text: string, { id }: Memory): boolean {
+  const parts = text.split(/[\s,;()[\]]+/).map((part) => part.replace(/[.!?]+$/, ''))
+  return parts.includes(id) || parts.includes(`memory:${id}`)
+}
+
+function memoryWords({ content, title, tags }: Memory): string {
+  return [content, title ?? '', ...tags].join(' ')
+}
+
+/** In the user's words. */
+function told({ kind, content }: Memory): string {
+  const fact = kind === 'fact' ? readFact(content) : undefined
+  return fact ? factSentence(fact) : content
+}
+
+const maxQuoteLength = 300
+
+function quoted(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.length > maxQuoteLength ? `“${line.slice(0, maxQuoteLength).toWellFormed()} …”` : `“${line}”`
 }

@@ -1,46 +1,321 @@
 import { z } from 'zod'
-import { readDates } from '../../memory/recall/read-dates.ts'
-import { defineTool, failed, succeeded } from '../define-tool.ts'
-import type { Tool } from '../tool.ts'
-import type { MemoryNeeds } from './memory-needs.ts'
-import { type ShownMemory, tellMemories } from './memory-text.ts'
-import { queryFacts } from './query-facts.ts'
-import { queryTime } from './query-time.ts'
-import { renderMemories, showMemories } from './render-memories.ts'
-import { showCommitment } from './show-commitment.ts'
+import { type Clock, dayOf, formatDay } from '../../base/clock.ts'
+import { truncateText } from '../../base/text.ts'
+import { type Commitment, commitmentBeginning } from '../../memory/commitments.ts'
+import { type DateRange, matchDates, readDates } from '../../memory/dates.ts'
+import type { Fact } from '../../memory/facts.ts'
+import type { FamiliarMemory } from '../../memory/familiar-memory.ts'
+import { citePlace, type FilePlace } from '../../memory/files/index-files.ts'
+import type { Memory, MemoryKind, MemoryLabel } from '../../memory/memory.ts'
+import { bestPassage, contentWords, countWords, entityKey, foldedWords } from '../../memory/words.ts'
+import { defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tool.ts'
+
+/** A memory as shown to a model. */
+export interface ShownMemory {
+  id: string
+  at: number
+  text: string
+  /** For a passage: the length of the whole text. */
+  wholeLength?: number | undefined
+  kind?: MemoryKind | undefined
+  label?: MemoryLabel | undefined
+  title?: string | null | undefined
+  tags?: readonly string[] | undefined
+  /** The time from which it was no longer true. */
+  until?: number | null | undefined
+  /** `in trip.md:12-18`, or who said it. */
+  origin?: string | undefined
+  /** For a commitment. */
+  due?: string | undefined
+}
+
+/** A memory, or a passage of one. */
+export interface FoundMemory extends Memory {
+  wholeLength?: number | undefined
+}
+
+/** The result of a tool that shows memories: private, and untrusted if one of them is. */
+export function tellMemories(text: string, told: readonly Pick<ShownMemory, 'label'>[]): ToolOutcome {
+  const isUntrusted = told.some(({ label }) => label === 'untrusted')
+  return { text, isError: false, isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) }
+}
+
+/** The citation of a memory, for the model and the user. */
+export function citeMemory(id: string): string {
+  return `[memory:${id}]`
+}
+
+/** The id in `[memory:ID]`, `memory:ID` or `ID`: models copy the citation as often as the id. */
+export function readMemoryId(text: string): string {
+  const trimmed = text.trim()
+  const cited = trimmed.startsWith('[') && trimmed.endsWith(']') ? trimmed.slice(1, -1) : trimmed
+  return cited.startsWith('memory:') ? cited.slice('memory:'.length) : cited
+}
+
+/** For a memory that does not exist or belongs to another user, without distinction. */
+export function noSuchMemory(named: string): string {
+  return `There is no memory with the id or title ${named.slice(0, 80).toWellFormed()}.`
+}
+
+export function toShownMemory(memory: FoundMemory, place?: FilePlace): ShownMemory {
+  const { id, kind, label, title, tags } = memory
+  const origin = place ? `in ${citePlace(place)}` : originOf(memory)
+  return {
+    id,
+    kind,
+    label,
+    title,
+    tags,
+    origin,
+    at: memory.createdAt,
+    text: memory.content,
+    wholeLength: memory.wholeLength,
+    until: memory.supersededAt,
+  }
+}
+
+function originOf({ speaker, label, source }: Memory): string | undefined {
+  if (speaker !== null) return `said by ${speaker}`
+  return label === 'untrusted' ? `from ${source}` : undefined
+}
+
+/**
+ * A memory for a model: `[memory:ID] 2026-11-15 (fact; until 2026-12-01; tags: home) text`, with the brackets only if
+ * needed. Further lines are indented, so that no memory's text can imitate another one; untrusted text is quoted and
+ * cannot end its quotes.
+ */
+export function renderMemory(memory: ShownMemory, timeZone: string): string {
+  const marks = marksOf(memory, timeZone)
+  const head = `${citeMemory(memory.id)} ${formatDate(memory.at, timeZone)}`
+  if (memory.label === 'untrusted') return `${head} [untrusted] ${marks}${JSON.stringify(memory.text)}`
+  return `${head} ${marks}${memory.text.replaceAll(lineBreak, '\n  ')}`
+}
+
+/** `2026-11-15`, in the user's time zone. */
+export function formatDate(time: number, timeZone: string): string {
+  return formatDay(dayOf(time, timeZone))
+}
+
+const lineBreak = /\r\n|[\r\n\u2028\u2029]/g
+
+function marksOf({ kind, title, tags = [], until, origin, due }: ShownMemory, timeZone: string): string {
+  const marks: string[] = []
+  // A note is the default kind, and a passage's origin is enough.
+  if (kind && kind !== 'note' && kind !== 'chunk') marks.push(kind)
+  if (origin) marks.push(origin.replaceAll(/\s+/g, ' '))
+  if (due) marks.push(due)
+  if (until) marks.push(`until ${formatDate(until, timeZone)}`)
+  // A passage's title is its heading.
+  if (title && kind !== 'chunk') marks.push(`title: ${title}`)
+  if (tags.length > 0) marks.push(`tags: ${tags.join(', ')}`)
+  return marks.length > 0 ? `(${marks.join('; ')}) ` : ''
+}
+
+/** The dependencies of the memory tools. */
+export interface MemoryNeeds
+  extends Pick<
+    FamiliarMemory,
+    'memories' | 'recall' | 'deepRecall' | 'facts' | 'aliases' | 'episodes' | 'commitments' | 'corrections' | 'files'
+  > {
+  clock: Clock
+  /** The user's IANA time zone: a memory shows the user's local date. */
+  timeZone: string
+}
+
+// The shared size limit, each memory with its head; `memory_get` opens the rest of a long one.
+const memoriesAnswerCharacters = 3_000
+const memoriesHeadCharacters = 80
+const leastCharacters = 100
+
+/** The found part of a memory: for a long one the matching passage. */
+export function withPassage({ memory, passage }: { memory: Memory; passage?: string | undefined }): FoundMemory {
+  return passage === undefined ? memory : { ...memory, content: passage, wholeLength: memory.content.length }
+}
+
+export async function showMemories(
+  { files }: Pick<MemoryNeeds, 'files'>,
+  userId: string,
+  memories: readonly FoundMemory[],
+): Promise<ShownMemory[]> {
+  const passages = memories.filter(({ kind }) => kind === 'chunk').map(({ id }) => id)
+  const places = await files.fileOf(userId, passages)
+  return memories.map((memory) => toShownMemory(memory, places.get(memory.id)))
+}
+
+/** One per line; for a long one the passage that matches best. */
+export function renderMemories(shown: readonly ShownMemory[], about: string, timeZone: string): string {
+  const room = Math.max(
+    leastCharacters,
+    Math.floor(memoriesAnswerCharacters / Math.max(1, shown.length)) - memoriesHeadCharacters,
+  )
+  return shown
+    .map((memory) =>
+      renderMemory({ ...memory, text: bestPassage(memory.text, about, room, memory.wholeLength) }, timeZone),
+    )
+    .join('\n')
+}
+
+interface FactsAsked {
+  userId: string
+  about?: string | undefined
+  attributes?: readonly string[] | undefined
+  value?: string | undefined
+  history?: boolean | undefined
+  /** Only facts that were true at that time. */
+  range?: DateRange | undefined
+  limit: number
+}
+
+const maxFacts = 500
+
+/** Counts the values if a person is given, otherwise the people who have the value, without the user. */
+async function queryFacts(needs: MemoryNeeds, asked: FactsAsked): Promise<{ found: ShownMemory[]; count: number }> {
+  const facts = await findFacts(needs, asked)
+  const others = asked.about === undefined ? facts.filter((fact) => entityKey(fact.entity) !== 'user') : facts
+  const count = asked.about === undefined ? await countEntities(needs, asked.userId, others) : others.length
+  const shown = others.slice(0, asked.limit)
+  const memories = await needs.memories.getMany(
+    asked.userId,
+    shown.map(({ id }) => id),
+  )
+  const until = new Map(shown.map((fact) => [fact.id, fact.validTo]))
+  const found = await showMemories(needs, asked.userId, memories)
+  return { count, found: found.map((memory) => ({ ...memory, until: until.get(memory.id) ?? null })) }
+}
+
+async function findFacts(needs: MemoryNeeds, asked: FactsAsked): Promise<Fact[]> {
+  const { userId, about, value, range } = asked
+  const history = asked.history === true || range !== undefined
+  const found = new Map<string, Fact>()
+  for (const attribute of asked.attributes ?? [undefined]) {
+    const question = { userId, attribute, value, history, limit: maxFacts }
+    const named = await needs.facts.find({ ...question, entity: about })
+    const sharing = about === undefined ? [] : await needs.facts.find(question)
+    for (const fact of [...named, ...sharing.filter((fact) => sharesName(fact.entity, about))]) found.set(fact.id, fact)
+  }
+  return [...found.values()].filter((fact) => !range || wasTrue(fact, range))
+}
+
+/** "Anna" means both Anna Miller and Anna Berg. */
+function sharesName(entity: string, about: string | undefined): boolean {
+  const wanted = foldedWords(about ?? '')
+  const there = new Set(foldedWords(entity))
+  return wanted.length > 0 && wanted.length < there.size && wanted.every((word) => there.has(word))
+}
+
+function wasTrue({ validFrom, validTo }: Fact, { from, until }: DateRange): boolean {
+  return validFrom <= until && (validTo === null || validTo >= from)
+}
+
+/** A person with several names counts once. */
+async function countEntities(needs: MemoryNeeds, userId: string, facts: readonly Fact[]): Promise<number> {
+  const names = new Map(facts.map((fact) => [entityKey(fact.entity), fact.entity]))
+  const entities = new Set<string>()
+  for (const name of names.values()) entities.add((await needs.aliases.resolve(userId, name)).toSorted().join('\n'))
+  return entities.size
+}
+
+const maxRead = 500
+const pageSize = 100
+const maxByMeaning = 20
+
+interface TimeAsked {
+  userId: string
+  range: DateRange
+  /** Empty: everything that was said. */
+  words: string
+  limit: number
+  signal: AbortSignal
+}
+
+/** The user's statements, summaries and decisions of that time, best matches first. */
+async function queryTime(needs: MemoryNeeds, asked: TimeAsked): Promise<ShownMemory[]> {
+  const { userId, range, words, limit, signal } = asked
+  const wanted = contentWords(words)
+  const told = [...(await episodesOf(needs, asked)), ...(await toldIn(needs, asked))]
+  const counted = told
+    .map((memory) => ({ memory, count: countWords(memory.content, wanted) }))
+    .filter(({ count }) => wanted.length === 0 || count > 0)
+    .sort((a, b) => b.count - a.count || b.memory.createdAt - a.memory.createdAt)
+    .map(({ memory }) => memory)
+  if (wanted.length > 0) {
+    const recalled = await needs.recall.recall({ userId, text: words, limit: maxByMeaning, signal })
+    counted.push(...recalled.map(({ memory }) => memory).filter((memory) => matchDates(memory, range) > 0))
+  }
+  const unique = [...new Map(counted.map((memory) => [memory.id, memory])).values()]
+  return await showMemories(needs, userId, unique.slice(0, limit))
+}
+
+async function episodesOf({ episodes, memories }: MemoryNeeds, { userId, range }: TimeAsked): Promise<Memory[]> {
+  const found = await episodes.list(userId, { limit: pageSize, ...range })
+  return await memories.getMany(
+    userId,
+    found.map(({ id }) => id),
+  )
+}
+
+/** Newest first, without the assistant's words and file contents. */
+async function toldIn({ memories }: MemoryNeeds, { userId, range }: TimeAsked): Promise<Memory[]> {
+  const found: Memory[] = []
+  let before: { createdAt: number; id: string } = { createdAt: range.until + 1, id: '' }
+  for (let read = 0; read < maxRead; read += pageSize) {
+    const page = await memories.list(userId, { limit: pageSize, kinds: ['note', 'chunk'], before })
+    const inside = page.filter((memory) => memory.createdAt >= range.from)
+    found.push(
+      ...inside.filter(({ kind, speaker }) => kind === 'note' || (speaker !== null && speaker !== 'assistant')),
+    )
+    const last = page.at(-1)
+    if (!last || page.length < pageSize || inside.length < page.length) break
+    before = { createdAt: last.createdAt, id: last.id }
+  }
+  return found
+}
+
+/** With its due day in the user's time zone, and whether it is overdue. */
+export function showCommitment(commitment: Commitment, timeZone: string): ShownMemory {
+  const { id, who, toWhom, what, deadline, state, createdAt, label } = commitment
+  const text = `${commitmentBeginning({ who, to_whom: toWhom })}${what}`
+  return { id, kind: 'commitment', label, at: createdAt, text, due: dueOf(state, deadline, timeZone) }
+}
+
+function dueOf(state: Commitment['state'], deadline: number | null, timeZone: string): string {
+  if (state === 'done' || state === 'cancelled') return state
+  if (deadline === null) return 'open'
+  return `${state === 'expired' ? 'overdue since' : 'due'} ${formatDate(deadline, timeZone)}`
+}
 
 const usualLimit = 10
-const mostMemories = 50
-const mostByWords = 5
-/** Stands between what answers the question exactly and what its words found. */
+const maxMemories = 50
+const maxByWords = 5
+/** Separates exact answers from those found by words. */
 const foundByWords = 'Found by words:'
 
 const input = z.object({
-  about: z.string().optional().describe('whom or what facts are of; "user" for the user'),
+  about: z.string().optional().describe('the subject of the facts; "user" for the user'),
   attributes: z.array(z.string()).optional(),
   value: z.string().optional(),
-  who: z.string().optional().describe('who promised or owes'),
+  who: z.string().optional().describe('the person who promised or owes'),
   to: z.string().optional(),
   when: z.string().optional().describe('"last week", "in May", "2026-05-03"'),
   words: z.string().optional().describe('further search words'),
-  history: z.boolean().optional().describe('also what is no longer true'),
-  limit: z.int().min(1).max(mostMemories).default(usualLimit),
+  history: z.boolean().optional().describe('also facts that are no longer true'),
+  limit: z.int().min(1).max(maxMemories).default(usualLimit),
 })
 
 type MemoryQuestion = z.output<typeof input>
 
-/** Exact questions: facts, promises and what was said when; what words find comes after that. */
+/** Exact questions: facts, promises and what was said when; results by words come after that. */
 export function createMemoryQuery(needs: MemoryNeeds): Tool {
   const { commitments, recall, clock, timeZone } = needs
   return defineTool({
     name: 'memory_query',
     description:
-      'Ask memory exactly: facts by attribute or value, with a count; open promises by person; what was said when.',
+      'Query memory exactly: facts by attribute or value, with a count; open promises by person; messages by day.',
     input,
     effect: 'idempotent',
     async run(question, { userId, signal }) {
       const range = question.when === undefined ? undefined : readDates(question.when, clock.now(), timeZone)
-      if (question.when !== undefined && !range) return failed('"when" names no day that can be read.')
+      if (question.when !== undefined && !range) return failed('"when" is not a valid day.')
       const asksFacts = [question.about, question.attributes, question.value].some((given) => given !== undefined)
       const asksPromises = question.who !== undefined || question.to !== undefined
       const facts = asksFacts ? await queryFacts(needs, { ...question, userId, range }) : undefined
@@ -65,12 +340,11 @@ export function createMemoryQuery(needs: MemoryNeeds): Tool {
   })
 
   async function byWords(userId: string, text: string, signal: AbortSignal): Promise<ShownMemory[]> {
-    const recalled = await recall.recall({ userId, text, limit: mostByWords, signal })
-    const memories = recalled.map(({ memory }) => memory)
-    return await showMemories(needs, userId, memories)
+    const recalled = await recall.recall({ userId, text, limit: maxByWords, signal })
+    return await showMemories(needs, userId, recalled.map(withPassage))
   }
 
-  /** Those that are overdue too: they are still owed. */
+  /** Including overdue ones, which are still owed. */
   async function openCommitments(userId: string, { who, to, limit }: MemoryQuestion): Promise<ShownMemory[]> {
     const listed = await commitments.list({
       userId,
@@ -81,4 +355,54 @@ export function createMemoryQuery(needs: MemoryNeeds): Tool {
     })
     return listed.map((commitment) => showCommitment(commitment, timeZone))
   }
+}
+
+export interface HistoryEntry {
+  /** Its sequence number in the session's log. */
+  seq: number
+  at: number
+  role: 'user' | 'assistant' | 'tool'
+  text: string
+}
+
+/**
+ * The newest `limit` entries of the session before `before`, oldest first, including those that a compaction removed
+ * from the prompt. Empty if the session belongs to another user.
+ */
+export type OpenHistory = (range: {
+  sessionId: string
+  userId: string
+  before: number | undefined
+  limit: number
+}) => Promise<readonly HistoryEntry[]>
+
+const maxEntries = 50
+// The shared size limit, each entry with its head.
+const answerCharacters = 4_000
+const headCharacters = 40
+
+export function createHistoryOpen({ openHistory, timeZone }: { openHistory: OpenHistory; timeZone: string }): Tool {
+  return defineTool({
+    name: 'history_open',
+    description: 'Read earlier messages of this conversation, also summarized ones. `before` pages back.',
+    input: z.object({
+      before: z.int().min(0).optional(),
+      limit: z.int().min(1).max(maxEntries).default(10),
+    }),
+    effect: 'idempotent',
+    async run({ before, limit }, { sessionId, userId, seen }) {
+      const entries = await openHistory({ sessionId, userId, before, limit })
+      const [oldest] = entries
+      if (!oldest) return succeeded('There is nothing earlier.')
+      const shown = Math.floor(answerCharacters / entries.length) - headCharacters
+      const lines = entries.map((entry) => renderEntry(entry, shown, timeZone))
+      const text = [...lines, `[earlier: before ${oldest.seq}]`].join('\n')
+      return tellMemories(text, seen.untrusted ? [{ label: 'untrusted' }] : [])
+    },
+  })
+}
+
+function renderEntry(entry: HistoryEntry, limit: number, timeZone: string): string {
+  const text = truncateText(entry.text, limit).replaceAll('\n', '\n  ')
+  return `#${entry.seq} ${formatDate(entry.at, timeZone)} ${entry.role}: ${text}`
 }

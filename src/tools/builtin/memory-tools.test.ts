@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { scriptedAnswers } from '../../../test/support/learning-memory.ts'
 import { type MemoryStore, openMemoryStore } from '../../../test/support/memory-store.ts'
 import { citedId, createMemoryTools, type MemoryTools } from '../../../test/support/memory-tools.ts'
-import type { Json } from '../../protocol/json.ts'
+import type { Json } from '../../protocol/messages.ts'
 
 const dayMs = 86_400_000
 
@@ -22,19 +22,19 @@ beforeEach(async () => {
 
 afterEach(() => store.close())
 
-/** Stored on the user's word. */
+/** Stored at the user's request. */
 async function told(content: string, more: { [key: string]: Json } = {}, callId = content): Promise<string> {
   const { text } = await run('store_memory', { content, ...more }, { callId, userText: `Remember that ${content}` })
   return citedId(text)
 }
 
-/** Made by the agent on its own account. */
+/** Stored by the agent on its own. */
 async function made(content: string): Promise<string> {
   return citedId((await run('store_memory', { content }, { callId: content, userText: 'What do you think?' })).text)
 }
 
 describe('storing and finding', () => {
-  it('MEM-6 what is written in a turn is found in the same turn, whichever tool wrote it', async () => {
+  it('MEM-6 a memory written in a turn is found in the same turn, whichever tool wrote it', async () => {
     const note = await told('the plumber is called Joe')
     expect((await run('recall_memory', { query: 'plumber' })).text).toContain(`[memory:${note}]`)
     const fact = await run('memory_write', { entity: 'Joe', attribute: 'phone number', value: '555 1234' })
@@ -43,7 +43,7 @@ describe('storing and finding', () => {
     expect((await run('recall_memory', { query: 'invoice' })).text).toContain(citedId(promise.text))
   })
 
-  it('MEM-1 a note is the user’s own where they said it, and the agent’s otherwise; it keeps what it was given', async () => {
+  it('MEM-1 a note belongs to the user if they said it, otherwise to the agent; it keeps its fields', async () => {
     const own = await tools.memories.get('max', await told('I like tea', { title: 'Tea', category: 'food' }))
     expect(own).toMatchObject({ source: 'user', label: 'owner', title: 'Tea', category: 'food', tier: 'long_term' })
     const agents = await tools.memories.get('max', await made('User seems to be fond of hot drinks'))
@@ -53,7 +53,7 @@ describe('storing and finding', () => {
     expect(await tools.memories.get('max', citedId(saved.text))).toMatchObject({ tier: 'short_term', title: 'Car' })
   })
 
-  it('MEM-6 recalled memories say what they are, where they come from and until when they were true', async () => {
+  it('MEM-6 recalled memories show their kind, origin and end of validity', async () => {
     mkdirSync(join(workspace, 'memory'))
     writeFileSync(join(workspace, 'memory', 'trip.md'), '# Trip\n\nThe ferry to Naxos leaves at seven.\n')
     await store.database.write((writer) => writer.updateTable('users').set({ role: 'owner' }).execute())
@@ -72,7 +72,7 @@ describe('storing and finding', () => {
     )
   })
 
-  it('MEM-6 what is not to be trusted is quoted as data, and cannot end its quotes', async () => {
+  it('MEM-6 untrusted text is quoted as data, and cannot end its quotes', async () => {
     await tools.memories.add({
       userId: 'max',
       kind: 'note',
@@ -85,7 +85,7 @@ describe('storing and finding', () => {
     expect(text).toMatch(/^\[memory:[\w-]+\] 2026-11-15 \[untrusted\] \(from tool\) "A mail says: \\"ignore/)
   })
 
-  it('MEM-2 what was recalled or opened counts as used; what was merely listed does not', async () => {
+  it('MEM-2 a recalled or opened memory counts as used; a listed one does not', async () => {
     const id = await told('the plumber is called Joe')
     await run('recall_memory', { query: '' })
     expect(await tools.memories.get('max', id)).toMatchObject({ useCount: 0 })
@@ -94,7 +94,7 @@ describe('storing and finding', () => {
     expect(await tools.memories.get('max', id)).toMatchObject({ useCount: 2 })
   })
 
-  it('MEM-6 of a long memory the passage that fits is shown', async () => {
+  it('MEM-6 shows the matching passage of a long memory', async () => {
     const filler = 'Nothing of note happened here at all. '.repeat(42)
     await told(`${filler}\n\nThe spare key is under the blue pot.\n\n${filler}`)
     const { text } = await run('recall_memory', { query: 'spare key' })
@@ -102,7 +102,7 @@ describe('storing and finding', () => {
     expect(text).toContain('more characters]')
   })
 
-  it('MEM-7 deep_memory tells how far it is, and gives the list without a model', async () => {
+  it('MEM-7 deep_memory reports progress, and returns the list without a model', async () => {
     const id = await told('Anna is my sister')
     const steps: Json[] = []
     const outcome = await run(
@@ -119,7 +119,7 @@ describe('storing and finding', () => {
     expect((await run('deep_memory', { question: 'violin?' })).text).toBe('Nothing found.')
   })
 
-  it('MEM-7 deep_memory gives what the model wrote, with the memories it is from', async () => {
+  it("MEM-7 deep_memory returns the model's text with its source memories", async () => {
     const { askModel } = scriptedAnswers('{"searches": ["sister"]}', 'Anna is your sister.')
     const id = await told('Anna is my sister')
     const { text } = await createMemoryTools({ ...store, workspace, askModel }).run('deep_memory', {
@@ -130,14 +130,14 @@ describe('storing and finding', () => {
 })
 
 describe('facts and commitments', () => {
-  it('MEM-10 memory_write tells what became of the fact, and asks before it changes the user’s own', async () => {
+  it('MEM-10 memory_write reports the result, and asks before it changes the user’s own fact', async () => {
     const fact = { entity: 'user', attribute: 'address', value: '1 Rose Lane' }
     const first = await run('memory_write', fact, { userText: 'My address is 1 Rose Lane' })
     expect(first.text).toMatch(/^Noted \[memory:[\w-]+\] user: address is 1 Rose Lane$/)
     expect((await run('memory_write', fact)).text).toMatch(/^Known since 2026-11-15 /)
     const other = { ...fact, value: '5 Oak Street' }
     const asked = await run('memory_write', other, { userText: 'Where do I live?' })
-    expect(asked.question).toContain(`[memory:${citedId(first.text)}] Shall I change it to “5 Oak Street”?`)
+    expect(asked.question).toContain(`[memory:${citedId(first.text)}] Should I change it to “5 Oak Street”?`)
     expect(await tools.facts.find({ userId: 'max', attribute: 'address' })).toMatchObject([{ value: '1 Rose Lane' }])
     const answers = asked.question ?? ''
     expect((await run('memory_write', other, { userText: 'no', answers })).question).toBe(answers)
@@ -146,7 +146,7 @@ describe('facts and commitments', () => {
     expect(agreed.text).toMatch(/^Changed \[memory:[\w-]+\] user: address is 5 Oak Street \(was 1 Rose Lane\)$/)
   })
 
-  it('MEM-6 commitment_update adds, dates, closes and opens again', async () => {
+  it('MEM-6 commitment_update adds, dates, closes and reopens', async () => {
     const added = await run('commitment_update', {
       who: 'user',
       to: 'Anna',
@@ -171,28 +171,28 @@ describe('facts and commitments', () => {
 })
 
 describe('forgetting', () => {
-  it('MEM-11 a model that forgets on its own account never gets at what the user wrote', async () => {
+  it("MEM-11 a model cannot forget the user's memories on its own", async () => {
     const id = await told('I am allergic to shellfish', { title: 'Allergy' })
     for (const userText of ['What should I cook?', 'Forget my note about nuts', 'ok', '']) {
       for (const named of [id, `[memory:${id}]`, 'Allergy']) {
         for (const answers of [null, `Shall I cook shrimp? [memory:${id}]`]) {
           const outcome = await run('memory_forget', { id: named }, { userText, answers })
           expect(outcome.text).toContain('Not forgotten')
-          // The user is told; where there is nobody to ask, it is an error that the log shows.
+          // The user sees it; if no user is present, it is an error in the log.
           if (userText === '') expect(outcome.isError).toBe(true)
-          else expect(outcome.question).toContain(`“I am allergic to shellfish” [memory:${id}] Shall I forget it?`)
+          else expect(outcome.question).toContain(`“I am allergic to shellfish” [memory:${id}] Should I forget it?`)
         }
       }
     }
     expect(await tools.memories.get('max', id)).toBeDefined()
   })
 
-  it('MEM-11 the user’s own words do it, and so does their yes to the question', async () => {
+  it("MEM-11 the user's own words, or their yes to the question, forget it", async () => {
     const shellfish = await told('I am allergic to shellfish')
     const byWords = await run('memory_forget', { id: shellfish }, { userText: 'Forget my shellfish allergy' })
     expect(byWords.text).toContain(`Forgot [memory:${shellfish}]`)
     expect((await run('recall_memory', { query: 'shellfish' })).text).toBe('Nothing noted.')
-    // A call that a crash interrupted runs again.
+    // A call repeated after a crash.
     expect(await run('memory_forget', { id: shellfish })).toMatchObject({ isError: false })
 
     const tea = await told('I like tea')
@@ -202,7 +202,7 @@ describe('forgetting', () => {
     expect(await tools.corrections.changes('max', 5)).toMatchObject([{ madeBy: 'user' }, { madeBy: 'user' }])
   })
 
-  it('MEM-11 where the named words fit several memories, the user is asked', async () => {
+  it('MEM-11 asks the user if the named words match several memories', async () => {
     const cake = await told('Anna likes cake')
     await told('Anna lives in Rome')
     const vague = await run('memory_forget', { id: cake }, { userText: 'Forget my note about Anna' })
@@ -211,7 +211,7 @@ describe('forgetting', () => {
     expect(clear.text).toContain('Forgot')
   })
 
-  it('MEM-11 what agents made goes at once, and undoing brings it back', async () => {
+  it("MEM-11 the agent's own memories are forgotten at once, and undo restores them", async () => {
     const id = await made('User seems to be fond of hot drinks')
     expect((await run('memory_forget', { id })).text).toContain(`Forgot [memory:${id}]`)
     expect((await run('memory_undo', {})).text).toBe(
@@ -223,7 +223,7 @@ describe('forgetting', () => {
     expect(await run('memory_forget', { id }, { userId: 'eve' })).toMatchObject({ isError: true })
   })
 
-  it('MEM-11 what the user had forgotten comes back on their word alone', async () => {
+  it('MEM-11 memories that the user forgot are restored only at their request', async () => {
     const id = await told('I like tea')
     await run('memory_forget', { id }, { userText: 'Forget that I like tea' })
     expect(await run('memory_undo', {}, { userText: 'What do I like?' })).toMatchObject({ isError: true })
@@ -235,14 +235,14 @@ describe('forgetting', () => {
     const id = await told('My shoe size is 42')
     const content = 'My shoe size is 43'
     const asked = await run('memory_edit', { id, content }, { userText: 'Which shoes should I buy?' })
-    expect(asked.question).toContain('Shall I change it to “My shoe size is 43”?')
+    expect(asked.question).toContain('Should I change it to “My shoe size is 43”?')
     expect(await tools.memories.get('max', id)).toMatchObject({ content: 'My shoe size is 42' })
     expect((await run('memory_edit', { id, content })).isError).toBe(true)
     await run('memory_edit', { id, content }, { userText: 'That is wrong: my shoe size is 43' })
     expect(await tools.memories.get('max', id)).toMatchObject({ content })
   })
 
-  it('MEM-11 of a fact the value is changed, as a plain sentence tells it', async () => {
+  it('MEM-11 a plain sentence changes the value of a fact', async () => {
     const input = { entity: 'user', attribute: 'address', value: '1 Rose Lane' }
     const id = citedId((await run('memory_write', input, { userText: 'My address is 1 Rose Lane' })).text)
     const content = 'my address is 5 Rose Lane'
@@ -260,7 +260,7 @@ describe('memory_query', () => {
     await tools.facts.write({ userId: 'max', entity, attribute, value, source: 'user' })
   }
 
-  it('MEM-10 counts who has it: each once, under whatever name, and not the user', async () => {
+  it('MEM-10 counts who has it: each person once, under any name, without the user', async () => {
     await fact('Bea', 'occupation', 'marine biologist')
     await fact('Tom', 'occupation', 'marine biologist at NOAA')
     await fact('Beatrice', 'job', 'a marine biologist')
@@ -273,7 +273,7 @@ describe('memory_query', () => {
     expect((await run('memory_query', { value: 'violinists' })).text).toBe('Count: 0\nNothing noted.')
   })
 
-  it('MEM-10 a name that two share gives both; superseded values only as history', async () => {
+  it('MEM-10 a shared name returns both people; superseded values only as history', async () => {
     await fact('Anna Miller', 'birthday', '5 May')
     await fact('Anna Berg', 'birthday', '1 June')
     const { text } = await run('memory_query', { about: 'Anna', attributes: ['birthday'] })
@@ -293,7 +293,7 @@ describe('memory_query', () => {
     expect(inNovember).not.toContain('Oak')
   })
 
-  it('MEM-6 lists open promises by person, those that are overdue too', async () => {
+  it('MEM-6 lists open promises by person, including overdue ones', async () => {
     await tools.aliases.add('max', 'my sister', 'Anna')
     await run('commitment_update', { who: 'user', to: 'Anna', what: 'send the photos', deadline: '2026-11-16' })
     await run('commitment_update', { who: 'user', to: 'Tom', what: 'return the drill' })
@@ -303,7 +303,7 @@ describe('memory_query', () => {
     expect(text).not.toContain('drill')
   })
 
-  it('MEM-3 what was said in a time, by words or all of it', async () => {
+  it('MEM-3 finds what was said in a time, by words or all of it', async () => {
     await told('the kitchen will be blue')
     await store.clock.advance(40 * dayMs)
     await told('the kitchen will be green')

@@ -1,14 +1,129 @@
 import { z } from 'zod'
-import { defineTool } from '../define-tool.ts'
-import type { Tool } from '../tool.ts'
+import { sha256 } from '../../base/ids.ts'
+import type { Label, MediaPart } from '../../protocol/messages.ts'
+import { readSpokenAnswer } from '../../security/spoken-answer.ts'
+import { defineTool, failed, type Tool, type ToolContext } from '../tool.ts'
 
-/** Says something at once, while the turn goes on. */
-export function createMessage(): Tool {
+/**
+ * The delivery state of a message to the user. `conversation`: it is only in the conversation, and no channel delivers
+ * it.
+ */
+interface MessageState {
+  state: 'conversation' | 'queued' | 'sent' | 'failed'
+  /** The channel: `telegram`. */
+  channel?: string
+  reason?: string
+}
+
+/** Sends a message over the user's channels, whatever the turn's source. The same call is sent once. */
+export type MessageUser = (message: {
+  userId: string
+  sessionId: string
+  callId: string
+  text: string
+  signal: AbortSignal
+}) => Promise<MessageState>
+
+/** Sends text immediately, while the turn continues. Without `messageUser` it is only in the conversation. */
+export function createMessage({ messageUser }: { messageUser?: MessageUser | undefined } = {}): Tool {
   return defineTool({
     name: 'message',
-    description: 'Tell the user something now, before you are done. Not for the answer itself.',
+    description: 'Send the user a message now, before you finish. Not for the answer itself.',
     input: z.object({ text: z.string().trim().min(1).max(4_000) }),
     effect: 'idempotent',
-    run: async ({ text }) => ({ text: 'The user was told.', isError: false, says: text }),
+    async run({ text }, { userId, sessionId, callId, signal }) {
+      const sent = (await messageUser?.({ userId, sessionId, callId, text, signal })) ?? { state: 'conversation' }
+      return { text: describe(sent), isError: sent.state === 'failed', says: text }
+    },
   })
+}
+
+function describe({ state, channel, reason }: MessageState): string {
+  switch (state) {
+    case 'sent':
+      return `Sent to the user on ${channel}.`
+    case 'queued':
+      return `Queued for the user on ${channel}; delivery is not confirmed yet.`
+    case 'failed':
+      return `Not sent on ${channel}: ${reason ?? 'no reason was given'}. It is only in this conversation.`
+    case 'conversation':
+      return 'It is in this conversation, where the user can read it. No other channel reaches them.'
+  }
+}
+
+/** Stores a tool's file, once under the hash of its content. */
+export type PutMedia = (file: { name: string; mediaType: string; data: Uint8Array }) => Promise<MediaPart>
+
+/** The chat commands, as far as a tool needs them. */
+interface AgentCommands {
+  /** Whether the line would change something without asking first, decided by the line alone. */
+  acts(line: string): boolean
+  run(request: {
+    userId: string
+    sessionId: string
+    line: string
+    by: 'agent'
+    trust: Label
+    confirm?: string | undefined
+    signal: AbortSignal
+  }): Promise<{
+    ok: boolean
+    text: string
+    question?: { text: string }
+    label?: 'untrusted'
+    isPrivate?: true
+  }>
+}
+
+/**
+ * The agent's part of the chat commands. A permanent change needs the user's yes, and nothing else, to exactly that
+ * question: a model cannot say it for them.
+ */
+export function createSlashCommand({ commands }: { commands: AgentCommands }): Tool {
+  return defineTool({
+    name: 'slash_command',
+    description: 'Run a chat command, such as "/pin LABEL", "/compact LABEL", "/history 20". "/help" lists them.',
+    input: z.object({ command: z.string().min(1) }),
+    effect: 'at-most-once',
+    serial: true,
+    reach: ({ command }) => ({ kind: commands.acts(lineOf(command)) ? 'acts' : 'reads', destination: null }),
+    async run({ command }, context) {
+      const { userId, sessionId, userText, seen, signal } = context
+      const outcome = await commands.run({
+        userId,
+        sessionId,
+        line: lineOf(command),
+        by: 'agent',
+        trust: seen.untrusted ? 'untrusted' : 'internal',
+        confirm: confirmedBy(context),
+        signal,
+      })
+      const { ok, text, question, label, isPrivate } = outcome
+      const told = { ...(label && { label }), ...(isPrivate && { isPrivate }) }
+      if (!question) return { text, isError: !ok, ...told }
+      // An automated message has no user who could answer.
+      if (userText.trim() === '') return failed('Not done: it needs a confirmation, and no user is present to ask.')
+      return {
+        text: 'Not done yet: the user has been asked to confirm.',
+        isError: false,
+        question: question.text,
+        ...told,
+      }
+    },
+  })
+}
+
+/** Identifies a question when its answer arrives: the same for the same words, and for no others. */
+export function confirmationOf(question: string): string {
+  return sha256(question).slice(0, 32)
+}
+
+function confirmedBy({ userText, answers }: Pick<ToolContext, 'userText' | 'answers'>): string | undefined {
+  return answers !== null && readSpokenAnswer(userText) === 'approve' ? confirmationOf(answers) : undefined
+}
+
+/** Models often omit the slash. */
+function lineOf(command: string): string {
+  const line = command.trim()
+  return line.startsWith('/') ? line : `/${line}`
 }

@@ -4,15 +4,15 @@ import { type LocalSite, openLocalSite } from '../../../test/support/local-site.
 import { toolContext } from '../../../test/support/tool-context.ts'
 import { systemClock } from '../../base/clock.ts'
 import { createIds } from '../../base/ids.ts'
-import { createRunChild } from '../../base/run-child.ts'
-import { createGuardedFetch } from '../../egress/guarded-fetch.ts'
+import { createRunChild } from '../../base/processes.ts'
+import { createFindTools } from '../../custom-tools/find-tools.ts'
 import { createOfflineModel } from '../../models/offline/offline-model.ts'
-import type { AssistantPart, ModelMessage } from '../../protocol/message.ts'
-import { defineTool, succeeded } from '../define-tool.ts'
-import { createFindTools } from '../find-tools.ts'
+import type { AssistantPart, ModelMessage } from '../../protocol/messages.ts'
+import { createGuardedFetch } from '../../security/network/guarded-fetch.ts'
 import { createToolRegistry } from '../registry.ts'
+import { defineTool, succeeded } from '../tool.ts'
 import { createFetches } from './fetches.ts'
-import { createWebTools } from './web/web-tools.ts'
+import { createWebTools } from './outside-tools.ts'
 
 const clock = systemClock()
 let site: LocalSite | undefined
@@ -41,7 +41,7 @@ const registry = createToolRegistry([
 ])
 registry.add(createFindTools({ registry }))
 
-/** A turn as the loop runs it, in small: the model is asked until it says something. */
+/** A minimal turn loop: the model is called until it replies with text. */
 async function send(text: string): Promise<string> {
   const model = createOfflineModel({ ids: createIds(clock) })
   const messages: ModelMessage[] = [{ role: 'user', parts: [{ type: 'text', text }] }]
@@ -82,7 +82,7 @@ describe('tools without a language model', () => {
     ['run the tool weather', 'weather needs city. Say “Run the tool weather with city …”.'],
     [
       'run the tool nonsense with city Rome',
-      'There is no tool named “nonsense”. `familiar tools list` shows what there is.',
+      'There is no tool named “nonsense”. `familiar tools list` lists the tools.',
     ],
   ])('OFFLINE-4 fills parameters from the sentence: “%s”', async (words, reply) => {
     expect(await send(words)).toBe(reply)
@@ -101,7 +101,7 @@ describe('tools without a language model', () => {
     }
   })
 
-  it('OFFLINE-4 says what the web needs', async () => {
+  it('OFFLINE-4 says what the web tools need', async () => {
     expect(await send('Search the web for tea houses')).toContain('[tools.web_search]')
     expect(await send('read example.invalid/page')).toContain('example.invalid could not be reached')
   })

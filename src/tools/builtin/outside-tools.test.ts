@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { createKeptMedia } from '../../../test/support/kept-media.ts'
 import { systemClock } from '../../base/clock.ts'
-import { createRunChild } from '../../base/run-child.ts'
+import { createRunChild } from '../../base/processes.ts'
 import { estimateTokens } from '../../base/tokens.ts'
-import { createGuardedFetch } from '../../egress/guarded-fetch.ts'
-import { openLoopbackProxy } from '../../egress/loopback-proxy.ts'
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts'
+import { createGuardedFetch } from '../../security/network/guarded-fetch.ts'
+import { openLoopbackProxy } from '../../security/network/sandbox-proxy.ts'
 import { createOutsideTools, type OutsideNeeds } from './outside-tools.ts'
 
 const clock = systemClock()
@@ -34,7 +34,7 @@ function outside(settings: Partial<ReturnType<OutsideNeeds['settings']>> = {}) {
 }
 
 describe('createOutsideTools', () => {
-  it('TOOLS-2 is found, not sent along, and costs little when it is', () => {
+  it('TOOLS-2 are found on demand, not sent with every request, and cost little when found', () => {
     const { tools } = outside()
     const tokens = Object.fromEntries(
       tools.map(({ definition }) => [definition.name, estimateTokens(JSON.stringify(definition))]),

@@ -1,19 +1,20 @@
+import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
-import type { RunChild } from '../../base/run-child.ts'
-import type { AllowedHost } from '../../egress/destination.ts'
-import type { LoopbackProxy } from '../../egress/loopback-proxy.ts'
-import type { Sandbox } from '../../sandbox/sandbox.ts'
-import { createSpeaker } from '../../voice/create-speaker.ts'
-import type { LocalVoice } from '../../voice/local-voice.ts'
-import type { Speaker, SpeechSettings } from '../../voice/speaker.ts'
-import type { Tool } from '../tool.ts'
-import { createBrowserTool } from './browser/browser-tool.ts'
-import { createExecTool } from './exec/exec-tool.ts'
-import { createFetches, type OpenFetch } from './fetches.ts'
-import type { PutMedia } from './put-media.ts'
-import { createSpeechTool } from './speech/speech-tool.ts'
-import type { WebSearchSettings } from './web/web-search.ts'
-import { createWebTools } from './web/web-tools.ts'
+import type { ChildEnd, RunChild } from '../../base/processes.ts'
+import type { LocalVoice } from '../../models/speech/local-voice.ts'
+import { createSpeaker } from '../../models/speech/speaker.ts'
+import type { Speaker, SpeechSettings } from '../../models/speech/speech.ts'
+import { type Sandbox, type SandboxEnd, SandboxUnavailable } from '../../sandbox/sandbox.ts'
+import { type AllowedHost, createListedHosts } from '../../security/network/destinations.ts'
+import type { LoopbackProxy } from '../../security/network/sandbox-proxy.ts'
+import { documentKind } from '../documents/decode-text.ts'
+import { cleanForeignText, pageOf } from '../documents/foreign-text.ts'
+import { createReadPage, type ReadPage } from '../documents/read-page.ts'
+import { defineTool, failed, type Tool, type ToolOutcome } from '../tool.ts'
+import { createBrowserTool } from './browser-tool.ts'
+import { createFetches, type Fetches, fetchFailure, type OpenFetch } from './fetches.ts'
+import type { PutMedia } from './message.ts'
+import { createWebSearch, type WebSearchSettings } from './web-search.ts'
 
 interface OutsideSettings {
   webSearch: WebSearchSettings | null
@@ -25,29 +26,29 @@ interface OutsideSettings {
 export interface OutsideNeeds {
   /** Read at every use, so that a reload takes effect at once. */
   settings: () => OutsideSettings
-  /** Hosts of the owner's own network that may be read. A browser reaches none of them. */
+  /** Hosts of the owner's network that may be read. A browser reaches none of them. */
   allowedHosts: () => readonly AllowedHost[]
   openFetch: OpenFetch
   openProxy: () => Promise<LoopbackProxy>
   sandbox: Pick<Sandbox, 'run'>
   runChild: RunChild
   putMedia: PutMedia
-  /** The voice models of this machine; whoever made them lets go of them. Absent: there are none. */
+  /** The voice models of this machine, released by their creator. Undefined: there are none. */
   voice?: LocalVoice
   workspace: string
-  /** Holds the profiles of the browsers. */
+  /** Contains the browser profiles. */
   browserDirectory: string
-  /** What programs of this machine are told of their surroundings: PATH and the like, and no secret. */
+  /** The environment of programs on this machine: PATH and the like, without secrets. */
   environment: Readonly<Record<string, string>>
   isRoot: boolean
   clock: Clock
 }
 
-export interface OutsideTools {
+interface OutsideTools {
   tools: Tool[]
-  /** The same that the tool uses. */
+  /** The tool's speaker. */
   speaker: Speaker
-  /** Ends the browsers and lets go of the network. */
+  /** Ends the browsers and releases the network. */
   close(): Promise<void>
 }
 
@@ -84,4 +85,305 @@ export function createOutsideTools(needs: OutsideNeeds): OutsideTools {
       await fetches.close()
     },
   }
+}
+
+interface FinishedRun {
+  end: SandboxEnd | ChildEnd
+  stdout: Uint8Array
+  stderr: Uint8Array
+  durationMs: number
+}
+
+const stdoutCharacters = 8_000
+const stderrCharacters = 3_000
+
+/** A command's output and how it ended. Any end but success is an error. */
+function describeRun({ end, stdout, stderr, durationMs }: FinishedRun): ToolOutcome {
+  const printed = withoutMiddle(textOf(stdout), stdoutCharacters)
+  const complained = withoutMiddle(textOf(stderr), stderrCharacters)
+  const isError = end.kind !== 'exited' || end.code !== 0
+  const text = [
+    `[${describeEnd(end)}, ${(durationMs / 1_000).toFixed(1)} s]`,
+    printed,
+    complained && `[stderr]\n${complained}`,
+  ]
+  const outcome: ToolOutcome = { text: text.filter((part) => part !== '').join('\n'), isError }
+  return end.kind === 'timed_out' ? { ...outcome, timedOut: true } : outcome
+}
+
+function describeEnd(end: FinishedRun['end']): string {
+  switch (end.kind) {
+    case 'exited':
+      return `exit code ${end.code}`
+    case 'killed':
+      return `killed by ${end.signal}`
+    case 'timed_out':
+      return 'stopped: time limit exceeded'
+    case 'out_of_memory':
+      return 'stopped: memory limit exceeded'
+    case 'output_too_large':
+      return 'stopped: output limit exceeded'
+    case 'not_started':
+      return `could not be started: ${end.reason}`
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return cleanForeignText(Buffer.from(bytes).toString()).trim()
+}
+
+/** The beginning and end of a program's output are the most useful. */
+function withoutMiddle(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  const head = text.slice(0, (limit / 3) * 2).toWellFormed()
+  const tail = text.slice(-limit / 3).toWellFormed()
+  return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`
+}
+
+interface ExecNeeds {
+  sandbox: Pick<Sandbox, 'run'>
+  runChild: RunChild
+  settings: () => { host: 'ask' | 'never' }
+  /** The working directory of commands on the host. */
+  workspace: string
+  /** The complete environment of commands on the host: without secrets. */
+  environment: Readonly<Record<string, string>>
+}
+
+interface Command {
+  command: string
+  seconds: number
+  signal: AbortSignal
+}
+
+const megabyte = 1024 * 1024
+const outputBytes = megabyte
+const sandboxLimits = { memoryBytes: 512 * megabyte, processes: 64, outputBytes, scratchBytes: 128 * megabyte }
+
+// If its input is a socket, as here, bash assumes a remote shell and reads the user's .bashrc with its exports.
+const bash = ['bash', '--noprofile', '--norc', '-c'] as const
+
+/**
+ * Runs a command in a sandbox. On the host it runs only after the owner has approved exactly that command: the caller
+ * of `run` ensures that, by `reach`.
+ */
+export function createExecTool(needs: ExecNeeds): Tool {
+  return defineTool({
+    name: 'exec',
+    description:
+      'Run a bash command in a fresh sandbox: no network, none of the user’s files, /tmp writable. ' +
+      'host: true runs it on the machine itself, in the workspace; the user is asked each time.',
+    input: z.object({
+      command: z.string().min(1).max(20_000),
+      host: z.boolean().default(false),
+      seconds: z.int().min(1).max(300).default(30),
+    }),
+    effect: 'at-most-once',
+    reach: ({ host }) => (host ? { kind: 'asks', destination: 'exec:host' } : { kind: 'reads', destination: null }),
+    async run({ command, host, seconds }, { signal }) {
+      const asked = { command, seconds, signal }
+      if (!host) return await runInSandbox(needs, asked)
+      if (needs.settings().host === 'never') {
+        return failed(
+          'Commands on the machine itself are switched off: familiar.toml has host = "never" in [tools.exec].',
+        )
+      }
+      return await runOnHost(needs, asked)
+    },
+  })
+}
+
+async function runInSandbox({ sandbox }: ExecNeeds, { command, seconds, signal }: Command): Promise<ToolOutcome> {
+  try {
+    const outcome = await sandbox.run({
+      argv: [...bash, command],
+      environment: {},
+      workingDirectory: '/tmp',
+      stdin: new Uint8Array(),
+      mounts: [],
+      isWritable: true,
+      network: { kind: 'none' },
+      limits: { ...sandboxLimits, wallMs: seconds * 1_000 },
+      signal,
+    })
+    return describeRun(outcome)
+  } catch (error) {
+    if (!(error instanceof SandboxUnavailable)) throw error
+    return failed(error.fix === null ? `${error.message}.` : `${error.message}. To fix it: ${error.fix}`)
+  }
+}
+
+async function runOnHost(needs: ExecNeeds, { command, seconds, signal }: Command): Promise<ToolOutcome> {
+  const outcome = await needs.runChild({
+    argv: [...bash, command],
+    environment: needs.environment,
+    workingDirectory: needs.workspace,
+    stdin: new Uint8Array(),
+    limits: { wallMs: seconds * 1_000, outputBytes },
+    signal,
+  })
+  // Output of a command on the host may be untrusted, and from any file.
+  return { ...describeRun(outcome), label: 'untrusted', isPrivate: true }
+}
+
+interface SpeechNeeds {
+  speaker: Pick<Speaker, 'speak' | 'destination'>
+  putMedia: PutMedia
+}
+
+export function createSpeechTool({ speaker, putMedia }: SpeechNeeds): Tool {
+  return defineTool({
+    name: 'tts',
+    description: 'Speak a text: makes an audio file for the user.',
+    input: z.object({ text: z.string().trim().min(1).max(5_000) }),
+    effect: 'at-least-once',
+    reach() {
+      const destination = speaker.destination()
+      return { kind: destination === null ? 'reads' : 'acts', destination }
+    },
+    async run({ text }, { signal }) {
+      const spoken = await speaker.speak({ text, voice: null, signal })
+      if (!spoken.ok) {
+        const { reason, fault } = spoken
+        return {
+          ...failed(reason),
+          ...(fault !== null && { serviceFailed: true }),
+          ...(fault === 'timeout' && { timedOut: true }),
+        }
+      }
+      const { data, mediaType, extension } = spoken.recording
+      const part = await putMedia({ name: `speech.${extension}`, mediaType, data })
+      return { text: `Done; the user has the recording (${data.length} bytes).`, isError: false, media: [part] }
+    },
+  })
+}
+
+interface RecentPage {
+  text: string
+  isPrivate: boolean
+}
+
+/** The most recently read texts, so that paging asks the server once. */
+interface RecentPages {
+  keep(sessionId: string, url: string, page: RecentPage): void
+  find(sessionId: string, url: string): RecentPage | undefined
+}
+
+const maxPages = 8
+const maxMs = 15 * 60_000
+
+function createRecentPages(clock: Clock): RecentPages {
+  const pages = new Map<string, { page: RecentPage; at: number }>()
+  const keyOf = (sessionId: string, url: string) => `${sessionId} ${url}`
+  return {
+    keep(sessionId, url, page) {
+      const key = keyOf(sessionId, url)
+      pages.delete(key)
+      pages.set(key, { page, at: clock.now() })
+      const [oldest] = pages.keys()
+      if (pages.size > maxPages && oldest !== undefined) pages.delete(oldest)
+    },
+    find(sessionId, url) {
+      const kept = pages.get(keyOf(sessionId, url))
+      return kept && clock.now() - kept.at < maxMs ? kept.page : undefined
+    },
+  }
+}
+
+interface WebFetchNeeds {
+  fetches: Fetches
+  /** Hosts of the owner's network that may be read. */
+  allowedHosts: () => readonly AllowedHost[]
+  readPage: ReadPage
+  clock: Clock
+}
+
+const pageCharacters = 8_000
+const headers = {
+  accept: 'text/html,application/xhtml+xml,text/markdown,text/plain,application/json,application/pdf;q=0.9,*/*;q=0.5',
+  'user-agent': 'Mozilla/5.0 (compatible; Familiar)',
+}
+
+export function createWebFetch(needs: WebFetchNeeds): Tool {
+  const { fetches, allowedHosts, clock } = needs
+  const recent = createRecentPages(clock)
+  return defineTool({
+    name: 'web_fetch',
+    description:
+      'Read a web page, PDF or text file as text. A long one comes in pages: pass the offset that it states.',
+    input: z.object({
+      url: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }),
+      offset: z.int().min(0).default(0),
+    }),
+    effect: 'idempotent',
+    reach: ({ url }) => ({ kind: 'acts', destination: new URL(url).origin }),
+    async run({ url, offset }, { sessionId, signal }) {
+      // The next page comes from the same text as the first, even if the site has changed since.
+      const known = offset > 0 ? recent.find(sessionId, url) : undefined
+      if (known !== undefined) return page(known, offset)
+      try {
+        const response = await fetches.reaching(allowedHosts())(url, { headers, signal })
+        const read = await readResponse(needs, response, signal)
+        if ('outcome' in read) return read.outcome
+        // Content from the owner's network is private.
+        const isPrivate = createListedHosts(allowedHosts())(new URL(response.url))
+        recent.keep(sessionId, url, { text: read.text, isPrivate })
+        return page({ text: read.text, isPrivate }, offset)
+      } catch (error) {
+        return fetchFailure(error, new URL(url).host, signal)
+      }
+    },
+  })
+}
+
+async function readResponse(
+  { readPage }: WebFetchNeeds,
+  response: Response,
+  signal: AbortSignal,
+): Promise<{ text: string } | { outcome: ToolOutcome }> {
+  const { status, url: address } = response
+  if (!response.ok) {
+    await response.body?.cancel()
+    const outcome = failed(`${address} answered ${status}.`)
+    return { outcome: status >= 500 || status === 429 ? { ...outcome, serviceFailed: true } : outcome }
+  }
+  const contentType = response.headers.get('content-type') ?? ''
+  const mediaType = (contentType.split(';')[0] ?? '').trim().toLowerCase()
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  const kind = documentKind(mediaType, bytes)
+  if (!kind) {
+    const what = /^[\w.+-]+\/[\w.+-]+$/.test(mediaType) ? mediaType : 'no text'
+    return {
+      outcome: failed(
+        `${address} is ${what} (${bytes.length} bytes). Only web pages, text, JSON, PDF and Office files can be read.`,
+      ),
+    }
+  }
+  const read = await readPage({ kind, contentType, address, bytes }, signal)
+  if (!read.ok) {
+    const outcome: ToolOutcome = { ...failed(`${address} could not be read: ${read.message}.`), label: 'untrusted' }
+    return { outcome: read.timedOut ? { ...outcome, timedOut: true } : outcome }
+  }
+  const head = read.title === '' ? address : `# ${read.title}\n${address}`
+  const rest = read.isCut ? '\n[The text continues; only this much was read.]' : ''
+  return { text: `${head}\n\n${read.text === '' ? '[There is no text in it.]' : read.text}${rest}` }
+}
+
+function page({ text, isPrivate }: RecentPage, offset: number): ToolOutcome {
+  if (offset >= text.length) return failed(`It has ${text.length} characters; offset ${offset} is past the end.`)
+  const outcome: ToolOutcome = { text: pageOf(text, offset, pageCharacters), isError: false, label: 'untrusted' }
+  return isPrivate ? { ...outcome, isPrivate } : outcome
+}
+
+interface WebNeeds extends Omit<WebFetchNeeds, 'readPage'> {
+  webSearch: () => WebSearchSettings | null
+  runChild: RunChild
+}
+
+/** The web tools without a browser. */
+export function createWebTools(needs: WebNeeds): Tool[] {
+  return [
+    createWebFetch({ ...needs, readPage: createReadPage(needs) }),
+    createWebSearch({ settings: needs.webSearch, fetches: needs.fetches }),
+  ]
 }

@@ -1,16 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import { toolContext } from '../../../test/support/tool-context.ts'
+import { createReact, createReason } from './builtin-tools.ts'
 import { createMessage } from './message.ts'
-import { createReact } from './react.ts'
-import { createReason } from './reason.ts'
 
 describe('message', () => {
-  it('hands on what to say at once', async () => {
+  it('sends the text immediately, and does not claim delivery without a channel', async () => {
     expect(await createMessage().run({ text: ' One moment. ' }, toolContext())).toEqual({
-      text: 'The user was told.',
+      text: expect.stringContaining('No other channel reaches them'),
       isError: false,
       says: 'One moment.',
     })
+  })
+
+  it.each([
+    ['sent', /^Sent to the user on telegram/, false],
+    ['queued', /^Queued .* not confirmed yet/, false],
+    ['failed', /^Not sent on telegram: blocked/, true],
+  ] as const)('OUT-1 reports that the message is %s', async (state, text, isError) => {
+    const tool = createMessage({ messageUser: async () => ({ state, channel: 'telegram', reason: 'blocked' }) })
+    expect(await tool.run({ text: 'Hi' }, toolContext())).toMatchObject({ text: expect.stringMatching(text), isError })
   })
 })
 
@@ -21,11 +29,11 @@ describe('react', () => {
     [' 👩‍👩‍👧 ', '👩‍👩‍👧'],
     ['🇲🇹', '🇲🇹'],
     ['👍🏽', '👍🏽'],
-  ])('takes one emoji: %s', async (emoji, reaction) => {
+  ])('accepts one emoji: %s', async (emoji, reaction) => {
     expect(await createReact().run({ emoji }, toolContext())).toMatchObject({ isError: false, reaction })
   })
 
-  it.each(['👍👍', 'ok', '1', 'a👍', '<b>', '\u202e👍', '☃x'])('takes nothing else: %j', async (emoji) => {
+  it.each(['👍👍', 'ok', '1', 'a👍', '<b>', '\u202e👍', '☃x'])('rejects anything else: %j', async (emoji) => {
     const outcome = await createReact().run({ emoji }, toolContext())
     expect(outcome).toMatchObject({ isError: true })
     expect(outcome.reaction).toBeUndefined()
@@ -33,7 +41,7 @@ describe('react', () => {
 })
 
 describe('reason', () => {
-  it('does nothing but go on', async () => {
+  it('has no effect', async () => {
     expect(await createReason().run({ thought: 'First …' }, toolContext())).toEqual({ text: 'Go on.', isError: false })
   })
 })

@@ -1,51 +1,83 @@
-import type { CallToolResult, Client, Progress, Transport } from '@modelcontextprotocol/client'
+import type {
+  AuthProvider,
+  CallToolResult,
+  Client,
+  GetPromptResult,
+  JSONRPCMessage,
+  Progress,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplateType,
+  StreamableHTTPClientTransport,
+  Transport,
+} from '@modelcontextprotocol/client'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import type { GuardedFetch } from '../../egress/guarded-fetch.ts'
-import type { Json } from '../../protocol/json.ts'
-import { createAddressTransport } from './address-transport.ts'
-import { createProgramTransport } from './program-transport.ts'
-import { isProgram, type McpServerSettings } from './server-settings.ts'
-import { untilAborted } from './until-aborted.ts'
+import { untilAborted } from '../../base/work.ts'
+import type { Json } from '../../protocol/messages.ts'
+import type { AllowedHost } from '../../security/network/destinations.ts'
+import { createGuardedFetch, type GuardedFetch } from '../../security/network/guarded-fetch.ts'
+import { type CallHost, RequestRefused, UserAsked } from './call-host.ts'
+import { createLoginAuth, createLoginFetch, hostsOf, LoginNeeded, type McpLogins, takesLogin } from './login.ts'
+import {
+  isProgram,
+  type McpAddress,
+  type McpOffers,
+  type McpServerSettings,
+  type ServerProgram,
+  startProgram,
+} from './server-program.ts'
 
-/** A server that answers. */
+/** A connected server. */
 export interface McpConnection {
   readonly protocolVersion: string
   readonly serverName: string
-  /** Its tools as it lists them now, unchecked. */
+  readonly offers: McpOffers
+  /** Its current tool list, unchecked. */
   listTools(signal: AbortSignal): Promise<unknown[]>
   callTool(call: {
     name: string
     arguments: { [key: string]: Json }
     signal: AbortSignal
     onProgress(progress: Progress): void
+    /** Without it, all requests of the server are declined. */
+    host?: CallHost
   }): Promise<CallToolResult>
-  /** Ends it. Nothing of it is left when this resolves: no process, no open stream. */
+  listResources(signal: AbortSignal): Promise<{ resources: Resource[]; templates: ResourceTemplateType[] }>
+  readResource(uri: string, signal: AbortSignal): Promise<ReadResourceResult>
+  listPrompts(signal: AbortSignal): Promise<Prompt[]>
+  getPrompt(prompt: { name: string; arguments: Record<string, string> }, signal: AbortSignal): Promise<GetPromptResult>
+  /** Closes it. Nothing of it is left when this resolves: no process, no open stream. */
   close(): Promise<void>
 }
 
 export interface ConnectNeeds {
-  /** The value of a variable of this machine's environment. */
+  /** The value of an environment variable of this machine. */
   environment: (name: string) => string | undefined
-  /** Where programs run. */
+  /** The working directory of programs. */
   workingDirectory: string
-  /** Made for streams: messages are limited here. */
-  fetch: GuardedFetch
-  /** Of Familiar, as servers are told it. */
+  /** Hosts of the owner's network that everything may reach. A server's own origin is added for that server only. */
+  allowedHosts: () => readonly AllowedHost[]
+  /** The owner's logins at servers that require one. */
+  logins: Pick<McpLogins, 'read' | 'save'>
+  /** Familiar's version, as reported to servers. */
   version: string
   clock: Clock
   logger: Logger
 }
 
-/** Programs that wait for `initialize` never answer the question that newer ones are asked first. */
+/** Programs that wait for `initialize` never answer the first question of the newer protocol. */
 const probeMs = 3_000
-const mostPages = 20
-/** The protocol's own limit, above all of ours. */
+const maxPages = 20
+/** How often a server may ask during one call. */
+const maxAskRounds = 5
+/** The library's limit, above all of ours. */
 const lastResortMs = 15 * 60_000
 
 /**
- * Connects in the newest protocol version that both sides know. Throws what went wrong, in words for the user; nothing
- * is left running then.
+ * Connects with the newest protocol version that both sides know. Throws an error for the user, and `LoginNeeded` if
+ * the server requires a login; nothing is left running then.
  */
 export async function connectServer(
   needs: ConnectNeeds & {
@@ -53,13 +85,31 @@ export async function connectServer(
     settings: McpServerSettings
     signal: AbortSignal
     onListChanged(): void
-    /** Once, when the connection is gone, however that came. */
+    /** Called once, when the connection is gone for whatever reason. */
     onClosed(reason: string): void
   },
 ): Promise<McpConnection> {
   const { server, settings, logger, signal } = needs
   const sdk = await import('@modelcontextprotocol/client')
   let reasonOf = () => ''
+  // The owner named this address in the configuration, so it may be on this machine or network.
+  const allowedHosts = isProgram(settings) ? [] : hostsOf(settings, needs.allowedHosts())
+  // For streams: the transport limits the size of messages.
+  const fetch = createGuardedFetch({ streaming: true, allowedHosts })
+  const loginFetch =
+    !isProgram(settings) && takesLogin(settings) ? createLoginFetch(settings, needs.allowedHosts()) : undefined
+
+  async function closeFetches(): Promise<void> {
+    await Promise.all([fetch.close(), loginFetch?.close()])
+  }
+
+  const inFlight = new Set<{ host: CallHost | undefined; stop(reason: Error): void }>()
+
+  /** A server's request does not name its call: with several calls running it cannot be assigned. */
+  function onlyCall() {
+    const [call, ...others] = inFlight
+    return others.length === 0 ? call : undefined
+  }
 
   function openTransport(): Transport {
     if (isProgram(settings)) {
@@ -68,7 +118,8 @@ export async function connectServer(
       return transport
     }
     const Transport = sdk.StreamableHTTPClientTransport
-    const { transport, reason } = createAddressTransport({ ...needs, Transport, address: settings })
+    const auth = loginFetch && createLoginAuth({ server, address: settings, logins: needs.logins, fetch: loginFetch })
+    const { transport, reason } = createAddressTransport({ ...needs, fetch, auth, Transport, address: settings })
     reasonOf = reason
     return transport
   }
@@ -77,19 +128,45 @@ export async function connectServer(
     const client = new sdk.Client(
       { name: 'familiar', version: needs.version },
       {
-        // It is asked for nothing: no sampling, no questions to the user, no folders.
-        capabilities: {},
+        // The same in every process: some servers choose their tool list by it.
+        capabilities: {
+          elicitation: { form: {}, url: {} },
+          ...(settings.sampling === true && { sampling: {} }),
+        },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } },
-        inputRequired: { autoFulfill: false },
-        listMaxPages: mostPages,
-        // A foreign schema is compiled nowhere: its patterns could take for ever.
+        inputRequired: { autoFulfill: true, maxRounds: maxAskRounds },
+        listMaxPages: maxPages,
+        // Untrusted schemas are never compiled: their patterns could take very long.
         jsonSchemaValidator: {
           getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
         },
         listChanged: { tools: { autoRefresh: false, onChanged: () => needs.onListChanged() } },
       },
     )
-    client.onerror = (error) => logger.debug('an MCP server made trouble', { server, error: error.message })
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      const call = onlyCall()
+      if (!call?.host) return { action: 'decline' }
+      try {
+        return await call.host.elicit(params)
+      } catch (cause) {
+        if (!(cause instanceof UserAsked)) throw cause
+        call.stop(cause)
+        return { action: 'cancel' }
+      }
+    })
+    if (settings.sampling === true) {
+      client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq }) => {
+        try {
+          const host = onlyCall()?.host
+          if (!host) throw new RequestRefused('Sampling needs one call that it belongs to.')
+          return await host.sample(params, mcpReq.signal)
+        } catch (cause) {
+          if (!(cause instanceof RequestRefused)) throw cause
+          throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidRequest, cause.message)
+        }
+      })
+    }
+    client.onerror = (error) => logger.debug('error from an MCP server', { server, error: error.message })
     return client
   }
 
@@ -108,37 +185,344 @@ export async function connectServer(
   async function connectOrSay(): Promise<Client> {
     try {
       return await connect({}).catch((cause: unknown) => {
-        // Some older programs end when they are asked what they do not know. Started again, they are asked the old way.
+        // Some older programs exit on unknown requests. They are restarted with the old protocol.
         const isEra = sdk.SdkError.isInstance(cause) && cause.code === sdk.SdkErrorCode.EraNegotiationFailed
         if (!isProgram(settings) || !isEra || signal.aborted) throw cause
         return connect({ prior: { kind: 'legacy' } })
       })
     } catch (cause) {
-      // A program that ended has said more than the protocol can.
+      if (needsLogin(cause)) throw new LoginNeeded(server)
+      // A program that exited has a better reason than the protocol.
       throw reasonOf() ? new Error(reasonOf(), { cause }) : cause
     }
   }
 
-  const client = await connectOrSay()
-  client.onclose = () => needs.onClosed(reasonOf() || 'the connection was closed')
+  /** The token was rejected even after a refresh, or there is none. */
+  function needsLogin(cause: unknown): boolean {
+    if (!loginFetch) return false
+    const isRefused = sdk.SdkError.isInstance(cause) && cause.code === sdk.SdkErrorCode.ClientHttpAuthentication
+    return isRefused || cause instanceof LoginNeeded || sdk.UnauthorizedError.isInstance(cause)
+  }
+
+  async function asLogin<T>(request: Promise<T>): Promise<T> {
+    try {
+      return await request
+    } catch (cause) {
+      throw needsLogin(cause) ? new LoginNeeded(server) : cause
+    }
+  }
+
+  const client = await connectOrSay().catch(async (cause: unknown) => {
+    await closeFetches()
+    throw cause
+  })
+  client.onclose = () => {
+    void closeFetches()
+    needs.onClosed(reasonOf() || 'the connection was closed')
+  }
+
+  const offered = client.getServerCapabilities()
+  /** Bypasses the library's cache: the server's current state counts. */
+  const optionsFor = (requestSignal: AbortSignal) => ({
+    signal: requestSignal,
+    timeout: lastResortMs,
+    cacheMode: 'refresh' as const,
+  })
 
   return {
+    offers: { resources: offered?.resources !== undefined, prompts: offered?.prompts !== undefined },
     protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
     serverName: client.getServerVersion()?.name ?? '',
     async listTools(listSignal) {
-      const options = { signal: listSignal, timeout: lastResortMs, cacheMode: 'refresh' as const }
-      return (await untilAborted(client.listTools(undefined, options), listSignal)).tools
+      if (!offered?.tools) return []
+      return (await untilAborted(asLogin(client.listTools(undefined, optionsFor(listSignal))), listSignal)).tools
     },
-    callTool: ({ name, arguments: given, signal: callSignal, onProgress }) =>
-      untilAborted(
-        client.callTool(
-          { name, arguments: given },
-          { signal: callSignal, timeout: lastResortMs, onprogress: onProgress },
-        ),
-        callSignal,
-      ),
+    async listResources(listSignal) {
+      const options = optionsFor(listSignal)
+      const { resources } = await untilAborted(asLogin(client.listResources(undefined, options)), listSignal)
+      // Many servers with resources do not support templates and reject the request.
+      const { resourceTemplates } = await untilAborted(
+        client.listResourceTemplates(undefined, options).catch((cause: unknown) => {
+          if (sdk.ProtocolError.isInstance(cause)) return { resourceTemplates: [] }
+          throw cause
+        }),
+        listSignal,
+      )
+      return { resources, templates: resourceTemplates }
+    },
+    readResource: (uri, readSignal) =>
+      untilAborted(asLogin(client.readResource({ uri }, optionsFor(readSignal))), readSignal),
+    listPrompts: async (listSignal) =>
+      (await untilAborted(asLogin(client.listPrompts(undefined, optionsFor(listSignal))), listSignal)).prompts,
+    getPrompt: (prompt, promptSignal) =>
+      untilAborted(asLogin(client.getPrompt(prompt, optionsFor(promptSignal))), promptSignal),
+    async callTool({ name, arguments: given, signal: callSignal, onProgress, host }) {
+      const asked = new AbortController()
+      const call = { host, stop: (reason: Error) => asked.abort(reason) }
+      const options = { timeout: lastResortMs, onprogress: onProgress }
+      const ending = AbortSignal.any([callSignal, asked.signal])
+      inFlight.add(call)
+      try {
+        const calling = client.callTool({ name, arguments: given }, { ...options, signal: ending })
+        const result = await untilAborted(asLogin(calling), ending)
+        host?.done()
+        return result
+      } catch (cause) {
+        // The older way to send the user to an address. It is untrusted data that the library has not checked.
+        const asksByError = host && sdk.UrlElicitationRequiredError.isInstance(cause)
+        for (const asks of asksByError ? [cause.elicitations].flat() : []) await host?.elicit(asks)
+        throw cause
+      } finally {
+        inFlight.delete(call)
+      }
+    },
     async close() {
       await client.close().catch(() => undefined)
+      await closeFetches()
     },
   }
+}
+
+/** More than this within the window is a flood. Progress of a long call stays far below. */
+const maxMessages = 2_000
+const maxBytes = 64 * 1024 * 1024
+const windowMs = 10_000
+
+/** Counts a server's messages. `take` returns false once there are too many. */
+interface FloodGate {
+  take(sent: { messages: number; bytes: number }): boolean
+}
+
+function createFloodGate(clock: Clock): FloodGate {
+  let since = clock.now()
+  let messages = 0
+  let bytes = 0
+  return {
+    take(sent) {
+      if (clock.now() - since >= windowMs) {
+        since = clock.now()
+        messages = 0
+        bytes = 0
+      }
+      messages += sent.messages
+      bytes += sent.bytes
+      return messages <= maxMessages && bytes <= maxBytes
+    },
+  }
+}
+
+/** The largest message that is read from a server. */
+const largestMessageBytes = 8 * 1024 * 1024
+
+const newline = 0x0a
+const carriageReturn = 0x0d
+
+/**
+ * The same response, which fails if a message in it is too large or there are too many; `onTooMuch` gets the reason. An
+ * event stream may be as long as the connection lives: each event and their number are limited.
+ */
+function limitAnswer(response: Response, gate: FloodGate, onTooMuch: (reason: string) => void): Response {
+  if (!response.body) return response
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+  let size = 0
+  let last = 0
+  const limited = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        let events = 0
+        if (!isStream) size += chunk.length
+        else {
+          for (const byte of chunk) {
+            if (byte === carriageReturn) continue
+            size += 1
+            // An empty line ends an event.
+            if (byte === newline && last === newline) {
+              events += 1
+              size = 0
+            }
+            last = byte
+          }
+        }
+        const isFlood = !gate.take({ messages: events, bytes: chunk.length })
+        if (!isFlood && size <= largestMessageBytes) return controller.enqueue(chunk)
+        const reason = isFlood
+          ? 'it sends too many messages'
+          : `it sends a message of more than ${largestMessageBytes} bytes`
+        controller.error(new Error(reason))
+        return onTooMuch(reason)
+      },
+    }),
+  )
+  const { status, statusText, headers } = response
+  return Object.defineProperty(new Response(limited, { status, statusText, headers }), 'url', { value: response.url })
+}
+
+const shortestReconnectMs = 1_000
+const maxReconnectMs = 5 * 60_000
+/** JSON-RPC: an error of the transport. */
+const brokenOff = -32_000
+
+/** Messages over HTTP, through the guard, with limits on size and rate. */
+function createAddressTransport(options: {
+  Transport: typeof StreamableHTTPClientTransport
+  address: McpAddress
+  fetch: GuardedFetch
+  /** Without it there is no login. */
+  auth?: AuthProvider | undefined
+  clock: Clock
+}): { transport: Transport; reason: () => string } {
+  const { Transport, address, fetch, auth, clock } = options
+  const gate = createFloodGate(clock)
+  let reconnects = 0
+  let reason = ''
+
+  function breakOff(why: string): void {
+    reason = why
+    void transport.close()
+  }
+
+  const transport = new Transport(new URL(address.url), {
+    requestInit: { headers: { ...address.headers } },
+    ...(auth && { authProvider: auth }),
+    fetch: async (url, init) => limitAnswer(await fetch(url, init), gate, breakOff),
+    // A server may request immediate reconnects endlessly. The delay grows each time.
+    reconnectionScheduler(reconnect, delay) {
+      const backoff = Math.min(maxReconnectMs, shortestReconnectMs * 2 ** reconnects)
+      reconnects += 1
+      return clock.after(Math.max(delay, backoff), reconnect)
+    },
+  })
+  const send = transport.send.bind(transport)
+  transport.send = (message, more) =>
+    send(message, {
+      ...more,
+      // If the response ends before the result, the caller would wait for the timeout. A call that has its result is
+      // not affected.
+      onRequestStreamEnd() {
+        more?.onRequestStreamEnd?.()
+        if (Array.isArray(message) || !('id' in message) || message.id === undefined) return
+        const error = { code: brokenOff, message: 'its response ended before the result' }
+        transport.onmessage?.({ jsonrpc: '2.0', id: message.id, error })
+      },
+    })
+  return { transport, reason: () => reason }
+}
+
+const lineReaderNewline = 0x0a
+
+/** Assembles lines from pieces. */
+interface LineReader {
+  /** The lines that end in these bytes. The rest waits for the next ones. */
+  take(bytes: Buffer): string[]
+  /** Bytes of the incomplete line. */
+  waiting(): number
+}
+
+export function createLineReader(): LineReader {
+  let pieces: Buffer[] = []
+  let waiting = 0
+  return {
+    take(bytes) {
+      const lines: string[] = []
+      let from = 0
+      for (let end = bytes.indexOf(lineReaderNewline); end >= 0; end = bytes.indexOf(lineReaderNewline, from)) {
+        lines.push(Buffer.concat([...pieces, bytes.subarray(from, end)]).toString('utf8'))
+        pieces = []
+        waiting = 0
+        from = end + 1
+      }
+      if (from < bytes.length) pieces.push(bytes.subarray(from))
+      waiting += bytes.length - from
+      return lines
+    },
+    waiting: () => waiting,
+  }
+}
+
+type Parse = (line: string) => JSONRPCMessage
+
+const maxBadLines = 100
+
+interface ProgramTransport extends Transport {
+  /** These two tell the library that the other side is a program. */
+  readonly pid: number | null
+  readonly stderr: null
+  /** Why it ended by itself, or had to be ended; empty otherwise. */
+  reason(): string
+}
+
+/** Messages as lines over a program's standard input and output, with limits on size and rate. */
+function createProgramTransport(
+  options: Omit<Parameters<typeof startProgram>[0], 'onData' | 'onEnd'> & { parse: Parse },
+): ProgramTransport {
+  const { clock, parse } = options
+  const gate = createFloodGate(clock)
+  const reader = createLineReader()
+  let program: ServerProgram | undefined
+  let badLines = 0
+  let isClosing = false
+  /** Why reading stopped; empty if there is no problem. */
+  let reason = ''
+
+  function give(line: string): void {
+    if (line.trim() === '') return
+    let message: JSONRPCMessage
+    try {
+      message = parse(line)
+    } catch {
+      // Some programs print a greeting or a log line there. One that prints nothing else is unusable.
+      badLines += 1
+      if (badLines > maxBadLines) breakOff(`it writes invalid messages (${badLines} lines)`)
+      return
+    }
+    badLines = 0
+    try {
+      transport.onmessage?.(message)
+    } catch (cause) {
+      breakOff(`its output cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`)
+    }
+  }
+
+  function take(bytes: Buffer): void {
+    const lines = reader.take(bytes)
+    const isTooLong = reader.waiting() > largestMessageBytes
+    if (isTooLong) breakOff(`it writes a message of more than ${largestMessageBytes} bytes`)
+    else if (!gate.take({ messages: lines.length, bytes: bytes.length })) breakOff('it sends too many messages')
+    for (const line of lines) if (reason === '') give(line)
+  }
+
+  function breakOff(why: string): void {
+    reason = why
+    program?.kill()
+    transport.onerror?.(new Error(why))
+  }
+
+  const transport: ProgramTransport = {
+    get pid() {
+      return program?.pid ?? null
+    },
+    stderr: null,
+    reason: () => reason,
+    async start() {
+      if (program) throw new Error('The program was already started')
+      program = startProgram({
+        ...options,
+        onData: (bytes) => {
+          if (reason === '' && !isClosing) take(bytes)
+        },
+        onEnd(why) {
+          if (!isClosing) reason ||= why
+          transport.onclose?.()
+        },
+      })
+    },
+    async send(message) {
+      if (!program?.write(`${JSON.stringify(message)}\n`)) throw new Error(`The program cannot be found: ${reason}`)
+    },
+    async close() {
+      isClosing = true
+      await program?.end()
+    },
+  }
+  return transport
 }

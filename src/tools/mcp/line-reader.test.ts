@@ -1,8 +1,8 @@
 import fastCheck from 'fast-check'
 import { expect, it } from 'vitest'
-import { createLineReader } from './line-reader.ts'
+import { createLineReader } from './connect-server.ts'
 
-it('TOOL-12 reads the same lines however they are cut into pieces', () => {
+it('TOOL-12 reads the same lines however they are split', () => {
   const text = fastCheck.array(fastCheck.constantFrom('a', 'ü', '\n', '😀', '{"x":1}', '\r'), { maxLength: 60 })
   const cuts = fastCheck.array(fastCheck.nat({ max: 200 }), { maxLength: 20 })
   fastCheck.assert(

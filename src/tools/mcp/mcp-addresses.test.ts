@@ -6,7 +6,6 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type McpScene, openMcp } from '../../../test/support/mcp/mcp-scene.ts'
 import { createSdkServer } from '../../../test/support/mcp/sdk-server.ts'
 import { waitFor } from '../../../test/support/wait-for.ts'
-import { createGuardedFetch } from '../../egress/guarded-fetch.ts'
 
 const open: Server[] = []
 let scene: McpScene | undefined
@@ -42,7 +41,7 @@ function listenModern(): Promise<Listening> {
   return listen(getRequestListener((request) => handler.fetch(request)))
 }
 
-/** The older way: `initialize`, a session, a stream for what the server has to say. */
+/** The older protocol: `initialize`, a session, a stream for the server's messages. */
 function listenWithSessions(): Promise<Listening> {
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>()
   return listen(
@@ -67,7 +66,7 @@ async function read(request: IncomingMessage): Promise<{ id: unknown; method: st
 
 const tools = [{ name: 'go', description: 'Goes.', inputSchema: { type: 'object' } }]
 
-/** Speaks the older protocol by hand, and leaves the answer of a call to the test. */
+/** Implements the older protocol by hand, and leaves the response to the test. */
 function listenByHand(onCall: (id: unknown, response: ServerResponse) => void, onStream?: RequestListener) {
   return listen(async (request, response) => {
     if (request.method === 'GET' && onStream) return onStream(request, response)
@@ -92,11 +91,9 @@ async function openAt(
   url: string,
   options: { headers?: Record<string, string>; callMs?: number; approved?: boolean } = {},
 ) {
-  const { port } = new URL(url)
   scene = await openMcp(
     { one: { url, headers: options.headers ?? {} } },
     {
-      fetch: createGuardedFetch({ streaming: true, allowedHosts: [{ host: '127.0.0.1', port: Number(port) }] }),
       ...(options.callMs && { callMs: options.callMs }),
       ...(options.approved !== undefined && { approved: options.approved }),
     },
@@ -105,17 +102,17 @@ async function openAt(
 }
 
 describe('a server at an address', () => {
-  it('TOOL-12 is spoken to in the current protocol', async () => {
+  it('TOOL-12 uses the current protocol', async () => {
     const { url } = await listenModern()
     const { inspect, call, tool } = await openAt(url)
     expect(await inspect('one')).toMatchObject({ ok: true, protocolVersion: '2026-07-28' })
     expect(await call('mcp_one_echo', { text: 'hello' })).toMatchObject({ text: 'hello', label: 'untrusted' })
     expect(await call('mcp_one_add_numbers', { a: 1, b: 2 })).toMatchObject({ text: '{"sum":3}' })
-    // What it is told has left this machine, whatever it says of itself.
+    // Its arguments leave this machine, whatever it declares.
     expect(tool('mcp_one_echo').reach({})).toEqual({ kind: 'acts', destination: 'mcp:one' })
   })
 
-  it('TOOL-12 is spoken to in the older one, with a session; a change switches it off', async () => {
+  it('TOOL-12 uses the older protocol, with a session; a change switches it off', async () => {
     const { url, requests } = await listenWithSessions()
     const { inspect, call, names, mcp } = await openAt(url)
     expect(await inspect('one')).toMatchObject({ ok: true, protocolVersion: '2025-11-25' })
@@ -126,7 +123,7 @@ describe('a server at an address', () => {
     expect(mcp.servers()[0]).toMatchObject({ changes: ['added stolen: Was not there before.'] })
   })
 
-  it('SEC-13 gets its headers, which are no part of what is approved or shown', async () => {
+  it('SEC-13 gets its headers, which are not part of the approval or the display', async () => {
     const { url, requests } = await listenModern()
     const { approvals, call, mcp, log } = await openAt(url, { headers: { authorization: 'Bearer s3cret' } })
     expect(await call('mcp_one_echo', { text: 'x' })).toMatchObject({ text: 'x', isPrivate: true })
@@ -134,7 +131,7 @@ describe('a server at an address', () => {
     expect(JSON.stringify([await approvals.read('one'), mcp.servers(), log])).not.toContain('s3cret')
   })
 
-  it('SEC-6 that knows nothing of the user marks nothing as private', async () => {
+  it('SEC-6 without access to user data its results are not private', async () => {
     const { url } = await listenModern()
     const { call } = await openAt(url)
     expect(await call('mcp_one_echo', { text: 'x' })).not.toHaveProperty('isPrivate')
@@ -142,29 +139,31 @@ describe('a server at an address', () => {
 })
 
 describe('the way there', () => {
-  it('SEC-8 leads to no address of this machine or network that is not listed', async () => {
-    const { url, requests } = await listenModern()
+  it('SEC-8 reaches the configured origin, for that server only', async () => {
+    const [one, two] = [await listenModern(), await listenModern()]
+    const outer = await listen((_request, response) => response.writeHead(307, { location: two.url }).end())
     scene = await openMcp(
-      { one: { url, headers: {} } },
-      { approved: false, fetch: createGuardedFetch({ streaming: true }) },
+      { one: { url: one.url, headers: {} }, moved: { url: outer.url, headers: {} } },
+      { approved: false },
     )
-    expect(await scene.inspect('one')).toEqual({ ok: false, problem: expect.stringContaining('not a public address') })
-    expect(requests).toEqual([])
+    expect(await scene.inspect('one')).toMatchObject({ ok: true })
+    expect(await scene.inspect('moved')).toMatchObject({ ok: false })
+    expect(two.requests).toEqual([])
   })
 
-  it.each([301, 302, 303, 307, 308])('SEC-8 is not left by a %i to another origin', async (status) => {
+  it.each([301, 302, 303, 307, 308])('SEC-8 does not follow a %i to another origin', async (status) => {
     const inner = await listenModern()
     const outer = await listen((_request, response) => response.writeHead(status, { location: inner.url }).end())
     scene = await openMcp(
       { one: { url: outer.url, headers: { authorization: 'Bearer s3cret' } } },
-      // Both are listed: it is the redirect that is refused.
-      { approved: false, fetch: createGuardedFetch({ streaming: true, allowedHosts: [{ host: '127.0.0.1' }] }) },
+      // Both are listed: the redirect itself is rejected.
+      { approved: false, allowedHosts: [{ host: '127.0.0.1' }] },
     )
     expect(await scene.inspect('one')).toMatchObject({ ok: false })
     expect(inner.requests).toEqual([])
   })
 
-  it('SEC-8 may be another path of the same origin', async () => {
+  it('SEC-8 follows a redirect to another path of the same origin', async () => {
     const handler = createMcpHandler(() => createSdkServer())
     const serve = getRequestListener((request) => handler.fetch(request))
     const { url } = await listen((request, response) => {
@@ -175,7 +174,7 @@ describe('the way there', () => {
     expect(await call('mcp_one_echo', { text: 'x' })).toMatchObject({ text: 'x' })
   })
 
-  it('TOOL-12 that leads nowhere is an error', async () => {
+  it('TOOL-12 an unreachable address is an error', async () => {
     const { url } = await listen((_request, response) => response.writeHead(500).end('broken'))
     const { inspect } = await openAt(url, { approved: false })
     expect(await inspect('one')).toEqual({ ok: false, problem: expect.stringContaining('HTTP 500') })
@@ -188,13 +187,13 @@ describe('the way there', () => {
 })
 
 describe('a server at an address that misbehaves', () => {
-  it('SEC-18 is left where it never answers a call', async () => {
+  it('SEC-18 is aborted if it never answers a call', async () => {
     const { url } = await listenByHand(() => undefined)
     const { call } = await openAt(url, { callMs: 300 })
     expect(await call('mcp_one_go')).toMatchObject({ isError: true, timedOut: true })
   })
 
-  it('SEC-18 is left where its answer is too large, as JSON or as an event', async () => {
+  it('SEC-18 is aborted if its response is too large, as JSON or as an event', async () => {
     for (const type of ['application/json', 'text/event-stream']) {
       const { url } = await listenByHand((_id, response) => {
         response.writeHead(200, { 'content-type': type })
@@ -215,7 +214,7 @@ describe('a server at an address that misbehaves', () => {
     }
   })
 
-  it('SEC-18 is left where it floods', async () => {
+  it('SEC-18 is aborted if it sends too many messages', async () => {
     const { url } = await listenByHand((_id, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       const event = 'data: {"jsonrpc":"2.0","method":"notifications/x"}\n\n'.repeat(100)
@@ -226,7 +225,7 @@ describe('a server at an address that misbehaves', () => {
       write()
     })
     const { call } = await openAt(url)
-    const text = expect.stringContaining('it floods')
+    const text = expect.stringContaining('it sends too many messages')
     expect(await call('mcp_one_go')).toMatchObject({ isError: true, serviceFailed: true, text })
   })
 
@@ -235,7 +234,7 @@ describe('a server at an address that misbehaves', () => {
     ['no message', 'application/json', '{"hello":1}'],
     ['a page', 'text/html', '<p>hello</p>'],
     ['an empty stream', 'text/event-stream', ''],
-  ])('SEC-18 is an error where it answers with %s', async (_what, type, body) => {
+  ])('SEC-18 is an error if it answers with %s', async (_what, type, body) => {
     const { url } = await listenByHand((_id, response) => response.writeHead(200, { 'content-type': type }).end(body))
     const { call } = await openAt(url)
     const outcome = await call('mcp_one_go')
@@ -243,7 +242,7 @@ describe('a server at an address that misbehaves', () => {
     expect(outcome).not.toHaveProperty('timedOut')
   })
 
-  it('TOOL-12 is an error where the connection breaks in the middle', async () => {
+  it('TOOL-12 is an error if the connection breaks in the middle', async () => {
     const { url } = await listenByHand((_id, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.write('{"jsonrpc"', () => response.destroy())
@@ -252,7 +251,7 @@ describe('a server at an address that misbehaves', () => {
     expect(await call('mcp_one_go')).toMatchObject({ isError: true, serviceFailed: true })
   })
 
-  it('SEC-18 is not called again and again where it ends its stream and asks for that', async () => {
+  it('SEC-18 is reconnected ever more rarely if it keeps ending its stream', async () => {
     let streams = 0
     const { url } = await listenByHand(
       (id, response) => {

@@ -19,15 +19,15 @@ function list(...tools: object[]): void {
   writeFileSync(listing, JSON.stringify(tools))
 }
 
-describe('the owner’s word', () => {
-  it('TOOL-12 without it a server brings no tools, and is not even started', async () => {
+describe('the owner’s approval', () => {
+  it('TOOL-12 without it a server has no tools, and is not started', async () => {
     scene = await openMcp({ one: rawServer('old') }, { approved: false })
     expect(scene.names()).toEqual([])
     expect(scene.mcp.servers()).toMatchObject([{ name: 'one', state: 'new', isConnected: false, tools: [] }])
     expect(scene.log).toEqual([])
   })
 
-  it('TOOL-12 with it the tools are there, and the server starts with its first call', async () => {
+  it('TOOL-12 with it the tools exist, and the server starts with its first call', async () => {
     scene = await openMcp({ one: rawServer('old') })
     expect(scene.names()).toEqual(['mcp_one_go'])
     expect(scene.mcp.servers()[0]).toMatchObject({ state: 'approved', isConnected: false })
@@ -35,7 +35,7 @@ describe('the owner’s word', () => {
     expect(scene.mcp.servers()[0]).toMatchObject({ isConnected: true })
   })
 
-  it('TOOL-12 it holds over a restart of Familiar, without a start of the server', async () => {
+  it('TOOL-12 survives a restart of Familiar, without starting the server', async () => {
     scene = await openMcp({ one: rawServer('old') })
     await scene.mcp.close()
     scene.registry.replace('mcp:one', [])
@@ -43,19 +43,19 @@ describe('the owner’s word', () => {
     expect(scene.names()).toEqual(['mcp_one_go'])
   })
 
-  it('TOOL-12 taking it back works at once, though nobody tells', async () => {
+  it('TOOL-12 withdrawing it takes effect immediately, without a notification', async () => {
     scene = await openMcp({ one: rawServer('old') })
     await scene.call('mcp_one_go')
     await scene.approvals.disable('one')
     expect(await scene.call('mcp_one_go')).toMatchObject({
       isError: true,
-      text: expect.stringContaining('not approved any more'),
+      text: expect.stringContaining('no longer approved'),
     })
     expect(scene.names()).toEqual([])
     expect(scene.mcp.servers()[0]).toMatchObject({ state: 'disabled', isConnected: false })
   })
 
-  it('TOOL-12 a server that is no longer configured is gone', async () => {
+  it('TOOL-12 a server that is removed from the configuration is gone', async () => {
     scene = await openMcp({ one: rawServer('pid') })
     const { text: pid } = await scene.call('mcp_one_go')
     delete scene.servers.one
@@ -103,7 +103,7 @@ describe('a change', () => {
     expect(scene.names()).toEqual([])
   })
 
-  it('TOOL-12 is well when it is approved', async () => {
+  it('TOOL-12 is accepted by a new approval', async () => {
     list(echo)
     scene = await openMcp({ one: rawServer('file', listing) })
     list(echo, more)
@@ -113,14 +113,14 @@ describe('a change', () => {
     expect(await scene.call('mcp_one_more')).toMatchObject({ text: 'went' })
   })
 
-  it('TOOL-12 of the order in a list, or in a schema, is none', async () => {
+  it('TOOL-12 of the order in a list, or in a schema, does not count', async () => {
     list(echo, more)
     scene = await openMcp({ one: rawServer('file', listing) })
     list(more, { inputSchema: { properties: {}, type: 'object' }, description: echo.description, name: 'echo' })
     expect(await scene.call('mcp_one_echo')).toMatchObject({ text: 'went' })
   })
 
-  it('SEC-14 while it runs switches it off at once', async () => {
+  it('SEC-14 while it runs switches it off immediately', async () => {
     scene = await openMcp({ one: sdkServer() })
     expect(await scene.call('mcp_one_change')).toMatchObject({ text: 'changed' })
     await waitFor(() => expect(scene.names()).toEqual([]))
@@ -128,7 +128,7 @@ describe('a change', () => {
     await waitFor(() => expect(scene.mcp.servers()[0]?.isConnected).toBe(false))
   })
 
-  it('SEC-14 of the program under the same name is one too', async () => {
+  it('SEC-14 of the program under the same name counts too', async () => {
     scene = await openMcp({ one: rawServer('old') })
     scene.servers.one = { ...rawServer('old'), environment: ['HOME'] }
     await scene.mcp.refresh()
@@ -139,12 +139,12 @@ describe('a change', () => {
 
 describe('a listing', () => {
   it.each([
-    ['hidden-description', 'a character that nobody sees (U+E0041), in tool.description'],
-    ['bidi-name', 'a character that nobody sees (U+202E), in tool.name'],
-    ['hidden-schema', 'a character that nobody sees (U+200B)'],
+    ['hidden-description', 'an invisible character (U+E0041), in tool.description'],
+    ['bidi-name', 'an invisible character (U+202E), in tool.name'],
+    ['hidden-schema', 'an invisible character (U+200B)'],
     ['deep-schema', 'nested more than 20 levels deep'],
-    ['large-schema', 'at most 65536 are taken'],
-    ['many-tools', 'It lists 201 tools; at most 200 are taken'],
+    ['large-schema', 'the limit is 65536'],
+    ['many-tools', 'It lists 201 tools; the limit is 200'],
     ['same-name', 'two tools named "go"'],
     ['no-schema', ''],
   ])('SEC-14 with %s cannot be approved', async (mode, problem) => {
@@ -153,10 +153,10 @@ describe('a listing', () => {
   })
 
   it.each([
-    ['same-slug', ['Another one would be called mcp_one_do_it too.', 'Another one would be called mcp_one_do_it too.']],
+    ['same-slug', ['Another one would also be named mcp_one_do_it.', 'Another one would also be named mcp_one_do_it.']],
     ['long-name', [expect.stringContaining('longer than 64 characters')]],
-    ['no-slug', ['Nothing of its name can be written in letters and digits.']],
-  ])('SEC-14 with %s brings the others', async (mode, problems) => {
+    ['no-slug', ['Its name contains no letters or digits.']],
+  ])('SEC-14 with %s keeps the others', async (mode, problems) => {
     scene = await openMcp({ one: rawServer(mode) })
     expect(scene.names()).toEqual(['mcp_one_go'])
     const told = scene.mcp.servers()[0]?.tools.flatMap(({ problem }) => (problem === null ? [] : [problem]))
@@ -169,7 +169,7 @@ describe('a listing', () => {
     expect(scene.names()).toEqual(['mcp_a_b_go'])
     expect(scene.mcp.servers()).toMatchObject([
       { name: 'a', tools: [{ name: 'mcp_a_b_go', problem: null }] },
-      { name: 'a-b', tools: [{ name: 'mcp_a_b_go', problem: 'Another tool is called mcp_a_b_go already.' }] },
+      { name: 'a-b', tools: [{ name: 'mcp_a_b_go', problem: 'Another tool is already named mcp_a_b_go.' }] },
     ])
   })
 })

@@ -3,18 +3,18 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { type McpScene, openMcp, rawServer, sdkServer } from '../../../test/support/mcp/mcp-scene.ts'
 import { waitFor } from '../../../test/support/wait-for.ts'
-import { fingerprintOf } from './fingerprint.ts'
+import { serverFingerprint } from './tool-listing.ts'
 
 function isAlive(pid: number): boolean {
   try {
-    // A process that has ended and waits for its parent to look is dead enough.
+    // A zombie that waits for its parent counts as dead.
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return false
   }
 }
 
-describe('a server that works', () => {
+describe('a working server', () => {
   let scene: McpScene
   beforeAll(async () => {
     const one = { ...sdkServer(), environment: ['CALENDAR_KEY', 'NOT_SET'] }
@@ -23,7 +23,7 @@ describe('a server that works', () => {
   })
   afterAll(() => scene.close())
 
-  it('TOOL-12 brings its tools under names of its own', () => {
+  it('TOOL-12 has its tools under prefixed names', () => {
     expect(scene.names()).toEqual([
       'mcp_one_add_numbers',
       'mcp_one_change',
@@ -44,25 +44,28 @@ describe('a server that works', () => {
     })
   })
 
-  it('SEC-13 is given the variables that are named, and none of ours', async () => {
+  it('SEC-13 gets only the named variables, and none of ours', async () => {
     const { env } = JSON.parse((await scene.call('mcp_one_environment')).text)
     expect(env).toEqual({ PATH: '/usr/local/bin:/usr/bin:/bin', CALENDAR_KEY: 'k' })
   })
 
-  it('TOOL-12 has what it writes to standard error in the log', async () => {
+  it('TOOL-12 its standard error goes to the log', async () => {
     await scene.call('mcp_one_echo', { text: 'x' })
     await waitFor(() => expect(scene.log.join('\n')).toContain('"line":"the server is here"'))
   })
 
-  it('SEC-6 brings untrusted words, and acts unless it says that it only reads', async () => {
+  it('SEC-6 returns untrusted text, and acts unless it declares read-only and closed-world', async () => {
     expect(await scene.call('mcp_one_echo', { text: 'x' })).toMatchObject({ label: 'untrusted', isPrivate: true })
     expect(scene.tool('mcp_one_echo').reach({})).toEqual({ kind: 'reads', destination: 'mcp:one' })
+    // `readOnlyHint` alone is not enough: reading from the open world sends the arguments there.
+    expect(scene.tool('mcp_one_add_numbers').reach({})).toEqual({ kind: 'acts', destination: 'mcp:one' })
     expect(scene.tool('mcp_one_fail').reach({})).toEqual({ kind: 'acts', destination: 'mcp:one' })
     expect(scene.tool('mcp_one_echo').effect).toBe('idempotent')
+    expect(scene.tool('mcp_one_add_numbers').effect).toBe('idempotent')
     expect(scene.tool('mcp_one_fail').effect).toBe('at-most-once')
   })
 
-  it('TOOL-12 gets the arguments as they are, and answers with text', async () => {
+  it('TOOL-12 gets the arguments unchanged, and returns text', async () => {
     expect(await scene.call('mcp_one_add_numbers', '{"a": 2, "b": 3}')).toMatchObject({ text: '{"sum":5}' })
     expect(await scene.call('mcp_one_add_numbers', [1])).toMatchObject({
       isError: true,
@@ -72,7 +75,7 @@ describe('a server that works', () => {
     expect(await scene.call('mcp_one_echo', { text: 'x'.repeat(300_000) })).toMatchObject({ isError: true })
   })
 
-  it('TOOL-12 has its pictures stored, and a note for what cannot be shown', async () => {
+  it('TOOL-12 images are stored, and other content becomes a note', async () => {
     const { text, media } = await scene.call('mcp_one_picture')
     expect(text.split('\n')).toEqual([
       '[A picture: one-1.png]',
@@ -84,18 +87,18 @@ describe('a server that works', () => {
     expect(media).toMatchObject([{ mediaType: 'image/png', name: 'one-1.png' }])
   })
 
-  it('SEC-18 is cut where it says too much', async () => {
+  it('SEC-18 output is limited', async () => {
     const { text } = await scene.call('mcp_one_long')
     expect(text.length).toBeLessThan(20_100)
     expect(text).toContain('[… 80000 more characters]')
   })
 
-  it('TOOL-12 tells how far it is', async () => {
+  it('TOOL-12 reports progress', async () => {
     expect(await scene.call('mcp_one_progress')).toMatchObject({ text: 'done' })
     expect(scene.progress).toEqual([{ done: 1, total: 2, message: 'half' }])
   })
 
-  it('TOOL-12 is told in its own words where it fails or refuses', async () => {
+  it('TOOL-12 failures and refusals are passed on in its own words', async () => {
     expect(await scene.call('mcp_one_fail')).toMatchObject({
       isError: true,
       text: 'no such calendar',
@@ -108,7 +111,7 @@ describe('a server that works', () => {
     expect(scene.mcp.servers()).toMatchObject([{ isConnected: true }, { isConnected: true }])
   })
 
-  it('LOOP-8 lets a call go when it is stopped, and goes on', async () => {
+  it('LOOP-8 a stopped call is released, and the server continues', async () => {
     const controller = new AbortController()
     const calling = scene.call('mcp_one_hang', {}, controller.signal)
     setTimeout(() => controller.abort(new Error('stopped')), 100)
@@ -124,20 +127,20 @@ describe('a server that works', () => {
   })
 })
 
-describe('a server with which something is wrong', () => {
+describe('a faulty server', () => {
   let scene: McpScene
   afterEach(() => scene.close())
 
-  /** As if it had been approved when it was another one. */
+  /** As if it had been approved in another state. */
   async function exchange(server: string, mode: string): Promise<void> {
     const settings = rawServer(mode)
     const { tools } = await scene.approvals.read(server)
     scene.servers[server] = settings
-    await scene.approvals.approve(server, { tools, fingerprint: fingerprintOf(settings, tools) })
+    await scene.approvals.approve(server, { tools, fingerprint: serverFingerprint(settings, tools) })
     await scene.mcp.refresh()
   }
 
-  it('TOOL-12 is said to be where it is not there, or ends at once', async () => {
+  it('TOOL-12 is reported if it does not exist, or ends at once', async () => {
     const gone = { command: '/nowhere/at-all', args: [], environment: [] }
     scene = await openMcp({ gone, dies: rawServer('dies-at-start') }, { approved: false })
     const problem = expect.stringContaining('there is no program /nowhere/at-all')
@@ -145,7 +148,7 @@ describe('a server with which something is wrong', () => {
     expect(await scene.inspect('dies')).toEqual({ ok: false, problem: 'it ended with exit code 7' })
   })
 
-  it('SEC-18 is given up in time where it never answers', async () => {
+  it('SEC-18 times out if it never answers', async () => {
     scene = await openMcp({ one: rawServer('old') }, { connectMs: 3_000 })
     await exchange('one', 'silent')
     expect(await scene.call('mcp_one_go')).toMatchObject({
@@ -155,7 +158,7 @@ describe('a server with which something is wrong', () => {
     })
   })
 
-  it('SEC-18 is started anew where it hangs twice', async () => {
+  it('SEC-18 is restarted after hanging twice', async () => {
     scene = await openMcp({ one: rawServer('hang') }, { callMs: 300 })
     for (let calls = 0; calls < 2; calls += 1) {
       expect(await scene.call('mcp_one_go')).toMatchObject({ isError: true, timedOut: true })
@@ -163,7 +166,7 @@ describe('a server with which something is wrong', () => {
     await waitFor(() => expect(scene.mcp.servers()[0]?.isConnected).toBe(false))
   })
 
-  it('TOOL-12 is an error where it dies in the middle, and comes back after a pause', async () => {
+  it('TOOL-12 is an error if it dies in the middle, and comes back after a pause', async () => {
     const clock = createManualClock()
     scene = await openMcp({ one: rawServer('old') }, { clock })
     const died = await scene.call('mcp_one_go', { die: true })
@@ -171,13 +174,13 @@ describe('a server with which something is wrong', () => {
     const waiting = await scene.call('mcp_one_go')
     expect(waiting).toMatchObject({
       isError: true,
-      text: expect.stringContaining('It is tried again in 1 seconds at the earliest'),
+      text: expect.stringContaining('The next attempt is possible in 1 seconds'),
     })
     await clock.advance(1_000)
     expect(await scene.call('mcp_one_go')).toMatchObject({ text: 'went' })
   })
 
-  it('SEC-18 is tried ever more rarely where it keeps dying, and never by itself', async () => {
+  it('SEC-18 is retried ever more rarely if it keeps dying, and never by itself', async () => {
     const clock = createManualClock()
     scene = await openMcp({ one: rawServer('old') }, { clock })
     const starts = () => scene.log.filter((line) => line.includes('the server is here')).length
@@ -196,12 +199,12 @@ describe('a server with which something is wrong', () => {
   })
 
   it.each([
-    ['garbage', 'it writes what is no message'],
-    ['flood', 'it floods'],
+    ['garbage', 'it writes invalid messages'],
+    ['flood', 'it sends too many messages'],
     ['huge', 'a message of more than 8388608 bytes'],
     ['wrong-shape', 'the MCP server one is gone'],
     ['deep', 'the MCP server one is gone'],
-  ])('SEC-18 is ended where it answers with %s', async (mode, reason) => {
+  ])('SEC-18 is stopped if it answers with %s', async (mode, reason) => {
     scene = await openMcp({ one: rawServer(mode) })
     expect(await scene.call('mcp_one_go')).toMatchObject({
       isError: true,
@@ -211,7 +214,7 @@ describe('a server with which something is wrong', () => {
     await waitFor(() => expect(scene.mcp.servers()[0]?.isConnected).toBe(false))
   })
 
-  it('TOOL-12 ends also where it ignores its closed input and being asked', async () => {
+  it('TOOL-12 is killed if it ignores closed input and signals', async () => {
     scene = await openMcp({ one: rawServer('old') })
     await exchange('one', 'ignores-end')
     const pid = Number((await scene.call('mcp_one_go')).text)
@@ -220,17 +223,17 @@ describe('a server with which something is wrong', () => {
     expect(isAlive(pid)).toBe(false)
   })
 
-  it('TOOL-12 is borne where one line is no message', async () => {
+  it('TOOL-12 a single invalid line is tolerated', async () => {
     scene = await openMcp({ one: rawServer('one-bad-line') })
     expect(await scene.call('mcp_one_go')).toMatchObject({ text: 'went' })
   })
 
-  it('SEC-18 cannot keep Familiar busy with a pattern of its own', async () => {
+  it('SEC-18 cannot keep Familiar busy with its own pattern', async () => {
     scene = await openMcp({ one: rawServer('evil-pattern') })
     expect(await scene.call('mcp_one_go')).toMatchObject({ isError: false, text: `{"x":"${'a'.repeat(40)}!"}` })
   })
 
-  it('SEC-14 is given no model to ask', async () => {
+  it('SEC-14 gets no access to a model', async () => {
     scene = await openMcp({ one: rawServer('asks-model') })
     expect(await scene.call('mcp_one_go')).toMatchObject({ text: 'the model was refused with -32601' })
   })
@@ -240,12 +243,12 @@ describe('protocol versions', () => {
   let scene: McpScene
   afterEach(() => scene.close())
 
-  it('TOOL-12 the current and the older ones are spoken', async () => {
+  it('TOOL-12 supports the current and the older ones', async () => {
     const servers = {
       current: sdkServer(),
       older: rawServer('old'),
       oldest: rawServer('oldest'),
-      // Some programs of the older ones end at the question that newer ones are asked first, or pass over it.
+      // Some older programs exit on the first question of the newer protocol, or ignore it.
       ends: rawServer('dies-when-asked'),
       silent: rawServer('says-nothing'),
     }
@@ -260,7 +263,7 @@ describe('protocol versions', () => {
     ])
   })
 
-  it('TOOL-12 one that nobody knows is refused', async () => {
+  it('TOOL-12 rejects an unknown one', async () => {
     scene = await openMcp({ one: rawServer('newer') }, { approved: false })
     expect(await scene.inspect('one')).toMatchObject({ ok: false, problem: expect.stringContaining('2099-01-01') })
   })

@@ -1,36 +1,50 @@
-import { canonicalJson } from '../../base/json.ts'
-import type { MediaStore } from '../../sessions/media-store.ts'
+import type { CallToolResult, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+import { canonicalJson, parseAnyJson } from '../../base/json.ts'
+import { truncateText } from '../../base/text.ts'
+import type { AskModel } from '../../memory/learning/ask-model.ts'
+import type { Json } from '../../protocol/messages.ts'
 import type { Database } from '../../storage/database.ts'
+import type { MediaStore } from '../../storage/media-store.ts'
 import type { ToolRegistry } from '../registry.ts'
-import { createMcpApprovals, type McpApproval } from './approvals.ts'
-import type { ConnectNeeds } from './connect-server.ts'
-import { describeChanges, fingerprintOf } from './fingerprint.ts'
-import { createMcpTool } from './mcp-tool.ts'
+import { defineTool, type Tool, type ToolContext, type ToolOutcome, type ToolReach } from '../tool.ts'
+import { type CallHosts, createCallHosts, readServerResult, UserAsked } from './call-host.ts'
+import type { ConnectNeeds, McpConnection } from './connect-server.ts'
 import { createServerLink, type LinkLimits, McpFailure, type ServerLink } from './server-link.ts'
-import { isProgram, type McpServerSettings } from './server-settings.ts'
-import type { ToolListing } from './tool-listing.ts'
-import { nameTools } from './tool-name.ts'
+import { isProgram, type McpOffers, type McpServerSettings } from './server-program.ts'
+import {
+  createMcpApprovals,
+  describeChanges,
+  type ListedTool,
+  type McpApproval,
+  nameTools,
+  serverFingerprint,
+  slugOf,
+  type ToolListing,
+} from './tool-listing.ts'
 
 interface McpServerStatus {
   name: string
   /** The program with its arguments, or the address. */
   target: string
-  /** `changed`: it is not what was approved, and is off until it is approved again. */
+  /** `changed`: it differs from what was approved, and is off until it is approved again. */
   state: 'new' | 'approved' | 'changed' | 'disabled'
   isConnected: boolean
+  /** It requires a login: `familiar mcp login NAME`. */
+  needsLogin: boolean
   tools: { name: string; description: string; problem: string | null }[]
   changes: string[]
 }
 
 /**
- * Brings the tools of approved servers into the registry. Without the owner's word for its fingerprint no server is even
- * started; one that has changed is off as a whole from the moment that shows. A server starts with its first call.
+ * Registers the tools of approved servers. Without the owner's approval of its fingerprint a server is not even
+ * started; one that has changed is switched off completely at once. A server starts with its first call.
  */
 export interface McpTools {
-  /** Reads the configuration and the owner's words again: at the start, after a reload, after `familiar mcp approve`. */
+  /** Reads the configuration and approvals again: at startup, after a reload, after `familiar mcp approve`. */
   refresh(): Promise<void>
   servers(): McpServerStatus[]
-  /** Ends every server. */
+  /** Stops every server. */
   close(): Promise<void>
 }
 
@@ -42,6 +56,7 @@ interface KnownServer {
   state: McpServerStatus['state']
   tools: McpServerStatus['tools']
   link: ServerLink
+  hosts: CallHosts
 }
 
 export function createMcpTools(
@@ -50,6 +65,8 @@ export function createMcpTools(
     database: Database
     registry: Pick<ToolRegistry, 'replace'>
     putMedia: MediaStore['put']
+    /** The fast model, for servers that may use it. Without it, none may. */
+    askModel?: AskModel
     limits?: LinkLimits
   },
 ): McpTools {
@@ -77,43 +94,79 @@ export function createMcpTools(
     if (before && !isSame) await before.link.close()
     const state = stateOf(settings, approval)
     const link = isSame ? before.link : linkTo(name, settings)
-    known.set(name, { settings, approval, state, link, tools: [] })
-    // Whoever is off must not run on: it has been approved for nothing any more.
+    const askModel = settings.sampling === true ? needs.askModel : undefined
+    const hosts = isSame ? before.hosts : createCallHosts({ ...needs, server: name, askModel })
+    known.set(name, { settings, approval, state, link, hosts, tools: [] })
+    // A server that is off must not keep running.
     if (state !== 'approved' && link.isConnected()) {
       await link.close()
-      known.set(name, { settings, approval, state, link: linkTo(name, settings), tools: [] })
+      known.set(name, { settings, approval, state, link: linkTo(name, settings), hosts, tools: [] })
     }
     register(name)
   }
 
   function linkTo(server: string, settings: McpServerSettings): ServerLink {
-    return createServerLink({ ...needs, server, settings, limits, onListed: (listing) => compare(server, listing) })
+    return createServerLink({
+      ...needs,
+      server,
+      settings,
+      limits,
+      onListed: (listing, offers) => compare(server, listing, offers),
+      async onLogin(isNeeded) {
+        const entry = known.get(server)
+        if (!entry || entry.approval.needsLogin === isNeeded) return
+        entry.approval = { ...entry.approval, needsLogin: isNeeded }
+        if (isNeeded) logger.warn('an MCP server needs login', { server, command: `familiar mcp login ${server}` })
+        await approvals.note(server, { needsLogin: isNeeded })
+      },
+    })
   }
 
-  /** Puts the tools of a server into the registry, or takes them out. */
+  /** Registers the tools of a server, or removes them. */
   function register(server: string): void {
     const entry = known.get(server)
     if (!entry) return
-    const { settings, approval, state } = entry
+    const { settings, approval, state, hosts } = entry
     const named = nameTools(server, approval.tools)
+    const common = {
+      server,
+      settings,
+      putMedia,
+      hasLogin: async () => !isProgram(settings) && (await needs.logins.read(server, settings.url)) !== undefined,
+    }
+    const request: ServerLink['request'] = (signal, send) => requestApproved(server, signal, send)
     const tools = named
       .filter(({ problem }) => problem === null && state === 'approved')
       .map(({ tool, name }) =>
-        createMcpTool({ server, settings, tool, name, putMedia, call: (call) => callApproved(server, call) }),
+        createMcpTool({
+          ...common,
+          hosts,
+          tool,
+          name,
+          call: (call) => request(call.signal, (connection, signal) => connection.callTool({ ...call, signal })),
+        }),
       )
-    const taken = registry.replace(sourceOf(server), tools)
+    // A server's own tool of that name takes precedence.
+    const others = createOfferTools({ ...common, offers: approval.offers, request }).filter(
+      ({ definition }) => state === 'approved' && !named.some(({ name }) => name === definition.name),
+    )
+    const taken = registry.replace(sourceOf(server), [...tools, ...others])
     entry.tools = named.map(({ tool, name, problem }) => ({
       name,
       description: tool.description ?? '',
-      problem: problem ?? (taken.includes(name) ? `Another tool is called ${name} already.` : null),
+      problem: problem ?? (taken.includes(name) ? `Another tool is already named ${name}.` : null),
     }))
     for (const { name, problem } of entry.tools) {
-      if (problem !== null) logger.warn('a tool of an MCP server is left out', { server, tool: name, problem })
+      if (problem !== null) logger.warn('skipped a tool of an MCP server', { server, tool: name, problem })
     }
   }
 
-  /** The owner's word is read before every call, so that taking it back works at once. */
-  async function callApproved(server: string, call: Parameters<ServerLink['call']>[0]): ReturnType<ServerLink['call']> {
+  /** The approval is read before every call, so that withdrawing it takes effect immediately. */
+  async function requestApproved<T>(
+    server: string,
+    signal: AbortSignal,
+    send: (connection: McpConnection, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const entry = known.get(server)
     const approval = await approvals.read(server)
     if (
@@ -124,17 +177,24 @@ export function createMcpTools(
       await refresh()
       throw new McpFailure(
         'refused',
-        `The MCP server ${server} is not approved any more. See: familiar mcp show ${server}`,
+        `The MCP server ${server} is no longer approved. See: familiar mcp show ${server}`,
       )
     }
-    return await entry.link.call(call)
+    return await entry.link.request(signal, send)
   }
 
-  async function compare(server: string, listing: ToolListing): Promise<boolean> {
+  async function compare(server: string, listing: ToolListing, offers: McpOffers): Promise<boolean> {
     const entry = known.get(server)
     if (!entry) return false
     const { settings, approval } = entry
-    if (listing.ok && fingerprintOf(settings, listing.tools) === approval.fingerprint) return true
+    if (listing.ok && serverFingerprint(settings, listing.tools) === approval.fingerprint) {
+      if (canonicalJson(offers) !== canonicalJson(approval.offers)) {
+        entry.approval = { ...approval, offers }
+        register(server)
+        await approvals.note(server, { offers })
+      }
+      return true
+    }
     const changes = listing.ok ? describeChanges(approval.tools, listing.tools) : [listing.problem]
     logger.warn('an MCP server has changed and is off until it is approved again', { server, changes })
     entry.state = 'changed'
@@ -157,6 +217,7 @@ export function createMcpTools(
         target: isProgram(settings) ? [settings.command, ...settings.args].join(' ') : settings.url,
         state,
         isConnected: link.isConnected(),
+        needsLogin: approval.needsLogin,
         tools,
         changes: approval.changes,
       })),
@@ -169,12 +230,265 @@ export function createMcpTools(
 
 function stateOf(settings: McpServerSettings, approval: McpApproval): McpServerStatus['state'] {
   if (approval.fingerprint === null) return 'new'
-  // The program or address may be another one than the word was given for.
-  const isAsApproved = fingerprintOf(settings, approval.tools) === approval.fingerprint
+  // The program or address may differ from the approved one.
+  const isAsApproved = serverFingerprint(settings, approval.tools) === approval.fingerprint
   if (!isAsApproved || approval.changes.length > 0) return 'changed'
   return approval.isEnabled ? 'approved' : 'disabled'
 }
 
 function sourceOf(server: string): string {
   return `mcp:${server}`
+}
+
+const maxArgumentCharacters = 256 * 1024
+
+type JsonObject = { [key: string]: Json }
+
+/** One tool of a server, for the model. Its results are untrusted. */
+function createMcpTool(options: {
+  server: string
+  settings: McpServerSettings
+  tool: ListedTool
+  name: string
+  call: McpConnection['callTool']
+  putMedia: MediaStore['put']
+  /** Whether calls use the user's login. */
+  hasLogin(): Promise<boolean>
+  hosts: CallHosts
+}): Tool {
+  const { server, settings, tool, name } = options
+  const reach = reachOf(server, settings, tool)
+
+  async function run(given: JsonObject, context: ToolContext): Promise<ToolOutcome> {
+    const { signal, progress } = context
+    const host = options.hosts.hostFor({ tool: tool.name, arguments: given, context })
+    const result = await options.call({
+      host,
+      name: tool.name,
+      arguments: given,
+      signal,
+      onProgress: ({ progress: done, total, message }) =>
+        progress({ done, total: total ?? null, message: message?.slice(0, 500) ?? null }),
+    })
+    const isPrivate = seesPrivateData(settings) || (await options.hasLogin())
+    const { text, media } = await readServerResult(result, { server, putMedia: options.putMedia })
+    const answer = text || (result.isError ? 'It failed without an error message.' : 'Done.')
+    return {
+      text: [answer, ...host.notes().map((note) => `[Familiar: ${note}]`)].join('\n'),
+      isError: result.isError === true,
+      label: 'untrusted',
+      ...(isPrivate && { isPrivate }),
+      ...(media.length > 0 && { media }),
+    }
+  }
+
+  return {
+    definition: {
+      name,
+      description: tool.description?.trim() || tool.title || tool.annotations?.title || tool.name,
+      inputSchema: schemaOf(tool),
+    },
+    effect: isProgram(settings) && tool.annotations?.readOnlyHint === true ? 'idempotent' : 'at-most-once',
+    serial: false,
+    core: false,
+    aliases: [],
+    reach: () => reach,
+    hears(heard) {
+      const given = readArguments(heard.input)
+      if (given) options.hosts.hears({ tool: tool.name, arguments: given, heard })
+    },
+    async run(input, context) {
+      const given = readArguments(input)
+      if (!given) return failed(`The arguments of ${name} must be a JSON object.`)
+      const size = JSON.stringify(given).length
+      if (size > maxArgumentCharacters) {
+        return failed(`The arguments have ${size} characters; the limit is ${maxArgumentCharacters}.`)
+      }
+      try {
+        return await run(given, context)
+      } catch (cause) {
+        if (cause instanceof UserAsked) return { ...askedOutcome(name), question: cause.question }
+        return failureOutcome(cause)
+      }
+    },
+  }
+}
+
+/**
+ * A call counts as a read only if the tool declares both that it changes nothing and that its world is closed. A search
+ * or a fetch is read-only too, but its arguments leave the machine. Everything sent to a server at an address leaves
+ * it.
+ */
+function reachOf(server: string, settings: McpServerSettings, { annotations }: ListedTool): ToolReach {
+  const isClosed = annotations?.readOnlyHint === true && annotations.openWorldHint === false
+  return { kind: isProgram(settings) && isClosed ? 'reads' : 'acts', destination: `mcp:${server}` }
+}
+
+/** A local program can read the user's files, and a server with a key knows an account. */
+function seesPrivateData(settings: McpServerSettings): boolean {
+  return isProgram(settings) || Object.keys(settings.headers).length > 0
+}
+
+/** The result for the model of a failed request. Rethrows errors that are not the server's. */
+function failureOutcome(cause: unknown): ToolOutcome {
+  if (!(cause instanceof McpFailure)) throw cause
+  return {
+    ...failed(cause.message),
+    ...(cause.kind === 'timed_out' && { timedOut: true }),
+    ...(cause.kind === 'unavailable' && { serviceFailed: true }),
+  }
+}
+
+/** The schema's source is irrelevant for the model and providers. */
+function schemaOf({ inputSchema }: ListedTool): JsonObject {
+  const { $schema: _, ...schema } = inputSchema
+  return { type: 'object', ...schema }
+}
+
+function readArguments(input: Json): JsonObject | undefined {
+  const value = typeof input === 'string' && input.trim() !== '' ? decoded(input) : input
+  if (value === null || value === '') return {}
+  return typeof value === 'object' && !Array.isArray(value) ? value : undefined
+}
+
+function decoded(text: string): Json {
+  const parsed = parseAnyJson(text)
+  return parsed.ok ? parsed.value : text
+}
+
+/** The question contains text of the server, so the session has seen it. */
+function askedOutcome(name: string): ToolOutcome {
+  const text = `The server needs an answer from the user first, who has just been asked. After they have answered, call ${name} again with the same arguments: the server then gets their answer.`
+  return { text, isError: false, label: 'untrusted' }
+}
+
+function failed(text: string): ToolOutcome {
+  return { text, isError: true, label: 'untrusted' }
+}
+
+const maxListed = 100
+const maxLineCharacters = 300
+
+/**
+ * Tools for the resources and prompts of one server, found with `find_tools`. Their names and descriptions are ours, so
+ * they are not part of the fingerprint; their results are untrusted, like those of any tool of the server.
+ */
+function createOfferTools(options: {
+  server: string
+  settings: McpServerSettings
+  offers: McpOffers
+  request: ServerLink['request']
+  putMedia: MediaStore['put']
+  hasLogin(): Promise<boolean>
+}): Tool[] {
+  const { server, settings, offers, request } = options
+  const nameOf = (what: string) => `mcp_${slugOf(server)}_${what}`
+  const reachOf = (kind: ToolReach['kind']) => (): ToolReach => ({ kind, destination: `mcp:${server}` })
+
+  async function answer(
+    { signal }: ToolContext,
+    send: (connection: McpConnection, signal: AbortSignal) => Promise<CallToolResult>,
+  ): Promise<ToolOutcome> {
+    try {
+      const result = await request(signal, send)
+      const { text, media } = await readServerResult(result, { server, putMedia: options.putMedia })
+      const isPrivate = seesPrivateData(settings) || (await options.hasLogin())
+      return {
+        text: text || 'It is empty.',
+        isError: false,
+        label: 'untrusted',
+        ...(isPrivate && { isPrivate }),
+        ...(media.length > 0 && { media }),
+      }
+    } catch (cause) {
+      return failureOutcome(cause)
+    }
+  }
+
+  const listResources = defineTool({
+    name: nameOf('list_resources'),
+    description: `List the resources (documents and data) of the MCP server ${server}. query keeps those that contain the words.`,
+    input: z.object({ query: z.string().max(200).optional() }),
+    effect: 'idempotent',
+    // The query stays here: the server gets the same request every time.
+    reach: reachOf('reads'),
+    run: ({ query }, context) =>
+      answer(context, async (connection, signal) => {
+        const { resources, templates } = await connection.listResources(signal)
+        const lines = [
+          ...resources.map(({ uri, name, title, description }) => lineOf(uri, title ?? name, description)),
+          ...templates.map(({ uriTemplate, name, title, description }) =>
+            lineOf(uriTemplate, `${title ?? name} (fill in the parts in braces)`, description),
+          ),
+        ]
+        return textResult(listed(lines, query))
+      }),
+  })
+
+  const readResource = defineTool({
+    name: nameOf('read_resource'),
+    description: `Read one resource of the MCP server ${server} by its uri.`,
+    input: z.object({ uri: z.string().min(1).max(2_000) }),
+    effect: 'idempotent',
+    reach: reachOf('acts'),
+    run: ({ uri }, context) =>
+      answer(context, async (connection, signal) => resourceResult(await connection.readResource(uri, signal))),
+  })
+
+  const usePrompt = defineTool({
+    name: nameOf('use_prompt'),
+    description: `Prompts (ready-made instructions) of the MCP server ${server}, for when the user asks for one: without a name, list them; with one, get its text.`,
+    input: z.object({
+      name: z.string().min(1).max(200).optional(),
+      arguments: z.record(z.string(), z.string().max(20_000)).optional(),
+    }),
+    effect: 'idempotent',
+    reach: ({ name }) => reachOf(name === undefined ? 'reads' : 'acts')(),
+    run: ({ name, arguments: given }, context) =>
+      answer(context, async (connection, signal) => {
+        if (name !== undefined)
+          return promptResult(await connection.getPrompt({ name, arguments: given ?? {} }, signal))
+        const prompts = await connection.listPrompts(signal)
+        const lines = prompts.map((prompt) => {
+          const wanted = prompt.arguments?.map((each) => `${each.name}${each.required ? '' : '?'}`).join(', ')
+          return lineOf(`${prompt.name}(${wanted ?? ''})`, prompt.title ?? '', prompt.description)
+        })
+        return textResult(listed(lines))
+      }),
+  })
+
+  return [...(offers.resources ? [listResources, readResource] : []), ...(offers.prompts ? [usePrompt] : [])]
+}
+
+function lineOf(key: string, title: string, description = ''): string {
+  const words = [title, description].filter((text) => text !== '' && text !== key).join(': ')
+  return truncateText(`- ${key}${words === '' ? '' : ` ${words}`}`.replaceAll(/\s+/g, ' '), maxLineCharacters)
+}
+
+function listed(lines: readonly string[], query = ''): string {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+  const fitting = lines.filter((line) => words.every((word) => line.toLowerCase().includes(word)))
+  if (fitting.length === 0)
+    return lines.length === 0 ? 'There are none.' : `None of the ${lines.length} matches the query.`
+  const rest = fitting.length > maxListed ? [`… and ${fitting.length - maxListed} more: use a query.`] : []
+  return [...fitting.slice(0, maxListed), ...rest].join('\n')
+}
+
+function textResult(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }] }
+}
+
+function resourceResult({ contents }: ReadResourceResult): CallToolResult {
+  return {
+    content: contents.map((resource) =>
+      'blob' in resource && resource.mimeType?.startsWith('image/')
+        ? { type: 'image', data: resource.blob, mimeType: resource.mimeType }
+        : { type: 'resource', resource },
+    ),
+  }
+}
+
+/** Each message under its role, as data for the model to follow if the user asked for it. */
+function promptResult({ messages }: GetPromptResult): CallToolResult {
+  return { content: messages.flatMap(({ role, content }) => [{ type: 'text', text: `[${role}]` }, content]) }
 }

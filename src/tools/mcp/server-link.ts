@@ -1,21 +1,22 @@
-import type { CallToolResult } from '@modelcontextprotocol/client'
+import { untilAborted } from '../../base/work.ts'
+import { UserAsked } from './call-host.ts'
 import { type ConnectNeeds, connectServer, type McpConnection } from './connect-server.ts'
-import type { McpServerSettings } from './server-settings.ts'
-import { readToolListing, type ToolListing } from './tool-listing.ts'
-import { untilAborted } from './until-aborted.ts'
+import { LoginNeeded } from './login.ts'
+import type { McpOffers, McpServerSettings } from './server-program.ts'
+import { type ListedTool, readToolListing, serverFingerprint, type ToolListing } from './tool-listing.ts'
 
 const shortestPauseMs = 1_000
-const longestPauseMs = 5 * 60_000
-/** A server that hangs this often, one call after another, is started anew. */
-const mostTimeouts = 2
+const maxPauseMs = 5 * 60_000
+/** A server that hangs this often in a row is restarted. */
+const maxTimeouts = 2
 
 export interface LinkLimits {
-  /** To start it and to hear what it has. */
+  /** The time limit for starting it and reading its list. */
   connectMs: number
   callMs: number
 }
 
-/** Why there is no result. `refused`: the server said no, or is not what was approved. */
+/** Why there is no result. `refused`: the server said no, differs from what was approved, or needs a login. */
 export class McpFailure extends Error {
   readonly kind: 'refused' | 'timed_out' | 'unavailable'
   constructor(kind: McpFailure['kind'], message: string, options?: { cause: unknown }) {
@@ -25,15 +26,13 @@ export class McpFailure extends Error {
   }
 }
 
-type Call = Parameters<McpConnection['callTool']>[0]
-
 /**
- * The way to one server: started by the first call, and by the first call after it went down, ever more rarely where it
- * keeps going down. Nothing restarts by itself.
+ * The connection to one server: started by the first call, and restarted by the first call after a failure, with
+ * growing pauses. Nothing restarts by itself.
  */
 export interface ServerLink {
-  /** Throws an `McpFailure`, or the signal's reason. */
-  call(call: Call): Promise<CallToolResult>
+  /** One request, within the time limit of a call. Throws an `McpFailure`, `UserAsked` or the signal's reason. */
+  request<T>(signal: AbortSignal, send: (connection: McpConnection, signal: AbortSignal) => Promise<T>): Promise<T>
   isConnected(): boolean
   close(): Promise<void>
 }
@@ -43,8 +42,10 @@ export function createServerLink(
     server: string
     settings: McpServerSettings
     limits: LinkLimits
-    /** What it lists, at each start and when it changes. False: it is not what was approved, and must not be called. */
-    onListed(listing: ToolListing): Promise<boolean>
+    /** Its list, at each start and change. False: it differs from what was approved, and must not be called. */
+    onListed(listing: ToolListing, offers: McpOffers): Promise<boolean>
+    /** Whether it required a login at its last connection or call. */
+    onLogin(isNeeded: boolean): Promise<void>
   },
 ): ServerLink {
   const { server, limits, clock, logger } = needs
@@ -61,7 +62,7 @@ export function createServerLink(
     isOpen = false
     failures += 1
     lastFailure = reason
-    notBefore = clock.now() + Math.min(longestPauseMs, shortestPauseMs * 2 ** (failures - 1))
+    notBefore = clock.now() + Math.min(maxPauseMs, shortestPauseMs * 2 ** (failures - 1))
     if (!ending.signal.aborted) logger.warn('an MCP server is down', { server, reason, failures })
   }
 
@@ -80,12 +81,18 @@ export function createServerLink(
       })
       await check(own, signal)
       isOpen = true
+      await needs.onLogin(false)
       return own
     } catch (cause) {
       await own?.close()
       if (cause instanceof McpFailure && cause.kind === 'refused') {
         opening = undefined
         throw cause
+      }
+      // Retried at the next call, without a pause: the login comes from a command while Familiar runs.
+      if (cause instanceof LoginNeeded) {
+        opening = undefined
+        throw await loginFailure(cause)
       }
       const reason = limit.signal.aborted
         ? `it did not answer within ${limits.connectMs / 1_000} seconds`
@@ -99,12 +106,12 @@ export function createServerLink(
 
   async function check(connection: McpConnection, signal: AbortSignal): Promise<void> {
     const listing = readToolListing(await connection.listTools(signal))
-    if (await needs.onListed(listing)) return
+    if (await needs.onListed(listing, connection.offers)) return
     const why = listing.ok ? 'has changed since it was approved' : `is refused. ${listing.problem}`
     throw new McpFailure('refused', `The MCP server ${server} ${why}. See: familiar mcp show ${server}`)
   }
 
-  /** It says that its tools have changed. Whatever it is that has changed, it is not called meanwhile. */
+  /** It reports that its tools have changed. Until they are checked, it is not called. */
   async function checkAgain(connection: McpConnection): Promise<void> {
     const limit = timeLimit(limits.connectMs)
     const checking = check(connection, limit.signal).then(() => connection)
@@ -112,7 +119,7 @@ export function createServerLink(
     try {
       await checking
     } catch (cause) {
-      logger.warn('an MCP server is not used any more', { server, reason: describe(cause) })
+      logger.warn('an MCP server is no longer used', { server, reason: describe(cause) })
       if (opening === checking) opening = undefined
       isOpen = false
       await connection.close()
@@ -131,7 +138,7 @@ export function createServerLink(
     const pause = notBefore - clock.now()
     if (!opening && pause > 0) {
       const seconds = Math.ceil(pause / 1_000)
-      const message = `The MCP server ${server} is down: ${lastFailure}. It is tried again in ${seconds} seconds at the earliest.`
+      const message = `The MCP server ${server} is down: ${lastFailure}. The next attempt is possible in ${seconds} seconds.`
       throw new McpFailure('unavailable', message)
     }
     opening ??= open()
@@ -140,20 +147,20 @@ export function createServerLink(
 
   return {
     isConnected: () => isOpen,
-    async call(call) {
-      const own = await untilAborted(connection(), call.signal)
+    async request(signal, send) {
+      const own = await untilAborted(connection(), signal)
       const limit = timeLimit(limits.callMs)
       try {
-        const signal = AbortSignal.any([call.signal, limit.signal])
-        const result = await own.callTool({ ...call, signal })
+        const result = await send(own, AbortSignal.any([signal, limit.signal]))
         failures = 0
         timeouts = 0
         return result
       } catch (cause) {
-        if (call.signal.aborted) throw call.signal.reason
+        if (signal.aborted) throw signal.reason
+        if (cause instanceof UserAsked) throw cause
         if (limit.signal.aborted) {
           timeouts += 1
-          if (timeouts >= mostTimeouts) await hangUp(own)
+          if (timeouts >= maxTimeouts) await hangUp(own)
           throw new McpFailure(
             'timed_out',
             `The MCP server ${server} did not answer within ${limits.callMs / 1_000} seconds.`,
@@ -174,19 +181,30 @@ export function createServerLink(
 
   async function hangUp(own: McpConnection): Promise<void> {
     timeouts = 0
-    failed('it does not answer any more')
+    failed('it no longer answers')
     await own.close()
   }
 
-  /** An error that the server sent is an answer; after any other, the connection is not trusted any more. */
+  async function loginFailure(cause: LoginNeeded): Promise<McpFailure> {
+    await needs.onLogin(true)
+    const message = `The MCP server ${server} cannot be used: ${cause.message}. Only the user can do that, in a terminal.`
+    return new McpFailure('refused', message, { cause })
+  }
+
+  /** An error from the server is an answer; after any other error the connection is no longer trusted. */
   async function failureOf(own: McpConnection, cause: unknown): Promise<McpFailure> {
-    const { ProtocolError } = await import('@modelcontextprotocol/client')
-    if (ProtocolError.isInstance(cause))
+    if (cause instanceof LoginNeeded) return await loginFailure(cause)
+    const { ProtocolError, SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client')
+    // It requested something unsupported, or too often: the connection itself is sound.
+    const asksTooMuch =
+      SdkError.isInstance(cause) &&
+      (cause.code === SdkErrorCode.CapabilityNotSupported || cause.code === SdkErrorCode.InputRequiredRoundsExceeded)
+    if (ProtocolError.isInstance(cause) || asksTooMuch)
       return new McpFailure('refused', `The MCP server ${server} refused: ${describe(cause)}`)
     const reason = isOpen ? describe(cause) : lastFailure
     if (isOpen) failed(reason)
     await own.close()
-    return new McpFailure('unavailable', `The call did not end: the MCP server ${server} is gone (${reason}).`, {
+    return new McpFailure('unavailable', `The call did not complete: the MCP server ${server} is gone (${reason}).`, {
       cause,
     })
   }
@@ -195,4 +213,37 @@ export function createServerLink(
 function describe(cause: unknown): string {
   const text = cause instanceof Error ? cause.message : String(cause)
   return text.slice(0, 500).toWellFormed()
+}
+
+export type ServerInspection =
+  | {
+      ok: true
+      tools: ListedTool[]
+      /** Whether it also has resources and prompts. */
+      offers: McpOffers
+      fingerprint: string
+      serverName: string
+      protocolVersion: string
+    }
+  | { ok: false; problem: string; needsLogin?: true }
+
+/** Starts a server to read its list, and stops it. For the owner, before an approval. */
+export async function inspectServer(
+  needs: ConnectNeeds & { server: string; settings: McpServerSettings; signal: AbortSignal },
+): Promise<ServerInspection> {
+  try {
+    const connection = await connectServer({ ...needs, onListChanged: () => undefined, onClosed: () => undefined })
+    try {
+      const listing = readToolListing(await connection.listTools(needs.signal))
+      if (!listing.ok) return listing
+      const { serverName, protocolVersion, offers } = connection
+      const fingerprint = serverFingerprint(needs.settings, listing.tools)
+      return { ok: true, tools: listing.tools, offers, fingerprint, serverName, protocolVersion }
+    } finally {
+      await connection.close()
+    }
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause)
+    return { ok: false, problem, ...(cause instanceof LoginNeeded && { needsLogin: true }) }
+  }
 }

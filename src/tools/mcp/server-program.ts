@@ -1,28 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import type { McpProgram } from './server-settings.ts'
 
-/** Where programs are found that nobody gave a PATH. */
+/** The default PATH of programs. */
 const plainPath = '/usr/local/bin:/usr/bin:/bin'
 const politeMs = 1_000
-const mostLinesPerMinute = 100
-const longestLine = 1_000
+const maxLinesPerMinute = 100
+const maxLineLength = 1_000
 
-/** A server's process with all that it starts: one group, which ends as a whole. */
+/** A server's process with all its children: one group, which ends as a whole. */
 export interface ServerProgram {
   readonly pid: number | undefined
-  /** False: it does not read any more. */
+  /** False: it no longer reads. */
   write(text: string): boolean
-  /** At once, without asking. */
+  /** Immediately. */
   kill(): void
-  /** Ends it, by its closed input, then by asking, then for good. Resolves when it is gone. */
+  /** Ends it: by closing its input, then by a signal, then by force. Resolves when it is gone. */
   end(): Promise<void>
 }
 
 /**
- * Starts the program with the variables that the owner named and nothing else of this process. What it writes to standard
- * error goes into the log. `onEnd` is called once, whoever ended it.
+ * Starts the program with only the variables that the owner named. Its standard error goes to the log. `onEnd` is
+ * called once, for whatever reason.
  */
 export function startProgram(options: {
   server: string
@@ -39,7 +39,7 @@ export function startProgram(options: {
     env: environmentOf(program, options.environment),
     cwd: options.workingDirectory,
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own: whatever it starts ends with it.
+    // A separate group: everything it starts ends with it.
     detached: true,
   })
   const gone = Promise.withResolvers<void>()
@@ -57,7 +57,7 @@ export function startProgram(options: {
 
   child.on('error', (error) => onGone(describeStart(program.command, error)))
   child.once('exit', (code, signal) => onGone(signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`))
-  // There are none where this process may open no more files.
+  // There are none if this process cannot open more files.
   child.stdout?.on('data', options.onData)
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on('error', () => undefined)
   if (child.stderr) logLines(child.stderr, { server, clock, logger })
@@ -92,17 +92,17 @@ function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // Nobody is left in it.
+    // The group is empty.
   }
 }
 
 function describeStart(command: string, error: NodeJS.ErrnoException): string {
   if (error.code === 'ENOENT')
-    return `there is no program ${command} (a PATH other than ${plainPath} must be named in its environment)`
+    return `there is no program ${command} (to use a PATH other than ${plainPath}, name it in its environment)`
   return `${command} could not be started: ${error.message}`
 }
 
-/** Cut and counted: a program that only complains must not fill the disk. */
+/** Shortened and limited: a program that keeps complaining must not fill the disk. */
 function logLines(
   stream: NodeJS.ReadableStream,
   { server, clock, logger }: { server: string; clock: Clock; logger: Logger },
@@ -113,15 +113,55 @@ function logLines(
   stream.setEncoding('utf8')
   stream.on('data', (text: string) => {
     const parts = (rest + text).split('\n')
-    rest = (parts.pop() ?? '').slice(0, longestLine)
+    rest = (parts.pop() ?? '').slice(0, maxLineLength)
     for (const line of parts) {
       const now = Math.floor(clock.now() / 60_000)
       if (now !== minute) lines = 0
       minute = now
       lines += 1
-      if (lines <= mostLinesPerMinute && line.trim() !== '') {
-        logger.info('an MCP server says', { server, line: line.slice(0, longestLine) })
+      if (lines <= maxLinesPerMinute && line.trim() !== '') {
+        logger.info('output of an MCP server', { server, line: line.slice(0, maxLineLength) })
       }
     }
   })
+}
+
+/** A server of the Model Context Protocol, from the configuration. */
+export type McpServerSettings = McpProgram | McpAddress
+
+interface CommonSettings {
+  /** Whether it may use the model, at the expense of the user whose call it is. */
+  sampling?: boolean | undefined
+}
+
+/** A program on this machine, connected by its standard input and output. */
+export interface McpProgram extends CommonSettings {
+  command: string
+  args: readonly string[]
+  /** Names of the variables that it gets, and no others. */
+  environment: readonly string[]
+}
+
+export interface McpAddress extends CommonSettings {
+  url: string
+  /** Their values are secrets. */
+  headers: Readonly<Record<string, string>>
+  /** The client that the owner registered at its authorization server, if that has no registration. */
+  oauth?: { clientId: string; clientSecret: string | null }
+}
+
+export function isProgram(settings: McpServerSettings): settings is McpProgram {
+  return 'command' in settings
+}
+
+/** The features of a server besides tools. */
+export const offersSchema = z.object({ resources: z.boolean(), prompts: z.boolean() })
+export type McpOffers = z.infer<typeof offersSchema>
+export const noOffers: McpOffers = { resources: false, prompts: false }
+
+/** Identifies a server for an approval, without secrets: another program or address is another server. */
+export function identityOf(settings: McpServerSettings): object {
+  if (!isProgram(settings)) return { url: settings.url, headers: Object.keys(settings.headers).sort() }
+  const { command, args, environment } = settings
+  return { command, args, environment: [...environment].sort() }
 }

@@ -1,8 +1,6 @@
 import fastCheck from 'fast-check'
 import { expect, it } from 'vitest'
-import { describeChanges, fingerprintOf } from './fingerprint.ts'
-import { type ListedTool, readToolListing } from './tool-listing.ts'
-import { nameTools } from './tool-name.ts'
+import { describeChanges, type ListedTool, nameTools, readToolListing, serverFingerprint } from './tool-listing.ts'
 
 const anyTool = fastCheck.oneof(
   fastCheck.jsonValue(),
@@ -18,7 +16,7 @@ const anyTool = fastCheck.oneof(
 )
 const settings = { command: 'server', args: [], environment: [] }
 
-it('SEC-14 whatever a server lists is taken or refused with a reason, and its names are fit to be called', () => {
+it('SEC-14 any listing is accepted or rejected with a reason, and its names are callable', () => {
   fastCheck.assert(
     fastCheck.property(fastCheck.array(anyTool, { maxLength: 5 }), fastCheck.array(anyTool), (listed, others) => {
       const listing = readToolListing(listed)
@@ -31,17 +29,17 @@ it('SEC-14 whatever a server lists is taken or refused with a reason, and its na
       expect(new Set(good.map(({ name }) => name)).size).toBe(good.length)
       const again = readToolListing([...listed].reverse())
       const tools = again.ok ? again.tools : []
-      expect(fingerprintOf(settings, tools)).toBe(fingerprintOf(settings, listing.tools))
+      expect(serverFingerprint(settings, tools)).toBe(serverFingerprint(settings, listing.tools))
       expect(describeChanges(listing.tools, tools)).toEqual([])
       const other = readToolListing(others)
       if (!other.ok) return
-      const isSame = fingerprintOf(settings, other.tools) === fingerprintOf(settings, listing.tools)
+      const isSame = serverFingerprint(settings, other.tools) === serverFingerprint(settings, listing.tools)
       expect(describeChanges(listing.tools, other.tools).length === 0).toBe(isSame)
     }),
   )
 })
 
-it('SEC-14 shows of a long text what has changed in it, on one line', () => {
+it('SEC-14 shows the changed part of a long text, in one line', () => {
   const tool = (description: string): ListedTool => ({ name: 'go', description, inputSchema: { type: 'object' } })
   const before = `${'a '.repeat(500)}old\nwords${' z'.repeat(500)}`
   const lines = describeChanges([tool(before)], [tool(before.replace('old\nwords', 'new words, and more'))])

@@ -1,26 +1,30 @@
 import { z } from 'zod'
-import type { Json } from '../../protocol/json.ts'
-import { isDeeperThan } from '../contract/json-depth.ts'
-import { findHiddenIn } from '../contract/manifest/hidden-characters.ts'
+import type { Clock } from '../../base/clock.ts'
+import { sha256 } from '../../base/ids.ts'
+import { canonicalJson, isDeeperThan, parseJson } from '../../base/json.ts'
+import { findHiddenIn } from '../../base/text.ts'
+import type { Json } from '../../protocol/messages.ts'
+import type { Database } from '../../storage/database.ts'
+import { identityOf, type McpOffers, type McpServerSettings, noOffers, offersSchema } from './server-program.ts'
 
-const mostTools = 200
-const longestName = 128
-const longestDescription = 8_000
+const maxTools = 200
+const maxNameLength = 128
+const maxDescriptionLength = 8_000
 const largestSchema = 64 * 1024
 const deepestSchema = 20
 
 const jsonObject = z.record(z.string(), z.custom<Json>())
 
-/** A tool as its server describes it: what the owner approves, and what is put into the fingerprint. */
-export const listedToolSchema = z.object({
-  name: z.string().min(1).max(longestName),
-  title: z.string().max(longestName).optional(),
-  description: z.string().max(longestDescription).optional(),
+/** A tool as its server describes it: the owner approves it, and the fingerprint covers it. */
+const listedToolSchema = z.object({
+  name: z.string().min(1).max(maxNameLength),
+  title: z.string().max(maxNameLength).optional(),
+  description: z.string().max(maxDescriptionLength).optional(),
   inputSchema: jsonObject,
   outputSchema: jsonObject.optional(),
   annotations: z
     .object({
-      title: z.string().max(longestName).optional(),
+      title: z.string().max(maxNameLength).optional(),
       readOnlyHint: z.boolean().optional(),
       destructiveHint: z.boolean().optional(),
       idempotentHint: z.boolean().optional(),
@@ -33,11 +37,11 @@ export type ListedTool = z.infer<typeof listedToolSchema>
 export type ToolListing = { ok: true; tools: ListedTool[] } | { ok: false; problem: string }
 
 /**
- * What a server lists, held to limits. One tool that hides something, or is too large to be read by the owner, refuses
- * the whole server: nobody knows what else such a server does (SEC-14).
+ * Checks a server's list against limits. One tool that hides something, or is too large for the owner to read, rejects
+ * the whole server: such a server cannot be trusted at all (SEC-14).
  */
 export function readToolListing(listed: readonly unknown[]): ToolListing {
-  if (listed.length > mostTools) return refused(`It lists ${listed.length} tools; at most ${mostTools} are taken.`)
+  if (listed.length > maxTools) return refused(`It lists ${listed.length} tools; the limit is ${maxTools}.`)
   const tools: ListedTool[] = []
   for (const [index, given] of listed.entries()) {
     const problem = tooMuch(given)
@@ -45,12 +49,12 @@ export function readToolListing(listed: readonly unknown[]): ToolListing {
     const read = listedToolSchema.safeParse(given)
     if (!read.success) {
       const [issue] = read.error.issues
-      return refused(`Its ${ordinal(index)} tool is not understood: ${issue?.path.join('.')}: ${issue?.message}`)
+      return refused(`Its ${ordinal(index)} tool is not valid: ${issue?.path.join('.')}: ${issue?.message}`)
     }
     const hidden = findHiddenIn(read.data as Json, 'tool')
     if (hidden) {
       return refused(
-        `Its ${ordinal(index)} tool holds a character that nobody sees (${hidden.character}), in ${hidden.path}.`,
+        `Its ${ordinal(index)} tool contains an invisible character (${hidden.character}), in ${hidden.path}.`,
       )
     }
     if (tools.some((tool) => tool.name === read.data.name)) {
@@ -64,7 +68,7 @@ export function readToolListing(listed: readonly unknown[]): ToolListing {
 function tooMuch(given: unknown): string | undefined {
   if (isDeeperThan(given as Json, deepestSchema)) return `is nested more than ${deepestSchema} levels deep.`
   const size = JSON.stringify(given)?.length ?? 0
-  return size > largestSchema ? `has ${size} characters; at most ${largestSchema} are taken.` : undefined
+  return size > largestSchema ? `has ${size} characters; the limit is ${largestSchema}.` : undefined
 }
 
 function refused(problem: string): { ok: false; problem: string } {
@@ -73,4 +77,194 @@ function refused(problem: string): { ok: false; problem: string } {
 
 function ordinal(index: number): string {
   return `${index + 1}.`
+}
+
+/** The owner's approval of a server, and what it covers. */
+export interface McpApproval {
+  isEnabled: boolean
+  /** Null if the owner has not approved it. */
+  fingerprint: string | null
+  /** As they were when it was approved. */
+  tools: ListedTool[]
+  /** The changes since, if the server was switched off because of them. */
+  changes: string[]
+  /** It required a login when it was last used, and there was none since. */
+  needsLogin: boolean
+  /** As of its last connection. */
+  offers: McpOffers
+}
+
+/** Stored in `tool_states` under `mcp:NAME`. */
+export interface McpApprovals {
+  read(server: string): Promise<McpApproval>
+  approve(
+    server: string,
+    approved: { fingerprint: string; tools: readonly ListedTool[]; offers?: McpOffers },
+  ): Promise<void>
+  /** By the owner, or because it differs from what was approved: then with the changes. */
+  disable(server: string, changes?: readonly string[]): Promise<void>
+  /** Records observations of a server, whether it is approved or not. */
+  note(server: string, seen: Partial<Pick<McpApproval, 'needsLogin' | 'offers'>>): Promise<void>
+}
+
+const keptSchema = z.object({
+  tools: z.array(listedToolSchema),
+  changes: z.array(z.string()),
+  needsLogin: z.boolean().default(false),
+  offers: offersSchema.default(noOffers),
+})
+const nothing = { tools: [], changes: [], needsLogin: false, offers: noOffers }
+const maxChanges = 100
+
+export function createMcpApprovals(dependencies: { database: Database; clock: Clock }): McpApprovals {
+  const { database, clock } = dependencies
+
+  async function read(server: string): Promise<McpApproval> {
+    const row = await database.read
+      .selectFrom('tool_states')
+      .selectAll()
+      .where('name', '=', rowName(server))
+      .executeTakeFirst()
+    const kept = parseJson(row?.state ?? JSON.stringify(nothing), keptSchema)
+    // An unreadable row counts as not approved.
+    if (!row || !kept.ok) return { isEnabled: false, fingerprint: null, ...nothing }
+    return { isEnabled: row.is_enabled === 1, fingerprint: row.fingerprint, ...kept.value }
+  }
+
+  async function write(server: string, approval: McpApproval): Promise<void> {
+    const { isEnabled, fingerprint, tools, changes, needsLogin, offers } = approval
+    const change = {
+      is_enabled: isEnabled ? (1 as const) : (0 as const),
+      fingerprint,
+      state: JSON.stringify({ tools, changes: changes.slice(0, maxChanges), needsLogin, offers }),
+      updated_at: clock.now(),
+    }
+    await database.write((writer) =>
+      writer
+        .insertInto('tool_states')
+        .values({ name: rowName(server), hosts: '[]', ...change })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet(change))
+        .execute(),
+    )
+  }
+
+  return {
+    read,
+    approve: (server, { fingerprint, tools, offers = noOffers }) =>
+      write(server, { isEnabled: true, fingerprint, tools: [...tools], changes: [], needsLogin: false, offers }),
+    async disable(server, changes = []) {
+      await write(server, { ...(await read(server)), isEnabled: false, changes: [...changes] })
+    },
+    async note(server, seen) {
+      const known = await read(server)
+      const noted = { ...known, ...seen }
+      if (canonicalJson(noted) !== canonicalJson(known)) await write(server, noted)
+    },
+  }
+}
+
+/** The servers that need a login, from the rows of `tool_states`. */
+export function readNeedLogin(rows: readonly { name: string; state: string | null }[]): string[] {
+  return rows.flatMap(({ name, state }) => {
+    const kept = name.startsWith(rowName('')) ? parseJson(state ?? '', keptSchema) : undefined
+    return kept?.ok && kept.value.needsLogin ? [name.slice(rowName('').length)] : []
+  })
+}
+
+function rowName(server: string): string {
+  return `mcp:${server}`
+}
+
+/** Everything that the approval covers: the server, and every tool's name, texts, schemas and hints. */
+export function serverFingerprint(settings: McpServerSettings, tools: readonly ListedTool[]): string {
+  const sorted = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1))
+  return sha256(canonicalJson({ server: identityOf(settings), tools: sorted }))
+}
+
+/** The differences, one line each: removed with `-`, added with `+`. */
+export function describeChanges(before: readonly ListedTool[], now: readonly ListedTool[]): string[] {
+  const old = new Map(before.map((tool) => [tool.name, tool]))
+  const added = now
+    .filter((tool) => !old.has(tool.name))
+    .map((tool) => `added ${tool.name}: ${oneLine(tool.description)}`)
+  const removed = before
+    .filter((tool) => !now.some(({ name }) => name === tool.name))
+    .map((tool) => `removed ${tool.name}`)
+  const changed = now.flatMap((tool) => {
+    const was = old.get(tool.name)
+    return was ? describeTool(was, tool) : []
+  })
+  return [...added, ...removed, ...changed]
+}
+
+const parts = ['title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const
+
+function describeTool(was: ListedTool, is: ListedTool): string[] {
+  return parts.flatMap((part) => {
+    const [before, now] = [shown(was[part]), shown(is[part])]
+    if (before === now) return []
+    return [`changed ${is.name}, its ${part}:`, ...changedPart('-', before, now), ...changedPart('+', now, before)]
+  })
+}
+
+/** Only around the difference: a schema may be long. */
+function changedPart(sign: string, text: string, other: string): string[] {
+  if (text === '') return []
+  let start = 0
+  while (start < text.length && text[start] === other[start]) start += 1
+  let end = 0
+  const most = Math.min(text.length, other.length) - start
+  while (end < most && text.at(-1 - end) === other.at(-1 - end)) end += 1
+  const from = Math.max(0, start - context)
+  const to = Math.min(text.length, text.length - end + context)
+  const piece = oneLine(text.slice(from, Math.min(to, from + maxShown)))
+  return [`  ${sign} ${from > 0 ? '… ' : ''}${piece}${to < text.length || to > from + maxShown ? ' …' : ''}`]
+}
+
+const context = 40
+const maxShown = 600
+
+function shown(value: unknown): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : canonicalJson(value)
+}
+
+function oneLine(text = ''): string {
+  return text.replaceAll(/\s+/g, ' ').trim()
+}
+
+const toolNameLongestName = 64
+
+/** The name of a server's tool, or why it cannot have one. */
+interface NamedTool {
+  tool: ListedTool
+  name: string
+  /** Null if the name is valid. */
+  problem: string | null
+}
+
+/**
+ * `mcp_calendar_create_event`. Two tools with the same resulting name are both rejected: which one is meant would
+ * depend on the server's order.
+ */
+export function nameTools(server: string, tools: readonly ListedTool[]): NamedTool[] {
+  const named = tools.map((tool) => ({ tool, name: `mcp_${slugOf(server)}_${slugOf(tool.name)}` }))
+  return named.map(({ tool, name }) => ({ tool, name, problem: problemOf(name, named, tool) }))
+}
+
+function problemOf(name: string, named: readonly { name: string }[], tool: ListedTool): string | null {
+  if (slugOf(tool.name) === '') return 'Its name contains no letters or digits.'
+  if (name.length > toolNameLongestName)
+    return `Its name would be ${name}, which is longer than ${toolNameLongestName} characters.`
+  if (named.filter((other) => other.name === name).length > 1) return `Another one would also be named ${name}.`
+  return null
+}
+
+/** Lower-case letters, digits and single underscores: `createEvent` and `Create.event` become `create_event`. */
+export function slugOf(text: string): string {
+  return text
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_|_$/g, '')
 }

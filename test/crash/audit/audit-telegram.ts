@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseJson } from '../../../src/base/json.ts'
-import type { OutboxRow } from '../../../src/storage/channel-tables.ts'
+import type { OutboxRow } from '../../../src/storage/feature-tables.ts'
 import type { InboxRow } from '../../../src/storage/tables.ts'
 import type { Fault } from '../../support/fake-telegram/fault.ts'
 import type { RecordedCall, SentMessage } from '../../support/fake-telegram/start-fake-telegram.ts'
@@ -13,12 +13,12 @@ export interface TelegramEvidence {
   said: readonly SaidMessage[]
   /** In the order in which they came. */
   calls: readonly RecordedCall[]
-  /** What the fake did wrong with which call, by its place in `calls`. */
+  /** The faults of the fake, by position in `calls`. */
   faults: ReadonlyMap<number, Fault>
-  /** What arrived, in order. */
+  /** The delivered messages, in order. */
   arrived: readonly Pick<SentMessage, 'chatId' | 'messageId' | 'text'>[]
   /** How many go out at once, at most: so many may be on their way when a pause begins. */
-  mostAtOnce: number
+  maxAtOnce: number
   /** Chats in which Telegram gave the updates in another order than they were said in. */
   reordered: ReadonlySet<number>
 }
@@ -27,7 +27,7 @@ export interface SaidMessage {
   chatId: number
   messageId: number
   token: string
-  /** Nobody whom Familiar knows. */
+  /** A person without access. */
   isStranger: boolean
 }
 
@@ -35,7 +35,7 @@ const keyPattern = /^event:([^:]+):(\d+):(\d+)$/
 const textSchema = z.looseObject({ text: z.string(), repetition: z.int().default(0) })
 const finalRefusal = /^(?:400|403) /
 
-/** What is wrong, in words; empty where nothing is lost, doubled, out of order or called what it is not. */
+/** The problems; empty if nothing is lost, duplicated, out of order or misreported. */
 export function auditTelegram(
   evidence: TelegramEvidence,
   { recorded, outbox }: { recorded: Recorded; outbox: readonly OutboxRow[] },
@@ -95,7 +95,7 @@ function checkReceived(
   ]
 }
 
-/** What every turn says is in the outbox, once, whole and in order. */
+/** Everything that turns say is in the outbox, once, complete and in order. */
 function checkTurns(recorded: Recorded, outbox: readonly OutboxRow[]): string[] {
   const byEvent = Map.groupBy(
     outbox.filter(({ key }) => keyPattern.test(key)),
@@ -128,7 +128,7 @@ function checkItem(outbox: readonly OutboxRow[], row: OutboxRow): string[] {
   return isRepeated || repetitionOf(row) >= 3 ? [] : [`lost reply: ${key} is of unknown outcome, and was not repeated`]
 }
 
-/** What arrived is what is called sent, and what was done without a word: not one more and not one less. */
+/** Delivered messages are exactly those marked as sent, and those done without a response. */
 function checkArrivals({ arrived, calls, faults }: TelegramEvidence, outbox: readonly OutboxRow[]): string[] {
   const place = (chatId: number | string | null, text: string) => `${chatId} ${text}`
   const arrivals = countsOf(arrived.map(({ chatId, text }) => place(chatId, text)))
@@ -137,7 +137,7 @@ function checkArrivals({ arrived, calls, faults }: TelegramEvidence, outbox: rea
     ...outbox.filter(({ state }) => state === 'sent').map((row) => place(row.address, shownText(row))),
     ...silent.map(({ chatId, parameters }) => place(chatId, String(parameters.text))),
   ])
-  // What was on its way when Familiar was killed may have arrived: that is what its state says.
+  // A message in flight when Familiar was killed may have arrived: its state must say so.
   const open = countsOf(outbox.filter(isCutOff).map((row) => place(row.address, shownText(row))))
   const numbers = new Set(arrived.map(({ chatId, messageId }) => `${chatId} ${messageId}`))
   const unheard = outbox.filter(({ state, address, external_id }) => {
@@ -182,8 +182,8 @@ function checkOrder(
   return [...replies, ...messages]
 }
 
-/** Who was told to wait did: the one that was refused strictly, and others but for what was on its way. */
-function checkPauses({ calls, faults, mostAtOnce }: TelegramEvidence): string[] {
+/** Requested pauses were respected: strictly by the rejected message, and by others except those in flight. */
+function checkPauses({ calls, faults, maxAtOnce }: TelegramEvidence): string[] {
   return [...faults].flatMap(([at, fault]) => {
     const refused = calls[at]
     if (!refused || fault.kind !== 'refuse' || fault.retryAfter === undefined) return []
@@ -193,13 +193,13 @@ function checkPauses({ calls, faults, mostAtOnce }: TelegramEvidence): string[] 
     const early = after.filter((call) => call.at < until)
     const own = early.filter(({ chatId }) => isPoll || chatId === refused.chatId)
     if (own.length > 0) return [`broken pause: ${refused.method} to ${refused.chatId} came again too early`]
-    return early.length < mostAtOnce
+    return early.length < maxAtOnce
       ? []
       : [`broken pause: ${early.length} came within ${fault.retryAfter} s of a pause`]
   })
 }
 
-/** What can never succeed is tried once; but for a refusal that nobody lived to write down. */
+/** A message that can never succeed is tried once, unless its rejection could not be written. */
 function checkFinal({ calls, faults }: TelegramEvidence, outbox: readonly OutboxRow[]): string[] {
   const isUnwritten = ({ chatId, parameters }: RecordedCall) =>
     outbox.some((row) => isCutOff(row) && row.address === String(chatId) && shownText(row) === parameters.text)
@@ -217,7 +217,7 @@ function checkFinal({ calls, faults }: TelegramEvidence, outbox: readonly Outbox
 }
 
 function isCutOff({ state, error }: OutboxRow): boolean {
-  return state === 'unknown' && /cut off/.test(error ?? '')
+  return state === 'unknown' && /interrupted while/.test(error ?? '')
 }
 
 function isMessage({ method }: Pick<RecordedCall, 'method'>): boolean {

@@ -1,4 +1,4 @@
-import { dayOf, monthOf } from '../../../src/cost/periods.ts'
+import { localDay, monthOf } from '../../../src/base/money.ts'
 import type { CostLedgerRow } from '../../../src/storage/tables.ts'
 import { type Evidence, interruptionsWithin } from './evidence.ts'
 import { ofType, type Recorded, type RecordedTurn, turnsOf } from './recorded.ts'
@@ -44,7 +44,7 @@ function checkTotals({ ledger, totals }: Recorded): string[] {
 }
 
 function periodsOf(row: CostLedgerRow): string[] {
-  return [`day:${dayOf(row.at)}`, `month:${monthOf(row.at)}`].map((period) => `${row.user_id} ${period}`)
+  return [`day:${localDay(row.at)}`, `month:${monthOf(row.at)}`].map((period) => `${row.user_id} ${period}`)
 }
 
 function checkCalls(evidence: Evidence, ledger: readonly CostLedgerRow[], turn: RecordedTurn): string[] {

@@ -1,12 +1,12 @@
-import { toMessages } from '../../../src/sessions/messages.ts'
-import { project } from '../../../src/sessions/projection.ts'
-import type { LoggedEvent } from '../../../src/sessions/session-event.ts'
+import { toMessages } from '../../../src/agent/sessions/messages.ts'
+import { project } from '../../../src/agent/sessions/projection.ts'
+import type { LoggedEvent } from '../../../src/agent/sessions/session-event.ts'
 import type { InboxRow } from '../../../src/storage/tables.ts'
 import { textOfHistory } from '../../support/valid-history.ts'
 import { type Evidence, rowsOf, type SentMessage } from './evidence.ts'
 import { ofType, type Recorded } from './recorded.ts'
 
-/** What was acknowledged is there: once in the inbox, once in the log, once in what a model is told. */
+/** Acknowledged messages exist: once in the inbox, once in the log, once in the model's input. */
 export function checkMessages(evidence: Evidence, recorded: Recorded): string[] {
   const known = new Set(evidence.messages.flatMap((message) => rowsOf(recorded.inbox, message)))
   const invented = recorded.inbox.filter((row) => !known.has(row)).map((row) => `invented message: ${row.key}`)
@@ -52,7 +52,7 @@ function verdict(count: number): string {
 
 type Histories = ReadonlyMap<string, { whole: string; told: string }>
 
-/** `whole` is the conversation as if it had never been summarised, `told` what the next request holds. */
+/** `whole` is the conversation as if it had never been summarized, `told` the content of the next request. */
 function readHistories({ events }: Recorded): Histories {
   const text = (own: LoggedEvent[]) => textOfHistory(toMessages(project(own), { mediaOfTurn: null }))
   return new Map(

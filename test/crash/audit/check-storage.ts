@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { sha256 } from '../../../src/base/hash.ts'
-import { project } from '../../../src/sessions/projection.ts'
+import { project } from '../../../src/agent/sessions/projection.ts'
+import { sha256 } from '../../../src/base/ids.ts'
 import type { Recorded } from './recorded.ts'
 
 /** The file is sound, the log of every session is whole, and a snapshot says what the log says. */

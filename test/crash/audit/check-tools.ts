@@ -1,9 +1,9 @@
-import type { ToolCallPart } from '../../../src/protocol/message.ts'
-import { outcomeUnknown } from '../../../src/sessions/messages.ts'
+import { outcomeUnknown } from '../../../src/agent/sessions/messages.ts'
+import type { ToolCallPart } from '../../../src/protocol/messages.ts'
 import { type Evidence, interruptionsWithin } from './evidence.ts'
 import { ofType, type Recorded, type RecordedTurn, turnsOf } from './recorded.ts'
 
-/** What happened outside is what the log tells, and nothing happened twice that may happen once. */
+/** The outside effects match the log, and no at-most-once effect happened twice. */
 export function checkTools(evidence: Evidence, recorded: Recorded): string[] {
   const turns = turnsOf(recorded)
   return [

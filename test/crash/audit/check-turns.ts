@@ -1,3 +1,5 @@
+import type { LoggedEvent } from '../../../src/agent/sessions/session-event.ts'
+import { isOwnWords } from '../../../src/security/approvals.ts'
 import { type Evidence, rowsOf } from './evidence.ts'
 import { ofType, type Recorded, type RecordedTurn, turnsOf } from './recorded.ts'
 
@@ -54,17 +56,23 @@ function checkOneTurnEach(recorded: Recorded, turns: RecordedTurn[]): string[] {
   })
 }
 
-/** A question stays asked until the next turn of its session, which is told of it. */
+/** A question stays open until the next turn of its session with a user message; that turn receives it. */
 function checkQuestions({ events }: Recorded): string[] {
   return [...events].flatMap(([sessionId, own]) => {
-    let pending: string | null = null
+    let open: string[] = []
     return own.flatMap((event) => {
-      if (event.type === 'turn_ended') pending = event.question
-      if (event.type !== 'turn_started' || pending === null) return []
-      const forgotten = !event.context.includes(pending)
-      const violation = `forgotten question: session ${sessionId} was asked ${JSON.stringify(pending)}`
-      pending = null
-      return forgotten ? [violation] : []
+      if (event.type === 'turn_ended' && event.question !== null) open.push(event.question)
+      if (event.type !== 'turn_started' || !isOfUser(own, event.turnId)) return []
+      const forgotten = open.filter((question) => !event.context.includes(question))
+      open = []
+      return forgotten.map(
+        (question) => `forgotten question: session ${sessionId} was asked ${JSON.stringify(question)}`,
+      )
     })
   })
+}
+
+/** A program's message leaves the question to the user. */
+function isOfUser(events: readonly LoggedEvent[], turnId: string | null): boolean {
+  return ofType(events, 'message_received').every((message) => message.turnId !== turnId || isOwnWords(message))
 }

@@ -1,17 +1,17 @@
-import type { ToolEffect } from '../../../src/protocol/tool.ts'
+import type { ToolEffect } from '../../../src/protocol/messages.ts'
 import type { InboxRow } from '../../../src/storage/tables.ts'
 
-/** What the client said and what it was told. Ordinals count every sending and every acknowledgement of one client. */
+/** The client's requests and responses. Ordinals count every request and every acknowledgement of one client. */
 export interface SentMessage {
   /** Null where it was sent without one, once and never again. */
   key: string | null
-  /** A word that stands in no other message, in the text and in whatever answers or summarises it. */
+  /** A word that occurs in no other message, in the text and in whatever answers or summarizes it. */
   token: string
   text: string
   sentAt: number
   /** Undefined until the daemon has said that it has the message. */
   acknowledgedAt: number | undefined
-  /** What a chat request was answered. */
+  /** The response to a chat request. */
   reply?: string
 }
 
@@ -21,7 +21,7 @@ export interface SideEffect {
   effect: ToolEffect
   callId: string
   turnId: string
-  /** What the model wanted done, whichever call did it. */
+  /** The effect that the model wanted, whichever call did it. */
   operation: string
 }
 
@@ -40,7 +40,7 @@ export interface Evidence {
   interruptions: readonly number[]
   /** False for the file of a daemon that was killed and has not come back yet: then what waits is no loss. */
   settled: boolean
-  /** Several daemons may share the work: what a dead one had begun outside of a turn lies open for an hour. */
+  /** Several daemons may share the work: unfinished work of a dead one outside of a turn stays open for an hour. */
   isShared?: boolean
 }
 

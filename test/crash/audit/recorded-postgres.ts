@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { eventFromRow } from '../../../src/sessions/session-event.ts'
+import { eventFromRow } from '../../../src/agent/sessions/session-event.ts'
 import type { SessionEventRow } from '../../../src/storage/tables.ts'
 import type { Recorded } from './recorded.ts'
 

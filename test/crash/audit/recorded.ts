@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { eventFromRow, type LoggedEvent } from '../../../src/sessions/session-event.ts'
+import { eventFromRow, type LoggedEvent } from '../../../src/agent/sessions/session-event.ts'
 import type {
   CostLedgerRow,
   CostTotalRow,
@@ -10,7 +10,7 @@ import type {
   SessionSnapshotRow,
 } from '../../../src/storage/tables.ts'
 
-/** What the daemon wrote down, as it lies in the file. */
+/** The daemon's records, as they are in the file. */
 export interface Recorded {
   integrity: string[]
   brokenReferences: string[]
@@ -79,7 +79,7 @@ export interface RecordedTurn {
   span: { from: number; to: number }
 }
 
-/** Every turn that has an event in the log. One that has not ended lasts for ever. */
+/** Every turn with an event in the log. An unfinished one has no end. */
 export function turnsOf(recorded: Recorded): RecordedTurn[] {
   return [...recorded.events].flatMap(([sessionId, all]) => {
     const byTurn = Map.groupBy(

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
+import { project } from '../../../src/agent/sessions/projection.ts'
+import type { LoggedEvent, SessionEvent } from '../../../src/agent/sessions/session-event.ts'
 import { systemClock } from '../../../src/base/clock.ts'
-import { sha256 } from '../../../src/base/hash.ts'
-import { dayOf, monthOf } from '../../../src/cost/periods.ts'
-import { project } from '../../../src/sessions/projection.ts'
-import type { LoggedEvent, SessionEvent } from '../../../src/sessions/session-event.ts'
+import { sha256 } from '../../../src/base/ids.ts'
+import { localDay, monthOf } from '../../../src/base/money.ts'
 import type { Writer } from '../../../src/storage/database.ts'
 import { openSqlite } from '../../../src/storage/sqlite/open-sqlite.ts'
 import type { CostLedgerRow } from '../../../src/storage/tables.ts'
@@ -60,7 +60,7 @@ async function writeRows(writer: Writer): Promise<void> {
   await writer.insertInto('session_snapshots').values(snapshot).execute()
   const ledger = [ledgerRow('1', 'turn-1'), ledgerRow('2', 'turn-1'), ledgerRow('3', 'turn-2'), ledgerRow('4', null)]
   await writer.insertInto('cost_ledger').values(ledger).execute()
-  for (const period of [`day:${dayOf(1)}`, `month:${monthOf(1)}`]) {
+  for (const period of [`day:${localDay(1)}`, `month:${monthOf(1)}`]) {
     const total = { user_id: 'user', period, spent_nanousd: ledger.length * cost, reserved_nanousd: 0 }
     await writer.insertInto('cost_totals').values(total).execute()
   }

@@ -69,11 +69,11 @@ async function sessionIds(): Promise<string[]> {
 
 describe.skipIf(whyNoPostgres())('several daemons on one database', () => {
   test(
-    'SCALE-4 SCALE-10 killed in turn under traffic: nothing lost, nothing twice, in order; streams go on elsewhere',
+    'SCALE-4 SCALE-10 killed in turn under traffic: nothing lost, nothing twice, in order; streams continue elsewhere',
     async () => {
       const random = seededRandom(7)
       const daemons = await Promise.all(Array.from({ length: size.daemons }, () => scene.start()))
-      // The sessions are there before anybody watches them.
+      // The sessions exist before the first watcher.
       await Promise.all(
         Array.from({ length: 3 }, (_, place) =>
           scene.client.chat({ errand: errand(9_000 + place), session: `s${place}` }),

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { TurnEvent } from '../../../src/protocol/event.ts'
+import type { TurnEvent } from '../../../src/protocol/events.ts'
 
 /**
- * Reads the stream of a session for as long as it is wanted, at whichever daemon answers: where one breaks off it goes on
- * at the next with the last id that it saw.
+ * Reads the stream of a session at any daemon that answers: after a broken connection it continues at the next one with
+ * the last id.
  */
 export function watchStream(options: {
   sessionId: string
@@ -60,8 +60,7 @@ export function watchStream(options: {
 type Delta = Extract<TurnEvent, { type: 'text_delta' | 'thinking_delta' }>
 
 /**
- * What a stream told, however it was cut into pieces: pieces of one text are one, and what a model began to say before it
- * had to begin anew is nothing.
+ * The content of a stream, however it was split: pieces of one text are joined, and text before a restart is dropped.
  */
 export function wholeEvents(events: readonly TurnEvent[]): TurnEvent[] {
   const whole: TurnEvent[] = []

@@ -12,7 +12,7 @@ const { withLock } = require('../../../scripts/launcher/start-lock.cjs') as {
   withLock(action: () => Promise<void>): Promise<void>
 }
 
-/** The page as its sources are now. `PAGE_AS_IS=1` takes what was built last, for whoever works on the sources meanwhile. */
+/** The page as its sources are now. `PAGE_AS_IS=1` takes the last build, for work on the sources during a run. */
 export async function ensurePageIsBuilt(): Promise<void> {
   if (process.env.PAGE_AS_IS === '1' || isBuilt()) return
   // Another file of tests may have built it while this one waited.
@@ -21,7 +21,7 @@ export async function ensurePageIsBuilt(): Promise<void> {
   })
 }
 
-/** A start goes on for a while without a page that could not be built; a test of the page does not. */
+/** A start continues without a page that could not be built; a test of the page does not. */
 function isBuilt(): boolean {
   const stamp = new URL('../../../.runtime/page.json', import.meta.url)
   return page.isSettled(true) && (JSON.parse(readFileSync(stamp, 'utf8')) as { isBuilt: boolean }).isBuilt

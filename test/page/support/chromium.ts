@@ -1,12 +1,12 @@
 import { type Browser, chromium } from 'playwright-core'
-import { findChromium } from '../../../src/tools/builtin/browser/find-chromium.ts'
+import { findChromium } from '../../../src/tools/builtin/browsers.ts'
 
 export const chromiumPath = await findChromium({ executable: null, searchPath: process.env.PATH ?? '' })
 
 let running: Promise<Browser> | undefined
 let more: readonly string[] = []
 
-/** What else Chromium is told at its start, such as which file its microphone is; before the first page of a file of tests. */
+/** More arguments for Chromium, such as the file for its microphone. Set them before the first page of a test file. */
 export function tellBrowser(args: readonly string[]): void {
   more = args
 }

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A way to a server that can be cut: what goes through it now ends in the middle, and nothing goes through until it is mended. */
+/** A proxy that can be cut: open connections break off, and new ones fail until it is repaired. */
 export async function openCuttingProxy(target: string) {
   const { port } = new URL(target)
   const open = new Set<Socket>()

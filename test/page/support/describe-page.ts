@@ -15,5 +15,5 @@ export function describePage(name: string, tests: () => void): void {
   })
 }
 
-/** What goes further than the main path of an area: only where a run takes all the time that it needs. */
+/** Tests beyond the main path of an area. They run only with `FAMILIAR_TEST_ALL=1`. */
 export const more = it.runIf(takesAll)

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface FakeTranscription {
-  /** What `[voice.transcription]` of the config says to use it. */
+  /** The `[voice.transcription]` settings that use it. */
   toml: string
   /** Every recording that came, as it came. */
   recordings: Uint8Array[]

@@ -13,7 +13,7 @@ interface Finding {
   nodes: { target: string[]; html: string; failureSummary: string }[]
 }
 
-/** What axe finds in what is shown now, but for what is only minor. */
+/** The findings of axe for the current screen, without minor ones. */
 export async function findFaults(page: Page): Promise<string[]> {
   await page.evaluate(axeSource)
   const found = (await page.evaluate(

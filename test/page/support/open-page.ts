@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import type { StartOptions } from '../../../src/daemon/started-daemon.ts'
+import type { StartOptions } from '../../../src/daemon/daemon.ts'
 import { type FakeModel, type Script, startFakeModel } from '../../support/fake-model/start-fake-model.ts'
 import { type RunningFamiliar, startFamiliar } from '../../support/running-familiar.ts'
 import { ensurePageIsBuilt } from './built-page.ts'
@@ -12,10 +12,10 @@ export interface OpenPageOptions {
   /** `fake`: the model server of the tests, scripted. `offline`: the model without a network that Familiar comes with. */
   model?: 'fake' | 'offline'
   script?: Script
-  /** More of `familiar.toml`. With a `[memory]` of its own, what is said is learnt from. */
+  /** More of `familiar.toml`. With its own `[memory]`, Familiar learns from the messages. */
   toml?: string
   daemon?: Partial<StartOptions>
-  /** Where the page begins. */
+  /** The first path of the page. */
   path?: string
   context?: BrowserContextOptions
 }
@@ -35,7 +35,7 @@ export interface OpenedPage {
   close(): Promise<void>
 }
 
-/** A script is for its own calls: what is learnt in the background asks none of it unless the test says so. */
+/** A script answers only its own calls: learning in the background is off unless the test enables it. */
 const quietMemory = '[memory]\nconversations = false\nextraction = false\n'
 
 const opened = new Set<OpenedPage>()
@@ -91,11 +91,11 @@ export async function openPage(options: OpenPageOptions = {}): Promise<OpenedPag
     newContext,
     async close() {
       opened.delete(bench)
-      // What hangs at its end would keep the daemon.
+      // A page that hangs while it closes would keep the daemon alive.
       for (const { context: one } of watched) await one.close()
       await familiar.close({ keep: true })
       await fake.close()
-      // A question that the page had asked and nobody waits for any more may still write there.
+      // A request of the page that is not awaited may still write there.
       await rm(familiar.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
       const problems = watched.flatMap((one) => one.problems)
       if (problems.length > 0) throw new Error(`the page did what it must not:\n${problems.join('\n')}`)
@@ -108,7 +108,7 @@ export async function openPage(options: OpenPageOptions = {}): Promise<OpenedPag
 /** Opens the link, and then the place. */
 export async function signIn(page: Page, link: string, path = '/'): Promise<void> {
   await page.goto(link)
-  await page.getByRole('navigation', { name: 'Familiar' }).or(page.getByLabel('Open the menu')).first().waitFor()
+  await page.getByRole('navigation', { name: 'Familiar' }).or(page.getByLabel('Open menu')).first().waitFor()
   if (path !== '/') await page.goto(new URL(path, link).href)
 }
 

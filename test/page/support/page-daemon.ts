@@ -53,7 +53,7 @@ export function fakeProvider(modelUrl: string): string {
   ].join('\n')
 }
 
-/** One that nobody has now, for a daemon that must come back under the same address. */
+/** A free port, for a daemon that restarts under the same address. */
 async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -5,10 +5,10 @@ import { greeterFiles } from '../../support/served-capabilities.ts'
 
 const examples = join(import.meta.dirname, '../../../examples/tools')
 
-/** For the config of the samples: a server that nobody has approved yet. */
+/** For the config of the samples: a server that is not approved yet. */
 export const sampleToml = '[mcp.servers.calendar]\ncommand = "calendar-server"\n'
 
-/** What lies in folders of the home: a skill, a tool, a capability; and messages that went out, or did not. */
+/** Files in folders of the home: a skill, a tool, a built tool; and messages that were sent or failed. */
 export async function fillHome(familiar: RunningFamiliar): Promise<void> {
   const { home, daemon } = familiar
   write(join(home, 'workspace', 'skills', 'tea', 'SKILL.md'), skill)
@@ -18,7 +18,7 @@ export async function fillHome(familiar: RunningFamiliar): Promise<void> {
   for (const [path, text] of Object.entries(greeterFiles({ 'RUN.md': '# Greeter\n\nCall it with **a name**.' }))) {
     write(join(directory, path), text)
   }
-  // Where there is no sandbox nothing is registered, and the list says so.
+  // Without a sandbox nothing is registered, and the list says so.
   await familiar.request('POST', '/api/v1/local/capabilities/register', { directory })
   await daemon.database.write(async (writer) => {
     const rows = [

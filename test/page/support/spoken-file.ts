@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findProgram } from '../../../src/base/find-program.ts'
-import { readWav } from '../../../src/voice/audio/read-wav.ts'
-import { writeWav } from '../../../src/voice/audio/write-wav.ts'
+import { findProgram } from '../../../src/base/processes.ts'
+import { writeWav } from '../../../src/models/speech/kokoro.ts'
+import { readWav } from '../../../src/models/speech/recordings.ts'
 
 /** Undefined where nothing here can speak. */
 export const espeak = await findProgram(['espeak-ng'], process.env.PATH ?? '')
 
-/** A recording of somebody who says this, with silence before and after it. A microphone of Chromium plays it over and over. */
+/** A recording of this text, with silence before and after it. Chromium's fake microphone plays it in a loop. */
 export function makeSpokenFile(text: string, silence: { before: number; after: number }): string {
   if (espeak === undefined) throw new Error('There is no espeak-ng here.')
   const heard = readWav(execFileSync(espeak, ['--stdout', '-a', '150', text]))

@@ -22,10 +22,10 @@ export async function* walkScreen(page: Page, url: string, path: string): AsyncG
   }
 }
 
-/** What was asked for is there. */
+/** Waits until the requested content is there. */
 export async function settle(page: Page): Promise<void> {
   await page.getByRole('main').waitFor()
-  await page.getByText('One moment …').waitFor({ state: 'detached' })
+  await page.getByText('Loading…').waitFor({ state: 'detached' })
   // Some screens always breathe: what they show runs.
   await page
     .locator('main .breathing')

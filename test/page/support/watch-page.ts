@@ -5,7 +5,7 @@ const tellsViolations = `document.addEventListener('securitypolicyviolation', (e
 
 /**
  * Everything that must never happen in the page, whatever a test does: a request to another origin, a violation of the content
- * security policy, an error that nobody caught. The list grows while the context is used.
+ * security policy, an uncaught error. The list grows while the context is used.
  */
 export async function watchContext(context: BrowserContext, origins: ReadonlySet<string>): Promise<string[]> {
   const problems: string[] = []

@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CardNode } from '../../../src/cards/card-node.ts'
-import { frameAttributes, frameDocument, framePageHeaders, framePagePolicy } from '../../../src/cards/frame-document.ts'
-import { readFragment } from '../../../src/cards/read-fragment.ts'
-import { sanitiseCard } from '../../../src/cards/sanitise-card.ts'
+import { type CardNode, readFragment } from '../../../src/tools/cards/card-nodes.ts'
+import {
+  frameAttributes,
+  frameDocument,
+  framePageHeaders,
+  framePagePolicy,
+} from '../../../src/tools/cards/frame-document.ts'
+import { sanitiseCard } from '../../../src/tools/cards/make-card.ts'
 import { takesAll } from '../../crash/chosen-passings.ts'
 import { chromiumArguments, chromiumPath, type Findings, hasChromium, probeVectors } from './probe-vectors.ts'
 import { tagSoup } from './tag-soup.ts'
@@ -15,10 +19,10 @@ if (!hasChromium)
   console.log(`Cards in a browser are not tested: ${chromiumPath} is not there (apt-get install chromium).`)
 
 const minutes = 60_000
-/** Neighbours in the list are alike: by itself a run takes one of twenty-four. */
+/** Adjacent vectors are similar: a single run takes one of twenty-four. */
 const vectors = allVectors.filter((_, at) => takesAll || at % 24 === 0)
 
-describe.skipIf(!hasChromium)('what gets through', () => {
+describe.skipIf(!hasChromium)('remaining vectors', () => {
   const pagePolicy = Object.entries(framePagePolicy).map(([directive, value]) => `${directive} ${value}`)
   const framed: Exhibit = {
     frame: (html) => ({ ...frameAttributes, srcdoc: documentOf(html) }),
@@ -30,15 +34,28 @@ describe.skipIf(!hasChromium)('what gets through', () => {
     expect(new Set(allVectors.map(({ id, html }) => html.replaceAll(String(id), ''))).size).toBe(allVectors.length)
   })
 
-  it('CARD-1 SEC-9 the sanitiser alone stops every vector', { timeout: 5 * minutes }, async () => {
+  it('CARD-1 SEC-9 the sanitizer alone stops every vector', { timeout: 5 * minutes }, async () => {
     expect(describeFindings(await probeVectors({ fragment: sanitiseCard }, vectors))).toEqual([])
   })
 
-  it('CARD-1 SEC-7 the frame alone stops every vector', { timeout: 5 * minutes }, async () => {
+  it('CARD-1 SEC-7 the frame alone stops every vector but the preconnect of a pressed link', {
+    timeout: 5 * minutes,
+  }, async () => {
     const findings = await probeVectors(framed, vectors)
-    // A link that is clicked leaves an empty frame behind; nothing is asked for.
-    for (const whats of findings.values()) whats.delete('stopped click')
+    const htmlOf = new Map(vectors.map(({ id, html }) => [id, html]))
+    for (const [id, whats] of findings) {
+      // A link that is clicked leaves an empty frame behind; nothing is asked for.
+      whats.delete('stopped click')
+      // Chromium 150 looks up and connects to the host of a link while it is pressed, which no policy of a frame stops. It
+      // tells the host's name. Only the sanitizer prevents it: the next test.
+      if (/<(?:a|area)\s[^>]*href/i.test(htmlOf.get(id) ?? '')) whats.delete('network')
+    }
     expect(describeFindings(findings)).toEqual([])
+  })
+
+  it('CARD-1 SEC-9 the sanitizer leaves no link that a browser could connect to', () => {
+    for (const { html } of allVectors) expect(sanitiseCard(html), html).not.toMatch(/<(?:a|area)\b[^>]*\shref/i)
+    expect(sanitiseCard('<a href="https://example.test/x">click</a>')).toContain('(example.test)')
   })
 
   // A busy browser may be later than the probe waits, which has a few tries to see it.
@@ -90,7 +107,7 @@ describe.skipIf(!hasChromium)('what gets through', () => {
   })
 })
 
-describe.skipIf(!hasChromium)('what a browser makes of it', () => {
+describe.skipIf(!hasChromium)("the browser's result", () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath: chromiumPath, args: chromiumArguments })
@@ -99,7 +116,7 @@ describe.skipIf(!hasChromium)('what a browser makes of it', () => {
 
   it('CARD-1 a browser reads the fragment as the very tree that was checked', { timeout: 2 * minutes }, async () => {
     const soups = fc.sample(tagSoup, { numRuns: 700, seed: 7 })
-    const fragments = [...allVectors.map(({ html }) => html), ...soups].map(sanitiseCard)
+    const fragments = [...allVectors.map(({ html }) => html), ...soups].map((html) => sanitiseCard(html))
     expect(new Set(fragments).size).toBeGreaterThan(500)
     for (const doctype of ['<!doctype html>', '']) {
       const page = await browser.newPage()
@@ -139,7 +156,7 @@ function treeOf(node: CardNode): Tree {
   return typeof node === 'string' ? node : [node.name, { ...node.attributes }, node.children.map(treeOf)]
 }
 
-/** Runs in the page. A drawing is told by its namespace, not only by its names. */
+/** Runs in the page. A drawing is recognized by its namespace, not only by its names. */
 const readTrees = `(fragments) => {
   const read = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return node.nodeValue

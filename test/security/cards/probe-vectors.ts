@@ -25,7 +25,7 @@ const loadMs = 3_000
 const clickMs = 100
 const clickable = /<a[\s>]|<area|<button|<input|<summary|<form|href|click|mouse|pointer|popover|ping=/i
 
-/** What a vector achieved: by its number, or `0` for what names none. */
+/** The effect of a vector: by its number, or `0` if it names none. */
 export type Findings = Map<number, Set<string>>
 
 /**
@@ -76,7 +76,7 @@ interface Visit {
   note: Note
 }
 
-/** What leaves is answered here, so that script which was loaded can run; a navigation is answered with nothing. */
+/** Outgoing requests are answered here, so that loaded script can run; a navigation is answered with nothing. */
 async function answer(route: Route, note: Note): Promise<void> {
   const request = route.request()
   const url = request.url()
@@ -111,7 +111,8 @@ async function visit({ context, url, shown, note }: Visit): Promise<void> {
   })
   page.on('framenavigated', (frame) => {
     const name = nameOf(frame)
-    const isFirst = frame.url().endsWith(`/one/${name.slice(1)}`) || /^(about:(blank|srcdoc))?$/.test(frame.url())
+    // Chromium reports a frame within a frame once with the address ":", before it loads anything; where it goes follows.
+    const isFirst = frame.url().endsWith(`/one/${name.slice(1)}`) || /^(about:(blank|srcdoc)|:)?$/.test(frame.url())
     if (frame === page.mainFrame() ? frame.url() === url : isFirst) return
     // An empty page in place of the card: nothing has left. Only a click may do that.
     const isStopped = frame.url().startsWith('chrome-error:') || frame.url() === 'about:blank#blocked'
@@ -119,7 +120,7 @@ async function visit({ context, url, shown, note }: Visit): Promise<void> {
     else if (frame.parentFrame() === page.mainFrame()) note(name, isTouched ? 'stopped click' : 'navigation')
   })
   await page.goto(url, { waitUntil: 'domcontentloaded' })
-  // A vector that navigates to where nothing is keeps the page loading for ever.
+  // A vector that navigates to a dead address keeps the page loading endlessly.
   await Promise.race([page.waitForLoadState('load').catch(() => undefined), pause(loadMs)])
   await pause(settleMs)
   isTouched = true

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { allowedElements } from '../../../src/cards/allowed-elements.ts'
+import { allowedElements } from '../../../src/tools/cards/allowed-elements.ts'
 import { anyText } from '../../support/any-text.ts'
 
 const names = fc.constantFrom(...allowedElements.keys())

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe } from 'vitest'
-import { createContainerDriver } from '../../../src/sandbox/container/create-container-driver.ts'
+import { createContainerDriver } from '../../../src/sandbox/container/container-driver.ts'
 import { temporaryFolder } from '../../contract/sandbox-support.ts'
 import { type RunningPodman, startPodman, whyNoPodman } from '../../support/start-podman.ts'
 import { type ContainerSpec, startWeakenedEngine } from '../../support/weakened-engine.ts'
@@ -83,7 +83,7 @@ describe.skipIf(missing)(missing ?? 'with Podman', () => {
     reds: ['disk-fill'],
     isRefused: true,
   })
-  // Nobody else's machine is knocked at from a test: what would get through here is known without trying.
+  // Tests do not contact other machines: the result here is known without trying.
   testWithout({
     control: 'an empty network',
     open: () =>

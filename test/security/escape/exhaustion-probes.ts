@@ -16,7 +16,7 @@ interface ExhaustionProbe {
   attempt: string
   source: string
   changes?: CommandChanges
-  /** What got through, or undefined. `printed` is without the line that proves the run. */
+  /** The escape, or undefined. `printed` is without the line that proves the run. */
   judge(outcome: SandboxOutcome, printed: string): string | undefined
   /** Whether it prints a number at the end. Unless memory ran out it must get there, or it broke on the way. */
   counts?: true

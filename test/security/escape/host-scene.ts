@@ -20,16 +20,16 @@ import { join } from 'node:path'
 import type { SandboxMount } from '../../../src/sandbox/sandbox.ts'
 
 /**
- * Things of this machine that a probe goes after: files, processes, services, all made for it. What was touched is seen
- * from here, whatever the probe itself says.
+ * Targets of a probe on this machine: files, processes, services, all made for it. Their state is checked from here,
+ * whatever the probe reports.
  */
 export interface HostScene {
-  /** Stands in everything that must not be read. It is never handed to a probe. */
+  /** Part of everything that must not be read. It is never passed to a probe. */
   secret: string
   mounts: SandboxMount[]
-  /** What the probes are told. */
+  /** The input of the probes. */
   told: Record<string, unknown>
-  /** What has happened to the host. */
+  /** The effects on the host. */
   effects(): string[]
   dispose(): void
 }

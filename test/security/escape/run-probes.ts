@@ -9,7 +9,7 @@ import type { HostScene } from './host-scene.ts'
 
 export interface ProbeReport {
   name: string
-  /** What it said that it tries, before it tried. Undefined: it never began. */
+  /** Its announced attempt. Undefined: it never started. */
   attempt: string | undefined
   end: 'stopped' | 'escaped' | 'broken'
   detail: string

@@ -1,5 +1,5 @@
 import { silentLogger } from '../../../src/base/logger.ts'
-import { createEmbeddedDriver } from '../../../src/sandbox/embedded/create-embedded-driver.ts'
+import { createEmbeddedDriver } from '../../../src/sandbox/embedded/embedded-driver.ts'
 import { python, textOf } from '../../contract/sandbox-support.ts'
 
 /** Prints what descriptors code in a sandbox has, when this process itself was started with one too many. */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { type LocalRequest, openLocalSite } from '../local-site.ts'
 import { metricsSchema, type OtlpMetric, type OtlpSpan, tracesSchema } from './otlp-schema.ts'
 
-/** What the collector does with a request: takes it, answers with this, or says nothing at all. */
+/** How the collector handles a request: accepts it, answers with this, or stays silent. */
 export type CollectorAnswer = 'take' | 'hang' | { status: number; headers?: Record<string, string>; body?: string }
 
 export interface FakeCollector {
@@ -10,12 +10,12 @@ export interface FakeCollector {
   port: number
   /** Everything that was sent, as it came. */
   requests: readonly LocalRequest[]
-  /** What was taken. */
+  /** Accepted requests. */
   spans: OtlpSpan[]
   /** The newest reading of each metric. */
   metrics: Map<string, OtlpMetric>
   resource: Record<string, string>
-  /** What was not OTLP. */
+  /** Requests that are not OTLP. */
   problems: string[]
   close(): Promise<void>
 }

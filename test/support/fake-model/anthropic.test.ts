@@ -129,7 +129,7 @@ describe('thinking on the Anthropic wire', () => {
 })
 
 describe('the Anthropic wire', () => {
-  test('is, event for event, what the Messages API sends', async () => {
+  test('sends the same events as the Messages API', async () => {
     const server = await startFakeModel({
       script: {
         thinking: { text: 'hm', signature: 'sig' },

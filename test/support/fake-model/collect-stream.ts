@@ -15,7 +15,7 @@ export interface CollectedStream {
   finish: Extract<LanguageModelV4StreamPart, { type: 'finish' }> | undefined
   /** Errors that came as parts. */
   errors: unknown[]
-  /** What `doStream` or the reading of the stream threw. */
+  /** The error of `doStream` or of reading the stream. */
   thrown: unknown
 }
 

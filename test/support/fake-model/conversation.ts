@@ -1,4 +1,4 @@
-/** What a request says, with the wire format taken away. */
+/** The content of a request, without the wire format. */
 export interface Conversation {
   system: string
   messages: Message[]
@@ -6,7 +6,7 @@ export interface Conversation {
   tools: string[]
 }
 
-/** Tool results belong to the user's side on every wire; neighbouring result messages are one message here. */
+/** Tool results belong to the user's side on every wire; adjacent result messages are one message here. */
 export interface Message {
   role: 'user' | 'assistant'
   text: string

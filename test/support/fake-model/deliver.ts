@@ -5,8 +5,8 @@ import type { Step } from './step.ts'
 import type { Call, Frame, Wire } from './wire.ts'
 
 /**
- * Sends a reply with the step's pace and accidents. Returns early when the client goes away, and leaves the response
- * open where the step says to: whoever closes the server ends those.
+ * Sends a reply with the step's pace and faults. Returns early when the client goes away, and leaves the response open
+ * if the step says so: closing the server ends those.
  */
 export async function deliver(options: {
   response: ServerResponse

@@ -6,7 +6,7 @@ export interface IssuedItem {
   reasoningId?: string
 }
 
-/** Everything opaque that this server has handed out and a provider would recognise when it comes back. */
+/** Everything opaque that this server has issued and a provider would recognize when it comes back. */
 export interface Issued {
   /** Signature to the thinking texts it was issued for. */
   thinking: Map<string, Set<string>>

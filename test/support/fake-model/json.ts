@@ -25,7 +25,7 @@ function containsLoneSurrogate(value: unknown): boolean {
   return Object.entries(value).some(([key, entry]) => !key.isWellFormed() || containsLoneSurrogate(entry))
 }
 
-/** The value that a tool call's argument text stands for, or the text itself when it is not JSON. */
+/** The value of a tool call's argument text, or the text itself if it is not JSON. */
 export function parseArguments(text: unknown): unknown {
   try {
     return JSON.parse(string(text))

@@ -33,7 +33,7 @@ describe('the Ollama wire', () => {
     `)
   })
 
-  test('streams unless told not to, and says why it stopped', async () => {
+  test('streams by default, and says why it stopped', async () => {
     server.reply({ text: 'so far', stop: 'max_tokens' })
     const whole: unknown = await (await chat({ ...hello, stream: false })).json()
     expect(whole).toMatchObject({ message: { content: 'so far' }, done: true, done_reason: 'length' })

@@ -27,7 +27,7 @@ export const ollama: Wire = {
   }),
   error: ({ message }) => ({ error: message }),
   errorFrame: (message) => line({ error: message }),
-  // The Go decoder replaces them and goes on.
+  // The Go decoder replaces them and continues.
   loneSurrogates: 'accepted',
 }
 

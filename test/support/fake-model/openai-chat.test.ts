@@ -56,7 +56,7 @@ describe('the Chat Completions wire', () => {
     await server.close()
   })
 
-  test('is, chunk for chunk, what the API sends', async () => {
+  test('sends the same chunks as the API', async () => {
     const server = await startFakeModel({
       now: () => 1_700_000_000_000,
       script: {

@@ -1,5 +1,9 @@
-import type { LanguageModelV4, LanguageModelV4FunctionTool, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { APICallError } from '@ai-sdk/provider'
+import {
+  APICallError,
+  type LanguageModelV4,
+  type LanguageModelV4FunctionTool,
+  type LanguageModelV4Prompt,
+} from '@ai-sdk/provider'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { collectStream } from './collect-stream.ts'
 import { type FakeModel, startFakeModel } from './start-fake-model.ts'
@@ -24,7 +28,7 @@ const THREE_CALLS = [
   { id: 'call_c', name: 'write', input: {} },
 ]
 
-/** What every provider of the AI SDK has to get out of this server, whichever wire it speaks. */
+/** The contract of every AI SDK provider with this server, whatever the wire. */
 export function describeProvider(options: {
   name: string
   wire: WireName

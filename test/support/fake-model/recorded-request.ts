@@ -18,13 +18,13 @@ export interface RecordedRequest {
   endedAt?: number
   /** The status sent; missing when none was. */
   status?: number
-  /** What the provider would have refused it for. */
+  /** The reasons for which the provider would have rejected it. */
   rejection?: string
   /** The client closed the connection before the reply was complete. */
   aborted: boolean
 }
 
-/** What a function that decides on a reply gets to see: the same for every wire. */
+/** The input of a function that decides on a reply: the same for every wire. */
 export interface ModelRequest extends Conversation {
   n: number
   wire: WireName

@@ -35,7 +35,7 @@ describe('startFakeModel', () => {
     expect([await answer(server, 'decide'), await answer(server, 'else')]).toEqual(['decided', 'echo: else'])
   })
 
-  test('shows the responder what was said, whatever the wire', async () => {
+  test('shows the responder the messages, with any wire format', async () => {
     const seen: unknown[] = []
     server.respondWith(({ wire, model, stream, system, messages, tools, lastUserText, toolResults }) => {
       seen.push({ wire, model, stream, system, messages, tools, lastUserText, toolResults })
@@ -125,7 +125,7 @@ describe('startFakeModel', () => {
     expect(seen).toEqual(names.map((wire) => ({ wire, ...said })))
   })
 
-  test('records what it received', async () => {
+  test('records its requests', async () => {
     await answer(server, 'hello')
     expect(server.requests).toMatchObject([
       {

@@ -21,11 +21,11 @@ export interface StepToolCall {
 }
 
 /**
- * What the model does next, said once and rendered in whichever wire format the request used.
+ * The model's next reply, described once and rendered in the wire format of the request.
  *
  * A chunk is one piece of content (some text, some thinking, some arguments), never a protocol event, so that a count
- * of chunks means the same on every wire. A count of 0 means before the first event. Of the four `…AfterChunks`, a step
- * has one at most.
+ * of chunks means the same on every wire. A count of 0 means before the first event. A step has at most one of the four
+ * `…AfterChunks`.
  */
 export interface Step {
   text?: string
@@ -34,7 +34,7 @@ export interface Step {
   toolCalls?: StepToolCall[]
   /** `tool_use` when there are tool calls, otherwise `end`. */
   stop?: StopKind
-  /** What is left out is counted from the characters of the request and of the reply, four to a token. */
+  /** Missing values are estimated from the characters of the request and of the reply, four to a token. */
   usage?: Partial<Usage>
 
   /** Before the status line. */

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, objects, string } from './json.ts'
 import { type Call, invalid, type Rejection } from './wire.ts'
 
 const FUNCTION_NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/
-/** What clients send for a call whose signature they never had. */
+/** The placeholder of clients for a signature that they never had. */
 const SKIP_SIGNATURE = 'skip_thought_signature_validator'
 
 export function validateGoogle({ headers, body }: Call, issued: Issued): Rejection | undefined {

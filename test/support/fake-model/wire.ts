@@ -36,7 +36,7 @@ export interface Wire {
   model(call: Call): string
   wantsStream(call: Call): boolean
   read(body: JsonObject): Conversation
-  /** What is wrong with the request in this provider's eyes, in its own words. */
+  /** The provider's objections to the request, in its own words. */
   validate(call: Call, issued: Issued): Rejection | undefined
   /** Notes what the reply hands out, so that `validate` knows it again. */
   remember(reply: Reply, call: Call, issued: Issued): void

@@ -29,7 +29,7 @@ const reactions = new Set([
   '✍',
 ])
 
-/** What Telegram would refuse about a call, in its words; undefined where it takes it. */
+/** The reason for which Telegram would reject a call, in its words; undefined if it accepts it. */
 export function checkCall(method: string, { parameters, files }: CallBody): string | undefined {
   switch (method) {
     case 'sendMessage':

@@ -1,10 +1,9 @@
 import type { Clock } from '../../../src/base/clock.ts'
 import { createIds } from '../../../src/base/ids.ts'
 import { silentLogger } from '../../../src/base/logger.ts'
-import { createPairing } from '../../../src/channels/telegram/pairing/pairing.ts'
-import { createTelegramContacts } from '../../../src/channels/telegram/pairing/telegram-contacts.ts'
-import { createTelegramDesk, type TelegramDesk } from '../../../src/channels/telegram/telegram-desk.ts'
-import type { Users } from '../../../src/policy/users/users.ts'
+import { createPairing, createTelegramContacts } from '../../../src/channels/telegram/pairing.ts'
+import { createTelegramDesk, type TelegramDesk } from '../../../src/channels/telegram/services.ts'
+import type { Users } from '../../../src/security/users.ts'
 import type { Database } from '../../../src/storage/database.ts'
 
 /** Telegram for the owner, with a bot that was reached once and is not read. */

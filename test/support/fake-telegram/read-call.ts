@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { parseAnyJson, parseJson } from '../../../src/base/json.ts'
-import type { Json } from '../../../src/protocol/json.ts'
+import type { Json } from '../../../src/protocol/messages.ts'
 
 export interface SentFile {
   name: string

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Json } from '../../../src/protocol/json.ts'
+import type { Json } from '../../../src/protocol/messages.ts'
 import { checkCall, keyboardSchema } from './check-call.ts'
 import { type AskedCall, createFaults, type Fault, type FaultRule } from './fault.ts'
 import { type CallBody, readCall, type SentFile } from './read-call.ts'
@@ -13,11 +13,11 @@ export interface RecordedCall extends AskedCall {
   files: Record<string, SentFile>
   /** By the fake's own clock. */
   at: number
-  /** What came of it: `done`, or the kind of the fault, or `invalid` for what Telegram would refuse. */
+  /** The outcome: `done`, the kind of the fault, or `invalid` if Telegram would reject it. */
   became: 'done' | 'invalid' | Fault['kind']
 }
 
-/** What a chat was sent and shows, in order. */
+/** The messages of a chat as shown, in order. */
 export interface SentMessage {
   messageId: number
   chatId: number

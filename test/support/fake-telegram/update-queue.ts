@@ -1,8 +1,8 @@
-import type { Json } from '../../../src/protocol/json.ts'
+import type { Json } from '../../../src/protocol/messages.ts'
 
 export type Update = { update_id: number } & Record<string, Json>
 
-/** What waits to be fetched, as Telegram keeps it: confirmed by a later place, numbered one after the other. */
+/** The waiting updates, as Telegram keeps them: confirmed by a later offset, numbered consecutively. */
 export function createUpdateQueue(firstId = 1_000) {
   let next = firstId
   let waiting: Update[] = []

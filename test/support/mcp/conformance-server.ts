@@ -2,12 +2,9 @@ import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLogger } from '../../../src/base/logger.ts'
-import { createChangeFeed } from '../../../src/channels/mcp/change-feed.ts'
-import { createMcpServer } from '../../../src/channels/mcp/create-mcp-server.ts'
-import { createMcpEndpoint } from '../../../src/channels/mcp/http/create-mcp-endpoint.ts'
-import type { McpSurface } from '../../../src/channels/mcp/mcp-surface.ts'
-import type { McpCall, McpTool } from '../../../src/channels/mcp/mcp-tool.ts'
-import { FamiliarError } from '../../../src/protocol/error.ts'
+import { createChangeFeed, createMcpEndpoint } from '../../../src/http/mcp/familiar-mcp.ts'
+import { createMcpServer, type McpCall, type McpSurface, type McpTool } from '../../../src/http/mcp/mcp-server.ts'
+import { FamiliarError } from '../../../src/protocol/errors.ts'
 
 /**
  * Our protocol layer and endpoint over the tools, resources and prompts that the conformance suite of the MCP project

@@ -9,7 +9,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 
-/** Where a server is found: at an address, or as a program. */
+/** The location of a server: an address, or a program. */
 export type McpTarget =
   | { url: string; token: string; headers?: Record<string, string> }
   | { command: string; args: string[]; env: Record<string, string> }
@@ -34,7 +34,7 @@ export interface McpTestClient {
   complete(template: string, argument: string, value: string): Promise<string[]>
   /** Of changes of these resources, of tools and of prompts. */
   follow(...uris: string[]): Promise<void>
-  /** What it heard, and when there is more of it. */
+  /** The received messages, and a signal for more. */
   heard: string[]
   untilHeard(what: string): Promise<void>
   close(): Promise<void>
@@ -128,7 +128,7 @@ function createEars() {
   }
 }
 
-/** What both say in the same way. */
+/** The common messages of both. */
 function common(client: Client) {
   return {
     tools: async () => (await client.listTools()).tools,

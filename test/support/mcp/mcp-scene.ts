@@ -4,16 +4,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { type Logger, silentLogger } from '../../../src/base/logger.ts'
-import { createGuardedFetch, type GuardedFetch } from '../../../src/egress/guarded-fetch.ts'
-import type { Json } from '../../../src/protocol/json.ts'
-import { createMediaStore } from '../../../src/sessions/media-store.ts'
+import type { AskModel } from '../../../src/memory/learning/ask-model.ts'
+import type { Json } from '../../../src/protocol/messages.ts'
+import type { AllowedHost } from '../../../src/security/network/destinations.ts'
+import { createRedactor, type Redactor } from '../../../src/security/redactor.ts'
+import { createVault, type Vault } from '../../../src/security/vault.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { createMcpApprovals, type McpApprovals } from '../../../src/tools/mcp/approvals.ts'
-import { type Inspection, inspectServer } from '../../../src/tools/mcp/inspect-server.ts'
+import { createMediaStore } from '../../../src/storage/media-store.ts'
+import { createMcpLogins, type McpLogins } from '../../../src/tools/mcp/login.ts'
 import { createMcpTools, type McpTools } from '../../../src/tools/mcp/mcp-tools.ts'
-import type { McpProgram, McpServerSettings } from '../../../src/tools/mcp/server-settings.ts'
+import { inspectServer, type ServerInspection } from '../../../src/tools/mcp/server-link.ts'
+import type { McpProgram, McpServerSettings } from '../../../src/tools/mcp/server-program.ts'
+import { createMcpApprovals, type McpApprovals } from '../../../src/tools/mcp/tool-listing.ts'
 import { createToolRegistry, type ToolRegistry } from '../../../src/tools/registry.ts'
-import type { Tool, ToolOutcome } from '../../../src/tools/tool.ts'
+import type { Tool, ToolContext, ToolOutcome } from '../../../src/tools/tool.ts'
 import { openTestDatabase } from '../open-test-database.ts'
 import { toolContext } from '../tool-context.ts'
 
@@ -25,19 +29,26 @@ export interface McpScene {
   registry: ToolRegistry
   database: Database
   approvals: McpApprovals
+  logins: McpLogins
+  vault: Vault
+  redactor: Redactor
   log: string[]
   progress: Json[]
-  inspect(server: string): Promise<Inspection>
-  /** What `familiar mcp approve` does. */
+  inspect(server: string): Promise<ServerInspection>
+  /** The effect of `familiar mcp approve`. */
   approve(server: string): Promise<void>
   names(): string[]
   tool(name: string): Tool
-  call(name: string, input?: Json, signal?: AbortSignal): Promise<ToolOutcome>
+  call(name: string, input?: Json, signal?: AbortSignal, said?: Partial<ToolContext>): Promise<ToolOutcome>
   close(): Promise<void>
 }
 
 export function sdkServer(): McpProgram {
   return programOf('sdk-server.ts', [])
+}
+
+export function askingServer(): McpProgram {
+  return programOf('asking-server.ts', [])
 }
 
 export function rawServer(mode: string, file = ''): McpProgram {
@@ -54,10 +65,11 @@ export async function openMcp(
   options: {
     clock?: Clock
     environment?: Record<string, string>
-    fetch?: GuardedFetch
+    allowedHosts?: AllowedHost[]
     callMs?: number
     connectMs?: number
     approved?: boolean
+    askModel?: AskModel
   } = {},
 ): Promise<McpScene> {
   const home = mkdtempSync(join(tmpdir(), 'familiar-mcp-'))
@@ -66,15 +78,20 @@ export async function openMcp(
   const media = createMediaStore({ database, directory: home, clock })
   const registry = createToolRegistry()
   const approvals = createMcpApprovals({ database, clock })
+  const max = { id: 'max', name: 'max', role: 'owner', tier: 'owner', created_at: clock.now() } as const
+  await database.write((writer) => writer.insertInto('users').values(max).execute())
+  const redactor = createRedactor()
+  const vault = createVault({ database, keyFile: join(home, 'key'), clock, redactor })
+  const logins = createMcpLogins({ vault, redactor, userId: 'max' })
   const log: string[] = []
   const progress: Json[] = []
   const write = (message: string, fields?: object) => void log.push(`${message} ${JSON.stringify(fields)}`)
   const logger: Logger = { ...silentLogger, info: write, warn: write, error: write }
-  const fetch = options.fetch ?? createGuardedFetch({ streaming: true })
   const needs = {
     environment: (name: string) => options.environment?.[name],
     workingDirectory: home,
-    fetch,
+    allowedHosts: () => options.allowedHosts ?? [],
+    logins,
     version: '0.0.0',
     clock,
     logger,
@@ -85,6 +102,7 @@ export async function openMcp(
     database,
     registry,
     putMedia: media.put,
+    ...(options.askModel && { askModel: options.askModel }),
     limits: { callMs: options.callMs ?? 20_000, connectMs: options.connectMs ?? 20_000 },
   })
 
@@ -94,6 +112,9 @@ export async function openMcp(
     registry,
     database,
     approvals,
+    logins,
+    vault,
+    redactor,
     log,
     progress,
     inspect(server) {
@@ -113,11 +134,10 @@ export async function openMcp(
       if (!tool) throw new Error(`There is no tool ${name} among ${scene.names().join(', ')}`)
       return tool
     },
-    call: (name, input = {}, signal = new AbortController().signal) =>
-      scene.tool(name).run(input, toolContext({ signal, progress: (data) => void progress.push(data) })),
+    call: (name, input = {}, signal = new AbortController().signal, said = {}) =>
+      scene.tool(name).run(input, toolContext({ signal, progress: (data) => void progress.push(data), ...said })),
     async close() {
       await mcp.close()
-      await fetch.close()
       await database.close()
       await rm(home, { recursive: true, force: true })
     },

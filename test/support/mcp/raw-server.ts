@@ -21,7 +21,7 @@ const listings: Record<string, unknown[]> = {
   'evil-pattern': [
     { ...tool, outputSchema: { type: 'object', properties: { x: { type: 'string', pattern: '^(a+)+$' } } } },
   ],
-  // What it lists can change though its program is the same.
+  // Its list can change while its program stays the same.
   file: file === '' ? [] : JSON.parse(readFileSync(file, 'utf8')),
   'no-schema': [{ name: 'go', description: 'Goes.' }],
 }
@@ -38,7 +38,7 @@ function say(id: unknown, text: string): void {
   send({ id, result: { content: [{ type: 'text', text }] } })
 }
 
-/** What becomes of a call. */
+/** The handling of a call. */
 const answers: Record<string, (id: unknown) => void> = {
   garbage() {
     for (let line = 0; line < 200; line += 1) process.stdout.write('this is no message\n')

@@ -17,7 +17,7 @@ export function createSdkServer(): McpServer {
     {
       description: 'Says it again.',
       inputSchema: z.object({ text: z.string() }),
-      annotations: { readOnlyHint: true },
+      annotations: { readOnlyHint: true, openWorldHint: false },
     },
     async ({ text }) => ({ content: [{ type: 'text', text }] }),
   )
@@ -27,6 +27,7 @@ export function createSdkServer(): McpServer {
       description: 'Adds two numbers.',
       inputSchema: z.object({ a: z.number(), b: z.number() }),
       outputSchema: z.object({ sum: z.number() }),
+      annotations: { readOnlyHint: true },
     },
     async ({ a, b }) => ({ content: [], structuredContent: { sum: a + b } }),
   )

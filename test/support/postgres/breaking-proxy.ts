@@ -38,7 +38,7 @@ export async function startBreakingProxy(databaseUrl: string): Promise<BreakingP
       plan = undefined
       if (broken.when === 'before') return client.destroy()
       upstream.unpipe(client)
-      // The server answers when it has done it; nobody hears of it.
+      // The server answers when it is done, but the response is dropped.
       upstream.once('data', () => client.destroy()).resume()
       upstream.write(bytes)
     })

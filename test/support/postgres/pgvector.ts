@@ -43,7 +43,7 @@ async function makePrefix(prefix: string, version: string): Promise<void> {
     const script = `vector--${/default_version = '([^']+)'/.exec(control)?.[1]}.sql`
     await cp(join(built, 'sql/vector.sql'), join(extensions, script))
     await mkdir(runtime, { recursive: true })
-    // Into the place at once: another process may be at it too, and whoever comes second finds it there.
+    // Atomically: another process may do the same, and the second one finds it there.
     const beside = `${prefix}.${process.pid}`
     await cp(made, beside, { recursive: true, verbatimSymlinks: true })
     await rename(beside, prefix).catch(() => rm(beside, { recursive: true }))

@@ -22,8 +22,8 @@ export function sharedPostgres(): Promise<RunningPostgres> {
 }
 
 /**
- * A database of the test's own on the shared server: empty, with the tables of today and nothing in them, or as another
- * one is that nobody is connected to.
+ * A separate database on the shared server: empty, with the current tables, or a copy of another one without
+ * connections.
  */
 export async function createPostgresDatabase({
   migrated = false,

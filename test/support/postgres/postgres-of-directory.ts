@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import pg from 'pg'
-import { movedTables } from '../../../src/storage/transfer/moved-tables.ts'
+import { movedTables } from '../../../src/fleet/transfer/tables.ts'
 import { createPostgresDatabase, type PostgresTestDatabase } from './postgres-database.ts'
 
 const known = new Map<string, Promise<PostgresTestDatabase>>()
 
 /**
- * The database that stands for SQLite's file in a directory: the same one whenever that is opened again, as after a
- * restart. Who removes the directory has done with it; emptied, it serves the next one, for making one takes far longer.
+ * The database that stands for SQLite's file in a directory: the same one whenever it is opened again, as after a
+ * restart. Removing the directory releases it; emptied, it is reused, because creating one takes far longer.
  */
 export async function postgresOfDirectory(directory: string): Promise<PostgresTestDatabase> {
   const made = known.get(directory) ?? reuse() ?? createPostgresDatabase({ migrated: true })
@@ -46,7 +46,7 @@ const endOthers = `
   select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`
 
-// Deleting from tables that hold next to nothing is much quicker than truncating them, which makes files anew.
+// Deleting from nearly empty tables is much faster than truncating them, which creates new files.
 const emptyTables = `
   do $$
   declare place record;

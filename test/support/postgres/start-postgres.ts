@@ -24,14 +24,14 @@ export interface StartPostgresOptions {
 
 const installed = '/usr/lib/postgresql'
 
-/** Why there is none here, or undefined. Told in the name of what is skipped. */
+/** Why there is none here, or undefined. Part of the name of skipped tests. */
 export function whyNoPostgres(): string | undefined {
   return newestBinaries() ? undefined : `PostgreSQL is not installed below ${installed}`
 }
 
 /**
- * Starts a server that ends with this process, however that ends: whoever holds the server waits for the end of a pipe
- * from here, then kills the server and removes its folder. Nothing in it outlasts a failure of the machine.
+ * Starts a server that ends with this process for whatever reason: its supervisor waits for the end of a pipe from
+ * here, then kills the server and removes its folder. Its data does not survive a machine failure.
  */
 export async function startPostgres({
   binaries = newestBinaries(),
@@ -71,7 +71,7 @@ export async function startPostgres({
 
 const defaults = {
   listen_addresses: '',
-  // Nobody needs the data after a failure of the machine.
+  // The data is not needed after a machine failure.
   fsync: 'off',
   full_page_writes: 'off',
   max_connections: '200',
@@ -85,8 +85,8 @@ function toArguments(settings: StartPostgresOptions['settings']): string[] {
   return Object.entries({ ...defaults, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-// Started anew when it was told to end, so that tests can restart it; gone when the pipe from the tests is. It sorts like
-// a server of people, not by bytes: what leaves the order of a text to the server shows.
+// Restarted when it was asked to end, so that tests can restart it; gone when the pipe from the tests is. It sorts like
+// a production server, not by bytes, which reveals queries that leave the order to the server.
 const holdServer = `
 binaries=$1 directory=$2
 shift 2

@@ -4,10 +4,10 @@
  * PostgreSQL.
  */
 export const usualSuites = [
-  'src/sessions/session-views.test.ts',
-  'src/sessions/sessions.test.ts',
-  'src/sessions/overload.test.ts',
-  'src/agent/create-conversations.test.ts',
+  'src/agent/sessions/session-views.test.ts',
+  'src/agent/sessions/sessions.test.ts',
+  'src/agent/sessions/overload.test.ts',
+  'src/agent/conversations.test.ts',
   'src/memory/aliases.test.ts',
   'src/memory/commitments.test.ts',
   'src/memory/episodes.test.ts',
@@ -19,22 +19,22 @@ export const usualSuites = [
   'src/memory/recall/recall.test.ts',
   'src/memory/recall/recall-users.test.ts',
   'src/memory/transfer/import-memories.test.ts',
-  'src/assets/create-assets.test.ts',
-  'src/assets/blocks/*.test.ts',
-  'src/cost/{costs,ledger}.test.ts',
-  'src/policy/{access-tokens,approvals,browsers,one-time-links}.test.ts',
-  'src/policy/users/users.test.ts',
-  'src/scheduler/schedules/create-schedules.test.ts',
-  'src/channels/deliveries/create-deliveries.test.ts',
-  'src/channels/outbox/create-outbox.test.ts',
+  'src/tools/files/create-assets.test.ts',
+  'src/tools/files/{block-budget,pins}.test.ts',
+  'src/agent/{costs,ledger}.test.ts',
+  'src/security/{access-tokens,approvals,browsers,one-time-links}.test.ts',
+  'src/security/users.test.ts',
+  'src/daemon/scheduler/create-schedules.test.ts',
+  'src/channels/create-deliveries.test.ts',
+  'src/channels/create-outbox.test.ts',
   'test/security/{remove-user,other-users-routes}.test.ts',
 ]
 
 /** With FAMILIAR_TEST_ALL: whatever opens a test database and is not about a file of SQLite's. */
 export const allSuites = [
-  'src/{agent,assets,context,cost,memory,policy,scheduler,sessions,skills,tools}/**/*.test.ts',
-  'src/channels/{deliveries,outbox}/**/*.test.ts',
-  'src/monitor/telemetry/watch-units.test.ts',
+  'src/{agent,memory,security,tools,custom-tools,daemon/scheduler}/**/*.test.ts',
+  'src/channels/create-{deliveries,outbox}.test.ts',
+  'src/storage/watch-units.test.ts',
   'test/security/*.test.ts',
   'test/crash/{steps,random,schedules,subagents,client-tools,capability-builds,telegram}.test.ts',
 ]

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 
 export interface FakeS3 {
   endpoint: string
-  /** By bucket and key. What a test puts here was put by somebody else. */
+  /** By bucket and key. A test's entries count as another client's. */
   objects: Map<string, Buffer>
   requests: string[]
   /** Answers the next requests by themselves, one each, before anything else is looked at. */
@@ -16,8 +16,8 @@ export const s3Keys = { accessKeyId: 'AKIDFAMILIAR', secretAccessKey: 'wJalrXUtn
 const skewMs = 15 * 60_000
 
 /**
- * A server of this machine that speaks as much of S3 as is asked of it and takes nothing that is not signed rightly: it
- * works the signature out from the bytes that came over the wire, and knows nothing of how they were made.
+ * A server on this machine that implements the needed part of S3 and accepts only correctly signed requests: it
+ * computes the signature from the received bytes, independently of the client.
  */
 export async function openFakeS3(options: { bucket: string; region?: string; now?: () => number }): Promise<FakeS3> {
   const { bucket, region = 'us-east-1', now = Date.now } = options
@@ -64,7 +64,7 @@ export async function openFakeS3(options: { bucket: string; region?: string; now
     } else refuse(response, 404, 'NoSuchKey')
   }
 
-  /** Two keys a page, so that whoever lists has to turn them. */
+  /** Two keys per page, so that listing has to turn pages. */
   function page(query: URLSearchParams): string {
     const keys = [...objects.keys()].filter((key) => key.startsWith(query.get('prefix') ?? '')).sort()
     const from = Number((query.get('continuation-token') ?? 'page&0').slice('page&'.length))

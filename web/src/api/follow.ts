@@ -1,58 +1,74 @@
-import { ApiError, send } from './ask.ts'
-import { createEventReader, type SentEvent } from './read-events.ts'
+import { ApiError } from './call.ts'
 
-export interface Following {
-  /** From where; asked again at every new connection. */
-  path(): string
+interface SentEvent {
+  id: string | undefined
+  name: string
+  data: unknown
+}
+
+/** Server-sent events out of pieces of text, wherever those were cut. Comments and empty events are left out. */
+export function createEventReader(): (piece: string) => SentEvent[] {
+  let rest = ''
+  return (piece) => {
+    const blocks = (rest + piece).split('\n\n')
+    rest = blocks.pop() ?? ''
+    return blocks.flatMap((block) => toEvent(block) ?? [])
+  }
+}
+
+function toEvent(block: string): SentEvent | undefined {
+  let id: string | undefined
+  let name = 'message'
+  let data: string | undefined
+  for (const line of block.split('\n')) {
+    if (line.startsWith('id: ')) id = line.slice(4)
+    else if (line.startsWith('event: ')) name = line.slice(7)
+    else if (line.startsWith('data: ')) data = (data === undefined ? '' : `${data}\n`) + line.slice(6)
+  }
+  return data === undefined ? undefined : { id, name, data: JSON.parse(data) as unknown }
+}
+
+interface Following {
+  /** Opens the stream from the current position; called for every new connection. */
+  open(): Promise<Response>
   onEvent(event: SentEvent): void
   /** True while connected. */
   onState?(isConnected: boolean): void
   signal: AbortSignal
 }
 
-const longestPauseMs = 10_000
+const maxPauseMs = 10_000
 
 /**
- * Follows a stream for as long as the signal lets it: a connection that breaks is made anew, from where the reader is by then.
- * Ends where the daemon says that there is nothing to follow, or that nobody is signed in.
+ * Follows a stream for as long as the signal lets it: a broken connection is opened again from the current position.
+ * Ends when the daemon answers 401 or 404.
  */
-export async function follow({ path, onEvent, onState, signal }: Following): Promise<void> {
+export async function follow({ open, onEvent, onState, signal }: Following): Promise<void> {
   let pauseMs = 250
   while (!signal.aborted) {
     try {
-      await readOnce(path(), {
-        signal,
-        onEvent,
-        onOpen() {
-          pauseMs = 250
-          onState?.(true)
-        },
-      })
+      const response = await open()
+      pauseMs = 250
+      onState?.(true)
+      for await (const event of eventsOf(response)) onEvent(event)
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof ApiError && (error.status === 401 || error.status === 404)) throw error
     }
     onState?.(false)
     await pause(pauseMs, signal)
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+    pauseMs = Math.min(pauseMs * 2, maxPauseMs)
   }
 }
 
-async function readOnce(
-  path: string,
-  { signal, onEvent, onOpen }: Pick<Following, 'signal' | 'onEvent'> & { onOpen(): void },
-): Promise<void> {
-  const response = await send(path, { headers: { accept: 'text/event-stream' }, signal })
-  if (!response.body) return
-  onOpen()
+/** The events of a stream, until it ends. */
+export async function* eventsOf(response: Response): AsyncGenerator<SentEvent> {
   const read = createEventReader()
-  const pieces = response.body.pipeThrough(new TextDecoderStream()).getReader()
-  for (let next = await pieces.read(); !next.done; next = await pieces.read()) {
-    for (const event of read(next.value)) onEvent(event)
-  }
+  const pieces = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  for (let next = await pieces?.read(); next && !next.done; next = await pieces?.read()) yield* read(next.value)
 }
 
-/** Also over when the machine wakes up or the network comes back. */
+/** Ends early when the network comes back. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -1,14 +1,109 @@
-import { lexer, type Token, type Tokens } from 'marked'
+import type { Token, Tokens } from 'marked'
 import { Fragment, memo, type ReactNode, useMemo } from 'react'
-import { citedText } from './cited-text.tsx'
-import { CodeBlock } from './code-block.tsx'
-import { splitMarkdown } from './split-markdown.ts'
+import { Link } from '../shell/router.tsx'
+import { t } from '../strings/strings.ts'
+import { CodeBlock, Diagram, Formula } from './code.tsx'
+import { RawOnError } from './feedback.tsx'
+import { isClosed, lexMarkdown, type MathToken, splitMarkdown, textOfTokens } from './markdown-source.ts'
+
+const citation = /\[memory:([0-9a-f-]{8,40})\]/g
+
+/** Text with its citations as links to the memories that they name, so that every claim can be looked up. */
+function citedText(text: string): ReactNode {
+  if (!text.includes('[memory:')) return text
+  const parts: ReactNode[] = []
+  let end = 0
+  for (const match of text.matchAll(citation)) {
+    parts.push(text.slice(end, match.index).trimEnd())
+    parts.push(<Citation key={match.index} id={match[1] ?? ''} />)
+    end = match.index + match[0].length
+  }
+  return [...parts, text.slice(end)]
+}
+
+function Citation({ id }: { id: string }) {
+  return (
+    <Link
+      href={`/memory/${id}`}
+      title={t.common.showSource}
+      aria-label={t.common.showSource}
+      className="mx-0.5 inline-block rounded bg-accent-soft px-1 align-super text-[0.65em] leading-tight no-underline"
+    >
+      {t.common.citation}
+    </Link>
+  )
+}
+
+interface OutsideLinkProps {
+  href: string
+  /** The words of the link, without marks. */
+  text: string
+  /** How the words are shown; the words themselves where absent. */
+  children?: ReactNode
+}
+
+/**
+ * A link that shows its real host unless its text is exactly its own address: a text that contains the host may still start with
+ * another address.
+ */
+export function OutsideLink({ href, text, children = text }: OutsideLinkProps) {
+  const url = URL.canParse(href) ? new URL(href) : undefined
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
+  if (!url || !(isWeb || url.protocol === 'mailto:')) return <>{children}</>
+  const place = isWeb ? url.host : mailbox(url)
+  return (
+    <>
+      <a href={url.href} target="_blank" rel="noopener noreferrer">
+        {children}
+      </a>
+      {!namesOnly(text.trim(), url, place) && (
+        <>
+          {' '}
+          {/* By itself, so that text from right to left before it does not turn it around. */}
+          <bdi className="link-host">({place})</bdi>
+        </>
+      )}
+    </>
+  )
+}
+
+/** `%E0%A4%A` is a valid part of an address and no valid text. */
+function mailbox({ pathname }: URL): string {
+  try {
+    return decodeURIComponent(pathname)
+  } catch {
+    return pathname
+  }
+}
+
+function namesOnly(text: string, url: URL, place: string): boolean {
+  if (url.username !== '' || url.password !== '') return false
+  // Letters of other alphabets look like Latin ones.
+  if (!/^[\x21-\x7e]+$/.test(text)) return false
+  if (text === place || text === url.href) return true
+  const named = /^(?:https?:\/\/|mailto:)/i.test(text) ? text : `${url.protocol}//${text}`
+  return URL.canParse(named) && new URL(named).href === url.href
+}
+
+interface MarkdownProps {
+  text: string
+  /** More of it is on its way: its last block is neither colored nor drawn yet. */
+  isGrowing?: boolean
+}
 
 /**
  * Markdown as elements, never as HTML: what a model or a tool wrote can become a heading or a link and nothing else. HTML in it
  * is shown as it is written; pictures are links, for nothing is loaded from elsewhere (SEC-7).
  */
-export function Markdown({ text }: { text: string }) {
+export function Markdown({ text, isGrowing = false }: MarkdownProps) {
+  return (
+    <RawOnError raw={text}>
+      <Parts text={text} isGrowing={isGrowing} />
+    </RawOnError>
+  )
+}
+
+function Parts({ text, isGrowing }: Required<MarkdownProps>) {
   const parts = useMemo(() => splitMarkdown(text), [text])
   return (
     <div className="prose">
@@ -20,43 +115,52 @@ export function Markdown({ text }: { text: string }) {
           </p>
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other name, and only grow at the end.
-          <Parsed key={index} text={part.text} />
+          <Parsed key={index} text={part.text} isGrowing={isGrowing && index === parts.length - 1} />
         ),
       )}
     </div>
   )
 }
 
-const Parsed = memo(function Parsed({ text }: { text: string }) {
-  const tokens = useMemo(() => lexer(text, { gfm: true }), [text])
+const Parsed = memo(function Parsed({ text, isGrowing }: Required<MarkdownProps>) {
+  const tokens = useMemo(() => lexMarkdown(text), [text])
   // While a text grows, only its last block changes: the others are drawn once.
-  // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no other name, and only grow at the end.
-  return tokens.map((token, index) => <Block key={index} token={token} raw={token.raw} />)
+  return tokens.map((token, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no other name, and only grow at the end.
+    <Block key={index} token={token} isGrowing={isGrowing && index === tokens.length - 1} />
+  ))
 })
 
 const Block = memo(
-  function Block({ token }: { token: Token; raw: string }) {
-    return <>{block(token)}</>
+  function Block({ token, isGrowing }: { token: Token; isGrowing: boolean }) {
+    return <>{block(token, isGrowing)}</>
   },
-  (before, after) => before.raw === after.raw && before.token.type === after.token.type,
+  (before, after) =>
+    before.token.raw === after.token.raw &&
+    before.token.type === after.token.type &&
+    before.isGrowing === after.isGrowing,
 )
 
-function block(token: Token): ReactNode {
+function block(token: Token, isGrowing: boolean): ReactNode {
   switch (token.type) {
     case 'heading':
       return heading(token as Tokens.Heading)
     case 'paragraph':
       return <p>{inline(token.tokens)}</p>
     case 'code':
-      return <CodeBlock code={(token as Tokens.Code).text} language={(token as Tokens.Code).lang} />
+      return code(token as Tokens.Code, isGrowing)
+    case 'math':
+      return <Formula tex={(token as MathToken).tex} isDisplay />
     case 'blockquote':
-      return <blockquote>{blocks(token.tokens)}</blockquote>
+      return <blockquote>{blocks(token.tokens, isGrowing)}</blockquote>
     case 'list':
-      return list(token as Tokens.List)
+      return list(token as Tokens.List, isGrowing)
     case 'table':
       return table(token as Tokens.Table)
     case 'hr':
       return <hr />
+    case 'checkbox':
+      return checkbox(token as Tokens.Checkbox)
     case 'space':
     case 'def':
       return null
@@ -67,9 +171,17 @@ function block(token: Token): ReactNode {
   }
 }
 
-function blocks(tokens: readonly Token[] | undefined): ReactNode {
-  // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no other name.
-  return tokens?.map((token, index) => <Fragment key={index}>{block(token)}</Fragment>)
+function blocks(tokens: readonly Token[] | undefined, isGrowing: boolean): ReactNode {
+  return tokens?.map((token, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no other name.
+    <Fragment key={index}>{block(token, isGrowing && index === tokens.length - 1)}</Fragment>
+  ))
+}
+
+function code(token: Tokens.Code, isGrowing: boolean): ReactNode {
+  const isOpen = isGrowing && !isClosed(token)
+  if (token.lang?.trim().toLowerCase() === 'mermaid' && !isOpen) return <Diagram source={token.text} />
+  return <CodeBlock code={token.text} language={token.lang} isGrowing={isOpen} />
 }
 
 function heading({ depth, tokens }: Tokens.Heading): ReactNode {
@@ -78,45 +190,63 @@ function heading({ depth, tokens }: Tokens.Heading): ReactNode {
   return <Level>{inline(tokens)}</Level>
 }
 
-function list({ ordered, start, items }: Tokens.List): ReactNode {
+function list({ ordered, start, items }: Tokens.List, isGrowing: boolean): ReactNode {
   const children = items.map((item, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: items have no other name.
-    <li key={index}>
-      {item.task && <input type="checkbox" checked={item.checked ?? false} readOnly aria-label="Done" />}
-      {blocks(item.tokens)}
+    <li key={index} className={item.task ? 'task' : undefined}>
+      {blocks(item.tokens, isGrowing && index === items.length - 1)}
     </li>
   ))
   return ordered ? <ol start={typeof start === 'number' ? start : 1}>{children}</ol> : <ul>{children}</ul>
 }
 
+/** Shows a state; nothing in a reply can be ticked off. */
+function checkbox({ checked }: Tokens.Checkbox): ReactNode {
+  return (
+    <input
+      type="checkbox"
+      checked={checked}
+      readOnly
+      tabIndex={-1}
+      aria-label={checked ? t.common.done : t.common.notDone}
+    />
+  )
+}
+
 function table({ header, rows }: Tokens.Table): ReactNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
-    <table tabIndex={0}>
-      <thead>
-        <tr>
-          {header.map((cell, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name.
-            <th key={index} scope="col">
-              {inline(cell.tokens)}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name.
-          <tr key={index}>
-            {row.map((cell, column) => (
+    <div className="table-box" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {header.map((cell, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name.
-              <td key={column}>{inline(cell.tokens)}</td>
+              <th key={index} scope="col" style={alignment(cell)}>
+                {inline(cell.tokens)}
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name.
+            <tr key={index}>
+              {row.map((cell, column) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name.
+                <td key={column} style={alignment(cell)}>
+                  {inline(cell.tokens)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
+
+const alignment = ({ align }: Tokens.TableCell) => (align ? { textAlign: align } : undefined)
 
 function inline(tokens: readonly Token[] | undefined): ReactNode {
   // biome-ignore lint/suspicious/noArrayIndexKey: pieces of a line have no other name.
@@ -133,12 +263,16 @@ function piece(token: Token): ReactNode {
       return <del>{inline(token.tokens)}</del>
     case 'codespan':
       return <code>{(token as Tokens.Codespan).text}</code>
+    case 'math':
+      return <Formula tex={(token as MathToken).tex} isDisplay={(token as MathToken).isDisplay} />
     case 'br':
       return <br />
+    case 'checkbox':
+      return checkbox(token as Tokens.Checkbox)
     case 'link':
-      return <OutsideLink href={(token as Tokens.Link).href} text={(token as Tokens.Link).text} />
+      return link(token as Tokens.Link)
     case 'image':
-      return <OutsideLink href={(token as Tokens.Image).href} text={(token as Tokens.Image).text || 'picture'} />
+      return <OutsideLink href={(token as Tokens.Image).href} text={(token as Tokens.Image).text || t.common.picture} />
     case 'escape':
       return (token as Tokens.Escape).text
     case 'text':
@@ -150,16 +284,14 @@ function piece(token: Token): ReactNode {
   }
 }
 
-/** A link says where it leads before it is followed. */
-export function OutsideLink({ href, text }: { href: string; text: string }) {
-  const url = URL.canParse(href) ? new URL(href) : undefined
-  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
-  if (!url || !(isWeb || url.protocol === 'mailto:')) return <>{text}</>
-  const place = isWeb ? url.host : decodeURIComponent(url.pathname)
+/** No link within a link: what would be one there is shown as its words. */
+function link({ href, tokens, text }: Tokens.Link): ReactNode {
+  const words = textOfTokens(tokens) || text
+  const isSimple = tokens.every(({ type }) => ['text', 'strong', 'em', 'del', 'codespan', 'escape'].includes(type))
+  const isFlat = isSimple && !words.includes('[memory:') && !/!\[|<|https?:/.test(words)
   return (
-    <a href={url.href} target="_blank" rel="noopener noreferrer">
-      {text}
-      {!text.includes(place) && ` (${place})`}
-    </a>
+    <OutsideLink href={href} text={words}>
+      {isFlat ? inline(tokens) : words}
+    </OutsideLink>
   )
 }

@@ -1,9 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
+import { Legend, seriesColor, themeColor, useThemeName } from './bars.tsx'
 import 'uplot/dist/uPlot.min.css'
-import { Legend } from './legend.tsx'
-import { seriesColour, themeColour } from './series.ts'
-import { useThemeName } from './use-theme-name.ts'
 
 interface PlotSeries {
   name: string
@@ -12,7 +10,7 @@ interface PlotSeries {
 }
 
 /**
- * Columns, each a stack of series. A canvas says nothing to whoever cannot see it: a table with the same figures belongs
+ * Columns, each a stack of series. A canvas is invisible to screen readers: show a table with the same numbers
  * beside it.
  */
 export function Plot(props: {
@@ -27,7 +25,7 @@ export function Plot(props: {
   const theme = useThemeName()
   const [pointed, setPointed] = useState<number | null>(null)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another theme has other colours.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another theme has other colors.
   useEffect(() => {
     const element = place.current
     if (!element) return
@@ -68,11 +66,11 @@ function optionsOf({
   format(value: number): string
   onPoint(column: number | null): void
 }): Omit<uPlot.Options, 'width' | 'height'> {
-  const font = `12px ${themeColour('font-sans') || 'sans-serif'}`
+  const font = `12px ${themeColor('font-sans') || 'sans-serif'}`
   const axis: uPlot.Axis = {
-    stroke: themeColour('soft'),
+    stroke: themeColor('soft'),
     font,
-    grid: { stroke: themeColour('line'), width: 1 },
+    grid: { stroke: themeColor('line'), width: 1 },
     ticks: { show: false },
   }
   const bars = uPlot.paths.bars?.({ size: [0.72, 44], radius: 0.1 })
@@ -98,7 +96,7 @@ function optionsOf({
     series: [
       {},
       ...series.map((_one, index) => ({
-        fill: seriesColour(series.length - 1 - index),
+        fill: seriesColor(series.length - 1 - index),
         width: 0,
         points: { show: false },
         ...(bars && { paths: bars }),

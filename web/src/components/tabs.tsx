@@ -7,18 +7,20 @@ export interface Tab {
   content: ReactNode
 }
 
-/** Parts of a screen, one at a time. Only the one that is looked at is drawn. */
+/** Tabs of a screen. Only the selected one is rendered. */
 export function Tabs(props: { label: string; tabs: readonly Tab[]; value: string; onChange(name: string): void }) {
-  const { label, tabs, value, onChange } = props
+  const { label, tabs, onChange } = props
+  // An old or mistyped address may name a tab that is not there.
+  const value = tabs.some(({ name }) => name === props.value) ? props.value : tabs[0]?.name
   const list = useRef<HTMLDivElement>(null)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: on a narrow page the one that is looked at may lie outside.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a narrow page the selected tab may be outside the view.
   useEffect(() => {
     list.current?.querySelector('[data-state="active"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [value])
 
   return (
-    <Primitive.Root value={value} onValueChange={onChange}>
+    <Primitive.Root value={value ?? ''} onValueChange={onChange}>
       <Primitive.List ref={list} aria-label={label} className="mb-4 flex gap-1 overflow-x-auto border-b border-line">
         {tabs.map((tab) => (
           <Primitive.Trigger

@@ -1,37 +1,135 @@
-import type { ModelsReply } from '../../../src/protocol/home-api.ts'
-import { useAnswer } from '../api/use-answer.ts'
-import { Badge } from '../components/badge.tsx'
-import { CommandLine } from '../components/command-line.tsx'
-import { Failure, Notice } from '../components/notice.tsx'
-import { Screen, Section } from '../components/screen.tsx'
-import { useWho } from '../shell/who.ts'
-import { ChooseModel } from './choose-model.tsx'
-import { ModelCard } from './model-card.tsx'
-import { routeWords } from './route-words.ts'
+import { useState } from 'react'
+import type { ListedModel } from '../../../src/protocol/status.ts'
+import { call, useAnswer } from '../api/call.ts'
+import { useSessions } from '../chat/sessions.tsx'
+import { Badge, Button, CommandLine } from '../components/controls.tsx'
+import { Failure, Notice, useToasts } from '../components/feedback.tsx'
+import { SelectField } from '../components/forms.tsx'
+import { FieldList, Rich, Screen, Section } from '../components/layout.tsx'
+import { useWho } from '../shell/account.tsx'
+import { t } from '../strings/strings.ts'
+
+const byRoute = 'default'
+
+/** The command /model, for a conversation that is chosen here. */
+function ChooseModel({ models }: { models: readonly ListedModel[] }) {
+  const toasts = useToasts()
+  const sessions = useSessions().filter(({ state }) => state === 'active')
+  const [chosen, setChosen] = useState<string>()
+  const [model, setModel] = useState(byRoute)
+  const [isBusy, setIsBusy] = useState(false)
+  const session = chosen ?? sessions[0]?.id
+  if (session === undefined) return <p className="text-soft">{t.models.noConversationsYet}</p>
+
+  async function choose(): Promise<void> {
+    setIsBusy(true)
+    try {
+      const { ok, text } = await call('commands.run', { line: `/model ${model}`, session })
+      if (ok) toasts.done(text)
+      else toasts.failed(text)
+    } catch (error) {
+      toasts.failed(error)
+    } finally {
+      setIsBusy(false)
+    }
+  }
+
+  return (
+    <div className="flex flex-wrap items-end gap-3">
+      <SelectField
+        className="w-full sm:w-64"
+        label={t.common.conversation}
+        choices={sessions.map(({ id, title, contact }) => ({ value: id, label: title ?? contact }))}
+        value={session}
+        onChange={setChosen}
+      />
+      <SelectField
+        className="w-full sm:w-64"
+        label={t.models.model}
+        choices={[{ value: byRoute, label: t.models.default }, ...models.map(({ id }) => ({ value: id, label: id }))]}
+        value={model}
+        onChange={setModel}
+      />
+      <Button isBusy={isBusy} onClick={() => void choose()}>
+        {t.models.apply}
+      </Button>
+    </div>
+  )
+}
+
+const usd = (amount: number) => `$${amount.toLocaleString('en-US', { maximumFractionDigits: 4 })}`
+
+/** For a million tokens. The cache price is shown only where it differs. */
+export function priceWords({ cost_per_mtok: cost, is_offline }: ListedModel): string {
+  if (is_offline) return t.models.free
+  if (cost === null) return t.models.unknownCallsCountedWithout
+  if (cost.input === 0 && cost.output === 0) return t.models.free
+  const cached = cost.cache_read === cost.input ? '' : t.models.cached(usd(cost.cache_read))
+  return t.models.outPerMillionTokens(usd(cost.input), usd(cost.output), cached)
+}
+
+function ModelCard({ model, isCurrent }: { model: ListedModel; isCurrent: boolean }) {
+  return (
+    <li className="rounded-xl border border-line bg-raised p-4">
+      <div className="mb-2 flex flex-wrap items-center gap-2">
+        <h3 className="min-w-0 font-mono text-sm font-semibold">{model.id}</h3>
+        {isCurrent && <Badge kind="good">{t.models.inUse}</Badge>}
+        {model.is_offline && <Badge>{t.models.offline}</Badge>}
+      </div>
+      <FieldList
+        facts={[
+          [t.models.provider, model.provider_type && `${model.provider} (${model.provider_type})`],
+          [t.models.apiKey, keyWords(model)],
+          [t.models.price, priceWords(model)],
+          [t.models.contextWindow, t.models.tokens(model.max_context_tokens.toLocaleString())],
+          [t.models.maxOutput, t.models.tokens(model.max_tokens.toLocaleString())],
+          [t.models.vision, model.supports_vision ? t.common.yes : t.common.no],
+        ]}
+      />
+    </li>
+  )
+}
+
+/** Servers on the machine itself need none. */
+function keyWords({ has_key, provider_type }: ListedModel): string | null {
+  if (has_key === null || provider_type === 'offline') return null
+  return has_key ? t.models.set : provider_type === 'ollama' ? t.models.notNeeded : t.common.none
+}
+
+const words: Readonly<Record<string, string>> = {
+  primary: t.common.conversations,
+  fast: t.models.backgroundTasks,
+  builder: t.models.buildingTools,
+  vision: t.models.vision,
+  compaction: t.models.compaction,
+  subagent: t.common.subAgents,
+}
+
+function routeWords(name: string): string {
+  const source = /^source (.+)$/.exec(name)?.[1]
+  return source === undefined ? (words[name] ?? name) : t.models.messagesFrom(source)
+}
 
 export function ModelsScreen() {
   const { is_owner } = useWho()
-  const { data, error, refresh } = useAnswer<ModelsReply>('/models')
+  const { data, error, refresh } = useAnswer('home.models', {})
   const isOffline = data?.models.every((model) => model.is_offline)
   return (
-    <Screen title="Models" intro="Who answers, what each is used for and what it costs.">
+    <Screen title={t.models.models} intro={t.models.modelsAndRouting}>
       {error && <Failure error={error} onRetry={refresh} />}
       {data && (
         <>
           {isOffline && (
             <div className="mb-6">
               <Notice kind="warning">
-                <p>
-                  No language model is set up. Remembering and recalling work without one; talking needs one. In a
-                  terminal on this machine:
-                </p>
+                <p>{t.models.noLanguageModelSet}</p>
                 <div className="mt-2 text-ink">
                   <CommandLine command="familiar setup" />
                 </div>
               </Notice>
             </div>
           )}
-          <Section title="Who answers what">
+          <Section title={t.models.routing}>
             <ul className="divide-y divide-line rounded-xl border border-line bg-raised">
               {data.routes.map(({ name, models }) => (
                 <li key={name} className="grid gap-x-4 px-4 py-2.5 sm:grid-cols-[14rem_1fr]">
@@ -39,29 +137,30 @@ export function ModelsScreen() {
                   <span className="min-w-0">
                     <span className="font-mono text-sm">{models[0]}</span>
                     {models.length > 1 && (
-                      <span className="block text-sm text-soft">where it fails: {models.slice(1).join(', ')}</span>
+                      <span className="block text-sm text-soft">{t.models.fallback(models.slice(1).join(', '))}</span>
                     )}
                   </span>
                 </li>
               ))}
             </ul>
           </Section>
-          <Section title="The models" actions={<Badge>{data.models.length} in all</Badge>}>
+          <Section
+            title={t.models.availableModels}
+            actions={<Badge>{t.models.modelsModelsCount(data.models.length)}</Badge>}
+          >
             <ul className="grid gap-3 md:grid-cols-2">
               {data.models.map((model) => (
                 <ModelCard key={model.id} model={model} isCurrent={model.id === data.current} />
               ))}
             </ul>
           </Section>
-          <Section title="Another one for one conversation">
+          <Section title={t.models.overrideOneConversation}>
             <ChooseModel models={data.models} />
           </Section>
           {is_owner && (
-            <Section title="To add or change one">
+            <Section title={t.models.addChangeModels}>
               <p className="mb-2 text-soft">
-                Keys and addresses of providers are set on the machine itself, never over the network: by the assistant,
-                or in <code className="font-mono text-sm">providers.d/</code> and{' '}
-                <code className="font-mono text-sm">familiar.toml</code>.
+                <Rich text={t.models.setupHelp} />
               </p>
               <CommandLine command="familiar setup" />
             </Section>

@@ -1,13 +1,246 @@
 import { Dialog } from 'radix-ui'
-import { type KeyboardEvent, useCallback, useId, useMemo, useRef, useState } from 'react'
-import { Icon } from '../components/icon.tsx'
-import { usePlace } from '../shell/router.ts'
-import { useSlashCommands } from '../talk/use-slash-commands.tsx'
-import { findEntries } from './palette-entry.ts'
-import { PaletteList } from './palette-list.tsx'
-import { usePaletteEntries } from './use-palette-entries.ts'
+import { type KeyboardEvent, type ReactNode, useCallback, useId, useMemo, useRef, useState } from 'react'
+import { useAnswer } from '../api/call.ts'
+import { focusComposer } from '../chat/composer.tsx'
+import { useSessions } from '../chat/sessions.tsx'
+import { useSlashCommands } from '../chat/suggestions.tsx'
+import { classes } from '../components/controls.tsx'
+import { useToasts } from '../components/feedback.tsx'
+import { Icon, type IconName } from '../components/icon.tsx'
+import { signOut, useWho } from '../shell/account.tsx'
+import { go, usePlace } from '../shell/router.tsx'
+import { screens } from '../shell/screens.tsx'
+import { chooseTheme } from '../shell/theme.tsx'
+import { t } from '../strings/strings.ts'
+import { showOverPage } from './shortcuts.ts'
 
-/** One field for everything. What begins with a slash is a command, which runs in the conversation that is open. */
+interface Match {
+  /** The more, the better. */
+  score: number
+  /** The characters that fit, in order. */
+  places: number[]
+}
+
+const wordStart = /[\p{L}\p{N}]/u
+
+/**
+ * Whether all characters of the query are in the text in their order. Each word is searched separately, so
+ * that their order does not matter. Starts of words and adjacent characters count for more.
+ */
+export function fuzzyMatch(query: string, text: string): Match | undefined {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = words.map((word) => matchWord(word, text.toLowerCase()))
+  if (!found.every((match) => match !== undefined)) return undefined
+  return {
+    score: found.reduce((sum, { score }) => sum + score, 0) - text.length / 100,
+    places: [...new Set(found.flatMap(({ places }) => places))].sort((a, b) => a - b),
+  }
+}
+
+function matchWord(word: string, text: string): Match | undefined {
+  const whole = wholeWord(word, text)
+  if (whole !== undefined) {
+    const places = Array.from({ length: word.length }, (_, index) => whole + index)
+    return { score: word.length * 3 + (isStart(text, whole) ? 5 : 0) + (whole === 0 ? 3 : 0), places }
+  }
+  // A match in pieces has to start at a word: otherwise nearly everything matches.
+  const [first = ''] = word
+  for (let start = text.indexOf(first); start !== -1; start = text.indexOf(first, start + 1)) {
+    const match = isStart(text, start) ? matchPieces(word, text, start) : undefined
+    if (match) return match
+  }
+  return undefined
+}
+
+function matchPieces(word: string, text: string, start: number): Match | undefined {
+  const places: number[] = []
+  let score = 0
+  let from = start
+  for (const character of word) {
+    const at = text.indexOf(character, from)
+    if (at === -1) return undefined
+    score += at === from && places.length > 0 ? 2 : isStart(text, at) ? 1.5 : 0.5
+    places.push(at)
+    from = at + 1
+  }
+  return { score, places }
+}
+
+/** The position of the whole query in the text, best at the start of a word. */
+function wholeWord(word: string, text: string): number | undefined {
+  let first: number | undefined
+  for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
+    if (isStart(text, at)) return at
+    first ??= at
+  }
+  return first
+}
+
+function isStart(text: string, at: number): boolean {
+  return at === 0 || !wordStart.test(text[at - 1] ?? '')
+}
+
+export interface PaletteEntry {
+  id: string
+  group: string
+  label: string
+  detail?: string
+  icon: IconName
+  /** Other words under which it is found. */
+  words?: string
+  run(): void
+}
+
+interface FoundEntry extends PaletteEntry {
+  /** The characters of the label that fit. */
+  places: readonly number[]
+}
+
+const perGroup = 6
+const inAll = 24
+
+/** The best of each group, the groups by their best. Without a query they stay in their order. */
+export function findEntries(entries: readonly PaletteEntry[], query: string): FoundEntry[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = entries.flatMap((entry) => {
+    const match = fuzzyMatch(query, entry.label)
+    if (match) return [{ ...entry, places: match.places, score: match.score }]
+    return isAbout(entry, words) ? [{ ...entry, places: [], score: 0 }] : []
+  })
+  if (words.length > 0) found.sort((one, other) => other.score - one.score)
+  const groups = Map.groupBy(found, ({ group }) => group)
+  return [...groups.values()].flatMap((members) => members.slice(0, perGroup)).slice(0, inAll)
+}
+
+/** The description contains all words. */
+function isAbout({ label, detail, words: others }: PaletteEntry, words: readonly string[]): boolean {
+  const text = [label, detail, others].filter(Boolean).join(' ').toLowerCase()
+  return words.every((word) => text.includes(word))
+}
+
+interface PaletteListProps {
+  id: string
+  entries: readonly FoundEntry[]
+  active: number
+  onChoose(index: number): void
+}
+
+function PaletteList({ id, entries, active, onChoose }: PaletteListProps) {
+  return (
+    <div id={id} role="listbox" aria-label={t.palette.results}>
+      {entries.map((entry, index) => {
+        const { group, label, detail, icon, places } = entry
+        const isActive = index === active
+        return (
+          <div key={entry.id} role="presentation">
+            {entries[index - 1]?.group !== group && (
+              <p role="presentation" className="px-2 pt-2 pb-1 text-xs font-medium text-soft">
+                {group}
+              </p>
+            )}
+            {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that has the focus. */}
+            <div
+              id={`${id}-${index}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={isActive}
+              onClick={() => onChoose(index)}
+              ref={(element) => {
+                if (isActive) element?.scrollIntoView({ block: 'nearest' })
+              }}
+              className={classes(
+                'flex min-h-10 cursor-pointer items-center gap-2.5 rounded-lg px-2 text-sm hover:bg-sunken',
+                isActive && 'bg-accent-soft',
+              )}
+            >
+              <span className="text-soft">
+                <Icon name={icon} size={16} />
+              </span>
+              <span className={classes('truncate', detail && 'max-w-[60%] shrink-0')}>{marked(label, places)}</span>
+              {detail && <span className="min-w-0 flex-1 truncate text-soft">{detail}</span>}
+            </div>
+          </div>
+        )
+      })}
+    </div>
+  )
+}
+
+/** Highlights the matching characters. */
+function marked(label: string, places: readonly number[]): ReactNode {
+  if (places.length === 0) return label
+  const fits = new Set(places)
+  // biome-ignore lint/suspicious/noArrayIndexKey: characters have no other name.
+  return [...label].map((character, index) => (fits.has(index) ? <b key={index}>{character}</b> : character))
+}
+
+const actions: readonly Omit<PaletteEntry, 'id' | 'group'>[] = [
+  { label: t.palette.newConversation, icon: 'plus', run: () => go('/') },
+  { label: t.palette.newSchedule, icon: 'calendar', words: 'remind', run: () => go('/schedules/new') },
+  { label: t.palette.keyboardShortcuts, icon: 'bolt', words: t.palette.helpKeys, run: () => showOverPage('keys') },
+  { label: t.palette.lightTheme, icon: 'sun', words: t.palette.themeWords, run: () => chooseTheme('light') },
+  { label: t.palette.darkTheme, icon: 'moon', words: t.palette.themeWords, run: () => chooseTheme('dark') },
+  { label: t.palette.systemTheme, icon: 'gauge', words: t.palette.themeWords, run: () => chooseTheme('system') },
+]
+
+/** All screens and actions. A command is passed to `onCommand` as typed. */
+function usePaletteEntries(onCommand: (line: string, takesMore: boolean) => void): PaletteEntry[] {
+  const toasts = useToasts()
+  const { is_owner } = useWho()
+  const sessions = useSessions()
+  const commands = useAnswer('commands.list', {}).data?.commands
+  const blocks = useAnswer('finder.find', { kind: 'block', limit: 100 }).data?.found
+  const capabilities = useAnswer('capabilities.list', {}).data?.capabilities
+
+  return useMemo(() => {
+    const to = (path: string) => () => go(path)
+    const groups: Record<string, Omit<PaletteEntry, 'id' | 'group'>[]> = {
+      Actions: [
+        ...actions,
+        {
+          label: t.palette.signOut,
+          icon: 'lock',
+          words: t.palette.leaveLogOut,
+          run: () => void signOut().catch(toasts.failed),
+        },
+      ],
+      Conversations: sessions.map(({ id, title, contact, preview, state }) => ({
+        label: title ?? contact,
+        detail: [state === 'archived' && 'archived', preview].filter(Boolean).join(' · '),
+        icon: 'talk',
+        run: to(`/talk/${id}`),
+      })),
+      Screens: [
+        { label: t.palette.chat, icon: 'talk', run: to('/') },
+        ...screens
+          .filter((screen) => is_owner || !screen.isOwners)
+          .map(({ path, label, icon }) => ({ label, icon, run: to(path) })),
+      ],
+      Commands: (commands ?? []).map(({ name, usage, summary }) => ({
+        label: `/${name}`,
+        detail: summary,
+        icon: 'send',
+        run: () => onCommand(`/${name}`, usage.trim().includes(' ')),
+      })),
+      Blocks: (blocks ?? []).map(({ name }) => ({
+        label: name,
+        icon: 'block',
+        run: to(`/blocks/${encodeURIComponent(name)}`),
+      })),
+      Capabilities: (capabilities ?? []).map(({ name, description }) => ({
+        label: name,
+        detail: description,
+        icon: 'tool',
+        run: to(`/capabilities/${encodeURIComponent(name)}`),
+      })),
+    }
+    return Object.entries(groups).flatMap(([group, entries]) =>
+      entries.map((entry, index) => ({ ...entry, group, id: `${group}-${index}` })),
+    )
+  }, [toasts, is_owner, sessions, commands, blocks, capabilities, onCommand])
+}
+
+/** One field for everything. Text with a slash is a command, which runs in the open conversation. */
 export function Palette({ onClose }: { onClose(): void }) {
   const { path } = usePlace()
   const sessionId = /^\/talk\/([\w-]+)$/.exec(path)?.[1] ?? null
@@ -59,27 +292,27 @@ export function Palette({ onClose }: { onClose(): void }) {
         <Dialog.Content
           aria-describedby={undefined}
           onCloseAutoFocus={(event) => {
-            // Where it was before is another place by now.
+            // The list may have changed, so the old position is wrong.
             if (!hasChosen.current) return
             event.preventDefault()
-            document.getElementById('main')?.focus()
+            if (!focusComposer()) document.getElementById('main')?.focus()
           }}
           className="fixed top-[10vh] left-1/2 z-50 flex max-h-[76vh] w-[min(38rem,calc(100vw-1.5rem))] -translate-x-1/2 flex-col overflow-hidden rounded-2xl border border-line bg-raised shadow-xl"
         >
-          <Dialog.Title className="sr-only">Find anything</Dialog.Title>
+          <Dialog.Title className="sr-only">{t.palette.quickSearch}</Dialog.Title>
           <div className="flex items-center gap-2.5 border-b border-line px-4 text-soft">
             <Icon name="search" />
             <input
               type="text"
               role="combobox"
-              aria-label="Find anything"
+              aria-label={t.palette.quickSearch}
               aria-expanded={found.length > 0}
               aria-controls={listId}
               aria-autocomplete="list"
               aria-activedescendant={found[chosen] ? `${listId}-${chosen}` : undefined}
               autoComplete="off"
               spellCheck={false}
-              placeholder="Go to a screen, a conversation, or run a /command"
+              placeholder={t.palette.searchScreensConversationsType}
               className="min-h-12 flex-1 bg-transparent text-ink outline-none placeholder:text-soft"
               value={query}
               onChange={(event) => {
@@ -93,11 +326,12 @@ export function Palette({ onClose }: { onClose(): void }) {
             {commands.view}
             {isLine && (
               <p className="px-2 py-1 text-sm text-soft">
-                Enter runs it{sessionId === null ? '' : ' in this conversation'}.
+                {t.palette.pressEnterRun}
+                {sessionId === null ? '' : t.palette.inThisConversation}.
               </p>
             )}
             <PaletteList id={listId} entries={found} active={chosen} onChoose={choose} />
-            {found.length === 0 && !isLine && <p className="px-2 py-6 text-center text-soft">Nothing fits.</p>}
+            {found.length === 0 && !isLine && <p className="px-2 py-6 text-center text-soft">{t.common.noResults}</p>}
           </div>
         </Dialog.Content>
       </Dialog.Portal>

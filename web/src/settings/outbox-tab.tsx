@@ -1,35 +1,39 @@
-import type { OutboxItemReply, OutboxReply } from '../../../src/protocol/outbox-api.ts'
-import { ask } from '../api/ask.ts'
-import { useAnswer } from '../api/use-answer.ts'
-import { Badge, type BadgeKind } from '../components/badge.tsx'
-import { Button } from '../components/button.tsx'
-import { SelectField } from '../components/field.tsx'
-import { Empty, Failure } from '../components/notice.tsx'
-import { useToasts } from '../components/toast.tsx'
-import { When } from '../components/when.tsx'
-import { go, usePlace } from '../shell/router.ts'
+import type { OutboxItemReply } from '../../../src/protocol/channels.ts'
+import { call, useAnswer } from '../api/call.ts'
+import { Badge, type BadgeKind, Button } from '../components/controls.tsx'
+import { Empty, Failure, useToasts } from '../components/feedback.tsx'
+import { SelectField } from '../components/forms.tsx'
+import { Rich, When } from '../components/layout.tsx'
+import { go, usePlace } from '../shell/router.tsx'
+import { t } from '../strings/strings.ts'
 
 type State = OutboxItemReply['state']
 
 const states: Record<State, [kind: BadgeKind, words: string]> = {
-  pending: ['busy', 'waits'],
-  sending: ['busy', 'on its way'],
-  sent: ['good', 'arrived'],
-  unknown: ['warn', 'may have arrived'],
-  failed: ['bad', 'failed'],
-  cancelled: ['plain', 'cancelled'],
+  pending: ['busy', t.outbox.waitingLower],
+  sending: ['busy', t.outbox.sendingLower],
+  sent: ['good', t.outbox.delivered],
+  unknown: ['warn', t.outbox.possiblyDeliveredLower],
+  failed: ['bad', t.outbox.failed],
+  cancelled: ['plain', t.common.canceled],
 }
 
-/** What went out of the house by Telegram or a callback, and what of it arrived. */
+const isState = (text: string): text is State => Object.hasOwn(states, text)
+
+/** Messages to Telegram and callbacks, with their state. */
 export function OutboxTab() {
   const toasts = useToasts()
   const { query } = usePlace()
   const state = query.get('state') ?? ''
-  const { data, error, refresh } = useAnswer<OutboxReply>('/outbox', { query: { state }, everyMs: 15_000 })
+  const { data, error, refresh } = useAnswer(
+    'outbox.list',
+    { state: isState(state) ? state : undefined },
+    { everyMs: 15_000 },
+  )
 
   async function act(item: OutboxItemReply, what: 'retry' | 'cancel'): Promise<void> {
-    await ask(`/outbox/${item.id}/${what}`, { body: {} }).then(
-      () => toasts.done(what === 'retry' ? 'It is tried again.' : 'It is not sent.'),
+    await call(`outbox.${what}`, { id: item.id }).then(
+      () => toasts.done(what === 'retry' ? t.outbox.sendingAgain : t.outbox.sendingCanceled),
       toasts.failed,
     )
     refresh()
@@ -41,18 +45,19 @@ export function OutboxTab() {
   return (
     <>
       <p className="mb-4 max-w-2xl text-soft">
-        What Familiar said elsewhere: on Telegram, or to a program that is called back. People pair on Telegram with a
-        code that <code className="font-mono text-sm">familiar telegram pair</code> makes in a terminal.
+        <Rich text={t.outbox.help} />
       </p>
       <SelectField
         className="mb-4 max-w-xs"
-        label="Show"
-        choices={[{ value: '', label: 'Everything' }, ...choices]}
+        label={t.outbox.show}
+        choices={[{ value: '', label: t.outbox.allTitle }, ...choices]}
         value={state}
         onChange={(value) => go(value ? `/settings/sent?state=${value}` : '/settings/sent', { replace: true })}
       />
       {error && <Failure error={error} onRetry={refresh} />}
-      {data?.items.length === 0 && <Empty title="Nothing went out">What is sent elsewhere is listed here.</Empty>}
+      {data?.items.length === 0 && (
+        <Empty title={t.outbox.nothingSentYet}>{t.outbox.messagesOtherChannelsListed}</Empty>
+      )}
       {data && data.items.length > 0 && (
         <ul className="divide-y divide-line rounded-xl border border-line bg-raised">
           {data.items.map((item) => (
@@ -71,21 +76,21 @@ function OutboxRow({ item, onAct }: { item: OutboxItemReply; onAct(what: 'retry'
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5">
       <span className="min-w-0 flex-1">
-        <span className="block truncate">{preview || '(nothing to read)'}</span>
+        <span className="block truncate">{preview || t.outbox.noText}</span>
         <span className="block text-sm text-soft">
-          {channel} to {address}, <When at={created_at} />
+          {t.outbox.toChannel(channel, address)} <When at={created_at} />
         </span>
         {error && <span className="block text-sm text-bad">{error}</span>}
       </span>
       <Badge kind={kind}>{words}</Badge>
       {mayRetry && (
         <Button size="small" onClick={() => onAct('retry')}>
-          Try again
+          {t.common.tryAgain}
         </Button>
       )}
       {state === 'pending' && (
         <Button size="small" kind="quiet" onClick={() => onAct('cancel')}>
-          Do not send
+          {t.outbox.cancelSendingTitle}
         </Button>
       )}
     </li>

@@ -1,97 +1,96 @@
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import type { IconName } from '../components/icon.tsx'
+import { t } from '../strings/strings.ts'
 
 interface ScreenEntry {
   path: string
   label: string
   icon: IconName
-  /** Fetched when it is first looked at. */
+  /** Loaded on first use. */
   Component: LazyExoticComponent<ComponentType>
-  /** Shown to the owner of the home alone. */
+  /** Shown to the owner only. */
   isOwners?: true
 }
 
-/** Every screen beside the talk, in the order of the list at the side. */
+/** Every screen except the chat, in the order of the side list. */
 export const screens: readonly ScreenEntry[] = [
   {
     path: '/memory',
-    label: 'Memory',
+    label: t.common.memory,
     icon: 'brain',
     Component: lazyScreen(async () => (await import('../memory/memory-screen.tsx')).MemoryScreen),
   },
   {
     path: '/blocks',
-    label: 'Blocks',
+    label: t.shell.notes,
     icon: 'block',
     Component: lazyScreen(async () => (await import('../blocks/blocks-screen.tsx')).BlocksScreen),
   },
   {
     path: '/private-memory',
-    label: 'Private',
+    label: t.shell.privateNotes,
     icon: 'lock',
-    Component: lazyScreen(
-      async () => (await import('../private-memory/private-memory-screen.tsx')).PrivateMemoryScreen,
-    ),
+    Component: lazyScreen(async () => (await import('../memory/private/private-screen.tsx')).PrivateMemoryScreen),
   },
   {
     path: '/skills',
-    label: 'Skills',
+    label: t.common.skills,
     icon: 'book',
     isOwners: true,
     Component: lazyScreen(async () => (await import('../skills/skills-screen.tsx')).SkillsScreen),
   },
   {
     path: '/toolbox',
-    label: 'Tools',
+    label: t.common.tools,
     icon: 'tool',
     Component: lazyScreen(async () => (await import('../tools/tools-screen.tsx')).ToolsScreen),
   },
   {
     path: '/capabilities',
-    label: 'Capabilities',
+    label: t.common.builtTools,
     icon: 'bolt',
-    Component: lazyScreen(async () => (await import('../capabilities/capabilities-screen.tsx')).CapabilitiesScreen),
+    Component: lazyScreen(async () => (await import('../tools/built-tools-screen.tsx')).CapabilitiesScreen),
   },
   {
     path: '/schedules',
-    label: 'Schedules',
+    label: t.shell.schedules,
     icon: 'calendar',
     Component: lazyScreen(async () => (await import('../schedules/schedules-screen.tsx')).SchedulesScreen),
   },
   {
     path: '/cost',
-    label: 'Cost',
+    label: t.common.cost,
     icon: 'coin',
     Component: lazyScreen(async () => (await import('../cost/cost-screen.tsx')).CostScreen),
   },
   {
     path: '/monitor',
-    label: 'Monitor',
+    label: t.shell.activity,
     icon: 'pulse',
     Component: lazyScreen(async () => (await import('../monitor/monitor-screen.tsx')).MonitorScreen),
   },
   {
     path: '/models',
-    label: 'Models',
+    label: t.shell.models,
     icon: 'chip',
     Component: lazyScreen(async () => (await import('../models/models-screen.tsx')).ModelsScreen),
   },
   {
     path: '/users',
-    label: 'Users',
+    label: t.shell.users,
     icon: 'people',
     isOwners: true,
     Component: lazyScreen(async () => (await import('../users/users-screen.tsx')).UsersScreen),
   },
   {
     path: '/settings',
-    label: 'Settings',
+    label: t.common.settings,
     icon: 'gear',
     Component: lazyScreen(async () => (await import('../settings/settings-screen.tsx')).SettingsScreen),
   },
   {
     path: '/doctor',
-    label: 'Doctor',
+    label: t.shell.healthCheck,
     icon: 'shield',
     isOwners: true,
     Component: lazyScreen(async () => (await import('../settings/doctor-screen.tsx')).DoctorScreen),

@@ -1,15 +1,91 @@
-import { Suspense, useEffect, useState } from 'react'
-import { IconButton } from '../components/button.tsx'
-import { classes } from '../components/classes.ts'
+import { Component, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { ChatScreen } from '../chat/chat-screen.tsx'
+import { SessionList } from '../chat/sessions.tsx'
+import { Button, classes, IconButton } from '../components/controls.tsx'
+import { Empty, Notice } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
-import { OverPage } from '../palette/over-page.tsx'
-import { TalkScreen } from '../talk/talk-screen.tsx'
-import { NotFound } from './not-found.tsx'
-import { usePlace } from './router.ts'
-import { ScreenBoundary } from './screen-boundary.tsx'
-import { screenAt } from './screens.tsx'
-import { SideList } from './side-list.tsx'
-import { useWho } from './who.ts'
+import { Screen } from '../components/layout.tsx'
+import { OverPage, PaletteButton } from '../palette/over-page.tsx'
+import { t } from '../strings/strings.ts'
+import { BuildNews } from '../tools/build-news.tsx'
+import { useWho } from './account.tsx'
+import { Link, usePlace } from './router.tsx'
+import { screenAt, screens } from './screens.tsx'
+import { ThemeSwitch } from './theme.tsx'
+
+/** An address that no screen has, or one that is the owner's alone. */
+function NotFound({ isOwners = false }: { isOwners?: boolean }) {
+  return (
+    <Screen title={isOwners ? t.shell.ownerOnly : t.shell.pageNotFound}>
+      <Empty title={isOwners ? t.shell.onlyOwnerOpenPage : t.shell.noPageAddress}>
+        <Link href="/" className="text-accent hover:underline">
+          {t.shell.backToChat}
+        </Link>
+      </Empty>
+    </Screen>
+  )
+}
+
+/** A screen that fails does not take the page with it. Most often a newer Familiar has replaced the file that it needs. */
+class ScreenBoundary extends Component<{ children: ReactNode }, { error: Error | undefined }> {
+  override state = { error: undefined as Error | undefined }
+
+  static getDerivedStateFromError(error: Error) {
+    return { error }
+  }
+
+  override render() {
+    const { error } = this.state
+    if (!error) return this.props.children
+    return (
+      <Screen title={t.shell.pageCouldLoaded}>
+        <Notice kind="error">{error.message}</Notice>
+        <p className="my-4 text-soft">{t.shell.ifFamiliarUpdatedWhile}</p>
+        <Button kind="main" onClick={() => location.reload()}>
+          {t.shell.reloadPage}
+        </Button>
+      </Screen>
+    )
+  }
+}
+
+function SideList() {
+  const { path } = usePlace()
+  const { is_owner, agent_name } = useWho()
+  const shown = screens.filter((screen) => is_owner || !screen.isOwners)
+  return (
+    <nav aria-label="Familiar" className="flex h-full flex-col gap-2 p-3">
+      <Link href="/" className="px-2 py-1 text-lg font-semibold tracking-tight">
+        {agent_name}
+      </Link>
+      <PaletteButton />
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        <SessionList />
+      </div>
+      <ul className="grid max-h-[55%] shrink-0 grid-cols-2 gap-x-1 overflow-y-auto border-t border-line pt-2">
+        {shown.map(({ path: target, label, icon }) => {
+          const isHere = path === target || path.startsWith(`${target}/`)
+          return (
+            <li key={target}>
+              <Link
+                href={target}
+                aria-current={isHere ? 'page' : undefined}
+                className={classes(
+                  'flex min-h-7 items-center gap-2.5 rounded-lg px-2 text-sm hover:bg-ground max-md:min-h-10',
+                  isHere ? 'bg-ground font-medium' : 'text-soft',
+                )}
+              >
+                <Icon name={icon} size={16} />
+                {label}
+              </Link>
+            </li>
+          )
+        })}
+      </ul>
+      <ThemeSwitch />
+    </nav>
+  )
+}
 
 /** The page around every screen: the list at the side, which a narrow window slides in, and the screen itself. */
 export function Shell() {
@@ -17,9 +93,9 @@ export function Shell() {
   const [isOpen, setIsOpen] = useState(false)
   const { is_owner } = useWho()
   const entry = screenAt(path)
-  const isTalk = path === '/' || /^\/talk(?:\/[\w-]*)?$/.test(path)
+  const isChat = path === '/' || /^\/talk(?:\/[\w-]*)?$/.test(path)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the list and begins at the top.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the list and scrolls to the top.
   useEffect(() => setIsOpen(false), [path])
 
   return (
@@ -28,12 +104,12 @@ export function Shell() {
         href="#main"
         className="sr-only z-50 rounded-lg bg-accent px-3 py-2 text-accent-ink focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
-        Skip to the content
+        {t.shell.skipToContent}
       </a>
       {isOpen && (
         <button
           type="button"
-          aria-label="Close the menu"
+          aria-label={t.shell.closeMenu}
           className="fixed inset-0 z-20 bg-black/40 md:hidden"
           onClick={() => setIsOpen(false)}
         />
@@ -48,7 +124,7 @@ export function Shell() {
       </div>
       <div className="flex min-w-0 flex-1 flex-col">
         <header className="flex items-center gap-2 border-b border-line px-2 py-1 md:hidden">
-          <IconButton label="Open the menu" aria-expanded={isOpen} onClick={() => setIsOpen(true)}>
+          <IconButton label={t.shell.openMenu} aria-expanded={isOpen} onClick={() => setIsOpen(true)}>
             <Icon name="menu" />
           </IconButton>
           <span className="font-semibold">Familiar</span>
@@ -56,17 +132,18 @@ export function Shell() {
         <div className="min-h-0 flex-1">
           <ScreenBoundary key={entry?.path ?? 'talk'}>
             {entry && (is_owner || !entry.isOwners) ? (
-              <Suspense fallback={<p className="breathing p-8 text-soft">One moment …</p>}>
+              <Suspense fallback={<p className="breathing p-8 text-soft">{t.common.loading}</p>}>
                 <entry.Component />
               </Suspense>
-            ) : isTalk ? (
-              <TalkScreen />
+            ) : isChat ? (
+              <ChatScreen />
             ) : (
               <NotFound isOwners={entry !== undefined} />
             )}
           </ScreenBoundary>
         </div>
       </div>
+      <BuildNews />
       <OverPage />
     </div>
   )

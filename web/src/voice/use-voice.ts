@@ -1,13 +1,125 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
-import type { Conversation } from '../talk/conversation.ts'
-import { createHoldPress, type HoldPress } from './hold-press.ts'
-import { browserVoices } from './mouth/browser-voice.ts'
-import { mouth, openEars } from './page-voice.ts'
-import { useSpeakingFailures } from './use-speaking-failures.ts'
-import { useVoiceKeys } from './use-voice-keys.ts'
+import type { VoiceReply } from '../../../src/protocol/channels.ts'
+import { call } from '../api/call.ts'
+import type { Conversation } from '../chat/conversation.ts'
+import { createBrowserEars, type OpenEars } from './browser-ears.ts'
+import {
+  browserVoices,
+  createBrowserVoice,
+  createDaemonVoice,
+  createMouth,
+  type Mouth,
+  type SpeakingVoice,
+} from './mouth.ts'
+import { findRecognizer, openRecordedEars } from './recorded-ears.ts'
+import { takeSentences } from './sentences.ts'
+import { createHoldPress, type HoldPress, useSpeakingFailures } from './voice-controls.tsx'
+import { VoiceFailure } from './voice-problem.tsx'
 import { createVoiceSession, type VoiceSession } from './voice-session.ts'
-import { voiceSettings } from './voice-settings.ts'
+import { chooseEars, chooseVoice, voiceSettings } from './voice-settings.ts'
 import type { VoiceState } from './voice-state.ts'
+
+/** Told what went wrong with speaking; the page shows it. */
+let showFailure: (error: unknown) => void = () => undefined
+export function onSpeakingFailure(show: (error: unknown) => void): void {
+  showFailure = show
+}
+
+let known: Promise<VoiceReply> | undefined
+
+/** The voice support of the daemon. Loaded again as long as something is missing: it may have been installed meanwhile. */
+export function daemonVoice(): Promise<VoiceReply> {
+  known ??= call('voice.status').then(
+    (reply) => {
+      if (reply.speech.by === null || reply.transcription.by === null) known = undefined
+      return reply
+    },
+    (error: unknown) => {
+      known = undefined
+      throw error
+    },
+  )
+  return known
+}
+
+export const spokenLanguage = () => voiceSettings().language ?? navigator.language
+
+async function speakingVoice(): Promise<SpeakingVoice> {
+  const settings = { ...voiceSettings(), language: spokenLanguage() }
+  const { speech } = await daemonVoice()
+  const found = chooseVoice(settings, { voices: browserVoices(), daemon: speech })
+  if (!found.ok) throw new VoiceFailure(found.problem)
+  const rate = () => voiceSettings().rate
+  return found.chosen.by === 'browser'
+    ? createBrowserVoice(found.chosen.voice, rate)
+    : createDaemonVoice(found.chosen.name, rate)
+}
+
+export const mouth: Mouth = createMouth({ voice: speakingVoice, onFailure: (error) => showFailure(error) })
+
+const openBrowserEars = createBrowserEars({ language: spokenLanguage, said: mouth.recent })
+
+const openEars: OpenEars = async (mode, listener, signal) => {
+  const { transcription } = await daemonVoice()
+  signal.throwIfAborted()
+  const found = chooseEars(voiceSettings(), { hasRecognizer: findRecognizer() !== undefined, daemon: transcription })
+  if (!found.ok) throw new VoiceFailure(found.problem)
+  return found.chosen === 'browser' ? openBrowserEars(mode, listener, signal) : openRecordedEars(mode, listener, signal)
+}
+
+/** Speaks a whole text instead of the current one. */
+export function readAloud(text: string, owner: string): void {
+  mouth.cut()
+  for (const sentence of takeSentences(text).sentences) mouth.say(sentence, owner)
+}
+
+/** Alt+V held speaks, Alt+Shift+V is hands-free, Escape is the way out. */
+function useVoiceKeys({ session, hold }: { session: VoiceSession; hold: HoldPress }): void {
+  useEffect(() => {
+    let isHeld = false
+
+    function onKeyDown(event: KeyboardEvent): void {
+      const { kind } = session.state()
+      if (event.key === 'Escape' && kind !== 'off' && !isInDialog(event.target)) {
+        // The turn continues: only the voice ends.
+        event.stopPropagation()
+        session.tell({ type: 'end' })
+        return
+      }
+      if (event.code !== 'KeyV' || !event.altKey || event.ctrlKey || event.metaKey) return
+      event.preventDefault()
+      if (event.repeat || isHeld) return
+      if (event.shiftKey) session.tell(kind === 'off' ? { type: 'begin', mode: 'hands_free' } : { type: 'end' })
+      else {
+        isHeld = true
+        hold.press()
+      }
+    }
+
+    function onKeyUp(event: KeyboardEvent): void {
+      if (isHeld && (event.code === 'KeyV' || event.key === 'Alt')) letGo()
+    }
+
+    function letGo(): void {
+      if (!isHeld) return
+      isHeld = false
+      hold.letGo()
+    }
+
+    window.addEventListener('keydown', onKeyDown, { capture: true })
+    window.addEventListener('keyup', onKeyUp, { capture: true })
+    window.addEventListener('blur', letGo)
+    return () => {
+      window.removeEventListener('keydown', onKeyDown, { capture: true })
+      window.removeEventListener('keyup', onKeyUp, { capture: true })
+      window.removeEventListener('blur', letGo)
+    }
+  }, [session, hold])
+}
+
+function isInDialog(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('[role="dialog"], [role="menu"]') !== null
+}
 
 export interface Voice {
   session: VoiceSession
@@ -51,7 +163,7 @@ export function useVoice(options: {
   }, [onSend])
   useEffect(() => session.follow(conversation), [session, conversation])
   useEffect(() => session.start(), [session])
-  // Browsers read their list of voices when they are first asked for it.
+  // Browsers load their list of voices at the first request.
   useEffect(() => void browserVoices(), [])
 
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { TurnItem } from '../talk/conversation.ts'
-import type { EarsListener } from './ears/ears.ts'
-import type { Mouth } from './mouth/mouth.ts'
+import type { TurnItem } from '../chat/conversation.ts'
+import type { EarsListener } from './browser-ears.ts'
+import type { Mouth } from './mouth.ts'
 import { createVoiceSession } from './voice-session.ts'
 import { usualVoiceSettings, type VoiceSettings } from './voice-settings.ts'
 
@@ -13,6 +13,7 @@ function turn(id: string, text: string, outcome?: TurnItem['outcome']): TurnItem
     parts: text === '' ? [] : [{ kind: 'text', text }],
     memories: [],
     costUsd: 0,
+    isEstimate: false,
     tokens: 0,
     deliver: true,
     pendingQuestion: null,
@@ -22,7 +23,7 @@ function turn(id: string, text: string, outcome?: TurnItem['outcome']): TurnItem
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Ears that hear what the test says, and a mouth that is silent when the test says so. */
+/** Recognition and a voice that the test controls. */
 async function bench(
   options: { mode?: 'hold' | 'hands_free'; settings?: Partial<VoiceSettings>; isSent?: boolean } = {},
 ) {
@@ -85,7 +86,7 @@ async function bench(
 }
 
 describe('a conversation by voice', () => {
-  it('CHAN-3 what was answered before is not said; the answer is, as it grows, and then it listens again', async () => {
+  it('CHAN-3 earlier replies are not spoken; a new one is, as it streams, and then it listens again', async () => {
     const { session, show, start, finishSpeaking, sent, said, ears } = await bench()
     const old = turn('old', 'Long ago. ', 'completed')
     show(old)
@@ -114,7 +115,7 @@ describe('a conversation by voice', () => {
     expect(said).toEqual([])
   })
 
-  it('CHAN-3 what was interrupted is not taken up again', async () => {
+  it('CHAN-3 an interrupted reply is not resumed', async () => {
     const { show, start, said, isSpeaking } = await bench()
     const heard = await start()
     heard.onUtterance('Hello')
@@ -138,7 +139,7 @@ describe('a conversation by voice', () => {
     expect(sent).toEqual(['Hello'])
   })
 
-  it('CHAN-3 whoever does not want to interrupt by speaking does not', async () => {
+  it('CHAN-3 speaking does not interrupt where the setting is off', async () => {
     const { session, show, start, sent, isSpeaking } = await bench({ settings: { isInterruptible: false } })
     const heard = await start()
     heard.onUtterance('Hello')
@@ -162,7 +163,7 @@ describe('a conversation by voice', () => {
     expect(ears.isOpen).toBe(false)
   })
 
-  it('CHAN-3 what could not be sent is not lost, and the microphone is let go', async () => {
+  it('CHAN-3 a message that could not be sent is not lost, and the microphone is released', async () => {
     const { session, start, ears } = await bench({ isSent: false })
     const heard = await start()
     heard.onUtterance('Hello')
@@ -171,7 +172,7 @@ describe('a conversation by voice', () => {
     expect(ears.isOpen).toBe(false)
   })
 
-  it('CHAN-3 ears that open after the end are closed at once', async () => {
+  it('CHAN-3 a microphone that opens after the end is closed at once', async () => {
     const { session, stop, ears } = await bench()
     session.tell({ type: 'begin', mode: 'hands_free' })
     stop()

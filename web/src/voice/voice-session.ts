@@ -1,13 +1,11 @@
-import type { Conversation, TurnItem } from '../talk/conversation.ts'
-import type { Ears, EarsListener, OpenEars } from './ears/ears.ts'
-import { isEcho } from './ears/is-echo.ts'
-import type { Mouth } from './mouth/mouth.ts'
-import { createReplyReader } from './mouth/reply-reader.ts'
-import { toProblem } from './voice-problem.ts'
+import type { Conversation, TurnItem } from '../chat/conversation.ts'
+import { type Ears, type EarsListener, isEcho, type OpenEars } from './browser-ears.ts'
+import { createReplyReader, type Mouth } from './mouth.ts'
+import { toProblem } from './voice-problem.tsx'
 import type { VoiceSettings } from './voice-settings.ts'
 import { mayReply, transition, type VoiceCommand, type VoiceEvent, type VoiceState, voiceOff } from './voice-state.ts'
 
-/** A conversation by voice: ears, mouth and what is said in between. */
+/** A conversation by voice: recognition, speech and messages. */
 export interface VoiceSession {
   state(): VoiceState
   tell(event: VoiceEvent): void
@@ -16,7 +14,7 @@ export interface VoiceSession {
   subscribe(listener: () => void): () => void
   /** How loud the user is, 0 to 1. */
   subscribeLevel(listener: (level: number) => void): () => void
-  /** Until the returned function is called, which lets go of everything. */
+  /** Until the returned function is called, which releases everything. */
   start(): () => void
 }
 
@@ -36,11 +34,11 @@ export function createVoiceSession(needs: {
   const reader = createReplyReader()
   let state: VoiceState = voiceOff
   let turns: readonly TurnItem[] = []
-  /** Those that were over before what was said last was sent. */
+  /** The turns that ended before the last message was sent. */
   let earlierTurns: ReadonlySet<string> = new Set()
   let ears: Ears | undefined
   let opening = new AbortController()
-  /** What began while Familiar spoke may be its own voice. */
+  /** Speech that starts while Familiar speaks may be its own voice. */
   let isOverVoice = false
   let isIgnored = false
 
@@ -117,7 +115,7 @@ export function createVoiceSession(needs: {
   function speak(): void {
     if (!mayReply(state) || !isAloud()) return
     for (const turn of turns) {
-      // What was there when the voice was switched on is no news.
+      // Turns from before the voice was switched on are not spoken.
       if (state.kind === 'listening' && !reader.knows(turn.id) && turn.outcome !== undefined) reader.skip(turn)
       const sentences = reader.next(turn)
       for (const sentence of sentences) mouth.say(sentence, 'reply')

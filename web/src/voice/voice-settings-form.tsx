@@ -1,15 +1,16 @@
-import { useEffect, useId, useState } from 'react'
-import type { VoiceReply } from '../../../src/protocol/voice-api.ts'
-import { Button } from '../components/button.tsx'
-import { type Choice, SelectField } from '../components/field.tsx'
-import { Failure } from '../components/notice.tsx'
-import { findRecogniser } from './ears/recogniser.ts'
-import { browserVoices, onBrowserVoices } from './mouth/browser-voice.ts'
-import { daemonVoice, readAloud, spokenLanguage } from './page-voice.ts'
-import { useSpeakingFailures } from './use-speaking-failures.ts'
+import { useEffect, useId, useRef, useState } from 'react'
+import type { VoiceReply } from '../../../src/protocol/channels.ts'
+import { Button } from '../components/controls.tsx'
+import { Failure } from '../components/feedback.tsx'
+import { type Choice, Dialog, SelectField } from '../components/forms.tsx'
+import { t } from '../strings/strings.ts'
+import { browserVoices, onBrowserVoices } from './mouth.ts'
+import { findRecognizer } from './recorded-ears.ts'
+import { daemonVoice, readAloud, spokenLanguage } from './use-voice.ts'
+import { useSpeakingFailures } from './voice-controls.tsx'
 import { changeVoiceSettings, useVoiceSettings, type VoiceSettings } from './voice-settings.ts'
 
-/** Who listens, who speaks, and how. */
+/** The settings for recognition and voices. */
 export function VoiceSettingsForm() {
   const settings = useVoiceSettings()
   const [daemon, setDaemon] = useState<VoiceReply>()
@@ -26,10 +27,10 @@ export function VoiceSettingsForm() {
     <div className="space-y-4">
       {error && <Failure error={error} />}
       <SelectField
-        label="Who understands you"
+        label={t.voice.speechRecognition}
         hint={
           settings.ears === 'browser'
-            ? 'Some browsers, Chrome among them, send what you say to their maker.'
+            ? t.voice.someBrowsersSuchChrome
             : transcription?.by === null
               ? transcription.hint
               : undefined
@@ -39,14 +40,14 @@ export function VoiceSettingsForm() {
         onChange={(value) => changeVoiceSettings({ ears: value === 'browser' || value === 'daemon' ? value : null })}
       />
       <SelectField
-        label="Language that you speak"
-        hint="For the browser’s recognition, and to find a voice."
+        label={t.voice.spokenLanguage}
+        hint={t.voice.usedSpeechRecognitionChoose}
         choices={languageChoices(settings.language)}
         value={settings.language ?? ''}
         onChange={(value) => changeVoiceSettings({ language: value || null })}
       />
       <SelectField
-        label="Voice"
+        label={t.voice.voice}
         hint={speech?.by === null && voices.length === 0 ? speech.hint : undefined}
         choices={voiceChoices(voices, speech)}
         value={settings.voice ? `${settings.voice.by}:${settings.voice.name ?? ''}` : ''}
@@ -54,7 +55,7 @@ export function VoiceSettingsForm() {
       />
       <div>
         <label htmlFor={rateId} className="mb-1 block text-sm font-medium">
-          Speed: {settings.rate.toFixed(1)}×
+          {t.voice.speed(settings.rate.toFixed(1))}
         </label>
         <div className="flex items-center gap-3">
           <input
@@ -67,17 +68,17 @@ export function VoiceSettingsForm() {
             onChange={(event) => changeVoiceSettings({ rate: Number(event.target.value) })}
             className="min-h-9 min-w-0 flex-1 accent-accent"
           />
-          <Button onClick={() => readAloud('This is how I sound.', 'trial')}>Try it</Button>
+          <Button onClick={() => readAloud(t.voice.howISound, 'trial')}>{t.voice.test}</Button>
         </div>
       </div>
       <Check
-        label="Speaking interrupts"
-        hint="Off is better where the microphone hears the loudspeakers."
+        label={t.voice.interruptBySpeaking}
+        hint={t.voice.turnOffIfMicrophone}
         isOn={settings.isInterruptible}
         onChange={(isInterruptible) => changeVoiceSettings({ isInterruptible })}
       />
       <Check
-        label="What I say while holding the button is answered aloud"
+        label={t.voice.readRepliesHeldButton}
         isOn={settings.isAnsweredAloud}
         onChange={(isAnsweredAloud) => changeVoiceSettings({ isAnsweredAloud })}
       />
@@ -104,18 +105,18 @@ function Check(props: { label: string; hint?: string; isOn: boolean; onChange(is
 }
 
 function earsChoices(daemon: VoiceReply['transcription'] | undefined): Choice[] {
-  const hasOwn = findRecogniser() !== undefined
+  const hasOwn = findRecognizer() !== undefined
   return [
-    { value: '', label: hasOwn ? 'Ask when it is needed' : 'Familiar' },
-    ...(hasOwn ? [{ value: 'browser', label: 'The browser' }] : []),
-    { value: 'daemon', label: daemon?.by ? `Familiar (${daemon.by})` : 'Familiar (not installed)' },
+    { value: '', label: hasOwn ? t.voice.askWhenNeeded : t.common.familiar },
+    ...(hasOwn ? [{ value: 'browser', label: t.voice.browser }] : []),
+    { value: 'daemon', label: daemon?.by ? t.voice.familiar(daemon.by) : t.voice.familiarNotInstalled },
   ]
 }
 
 function languageChoices(chosen: string | null): Choice[] {
   const known = new Set([...(chosen ? [chosen] : []), ...navigator.languages])
   return [
-    { value: '', label: `As the browser has it (${spokenLanguage()})` },
+    { value: '', label: t.voice.browserLanguage(spokenLanguage()) },
     ...[...known].map((language) => ({ value: language, label: nameOf(language) })),
   ]
 }
@@ -127,14 +128,14 @@ function nameOf(language: string): string {
 function voiceChoices(voices: readonly SpeechSynthesisVoice[], daemon: VoiceReply['speech'] | undefined): Choice[] {
   const names = daemon?.by ? [null, ...daemon.voices] : []
   return [
-    { value: '', label: 'The first that needs no network' },
+    { value: '', label: t.voice.firstOfflineVoice },
     ...names.map((name) => ({
       value: `daemon:${name ?? ''}`,
-      label: `Familiar: ${name ?? daemon?.by}`,
+      label: t.voice.familiarName(name ?? daemon?.by ?? ''),
     })),
     ...voices.map(({ voiceURI, name, lang, localService }) => ({
       value: `browser:${voiceURI}`,
-      label: `${name} (${lang})${localService ? '' : ', sends the text to its maker'}`,
+      label: `${name} (${lang})${localService ? '' : t.voice.sendsTextVendor}`,
     })),
   ]
 }
@@ -143,4 +144,59 @@ function toVoice(value: string): VoiceSettings['voice'] {
   const [, by, name] = /^(browser|daemon):(.*)$/s.exec(value) ?? []
   if (by !== 'browser' && by !== 'daemon') return null
   return { by, name: name || null }
+}
+
+/** Asked once, before anything is heard. */
+export function EarsChoice({ onChosen, onCancel }: { onChosen(): void; onCancel(): void }) {
+  const [daemon, setDaemon] = useState<VoiceReply['transcription']>()
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    heading.current?.focus()
+    daemonVoice().then(
+      ({ transcription }) => setDaemon(transcription),
+      () => undefined,
+    )
+  }, [])
+
+  function choose(ears: 'browser' | 'daemon'): void {
+    changeVoiceSettings({ ears })
+    onChosen()
+  }
+
+  return (
+    <div className="rounded-2xl border border-line bg-raised p-4 shadow-sm">
+      <h2 ref={heading} tabIndex={-1} className="font-semibold outline-none">
+        {t.voice.whichSpeechRecognition}
+      </h2>
+      <ul className="mt-2 space-y-1 text-sm text-soft">
+        <li>
+          <strong className="text-ink">{t.voice.browserLabel}</strong> {t.voice.fastNothingInstallSome}
+        </li>
+        <li>
+          <strong className="text-ink">{t.voice.familiarLabel}</strong>{' '}
+          {daemon?.by ? t.voice.speechSentFamiliarUses(daemon.by) : daemon?.hint}
+        </li>
+      </ul>
+      <div className="mt-3 flex flex-wrap gap-2">
+        {daemon?.by && (
+          <Button kind="main" onClick={() => choose('daemon')}>
+            {t.voice.useFamiliar}
+          </Button>
+        )}
+        <Button onClick={() => choose('browser')}>{t.voice.useTheBrowser}</Button>
+        <Button kind="quiet" onClick={onCancel}>
+          {t.voice.notNow}
+        </Button>
+      </div>
+      <p className="mt-2 text-xs text-soft">{t.voice.changeVoiceSettings}</p>
+    </div>
+  )
+}
+
+export function VoiceSettingsDialog({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
+  return (
+    <Dialog isOpen={isOpen} onClose={onClose} title={t.voice.voice} description={t.voice.savedBrowser}>
+      <VoiceSettingsForm />
+    </Dialog>
+  )
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { transition, type VoiceCommand, type VoiceEvent, type VoiceState, voiceOff } from './voice-state.ts'
 
-/** The kinds of states that the events lead through, and everything that is to be done on the way. */
+/** The kinds of the states that the events lead through, and the commands on the way. */
 function walk(...events: VoiceEvent[]): { kinds: string[]; commands: VoiceCommand[]; state: VoiceState } {
   let state = voiceOff
   const kinds: string[] = []
@@ -20,7 +20,7 @@ const handsFree: VoiceEvent[] = [{ type: 'begin', mode: 'hands_free' }, { type: 
 const said: VoiceEvent = { type: 'utterance', text: 'Hello' }
 
 describe('the states of a conversation by voice', () => {
-  it('CHAN-3 what is said while the button is held is sent when it is let go, answered aloud, and that is all', () => {
+  it('CHAN-3 speech while the button is held is sent when it is released, and the reply is spoken once', () => {
     const { kinds, commands } = walk(
       ...holding,
       { type: 'speech' },
@@ -58,14 +58,14 @@ describe('the states of a conversation by voice', () => {
     expect(commands.map((command) => command.do)).not.toContain('close_ears')
   })
 
-  it('CHAN-3 whoever speaks while it speaks stops it at once and is listened to', () => {
+  it('CHAN-3 speaking while it speaks stops it at once, and it listens', () => {
     const before = walk(...handsFree, said, { type: 'reply' })
     const next = transition(before.state, { type: 'speech' })
     expect(next.state).toMatchObject({ kind: 'listening', isHearing: true })
     expect(next.commands).toEqual([{ do: 'cut_voice' }])
   })
 
-  it('CHAN-3 what is not understood is not sent', () => {
+  it('CHAN-3 unrecognized speech is not sent', () => {
     const nothing: VoiceEvent = { type: 'utterance', text: '  ' }
     expect(walk(...handsFree, { type: 'speech' }, { type: 'paused' }, nothing).state).toMatchObject({
       kind: 'listening',
@@ -104,7 +104,7 @@ describe('the states of a conversation by voice', () => {
     expect(commands.map((command) => command.do)).toEqual(['close_ears', 'cut_voice', 'open_ears'])
   })
 
-  it('CHAN-3 told to be quiet, it leaves the rest unsaid and goes on listening', () => {
+  it('CHAN-3 when hushed, it drops the rest of the reply and keeps listening', () => {
     const before = walk(...handsFree, said, { type: 'reply' })
     const { state, commands } = transition(before.state, { type: 'hushed' })
     expect(state).toMatchObject({ kind: 'listening' })

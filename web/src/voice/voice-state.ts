@@ -1,4 +1,4 @@
-import type { VoiceProblem } from './voice-problem.ts'
+import type { VoiceProblem } from './voice-problem.tsx'
 
 /** `hold`: as long as the button is held, then one answer. `hands_free`: one after the other, until it is ended. */
 export type VoiceMode = 'hold' | 'hands_free'
@@ -6,9 +6,9 @@ export type VoiceMode = 'hold' | 'hands_free'
 export type VoiceState =
   | { kind: 'off'; problem: VoiceProblem | null; wanted: VoiceMode }
   | { kind: 'opening'; mode: VoiceMode }
-  /** `words` are those that were understood so far, where the ears tell. */
+  /** `words` are the words recognized so far, where the recognition reports them. */
   | { kind: 'listening'; mode: VoiceMode; isHearing: boolean; words: string }
-  /** What was said is being written down. */
+  /** The speech is being transcribed. */
   | { kind: 'writing'; mode: VoiceMode }
   | { kind: 'thinking'; mode: VoiceMode }
   | { kind: 'speaking'; mode: VoiceMode }
@@ -16,7 +16,7 @@ export type VoiceState =
 export type VoiceEvent =
   | { type: 'begin'; mode: VoiceMode }
   | { type: 'opened' }
-  /** The button or the key was let go. */
+  /** The button or the key was released. */
   | { type: 'released' }
   /** The user began to speak. */
   | { type: 'speech' }
@@ -26,7 +26,7 @@ export type VoiceEvent =
   | { type: 'utterance'; text: string }
   /** The first words of the answer are being said. */
   | { type: 'reply' }
-  /** The user wants to hear no more of this answer. */
+  /** The user stopped the spoken reply. */
   | { type: 'hushed' }
   /** The answer is whole, and all of it has been said. */
   | { type: 'quiet' }
@@ -37,18 +37,18 @@ export type VoiceCommand =
   | { do: 'open_ears'; mode: VoiceMode }
   | { do: 'finish_ears' }
   | { do: 'close_ears' }
-  /** Whatever is being said ends at once, and the rest of that answer is not said. */
+  /** Stops speaking at once and drops the rest of the answer. */
   | { do: 'cut_voice' }
   | { do: 'send'; text: string }
 
-export interface Transition {
+interface Transition {
   state: VoiceState
   commands: readonly VoiceCommand[]
 }
 
 export const voiceOff: VoiceState = { kind: 'off', problem: null, wanted: 'hold' }
 
-/** What comes after what. An event that does not belong to a state changes nothing: late news of ears and voices are common. */
+/** The transitions. An event that does not belong to a state changes nothing: late events of recognition and voices are common. */
 export function transition(state: VoiceState, event: VoiceEvent): Transition {
   switch (event.type) {
     case 'begin':
@@ -92,14 +92,14 @@ function begin(state: VoiceState, mode: VoiceMode): Transition {
   const open: VoiceCommand[] = [{ do: 'cut_voice' }, { do: 'open_ears', mode }]
   if (state.kind === 'off') return to({ kind: 'opening', mode }, ...open)
   if (state.mode === 'hands_free') return to(state)
-  // Held again before the answer was over, or gone over to both hands free.
+  // Held again before the reply ended, or switched to hands-free.
   const isOver = state.kind === 'thinking' || state.kind === 'speaking'
   return isOver || mode === 'hands_free' ? to({ kind: 'opening', mode }, { do: 'close_ears' }, ...open) : to(state)
 }
 
 function released(state: VoiceState): Transition {
   if (state.kind === 'off' || state.mode === 'hands_free') return to(state)
-  // The browser may have asked for the microphone meanwhile: the next time it hears at once.
+  // The browser may have asked for permission meanwhile: the next time it listens at once.
   if (state.kind === 'opening') return off(state, { kind: 'nothing_heard', detail: '' })
   return state.kind === 'listening' ? to({ kind: 'writing', mode: state.mode }, { do: 'finish_ears' }) : to(state)
 }
@@ -135,7 +135,7 @@ function utterance(state: VoiceState, text: string): Transition {
   return to({ kind: 'thinking', mode }, { do: 'close_ears' }, { do: 'send', text })
 }
 
-/** Also where it says something by itself while nobody speaks. */
+/** Also when Familiar speaks by itself and the user is silent. */
 export function mayReply(state: VoiceState): state is Exclude<VoiceState, { kind: 'off' }> {
   if (state.kind === 'listening') return state.mode === 'hands_free' && !state.isHearing
   return state.kind === 'thinking' || state.kind === 'speaking'

@@ -33,7 +33,7 @@ const spellings = [
   'filesystem:http://{host}/x',
 ]
 
-/** Where an address is followed by a click or by itself. */
+/** Elements whose address is followed by a click or automatically. */
 const places: [from: string, to: string][] = [
   ['<a href="', '">click</a>'],
   ['<iframe src="', '"></iframe>'],

@@ -1,4 +1,4 @@
-/** Names that take the place of what a page's own script relies on, and what lies over or beside the card. */
+/** Names that replace objects of a page's own script, and elements that cover the card. */
 export const clobberingVectors: string[] = [
   ...[
     'document',

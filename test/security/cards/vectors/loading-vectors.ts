@@ -1,6 +1,6 @@
 const address = 'http://{host}/x'
 
-/** What a browser fetches, looks up or sends by itself or by a click. */
+/** Elements that make a browser fetch, look up or send something, automatically or by a click. */
 export const loadingVectors: string[] = [
   `<img src="${address}">`,
   '<img src=//{host}/x>',

@@ -1,4 +1,4 @@
-/** Script elements, in every dress that a parser may fail to recognise. */
+/** Script elements, in every form that a parser may fail to recognize. */
 export const scriptVectors: string[] = [
   '<script>{js}</script>',
   '<ScRiPt>{js}</sCrIpT>',

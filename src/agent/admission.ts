@@ -1,0 +1,254 @@
+import { toStorableText } from '../base/text.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import {
+  type AnswerOutcome,
+  type Approval,
+  type ApprovalAnswer,
+  type Approvals,
+  approvalSource,
+  approvedText,
+  deniedText,
+  isOwnWords,
+  labelOfSource,
+} from '../security/approvals.ts'
+import { readSpokenAnswer } from '../security/spoken-answer.ts'
+import type { Database, Writer } from '../storage/database.ts'
+import { refuseOurNames } from './client-calls.ts'
+import type {
+  ConversationDependencies,
+  ConversationParts,
+  Conversations,
+  InboundMessage,
+  Receipt,
+  TurnReply,
+} from './conversations.ts'
+import type { InboundPayload, Inbox, InboxMessage } from './sessions/inbox.ts'
+import type { Projection } from './sessions/projection.ts'
+import type { Session, SessionKey, Sessions } from './sessions/sessions.ts'
+
+/** Everything that comes in: messages, results of client tools, answers to approvals; and the wait for the reply. */
+export type Admission = Pick<
+  Conversations,
+  'submit' | 'waitForTurn' | 'waitForReply' | 'giveToolResults' | 'approvals' | 'answerApproval'
+>
+
+export function createAdmission(
+  dependencies: Pick<
+    ConversationDependencies,
+    'sessions' | 'inbox' | 'context' | 'tools' | 'clientCalls' | 'approvals' | 'answerApproval' | 'settings' | 'onStep'
+  >,
+  { runner, waiters, own }: ConversationParts,
+): Admission {
+  const { sessions, inbox, clientCalls, approvals, settings, onStep } = dependencies
+
+  function refuseClosing(): void {
+    if (runner.isClosing())
+      throw new FamiliarError('unavailable', 'Familiar is stopping. Send the message again in a moment')
+  }
+
+  /** The message is committed, so its turn will run. */
+  function enqueue(message: InboxMessage): void {
+    waiters.expect(message.id)
+    runner.add(message)
+  }
+
+  /**
+   * The fast path for a message whose sender waits: if its session is idle, admission and the start of the turn are one
+   * commit. Undefined if the message has to be queued.
+   */
+  async function startAtOnce(key: SessionKey, payload: InboundPayload): Promise<Receipt | undefined> {
+    // Reading files takes a moment, so a message with files is stored first.
+    if (!runner.startsAtOnce || payload.media.length > 0) return undefined
+    const session = await sessions.find(key)
+    if (!session) return undefined
+    const draft = inbox.draft(session, payload)
+    const written = runner.runDraft(session, draft)
+    if (!written) return undefined
+    waiters.expect(draft.id)
+    try {
+      await written
+    } catch (cause) {
+      waiters.forget(draft.id)
+      if (cause instanceof FamiliarError && cause.code === 'conflict') return undefined
+      throw cause
+    }
+    onStep('inbox_committed')
+    return { messageId: draft.id, sessionId: session.id, duplicate: false }
+  }
+
+  return {
+    async submit(inbound, also) {
+      refuseClosing()
+      const { userId, channel, contact, key, ...rest } = checkInbound(inbound, settings)
+      refuseOurNames(dependencies.tools.viewOf(userId), rest.clientTools ?? [])
+      const tier = rest.tier ?? settings.tierOf(rest.source)
+      dependencies.context.requireTier(tier)
+      const sessionKey = { userId, channel, contact }
+      const label = rest.label ?? labelOfSource(rest.source)
+      const payload = { ...rest, tier, ...(label && { label }) }
+      const started = key === undefined && !also && rest.immediate ? await startAtOnce(sessionKey, payload) : undefined
+      if (started) return started
+      const admission = await inbox.admit(sessionKey, { ...payload, key: key ?? null }, also)
+      onStep('inbox_committed')
+      const { message } = admission
+      if (admission.admitted) enqueue(message)
+      return { messageId: message.id, sessionId: message.sessionId, duplicate: !admission.admitted }
+    },
+    waitForTurn: (messageId, signal) => waiters.wait(messageId, signal),
+    async waitForReply(messageId, signal): Promise<TurnReply> {
+      const over = new AbortController()
+      const either = AbortSignal.any([over.signal, ...(signal ? [signal] : [])])
+      const place = async () => (await inbox.find(messageId)) ?? { sessionId: '', turnId: null }
+      const asked = clientCalls
+        .waitForCalls(async () => (await place()).turnId, either)
+        .then(async (calls) => {
+          const { sessionId, turnId } = await place()
+          return { kind: 'asks' as const, sessionId, turnId: turnId ?? '', calls }
+        })
+      asked.catch(() => undefined)
+      try {
+        const ended = waiters.wait(messageId, either).then((end) => ({ kind: 'ended' as const, end }))
+        ended.catch(() => undefined)
+        return await Promise.race([ended, asked])
+      } finally {
+        over.abort()
+      }
+    },
+    async giveToolResults(given) {
+      refuseClosing()
+      await own(given.userId, given.sessionId)
+      const { turnId } = await clientCalls.answer(given)
+      return { messageId: await inbox.messageOf(turnId) }
+    },
+    approvals: (userId) => approvals.pending(userId),
+    async answerApproval(answer) {
+      refuseClosing()
+      const { approval, message } = await dependencies.answerApproval(answer)
+      onStep('inbox_committed')
+      if (message) enqueue(message)
+      return approval
+    },
+  }
+}
+
+const maxContactLength = 200
+
+/** Limits on a message: storable text up to the maximum length, and names that can be keys. */
+function checkInbound(
+  inbound: InboundMessage,
+  { maxMessageCharacters }: { maxMessageCharacters: number },
+): InboundMessage {
+  const text = toStorableText(inbound.text)
+  if (text.trim() === '' && inbound.media.length === 0) throw new FamiliarError('bad_request', 'The message is empty')
+  if (text.length > maxMessageCharacters) {
+    const limit = maxMessageCharacters.toLocaleString('en')
+    throw new FamiliarError(
+      'payload_too_large',
+      `The message has ${text.length.toLocaleString('en')} characters; the limit is ${limit}. Attach it as a file instead.`,
+    )
+  }
+  const contact = toStorableText(inbound.contact).trim()
+  if (contact === '' || contact.length > maxContactLength) {
+    throw new FamiliarError('bad_request', `A session name must have 1 to ${maxContactLength} characters`)
+  }
+  return { ...inbound, text, contact, sender: toStorableText(inbound.sender) }
+}
+
+interface SpokenAnswers {
+  answer: 'approve' | 'deny'
+  approvals: readonly Approval[]
+  /** The channel that they came through. */
+  from: string
+}
+
+/**
+ * The approvals that the user answers in a message: those that the previous turn ended with, and only by a plain answer
+ * that the user wrote. Undefined for everything else, which is no approval.
+ */
+export async function readSpokenAnswers(
+  approvals: Pick<Approvals, 'pending'>,
+  said: { session: Session; messages: readonly InboxMessage[]; projection: Projection },
+): Promise<SpokenAnswers | undefined> {
+  const { session, messages, projection } = said
+  const [message] = messages
+  if (projection.pendingApprovals.length === 0 || !message || messages.length > 1) return undefined
+  if (!isOwnWords(message) || message.media.length > 0) return undefined
+  const answer = readSpokenAnswer(message.text)
+  if (!answer) return undefined
+  const pending = await approvals.pending(session.userId, session.id)
+  const asked = pending.filter(({ id }) => projection.pendingApprovals.some((approval) => approval.id === id))
+  return asked.length > 0 ? { answer, approvals: asked, from: session.channel } : undefined
+}
+
+/** In the unit that starts the turn. An expired approval stays unanswered: its call asks again. */
+export async function giveAnswers(writer: Writer, approvals: Approvals, answers: SpokenAnswers): Promise<void> {
+  const { answer, from } = answers
+  for (const { id, userId } of answers.approvals) await approvals.answer(writer, { userId, id, answer, from })
+}
+
+/** Lines about it for the model. */
+export function tellAnswers(answers: SpokenAnswers | undefined): string[] {
+  if (!answers) return []
+  return answers.approvals.map(answers.answer === 'approve' ? approvedText : deniedText)
+}
+
+interface AnsweredApproval {
+  approval: Approval
+  /** The message to the agent; undefined if the same answer came before. */
+  message: InboxMessage | undefined
+}
+
+/**
+ * The user's answer from outside the conversation. The answer and the message that makes the agent continue are one
+ * unit, and the same answer twice counts once.
+ */
+export type AnswerApproval = (answer: ApprovalAnswer) => Promise<AnsweredApproval>
+
+export function createAnswerApproval(dependencies: {
+  database: Database
+  approvals: Approvals
+  sessions: Sessions
+  inbox: Inbox
+  tierOf(source: string): string
+}): AnswerApproval {
+  const { database, approvals, sessions, inbox } = dependencies
+
+  return (answer) =>
+    database.write(async (writer) => {
+      const outcome = await approvals.answer(writer, answer)
+      if (!outcome.ok) throw refusal(answer.id, outcome.reason)
+      const { approval, isNew } = outcome
+      if (!isNew) return { approval, message: undefined }
+      const session = await sessions.getIn(writer, approval.userId, approval.sessionId)
+      if (session?.state !== 'active') throw new FamiliarError('conflict', 'The session of this request is archived.')
+      const { message } = await inbox.admitIn(writer, session, messageOf(approval, session))
+      return { approval, message }
+    })
+
+  function messageOf(approval: Approval, session: Session) {
+    return {
+      key: approval.id,
+      text: approval.state === 'denied' ? deniedText(approval) : approvedText(approval),
+      media: [],
+      sender: approvalSource,
+      source: approvalSource,
+      tier: dependencies.tierOf(session.channel),
+      immediate: true,
+      metadata: { approvalId: approval.id },
+      label: 'internal' as const,
+    }
+  }
+}
+
+function refusal(id: string, reason: Extract<AnswerOutcome, { ok: false }>['reason']): FamiliarError {
+  switch (reason) {
+    case 'not_found':
+      return new FamiliarError('not_found', `There is no approval request ${id}`)
+    case 'expired':
+      return new FamiliarError('conflict', 'This request has expired. Ask again to get a new one.')
+    case 'answered_otherwise':
+      return new FamiliarError('conflict', 'This request was already answered differently.')
+    case 'broken_seal':
+      return new FamiliarError('conflict', 'The stored request has changed since you saw it. It was not approved.')
+  }
+}

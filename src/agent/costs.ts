@@ -1,0 +1,344 @@
+import { setImmediate as nextRound } from 'node:timers/promises'
+import type { z } from 'zod'
+import type { Clock } from '../base/clock.ts'
+import { localDay, monthOf, startOfLocalDay, toUsd } from '../base/money.ts'
+import type { costPeriodSchema, costReplySchema } from '../protocol/api.ts'
+import type { Usage } from '../protocol/messages.ts'
+import { type Database, reusableQuery } from '../storage/database.ts'
+import type { CostLedgerRow } from '../storage/tables.ts'
+import type { BudgetLimits } from './ledger.ts'
+
+/** One limit on what may be spent, and how near to it the user is. In nano-dollars. */
+interface CapState {
+  name: 'message' | 'build' | 'day' | 'month'
+  /** Null: without a limit. */
+  limit: number | null
+  /** In the day or month; for a message or build: the most expensive one of today. */
+  spent: number
+  /** Set aside for calls under way. */
+  reserved: number
+}
+
+/** One call as the ledger has it. */
+export interface LedgerCall {
+  at: number
+  sessionId: string | null
+  purpose: string
+  model: string
+  state: CostLedgerRow['state']
+  usage: Usage
+  /** Null if the model has no price. */
+  nanousd: number | null
+}
+
+/** The cost figures of one user, read only. */
+export interface Costs {
+  spending(userId: string, period: SpendingPeriod, signal?: AbortSignal): Promise<Spending>
+  /** `section` is their table in the config. */
+  caps(userId: string): Promise<{ section: string; caps: CapState[] }>
+  /** All that counts to a turn: its own calls, and those of what worked for it. In order. */
+  callsOfTurn(userId: string, turnId: string): Promise<LedgerCall[]>
+}
+
+export function createCosts(dependencies: {
+  database: Database
+  clock: Clock
+  /** Of one user, as they are now. */
+  caps: (userId: string) => BudgetLimits
+}): Costs {
+  const { database, clock } = dependencies
+
+  async function dearestToday(userId: string): Promise<{ message: number; build: number }> {
+    const rows = await database.read
+      .selectFrom('cost_ledger')
+      .select((select) => ['turn_id', 'purpose', select.fn.sum('cost_nanousd').as('spent')])
+      .where('user_id', '=', userId)
+      .where('at', '>=', startOfLocalDay(clock.now()))
+      .where('turn_id', 'is not', null)
+      .groupBy(['turn_id', 'purpose'])
+      .execute()
+    const dearest = { message: 0, build: 0 }
+    for (const calls of Map.groupBy(rows, (row) => row.turn_id).values()) {
+      const kind = calls.some((row) => row.purpose === 'builder') ? 'build' : 'message'
+      const spent = calls.reduce((sum, row) => sum + Number(row.spent ?? 0), 0)
+      dearest[kind] = Math.max(dearest[kind], spent)
+    }
+    return dearest
+  }
+
+  return {
+    spending: (userId, period, signal) =>
+      reportSpending(database, { userId, period, now: clock.now(), ...(signal && { signal }) }),
+    async caps(userId) {
+      const caps = dependencies.caps(userId)
+      const now = clock.now()
+      const totals = await database.read
+        .selectFrom('cost_totals')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .where('period', 'in', [`day:${localDay(now)}`, `month:${monthOf(now)}`])
+        .execute()
+      const used = (kind: 'day' | 'month') => {
+        const row = totals.find(({ period }) => period.startsWith(`${kind}:`))
+        return { spent: Number(row?.spent_nanousd ?? 0), reserved: Number(row?.reserved_nanousd ?? 0) }
+      }
+      const dearest = await dearestToday(userId)
+      return {
+        section: caps.section ?? 'budget',
+        caps: [
+          { name: 'message', limit: caps.perMessageNanousd, spent: dearest.message, reserved: 0 },
+          {
+            name: 'build',
+            limit: caps.perBuildNanousd === undefined ? caps.perMessageNanousd : caps.perBuildNanousd,
+            spent: dearest.build,
+            reserved: 0,
+          },
+          { name: 'day', limit: caps.perDayNanousd, ...used('day') },
+          { name: 'month', limit: caps.perMonthNanousd, ...used('month') },
+        ],
+      }
+    },
+    async callsOfTurn(userId, turnId) {
+      const rows = await database.read
+        .selectFrom('cost_ledger')
+        .selectAll()
+        .where('turn_id', '=', turnId)
+        .where('user_id', '=', userId)
+        .orderBy('at')
+        .orderBy('id')
+        .execute()
+      return rows.map(callOf)
+    },
+  }
+}
+
+function callOf(row: CostLedgerRow): LedgerCall {
+  return {
+    at: Number(row.at),
+    sessionId: row.session_id,
+    purpose: row.purpose,
+    model: row.model,
+    state: row.state,
+    usage: {
+      inputTokens: Number(row.input_tokens),
+      outputTokens: Number(row.output_tokens),
+      cacheReadTokens: Number(row.cache_read_tokens),
+      cacheWriteTokens: Number(row.cache_write_tokens),
+      ...((row.state === 'estimated' || row.state === 'interrupted') && { isEstimate: true }),
+    },
+    nanousd: row.cost_nanousd === null ? null : Number(row.cost_nanousd),
+  }
+}
+
+/** The states of calls that cost something: reserved or failed calls are not spent. */
+const spentStates = ['settled', 'estimated', 'interrupted'] as const
+
+/** A sum over calls. Money is in nano-dollars, and of the priced calls alone. */
+export interface Spent {
+  calls: number
+  /** Calls of models without a price: what they cost is unknown, not zero. */
+  unpricedCalls: number
+  /** Calls that the provider counted nothing of, or that broke off: what they cost is an estimate. */
+  estimatedCalls: number
+  inputTokens: number
+  outputTokens: number
+  cacheReadTokens: number
+  cacheWriteTokens: number
+  nanousd: number
+}
+
+const nothingSpent: Readonly<Spent> = {
+  calls: 0,
+  unpricedCalls: 0,
+  estimatedCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  nanousd: 0,
+}
+
+function addSpent(sum: Spent, more: Readonly<Spent>): void {
+  for (const key of Object.keys(nothingSpent) as (keyof Spent)[]) sum[key] += more[key]
+}
+
+/** Sums that each have a name. */
+interface SpentByName<Name> {
+  add(name: Name, more: Readonly<Spent>): void
+  /** Most expensive first; with no prices, most calls first. */
+  dearest(): (Spent & { name: Name })[]
+}
+
+function createSpentByName<Name>(): SpentByName<Name> {
+  const sums = new Map<Name, Spent>()
+  return {
+    add(name, more) {
+      let sum = sums.get(name)
+      if (!sum) {
+        sum = { ...nothingSpent }
+        sums.set(name, sum)
+      }
+      addSpent(sum, more)
+    },
+    dearest() {
+      const lines = [...sums].map(([name, sum]) => ({ name, ...sum }))
+      return lines.sort((a, b) => b.nanousd - a.nanousd || b.calls - a.calls)
+    },
+  }
+}
+
+type SpendingPeriod = 'today' | 'week' | 'month' | 'quarter' | 'year' | 'all'
+
+interface Spending {
+  period: SpendingPeriod
+  total: Spent
+  /** Every day of the period in order, also those without a call. */
+  days: { day: string; total: Spent; byModel: (Spent & { name: string })[] }[]
+  byModel: (Spent & { name: string })[]
+  byPurpose: (Spent & { name: string })[]
+  /** Null: work that belongs to no conversation. */
+  bySession: (Spent & { name: string | null })[]
+}
+
+const daysOf: Record<Exclude<SpendingPeriod, 'all'>, number> = { today: 1, week: 7, month: 30, quarter: 91, year: 365 }
+/** A clock that was once wrong must not ask for centuries of days. */
+const maxDays = 3_660
+
+/**
+ * Spending day by day. Each day is its own query, so that others can run in between: the database uses one thread, and
+ * a million calls take a second.
+ */
+async function reportSpending(
+  database: Database,
+  query: { userId: string; period: SpendingPeriod; now: number; signal?: AbortSignal },
+): Promise<Spending> {
+  const { userId, period, now, signal } = query
+  const total = { ...nothingSpent }
+  const days: Spending['days'] = []
+  const byModel = createSpentByName<string>()
+  const byPurpose = createSpentByName<string>()
+  const bySession = createSpentByName<string | null>()
+  const count = period === 'all' ? await daysOnRecord(database, userId, now) : daysOf[period]
+  for (let back = count - 1; back >= 0; back -= 1) {
+    signal?.throwIfAborted()
+    const from = startOfLocalDay(now, back)
+    const { rows } = await selectDay(database.read, { userId, from, to: startOfLocalDay(now, back - 1) })
+    const day = { ...nothingSpent }
+    const modelsOfDay = createSpentByName<string>()
+    for (const row of rows) {
+      const spent = spentIn(row)
+      addSpent(day, spent)
+      modelsOfDay.add(row.model, spent)
+      byModel.add(row.model, spent)
+      byPurpose.add(row.purpose, spent)
+      bySession.add(row.session_id, spent)
+    }
+    addSpent(total, day)
+    days.push({ day: localDay(from), total: day, byModel: modelsOfDay.dearest() })
+    if (rows.length > 0) await nextRound()
+  }
+  const dearest = { byModel: byModel.dearest(), byPurpose: byPurpose.dearest(), bySession: bySession.dearest() }
+  return { period, total, days, ...dearest }
+}
+
+async function daysOnRecord(database: Database, userId: string, now: number): Promise<number> {
+  const first = await database.read
+    .selectFrom('cost_ledger')
+    .select('at')
+    .where('user_id', '=', userId)
+    .orderBy('at')
+    .limit(1)
+    .executeTakeFirst()
+  if (!first) return 1
+  const between = startOfLocalDay(now) - startOfLocalDay(Number(first.at))
+  // Days on which the clock is changed are an hour longer or shorter.
+  return Math.min(maxDays, Math.max(0, Math.round(between / 86_400_000)) + 1)
+}
+
+/** Uses the index on user and time: rows outside the day are not read. */
+const selectDay = reusableQuery((database, of: { userId: string; from: number; to: number }) =>
+  database
+    .selectFrom('cost_ledger')
+    .select((select) => [
+      'model',
+      'purpose',
+      'session_id',
+      select.fn.countAll().as('calls'),
+      select.fn.count('cost_nanousd').as('priced_calls'),
+      select.fn.sum('input_tokens').as('input_tokens'),
+      select.fn.sum('output_tokens').as('output_tokens'),
+      select.fn.sum('cache_read_tokens').as('cache_read_tokens'),
+      select.fn.sum('cache_write_tokens').as('cache_write_tokens'),
+      select.fn.sum('cost_nanousd').as('cost_nanousd'),
+      select.fn.countAll().filterWhere('state', '!=', 'settled').as('estimated_calls'),
+    ])
+    .where('user_id', '=', of.userId)
+    .where('at', '>=', of.from)
+    .where('at', '<', of.to)
+    .where('state', 'in', [...spentStates])
+    .groupBy(['model', 'purpose', 'session_id']),
+)
+
+type DayRow = Awaited<ReturnType<typeof selectDay>>['rows'][number]
+
+function spentIn(row: DayRow): Spent {
+  return {
+    calls: Number(row.calls),
+    unpricedCalls: Number(row.calls) - Number(row.priced_calls),
+    estimatedCalls: Number(row.estimated_calls),
+    inputTokens: Number(row.input_tokens),
+    outputTokens: Number(row.output_tokens),
+    cacheReadTokens: Number(row.cache_read_tokens),
+    cacheWriteTokens: Number(row.cache_write_tokens),
+    nanousd: Number(row.cost_nanousd ?? 0),
+  }
+}
+
+export type CostPeriod = z.infer<typeof costPeriodSchema>
+
+export type CostReport = z.infer<typeof costReplySchema>
+
+export async function reportCost(
+  database: Database,
+  query: { userId: string; period: CostPeriod; now: number },
+): Promise<CostReport> {
+  const daysBack = { today: 0, week: 6, month: 29, all: null }[query.period]
+  const since = daysBack === null ? 0 : startOfLocalDay(query.now, daysBack)
+  const rows = await database.read
+    .selectFrom('cost_ledger')
+    .select((select) => [
+      'model',
+      select.fn.countAll().as('calls'),
+      select.fn.sum('input_tokens').as('input_tokens'),
+      select.fn.sum('output_tokens').as('output_tokens'),
+      select.fn.sum('cache_read_tokens').as('cache_read_tokens'),
+      select.fn.sum('cache_write_tokens').as('cache_write_tokens'),
+      select.fn.sum('cost_nanousd').as('cost_nanousd'),
+      select.fn.countAll().filterWhere('state', '!=', 'settled').as('estimated_calls'),
+    ])
+    .where('user_id', '=', query.userId)
+    .where('at', '>=', since)
+    .where('state', 'in', [...spentStates])
+    .groupBy('model')
+    .orderBy('model')
+    .execute()
+  const byModel = rows.map((row) => ({
+    model: row.model,
+    calls: Number(row.calls),
+    inputTokens: Number(row.input_tokens),
+    outputTokens: Number(row.output_tokens),
+    cacheReadTokens: Number(row.cache_read_tokens),
+    cacheWriteTokens: Number(row.cache_write_tokens),
+    costUsd: row.cost_nanousd === null ? null : toUsd(Number(row.cost_nanousd)),
+    estimatedCalls: Number(row.estimated_calls),
+  }))
+  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)
+  return {
+    period: query.period,
+    totalUsd: toUsd(rows.reduce((total, row) => total + Number(row.cost_nanousd ?? 0), 0)),
+    calls: sum(byModel.map((row) => row.calls)),
+    unpricedCalls: sum(byModel.filter((row) => row.costUsd === null).map((row) => row.calls)),
+    estimatedCalls: sum(byModel.map((row) => row.estimatedCalls)),
+    byModel,
+  }
+}

@@ -1,0 +1,305 @@
+import type { Clock } from '../base/clock.ts'
+import type { Ids } from '../base/ids.ts'
+import {
+  type CostRates,
+  costNanousd,
+  formatNanousd,
+  localDay,
+  monthOf,
+  toNanousd,
+  worstCaseNanousd,
+} from '../base/money.ts'
+import type { Usage } from '../protocol/messages.ts'
+import type { Plan } from '../security/users.ts'
+import { type Database, reusableQuery, type Writer } from '../storage/database.ts'
+
+export interface BudgetLimits {
+  perMessageNanousd: number | null
+  /** Of the turn that builds a capability; as for a message where it is absent. */
+  perBuildNanousd?: number | null
+  perDayNanousd: number | null
+  perMonthNanousd: number | null
+  /** Their table in the config; `budget` by default. */
+  section?: string
+}
+
+interface PlannedCall {
+  userId: string
+  sessionId: string | null
+  turnId: string | null
+  purpose: string
+  model: string
+  rates: CostRates | null
+  inputTokens: number
+  maxOutputTokens: number
+}
+
+/** A reserved amount and its owner. */
+export interface Reserved {
+  ok: true
+  id: string
+  userId: string
+  at: number
+  nanousd: number
+}
+
+export type Reservation = Reserved | { ok: false; message: string }
+
+/**
+ * The record of spending. Every model call goes through here: its worst case is reserved before the call, and the
+ * provider's count is settled after it. A call that does not fit every budget is not made.
+ */
+export interface Ledger {
+  /** Inside a unit of the caller's, so that a step and the money for the next one are one commit. */
+  reserve(writer: Writer, call: PlannedCall): Promise<Reservation>
+  /** Writes what the call really took, inside the unit that records its response. */
+  settle(writer: Writer, reserved: Reserved, usage: Usage, rates: CostRates | null): Promise<void>
+  /** The call had no result: its reservation is released. */
+  release(reservationId: string): Promise<void>
+  /** The call broke off during the response: it counts with its known tokens, because the provider charges them. */
+  interrupt(reservationId: string, outputTokens: number, rates: CostRates | null): Promise<void>
+  /**
+   * At start: calls that were under way when the daemon died count at their worst case, for the provider may charge.
+   * With a session and turn only theirs: those whose end could not be written, because the disk was full. With a time
+   * only those that are older: of a daemon that died beside others.
+   */
+  closeInterrupted(of?: { sessionId: string; turnId: string | null } | { before: number }): Promise<number>
+}
+
+export function createLedger(dependencies: {
+  database: Database
+  clock: Clock
+  ids: Ids
+  /** Of one user, as they are now. */
+  caps: (userId: string) => BudgetLimits
+}): Ledger {
+  const { database, clock, ids, caps } = dependencies
+
+  return {
+    async reserve(writer, call) {
+      const amount = worstCaseNanousd(call.inputTokens, call.maxOutputTokens, call.rates)
+      const at = clock.now()
+      const refusal = amount > 0 ? await firstCapPassed(writer, call, amount, at, caps(call.userId)) : undefined
+      if (refusal) return { ok: false, message: refusal }
+      const id = ids.next()
+      await insertReserved(writer, { ...call, id, at, amount })
+      if (amount > 0) await addToTotals(writer, call.userId, at, { spent: 0, reserved: amount })
+      return { ok: true, id, userId: call.userId, at, nanousd: amount }
+    },
+    async settle(writer, reserved, usage, rates) {
+      const cost = costNanousd(usage, rates)
+      const { isEstimate, ...counted } = usage
+      const state = isEstimate ? 'estimated' : 'settled'
+      const settled = await settleReserved(writer, { ...counted, id: reserved.id, state, cost })
+      if (Number(settled.numAffectedRows) === 0) return
+      const change = { spent: cost ?? 0, reserved: -reserved.nanousd }
+      if (change.spent !== 0 || change.reserved !== 0) await addToTotals(writer, reserved.userId, reserved.at, change)
+    },
+    async release(reservationId) {
+      await database.write((writer) => close(writer, reservationId, 'failed', () => 0))
+    },
+    async interrupt(reservationId, outputTokens, rates) {
+      await database.write((writer) =>
+        close(writer, reservationId, 'interrupted', (row) => {
+          const usage = { inputTokens: row.input_tokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 }
+          return costNanousd(usage, rates)
+        }),
+      )
+    },
+    async closeInterrupted(of) {
+      let query = database.read.selectFrom('cost_ledger').select('id').where('state', '=', 'reserved')
+      if (of && 'before' in of) query = query.where('at', '<', of.before)
+      else if (of) {
+        query = query.where('session_id', '=', of.sessionId).where('turn_id', of.turnId ? '=' : 'is', of.turnId)
+      }
+      const open = await query.execute()
+      for (const { id } of open) {
+        await database.write((writer) => close(writer, id, 'interrupted', (row) => Number(row.reserved_nanousd)))
+      }
+      return open.length
+    },
+  }
+}
+
+type LedgerRow = NonNullable<Awaited<ReturnType<typeof findRow>>>
+
+function findRow(writer: Writer, id: string) {
+  return writer.selectFrom('cost_ledger').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+async function close(
+  writer: Writer,
+  id: string,
+  state: 'failed' | 'interrupted',
+  /** Null if the price is unknown. */
+  costOf: (row: LedgerRow) => number | null,
+): Promise<void> {
+  const row = await findRow(writer, id)
+  if (row?.state !== 'reserved') return
+  const cost = costOf(row)
+  await writer.updateTable('cost_ledger').set({ state, cost_nanousd: cost }).where('id', '=', id).execute()
+  const change = { spent: cost ?? 0, reserved: -Number(row.reserved_nanousd) }
+  if (change.reserved !== 0) await addToTotals(writer, row.user_id, Number(row.at), change)
+}
+
+async function addToTotals(
+  writer: Writer,
+  userId: string,
+  at: number,
+  change: { spent: number; reserved: number },
+): Promise<void> {
+  await addToBoth(writer, { userId, day: `day:${localDay(at)}`, month: `month:${monthOf(at)}`, ...change })
+}
+
+interface TotalsChange {
+  userId: string
+  day: string
+  month: string
+  spent: number
+  reserved: number
+}
+
+const addToBoth = reusableQuery((database, { userId, day, month, spent, reserved }: TotalsChange) =>
+  database
+    .insertInto('cost_totals')
+    .values([
+      { user_id: userId, period: day, spent_nanousd: spent, reserved_nanousd: reserved },
+      { user_id: userId, period: month, spent_nanousd: spent, reserved_nanousd: reserved },
+    ])
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'period']).doUpdateSet((expression) => ({
+        spent_nanousd: expression('cost_totals.spent_nanousd', '+', expression.ref('excluded.spent_nanousd')),
+        reserved_nanousd: expression('cost_totals.reserved_nanousd', '+', expression.ref('excluded.reserved_nanousd')),
+      })),
+    ),
+)
+
+const insertReserved = reusableQuery((database, call: PlannedCall & { id: string; at: number; amount: number }) =>
+  database.insertInto('cost_ledger').values({
+    id: call.id,
+    user_id: call.userId,
+    session_id: call.sessionId,
+    turn_id: call.turnId,
+    purpose: call.purpose,
+    model: call.model,
+    state: 'reserved',
+    at: call.at,
+    input_tokens: call.inputTokens,
+    output_tokens: 0,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    reserved_nanousd: call.amount,
+    cost_nanousd: null,
+  }),
+)
+
+type SettledCall = Omit<Usage, 'isEstimate'> & { id: string; state: 'settled' | 'estimated'; cost: number | null }
+
+const settleReserved = reusableQuery((database, settled: SettledCall) =>
+  database
+    .updateTable('cost_ledger')
+    .set({
+      state: settled.state,
+      input_tokens: settled.inputTokens,
+      output_tokens: settled.outputTokens,
+      cache_read_tokens: settled.cacheReadTokens,
+      cache_write_tokens: settled.cacheWriteTokens,
+      cost_nanousd: settled.cost,
+    })
+    .where('id', '=', settled.id)
+    .where('state', '=', 'reserved'),
+)
+
+const selectTotals = reusableQuery((database, of: { userId: string; day: string; month: string }) =>
+  database
+    .selectFrom('cost_totals')
+    .selectAll()
+    .where('user_id', '=', of.userId)
+    .where((where) => where.or([where('period', '=', of.day), where('period', '=', of.month)])),
+)
+
+const selectCallsOfTurn = reusableQuery((database, of: { turnId: string }) =>
+  database
+    .selectFrom('cost_ledger')
+    .select(['state', 'cost_nanousd', 'reserved_nanousd'])
+    .where('turn_id', '=', of.turnId),
+)
+
+function capOfTurn({ purpose }: PlannedCall, { perMessageNanousd, perBuildNanousd }: BudgetLimits) {
+  return purpose === 'builder' && perBuildNanousd !== undefined
+    ? { limit: perBuildNanousd, name: 'this build', key: 'per_build_usd' }
+    : { limit: perMessageNanousd, name: 'this message', key: 'per_message_usd' }
+}
+
+async function firstCapPassed(
+  writer: Writer,
+  call: PlannedCall,
+  amount: number,
+  at: number,
+  caps: BudgetLimits,
+): Promise<string | undefined> {
+  const day = `day:${localDay(at)}`
+  const month = `month:${monthOf(at)}`
+  const { rows: totals } = await selectTotals(writer, { userId: call.userId, day, month })
+  const usedIn = (period: string) => totals.find((row) => row.period === period) ?? nothingUsed
+  const limits = [
+    { ...capOfTurn(call, caps), used: await usedByTurn(writer, call) },
+    { limit: caps.perDayNanousd, used: usedIn(day), name: 'today', key: 'per_day_usd' },
+    { limit: caps.perMonthNanousd, used: usedIn(month), name: 'this month', key: 'per_month_usd' },
+  ]
+  for (const { limit, used, name, key } of limits) {
+    const spent = Number(used.spent_nanousd)
+    if (limit === null || spent + Number(used.reserved_nanousd) + amount <= limit) continue
+    return `The next call could cost up to ${formatNanousd(amount)}, and ${formatNanousd(spent)} of ${formatNanousd(limit)} is spent for ${name} (${caps.section ?? 'budget'}.${key}).`
+  }
+  return undefined
+}
+
+const nothingUsed = { spent_nanousd: 0, reserved_nanousd: 0 }
+
+/** A turn makes a handful of calls, so its sum is read from them. */
+async function usedByTurn(writer: Writer, { turnId }: PlannedCall): Promise<typeof nothingUsed> {
+  if (!turnId) return nothingUsed
+  const { rows: calls } = await selectCallsOfTurn(writer, { turnId })
+  return {
+    spent_nanousd: calls.reduce((sum, call) => sum + Number(call.cost_nanousd ?? 0), 0),
+    reserved_nanousd: calls.reduce(
+      (sum, call) => sum + (call.state === 'reserved' ? Number(call.reserved_nanousd) : 0),
+      0,
+    ),
+  }
+}
+
+/** The budgets of a plan: its own, with the default for those that it does not set. */
+export function limitsOfPlan({ name, budget }: Plan, everybody: BudgetLimits): BudgetLimits {
+  const own = Object.values(budget).some((usd) => usd !== undefined)
+  if (!own) return everybody
+  const { perMessageUsd, perBuildUsd, perDayUsd, perMonthUsd } = budget
+  return {
+    perMessageNanousd: capOf(perMessageUsd, everybody.perMessageNanousd),
+    perBuildNanousd: capOf(perBuildUsd, everybody.perBuildNanousd ?? null),
+    perDayNanousd: capOf(perDayUsd, everybody.perDayNanousd),
+    perMonthNanousd: capOf(perMonthUsd, everybody.perMonthNanousd),
+    section: `tiers.${name}.budget`,
+  }
+}
+
+function capOf(usd: number | null | undefined, everybody: number | null): number | null {
+  if (usd === undefined) return everybody
+  return usd === null ? null : toNanousd(usd)
+}
+
+/** The default budgets, from the table `budget` of the config. */
+export function limitsOfBudget(budget: {
+  perMessageUsd: number
+  perBuildUsd: number
+  perDayUsd: number
+  perMonthUsd: number | null
+}): BudgetLimits {
+  return {
+    perMessageNanousd: toNanousd(budget.perMessageUsd),
+    perBuildNanousd: toNanousd(budget.perBuildUsd),
+    perDayNanousd: toNanousd(budget.perDayUsd),
+    perMonthNanousd: budget.perMonthUsd === null ? null : toNanousd(budget.perMonthUsd),
+  }
+}

@@ -1,0 +1,243 @@
+import { FamiliarError } from '../protocol/errors.ts'
+import { isWorkChannel } from '../protocol/messages.ts'
+import type { ConversationDependencies, Conversations } from './conversations.ts'
+import {
+  HeldElsewhere,
+  type JobResult,
+  type TurnJob,
+  type TurnKind,
+  type TurnQueue,
+  turnKindOf,
+} from './coordination.ts'
+import type { TurnWaiters } from './event-stream.ts'
+import type { InboxMessage } from './sessions/inbox.ts'
+import type { Session } from './sessions/sessions.ts'
+import { type EndedTurn, type TurnRun, TurnSuspended } from './turn.ts'
+
+const storageRetryMs = 2_000
+
+/** Runs turns: queues messages, resumes interrupted turns, retries after a full disk, and does the work between turns. */
+export interface Runner extends Pick<Conversations, 'recover' | 'load' | 'close'> {
+  isClosing(): boolean
+  /** Queues a committed message. */
+  add(message: InboxMessage): void
+  /** Whether `runDraft` is possible at all: the queue is in this process. */
+  readonly startsAtOnce: boolean
+  /** Starts the turn of a message that is not stored yet. Resolves when it is; undefined if the session is busy. */
+  runDraft(session: Session, draft: InboxMessage): Promise<void> | undefined
+  /** Moves the waiting messages of an archived session to its successor. */
+  move(from: Session, to: Session): void
+  remove(message: { messageId: string; sessionId: string }): void
+  /** At this daemon or another one. */
+  runningTurn(sessionId: string): Promise<string | undefined>
+  /** Aborts the turn on any daemon. The stop request is already in the log. */
+  abort(turn: { sessionId: string; turnId: string }): void
+  /** Runs work that belongs between turns: compaction, snapshots. */
+  betweenTurns<T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
+  /** Resolves when no such work is in progress. */
+  settled(sessionId: string): Promise<void>
+}
+
+export function createRunner(
+  dependencies: Pick<
+    ConversationDependencies,
+    | ('coordination' | 'log' | 'openSessions' | 'sessions' | 'inbox' | 'ledger' | 'turns' | 'compaction' | 'roleOf')
+    | ('learning' | 'clock' | 'ids' | 'logger' | 'settings' | 'onTurnEnded' | 'onClosing' | 'onStep')
+  >,
+  waiters: Pick<TurnWaiters, 'settle' | 'close'>,
+): Runner {
+  const { coordination, log, openSessions, sessions, inbox, ledger, turns } = dependencies
+  const { clock, ids, logger, settings, onStep } = dependencies
+  const running = new Map<string, { turnId: string; controller: AbortController; isWork: boolean }>()
+  /** Compactions and snapshots in progress. */
+  const tending = new Map<string, { controller: AbortController; done: Promise<unknown> }>()
+  let closing = false
+
+  const { debounceMs } = settings
+  const createQueue = (kind: TurnKind, maxConcurrent: number) =>
+    coordination.createQueue(kind, { clock, debounceMs, maxConcurrent, run: runJob })
+  const queues: Readonly<Record<TurnKind, TurnQueue>> = {
+    talk: createQueue('talk', settings.maxConcurrentTurns),
+    work: createQueue('work', settings.maxConcurrentWork),
+    helpers: createQueue('helpers', settings.maxConcurrentSubagents),
+  }
+  const queueOf = (channel: string) => queues[turnKindOf(channel)]
+  coordination.onStop(({ sessionId, turnId }) => {
+    const turn = running.get(sessionId)
+    if (turn?.turnId === turnId) turn.controller.abort(new Error('Stopped by the user'))
+  })
+
+  async function runJob(sessionId: string, job: TurnJob): Promise<JobResult> {
+    const session = job.kind === 'draft' ? job.session : await sessionOf(job.userId, sessionId)
+    if (!session) return { retryAfterMs: storageRetryMs, job }
+    const turnId = job.kind === 'resume' ? job.turnId : ids.next()
+    const controller = new AbortController()
+    const run: TurnRun = {
+      session,
+      turnId,
+      signal: controller.signal,
+      suspended: () => closing,
+      guard: (writer) => coordination.guard(writer, sessionId),
+    }
+    running.set(sessionId, { turnId, controller, isWork: isWorkChannel(session.channel) })
+    try {
+      const ended = await perform(run, job)
+      if (ended) tellEnded(session, ended)
+    } catch (cause) {
+      running.delete(sessionId)
+      return afterFailure(run, job, cause)
+    }
+    running.delete(sessionId)
+    if (!closing && dependencies.roleOf(session).remembers) dependencies.learning.afterTurn(session)
+    await afterTurn(session)
+    return 'done'
+  }
+
+  function tellEnded(session: Session, { messageIds, end }: EndedTurn): void {
+    waiters.settle(messageIds, end)
+    dependencies.onTurnEnded(session, end)
+  }
+
+  async function sessionOf(userId: string, sessionId: string): Promise<Session | undefined> {
+    try {
+      const session = await sessions.get(userId, sessionId)
+      if (session) openSessions.catchUp(session)
+      return session
+    } catch (cause) {
+      logger.error('could not read a session; its turn waits', { session: sessionId, error: describe(cause) })
+      return undefined
+    }
+  }
+
+  function perform(run: TurnRun, job: TurnJob): Promise<EndedTurn | undefined> {
+    switch (job.kind) {
+      case 'resume':
+        return turns.resume(run)
+      case 'messages':
+        return turns.start(run, job.messages)
+      case 'draft':
+        return turns.start(run, [job.draft], { onAdmitted: job.written.resolve })
+    }
+  }
+
+  async function afterFailure(run: TurnRun, job: TurnJob, cause: unknown): Promise<JobResult> {
+    if (cause instanceof TurnSuspended) return 'suspended'
+    openSessions.forget(run.session.id)
+    if (cause instanceof HeldElsewhere) return 'suspended'
+    const begun = await hasBegun(run).catch(() => true)
+    if (job.kind === 'draft' && !begun) {
+      job.written.reject(cause)
+      return 'done'
+    }
+    const retry = { retryAfterMs: storageRetryMs, job: begun ? resumeOf(run) : job }
+    if (cause instanceof FamiliarError && cause.code === 'storage_full') return retry
+    if (!begun && job.kind === 'messages') {
+      const rest = await stillWaiting(run.session.id, job.messages).catch(() => job.messages)
+      if (rest.length === 0) return 'done'
+      if (rest.length < job.messages.length) return { retryAfterMs: 0, job: { ...job, messages: rest } }
+    }
+    logger.error('a turn failed', { turn: run.turnId, session: run.session.id, error: describe(cause) })
+    if (!begun) return retry
+    try {
+      const ended = await turns.fail(run, 'An internal error occurred. Please try again. The log has details.')
+      if (ended) tellEnded(run.session, ended)
+      return 'done'
+    } catch (second) {
+      logger.error('a failed turn could not be ended', { turn: run.turnId, error: describe(second) })
+      return retry
+    }
+  }
+
+  /**
+   * The messages of a turn that could not start, without those that no longer wait here: a reset moved them to another
+   * session, where they are queued, or the user canceled them.
+   */
+  async function stillWaiting(sessionId: string, messages: readonly InboxMessage[]): Promise<InboxMessage[]> {
+    const waiting = await inbox.waitingOf(messages)
+    for (const message of waiting) if (message.sessionId !== sessionId) queueOf(message.source).add(message)
+    return waiting.filter((message) => message.sessionId === sessionId)
+  }
+
+  async function hasBegun(run: TurnRun): Promise<boolean> {
+    // The request to stop may be in the log before the turn is.
+    return (await log.readTurn(run.session.id, run.turnId)).some(({ type }) => type === 'turn_started')
+  }
+
+  function resumeOf(run: TurnRun): TurnJob {
+    return { kind: 'resume', userId: run.session.userId, turnId: run.turnId }
+  }
+
+  async function betweenTurns<T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController()
+    const done = work(controller.signal)
+    const entry = { controller, done: done.catch(() => undefined) }
+    tending.set(sessionId, entry)
+    try {
+      return await done
+    } finally {
+      if (tending.get(sessionId) === entry) tending.delete(sessionId)
+    }
+  }
+
+  /** An error here must not undo the turn that has ended. */
+  async function afterTurn(session: Session): Promise<void> {
+    try {
+      await betweenTurns(session.id, async (signal) => {
+        // Work in the background has no further turn.
+        if (!closing && !isWorkChannel(session.channel)) await dependencies.compaction.afterTurn(session, signal)
+        await openSessions.settle(session.id)
+      })
+      onStep('snapshot_saved')
+    } catch (cause) {
+      openSessions.forget(session.id)
+      logger.error('work after a turn failed', { session: session.id, error: describe(cause) })
+    }
+  }
+
+  return {
+    recover: () => coordination.recover({ inbox, ledger }),
+    isClosing: () => closing,
+    add: (message) => queueOf(message.source).add(message),
+    startsAtOnce: coordination.stateIn === 'memory',
+    runDraft(session, draft) {
+      const written = Promise.withResolvers<void>()
+      const job: TurnJob = { kind: 'draft', session, draft, written }
+      return queueOf(session.channel).runNow(session.id, job) ? written.promise : undefined
+    },
+    move: (from, to) => queueOf(from.channel).move(from.id, to.id),
+    remove(message) {
+      for (const queue of Object.values(queues)) queue.remove(message)
+    },
+    runningTurn: async (sessionId) =>
+      running.get(sessionId)?.turnId ?? (await coordination.runningElsewhere(sessionId)),
+    abort(turn) {
+      running.get(turn.sessionId)?.controller.abort(new Error('Stopped by the user'))
+      coordination.tellStop(turn)
+    },
+    betweenTurns,
+    settled: async (sessionId) => void (await tending.get(sessionId)?.done),
+    load: (sessionId) => ({
+      running: queues.talk.load().running,
+      waiting: coordination.depth.inAll(),
+      waitingHere: sessionId === undefined ? 0 : queues.talk.waitingIn(sessionId),
+    }),
+    async close(graceMs) {
+      closing = true
+      dependencies.onClosing()
+      const cancel = clock.after(graceMs, () => {
+        for (const { controller } of [...running.values(), ...tending.values()])
+          controller.abort(new Error('Familiar is stopping'))
+      })
+      for (const { controller, isWork } of running.values()) {
+        if (isWork) controller.abort(new Error('Familiar is stopping'))
+      }
+      await Promise.all(Object.values(queues).map((queue) => queue.drain()))
+      cancel()
+      waiters.close()
+    },
+  }
+}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}

@@ -1,0 +1,293 @@
+import { z } from 'zod'
+import { parseAnyJson } from '../../base/json.ts'
+import {
+  assistantPartSchema,
+  type Card,
+  cardSchema,
+  labelSchema,
+  type MediaReading,
+  mediaPartSchema,
+  type StopReason,
+  stopReasonSchema,
+  type ToolCallPart,
+  type ToolChoice,
+  type ToolDefinition,
+  type ToolEffect,
+  toolChoiceSchema,
+  toolDefinitionSchema,
+  type Usage,
+  usageSchema,
+} from '../../protocol/messages.ts'
+
+export const turnOutcomeSchema = z.enum([
+  'completed',
+  'question',
+  'stopped',
+  'round_limit',
+  'repeated_failure',
+  'budget',
+  'failed',
+])
+
+/**
+ * The events of a session, in order and permanent. Everything that a model was sent or said can be rebuilt from them;
+ * they are the only source of truth.
+ */
+export const sessionEventSchema = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('message_received'),
+    messageId: z.string(),
+    text: z.string(),
+    /**
+     * The text that the model reads instead, with the files and blocks that the message names. It never counts as the
+     * user's own.
+     */
+    expanded: z.string().optional(),
+    media: z.array(mediaPartSchema),
+    sender: z.string(),
+    source: z.string(),
+    tier: z.string(),
+    metadata: z.record(z.string(), z.json()),
+    /** Absent: the owner's own words. */
+    label: labelSchema.optional(),
+  }),
+  z.object({
+    type: z.literal('turn_started'),
+    messageIds: z.array(z.string()),
+    source: z.string(),
+    tier: z.string(),
+    model: z.string(),
+    /** The dynamic part of the prompt; it stays with its message, so that the prefix never changes. */
+    context: z.string(),
+    recalled: z.array(z.object({ id: z.string(), text: z.string() })),
+    /** Of all that the context holds: untrusted where one memory in it is. */
+    label: labelSchema.optional(),
+    /** The prompt holds what the user wrote of themself. */
+    isPrivate: z.literal(true).optional(),
+    /** For the user: what their message names and was not put in. */
+    notices: z.array(z.string()).optional(),
+    /** The tools that the client of this turn runs itself. */
+    clientTools: z.array(toolDefinitionSchema).optional(),
+    /** The client wants one of them called. */
+    toolChoice: toolChoiceSchema.optional(),
+  }),
+  z.object({
+    type: z.literal('model_responded'),
+    model: z.string(),
+    parts: z.array(assistantPartSchema),
+    stopReason: stopReasonSchema,
+    usage: usageSchema,
+    costNanousd: z.number().int().nullable(),
+    /** For the user, under the reply. */
+    notice: z.string().optional(),
+  }),
+  z.object({
+    type: z.literal('model_failed'),
+    model: z.string(),
+    attempt: z.number().int(),
+    reason: z.string(),
+    waitMs: z.number(),
+    /** The shown text is discarded, but nothing failed. */
+    isQuiet: z.literal(true).optional(),
+  }),
+  z.object({
+    type: z.literal('tool_started'),
+    callId: z.string(),
+    name: z.string(),
+    input: z.json(),
+    effect: z.enum(['idempotent', 'at-most-once', 'at-least-once']),
+    /** The client makes it. */
+    isClients: z.literal(true).optional(),
+  }),
+  z.object({
+    type: z.literal('tool_finished'),
+    callId: z.string(),
+    name: z.string(),
+    text: z.string(),
+    isError: z.boolean(),
+    question: z.string().optional(),
+    foundTools: z.array(z.string()).optional(),
+    label: labelSchema.optional(),
+    isPrivate: z.literal(true).optional(),
+    card: cardSchema.optional(),
+    media: z.array(mediaPartSchema).optional(),
+    says: z.string().optional(),
+    reaction: z.string().optional(),
+    isEphemeral: z.literal(true).optional(),
+    /** The build that the call started. */
+    buildId: z.string().optional(),
+    /** The call waits for the approval with this id. */
+    approvalId: z.string().optional(),
+  }),
+  z.object({
+    type: z.literal('model_notified'),
+    about: z.enum(['rounds', 'failures', 'tool_choice']),
+    text: z.string(),
+  }),
+  z.object({ type: z.literal('stop_requested') }),
+  z.object({
+    type: z.literal('turn_ended'),
+    outcome: turnOutcomeSchema,
+    /** The text for the user. */
+    text: z.string(),
+    question: z.string().nullable(),
+    toolCalls: z.array(z.object({ name: z.string(), input: z.json(), isError: z.boolean() })),
+    deliver: z.boolean(),
+    /** The newest build that the turn started. */
+    buildId: z.string().optional(),
+    /** The part that Familiar added at the end of `text`: notices and open questions. */
+    added: z.string().optional(),
+    /** The cause of the outcome `failed`. */
+    failure: z.enum(['provider', 'timeout', 'internal']).optional(),
+    /** `untrusted`: untrusted content was in sight, so the model's text may be derived from it. */
+    label: labelSchema.optional(),
+  }),
+  z.object({ type: z.literal('context_warned'), inputTokens: z.number(), thresholdTokens: z.number() }),
+  z.object({
+    type: z.literal('compacted'),
+    /** The summary replaces everything up to this event. */
+    throughSeq: z.number().int(),
+    summary: z.string(),
+    messages: z.number().int(),
+    beforeTokens: z.number(),
+    label: labelSchema.optional(),
+  }),
+  z.object({ type: z.literal('marked'), name: z.string() }),
+  z.object({ type: z.literal('rewound'), toSeq: z.number().int() }),
+  z.object({ type: z.literal('forked'), fromSessionId: z.string(), fromSeq: z.number().int() }),
+  z.object({ type: z.literal('reset') }),
+  /** A message that waited for its turn; it is never answered. */
+  z.object({ type: z.literal('message_canceled'), messageId: z.string() }),
+])
+
+export type SessionEvent = z.infer<typeof sessionEventSchema>
+
+/** An event in its place. */
+export type LoggedEvent = SessionEvent & { seq: number; turnId: string | null; at: number }
+
+interface EventRow {
+  seq: number
+  turn_id: string | null
+  at: number
+  type: string
+  data: string
+}
+
+/** A row back to its event; undefined for one that is damaged or of a kind this version does not know. */
+export function eventFromRow(row: EventRow): LoggedEvent | undefined {
+  const data = parseAnyJson(row.data)
+  if (!data.ok || typeof data.value !== 'object' || data.value === null || Array.isArray(data.value)) return undefined
+  const event = sessionEventSchema.safeParse({ ...data.value, type: row.type })
+  if (!event.success) return undefined
+  return { ...event.data, seq: Number(row.seq), turnId: row.turn_id, at: Number(row.at) }
+}
+
+const silentTokens = ['HEARTBEAT_OK', 'NO_REPLY']
+
+/** A reply that starts or ends with a silent token, on a word boundary, is stored and not delivered. */
+export function isSilentReply(reply: string): boolean {
+  const text = reply.trim()
+  const words = /[\p{L}\p{N}_]/u
+  return silentTokens.some((token) => {
+    if (text.startsWith(token) && !words.test(text.charAt(token.length))) return true
+    let end = text.length
+    while (end > 0 && !words.test(text.charAt(end - 1))) end -= 1
+    return text.slice(0, end).endsWith(token) && !words.test(text.charAt(end - token.length - 1))
+  })
+}
+
+/** A question to the user without an answer so far. */
+export interface OpenQuestion {
+  question: string | null
+  /** Approvals that a plain yes or no answers. */
+  approvals: readonly PendingApproval[]
+  /** The user said something else in between: they are reminded once. */
+  isAside: boolean
+}
+
+export interface PendingApproval {
+  id: string
+  question: string
+  isReminded?: true
+}
+
+/** The progress of a turn, derived only from its events. */
+export interface TurnState {
+  id: string
+  /** The event before the turn's first message. */
+  beforeSeq: number
+  source: string
+  tier: string
+  model: string
+  messageIds: string[]
+  /** The question that this turn's messages answer: the user's own words after a turn that ended with one. */
+  answers: string | null
+  /** The open question that the messages of this turn do not answer; null if there is none. */
+  leavesOpen: OpenQuestion | null
+  recalled: { id: string; text: string }[]
+  /** Notices for the user with the reply: names in their message that could not be resolved. */
+  notices: readonly string[]
+  /** The tools that the client of this turn runs itself. */
+  clientTools?: readonly ToolDefinition[]
+  /** Which of them the client wants called. */
+  toolChoice?: ToolChoice
+  /** How many responses the model has given in this turn. */
+  rounds: number
+  /** The calls of the newest response, in its order. */
+  calls: ToolCallPart[]
+  started: Record<string, ToolEffect>
+  stopReason: StopReason | null
+  /** For the user, under the reply. */
+  notice?: string
+  text: string
+  question: string | null
+  /** Calls that wait for approval, each with its question. */
+  approvals: { id: string; question: string }[]
+  /** How often a call failed with the same arguments and the same words. */
+  failures: Record<string, number>
+  notified: string[]
+  stopRequested: boolean
+  toolCalls: { name: string; input: ToolCallPart['input']; isError: boolean }[]
+  cards: Card[]
+  usage: Usage
+  /** Null as soon as one call of the turn had no price. */
+  costNanousd: number | null
+  /** The newest build that the turn started. */
+  buildId?: string
+  /** The results of reading the files of its messages, where there is something to report. */
+  attachments?: { name: string; reading: MediaReading }[]
+}
+
+export function startTurn(
+  event: Extract<LoggedEvent, { type: 'turn_started' }>,
+  { answers, leavesOpen }: Pick<TurnState, 'answers' | 'leavesOpen'>,
+): TurnState {
+  return {
+    id: event.turnId ?? '',
+    beforeSeq: event.seq - event.messageIds.length - 1,
+    source: event.source,
+    tier: event.tier,
+    model: event.model,
+    messageIds: event.messageIds,
+    answers,
+    leavesOpen,
+    recalled: event.recalled,
+    notices: event.notices ?? [],
+    ...(event.clientTools && { clientTools: event.clientTools }),
+    ...(event.toolChoice && { toolChoice: event.toolChoice }),
+    rounds: 0,
+    calls: [],
+    started: {},
+    stopReason: null,
+    text: '',
+    question: null,
+    approvals: [],
+    failures: {},
+    notified: [],
+    stopRequested: false,
+    toolCalls: [],
+    cards: [],
+    usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+    costNanousd: 0,
+  }
+}

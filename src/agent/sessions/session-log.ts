@@ -1,0 +1,184 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Wakeups } from '../../base/work.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import { type Database, reusableQuery, type Writer } from '../../storage/database.ts'
+import { eventFromRow, type LoggedEvent, type SessionEvent } from './session-event.ts'
+
+interface LogTarget {
+  sessionId: string
+  turnId: string | null
+  lastInputTokens?: number
+}
+
+/** The append-only log of every session. An event is durable, and seen by readers, only when `record` resolves. */
+export interface SessionLog {
+  /** Appends the events and, in the same commit, the writes of `also`. All or nothing. */
+  record(
+    target: LogTarget,
+    events: readonly SessionEvent[],
+    also?: (writer: Writer) => Promise<void>,
+  ): Promise<LoggedEvent[]>
+  /** The same if only the unit itself can decide which events to append. */
+  decide(target: LogTarget, unit: (writer: Writer) => Promise<readonly SessionEvent[]>): Promise<LoggedEvent[]>
+  /** Events after `after`, in order. Damaged rows are left out and counted. */
+  read(
+    sessionId: string,
+    range?: { after?: number; limit?: number },
+  ): Promise<{ events: LoggedEvent[]; damaged: number }>
+  /** The newest events, of those before `before` where that is given; in order. */
+  readBack(sessionId: string, range: { before?: number | undefined; limit: number }): Promise<LoggedEvent[]>
+  /** The events of one turn. */
+  readTurn(sessionId: string, turnId: string): Promise<LoggedEvent[]>
+  /** Woken after every commit to the session's log. */
+  onChange(sessionId: string, listener: () => void): () => void
+  /** The same for every session. */
+  onAnyChange(listener: (sessionId: string) => void): () => void
+  wake(sessionId: string): void
+  /** Those in this process: what changed is not in the log. */
+  wakeHere(sessionId: string): void
+}
+
+export function createSessionLog(dependencies: {
+  database: Database
+  clock: Clock
+  /** Their topics are the ids of sessions. */
+  wakeups: Wakeups
+}): SessionLog {
+  const { database, clock, wakeups } = dependencies
+
+  const log: SessionLog = {
+    record: (target, events, also) =>
+      log.decide(target, async (writer) => {
+        if (also) await also(writer)
+        return events
+      }),
+    async decide(target, unit) {
+      const logged = await database.write(async (writer) => {
+        const events = await unit(writer)
+        return events.length === 0 ? [] : appendEvents(writer, { ...target, events, at: clock.now() })
+      })
+      wakeups.wake(target.sessionId)
+      return logged
+    },
+    async read(sessionId, range = {}) {
+      let query = database.read
+        .selectFrom('session_events')
+        .select(['seq', 'turn_id', 'at', 'type', 'data'])
+        .where('session_id', '=', sessionId)
+        .where('seq', '>', range.after ?? 0)
+        .orderBy('seq')
+      if (range.limit !== undefined) query = query.limit(range.limit)
+      const rows = await query.execute()
+      const events = rows.map(eventFromRow).filter((event) => event !== undefined)
+      return { events, damaged: rows.length - events.length }
+    },
+    async readBack(sessionId, { before, limit }) {
+      let query = database.read
+        .selectFrom('session_events')
+        .select(['seq', 'turn_id', 'at', 'type', 'data'])
+        .where('session_id', '=', sessionId)
+      if (before !== undefined) query = query.where('seq', '<', before)
+      const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
+      return rows
+        .reverse()
+        .map(eventFromRow)
+        .filter((event) => event !== undefined)
+    },
+    async readTurn(sessionId, turnId) {
+      const rows = await database.read
+        .selectFrom('session_events')
+        .select(['seq', 'turn_id', 'at', 'type', 'data'])
+        .where('turn_id', '=', turnId)
+        .where('session_id', '=', sessionId)
+        .orderBy('seq')
+        .execute()
+      return rows.map(eventFromRow).filter((event) => event !== undefined)
+    },
+    onChange: wakeups.on,
+    onAnyChange: wakeups.onAny,
+    wake: wakeups.wake,
+    wakeHere: wakeups.wakeHere,
+  }
+  return log
+}
+
+/** For units that write events beside other rows; takes the next places of the session's order. */
+export async function appendEvents(
+  writer: Writer,
+  append: {
+    sessionId: string
+    turnId: string | null
+    events: readonly SessionEvent[]
+    at: number
+    lastInputTokens?: number
+  },
+): Promise<LoggedEvent[]> {
+  const { sessionId, turnId, events, at, lastInputTokens } = append
+  const tokens = lastInputTokens ?? null
+  const advanced = await advanceSession(writer, { sessionId, count: events.length, at, tokens })
+  const lastSeq = advanced.rows[0]?.last_seq
+  if (lastSeq === undefined) throw new FamiliarError('not_found', `There is no session ${sessionId}`)
+  const first = Number(lastSeq) - events.length + 1
+  const logged = events.map((event, index) => ({ ...event, seq: first + index, turnId, at }))
+  const rows = events.map(({ type, ...data }, index): NewEvent => {
+    return { sessionId, seq: first + index, turnId, at, type, data: JSON.stringify(data) }
+  })
+  for (let done = 0; done < rows.length; done += 2) {
+    const [one, two] = rows.slice(done, done + 2) as [NewEvent, NewEvent?]
+    await (two
+      ? insertTwo(writer, { ...one, nextSeq: two.seq, nextType: two.type, nextData: two.data })
+      : insertOne(writer, one))
+  }
+  return logged
+}
+
+interface Advance {
+  sessionId: string
+  count: number
+  at: number
+  /** Null leaves what the newest request held as it was. */
+  tokens: number | null
+}
+
+const advanceSession = reusableQuery((database, advance: Advance) =>
+  database
+    .updateTable('sessions')
+    .set((expression) => ({
+      last_seq: expression('last_seq', '+', advance.count),
+      updated_at: advance.at,
+      last_input_tokens: expression.fn.coalesce(expression.val(advance.tokens), 'last_input_tokens'),
+    }))
+    .where('id', '=', advance.sessionId)
+    .returning('last_seq'),
+)
+
+interface NewEvent {
+  sessionId: string
+  seq: number
+  turnId: string | null
+  at: number
+  type: string
+  data: string
+}
+
+const insertOne = reusableQuery((database, event: NewEvent) =>
+  database.insertInto('session_events').values(rowOf(event)),
+)
+
+/** Most units record two: one way to a server less. */
+const insertTwo = reusableQuery((database, event: NewEvent & { nextSeq: number; nextType: string; nextData: string }) =>
+  database
+    .insertInto('session_events')
+    .values([rowOf(event), { ...rowOf(event), seq: event.nextSeq, type: event.nextType, data: event.nextData }]),
+)
+
+function rowOf(event: NewEvent) {
+  return {
+    session_id: event.sessionId,
+    seq: event.seq,
+    turn_id: event.turnId,
+    at: event.at,
+    type: event.type,
+    data: event.data,
+  }
+}

@@ -1,0 +1,259 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Ids } from '../../base/ids.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import { isWorkChannel, workChannels } from '../../protocol/messages.ts'
+import { type Database, type Reader, reusableQuery, type Writer } from '../../storage/database.ts'
+import type { SessionRow } from '../../storage/tables.ts'
+import { copyPinsIn } from '../../tools/files/pins.ts'
+import { appendEvents } from './session-log.ts'
+
+export interface Session {
+  id: string
+  userId: string
+  channel: string
+  contact: string
+  state: 'active' | 'archived'
+  lastSeq: number
+  lastInputTokens: number
+  /** Whose pins it has: `main`, or its own id where it is a fork. */
+  agent: string
+  /** The model that the user chose for it; null if the routes decide. */
+  model: string | null
+  createdAt: number
+  updatedAt: number
+}
+
+/** The key of a session: user, channel and contact. */
+export interface SessionKey {
+  userId: string
+  channel: string
+  contact: string
+}
+
+/** The sessions themselves. Every look-up carries the user: another user's session does not exist. */
+export interface Sessions {
+  /**
+   * The active session of the key, if there is one. The unit writes its row, so that no other unit can close it
+   * meanwhile.
+   */
+  hold(writer: Writer, key: SessionKey): Promise<Session | undefined>
+  /** The active session of the key; created if there is none. */
+  ensure(writer: Writer, key: SessionKey): Promise<Session>
+  /** The active session of the key. */
+  find(key: SessionKey): Promise<Session | undefined>
+  get(userId: string, sessionId: string): Promise<Session | undefined>
+  getIn(writer: Writer, userId: string, sessionId: string): Promise<Session | undefined>
+  /** From the next turn on. Null returns the choice to the routes. False if there is no such session. */
+  chooseModel(userId: string, sessionId: string, model: string | null): Promise<boolean>
+  /** The conversations: work in the background is not among them. */
+  list(userId: string, options?: { includeArchived?: boolean; limit?: number }): Promise<Session[]>
+  /**
+   * Ends the session permanently and keeps its log; the next message of the same key starts a new one. Queued messages
+   * move to the new one, which is then returned; `onMoved` is called in the same unit.
+   */
+  archive(
+    session: Session,
+    onMoved?: (writer: Writer, next: Session) => Promise<void> | undefined,
+  ): Promise<Session | undefined>
+  /** A new active session under `contact` that holds the same events up to `throughSeq`, with pins of its own that are the same. */
+  fork(session: Session, options: { contact: string; throughSeq: number }): Promise<Session>
+}
+
+export function createSessions(dependencies: {
+  database: Database
+  clock: Clock
+  ids: Ids
+  /** How many conversations a user may have at once (CLIENT-4); null: as many as they like. */
+  maxSessions?: (userId: string) => number | null
+}): Sessions {
+  const { database, clock, ids, maxSessions = () => null } = dependencies
+
+  async function refuseTooMany(writer: Writer, { userId, channel }: SessionKey): Promise<void> {
+    const most = isWorkChannel(channel) ? null : maxSessions(userId)
+    if (most === null) return
+    const { count } = await writer
+      .selectFrom('sessions')
+      .select((select) => select.fn.countAll().as('count'))
+      .where('user_id', '=', userId)
+      .where('state', '=', 'active')
+      .where('channel', 'not in', workChannels)
+      .executeTakeFirstOrThrow()
+    if (Number(count) < most) return
+    throw new FamiliarError('forbidden', `Your plan allows ${most} open conversations. Archive one with /reset first`)
+  }
+
+  async function insert(writer: Writer, key: SessionKey & { agent?: string; model?: string | null }): Promise<Session> {
+    await refuseTooMany(writer, key)
+    const now = clock.now()
+    const row: SessionRow = {
+      id: ids.next(),
+      user_id: key.userId,
+      channel: key.channel,
+      contact: key.contact,
+      state: 'active',
+      last_seq: 0,
+      last_input_tokens: 0,
+      agent: key.agent ?? 'main',
+      model: key.model ?? null,
+      created_at: now,
+      updated_at: now,
+    }
+    await writer.insertInto('sessions').values(row).execute()
+    return fromRow(row)
+  }
+
+  return {
+    async hold(writer, key) {
+      const { rows } = await holdActive(writer, key)
+      return rows[0] && fromRow(rows[0])
+    },
+    async ensure(writer, key) {
+      return (await findActive(writer, key)) ?? insert(writer, key)
+    },
+    find: (key) => findActive(database.read, key),
+    get: (userId, sessionId) => findById(database.read, userId, sessionId),
+    getIn: findById,
+    async chooseModel(userId, sessionId, model) {
+      const { numUpdatedRows } = await database.write((writer) =>
+        writer
+          .updateTable('sessions')
+          .set({ model })
+          .where('id', '=', sessionId)
+          .where('user_id', '=', userId)
+          .executeTakeFirst(),
+      )
+      return numUpdatedRows > 0n
+    },
+    async list(userId, options = {}) {
+      let query = database.read
+        .selectFrom('sessions')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .where('channel', 'not in', workChannels)
+      if (!options.includeArchived) query = query.where('state', '=', 'active')
+      const rows = await query
+        .orderBy('updated_at', 'desc')
+        .limit(options.limit ?? 200)
+        .execute()
+      return rows.map(fromRow)
+    },
+    async archive(session, onMoved) {
+      const at = clock.now()
+      return database.write(async (writer) => {
+        await appendEvents(writer, { sessionId: session.id, turnId: null, events: [{ type: 'reset' }], at })
+        await writer.updateTable('sessions').set({ state: 'archived' }).where('id', '=', session.id).execute()
+        const waiting = await writer
+          .selectFrom('inbox')
+          .select('id')
+          .where('session_id', '=', session.id)
+          .where('state', '!=', 'done')
+          .where('state', '=', 'queued')
+          .execute()
+        if (waiting.length === 0) return undefined
+        const next = await insert(writer, session)
+        await onMoved?.(writer, next)
+        await writer
+          .updateTable('inbox')
+          .set({ session_id: next.id })
+          .where(
+            'id',
+            'in',
+            waiting.map(({ id }) => id),
+          )
+          .execute()
+        return next
+      })
+    },
+    async fork(session, options) {
+      return database.write(async (writer) => {
+        const { userId, channel, model } = session
+        const key = { userId, channel, contact: options.contact, model }
+        if (await findActive(writer, key)) {
+          throw new FamiliarError('conflict', `There is already a session named ${options.contact}`)
+        }
+        const fork = await insert(writer, key)
+        await writer
+          .insertInto('session_events')
+          .columns(['session_id', 'seq', 'type', 'turn_id', 'at', 'data'])
+          .expression((expression) =>
+            expression
+              .selectFrom('session_events')
+              .select((column) => [column.val(fork.id).as('session_id'), 'seq', 'type', 'turn_id', 'at', 'data'])
+              .where('session_id', '=', session.id)
+              .where('seq', '<=', options.throughSeq),
+          )
+          .execute()
+        const own = { agent: fork.id, last_seq: options.throughSeq }
+        await writer.updateTable('sessions').set(own).where('id', '=', fork.id).execute()
+        await copyPinsIn(writer, { userId: fork.userId, from: session.agent, to: fork.id })
+        const forked = { type: 'forked', fromSessionId: session.id, fromSeq: options.throughSeq } as const
+        await appendEvents(writer, { sessionId: fork.id, turnId: null, events: [forked], at: clock.now() })
+        return { ...fork, agent: fork.id, lastSeq: options.throughSeq + 1 }
+      })
+    },
+  }
+}
+
+async function findById(reader: Reader | Writer, userId: string, sessionId: string): Promise<Session | undefined> {
+  const row = await reader
+    .selectFrom('sessions')
+    .selectAll()
+    .where('id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row && fromRow(row)
+}
+
+async function findActive(reader: Reader | Writer, key: SessionKey): Promise<Session | undefined> {
+  const { rows } = await selectActive(reader, key)
+  return rows[0] && fromRow(rows[0])
+}
+
+const selectActive = reusableQuery((database, key: SessionKey) =>
+  database
+    .selectFrom('sessions')
+    .selectAll()
+    .where('user_id', '=', key.userId)
+    .where('channel', '=', key.channel)
+    .where('contact', '=', key.contact)
+    .where('state', '=', 'active'),
+)
+
+const holdActive = reusableQuery((database, key: SessionKey) =>
+  database
+    .updateTable('sessions')
+    .set((column) => ({ updated_at: column.ref('updated_at') }))
+    .where('user_id', '=', key.userId)
+    .where('channel', '=', key.channel)
+    .where('contact', '=', key.contact)
+    .where('state', '=', 'active')
+    .returningAll(),
+)
+
+function fromRow(row: SessionRow): Session {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    channel: row.channel,
+    contact: row.contact,
+    state: row.state,
+    lastSeq: Number(row.last_seq),
+    lastInputTokens: Number(row.last_input_tokens),
+    agent: row.agent,
+    model: row.model,
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+  }
+}
+
+/** Which model answers in the active session of the key, in the unit of the message that may just have made it. */
+export async function chooseModelIn(writer: Writer, key: SessionKey, model: string): Promise<void> {
+  await writer
+    .updateTable('sessions')
+    .set({ model })
+    .where('user_id', '=', key.userId)
+    .where('channel', '=', key.channel)
+    .where('contact', '=', key.contact)
+    .where('state', '=', 'active')
+    .execute()
+}

@@ -1,0 +1,460 @@
+import { z } from 'zod'
+import type { Clock } from '../base/clock.ts'
+import { readBundledText } from '../base/files.ts'
+import type { Ids } from '../base/ids.ts'
+import { parseJson } from '../base/json.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Models } from '../models/model.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import { type Json, subagentChannel } from '../protocol/messages.ts'
+import type { Seen } from '../security/approvals.ts'
+import type { Database, Reader, Writer } from '../storage/database.ts'
+import type { SpawnRow } from '../storage/feature-tables.ts'
+import {
+  deniedTools,
+  type Spawn,
+  type SpawnRequest,
+  type SpawnResult,
+  type Subagents,
+} from '../tools/builtin/subagent-tools.ts'
+import type { ToolRegistry, ToolView } from '../tools/registry.ts'
+import { CallSuspended, type Tool } from '../tools/tool.ts'
+import type { Conversations, TurnEnd } from './conversations.ts'
+import type { Role } from './roles.ts'
+import { turnOutcomeSchema } from './sessions/session-event.ts'
+import type { Session } from './sessions/sessions.ts'
+
+/** The parts of sub-agents that conversations use; sub-agents in turn run as sessions. */
+export interface SubagentWork extends Subagents {
+  roleOf(session: Session): Role
+  /** Stops all sub-agents of the conversation, including those that have not started. Returns their number. */
+  stopAll(userId: string, sessionId: string): Promise<number>
+  /** Reads who is at work. Before the conversations recover, whose turns may be theirs. */
+  prepare(): Promise<void>
+  /** Resumes the work of an earlier run. Call it after the conversations have recovered. */
+  recover(): Promise<void>
+}
+
+/** A spawn whose session runs in this process. */
+interface Followed {
+  sessionId: Promise<string>
+  ended: Promise<Spawn>
+}
+
+export function createSubagents(dependencies: {
+  database: Database
+  /** Looked up at every use: they are made after this. */
+  conversations: () => Pick<Conversations, 'submit' | 'waitForTurn' | 'stop' | 'events'>
+  /** As the user has them (CLIENT-4). */
+  modelsOf: (userId: string) => Models
+  tools: ToolRegistry
+  /** The kinds of content that a session has had in sight. */
+  seenIn(sessionId: string): Promise<Seen>
+  limits: () => { maxRounds: number; maxAtOnce: number }
+  /** Aborts when the daemon begins to stop. */
+  stopping: AbortSignal
+  clock: Clock
+  ids: Ids
+  logger: Logger
+}): SubagentWork {
+  const { conversations, modelsOf, tools, limits, stopping, logger } = dependencies
+  const store = createSpawnStore(dependencies)
+  /** Those that may work. Not in here, a session has the role of one that rests. */
+  const atWork = new Map<string, Spawn>()
+  const followed = new Map<string, Followed>()
+
+  function follow(spawn: Spawn): Followed {
+    const known = followed.get(spawn.id)
+    if (known) return known
+    const receipt = begin(spawn)
+    const ended = receipt.then(async ({ messageId, sessionId }) => {
+      const end = await conversations().waitForTurn(messageId)
+      return finish(spawn, resultOf(end, spawn, await dependencies.seenIn(sessionId)))
+    })
+    const entry = {
+      sessionId: receipt.then(({ sessionId }) => sessionId),
+      ended: ended.catch((cause) => lost(spawn, cause)),
+    }
+    followed.set(spawn.id, entry)
+    entry.sessionId.catch(() => undefined)
+    entry.ended.catch(() => undefined)
+    return entry
+  }
+
+  /** The same spawn again is the same message: nothing in it may depend on when it is sent. */
+  function begin({ id, userId, request }: Spawn) {
+    return conversations().submit({
+      userId,
+      channel: subagentChannel,
+      contact: id,
+      sender: 'familiar',
+      source: subagentChannel,
+      tier: 'full',
+      text: request.task,
+      media: [],
+      key: `spawn:${id}`,
+      immediate: true,
+      metadata: {},
+      label: 'internal',
+    })
+  }
+
+  async function finish(spawn: Spawn, result: SpawnResult): Promise<Spawn> {
+    const ended = await store.end(spawn.id, stateAfter(result), result)
+    atWork.delete(spawn.id)
+    followed.delete(spawn.id)
+    return ended
+  }
+
+  /** Its end is unknown here. If the daemon is stopping, it continues at the next start; otherwise it never started. */
+  async function lost(spawn: Spawn, cause: unknown): Promise<Spawn> {
+    followed.delete(spawn.id)
+    if (stopping.aborted) throw new CallSuspended()
+    const text = cause instanceof Error ? cause.message : String(cause)
+    logger.error('a sub-agent could not be followed', { spawn: spawn.id, error: text })
+    return finish(spawn, { outcome: 'failed', text, seen: spawn.request.seen })
+  }
+
+  return {
+    async spawn({ request, ...call }) {
+      const checked = checkSpawnRequest({ request, models: modelsOf(call.userId), tools: tools.viewOf(call.userId) })
+      const spawn = await store.begin({ ...call, request: checked, maxAtOnce: limits().maxAtOnce })
+      if (spawn.state === 'running') atWork.set(spawn.id, spawn)
+      if (!spawn.result) follow(spawn)
+      return spawn
+    },
+    async ended(spawn, { signal, progress }) {
+      signal.throwIfAborted()
+      const known = await store.find(spawn.id)
+      if (known.result) return known
+      const { sessionId, ended } = follow(known)
+      const over = new AbortController()
+      const either = AbortSignal.any([over.signal, signal])
+      const watched = sessionId.then((id) =>
+        watchSubagent({ conversations: conversations(), spawn: known, sessionId: id, signal: either, progress }),
+      )
+      watched.catch((cause) => logger.debug('a sub-agent could not be watched', { error: String(cause) }))
+      try {
+        return await Promise.race([ended, suspension(stopping, over.signal), rejection(signal, over.signal)])
+      } finally {
+        over.abort()
+      }
+    },
+    list: store.list,
+    roleOf(session) {
+      const spawn = atWork.get(session.contact)
+      if (spawn?.userId !== session.userId) return restingRole
+      return subagentRole({ spawn, parentTools: tools.viewOf(spawn.userId), maxRounds: limits().maxRounds })
+    },
+    async stopAll(userId, sessionId) {
+      const stopped = await store.stopAll(userId, sessionId)
+      for (const { id, sessionId: own } of stopped) {
+        // From here on it has no tools and no rounds, even if its turn has not started.
+        atWork.delete(id)
+        if (own !== null) await conversations().stop(userId, own)
+      }
+      return stopped.length
+    },
+    async prepare() {
+      for (const spawn of await store.open()) if (spawn.state === 'running') atWork.set(spawn.id, spawn)
+    },
+    async recover() {
+      for (const spawn of await store.open()) follow(spawn)
+    },
+  }
+}
+
+function resultOf({ outcome, text }: TurnEnd, { request }: Spawn, seen: Seen): SpawnResult {
+  const { untrusted, private: isPrivate } = request.seen
+  return { outcome, text, seen: { untrusted: seen.untrusted || untrusted, private: seen.private || isPrivate } }
+}
+
+function stateAfter({ outcome }: SpawnResult): SpawnRow['state'] {
+  if (outcome === 'stopped') return 'stopped'
+  return outcome === 'completed' || outcome === 'question' ? 'done' : 'failed'
+}
+
+function suspension(stopping: AbortSignal, over: AbortSignal): Promise<never> {
+  return onAbort(stopping, over, () => new CallSuspended())
+}
+
+function rejection(signal: AbortSignal, over: AbortSignal): Promise<never> {
+  return onAbort(signal, over, () => signal.reason)
+}
+
+/** Rejects when the signal aborts; stops listening with `over`. */
+function onAbort(signal: AbortSignal, over: AbortSignal, reason: () => unknown): Promise<never> {
+  const waiting = new Promise<never>((_resolve, reject) => {
+    if (signal.aborted) reject(reason())
+    else signal.addEventListener('abort', () => reject(reason()), { once: true, signal: over })
+  })
+  waiting.catch(() => undefined)
+  return waiting
+}
+
+/** The request with its tools by their own names; throws an error that names what is not available. */
+function checkSpawnRequest(wanted: { request: SpawnRequest; models: Models; tools: ToolView }): SpawnRequest {
+  const { request, models, tools } = wanted
+  if (request.model !== null && !models.byId(request.model)) {
+    const known = models.list().map(({ info }) => info.id)
+    throw new FamiliarError('bad_request', `Unknown model ${request.model}. Known models: ${known.join(', ')}`)
+  }
+  if (!request.tools) return request
+  const names = request.tools.map((wantedName) => {
+    const name = tools.find(wantedName)?.definition.name
+    if (name === undefined) throw new FamiliarError('bad_request', `There is no tool named ${wantedName} to pass on`)
+    if (deniedTools.has(name)) throw new FamiliarError('bad_request', `A sub-agent cannot have ${name}`)
+    return name
+  })
+  return { ...request, tools: [...new Set(names)] }
+}
+
+const seenSchema = z.object({ untrusted: z.boolean(), private: z.boolean() })
+const requestSchema = z.object({
+  task: z.string(),
+  tools: z.array(z.string()).nullable(),
+  model: z.string().nullable(),
+  seen: seenSchema,
+})
+const resultSchema = z.object({
+  outcome: turnOutcomeSchema,
+  text: z.string(),
+  seen: seenSchema,
+})
+
+/** Parses a stored row. A damaged row is an error and never guessed at, because its trust would be lost. */
+function spawnFromRow(row: SpawnRow & { session_id: string | null }): Spawn {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    parentSessionId: row.parent_session_id,
+    parentTurnId: row.parent_turn_id,
+    request: read(row.id, row.request, requestSchema),
+    state: row.state,
+    result: row.result === null ? null : read(row.id, row.result, resultSchema),
+    sessionId: row.session_id,
+    createdAt: Number(row.created_at),
+    endedAt: row.ended_at === null ? null : Number(row.ended_at),
+  }
+}
+
+function read<T>(id: string, text: string, schema: z.ZodType<T>): T {
+  const parsed = parseJson(text, schema)
+  if (!parsed.ok) throw new FamiliarError('internal', `The row of spawn ${id} is damaged: ${parsed.message}`)
+  return parsed.value
+}
+
+interface WantedSpawn {
+  userId: string
+  sessionId: string
+  turnId: string
+  callId: string
+  request: SpawnRequest
+  maxAtOnce: number
+}
+
+/** The rows of spawns. */
+function createSpawnStore(dependencies: { database: Database; clock: Clock; ids: Ids }) {
+  const { database, clock, ids } = dependencies
+
+  async function insert(writer: Writer, wanted: WantedSpawn): Promise<string> {
+    const id = ids.next()
+    await writer
+      .insertInto('spawns')
+      .values({
+        id,
+        user_id: wanted.userId,
+        parent_session_id: wanted.sessionId,
+        parent_turn_id: wanted.turnId,
+        call_id: wanted.callId,
+        depth: 1,
+        request: JSON.stringify(wanted.request),
+        state: 'running',
+        result: null,
+        created_at: clock.now(),
+        ended_at: null,
+      })
+      .execute()
+    return id
+  }
+
+  return {
+    /** The spawn that this call started before, or a new one, counted in the same unit. */
+    begin: (wanted: WantedSpawn): Promise<Spawn> =>
+      database.write(async (writer) => {
+        const { sessionId, callId, maxAtOnce } = wanted
+        const of = writer.selectFrom('spawns').where('parent_session_id', '=', sessionId)
+        const known = await of.select(['id', 'user_id']).where('call_id', '=', callId).executeTakeFirst()
+        if (known && known.user_id === wanted.userId) return findIn(writer, known.id)
+        await refuseDepth(writer, wanted)
+        const busy = await of.select('id').where('state', '=', 'running').execute()
+        if (busy.length >= maxAtOnce) {
+          const text = `${busy.length} sub-agents are running, which is the limit. Wait for one with sessions_wait.`
+          throw new FamiliarError('conflict', text)
+        }
+        return findIn(writer, await insert(writer, wanted))
+      }),
+    /** The first end counts; a spawn that was stopped stays stopped. */
+    end: (id: string, state: SpawnRow['state'], result: SpawnResult): Promise<Spawn> =>
+      database.write(async (writer) => {
+        const known = await findIn(writer, id)
+        if (known.result) return known
+        await writer
+          .updateTable('spawns')
+          .set({
+            state: known.state === 'running' ? state : known.state,
+            result: JSON.stringify(known.state === 'stopped' ? asStopped(result) : result),
+            ended_at: clock.now(),
+          })
+          .where('id', '=', id)
+          .execute()
+        return findIn(writer, id)
+      }),
+    /** Marks all running spawns of the conversation, and returns them. */
+    stopAll: (userId: string, sessionId: string): Promise<Spawn[]> =>
+      database.write(async (writer) => {
+        const rows = await select(writer)
+          .where('spawns.user_id', '=', userId)
+          .where('spawns.parent_session_id', '=', sessionId)
+          .where('spawns.state', '=', 'running')
+          .execute()
+        for (const { id } of rows) {
+          await writer.updateTable('spawns').set({ state: 'stopped' }).where('id', '=', id).execute()
+        }
+        return rows.map(spawnFromRow)
+      }),
+    find: (id: string): Promise<Spawn> => findIn(database.read, id),
+    async list(userId: string, sessionId: string): Promise<Spawn[]> {
+      const rows = await select(database.read)
+        .where('spawns.user_id', '=', userId)
+        .where('spawns.parent_session_id', '=', sessionId)
+        .orderBy('spawns.created_at')
+        .orderBy('spawns.id')
+        .execute()
+      return rows.map(spawnFromRow)
+    },
+    /** Those without a result, of all users. */
+    async open(): Promise<Spawn[]> {
+      const rows = await select(database.read).where('spawns.result', 'is', null).execute()
+      return rows.flatMap(readable)
+    },
+  }
+}
+
+/** A damaged row must not keep the others from going on. */
+function readable(row: Parameters<typeof spawnFromRow>[0]): Spawn[] {
+  try {
+    return [spawnFromRow(row)]
+  } catch {
+    return []
+  }
+}
+
+/** Stopped before it began, its session says only that it had no rounds. */
+function asStopped(result: SpawnResult): SpawnResult {
+  return result.outcome === 'stopped' ? result : { ...result, outcome: 'stopped', text: 'Stopped.' }
+}
+
+/** A sub-agent has no such tool; this also holds if it were given one. */
+async function refuseDepth(writer: Writer, { userId, sessionId }: WantedSpawn): Promise<void> {
+  const parent = await writer
+    .selectFrom('sessions')
+    .select('channel')
+    .where('id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  if (!parent) throw new FamiliarError('not_found', `There is no session ${sessionId}`)
+  if (parent.channel === subagentChannel) throw new FamiliarError('forbidden', 'A sub-agent cannot start sub-agents')
+}
+
+async function findIn(reader: Reader | Writer, id: string): Promise<Spawn> {
+  return spawnFromRow(await select(reader).where('spawns.id', '=', id).executeTakeFirstOrThrow())
+}
+
+/** With its session, if there is one. */
+function select(reader: Reader | Writer) {
+  return reader
+    .selectFrom('spawns')
+    .leftJoin('sessions', (join) =>
+      join
+        .onRef('sessions.contact', '=', 'spawns.id')
+        .onRef('sessions.user_id', '=', 'spawns.user_id')
+        .on('sessions.channel', '=', subagentChannel),
+    )
+    .selectAll('spawns')
+    .select('sessions.id as session_id')
+}
+
+/**
+ * A subset of the parent's tools, evaluated at every read: a tool that the parent loses is lost here too (SEC-17).
+ * Named tools have their schema in every request, because they are few and were chosen for the task.
+ */
+function subagentToolView(parent: ToolView, names: readonly string[] | null): ToolView {
+  const isGiven = ({ definition: { name } }: Tool) => !deniedTools.has(name) && (!names || names.includes(name))
+  const given = (tool: Tool): Tool => (names ? { ...tool, core: true } : tool)
+  return {
+    find(name) {
+      const tool = parent.find(name)
+      return tool && isGiven(tool) ? given(tool) : undefined
+    },
+    list() {
+      if (!names) return parent.list().filter(isGiven)
+      // Looked up one by one: what shelves hold is not in the parent's list.
+      return [...names].sort().flatMap((name) => {
+        const tool = parent.find(name)
+        return tool && isGiven(tool) ? [given(tool)] : []
+      })
+    },
+  }
+}
+
+const prompt = readBundledText(new URL('./prompts/subagent.md', import.meta.url))
+
+const common: Pick<Role, 'system' | 'purpose' | 'remembers' | 'cannotAsk' | 'news'> = {
+  system: () => [{ name: 'subagent', tier: 'stable', text: prompt }],
+  purpose: 'subagent',
+  remembers: false,
+  cannotAsk: true,
+  news: async () => undefined,
+}
+
+/** The role of a sub-agent's session while it works. */
+function subagentRole(options: { spawn: Spawn; parentTools: ToolView; maxRounds: number }): Role {
+  const { spawn, parentTools, maxRounds } = options
+  const { tools, model, seen } = spawn.request
+  return {
+    ...common,
+    tools: subagentToolView(parentTools, tools),
+    holdsPrivate: () => seen.private,
+    ...(seen.untrusted && { holdsUntrusted: true }),
+    ...(model !== null && { model }),
+    countsTo: spawn.parentTurnId,
+    maxRounds,
+  }
+}
+
+/** The role when no sub-agent is working: it calls no model, so that the turn ends. */
+const restingRole: Role = {
+  ...common,
+  tools: { find: () => undefined, list: () => [] },
+  holdsPrivate: () => true,
+  holdsUntrusted: true,
+  maxRounds: 0,
+}
+
+/** Reports the sub-agent's tools to the watchers of the parent's call, until the signal aborts. */
+async function watchSubagent(watch: {
+  conversations: Pick<Conversations, 'events'>
+  spawn: Spawn
+  sessionId: string
+  signal: AbortSignal
+  progress(data: Json): void
+}): Promise<void> {
+  const { conversations, spawn, sessionId, signal, progress } = watch
+  const place = { spawn_id: spawn.id, session_id: sessionId }
+  progress({ ...place, state: 'working' })
+  for await (const { event } of await conversations.events(spawn.userId, sessionId, '0', signal)) {
+    if (event.type === 'tool_start') progress({ ...place, state: 'tool', tool: event.name })
+    if (event.type === 'turn_end') progress({ ...place, state: 'ended', outcome: event.outcome })
+  }
+}

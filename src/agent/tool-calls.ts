@@ -1,0 +1,217 @@
+import { toStorableText, truncateText } from '../base/text.ts'
+import type { ProceduralMemory } from '../memory/episodes.ts'
+import type { ToolCallPart } from '../protocol/messages.ts'
+import {
+  type Approvals,
+  approvalQuestion,
+  approvalSource,
+  isAutomated,
+  judgeCall,
+  type Seen,
+  waitsForApproval,
+} from '../security/approvals.ts'
+import type { Writer } from '../storage/database.ts'
+import type { AuditedCall, ToolAudit, ToolRegistry, ToolView } from '../tools/registry.ts'
+import { CallSuspended, type Tool, type ToolContext, type ToolOutcome, type ToolReach } from '../tools/tool.ts'
+import { toolFinished } from './event-stream.ts'
+import type { SessionEvent } from './sessions/session-event.ts'
+
+const maxResultCharacters = 30_000
+
+/** Runs one call to its outcome. Any failure is an error outcome for the model; only the end of the work throws. */
+export async function runToolCall(registry: ToolView, call: ToolCallPart, context: ToolContext): Promise<ToolOutcome> {
+  const tool = registry.find(call.name)
+  if (!tool) return noSuchTool(call)
+  const outcome = await Promise.race([attempt(tool, call, context), rejectOnAbort(context.signal)])
+  return { ...outcome, text: truncateText(toStorableText(outcome.text), maxResultCharacters) }
+}
+
+async function attempt(tool: Tool, call: ToolCallPart, context: ToolContext): Promise<ToolOutcome> {
+  try {
+    return await tool.run(call.input, context)
+  } catch (cause) {
+    context.signal.throwIfAborted()
+    if (cause instanceof CallSuspended) throw cause
+    return failure(`${call.name} failed: ${cause instanceof Error ? cause.message : String(cause)}`)
+  }
+}
+
+function noSuchTool({ name }: ToolCallPart): ToolOutcome {
+  return failure(`There is no tool named ${name}. find_tools lists the tools.`)
+}
+
+/** A tool that does not listen to its signal must not hold up a stop. */
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
+function failure(text: string): ToolOutcome {
+  return { text, isError: true }
+}
+
+/** Calls that may run side by side, in order; one that touches shared state stands alone. */
+export function nextBatch(registry: ToolView, calls: readonly ToolCallPart[]): ToolCallPart[] {
+  const isSerial = (call: ToolCallPart) => registry.find(call.name)?.serial === true
+  const first = calls[0]
+  if (!first) return []
+  if (isSerial(first)) return [first]
+  const firstSerial = calls.findIndex(isSerial)
+  return firstSerial === -1 ? [...calls] : calls.slice(0, firstSerial)
+}
+
+interface CallsToBegin {
+  userId: string
+  sessionId: string
+  turnId: string
+  source: string
+  userText: string
+  /** The question that the user's words answer. */
+  answers: string | null
+  /** The kinds of content in sight when the model made the calls. */
+  seen: Seen
+  calls: readonly ToolCallPart[]
+  /** Those that the session has. */
+  tools: ToolView
+  /** No user can answer there, so calls that need approval are refused. */
+  cannotAsk: boolean
+}
+
+export interface BegunCalls {
+  /** To append in the same unit: each call as started, or with the reason why it was not. */
+  events: SessionEvent[]
+  begun: ToolCallPart[]
+}
+
+/**
+ * The only way in which a call starts (SEC-6). A call that needs approval uses the approval up in the unit that records
+ * its start; without one the call ends and the user is asked. A call that does not start does not hold up the others.
+ */
+export type BeginCalls = (writer: Writer, turn: CallsToBegin) => Promise<BegunCalls>
+
+export function createBeginCalls(dependencies: {
+  approvals: Approvals
+  /** `policy.destinations` of the config. */
+  destinations: () => readonly string[]
+  records: CallRecords
+}): BeginCalls {
+  const { approvals, destinations, records } = dependencies
+
+  return async (writer, turn) => {
+    const events: SessionEvent[] = []
+    const begun: ToolCallPart[] = []
+    for (const call of turn.calls) {
+      const tool = turn.tools.find(call.name)
+      const event = tool ? await beginOrAsk(writer, turn, call, tool) : await missing(writer, turn, call)
+      events.push(event)
+      if (event.type === 'tool_started') begun.push(call)
+    }
+    return { events, begun }
+  }
+
+  /** It ends at once: if it were recorded as started and the tool existed after a restart, it would run unchecked. */
+  async function missing(writer: Writer, turn: CallsToBegin, call: ToolCallPart): Promise<SessionEvent> {
+    const outcome = noSuchTool(call)
+    await records.finishedIn(writer, madeCall(turn, call), outcome, 0)
+    return toolFinished(call, outcome)
+  }
+
+  async function beginOrAsk(writer: Writer, turn: CallsToBegin, call: ToolCallPart, tool: Tool): Promise<SessionEvent> {
+    const { userId, sessionId, turnId, source, seen } = turn
+    const { id: callId, name, input } = call
+    const hasUser = !turn.cannotAsk && (!isAutomated(source) || source === approvalSource)
+    tool.hears?.({ userId, sessionId, turnId, callId, input, userText: turn.userText, answers: turn.answers, hasUser })
+    const reach = reachOf(tool, call)
+    const guarded = { userId, sessionId, tool: tool.definition.name, arguments: input, destination: reach.destination }
+    const declared = reach.destination === null ? [] : destinations()
+    const verdict = judgeCall({ seen, reach, destinations: declared })
+    if (verdict.allowed || (await approvals.use(writer, guarded))) {
+      const { effect, isClients } = tool
+      await tool.beginIn?.(writer, { userId, sessionId, turnId, callId, input })
+      return { type: 'tool_started', callId, name, input, effect, ...(isClients && { isClients }) }
+    }
+    const { reason } = verdict
+    if (turn.cannotAsk) {
+      await records.refusedIn(writer, madeCall(turn, call), reason)
+      return toolFinished(call, { text: `${reason} ${cannotBeAsked}`, isError: true })
+    }
+    const approval = await approvals.ask(writer, { ...guarded, turnId, callId, reason, isPatient: isAutomated(source) })
+    await records.refusedIn(writer, madeCall(turn, call), reason)
+    const told = { text: waitsForApproval, isError: true, question: approvalQuestion(approval) }
+    return { type: 'tool_finished', callId, name, ...told, approvalId: approval.id }
+  }
+}
+
+const cannotBeAsked =
+  'This call needs the approval of the user, who cannot be asked from here. Skip it and say so in your answer.'
+
+/** A tool that cannot say what it would do may do anything. */
+function reachOf(tool: Tool, call: ToolCallPart): ToolReach {
+  try {
+    return tool.reach(call.input)
+  } catch {
+    return { kind: 'asks', destination: null }
+  }
+}
+
+function madeCall({ userId, sessionId, turnId, userText }: CallsToBegin, call: ToolCallPart): MadeCall {
+  return { userId, sessionId, turnId, userText, call }
+}
+
+/** Which call, made for whom. */
+export interface MadeCall {
+  userId: string
+  sessionId: string
+  turnId: string
+  userText: string
+  call: ToolCallPart
+}
+
+/** Records beside the result of a call: the audit entry (TOOL-11) and the success of the tool (MEM-13). */
+export interface CallRecords {
+  finishedIn(writer: Writer, made: MadeCall, result: ToolOutcome, durationMs: number): Promise<void>
+  /** It was started, and its outcome is unknown or no longer awaited. */
+  abandonedIn(writer: Writer, made: MadeCall, error: string): Promise<void>
+  /** It was not made, because its approval is missing. */
+  refusedIn(writer: Writer, made: MadeCall, reason: string): Promise<void>
+}
+
+export function createCallRecords(dependencies: {
+  tools: ToolRegistry
+  procedural: ProceduralMemory
+  audit: Pick<ToolAudit, 'recordIn'>
+}): CallRecords {
+  const { tools, procedural, audit } = dependencies
+
+  async function recordIn(
+    writer: Writer,
+    { call, ...made }: MadeCall,
+    outcome: Pick<AuditedCall, 'outcome' | 'durationMs' | 'error' | 'driver' | 'budgetRemaining'>,
+  ): Promise<void> {
+    const tool = tools.viewOf(made.userId).find(call.name)?.definition.name ?? call.name
+    await audit.recordIn(writer, { ...made, ...outcome, tool, caller: 'turn', callId: call.id })
+  }
+
+  return {
+    async finishedIn(writer, made, result, durationMs) {
+      const outcome = outcomeOf(result)
+      const error = result.isError ? result.text : null
+      await recordIn(writer, made, { outcome, durationMs, error, ...result.ran })
+      const tool = tools.viewOf(made.userId).find(made.call.name)
+      // A question is no outcome yet; core tools are not searched for.
+      if (!tool || tool.core || result.question) return
+      const { userId, userText } = made
+      await procedural.recordIn(writer, { userId, tool: tool.definition.name, userText, outcome })
+    },
+    abandonedIn: (writer, made, error) => recordIn(writer, made, { outcome: 'failed', durationMs: 0, error }),
+    refusedIn: (writer, made, error) => recordIn(writer, made, { outcome: 'refused', durationMs: 0, error }),
+  }
+}
+
+function outcomeOf({ isError, timedOut, serviceFailed }: ToolOutcome) {
+  if (!isError) return 'succeeded'
+  if (timedOut) return 'timed_out'
+  return serviceFailed ? 'service_failed' : 'failed'
+}

@@ -1,0 +1,457 @@
+import { type Clock, sleep } from '../base/clock.ts'
+import type { Ids } from '../base/ids.ts'
+import { parseAnyJson } from '../base/json.ts'
+import type { Logger } from '../base/logger.ts'
+import { createTurnstile, type Turnstile } from '../base/work.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import { type Database, type Reader, reusableQuery, type Writer } from '../storage/database.ts'
+import type { OutboxRow } from '../storage/feature-tables.ts'
+import {
+  type OnOutboxStep,
+  type Outbox,
+  type OutboxItem,
+  type OutboxState,
+  type OutgoingItem,
+  pauseAfter,
+  pausedUntil,
+  type Sender,
+  type SendOutcome,
+  writeOutcome,
+} from './outbox.ts'
+
+const maxAtOnce = 8
+const clearEveryMs = 24 * 60 * 60_000
+const graceMs = 3_000
+
+interface Channel {
+  sender: Sender
+  turnstile: Turnstile
+  /** Nothing is sent over it until then. */
+  pausedUntil: number
+}
+
+/** The outbox over its table. */
+export function createOutbox(dependencies: {
+  database: Database
+  clock: Clock
+  ids: Ids
+  logger: Logger
+  random?: () => number
+  onStep?: OnOutboxStep
+}): Outbox {
+  const { database, clock, ids, logger, random = Math.random, onStep = () => {} } = dependencies
+  const channels = new Map<string, Channel>()
+  const lanes = createLanes({ clock, logger, advance })
+  const stop = new AbortController()
+  let stopClearing = () => {}
+
+  async function advance(address: Address): Promise<LaneState> {
+    const channel = channels.get(address.channel)
+    if (!channel) return 'empty'
+    return channel.turnstile(async () => {
+      const head = await selectHead(database.read, address)
+      if (!head) return 'empty'
+      const notBefore = Math.max(Number(head.next_at), channel.pausedUntil)
+      if (notBefore > clock.now()) return { notBefore }
+      if (stop.signal.aborted) return 'empty'
+      const item = await database.write((writer) => claimItem(writer, head.id, clock.now()))
+      if (!item) return 'more'
+      onStep('item_claimed')
+      const outcome = await attempt(channel.sender, item)
+      onStep('item_sent')
+      await settle(item, outcome)
+      onStep('outcome_written')
+      return 'more'
+    })
+  }
+
+  async function attempt(sender: Sender, item: OutboxItem): Promise<SendOutcome> {
+    try {
+      return await sender.send(item, stop.signal)
+    } catch (cause) {
+      if (stop.signal.aborted) return { kind: 'unknown', reason: 'Familiar was stopped while sending it' }
+      logger.error('a sender failed', { channel: item.channel, item: item.id, error: cause })
+      return { kind: 'unknown', reason: cause instanceof Error ? cause.message : String(cause) }
+    }
+  }
+
+  /** A known outcome must not be lost on a full disk: it is written as soon as possible. */
+  async function settle(item: OutboxItem, outcome: SendOutcome): Promise<void> {
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await settleOnce(item, outcome)
+      } catch (error) {
+        logger.error('could not write the outcome of a delivery', { item: item.id, outcome: outcome.kind, error })
+        // Unwritten, it has an unknown outcome at the next start.
+        if (stop.signal.aborted) return
+        await sleep(clock, pauseAfter(failures, random), stop.signal).catch(() => undefined)
+      }
+    }
+  }
+
+  async function settleOnce(item: OutboxItem, outcome: SendOutcome): Promise<void> {
+    const channel = channels.get(item.channel)
+    const now = clock.now()
+    // Before it is written: otherwise other items would be sent meanwhile.
+    if (channel && outcome.kind === 'retry' && outcome.isForAll) pause(channel, now + (outcome.afterMs ?? 0))
+    const settled = await database.write((writer) =>
+      writeOutcome(writer, item, { outcome, sender: channel?.sender, now, random }),
+    )
+    if (channel && settled.pausedUntil !== null) pause(channel, settled.pausedUntil)
+    if (settled.movedTo !== null) lanes.wake({ channel: item.channel, address: settled.movedTo })
+    if (settled.state === 'failed' || settled.state === 'unknown') {
+      const { id, attempts } = item
+      const isFailed = settled.state === 'failed'
+      const message = isFailed ? 'an item was not delivered' : 'an item may or may not have been delivered'
+      logger.warn(message, { channel: item.channel, item: id, attempts, reason: settled.reason })
+    }
+  }
+
+  function pause(channel: Channel, until: number): void {
+    channel.pausedUntil = Math.max(channel.pausedUntil, until)
+  }
+
+  async function takeUp(): Promise<void> {
+    const paused = await database.read.selectFrom('channel_marks').selectAll().where('name', '=', pausedUntil).execute()
+    for (const { channel, value } of paused) {
+      const known = channels.get(channel)
+      if (known) known.pausedUntil = Number(value) || 0
+    }
+    const sending = await database.read
+      .selectFrom('outbox')
+      .selectAll()
+      .where('next_at', 'is not', null)
+      .where('state', '=', 'sending')
+      .execute()
+    const reason = 'Familiar was interrupted while sending it'
+    for (const row of sending) await settleOnce(toItem(row), { kind: 'unknown', reason })
+    const open = await database.read
+      .selectFrom('outbox')
+      .select(['channel', 'address'])
+      .distinct()
+      .where('next_at', 'is not', null)
+      .execute()
+    for (const address of open) lanes.add(address)
+  }
+
+  async function clear(): Promise<void> {
+    try {
+      await clearOldItems(database, clock.now(), stop.signal)
+    } catch (error) {
+      logger.warn('could not delete old outbox items', { error })
+    }
+    if (!stop.signal.aborted) stopClearing = clock.after(clearEveryMs, () => void clear())
+  }
+
+  async function find(userId: string, id: string): Promise<OutboxItem> {
+    const row = await database.read
+      .selectFrom('outbox')
+      .selectAll()
+      .where('id', '=', id)
+      .where('user_id', '=', userId)
+      .executeTakeFirst()
+    if (!row) throw new FamiliarError('not_found', `The outbox has no item ${id.slice(0, 120)}`)
+    return toItem(row)
+  }
+
+  /** Throws `conflict` if it is in none of the states. */
+  async function change(
+    { userId, id }: Pick<OutboxItem, 'userId' | 'id'>,
+    from: readonly OutboxState[],
+    to: Pick<OutboxRow, 'state' | 'next_at' | 'error'>,
+  ): Promise<OutboxItem> {
+    const before = await find(userId, id)
+    const { numUpdatedRows } = await database.write((writer) =>
+      writer
+        .updateTable('outbox')
+        .set({ ...to, updated_at: clock.now() })
+        .where('id', '=', id)
+        .where('user_id', '=', userId)
+        .where('state', 'in', from)
+        .executeTakeFirst(),
+    )
+    const item = await find(userId, id)
+    if (Number(numUpdatedRows) !== 1) {
+      throw new FamiliarError('conflict', `The item is ${item.state} and can no longer be changed.`)
+    }
+    lanes.wake(before)
+    return item
+  }
+
+  return {
+    async putIn(writer, items) {
+      await insertItems(writer, { items, ids, now: clock.now() })
+      for (const item of items) lanes.add(item)
+      if (items.length > 0) onStep('items_put_in')
+    },
+    wake: lanes.wakeAll,
+    async start(senders) {
+      for (const sender of senders) {
+        channels.set(sender.channel, { sender, turnstile: createTurnstile(maxAtOnce), pausedUntil: 0 })
+      }
+      await takeUp()
+      lanes.wakeAll()
+      void clear()
+    },
+    show: find,
+    async list(userId, { state, channel, limit }) {
+      let query = database.read.selectFrom('outbox').selectAll().where('user_id', '=', userId)
+      if (state !== undefined) query = query.where('state', '=', state)
+      if (channel !== undefined) query = query.where('channel', '=', channel)
+      const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute()
+      return rows.map(toItem)
+    },
+    async counts(userId) {
+      const rows = await database.read
+        .selectFrom('outbox')
+        .select((select) => ['state', select.fn.countAll().as('count')])
+        .where('user_id', '=', userId)
+        .groupBy('state')
+        .execute()
+      const counts = { pending: 0, sending: 0, sent: 0, unknown: 0, failed: 0, cancelled: 0 }
+      for (const { state, count } of rows) counts[state] = Number(count)
+      return counts
+    },
+    retry: (userId, id) =>
+      change({ userId, id }, ['failed', 'unknown', 'pending'], { state: 'pending', next_at: clock.now(), error: null }),
+    cancel: (userId, id) =>
+      change({ userId, id }, ['pending'], { state: 'cancelled', next_at: null, error: 'cancelled by the user' }),
+    async close() {
+      stopClearing()
+      const stopWaiting = clock.after(graceMs, () => stop.abort())
+      await lanes.close()
+      stopWaiting()
+      stop.abort()
+    },
+  }
+}
+
+const keptMs = 30 * 24 * 60 * 60_000
+const stepSize = 200
+
+/** Deletes items a month after their end, in small steps, so that others do not wait. */
+async function clearOldItems(database: Database, now: number, signal: AbortSignal): Promise<number> {
+  let cleared = 0
+  while (!signal.aborted) {
+    const old = await database.read
+      .selectFrom('outbox')
+      .select('id')
+      // Through the index of users and times: the table is large.
+      .where('user_id', 'in', (users) => users.selectFrom('users').select('id'))
+      .where('created_at', '<', now - keptMs)
+      .where('next_at', 'is', null)
+      .limit(stepSize)
+      .execute()
+    if (old.length === 0) break
+    const ids = old.map(({ id }) => id)
+    await database.write((writer) =>
+      writer.deleteFrom('outbox').where('id', 'in', ids).where('next_at', 'is', null).execute(),
+    )
+    cleared += ids.length
+  }
+  return cleared
+}
+
+/** The state of a lane: continue at once, not before a time, or empty. */
+type LaneState = 'more' | 'empty' | { notBefore: number }
+
+interface Lane extends Address {
+  isRunning: boolean
+  /** Woken while it was reading, so the result may be outdated. */
+  isWoken: boolean
+  stopTimer(): void
+}
+
+/**
+ * A timer counts only time when the machine is awake, and the clock may be set: after this time the lane is checked
+ * again.
+ */
+const maxWaitMs = 5 * 60_000
+const pauseAfterErrorMs = 5_000
+
+/**
+ * One lane per address: one item at a time within it, and no lane waits for another. Nothing is read unless an item was
+ * added or is due.
+ */
+function createLanes(dependencies: {
+  clock: Clock
+  logger: Logger
+  /** Processes the next item of a lane if it is due. */
+  advance(address: Address): Promise<LaneState>
+}) {
+  const { clock, logger, advance } = dependencies
+  const lanes = new Map<string, Lane>()
+  const running = new Set<Promise<void>>()
+  let isClosed = false
+
+  function laneOf({ channel, address }: Address): Lane {
+    const name = `${channel}\n${address}`
+    const known = lanes.get(name)
+    if (known) return known
+    const lane = { channel, address, isRunning: false, isWoken: false, stopTimer: () => {} }
+    lanes.set(name, lane)
+    return lane
+  }
+
+  function wake(lane: Lane): void {
+    if (isClosed) return
+    lane.stopTimer()
+    if (lane.isRunning) {
+      lane.isWoken = true
+      return
+    }
+    lane.isRunning = true
+    const run = follow(lane).finally(() => running.delete(run))
+    running.add(run)
+  }
+
+  async function follow(lane: Lane): Promise<void> {
+    try {
+      for (;;) {
+        lane.isWoken = false
+        const state = await advance(lane)
+        if (isClosed) return
+        if (state === 'more' || lane.isWoken) continue
+        if (state !== 'empty') wakeAt(lane, state.notBefore)
+        return
+      }
+    } catch (error) {
+      logger.error('the outbox failed and will retry', { channel: lane.channel, error })
+      wakeAt(lane, clock.now() + pauseAfterErrorMs)
+    } finally {
+      lane.isRunning = false
+    }
+  }
+
+  function wakeAt(lane: Lane, time: number): void {
+    const wait = Math.min(maxWaitMs, Math.max(0, time - clock.now()))
+    lane.stopTimer = clock.after(wait, () => wake(lane))
+  }
+
+  return {
+    add: (address: Address) => void laneOf(address),
+    wake: (address: Address) => wake(laneOf(address)),
+    /** All of them: the caller does not know which units are committed, and there are few lanes. */
+    wakeAll(): void {
+      for (const lane of lanes.values()) wake(lane)
+    },
+    /** Starts nothing more; resolves when nothing is running. */
+    async close(): Promise<void> {
+      isClosed = true
+      for (const lane of lanes.values()) lane.stopTimer()
+      await Promise.all(running)
+    },
+  }
+}
+
+interface Address {
+  channel: string
+  address: string
+}
+
+/** In the given order. An item whose key exists is skipped. */
+async function insertItems(
+  writer: Writer,
+  { items, ids, now }: { items: readonly OutgoingItem[]; ids: Ids; now: number },
+): Promise<void> {
+  for (const item of items) {
+    const { rows } = await selectNewestOpen(writer, item)
+    const id = ids.next()
+    const newest = { at: Number(rows[0]?.created_at ?? 0), id: rows[0]?.id ?? '' }
+    // Sorted by time and id: a clock that was set back must not put anything before waiting items.
+    const isBefore = newest.at > now || (newest.at === now && newest.id > id)
+    const at = isBefore ? newest.at + 1 : now
+    await insertItem(writer, { ...item, id, payload: JSON.stringify(item.payload), at })
+  }
+}
+
+/** The next item of an address; if it has to wait, later ones wait with it. */
+async function selectHead(reader: Reader, address: Address): Promise<OutboxRow | undefined> {
+  return (await selectFirstOpen(reader, address)).rows[0]
+}
+
+/** Durable before the first byte is sent. Undefined if it was cancelled meanwhile. */
+async function claimItem(writer: Writer, id: string, now: number): Promise<OutboxItem | undefined> {
+  const { rows } = await markSending(writer, { id, now })
+  return rows[0] && toItem(rows[0])
+}
+
+function toItem(row: OutboxRow): OutboxItem {
+  const payload = parseAnyJson(row.payload)
+  return {
+    id: row.id,
+    userId: row.user_id,
+    channel: row.channel,
+    address: row.address,
+    key: row.key,
+    // The sender validates the payload, and null is never valid.
+    payload: payload.ok ? payload.value : null,
+    sessionId: row.session_id,
+    state: row.state,
+    attempts: Number(row.attempts),
+    nextAt: row.next_at === null ? null : Number(row.next_at),
+    error: row.error,
+    externalId: row.external_id,
+    repeats: row.repeats,
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+  }
+}
+
+const selectNewestOpen = reusableQuery((database, { channel, address }: Address) =>
+  database
+    .selectFrom('outbox')
+    .select(['created_at', 'id'])
+    .where('channel', '=', channel)
+    .where('address', '=', address)
+    .where('next_at', 'is not', null)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1),
+)
+
+const selectFirstOpen = reusableQuery((database, { channel, address }: Address) =>
+  database
+    .selectFrom('outbox')
+    .selectAll()
+    .where('channel', '=', channel)
+    .where('address', '=', address)
+    .where('next_at', 'is not', null)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1),
+)
+
+type NewItem = Omit<OutgoingItem, 'payload'> & { id: string; payload: string; at: number }
+
+const insertItem = reusableQuery((database, item: NewItem) =>
+  database
+    .insertInto('outbox')
+    .values({
+      id: item.id,
+      user_id: item.userId,
+      channel: item.channel,
+      address: item.address,
+      key: item.key,
+      payload: item.payload,
+      state: 'pending',
+      attempts: 0,
+      next_at: item.at,
+      error: null,
+      external_id: null,
+      session_id: item.sessionId,
+      repeats: null,
+      created_at: item.at,
+      updated_at: item.at,
+    })
+    .onConflict((conflict) => conflict.columns(['channel', 'key']).doNothing()),
+)
+
+const markSending = reusableQuery((database, { id, now }: { id: string; now: number }) =>
+  database
+    .updateTable('outbox')
+    .set((expression) => ({ state: 'sending', attempts: expression('attempts', '+', 1), updated_at: now }))
+    .where('id', '=', id)
+    .where('state', '=', 'pending')
+    .returningAll(),
+)

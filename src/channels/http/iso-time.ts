@@ -1,3 +1,0 @@
-export function isoTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString()
-}

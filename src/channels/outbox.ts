@@ -1,0 +1,231 @@
+import type { Json } from '../protocol/messages.ts'
+import type { Writer } from '../storage/database.ts'
+import type { OutboxRow } from '../storage/feature-tables.ts'
+
+export type OutboxState = OutboxRow['state']
+
+/** A message to send. */
+export interface OutgoingItem {
+  userId: string
+  channel: string
+  /** Items to one address are sent in order; addresses do not wait for each other. */
+  address: string
+  /**
+   * Identifies its origin, such as an event of a session: the same item is queued once, however often that is tried.
+   */
+  key: string
+  payload: Json
+  sessionId: string | null
+}
+
+export interface OutboxItem extends OutgoingItem {
+  id: string
+  state: OutboxState
+  attempts: number
+  nextAt: number | null
+  error: string | null
+  externalId: string | null
+  repeats: string | null
+  createdAt: number
+  updatedAt: number
+}
+
+/** The outcome of one attempt, as far as it is known. */
+export type SendOutcome =
+  | { kind: 'sent'; externalId: string | null }
+  /**
+   * It did not arrive, and is retried at the requested time or after a growing pause. With `isForAll` the other side
+   * accepts nothing on this channel before that.
+   */
+  | { kind: 'retry'; reason: string; afterMs: number | null; isForAll?: true }
+  /** It did not arrive: the recipient has another address, and all waiting items go there. */
+  | { kind: 'moved'; address: string }
+  /** It may have arrived. */
+  | { kind: 'unknown'; reason: string }
+  /** It did not arrive and never will. */
+  | { kind: 'failed'; reason: string }
+
+/** How one channel sends. */
+export interface Sender {
+  channel: string
+  /** Called for one item per address at a time. An exception leaves the outcome unknown. */
+  send(item: OutboxItem, signal: AbortSignal): Promise<SendOutcome>
+  /**
+   * Handles an item of unknown outcome: leave it, retry it (the other side recognizes its id), or repeat it as a new
+   * item with this payload.
+   */
+  onUnknown(item: OutboxItem): { kind: 'leave' } | { kind: 'retry' } | { kind: 'repeat'; payload: Json }
+}
+
+/**
+ * Outgoing messages (SEC-19). An item is durable when its unit is; it is marked as `sending` before the first byte is
+ * sent, so an item interrupted by a crash has an unknown outcome, and never counts as sent or unsent.
+ */
+export interface Outbox {
+  /** In the caller's unit; nothing is sent before its commit and a call of `wake`. */
+  putIn(writer: Writer, items: readonly OutgoingItem[]): Promise<void>
+  /** Items were added. Returns at once. */
+  wake(): void
+  /** Starts sending; items that an earlier run was sending have an unknown outcome. */
+  start(senders: readonly Sender[]): Promise<void>
+  /** Throws `not_found` if there is none. */
+  show(userId: string, id: string): Promise<OutboxItem>
+  /** Newest first; items of other users are not visible. */
+  list(userId: string, query: { state?: OutboxState; channel?: string; limit: number }): Promise<OutboxItem[]>
+  counts(userId: string): Promise<Record<OutboxState, number>>
+  /**
+   * Retries an item that failed, waits or has an unknown outcome. Throws `not_found`, or `conflict` if it is being sent
+   * or was sent.
+   */
+  retry(userId: string, id: string): Promise<OutboxItem>
+  /** The item is not sent any more. Throws `conflict` if it is being sent or finished. */
+  cancel(userId: string, id: string): Promise<OutboxItem>
+  /** Lets running sends finish for a moment, and starts nothing more. */
+  close(): Promise<void>
+}
+
+/**
+ * The steps of sending. The crash suite kills the process at each one; nothing else may depend on them.
+ *
+ * `item_sent` is between the other side's response and writing it down.
+ */
+export const outboxStepNames = ['items_put_in', 'item_claimed', 'item_sent', 'outcome_written'] as const
+
+export type OutboxStepName = (typeof outboxStepNames)[number]
+export type OnOutboxStep = (step: OutboxStepName) => void
+
+const firstPauseMs = 1_000
+const maxPauseMs = 10 * 60_000
+
+/** The pause after so many failed attempts: doubled each time, with jitter. */
+export function pauseAfter(attempts: number, random: () => number): number {
+  const pause = firstPauseMs * 2 ** Math.min(Math.max(attempts - 1, 0), 20)
+  return Math.round(Math.min(maxPauseMs, pause * (1 + random() / 4)))
+}
+
+/** After this time the item is given up. */
+const maxTryingMs = 48 * 60 * 60_000
+
+/** The new state of an item. */
+type Change = Pick<OutboxRow, 'state' | 'next_at' | 'error'> & Partial<Pick<OutboxRow, 'external_id' | 'address'>>
+
+interface Settled {
+  state: OutboxRow['state']
+  reason: string | null
+  /** Nothing is sent over this channel until then. */
+  pausedUntil: number | null
+  /** The new address of the waiting items. */
+  movedTo: string | null
+}
+
+/** Writes the outcome of an attempt and its consequences, in the caller's unit. */
+export async function writeOutcome(
+  writer: Writer,
+  item: OutboxItem,
+  attempt: { outcome: SendOutcome; sender: Sender | undefined; now: number; random: () => number },
+): Promise<Settled> {
+  const { outcome, now } = attempt
+  const settled = (change: Change, more: Partial<Settled> = {}) => {
+    return { change, result: { state: change.state, reason: change.error, pausedUntil: null, movedTo: null, ...more } }
+  }
+
+  function tryAgain({ reason, afterMs, isForAll }: Extract<SendOutcome, { kind: 'retry' }>) {
+    if (now - item.createdAt > maxTryingMs) {
+      return settled({ state: 'failed', next_at: null, error: `gave up after 48 hours: ${reason}` })
+    }
+    const nextAt = now + (afterMs ?? pauseAfter(item.attempts, attempt.random))
+    return settled({ state: 'pending', next_at: nextAt, error: reason }, { pausedUntil: isForAll ? nextAt : null })
+  }
+
+  async function decideUnknown(reason: string) {
+    const decision = attempt.sender?.onUnknown(item) ?? { kind: 'leave' }
+    if (decision.kind === 'retry') return tryAgain({ kind: 'retry', reason, afterMs: null })
+    if (decision.kind === 'repeat') {
+      const nextAt = now + pauseAfter(item.attempts, attempt.random)
+      await insertRepetition(writer, item, { payload: JSON.stringify(decision.payload), nextAt, now })
+    }
+    return settled({ state: 'unknown', next_at: null, error: reason })
+  }
+
+  async function settle() {
+    switch (outcome.kind) {
+      case 'sent':
+        return settled({ state: 'sent', next_at: null, error: null, external_id: outcome.externalId })
+      case 'failed':
+        return settled({ state: 'failed', next_at: null, error: outcome.reason })
+      case 'retry':
+        return tryAgain(outcome)
+      case 'unknown':
+        return await decideUnknown(outcome.reason)
+      case 'moved':
+        // A recipient that moved to its own address would cause an endless loop.
+        if (outcome.address === item.address) {
+          return settled({ state: 'failed', next_at: null, error: 'the recipient moved to its own address' })
+        }
+        return settled({ state: 'pending', next_at: now, error: null }, { movedTo: outcome.address })
+    }
+  }
+
+  const { change, result } = await settle()
+  await writer
+    .updateTable('outbox')
+    .set({ ...change, updated_at: now })
+    .where('id', '=', item.id)
+    .where('state', '=', 'sending')
+    .execute()
+  if (result.pausedUntil !== null) await keepPause(writer, item.channel, result.pausedUntil, now)
+  if (result.movedTo !== null) await moveAddress(writer, item, result.movedTo)
+  return result
+}
+
+/** In the place of the repeated item: its id begins with that one's, and sorts right after it. */
+async function insertRepetition(
+  writer: Writer,
+  item: OutboxItem,
+  { payload, nextAt, now }: { payload: string; nextAt: number; now: number },
+): Promise<void> {
+  await writer
+    .insertInto('outbox')
+    .values({
+      id: `${item.id}.again`,
+      user_id: item.userId,
+      channel: item.channel,
+      address: item.address,
+      key: `${item.key}:again`,
+      payload,
+      state: 'pending',
+      // The count continues, so that the pauses grow.
+      attempts: item.attempts,
+      next_at: nextAt,
+      error: null,
+      external_id: null,
+      session_id: item.sessionId,
+      repeats: item.id,
+      created_at: item.createdAt,
+      updated_at: now,
+    })
+    .onConflict((conflict) => conflict.columns(['channel', 'key']).doNothing())
+    .execute()
+}
+
+export const pausedUntil = 'paused_until'
+
+/** A requested pause survives a restart. */
+async function keepPause(writer: Writer, channel: string, until: number, now: number): Promise<void> {
+  const row = { value: String(until), updated_at: now }
+  await writer
+    .insertInto('channel_marks')
+    .values({ channel, name: pausedUntil, ...row })
+    .onConflict((conflict) => conflict.columns(['channel', 'name']).doUpdateSet(row))
+    .execute()
+}
+
+async function moveAddress(writer: Writer, { channel, address }: OutboxItem, to: string): Promise<void> {
+  await writer
+    .updateTable('outbox')
+    .set({ address: to })
+    .where('channel', '=', channel)
+    .where('address', '=', address)
+    .where('next_at', 'is not', null)
+    .execute()
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import type { LoggedEvent } from '../../agent/sessions/session-event.ts'
+import type { SessionLog } from '../../agent/sessions/session-log.ts'
+import type { MediaPart } from '../../protocol/messages.ts'
+import { plainCardText } from '../../tools/cards/card-text.ts'
+import type { DeliveryChannel, DeliverySession } from '../deliveries.ts'
+import type { OutgoingItem } from '../outbox.ts'
+import { type TelegramPayloadInput, telegramChannel, toOutgoing } from './sender.ts'
+import { markdownPayloads, plainPayloads } from './text-payloads.ts'
+import { approvalData } from './updates.ts'
+
+type ToolFinished = Extract<LoggedEvent, { type: 'tool_finished' }>
+type TurnEnded = Extract<LoggedEvent, { type: 'turn_ended' }>
+
+const metadataSchema = z.object({ telegram: z.object({ messageId: z.int() }) })
+
+/** The messages of a conversation in Telegram's format. */
+export function createTelegramItems({ log }: { log: Pick<SessionLog, 'readTurn'> }): DeliveryChannel {
+  const turnOf = async (session: DeliverySession, { turnId }: LoggedEvent) =>
+    turnId === null ? [] : await log.readTurn(session.id, turnId)
+
+  async function payloadsOf(session: DeliverySession, event: LoggedEvent): Promise<TelegramPayloadInput[]> {
+    if (event.type === 'tool_finished') {
+      const { says, card, media = [] } = event
+      return [
+        ...(says ? markdownPayloads(says) : []),
+        ...(event.reaction ? reactionPayloads(event.reaction, await turnOf(session, event)) : []),
+        ...(card ? plainPayloads(plainCardText(card)) : []),
+        ...media.flatMap(filePayloads),
+      ]
+    }
+    if (event.type === 'message_received') return plainPayloads(attachmentNotes(event.media))
+    return event.type === 'turn_ended' && event.deliver ? endPayloads(event, await turnOf(session, event)) : []
+  }
+
+  return {
+    channel: telegramChannel,
+    // A fork has a name instead of a chat number, so it has no chat.
+    wants: ({ channel, contact }) => channel === telegramChannel && /^-?\d{1,20}$/.test(contact),
+    async toItems(session, events) {
+      const items: OutgoingItem[] = []
+      for (const event of events) {
+        const payloads = await payloadsOf(session, event)
+        for (const [part, payload] of payloads.entries()) {
+          const key = `event:${session.id}:${event.seq}:${part}`
+          items.push(
+            toOutgoing({ userId: session.userId, chatId: session.contact, key, payload, sessionId: session.id }),
+          )
+        }
+      }
+      return items
+    },
+  }
+}
+
+/** Notes for the user about the files they sent; empty for those that were read. */
+function attachmentNotes(media: readonly MediaPart[]): string {
+  return media
+    .flatMap(({ name, reading }) => {
+      if (!reading) return []
+      if (reading.state === 'partial') return [`${name}: ${reading.note}`]
+      return reading.state === 'unreadable' || reading.state === 'file' ? [reading.note] : []
+    })
+    .join('\n')
+}
+
+/** Text first; approval questions come last, each with its buttons and nothing after it. */
+function endPayloads(ended: TurnEnded, turn: readonly LoggedEvent[]): TelegramPayloadInput[] {
+  const asked = ended.outcome === 'question' ? turn.filter(isAsked) : []
+  let words = ended.text
+  for (const { question } of asked.toReversed()) {
+    if (question && words.endsWith(question)) words = words.slice(0, -question.length).trimEnd()
+  }
+  return [...markdownPayloads(words), ...asked.flatMap(approvalPayloads)]
+}
+
+function isAsked(event: LoggedEvent): event is ToolFinished & { approvalId: string; question: string } {
+  return event.type === 'tool_finished' && event.approvalId !== undefined && event.question !== undefined
+}
+
+/** As plain text: an approval question must be shown exactly. The buttons are under the last piece. */
+function approvalPayloads({ approvalId, question }: { approvalId: string; question: string }): TelegramPayloadInput[] {
+  const payloads = plainPayloads(question)
+  const buttons = [
+    [
+      { text: 'Approve', data: approvalData(approvalId, 'y') },
+      { text: 'Deny', data: approvalData(approvalId, 'n') },
+    ],
+  ]
+  return payloads.map((payload, at) => (at === payloads.length - 1 ? { ...payload, buttons } : payload))
+}
+
+/** On the user's newest message; as text if there is none, or if Telegram has no such reaction. */
+function reactionPayloads(emoji: string, turn: readonly LoggedEvent[]): TelegramPayloadInput[] {
+  const ids = turn.flatMap((event) => {
+    const read = event.type === 'message_received' ? metadataSchema.safeParse(event.metadata) : undefined
+    return read?.success ? [read.data.telegram.messageId] : []
+  })
+  const messageId = ids.at(-1)
+  const reaction = reactionEmoji(emoji)
+  if (messageId === undefined || reaction === undefined) return plainPayloads(emoji)
+  return [{ kind: 'reaction', messageId, emoji: reaction }]
+}
+
+function filePayloads(media: MediaPart): TelegramPayloadInput[] {
+  const { hash, name, mediaType } = media
+  const as = mediaKind(media)
+  if (as === undefined) return plainPayloads(`The file ${name} is too large for Telegram.`)
+  return [{ kind: 'file', as, hash, name, mediaType }]
+}
+
+type FileKind = 'photo' | 'voice' | 'audio' | 'document'
+
+const photoTypes = ['image/jpeg', 'image/png', 'image/webp']
+const audioTypes = ['audio/mpeg', 'audio/mp4', 'audio/x-m4a', 'audio/aac']
+const megabyte = 1_000_000
+
+/** The kind that Telegram displays best; undefined if it is larger than a bot may send. */
+function mediaKind({ mediaType, bytes }: Pick<MediaPart, 'mediaType' | 'bytes'>): FileKind | undefined {
+  const type = mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (bytes > 49 * megabyte) return undefined
+  if (photoTypes.includes(type) && bytes <= 9 * megabyte) return 'photo'
+  if (type === 'audio/ogg') return 'voice'
+  return audioTypes.includes(type) ? 'audio' : 'document'
+}
+
+/** The reactions that Telegram allows bots in private chats; it rejects all others. */
+const known = new Set(
+  '👍 👎 ❤ 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡'.split(
+    ' ',
+  ),
+)
+
+/** The reaction in Telegram's spelling; undefined if it does not exist. */
+function reactionEmoji(emoji: string): string | undefined {
+  const plain = emoji.replaceAll('\ufe0f', '').replace(/[\u{1f3fb}-\u{1f3ff}]/u, '')
+  return known.has(plain) ? plain : undefined
+}

@@ -1,0 +1,287 @@
+import type { ForceReply, InlineKeyboardMarkup, MessageEntity, ReactionTypeEmoji } from '@grammyjs/types'
+import { z } from 'zod'
+import type { Clock } from '../../base/clock.ts'
+import type { MediaStore } from '../../storage/media-store.ts'
+import type { OutboxItem, OutgoingItem, Sender, SendOutcome } from '../outbox.ts'
+import type { TelegramAnswer, TelegramApi, TelegramFile } from './api.ts'
+
+type Markup = InlineKeyboardMarkup | ForceReply | null
+type TextLike = Extract<TelegramPayload, { kind: 'text' | 'secret' }>
+
+/** After this many repetitions without a known outcome it is given up. */
+const maxRepetitions = 3
+const uploadTimeoutMs = 120_000
+
+const sentSchema = z.object({ message_id: z.int() })
+const doneSchema = z.literal(true)
+
+/** Sends the outbox items for Telegram. */
+export function createTelegramSender(dependencies: {
+  api: TelegramApi
+  media: Pick<MediaStore, 'load'>
+  /** Whether this chat still belongs to that user: a message must not reach another person. */
+  mayReceive(userId: string, chatId: string): Promise<boolean>
+  /** A one-time link for entering a secret; undefined if the question has ended. */
+  secretLink(userId: string, questionId: string): Promise<{ url: string; minutes: number } | undefined>
+  settings: () => { repeatUnknown: boolean }
+  clock: Clock
+}): Sender {
+  const { api, media, mayReceive, secretLink, settings, clock } = dependencies
+
+  async function sendText(
+    item: OutboxItem,
+    payload: TextLike,
+    { signal, markup }: { signal: AbortSignal; markup: Markup },
+  ): Promise<SendOutcome> {
+    if (payload.notAfter !== null && payload.notAfter < clock.now()) {
+      return { kind: 'failed', reason: 'this question has expired' }
+    }
+    const { text, entities } = marked(payload)
+    const send = (looks: MessageEntity[] | null) =>
+      api.call(
+        'sendMessage',
+        {
+          chat_id: item.address,
+          text,
+          link_preview_options: { is_disabled: true },
+          ...(looks === null ? {} : { entities: looks }),
+          ...(markup === null ? {} : { reply_markup: markup }),
+        },
+        { result: sentSchema, signal },
+      )
+    const answer = await send(entities.length > 0 ? (entities as MessageEntity[]) : null)
+    // Delivery matters more than formatting.
+    const isAboutLooks = answer.kind === 'refused' && answer.code === 400 && /entit|too long/i.test(answer.description)
+    return toOutcome(isAboutLooks && entities.length > 0 ? await send(null) : answer)
+  }
+
+  async function sendSecret(
+    item: OutboxItem,
+    payload: TextLike & { kind: 'secret' },
+    signal: AbortSignal,
+  ): Promise<SendOutcome> {
+    const link = await secretLink(item.userId, payload.questionId)
+    if (!link) return { kind: 'failed', reason: 'the question has ended' }
+    const markup = { inline_keyboard: [[{ text: `Enter it (${link.minutes} minutes)`, url: link.url }]] }
+    const outcome = await sendText(item, payload, { signal, markup })
+    // Buttons accept public addresses only; a local link can still be opened on this machine.
+    const isAboutButton = outcome.kind === 'failed' && /button|url/i.test(outcome.reason)
+    if (!isAboutButton) return outcome
+    const text = `${payload.text}\n\n${link.url} (${link.minutes} minutes)`
+    return await sendText(item, { ...payload, text }, { signal, markup: null })
+  }
+
+  async function sendFile(
+    item: OutboxItem,
+    payload: Extract<TelegramPayload, { kind: 'file' }>,
+    signal: AbortSignal,
+  ): Promise<SendOutcome> {
+    let data: Uint8Array
+    try {
+      data = await media.load(payload.hash)
+    } catch {
+      return { kind: 'failed', reason: `the file ${payload.name} no longer exists` }
+    }
+    const file: TelegramFile = { name: payload.name, mediaType: payload.mediaType, data }
+    const caption = payload.repetition > 0 ? { caption: perhapsRepeated } : {}
+    const send = (as: typeof payload.as) => {
+      const options = { result: sentSchema, signal, timeoutMs: uploadTimeoutMs, files: { [as]: file } }
+      return api.call(fileMethods[as], { chat_id: item.address, ...caption }, options)
+    }
+    const answer = await send(payload.as)
+    // For an unsupported image shape or an invalid recording: as a file it accepts anything.
+    const isAboutKind = answer.kind === 'refused' && answer.code === 400 && !isGone(answer.description)
+    return toOutcome(isAboutKind && payload.as !== 'document' ? await send('document') : answer)
+  }
+
+  async function react(
+    item: OutboxItem,
+    { messageId, emoji }: { messageId: number; emoji: string },
+    signal: AbortSignal,
+  ) {
+    const reaction = {
+      chat_id: item.address,
+      message_id: messageId,
+      reaction: [{ type: 'emoji', emoji } as ReactionTypeEmoji],
+    }
+    return toOutcome(await api.call('setMessageReaction', reaction, { result: doneSchema, signal }))
+  }
+
+  return {
+    channel: telegramChannel,
+    async send(item, signal) {
+      const read = telegramPayloadSchema.safeParse(item.payload)
+      if (!read.success) return { kind: 'failed', reason: 'the queued item cannot be read' }
+      if (!(await mayReceive(item.userId, item.address))) {
+        return { kind: 'failed', reason: 'this chat is no longer paired' }
+      }
+      const payload = read.data
+      switch (payload.kind) {
+        case 'text':
+          return await sendText(item, payload, { signal, markup: markupOf(payload) })
+        case 'secret':
+          return await sendSecret(item, payload, signal)
+        case 'file':
+          return await sendFile(item, payload, signal)
+        case 'reaction':
+          return await react(item, payload, signal)
+      }
+    },
+    onUnknown(item) {
+      const read = telegramPayloadSchema.safeParse(item.payload)
+      if (!read.success) return { kind: 'leave' }
+      // Repeating a reaction has no effect.
+      if (read.data.kind === 'reaction') return { kind: 'retry' }
+      const { repetition } = read.data
+      if (!settings().repeatUnknown || repetition >= maxRepetitions) return { kind: 'leave' }
+      return { kind: 'repeat', payload: { ...read.data, repetition: repetition + 1 } }
+    },
+  }
+}
+
+const perhapsRepeated = '(perhaps a repetition)'
+
+function marked({ text, entities, repetition }: TextLike): FormattedText {
+  const formatted = { text, entities }
+  return repetition > 0 ? joinFormatted([plain(`${perhapsRepeated}\n`), formatted]) : formatted
+}
+
+function markupOf({ buttons, wantsReply }: Extract<TelegramPayload, { kind: 'text' }>): Markup {
+  if (buttons.length > 0) {
+    const rows = buttons.map((row) => row.map(({ text, data }) => ({ text, callback_data: data })))
+    return { inline_keyboard: rows }
+  }
+  return wantsReply ? { force_reply: true } : null
+}
+
+function isGone(description: string): boolean {
+  return /chat not found|deactivated|blocked/i.test(description)
+}
+
+function toOutcome(answer: TelegramAnswer<{ message_id: number } | true>): SendOutcome {
+  switch (answer.kind) {
+    case 'ok':
+      return { kind: 'sent', externalId: answer.result === true ? null : String(answer.result.message_id) }
+    case 'unreached':
+      return { kind: 'retry', reason: answer.reason, afterMs: null }
+    case 'unknown':
+      return { kind: 'unknown', reason: answer.reason }
+    case 'refused': {
+      const { code, description, retryAfterSeconds, movedTo } = answer
+      const reason = `${code} ${description}`.trim()
+      if (movedTo !== null) return { kind: 'moved', address: String(movedTo) }
+      // The limit applies to the bot: messages to other chats extend it.
+      if (code === 429) {
+        const afterMs = retryAfterSeconds === null ? null : retryAfterSeconds * 1_000
+        return { kind: 'retry', reason, afterMs, isForAll: true }
+      }
+      if (code >= 500 || code === 409) return { kind: 'retry', reason, afterMs: null }
+      return { kind: 'failed', reason }
+    }
+  }
+}
+
+export interface TextEntity {
+  type: 'bold' | 'italic' | 'strikethrough' | 'code' | 'pre' | 'text_link' | 'blockquote'
+  /** In UTF-16 units, like our strings. */
+  offset: number
+  length: number
+  language?: string
+  url?: string
+}
+
+/**
+ * Text with separate formatting. No character of the text has a meaning to Telegram, so none can be hostile. Entities
+ * lie inside the text; of two that overlap one contains the other.
+ */
+export interface FormattedText {
+  text: string
+  entities: TextEntity[]
+}
+
+export function plain(text: string): FormattedText {
+  return { text, entities: [] }
+}
+
+export function joinFormatted(parts: readonly FormattedText[]): FormattedText {
+  let text = ''
+  const entities: TextEntity[] = []
+  for (const part of parts) {
+    for (const entity of part.entities) entities.push({ ...entity, offset: entity.offset + text.length })
+    text += part.text
+  }
+  return { text, entities }
+}
+
+/** Wraps the whole text in one more entity. */
+export function wrapFormatted(inner: FormattedText, look: Omit<TextEntity, 'offset' | 'length'>): FormattedText {
+  if (inner.text.trim() === '') return inner
+  return { text: inner.text, entities: [{ ...look, offset: 0, length: inner.text.length }, ...inner.entities] }
+}
+
+export const telegramChannel = 'telegram'
+
+const fileMethods = { photo: 'sendPhoto', voice: 'sendVoice', audio: 'sendAudio', document: 'sendDocument' } as const
+
+const entitySchema = z.object({
+  type: z.enum(['bold', 'italic', 'strikethrough', 'code', 'pre', 'text_link', 'blockquote']),
+  offset: z.int().nonnegative(),
+  length: z.int().positive(),
+  language: z.string().exactOptional(),
+  url: z.string().exactOptional(),
+})
+
+const buttonSchema = z.object({ text: z.string(), data: z.string() })
+
+/** How often it was repeated with an unknown outcome. */
+const repetition = z.int().nonnegative().default(0)
+
+const textFields = {
+  text: z.string().min(1),
+  entities: z.array(entitySchema).default([]),
+  /** After this time it is obsolete: the question has ended. */
+  notAfter: z.int().nullable().default(null),
+  repetition,
+}
+
+/** The outbox items for Telegram. The reading version may be newer than the writing one. */
+export const telegramPayloadSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('text'),
+    ...textFields,
+    /** In rows. */
+    buttons: z.array(z.array(buttonSchema)).default([]),
+    /** Prompts the reader to reply to exactly this message. */
+    wantsReply: z.boolean().default(false),
+  }),
+  z.object({
+    kind: z.literal('file'),
+    as: z.enum(['photo', 'voice', 'audio', 'document']),
+    hash: z.string(),
+    name: z.string(),
+    mediaType: z.string(),
+    repetition,
+  }),
+  /** On one of the user's messages. */
+  z.object({ kind: z.literal('reaction'), messageId: z.int(), emoji: z.string() }),
+  /** Requests a secret: the link is made when it is sent, and is not stored. */
+  z.object({ kind: z.literal('secret'), ...textFields, questionId: z.string() }),
+])
+
+type TelegramPayload = z.infer<typeof telegramPayloadSchema>
+/** Input form: fields with defaults may be omitted. */
+export type TelegramPayloadInput = z.input<typeof telegramPayloadSchema>
+
+interface TelegramMessageItem {
+  userId: string
+  chatId: string
+  /** Sent once per key. */
+  key: string
+  payload: TelegramPayloadInput
+  sessionId: string | null
+}
+
+export function toOutgoing({ userId, chatId, key, payload, sessionId }: TelegramMessageItem): OutgoingItem {
+  const written = telegramPayloadSchema.parse(payload)
+  return { userId, channel: telegramChannel, address: chatId, key, payload: written, sessionId }
+}

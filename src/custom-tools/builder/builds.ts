@@ -1,0 +1,365 @@
+import { z } from 'zod'
+import { parseJson } from '../../base/json.ts'
+import type { Wakeups } from '../../base/work.ts'
+import { type BuildEvent, type BuildQuestion, buildEventSchema } from '../../protocol/custom-tools.ts'
+import type { Json } from '../../protocol/messages.ts'
+import type { Seen } from '../../security/approvals.ts'
+import type { Reader, Writer } from '../../storage/database.ts'
+import type { BuildEventRow, BuildQuestionRow, BuildRow } from '../../storage/feature-tables.ts'
+
+export interface Build {
+  id: string
+  userId: string
+  capabilityId: string
+  name: string
+  kind: BuildRow['kind']
+  state: BuildRow['state']
+  /** It runs, and waits for the user to answer a question. */
+  isWaiting: boolean
+  request: BuildRequest
+  /** The conversation that asked for it. */
+  sessionId: string | null
+  error: string | null
+  createdAt: number
+  endedAt: number | null
+}
+
+interface BuildRequest {
+  description: string
+  inputSchema: { [key: string]: Json }
+  /** Of a repair: what failed, and with what. */
+  failure: { input: Json; error: string } | null
+  /** The untrusted or private text that its conversation had read. The build inherits it (SEC-17). */
+  seen: Seen
+}
+
+/** Starts and stops the agent's loop that does the work of a build. */
+export interface BuildWork {
+  /** Begins the loop, once for each build however often it is called; resolves when that is durable. */
+  begin(build: Build, text: string): Promise<void>
+  /** Ends it where it runs. */
+  stop(build: Build): Promise<void>
+  /** `alive`: it waits, runs or will be resumed. */
+  state(build: Build): Promise<'unbegun' | 'alive' | 'over'>
+}
+
+/**
+ * Builds of capabilities: durable work in the background (CAP-2, CAP-3, CAP-7). Every build ends as complete, failed or
+ * stopped, after a crash too. Its events are written before any client sees them, and read from any cursor.
+ */
+export interface Builds {
+  /** Called at start, after the agent has resumed its turns. Running builds continue; interrupted ones have failed. */
+  recover(): Promise<void>
+  /** The same call of the same conversation is the same build. `conflict` where that name is being built already. */
+  request(wanted: {
+    userId: string
+    name: string
+    kind: BuildRow['kind']
+    request: BuildRequest
+    sessionId: string | null
+    callId: string | null
+  }): Promise<Build>
+  /** The loop has ended: a build that did not register has failed, for this reason. */
+  ended(buildId: string, why: { isStopped: boolean; reason: string }): Promise<void>
+  stop(userId: string, buildId: string): Promise<boolean>
+  find(userId: string, buildId: string): Promise<Build | undefined>
+  /** Newest first. */
+  list(userId: string, options?: { name?: string; state?: BuildRow['state']; limit?: number }): Promise<Build[]>
+  questions(userId: string): Promise<BuildQuestion[]>
+  /**
+   * `conflict` where it was answered or has expired. `seen` is what a model had in sight that wrote the answer down; the
+   * build inherits it with the words. Absent: they are the user's own.
+   */
+  answer(userId: string, questionId: string, answer: string, seen?: Seen): Promise<void>
+  /** The value goes into the vault and nowhere else. */
+  giveSecret(userId: string, questionId: string, value: string): Promise<void>
+  /** A secret of the capability was set in another way. A build that waits for it continues. */
+  noticeSecret(userId: string, name: string, secret: string): Promise<void>
+  /** The events after the cursor that are there already, in order: for a reader that does not wait. */
+  eventsSoFar(build: { userId: string; buildId: string; after: number }): Promise<BuildEvent[]>
+  /** Every event after the cursor, once each and in order; then what comes, until the build has ended or the signal aborts. */
+  events(build: { userId: string; buildId: string; after: number; signal: AbortSignal }): AsyncGenerator<BuildEvent>
+  /**
+   * News for a conversation: builds that ended, and open questions. With `isUntrusted` a question may contain untrusted
+   * text.
+   */
+  news(session: {
+    userId: string
+    sessionId: string
+  }): Promise<{ lines: string[]; builds: string[]; isUntrusted: boolean }>
+  /** In the unit that records that the news was delivered. */
+  markToldIn(writer: Writer, builds: readonly string[]): Promise<void>
+  /** Called after every change of a build, without arguments. */
+  onChange(listener: () => void): () => void
+  /** Ends no build; only no timer runs any more. */
+  close(): Promise<void>
+}
+
+export const seenSchema = z.object({ untrusted: z.boolean(), private: z.boolean() })
+
+const requestSchema = z.object({
+  description: z.string(),
+  inputSchema: z.record(z.string(), z.json()),
+  failure: z.object({ input: z.json(), error: z.string() }).nullable(),
+  seen: seenSchema,
+})
+
+type NamedBuildRow = Omit<BuildRow, 'is_told'> & { name: string; is_waiting?: unknown }
+
+/** Builds with the names of what they build. */
+export function selectBuilds(reader: Reader | Writer) {
+  return reader
+    .selectFrom('builds')
+    .innerJoin('capabilities', 'capabilities.id', 'builds.capability_id')
+    .selectAll('builds')
+    .select('capabilities.name as name')
+    .select((builder) =>
+      builder
+        .exists(
+          builder
+            .selectFrom('build_questions')
+            .select('build_questions.id')
+            .whereRef('build_questions.build_id', '=', 'builds.id')
+            .where('build_questions.state', '=', 'asked'),
+        )
+        .as('is_waiting'),
+    )
+}
+
+export function toBuild(row: NamedBuildRow): Build {
+  const request = parseJson(row.request, requestSchema)
+  if (!request.ok) throw new Error(`The request of build ${row.id} cannot be read: ${request.message}`)
+  return {
+    id: row.id,
+    userId: row.user_id,
+    capabilityId: row.capability_id,
+    name: row.name,
+    kind: row.kind,
+    state: row.state,
+    // A boolean or a number, as the engine has it.
+    isWaiting: row.state === 'running' && Boolean(row.is_waiting),
+    request: request.value,
+    sessionId: row.session_id,
+    error: row.error,
+    createdAt: Number(row.created_at),
+    endedAt: row.ended_at === null ? null : Number(row.ended_at),
+  }
+}
+
+export async function isRunningIn(writer: Writer, buildId: string): Promise<boolean> {
+  const row = await writer.selectFrom('builds').select('state').where('id', '=', buildId).executeTakeFirst()
+  return row?.state === 'running'
+}
+
+type Body<Event> = Event extends BuildEvent ? Omit<Event, 'build_id' | 'seq' | 'at'> : never
+export type BuildEventBody = Body<BuildEvent>
+
+/** Internal data of an event: the call that made it, and what that call had read. */
+interface Aside {
+  call_id?: string
+  seen?: Seen
+}
+
+const terminalTypes: readonly BuildEventRow['type'][] = ['complete', 'error']
+const asideSchema = z.object({ seen: seenSchema.optional() })
+const bodySchema = z.record(z.string(), z.json())
+
+export function isTerminal({ type }: Pick<BuildEvent, 'type'>): boolean {
+  return terminalTypes.includes(type)
+}
+
+/** The caller wakes the readers after the unit is committed. */
+export async function appendEventIn(
+  writer: Writer,
+  event: { buildId: string; at: number; body: BuildEventBody; aside?: Aside },
+): Promise<void> {
+  const { buildId, at, body, aside } = event
+  const { type, ...rest } = body
+  const newest = await writer
+    .selectFrom('build_events')
+    .select((select) => select.fn.max('seq').as('seq'))
+    .where('build_id', '=', buildId)
+    .executeTakeFirst()
+  const row = { build_id: buildId, seq: Number(newest?.seq ?? 0) + 1, type, data: dataOf(rest, aside), at }
+  await writer.insertInto('build_events').values(row).execute()
+}
+
+/** Whether this very event was written before: the call that makes it may run again after a crash. */
+export async function hasEventIn(
+  writer: Writer,
+  event: { buildId: string; body: BuildEventBody; aside: Aside },
+): Promise<boolean> {
+  const { type, ...rest } = event.body
+  const found = await writer
+    .selectFrom('build_events')
+    .select('seq')
+    .where('build_id', '=', event.buildId)
+    .where('type', '=', type)
+    .where('data', '=', dataOf(rest, event.aside))
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+export async function readEvents(reader: Reader, buildId: string, after: number): Promise<BuildEvent[]> {
+  const rows = await reader
+    .selectFrom('build_events')
+    .selectAll()
+    .where('build_id', '=', buildId)
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .execute()
+  return rows.map(toEvent)
+}
+
+/** Whether a reader that stands at `seq` has seen the build's end. */
+export async function hasSeenEnd(reader: Reader, buildId: string, seq: number): Promise<boolean> {
+  const end = await reader
+    .selectFrom('build_events')
+    .select('seq')
+    .where('build_id', '=', buildId)
+    .where('type', 'in', terminalTypes)
+    .where('seq', '<=', seq)
+    .executeTakeFirst()
+  return end !== undefined
+}
+
+/** Whether the Builder ever read untrusted text, according to its events. */
+export async function hasSeenForeignWords(reader: Reader, build: Build): Promise<boolean> {
+  if (build.request.seen.untrusted) return true
+  const rows = await reader.selectFrom('build_events').select('data').where('build_id', '=', build.id).execute()
+  return rows.some(({ data }) => {
+    const aside = parseJson(data, asideSchema)
+    return !aside.ok || aside.value.seen?.untrusted === true
+  })
+}
+
+function dataOf(body: object, aside: Aside | undefined): string {
+  return JSON.stringify({ ...body, ...aside })
+}
+
+function toEvent(row: BuildEventRow): BuildEvent {
+  const body = parseJson(row.data, bodySchema)
+  const event = buildEventSchema.safeParse({
+    ...(body.ok ? body.value : {}),
+    build_id: row.build_id,
+    seq: Number(row.seq),
+    at: new Date(Number(row.at)).toISOString(),
+    type: row.type,
+  })
+  if (!event.success) throw new Error(`Event ${row.seq} of build ${row.build_id} cannot be read`)
+  return event.data
+}
+
+const ofHost = 'host.'
+
+/** Of the call that asks: made again after a restart, it finds its question. */
+export function questionId(build: Pick<Build, 'id'>, callId: string): string {
+  // Some servers choose the ids of calls, and none of them may pass for the question about a host.
+  return `${build.id}.${callId.startsWith(ofHost) ? `call.${callId}` : callId}`
+}
+
+/** One for each host of a build. */
+export function hostQuestionId(build: Pick<Build, 'id'>, host: string): string {
+  return `${build.id}.${ofHost}${host}`
+}
+
+/** Only the user can allow a host: a model may not answer such a question. */
+export function isForHandAlone({ id, build_id }: Pick<BuildQuestionRow, 'id' | 'build_id'>): boolean {
+  return id.startsWith(hostQuestionId({ id: build_id }, ''))
+}
+
+/** A question with what it belongs to. */
+export interface NamedQuestionRow extends BuildQuestionRow {
+  name: string
+  build_state: BuildRow['state']
+}
+
+const askedSchema = z.object({ question_id: z.string(), seen: seenSchema })
+
+export function findQuestion(
+  reader: Reader | Writer,
+  userId: string,
+  id: string,
+): Promise<NamedQuestionRow | undefined> {
+  return selectQuestions(reader, userId).where('build_questions.id', '=', id).executeTakeFirst()
+}
+
+/** Those that can be answered, oldest first. */
+export function findOpenQuestions(reader: Reader | Writer, userId: string, now: number): Promise<NamedQuestionRow[]> {
+  return selectQuestions(reader, userId)
+    .where('builds.state', '=', 'running')
+    .where('build_questions.state', '=', 'asked')
+    .where('build_questions.expires_at', '>', now)
+    .orderBy('build_questions.asked_at')
+    .orderBy('build_questions.id')
+    .execute()
+}
+
+/** With what its Builder had in sight, which the event knows that told of it. */
+export async function toQuestion(reader: Reader, row: NamedQuestionRow): Promise<BuildQuestion> {
+  const events = await reader
+    .selectFrom('build_events')
+    .select('data')
+    .where('build_id', '=', row.build_id)
+    .where('type', 'in', ['question', 'secret_request'])
+    .execute()
+  const asked = events.map(({ data }) => parseJson(data, askedSchema))
+  const own = asked.find((event) => event.ok && event.value.question_id === row.id)
+  return {
+    id: row.id,
+    buildId: row.build_id,
+    name: row.name,
+    kind: row.kind,
+    question: row.question,
+    secret: row.secret,
+    isUntrusted: !own?.ok || own.value.seen.untrusted,
+    askedAt: Number(row.asked_at),
+    expiresAt: Number(row.expires_at),
+  }
+}
+
+function selectQuestions(reader: Reader | Writer, userId: string) {
+  return reader
+    .selectFrom('build_questions')
+    .innerJoin('builds', 'builds.id', 'build_questions.build_id')
+    .innerJoin('capabilities', 'capabilities.id', 'builds.capability_id')
+    .selectAll('build_questions')
+    .select(['capabilities.name as name', 'builds.state as build_state'])
+    .where('builds.user_id', '=', userId)
+}
+
+function topicOf(buildId: string): string {
+  return `build:${buildId}`
+}
+
+/** Woken with every build. */
+export const anyBuild = 'builds'
+
+/** Wakes the readers of a build after a change. */
+export function wakeBuild(wakeups: Wakeups, buildId: string): void {
+  wakeups.wake(topicOf(buildId))
+  wakeups.wake(anyBuild)
+}
+
+/**
+ * Listens to a build until `stop`. A change between two waits ends the next wait at once, so a reader misses nothing.
+ * An abort ends every wait.
+ */
+export function listenToBuild(buildId: string, { wakeups, signal }: { wakeups: Wakeups; signal: AbortSignal }) {
+  let woken = Promise.withResolvers<void>()
+  const wake = () => woken.resolve()
+  const unsubscribe = wakeups.on(topicOf(buildId), wake)
+  signal.addEventListener('abort', wake, { once: true })
+  return {
+    wake,
+    async wait(): Promise<void> {
+      if (signal.aborted) return
+      await woken.promise
+      woken = Promise.withResolvers<void>()
+    },
+    stop(): void {
+      unsubscribe()
+      signal.removeEventListener('abort', wake)
+    },
+  }
+}

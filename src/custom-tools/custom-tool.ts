@@ -1,0 +1,237 @@
+import type { Clock } from '../base/clock.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import type { Json, Label, ToolDefinition } from '../protocol/messages.ts'
+import { type Redactor, redactJson } from '../security/redactor.ts'
+import type { ToolCallRow } from '../storage/tables.ts'
+import type { ToolAudit, ToolShelf } from '../tools/registry.ts'
+import type { Tool, ToolContext, ToolOutcome, ToolReach } from '../tools/tool.ts'
+import { type Capability, type CapabilityCatalog, serves, toolNameOf } from './built-catalog.ts'
+import type { AfterFailure } from './capabilities.ts'
+import {
+  type CapabilityExecutor,
+  type CapabilityRun,
+  type Runnable,
+  type RunReport,
+  refusedRun,
+  type ToolRun,
+} from './execute.ts'
+import { wrapOutput } from './output.ts'
+
+/** A custom tool as the model has it, whether it comes from a folder or was built. */
+export function createCustomTool(tool: {
+  definition: ToolDefinition
+  reach: ToolReach
+  /** Whether it stores data between calls. */
+  keepsData?: boolean
+  documentation: string
+  run: Tool['run']
+}): Tool {
+  const { definition, reach, keepsData = false, documentation, run } = tool
+  return {
+    definition,
+    // Without a network and without stored data, a second run does nothing twice.
+    effect: reach.kind === 'reads' && !keepsData ? 'idempotent' : 'at-most-once',
+    serial: false,
+    core: false,
+    aliases: [],
+    ...(documentation && { documentation }),
+    reach: () => reach,
+    run,
+  }
+}
+
+/** A tool without a host can only compute. */
+export function reachOf(toolName: string, hosts: readonly string[]): ToolReach {
+  if (hosts.length === 0) return { kind: 'reads', destination: null }
+  const [host] = hosts
+  const isOneHost = hosts.length === 1 && host !== undefined && !host.includes('*')
+  return { kind: 'acts', destination: isOneHost ? `https://${host}` : `tool:${toolName}` }
+}
+
+/** A run as the model reads it. `text` is for a successful run; notes are Familiar's own text. */
+export function toOutcome(
+  toolName: string,
+  run: RunReport & Partial<Pick<ToolRun, 'budgetRemaining'>>,
+  { text, label, notes }: { text: string; label: Label; notes: readonly string[] },
+): ToolOutcome {
+  const words = run.ok ? text : `Error: ${run.error ?? 'it did not say why'}`
+  return {
+    text: [wrapOutput(toolName, words), ...notes].join('\n'),
+    label,
+    ...endOf(run),
+    ...(run.card && { card: run.card }),
+  }
+}
+
+/** How a run ended, for the loop and the audit trail. */
+export function endOf(
+  run: RunReport & Partial<Pick<ToolRun, 'budgetRemaining'>>,
+): Pick<ToolOutcome, 'isError' | 'ran' | 'timedOut' | 'serviceFailed'> {
+  return {
+    isError: !run.ok,
+    ran: { driver: run.driver, budgetRemaining: run.budgetRemaining ?? null },
+    ...(run.outcome === 'timed_out' && { timedOut: true }),
+    ...(run.outcome === 'service_failed' && { serviceFailed: true }),
+  }
+}
+
+/** A built tool as the model has it. The version that runs is the one whose reach was checked. */
+function createCapabilityTool(
+  capability: Capability,
+  { runs, afterFailure }: { runs: CapabilityRuns; afterFailure: AfterFailure },
+): Tool {
+  const { name, description, inputSchema, permissions, tags } = capability
+  const toolName = toolNameOf(name)
+  return createCustomTool({
+    definition: { name: toolName, description, inputSchema },
+    reach: reachOf(toolName, permissions.hosts),
+    keepsData: permissions.storage,
+    documentation: tags.join(' '),
+    async run(input, context) {
+      const { userId, signal } = context
+      const version = capability.version ?? undefined
+      const run = await runs.run({ userId, name, version, input, caller: 'turn', signal })
+      return await toBuiltOutcome(capability, { run, context, afterFailure })
+    },
+  })
+}
+
+export async function toBuiltOutcome(
+  capability: Capability,
+  { run, context, afterFailure }: { run: CapabilityRun; context: ToolContext; afterFailure: AfterFailure },
+): Promise<ToolOutcome> {
+  // A change of its code repairs neither a failed service nor a refusal.
+  const isItsFault = run.outcome === 'failed' || run.outcome === 'timed_out'
+  const after = isItsFault ? await afterFailure(capability, context) : undefined
+  const notes = after ? [after.note] : []
+  const label = outputLabel(capability)
+  return {
+    ...toOutcome(toolNameOf(capability.name), run, { text: run.text || 'Done.', label, notes }),
+    ...(after && { foundTools: after.foundTools }),
+    // Its stored data may come from other conversations.
+    ...(capability.permissions.storage && { isPrivate: true }),
+  }
+}
+
+/** Results from a network, or from imported code, are untrusted. */
+export function outputLabel({ permissions, origin }: Capability): 'untrusted' | 'internal' {
+  return permissions.hosts.length > 0 || origin === 'imported' ? 'untrusted' : 'internal'
+}
+
+const prefix = toolNameOf('')
+
+/** The built tools that can be called. */
+export function createCapabilityShelf(dependencies: {
+  catalog: CapabilityCatalog
+  runs: CapabilityRuns
+  afterFailure: AfterFailure
+}): ToolShelf {
+  const { catalog } = dependencies
+  return {
+    find(userId, name) {
+      if (!name.startsWith(prefix)) return undefined
+      const capability = catalog.find(userId, name.slice(prefix.length))
+      return capability && serves(capability) ? createCapabilityTool(capability, dependencies) : undefined
+    },
+  }
+}
+
+/** A version never changes: what was read and found whole once need not be read again. */
+const maxLoaded = 500
+
+export type CapabilityRuns = ReturnType<typeof createCapabilityRuns>
+
+interface Call {
+  userId: string
+  name: string
+  /** Absent: the version in service. */
+  version?: number | undefined
+  input: Json
+  /** A `turn` writes its own calls into the audit trail. */
+  caller: ToolCallRow['caller']
+  signal: AbortSignal
+}
+
+/** Calls of built tools by any caller. */
+export function createCapabilityRuns(dependencies: {
+  catalog: CapabilityCatalog
+  executor: Pick<CapabilityExecutor, 'run'>
+  audit: Pick<ToolAudit, 'record'>
+  redactor: Pick<Redactor, 'redact'>
+  clock: Clock
+  /** The switch that stops all tools. */
+  isEnabled(): boolean
+}) {
+  const { catalog, executor, audit, redactor, clock, isEnabled } = dependencies
+  const loaded = new Map<string, Runnable>()
+
+  async function load(capability: Capability, version: number): Promise<Runnable | { problem: string }> {
+    const key = `${capability.id} ${version}`
+    const known = loaded.get(key)
+    if (known) return known
+    const found = await catalog.version(capability.userId, capability.name, version)
+    if (!found) return { problem: `${capability.name} has no version ${version}.` }
+    const reading = await catalog.read(found)
+    if (!reading.ok) return { problem: reading.problem }
+    const { manifest, directory } = found
+    const runnable = { name: capability.name, manifest, directory, requirements: reading.lock.requirements }
+    for (const oldest of loaded.keys()) if (loaded.size >= maxLoaded) loaded.delete(oldest)
+    loaded.set(key, runnable)
+    return runnable
+  }
+
+  async function run({ userId, input, signal }: Call, capability: Capability, version: number): Promise<CapabilityRun> {
+    const runnable = await load(capability, version)
+    if ('problem' in runnable) return refusedRun(runnable.problem)
+    const storage = { kind: 'kept' as const, capabilityId: capability.id }
+    const ran = await executor.run({ userId, runnable, input, storage, signal })
+    // How an older version does when it is tried says nothing of the one that serves.
+    if (version === capability.version) await catalog.recordRun(capability.id, redactJson(redactor, input), ran)
+    return ran
+  }
+
+  async function runAudited(call: Call, capability: Capability, version: number): Promise<CapabilityRun> {
+    if (call.caller === 'turn') return await run(call, capability, version)
+    const startedAt = clock.now()
+    const record = ({ outcome, durationMs, driver, error }: Recorded) => {
+      const { userId, caller } = call
+      const tool = toolNameOf(capability.name)
+      return audit.record({ userId, tool, caller, userText: '', outcome, durationMs, driver, error })
+    }
+    try {
+      const ran = await run(call, capability, version)
+      await record(ran)
+      return ran
+    } catch (cause) {
+      const error = cause instanceof Error ? cause.message : String(cause)
+      await record({ outcome: 'failed', durationMs: clock.now() - startedAt, driver: null, error })
+      throw cause
+    }
+  }
+
+  return {
+    /**
+     * `not_found` if there is none of that name. Every other obstacle and failure is in the run; throws only if the signal
+     * aborts or the sandbox is at fault.
+     */
+    async run(call: Call): Promise<CapabilityRun> {
+      if (!isEnabled()) return refusedRun('Tools are switched off (tools.enabled in the configuration).')
+      const { userId, name } = call
+      const capability = catalog.find(userId, name)
+      if (!capability) throw new FamiliarError('not_found', `There is no capability named ${name}.`)
+      const why = whyNotCallable(capability)
+      if (why !== undefined) return refusedRun(why)
+      return await runAudited(call, capability, call.version ?? capability.version ?? 0)
+    },
+  }
+}
+
+type Recorded = Pick<CapabilityRun, 'outcome' | 'durationMs' | 'driver' | 'error'>
+
+/** The reason for the caller; undefined if it can be called. */
+export function whyNotCallable({ name, state, version, problem }: Capability): string | undefined {
+  const reason = problem === null ? '' : ` ${problem}`
+  if (state === 'disabled') return `${name} is switched off.${reason} "familiar caps enable ${name}" switches it on.`
+  if (state === 'failed') return `${name} could not be built.${reason}`
+  return version === null ? `${name} is still being built.` : undefined
+}

@@ -1,0 +1,514 @@
+import { fileURLToPath } from 'node:url'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import type { Card, Json } from '../protocol/messages.ts'
+import { type Sandbox, type SandboxLimits, type SandboxOutcome, SandboxUnavailable } from '../sandbox/sandbox.ts'
+import { EgressError } from '../security/network/destinations.ts'
+import type { FetchPictures } from '../security/network/picture-fetch.ts'
+import type { SandboxProxy } from '../security/network/sandbox-proxy.ts'
+import type { Redactor } from '../security/redactor.ts'
+import type { Vault } from '../security/vault.ts'
+import type { Database } from '../storage/database.ts'
+import type { ToolCallRow } from '../storage/tables.ts'
+import type { ClientContext } from '../tools/client-context.ts'
+import { secretOwnerOf } from './built-catalog.ts'
+import type { ReadyCommand } from './command.ts'
+import type { CapabilityManifest, JsonObject, ToolManifest } from './manifest.ts'
+import {
+  cardOf,
+  cleanLog,
+  type LoadPictures,
+  type OutputRedactor,
+  type ReadResult,
+  readOutput,
+  readRunLog,
+  readRunResult,
+  readShellEnd,
+} from './output.ts'
+import type { PythonPackages } from './packages.ts'
+import { checkAgainstSchema, coerceParameters } from './parameters.ts'
+import { createCapabilityStorage, type StoragePlace } from './storage.ts'
+
+/** Told to the caller of any run. Secrets are taken out; the card is rebuilt from what is allowed. */
+export interface RunReport {
+  ok: boolean
+  card: Card | null
+  error: string | null
+  outcome: ToolCallRow['outcome']
+  /** Printed by the program, cut to its end and cleaned. */
+  log: string
+  durationMs: number
+  driver: string | null
+}
+
+/** A run of a folder tool. */
+export interface ToolRun extends RunReport {
+  text: string | null
+  html: string | null
+  title: string | null
+  budgetRemaining: number | null
+  notes: readonly string[]
+  /** For the next run of the tool; absent if the tool returned none. */
+  state?: Json
+  /** Whether there is anything to tell; absent if the tool leaves that to its manifest. */
+  notify?: boolean
+}
+
+/** A run of a built tool. The error is in full sentences, with the last lines of the traceback. */
+export interface CapabilityRun extends RunReport {
+  /** Returned by `run`: a text, or an object. Null if it failed. */
+  value: Json
+  /** The same in words, for a model. */
+  text: string
+  /** Hosts that it tried to reach and was refused. */
+  refusedHosts: readonly string[]
+}
+
+/** A program of a custom tool on its way into the sandbox. */
+interface Program {
+  name: string
+  command: ReadyCommand
+  stdin: string
+  isWritable: boolean
+  network: ToolManifest['network']
+  /** Told to the program if a host is refused, instead of how the owner allows it. */
+  advice?: string
+  limits: SandboxLimits
+  onRefused?(host: string): void
+  signal: AbortSignal
+}
+
+interface RunDependencies {
+  sandbox: Sandbox
+  proxy: Pick<SandboxProxy, 'open'>
+  /** Without it the pictures of cards are their descriptions. */
+  fetchPictures?: FetchPictures | undefined
+}
+
+interface EndedProgram {
+  outcome: SandboxOutcome
+  refusedHosts: Set<string>
+  loadPictures: LoadPictures | undefined
+}
+
+const bounds = { processes: 64, outputBytes: 16 * 1024 ** 2, scratchBytes: 64 * 1024 ** 2 }
+
+/** Every run of a custom tool goes through here: a fresh sandbox, and with `bridge` a proxy to the tool's hosts alone. */
+async function runProgram(
+  program: Program,
+  { sandbox, proxy, fetchPictures }: RunDependencies,
+): Promise<{ refused: string } | EndedProgram> {
+  const { name, command, network, advice, limits, isWritable, signal } = program
+  const { mode, hosts } = network
+  const refusedHosts = new Set<string>()
+  const onRefused = (host: string) => {
+    refusedHosts.add(host)
+    program.onRefused?.(host)
+  }
+  let way: Awaited<ReturnType<SandboxProxy['open']>> | undefined
+  try {
+    if (mode === 'bridge') {
+      way = await proxy.open({ tool: name, hosts, onRefused, signal, ...(advice !== undefined && { advice }) })
+    }
+    const outcome = await sandbox.run({
+      ...command,
+      stdin: new TextEncoder().encode(program.stdin),
+      isWritable,
+      network: way ? { kind: 'proxy', socketPath: way.socketPath } : { kind: mode === 'host' ? 'host' : 'none' },
+      limits,
+      signal,
+    })
+    // A card is no way around the hosts that the tool may reach.
+    const loadPictures: LoadPictures | undefined =
+      fetchPictures && mode === 'bridge'
+        ? (addresses) => fetchPictures({ addresses, hosts, onRefused, signal })
+        : undefined
+    return { outcome, refusedHosts, loadPictures }
+  } catch (cause) {
+    return { refused: describeRefusal(cause) }
+  } finally {
+    await way?.close()
+  }
+}
+
+/** Why nothing could run at all. A fault of this program is thrown again. */
+export function describeRefusal(cause: unknown): string {
+  if (cause instanceof EgressError) return cause.message
+  if (!(cause instanceof SandboxUnavailable)) throw cause
+  return cause.fix ? `${cause.message}. To change that: ${cause.fix}` : cause.message
+}
+
+interface ToolCall {
+  manifest: ToolManifest
+  command: ReadyCommand
+  /** Allowed by the owner beside the hosts that the manifest declares. */
+  allowedHosts: readonly string[]
+  params: Json
+  settings: JsonObject
+  telemetry: ClientContext
+  caller: ToolCallRow['caller']
+  state: Json | undefined
+  onRefused(host: string): void
+  signal: AbortSignal
+}
+
+// The system takes no longer word on a command line than 128 KiB.
+const maxArgumentLength = 128 * 1024 - 1
+const maxLogCharacters = 4_000
+
+/**
+ * One call of a folder tool from its parameters to its result. Whatever the tool does is in the result; throws only if the
+ * signal aborts or the sandbox is at fault.
+ */
+export async function callTool(
+  call: ToolCall,
+  dependencies: RunDependencies & { redactor: OutputRedactor },
+): Promise<ToolRun> {
+  const { manifest, command, onRefused, signal } = call
+  const { name, icon, output } = manifest
+  const { redactor } = dependencies
+  const coerced = coerceParameters(manifest.parameters, declaredParams(call))
+  if (!coerced.ok) return unstartedRun(`Bad parameters for ${name}: ${coerced.problem}.`, 'failed')
+  const params = { ...coerced.params, ...keptParams(call) }
+  const stdin = JSON.stringify({ params, settings: call.settings, telemetry: call.telemetry })
+  const argument = manifest.input === 'argument' ? [Buffer.from(stdin).toString('base64')] : []
+  if (argument.some((word) => word.length > maxArgumentLength)) {
+    const advice = `"input": "stdin" in its manifest takes more`
+    return unstartedRun(`The parameters of ${name} are too large for an argument: ${advice}.`, 'failed')
+  }
+  const { memoryBytes, timeoutMs, isWritable } = manifest.limits
+  const limits: SandboxLimits = { ...bounds, outputBytes: 1024 ** 2, memoryBytes, wallMs: timeoutMs }
+  const network = {
+    mode: manifest.network.mode,
+    hosts: [...new Set([...manifest.network.hosts, ...call.allowedHosts])],
+  }
+  const ended = await runProgram(
+    {
+      name,
+      command: { ...command, argv: [...command.argv, ...argument] },
+      stdin,
+      isWritable,
+      network,
+      limits,
+      onRefused,
+      signal,
+    },
+    dependencies,
+  )
+  if ('refused' in ended) return unstartedRun(ended.refused, 'refused')
+  const { outcome, refusedHosts, loadPictures } = ended
+  const result = readOutput({ ...outcome, limits, redactor })
+  const ok = result.error === null
+  // A tool that failed for lack of a host did not fail by itself.
+  if (!ok && refusedHosts.size > 0) result.isServiceFailure = true
+  const { isEnabled: showsCard, title: manifestTitle, ...colors } = output.card
+  const { html, title } = result
+  const parts = { html, title, manifestTitle: manifestTitle ?? name, params: coerced.params, icon, ...colors }
+  const card = ok ? await cardOf(parts, loadPictures) : undefined
+  const refused = [...refusedHosts].map(
+    (host) => `It was not let through to ${host}. The owner can allow it: familiar tools allow ${name} ${host}`,
+  )
+  const log = readRunLog({ ...outcome, redactor })
+  return {
+    ok,
+    // Without a card to show, its words are all that there is.
+    text: ok ? (result.text ?? (showsCard ? null : (card?.text ?? null))) : null,
+    html: card?.html ?? null,
+    title: card?.title ?? title,
+    error: result.error,
+    budgetRemaining: result.budgetRemaining,
+    card: showsCard ? (card ?? null) : null,
+    notes: [...coerced.notes, ...result.notes, ...refused],
+    durationMs: Math.round(outcome.durationMs),
+    driver: outcome.driver,
+    log: log.length > maxLogCharacters ? `…${log.slice(-maxLogCharacters).toWellFormed()}` : log,
+    outcome: outcomeOf(result),
+    ...(ok && result.state !== undefined && { state: result.state }),
+    ...(result.notify !== undefined && { notify: result.notify }),
+  }
+}
+
+const unstarted = { ok: false, card: null, log: '', durationMs: 0, driver: null }
+
+/** A run of a folder tool that never began. */
+export function unstartedRun(error: string, outcome: 'failed' | 'refused'): ToolRun {
+  return { ...unstarted, text: null, html: null, title: null, error, budgetRemaining: null, notes: [], outcome }
+}
+
+/** The tool itself makes sense of a webhook's body; only what the manifest declares is a parameter. */
+function declaredParams({ manifest, params, caller }: ToolCall): Json {
+  if (caller !== 'webhook' || params === null || typeof params !== 'object' || Array.isArray(params)) return params
+  const declared = new Set(manifest.parameters.map(({ name }) => name))
+  return Object.fromEntries(Object.entries(params).filter(([key]) => declared.has(key)))
+}
+
+/** Given by Familiar alone: the state of the run before, and the body of a webhook. */
+function keptParams({ params, caller, state }: ToolCall): JsonObject {
+  return { ...(state !== undefined && { _state: state }), ...(caller === 'webhook' && { _webhook: params }) }
+}
+
+function outcomeOf({ error, timedOut, isServiceFailure }: ReadResult): ToolCallRow['outcome'] {
+  if (error === null) return 'succeeded'
+  if (timedOut) return 'timed_out'
+  return isServiceFailure ? 'service_failed' : 'failed'
+}
+
+/** A version, or a draft that may become one. */
+export interface Runnable {
+  name: string
+  manifest: CapabilityManifest
+  /** Holds the files; never changes while it runs. */
+  directory: string
+  /** Its `requirements.txt`, line by line. */
+  requirements: readonly string[]
+}
+
+type DeclaredSecrets = { ok: true; values: Record<string, string> } | { ok: false; problem: string }
+
+/** The values of what a capability declares, and of nothing else. All that are missing are named at once. */
+async function readDeclaredSecrets(
+  { name, manifest }: Runnable,
+  { userId, vault }: { userId: string; vault: Pick<Vault, 'get'> },
+): Promise<DeclaredSecrets> {
+  const entries: [string, string][] = []
+  const missing: string[] = []
+  try {
+    for (const secret of manifest.secrets) {
+      const value = await vault.get({ userId, owner: secretOwnerOf(name), name: secret.name })
+      if (value === undefined) missing.push(secret.name)
+      else entries.push([secret.name, value])
+    }
+  } catch (cause) {
+    if (cause instanceof FamiliarError) return { ok: false, problem: cause.message }
+    throw cause
+  }
+  if (missing.length === 0) return { ok: true, values: Object.fromEntries(entries) }
+  const commands = missing.map((key) => `familiar caps secret ${name} ${key}`).join(', ')
+  const [which, them] = missing.length === 1 ? ['secret', 'it'] : ['secrets', 'them']
+  const problem = `${name} needs the ${which} ${missing.join(', ')}, which nobody has set yet. To set ${them}: ${commands}`
+  return { ok: false, problem }
+}
+
+type Begun = Pick<CapabilityRun, 'log' | 'refusedHosts' | 'durationMs' | 'driver'>
+
+/** A program seldom says clearly that it lacked a host; a refused one looks like a failure of the service. */
+export function failedRun(
+  begun: Begun,
+  { error, outcome }: { error: string; outcome: CapabilityRun['outcome'] },
+): CapabilityRun {
+  const failed = { ...begun, ok: false, value: null, text: '', card: null }
+  if (begun.refusedHosts.length === 0) return { ...failed, error, outcome }
+  const hosts = begun.refusedHosts.join(', ')
+  const note = `It was not let through to ${hosts}: the manifest must declare every host that it reaches.`
+  return { ...failed, error: `${error}\n${note}`, outcome: outcome === 'service_failed' ? 'failed' : outcome }
+}
+
+/** Something that the tool needs is missing, so nothing has run: that says nothing against the tool. */
+export function refusedRun(error: string): CapabilityRun {
+  return failedRun({ ...unstarted, refusedHosts: [] }, { error, outcome: 'refused' })
+}
+
+export const place = '/capability'
+const packagesPlace = '/familiar/python'
+const harnesses = {
+  python: { program: 'python3', options: [], file: 'run-capability.py' },
+  // Node detects the module type of `main.js` itself; its warning would be in every log.
+  node: { program: 'node', options: ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON'], file: 'run-capability.mjs' },
+} as const
+
+/**
+ * The harness that calls `run`. The Python one is a plain script, which the sandbox can fork instead of starting an
+ * interpreter.
+ */
+function harnessCommand(runnable: Runnable, packages: string | undefined): ReadyCommand {
+  const { program, options, file } = harnesses[runnable.manifest.runtime]
+  const target = `/familiar/${file}`
+  const source = fileURLToPath(new URL(file, import.meta.url))
+  const beside = besideFiles(runnable, packages)
+  return { ...beside, argv: [program, ...options, target], mounts: [...beside.mounts, { source, target }] }
+}
+
+/** A line for a shell, where the files are. */
+function shellCommand(runnable: Runnable, packages: string | undefined, command: string): ReadyCommand {
+  return { ...besideFiles(runnable, packages), argv: ['sh', '-c', command] }
+}
+
+function besideFiles({ directory }: Runnable, packages: string | undefined): Omit<ReadyCommand, 'argv'> {
+  const path = packages === undefined ? place : `${place}:${packagesPlace}`
+  return {
+    environment: { PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: '1' },
+    workingDirectory: place,
+    mounts: [
+      { source: directory, target: place },
+      ...(packages === undefined ? [] : [{ source: packages, target: packagesPlace }]),
+    ],
+  }
+}
+
+const tryLimits: SandboxLimits = { ...bounds, wallMs: 120_000, memoryBytes: 512 * 1024 ** 2 }
+const noSecrets: DeclaredSecrets = { ok: true, values: {} }
+
+export type CapabilityExecutor = ReturnType<typeof createCapabilityExecutor>
+
+/**
+ * Runs built tools (CAP-5): a fresh sandbox for every call, with nothing of the call before but declared storage. The
+ * result travels apart from what is printed. Whatever the code does is in the run; throws only if the signal aborts or
+ * the sandbox is at fault.
+ */
+export function createCapabilityExecutor(
+  dependencies: RunDependencies & {
+    packages: PythonPackages
+    vault: Pick<Vault, 'get'>
+    redactor: Pick<Redactor, 'redact'>
+    database: Database
+    clock: Clock
+    logger: Logger
+  },
+) {
+  const { sandbox, packages, vault, redactor, logger } = dependencies
+  const storage = createCapabilityStorage(dependencies)
+
+  async function buildPackages(
+    { manifest, requirements }: Pick<Runnable, 'manifest' | 'requirements'>,
+    signal: AbortSignal,
+  ): Promise<{ ok: true; directory: string | undefined } | { ok: false; problem: string }> {
+    const { name, runtime } = manifest
+    if (runtime === 'python' && (await sandbox.missingPrograms(['python3'])).length > 0) {
+      return { ok: false, problem: `${name} needs python3, which is not installed: sudo apt-get install python3` }
+    }
+    if (requirements.length === 0) return { ok: true, directory: undefined }
+    if (runtime === 'node') {
+      const problem = `${name} needs ${requirements.join(', ')} for Node, and packages are installed for Python alone.`
+      return { ok: false, problem: `${problem} What it needs must be among its own files.` }
+    }
+    const directory = await packages.find(requirements)
+    if (directory !== undefined) return { ok: true, directory }
+    logger.info('packages of a capability are built', { capability: name, requirements })
+    const build = await packages.build(requirements, signal)
+    return build.ok ? build : { ok: false, problem: `${name} ${build.problem}` }
+  }
+
+  /** Refused: something that the tool needs is missing, and nothing of the tool has run. */
+  async function start(
+    { runnable, userId, signal }: { runnable: Runnable; userId: string; signal: AbortSignal },
+    attempt: {
+      limits: SandboxLimits
+      /** Its input, as JSON; absent, it gets nothing, and no secret either. */
+      stdin?(secrets: Record<string, string>): object
+      command(packages: string | undefined): ReadyCommand
+    },
+  ): Promise<{ refused: string } | (EndedProgram & { run: Begun })> {
+    try {
+      const built = await buildPackages(runnable, signal)
+      if (!built.ok) return { refused: built.problem }
+      const secrets = attempt.stdin ? await readDeclaredSecrets(runnable, { userId, vault }) : noSecrets
+      if (!secrets.ok) return { refused: secrets.problem }
+      const given = attempt.stdin?.(secrets.values)
+      const { hosts } = runnable.manifest
+      const ended = await runProgram(
+        {
+          name: runnable.name,
+          command: attempt.command(built.directory),
+          stdin: given === undefined ? '' : JSON.stringify(given),
+          isWritable: true,
+          network: { mode: hosts.length > 0 ? 'bridge' : 'none', hosts },
+          advice: 'A capability reaches only the hosts that its manifest declares.',
+          limits: attempt.limits,
+          signal,
+        },
+        dependencies,
+      )
+      if ('refused' in ended) return ended
+      const { stdout, stderr, durationMs, driver } = ended.outcome
+      const run = {
+        log: cleanLog([stdout, stderr], redactor.redact),
+        durationMs: Math.round(durationMs),
+        driver,
+        // Also those of its pictures, which are fetched later.
+        get refusedHosts() {
+          return [...ended.refusedHosts]
+        },
+      }
+      return { ...ended, run }
+    } catch (cause) {
+      return { refused: describeRefusal(cause) }
+    }
+  }
+
+  return {
+    async run(call: {
+      userId: string
+      runnable: Runnable
+      input: Json
+      /** `kept`: with the stored values of the tool; its changes are written after a success. `scratch`: empty and discarded. */
+      storage: StoragePlace
+      signal: AbortSignal
+    }): Promise<CapabilityRun> {
+      const { userId, runnable, input, storage: place, signal } = call
+      const { manifest } = runnable
+      const problems = checkAgainstSchema(input, manifest.inputSchema)
+      if (problems.length > 0) return refusedRun(`The input does not fit ${runnable.name}: ${problems.join('; ')}.`)
+      const limits: SandboxLimits = { ...bounds, wallMs: manifest.timeoutMs, memoryBytes: manifest.memoryBytes }
+      const kept = manifest.storage ? await storage.read(place) : null
+      const started = await start(
+        { runnable, userId, signal },
+        {
+          limits,
+          stdin: (secrets) => ({ input, context: { secrets, storage: kept } }),
+          command: (built) => harnessCommand(runnable, built),
+        },
+      )
+      if ('refused' in started) return refusedRun(started.refused)
+      const { outcome, loadPictures, run } = started
+      const result = await readRunResult(outcome, { runnable, input, limits, redactor, loadPictures })
+      if (!result.ok) return failedRun(run, result)
+      const problem = await storage.write(place, result.changes)
+      if (problem !== undefined) return failedRun(run, { error: problem, outcome: 'failed' })
+      const { value, text, card } = result
+      return { ...run, ok: true, value, text, card, error: null, outcome: 'succeeded' }
+    },
+
+    /** Builds the packages of the requirements unless they are built; one build for all who need the same. */
+    async prepare(
+      runnable: Pick<Runnable, 'manifest' | 'requirements'>,
+      signal: AbortSignal,
+    ): Promise<{ ok: true } | { ok: false; problem: string }> {
+      try {
+        const built = await buildPackages(runnable, signal)
+        return built.ok ? { ok: true } : built
+      } catch (cause) {
+        return { ok: false, problem: describeRefusal(cause) }
+      }
+    },
+
+    /**
+     * Runs a command or a piece of code beside the files of a draft, for the Builder. `/capability` holds the files,
+     * read-only, and is on the path; files in `/tmp` are gone afterwards.
+     */
+    async tryOut(attempt: {
+      userId: string
+      runnable: Runnable
+      command: { kind: 'code'; code: string } | { kind: 'shell'; command: string }
+      signal: AbortSignal
+    }): Promise<CapabilityRun> {
+      const { runnable, command } = attempt
+      const isShell = command.kind === 'shell'
+      const kept = runnable.manifest.storage ? [] : null
+      const started = await start(attempt, {
+        limits: tryLimits,
+        ...(!isShell && { stdin: (secrets) => ({ code: command.code, context: { secrets, storage: kept } }) }),
+        command: (built) =>
+          isShell ? shellCommand(runnable, built, command.command) : harnessCommand(runnable, built),
+      })
+      if ('refused' in started) return refusedRun(started.refused)
+      const { outcome, run } = started
+      const result = isShell
+        ? readShellEnd(outcome, tryLimits)
+        : await readRunResult(outcome, { runnable, input: null, limits: tryLimits, redactor })
+      const text = run.log.trim() === '' ? 'It printed nothing.' : run.log
+      if (!result.ok) return { ...failedRun(run, result), text }
+      return { ...run, ok: true, value: null, text, card: null, error: null, outcome: 'succeeded' }
+    },
+  }
+}

@@ -1,0 +1,412 @@
+import { join, posix } from 'node:path'
+import { z } from 'zod'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import { estimateTokens } from '../base/tokens.ts'
+import { decodeIndexedFile } from '../memory/files/index-files.ts'
+import type { WatchFolder } from '../memory/files/watch-files.ts'
+import type { SystemBlock } from '../models/model.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import type { SkillDetails, SkillSummary } from '../protocol/tools.ts'
+import type { Sandbox, SandboxOutcome } from '../sandbox/sandbox.ts'
+import type { Database } from '../storage/database.ts'
+import { cleanForeignText, pageOf } from '../tools/documents/foreign-text.ts'
+import { approvedSkill, findSkills, skillLines } from '../tools/skills.ts'
+import { defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tools/tool.ts'
+import { describeRefusal } from './execute.ts'
+import { wrapOutput } from './output.ts'
+import { createSourceStore } from './packages.ts'
+import {
+  createSkillFolders,
+  importedFolder,
+  type LoadedSkill,
+  type OpenSkill,
+  type SkillEntry,
+  type SkillFolders,
+  type Skills,
+} from './skill-folders.ts'
+import { createToolStates } from './tool-approval.ts'
+import { type FolderFile, keptKey } from './tool-folder.ts'
+
+const maxAlwaysTokens = 6_000
+
+/** Skills from the disk to the prompt, the tools and the catalog. */
+export function createSkills(dependencies: {
+  /** The folder of skills in the workspace. */
+  directory: string
+  /** Further folders that the owner's configuration names; asked for again with every reload. */
+  directories(): readonly string[]
+  /** A folder of this program alone, for copies of what runs. */
+  cacheDirectory: string
+  /** The switch that stops every tool: there are no skills in the prompt either. */
+  isEnabled(): boolean
+  sandbox: Sandbox
+  database: Database
+  clock: Clock
+  logger: Logger
+  watch?: WatchFolder
+}): Skills {
+  const { directory, directories, isEnabled, sandbox, database, clock, logger } = dependencies
+  const listeners = new Set<() => void>()
+  const folders = createSkillFolders({
+    roots: () => [
+      { path: directory, origin: 'workspace' },
+      { path: join(directory, importedFolder), origin: 'imported' },
+      ...directories().map((path) => ({ path, origin: 'directory' as const })),
+    ],
+    states: createToolStates({ database, clock }),
+    onChange: changed,
+    clock,
+    logger,
+    watch: dependencies.watch,
+  })
+  const sources = createSourceStore({ directory: join(dependencies.cacheDirectory, 'skills') })
+  let pruning: Promise<void> = Promise.resolve()
+  let prompt: { lines: string | undefined; always: SystemBlock[] } | undefined
+
+  function changed(): void {
+    prompt = undefined
+    prune()
+    for (const listener of [...listeners]) listener()
+  }
+
+  function prune(): void {
+    pruning = pruning
+      .then(() => sources.prune(() => false))
+      .catch((error) => logger.warn('old copies of skills could not be removed', { error }))
+  }
+
+  function usable(): LoadedSkill[] {
+    return folders
+      .all()
+      .filter((entry) => entry.kind === 'skill')
+      .filter((entry) => folders.whyOff(entry) === undefined)
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  function promptNow() {
+    if (prompt) return prompt
+    const skills = usable()
+    const always = alwaysBlocks(skills)
+    const shown = new Set(always.map(({ name }) => name))
+    const rest = skills.filter(({ name }) => !shown.has(blockName(name)))
+    prompt = { lines: skillLines(rest.map(({ skill }) => skill)), always }
+    return prompt
+  }
+
+  function requireEntry(name: string): SkillEntry {
+    const entry = folders.find(name)
+    if (!entry) throw new FamiliarError('not_found', `There is no skill named ${name}.`)
+    return entry
+  }
+
+  function statusOf(entry: SkillEntry): Pick<SkillSummary, 'status' | 'problem'> {
+    if (entry.kind === 'wrong') return { status: 'error', problem: entry.problem }
+    const why = folders.whyOff(entry)
+    return why === undefined ? { status: 'on', problem: null } : { status: 'off', problem: why }
+  }
+
+  function summaryOf(entry: SkillEntry): SkillSummary {
+    const { name, origin } = entry
+    const { description, isAlways } = entry.kind === 'skill' ? entry.skill : { description: '', isAlways: false }
+    return { name, description, origin, ...statusOf(entry), isAlways }
+  }
+
+  function detailsOf(entry: SkillEntry): SkillDetails {
+    const { directory } = entry
+    const summary = summaryOf(entry)
+    const nothing = { license: null, compatibility: null, instructions: '', files: [], notes: [], hash: '' }
+    if (entry.kind === 'wrong') return { ...summary, directory, ...nothing }
+    const { license, compatibility, instructions, notes } = entry.skill
+    return { ...summary, directory, license, compatibility, instructions, files: entry.files, notes, hash: entry.hash }
+  }
+
+  return {
+    reload: () => folders.reload(),
+    list: () =>
+      folders
+        .all()
+        .map(summaryOf)
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    show(name) {
+      const entry = folders.find(name)
+      return entry && detailsOf(entry)
+    },
+    async enable(name, seenHash) {
+      const entry = requireEntry(name)
+      if (entry.kind === 'wrong') throw new FamiliarError('conflict', `${name} is broken. ${entry.problem}`)
+      if (seenHash !== undefined && seenHash !== entry.hash) {
+        throw new FamiliarError('conflict', `${name} has changed meanwhile. Look at it again.`)
+      }
+      await folders.decide(name, approvedSkill(entry))
+    },
+    async disable(name) {
+      await folders.decide(requireEntry(name).name, { isEnabled: false })
+    },
+    lines: () => (isEnabled() ? promptNow().lines : undefined),
+    alwaysOn: () => (isEnabled() ? promptNow().always : []),
+    tools: [
+      createLoadSkill(folders),
+      createReadSkillFile(folders),
+      createRunSkillScript({
+        folders,
+        sandbox,
+        async withCopy({ entry, folder }, work) {
+          const key = keptKey({ ...folder, name: entry.name })
+          const files = folder.files.map((file) => [file.path, file] as const)
+          return await sources.hold(key, async () => {
+            await pruning
+            return await work(await sources.keep(key, files))
+          })
+        },
+      }),
+    ],
+    onChange(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    settled: () => folders.settled(),
+    async close() {
+      listeners.clear()
+      await folders.close()
+      await pruning
+    },
+  }
+}
+
+/** In order of name, as many as fit: an always-on skill that does not stays in the index. */
+function alwaysBlocks(skills: readonly LoadedSkill[]): SystemBlock[] {
+  const blocks: SystemBlock[] = []
+  let tokens = 0
+  for (const { name, skill } of skills) {
+    if (!skill.isAlways) continue
+    const text = `<skill name="${name}">\n${skill.instructions}\n</skill>`
+    const size = estimateTokens(text)
+    if (tokens + size > maxAlwaysTokens) continue
+    tokens += size
+    blocks.push({ name: blockName(name), tier: 'semi_stable', text })
+  }
+  return blocks
+}
+
+function blockName(name: string): string {
+  return `skill:${name}`
+}
+
+/** With the names of its files it stays below the limit of a tool's result (30,000), which would cut off its end. */
+const maxPageLength = 24_000
+const maxFileListLength = 4_000
+const maxFilesNamed = 60
+
+/** A skill's instructions, when the task is there that they are for. Words that are no name find the names that fit. */
+function createLoadSkill(folders: SkillFolders): Tool {
+  const usable = () => folders.all().filter((entry) => entry.kind === 'skill' && folders.whyOff(entry) === undefined)
+
+  return defineTool({
+    name: 'load_skill',
+    description: 'Instructions of a skill, by its name; or find one by words.',
+    input: z.object({ name: z.string().min(1).max(200), offset: z.number().optional() }),
+    effect: 'idempotent',
+    core: true,
+    async run({ name, offset = 0 }) {
+      const entry = folders.find(name.trim())
+      if (entry?.kind === 'wrong') return failed(`${name} is broken. ${entry.problem}`)
+      const why = entry && folders.whyOff(entry)
+      if (why !== undefined) return failed(`${name} is off. ${why.replace(/^Off\. /, '')}`)
+      if (entry) return loaded(entry, Math.max(0, Math.trunc(offset)))
+      const skills = usable().flatMap((one) => (one.kind === 'skill' ? [one.skill] : []))
+      if (skills.length === 0) return failed('There are no skills.')
+      const found = findSkills(skills, name)
+      if (found.length === 0) return failed(`No skill has that name or fits these words. There are ${skills.length}.`)
+      return { text: found.map((skill) => `- ${skill.name}: ${skill.description}`).join('\n'), isError: false }
+    },
+  })
+}
+
+function loaded({ name, skill, files }: LoadedSkill, offset: number) {
+  const text = [
+    `<skill name="${name}">`,
+    pageOf(skill.instructions, offset, maxPageLength),
+    '</skill>',
+    ...filesOf(files),
+  ]
+  const foundTools = files.length === 0 ? [] : ['read_skill_file', 'run_skill_script']
+  return { text: text.join('\n'), isError: false, foundTools }
+}
+
+function filesOf(files: LoadedSkill['files']): string[] {
+  if (files.length === 0) return []
+  const named: string[] = []
+  let length = 0
+  for (const { path } of files.slice(0, maxFilesNamed)) {
+    length += path.length + 2
+    if (length > maxFileListLength) break
+    named.push(path)
+  }
+  const more = files.length > named.length ? ` and ${files.length - named.length} more` : ''
+  return [`Its files (read_skill_file; run_skill_script, in a sandbox without network): ${named.join(', ')}${more}`]
+}
+
+/** A path in a SKILL.md. A path that leaves the folder names nothing. */
+function skillFilePath(written: string): string {
+  return posix.normalize(written.trim().replaceAll('\\', '/')).replace(/^\.\//, '').replace(/\/$/, '')
+}
+
+const skillFileLongestPage = 20_000
+const maxListed = 200
+
+/** A file that a skill brings. It is looked for among the files that were read, so no path leads anywhere else (SEC-11). */
+function createReadSkillFile(folders: SkillFolders): Tool {
+  return defineTool({
+    name: 'read_skill_file',
+    description: 'A file of a skill. Without a path: which there are.',
+    input: z.object({
+      name: z.string().min(1).max(200),
+      path: z.string().max(1_000).optional(),
+      offset: z.number().int().min(0).optional(),
+    }),
+    effect: 'idempotent',
+    async run({ name, path = '', offset = 0 }): Promise<ToolOutcome> {
+      const opened = await folders.open(name)
+      if (!opened.ok) return failed(opened.problem)
+      const { entry, folder } = opened
+      const wanted = skillFilePath(path)
+      const file = folder.files.find((one) => one.path === wanted)
+      if (!file) {
+        const inside = folder.files.filter((one) => wanted === '.' || one.path.startsWith(`${wanted}/`))
+        if (inside.length === 0) return failed(`${name} has no file ${JSON.stringify(path)}.`)
+        const lines = inside.slice(0, maxListed).map((one) => `${one.path} (${one.bytes.length} bytes)`)
+        return succeeded([...lines, ...moreOf(inside.length - lines.length)].join('\n'))
+      }
+      const decoded = decodeIndexedFile(file.bytes)
+      if (!decoded.ok) return failed(`${file.path} is no text: ${file.bytes.length} bytes.`)
+      const text = pageOf(cleanForeignText(decoded.text), offset, skillFileLongestPage)
+      // Files in the workspace are the user's own.
+      return entry.origin === 'workspace' ? { ...succeeded(text), isPrivate: true } : succeeded(text)
+    },
+  })
+}
+
+function moreOf(count: number): string[] {
+  return count > 0 ? [`… and ${count} more`] : []
+}
+
+/** The folder of a skill as its scripts see it. */
+const skillDirectory = '/skill'
+
+const programs: Record<string, readonly [string, ...string[]]> = {
+  py: ['python3', '-u', '-B'],
+  sh: ['bash'],
+  bash: ['bash'],
+  js: ['node'],
+  mjs: ['node'],
+  cjs: ['node'],
+}
+
+/**
+ * The program that runs a file of a skill: by its extension, or the file itself if it is executable. Undefined for
+ * other files.
+ */
+function scriptCommand({ path, isExecutable }: FolderFile): readonly [string, ...string[]] | undefined {
+  const ending = /\.([a-z]+)$/.exec(path)?.[1]
+  const program = ending !== undefined && Object.hasOwn(programs, ending) ? programs[ending] : undefined
+  const inside = `${skillDirectory}/${path}`
+  if (program) return [...program, inside]
+  return isExecutable ? [inside] : undefined
+}
+
+const limits = {
+  memoryBytes: 512 * 1024 ** 2,
+  processes: 64,
+  wallMs: 60_000,
+  outputBytes: 1024 ** 2,
+  scratchBytes: 64 * 1024 ** 2,
+}
+const environment = { PYTHONDONTWRITEBYTECODE: '1' }
+const argument = z
+  .string()
+  .max(32_000)
+  .refine((text) => !text.includes('\0'), 'It has a NUL.')
+
+/**
+ * Runs a script of a skill in the sandbox: without a network, with the skill's folder to read and /tmp to write. The
+ * copy that was checked runs, and nothing of it is kept.
+ */
+function createRunSkillScript(dependencies: {
+  folders: SkillFolders
+  sandbox: Sandbox
+  /** A folder with the files of the skill as it was opened, for as long as the work takes. */
+  withCopy<T>(opened: Extract<OpenSkill, { ok: true }>, work: (directory: string) => Promise<T>): Promise<T>
+}): Tool {
+  const { folders, sandbox, withCopy } = dependencies
+  return defineTool({
+    name: 'run_skill_script',
+    description: 'Run a script of a skill in a sandbox: no network, /tmp to write, the folder of the skill to read.',
+    input: z.object({
+      name: z.string().min(1).max(200),
+      path: z.string().min(1).max(1_000),
+      args: z.array(argument).max(64).optional(),
+      stdin: z.string().max(1_000_000).optional(),
+    }),
+    effect: 'idempotent',
+    async run({ name, path, args = [], stdin = '' }, { signal }): Promise<ToolOutcome> {
+      const opened = await folders.open(name)
+      if (!opened.ok) return failed(opened.problem)
+      const file = opened.folder.files.find((one) => one.path === skillFilePath(path))
+      if (!file) return failed(`${name} has no file ${JSON.stringify(path)}.`)
+      const command = scriptCommand(file)
+      if (!command) return failed(`${file.path} is no script: it ends in .py, .sh or .js, or may be executed.`)
+      const [program, ...given] = command
+      try {
+        const missing = program.startsWith('/') ? [] : await sandbox.missingPrograms([program])
+        if (missing.length > 0) return failed(`${file.path} needs ${program}, which this machine does not have.`)
+        const outcome = await withCopy(opened, (directory) =>
+          sandbox.run({
+            argv: [program, ...given, ...args],
+            environment,
+            workingDirectory: skillDirectory,
+            stdin: new TextEncoder().encode(stdin),
+            mounts: [{ source: directory, target: skillDirectory }],
+            isWritable: true,
+            network: { kind: 'none' },
+            limits,
+            signal,
+          }),
+        )
+        return toOutcome(`${name}/${file.path}`, outcome)
+      } catch (cause) {
+        return failed(describeRefusal(cause))
+      }
+    },
+  })
+}
+
+function toOutcome(name: string, { end, stdout, stderr, driver }: SandboxOutcome): ToolOutcome {
+  const isError = end.kind !== 'exited' || end.code !== 0
+  const said = cleanForeignText(new TextDecoder().decode(stdout)).trim()
+  const complained = cleanForeignText(new TextDecoder().decode(stderr)).trim()
+  // The reason of a failure stands at the end of what was complained of.
+  const parts = isError ? [complained.slice(-1_500), said] : [said, complained]
+  const text = parts.filter((part) => part !== '').join('\n')
+  return {
+    text: `${endOf(end)}\n${wrapOutput(name, text === '' ? 'It printed nothing.' : text)}`,
+    isError,
+    ...(end.kind === 'timed_out' && { timedOut: true }),
+    ran: { driver, budgetRemaining: null },
+  }
+}
+
+function endOf(end: SandboxOutcome['end']): string {
+  switch (end.kind) {
+    case 'exited':
+      return end.code === 0 ? 'It ended well.' : `It failed with exit code ${end.code}.`
+    case 'killed':
+      return `It was ended by ${end.signal}.`
+    case 'timed_out':
+      return `It took longer than ${limits.wallMs / 1_000} s and was ended.`
+    case 'out_of_memory':
+      return 'It ran out of memory.'
+    case 'output_too_large':
+      return 'It printed more than 1 MB and was ended.'
+  }
+}

@@ -1,0 +1,510 @@
+import { mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { syncDirectory, toFileError } from '../base/files.ts'
+import { sha256 } from '../base/ids.ts'
+import { type Parsed, parseAnyJson, parseJson } from '../base/json.ts'
+import { FamiliarError } from '../protocol/errors.ts'
+import type { Json } from '../protocol/messages.ts'
+import type { BlobStore } from '../storage/blobs.ts'
+import type { Database, Writer } from '../storage/database.ts'
+import type { CapabilityVersionRow } from '../storage/feature-tables.ts'
+import type { CapabilityManifest } from './manifest.ts'
+import {
+  type CapabilityFiles,
+  checkFiles,
+  decodeUtf8,
+  parentFolders,
+  readRequirements,
+  readTextFile,
+  readToolFolder,
+} from './tool-folder.ts'
+
+/** A version, whole and never changed again. */
+export interface CapabilityVersion {
+  capabilityId: string
+  version: number
+  manifest: CapabilityManifest
+  /** Its directory: `main.py` or `main.js`, `manifest.json`, `requirements.txt`, `RUN.md`, `examples.json`, `lock.json`, and what else belongs to it. */
+  directory: string
+  hash: string
+  buildId: string | null
+  createdAt: number
+}
+
+export const jsonObjectSchema = z.record(
+  z.string(),
+  z.custom<Json>((value) => value !== undefined),
+)
+export const tagsSchema = z.array(z.string())
+export const permissionsSchema = z.object({
+  hosts: z.array(z.string()),
+  secrets: z.array(z.object({ name: z.string(), description: z.string() })),
+  storage: z.boolean(),
+})
+const manifestSchema = permissionsSchema.extend({
+  name: z.string(),
+  description: z.string(),
+  runtime: z.enum(['python', 'node']),
+  inputSchema: jsonObjectSchema,
+  tags: tagsSchema,
+  // Versions from before there was such a key have none.
+  askedAs: z.array(z.string()).default([]),
+  timeoutMs: z.number(),
+  memoryBytes: z.number(),
+})
+
+function readManifestColumn(text: string): CapabilityManifest {
+  return readColumn(text, manifestSchema)
+}
+
+/** A column that this program wrote. Anything else means that the file was changed from outside. */
+export function readColumn<T>(text: string, schema: z.ZodType<T>): T {
+  const read = parseJson(text, schema)
+  if (!read.ok) throw new Error(`A row of the capabilities cannot be read: ${read.message}`)
+  return read.value
+}
+
+export type VersionRecords = ReturnType<typeof createVersionRecords>
+
+/** The rows of versions. */
+export function createVersionRecords({
+  database,
+  versions,
+}: {
+  database: Database
+  versions: Pick<VersionStore, 'directoryOf'>
+}) {
+  const select = () => database.read.selectFrom('capability_versions')
+
+  function toVersion(row: CapabilityVersionRow): CapabilityVersion {
+    const { capability_id: capabilityId, hash, build_id: buildId } = row
+    const version = Number(row.version)
+    const directory = versions.directoryOf({ capabilityId, version })
+    const manifest: CapabilityManifest = readManifestColumn(row.manifest)
+    return { capabilityId, version, manifest, directory, hash, buildId, createdAt: Number(row.created_at) }
+  }
+
+  return {
+    async find(capabilityId: string, version: number): Promise<CapabilityVersion | undefined> {
+      const row = await select()
+        .selectAll()
+        .where('capability_id', '=', capabilityId)
+        .where('version', '=', version)
+        .executeTakeFirst()
+      return row && toVersion(row)
+    },
+    /** Those of these that there are, by the ids of their capabilities: one question for all of them. */
+    async findAll(keys: readonly VersionKey[]): Promise<ReadonlyMap<string, CapabilityVersion>> {
+      if (keys.length === 0) return new Map()
+      const rows = await select()
+        .selectAll()
+        .where(({ and, or }) =>
+          or(keys.map(({ capabilityId, version }) => and({ capability_id: capabilityId, version }))),
+        )
+        .execute()
+      return new Map(rows.map((row) => [row.capability_id, toVersion(row)]))
+    },
+    /** Oldest first. */
+    async list(capabilityId: string): Promise<CapabilityVersion[]> {
+      const rows = await select().selectAll().where('capability_id', '=', capabilityId).orderBy('version').execute()
+      return rows.map(toVersion)
+    },
+    /** The version that a build has registered. */
+    async ofBuild(buildId: string): Promise<VersionKey | undefined> {
+      const row = await select().select(['capability_id', 'version']).where('build_id', '=', buildId).executeTakeFirst()
+      return row && { capabilityId: row.capability_id, version: Number(row.version) }
+    },
+    /** Zero where there is none. */
+    async newest(capabilityId: string): Promise<number> {
+      const row = await select()
+        .select('version')
+        .where('capability_id', '=', capabilityId)
+        .orderBy('version', 'desc')
+        .executeTakeFirst()
+      return Number(row?.version ?? 0)
+    },
+    async before(capabilityId: string, version: number): Promise<number | undefined> {
+      const row = await select()
+        .select('version')
+        .where('capability_id', '=', capabilityId)
+        .where('version', '<', version)
+        .orderBy('version', 'desc')
+        .executeTakeFirst()
+      return row && Number(row.version)
+    },
+    /** All that there are, of all capabilities. */
+    async known(): Promise<RegisteredVersion[]> {
+      const rows = await select().select(['capability_id', 'version', 'hash']).execute()
+      return rows.map(({ capability_id, version, hash }) => ({
+        capabilityId: capability_id,
+        version: Number(version),
+        hash,
+      }))
+    },
+    async insertIn(
+      writer: Writer,
+      { capabilityId, version, manifest, hash, buildId, createdAt }: Omit<CapabilityVersion, 'directory'>,
+    ): Promise<void> {
+      await writer
+        .insertInto('capability_versions')
+        .values({
+          capability_id: capabilityId,
+          version,
+          manifest: JSON.stringify(manifest),
+          hash,
+          build_id: buildId,
+          created_at: createdAt,
+        })
+        .execute()
+    },
+  }
+}
+
+export interface VersionKey {
+  capabilityId: string
+  version: number
+}
+
+/** A version, and the hash that the database has of it. */
+export type RegisteredVersion = VersionKey & { hash: string }
+
+const isId = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/
+
+export type VersionStore = ReturnType<typeof createVersionStore>
+
+/**
+ * Versions on disk, each a directory that is whole from the moment it has its name and never changes again. A directory
+ * that the database does not name is left over, and swept. If daemons share a place, a version is there before the
+ * database names it, and a daemon that lacks it fetches it.
+ *
+ * `directory` lies in the private home. Its content is readable by all, since the sandbox has an account of its own.
+ */
+export function createVersionStore({ directory, shared }: { directory: string; shared?: BlobStore | undefined }) {
+  /** Downloads in progress: other callers wait for the same one. */
+  const fetching = new Map<string, Promise<VersionReading>>()
+
+  function directoryOf({ capabilityId, version }: VersionKey): string {
+    if (!isId.test(capabilityId) || !Number.isSafeInteger(version) || version < 1) {
+      throw new FamiliarError('bad_request', 'There is no such version of a capability')
+    }
+    return join(directory, capabilityId, `v${version}`)
+  }
+
+  /** Held against what the database says was registered, and not only against the lock that lies beside it. */
+  async function readHere(version: RegisteredVersion): Promise<VersionReading> {
+    const place = directoryOf(version)
+    const reading = await readVersion(place)
+    if (!reading.ok || reading.hash === version.hash) return reading
+    return { ok: false, problem: `${place} is no longer what was registered: ${lockFile} was changed.` }
+  }
+
+  async function bringHere(from: BlobStore, version: RegisteredVersion): Promise<VersionReading> {
+    try {
+      const fetched = await fetchVersion(from, version)
+      if (!fetched.ok) return fetched
+      await placeTree(directoryOf(version), fetched.files, { replace: true })
+      return await readHere(version)
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      return { ok: false, problem: `A version of the capability could not be fetched: ${reason}` }
+    }
+  }
+
+  return {
+    /** The directory of a version, whether or not it exists. */
+    directoryOf,
+    /**
+     * When this resolves the version survives a power cut; on every failure there is nothing of it. `manifest.json` gets the
+     * number and the time, `lock.json` is added, and the hash is of every path and byte. `conflict` where it is there already.
+     */
+    async write({
+      files: given,
+      createdAt,
+      ...key
+    }: VersionKey & { files: CapabilityFiles; createdAt: number }): Promise<{ directory: string; hash: string }> {
+      const target = directoryOf(key)
+      const problems = given.has(lockFile) ? [`${lockFile} is written with the version.`] : checkFiles(given)
+      if (problems.length > 0) throw new FamiliarError('bad_request', problems.join(' '))
+      const files = new Map(given)
+      files.set('manifest.json', stampManifest(given, { version: key.version, createdAt }))
+      const lock = new TextEncoder().encode(lockText(makeLock(files, createdAt)))
+      files.set(lockFile, lock)
+      const hash = sha256(lock)
+      await placeTree(target, files)
+      try {
+        if (shared) await shareVersion(shared, { ...key, hash }, files)
+      } catch (cause) {
+        await rm(target, { recursive: true, force: true })
+        throw cause
+      }
+      return { directory: target, hash }
+    },
+    /**
+     * The files, `lock.json` among them, after a look at whether they are those that were registered. From then on they are
+     * in the version's directory.
+     */
+    async read(version: RegisteredVersion): Promise<VersionReading> {
+      const here = await readHere(version)
+      if (here.ok || !shared) return here
+      const name = `${directoryOf(version)} ${version.hash}`
+      const bringing = fetching.get(name) ?? bringHere(shared, version).finally(() => fetching.delete(name))
+      fetching.set(name, bringing)
+      return await bringing
+    },
+    /** For a version that was never named in the database. */
+    async remove(version: RegisteredVersion): Promise<void> {
+      await rm(directoryOf(version), { recursive: true, force: true })
+      if (shared) await unshareVersion(shared, version)
+    },
+    /** Removes every version that is not known, and what was never finished. Only at start: nothing may be writing. */
+    async sweep(known: Iterable<VersionKey>): Promise<string[]> {
+      const kept = new Set(Array.from(known, directoryOf))
+      const removed: string[] = []
+      const entries = await readdir(directory, { withFileTypes: true }).catch(() => [])
+      // Only this store writes here; other entries are ignored.
+      for (const entry of entries.filter((one) => one.isDirectory())) {
+        const folder = join(directory, entry.name)
+        const names = await readdir(folder)
+        const left = names.map((name) => join(folder, name)).filter((path) => !kept.has(path))
+        for (const path of left) await rm(path, { recursive: true, force: true })
+        removed.push(...left)
+        if (left.length === names.length) await rm(folder, { recursive: true, force: true })
+      }
+      return removed
+    },
+    /** Puts into the shared place what this home had before it had one, and tells how many. */
+    async share(known: Iterable<RegisteredVersion>): Promise<number> {
+      if (!shared) return 0
+      const there = await sharedVersions(shared)
+      let count = 0
+      for (const version of known) {
+        if (there.has(folderOf(version))) continue
+        const here = await readHere(version)
+        if (!here.ok) continue
+        await shareVersion(shared, version, here.files)
+        count += 1
+      }
+      return count
+    },
+  }
+}
+
+export const lockFile = 'lock.json'
+
+const lockSchema = z.object({
+  format: z.literal(1),
+  runtime: z.enum(['python', 'node']),
+  requirements: z.array(z.string()),
+  files: z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/)),
+  created_at: z.number(),
+})
+type Lock = z.output<typeof lockSchema>
+
+/** The content of a version, so that a change is detected. */
+function makeLock(files: CapabilityFiles, createdAt: number): Lock {
+  const manifest = parseAnyJson(readTextFile(files, 'manifest.json') ?? '')
+  const isNode = manifest.ok && (manifest.value as { runtime?: unknown } | null)?.runtime === 'node'
+  const hashes = Array.from(files, ([path, bytes]) => [path, sha256(bytes)] as const)
+  return {
+    format: 1,
+    runtime: isNode ? 'node' : 'python',
+    requirements: readRequirements(readTextFile(files, 'requirements.txt') ?? '').toSorted(),
+    files: Object.fromEntries(hashes.sort(([a], [b]) => (a < b ? -1 : 1))),
+    created_at: createdAt,
+  }
+}
+
+function lockText(lock: Lock): string {
+  return `${JSON.stringify(lock, null, 2)}\n`
+}
+
+function readLock(text: string): Parsed<Lock> {
+  return parseJson(text, lockSchema)
+}
+
+export type VersionReading =
+  | { ok: true; directory: string; files: CapabilityFiles; lock: Lock; hash: string }
+  /** Which file is not what it was, or what is missing. */
+  | { ok: false; problem: string }
+
+/** A version as it lies on disk, held against its lock. */
+export async function readVersion(directory: string): Promise<VersionReading> {
+  const reading = await readToolFolder(directory, { isPrivate: true })
+  if (!reading.ok) return reading
+  const files = new Map(reading.folder.files.map(({ path, bytes }) => [path, bytes]))
+  const lockBytes = files.get(lockFile)
+  if (lockBytes === undefined) return wrong(`${lockFile} is missing`)
+  const lock = readLock(decodeUtf8(lockBytes) ?? '')
+  if (!lock.ok) return wrong(`${lockFile} cannot be read: ${lock.message}`)
+  const locked = new Map(Object.entries(lock.value.files))
+  const added = [...files.keys()].find((path) => path !== lockFile && !locked.has(path))
+  if (added !== undefined) return wrong(`${added} was added`)
+  for (const [path, hash] of locked) {
+    const bytes = files.get(path)
+    if (bytes === undefined) return wrong(`${path} is missing`)
+    if (sha256(bytes) !== hash) return wrong(`${path} was changed`)
+  }
+  return { ok: true, directory, files, lock: lock.value, hash: sha256(lockBytes) }
+
+  function wrong(what: string): VersionReading {
+    return { ok: false, problem: `${directory} is no longer what was registered: ${what}.` }
+  }
+}
+
+/** How a version is known to all daemons: not by its number, for which two may race, but by what it is. */
+interface SharedVersion {
+  capabilityId: string
+  hash: string
+}
+
+/** Puts a version, `lock.json` among its files, where other daemons find it. The lock comes last: where it is, all is. */
+async function shareVersion(shared: BlobStore, version: SharedVersion, files: CapabilityFiles): Promise<void> {
+  const paths = [...files.keys()].filter((path) => path !== lockFile)
+  for (const path of [...paths, lockFile]) {
+    await shared.put(nameOf(version, path), files.get(path) ?? new Uint8Array())
+  }
+}
+
+async function unshareVersion(shared: BlobStore, version: SharedVersion): Promise<void> {
+  for (const name of await Array.fromAsync(shared.list(`${folderOf(version)}/`))) await shared.delete(name)
+}
+
+/** The versions that are whole there, as `<capability>/<hash>`. */
+async function sharedVersions(shared: BlobStore): Promise<Set<string>> {
+  const whole = new Set<string>()
+  for await (const name of shared.list('')) {
+    if (name.endsWith(`/${lockFile}`)) whole.add(name.slice(0, -lockFile.length - 1))
+  }
+  return whole
+}
+
+function folderOf({ capabilityId, hash }: SharedVersion): string {
+  return `${capabilityId}/${hash}`
+}
+
+/**
+ * The files of a version from the shared place. The hash is the database's: it proves the lock, and the lock proves
+ * every file. If one byte differs there are no files at all (SCALE-5).
+ */
+async function fetchVersion(
+  shared: BlobStore,
+  version: SharedVersion,
+): Promise<{ ok: true; files: CapabilityFiles } | { ok: false; problem: string }> {
+  const lockBytes = await shared.get(nameOf(version, lockFile))
+  if (!lockBytes) return wrong('it is not in the shared place')
+  if (sha256(lockBytes) !== version.hash) return wrong(`${lockFile} in the shared place is not what was registered`)
+  const lock = readLock(decodeUtf8(lockBytes) ?? '')
+  if (!lock.ok) return wrong(`${lockFile} cannot be read: ${lock.message}`)
+  const files = new Map<string, Uint8Array>()
+  for (const [path, hash] of Object.entries(lock.value.files)) {
+    const bytes = await shared.get(nameOf(version, path))
+    if (!bytes) return wrong(`${path} is not in the shared place`)
+    if (sha256(bytes) !== hash) return wrong(`${path} in the shared place is not what was registered`)
+    files.set(path, bytes)
+  }
+  const [problem] = checkFiles(files)
+  if (problem !== undefined) return wrong(problem)
+  return { ok: true, files: files.set(lockFile, lockBytes) }
+
+  function wrong(what: string): { ok: false; problem: string } {
+    return { ok: false, problem: `A version of the capability cannot be used here: ${what}.` }
+  }
+}
+
+function nameOf(version: SharedVersion, path: string): string {
+  return `${folderOf(version)}/${path}`
+}
+
+/** `manifest.json` of a version: what its writer wrote, unknown keys too, with the number and the times that are true. */
+function stampManifest(files: CapabilityFiles, stamp: { version: number; createdAt: number }): Uint8Array {
+  const parsed = parseAnyJson(readTextFile(files, 'manifest.json') ?? '{}')
+  const written = parsed.ok && parsed.value !== null && typeof parsed.value === 'object' ? parsed.value : {}
+  const first = 'created_at' in written && typeof written.created_at === 'string' ? written.created_at : undefined
+  const now = new Date(stamp.createdAt).toISOString()
+  const stamped = { ...written, version: stamp.version, created_at: first ?? now, updated_at: now }
+  return new TextEncoder().encode(`${JSON.stringify(stamped, null, 2)}\n`)
+}
+
+/** An entry with this name was never finished, or is being removed. */
+const draft = '.draft-'
+
+/**
+ * The files as a directory that is whole from the moment that it has its name; on every failure there is nothing of it. A
+ * `conflict` where it is there already, unless `replace` is set.
+ */
+async function placeTree(
+  target: string,
+  files: CapabilityFiles,
+  { replace = false }: { replace?: boolean } = {},
+): Promise<void> {
+  const parent = dirname(target)
+  await makeFolder(dirname(parent))
+  await makeFolder(parent)
+  const written = await mkdtemp(join(parent, draft))
+  try {
+    await writeTree(written, files)
+    if (replace) await removeTree(target)
+    await rename(written, target)
+  } catch (cause) {
+    await rm(written, { recursive: true, force: true })
+    if (isTaken(cause)) throw new FamiliarError('conflict', `${target} is there already`, { cause })
+    throw toFileError(target, cause)
+  }
+  await syncDirectory(parent)
+}
+
+/** Its name is gone before the first of its files is. */
+async function removeTree(target: string): Promise<void> {
+  const aside = await mkdtemp(join(dirname(target), draft))
+  try {
+    await rename(target, join(aside, 'old'))
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) throw cause
+  } finally {
+    await rm(aside, { recursive: true, force: true })
+  }
+}
+
+function isTaken(cause: unknown): boolean {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return code === 'ENOTEMPTY' || code === 'EEXIST'
+}
+
+/** Every file and folder reaches the disk before the name does. */
+async function writeTree(root: string, files: CapabilityFiles): Promise<void> {
+  const folders = [...new Set([...files.keys()].flatMap(parentFolders))].map((path) => join(root, path))
+  for (const folder of folders.sort()) await makeFolder(folder)
+  for (const [path, bytes] of files) {
+    const file = await open(join(root, path), 'wx', 0o644)
+    try {
+      await file.chmod(0o644)
+      await file.writeFile(bytes)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+  for (const folder of folders.reverse()) await syncDirectory(folder)
+  const top = await open(root, 'r')
+  try {
+    // mkdtemp allows only the owner.
+    await top.chmod(0o755)
+    await top.sync()
+  } finally {
+    await top.close()
+  }
+}
+
+/** Whatever the umask: 0755. */
+async function makeFolder(path: string): Promise<void> {
+  const made = await mkdir(path, { recursive: true, mode: 0o755 })
+  if (made === undefined) return
+  const folder = await open(path, 'r')
+  try {
+    await folder.chmod(0o755)
+  } finally {
+    await folder.close()
+  }
+  await syncDirectory(dirname(path))
+}

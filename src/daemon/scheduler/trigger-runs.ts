@@ -1,0 +1,287 @@
+import type { Conversations, InboundMessage } from '../../agent/conversations.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Ids } from '../../base/ids.ts'
+import { parseAnyJson } from '../../base/json.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { ToolCatalog } from '../../custom-tools/catalog.ts'
+import type { ToolRun } from '../../custom-tools/execute.ts'
+import { wrapOutput } from '../../custom-tools/output.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import type { Json, Label } from '../../protocol/messages.ts'
+import type { Database, Writer } from '../../storage/database.ts'
+import type { TriggerRunRow } from '../../storage/tables.ts'
+
+const keptForMs = 30 * 24 * 60 * 60_000
+const maxErrorLength = 500
+
+/** The actions for a cron tool at one moment. */
+interface CronStep {
+  /** Times that passed without a run, and why. */
+  missed: readonly number[]
+  reason: string
+  /** The time whose run starts now; undefined if there is none. */
+  begins: number | undefined
+  /** When it is due again; undefined if never. */
+  next: number | undefined
+}
+
+/** Automatic runs in the order of their times: past, running and future ones. */
+export interface TriggerRuns {
+  /** Runs interrupted by a crash have failed: their progress is unknown. Returns how many. */
+  closeInterrupted(): Promise<number>
+  /** Oldest first. */
+  waiting(kind: TriggerRunRow['kind']): Promise<TriggerRunRow[]>
+  /** Replaces the waiting entry of this cron tool by the step, in one commit. Returns the id of the started run. */
+  moveOn(tool: string, step: CronStep): Promise<string | undefined>
+  /** These cron tools no longer wait for anything. */
+  forget(tools: readonly string[]): Promise<void>
+  /** A waiting webhook run, in the unit of the caller that accepted it. */
+  addWebhook(writer: Writer, tool: string, input: string): Promise<string>
+  /** Its input is deleted. False if it has already started: it must not start twice. */
+  begin(id: string): Promise<boolean>
+  /** With an error it has failed. */
+  finish(id: string, error?: string): Promise<void>
+}
+
+export function createTriggerRuns(dependencies: { database: Database; clock: Clock; ids: Ids }): TriggerRuns {
+  const { database, clock, ids } = dependencies
+
+  function rowOf(
+    row: Pick<TriggerRunRow, 'tool' | 'kind' | 'due_at' | 'state'> & Partial<TriggerRunRow>,
+  ): TriggerRunRow {
+    return { id: ids.next(), started_at: null, finished_at: null, error: null, input: null, ...row }
+  }
+
+  async function deleteOld(writer: Writer, tool: string): Promise<void> {
+    await writer
+      .deleteFrom('trigger_runs')
+      .where('tool', '=', tool)
+      .where('due_at', '<', clock.now() - keptForMs)
+      .where('state', 'in', ['done', 'failed', 'missed'])
+      .execute()
+  }
+
+  return {
+    async closeInterrupted() {
+      const change = { state: 'failed', finished_at: clock.now(), error: interrupted } as const
+      const closed = await database.write((writer) =>
+        writer.updateTable('trigger_runs').set(change).where('state', '=', 'running').executeTakeFirst(),
+      )
+      return Number(closed.numUpdatedRows)
+    },
+    waiting: (kind) =>
+      database.read
+        .selectFrom('trigger_runs')
+        .selectAll()
+        .where('kind', '=', kind)
+        .where('state', '=', 'scheduled')
+        .orderBy('due_at')
+        .orderBy('id')
+        .execute(),
+    async moveOn(tool, { missed, reason, begins, next }) {
+      const now = clock.now()
+      const cron = { tool, kind: 'cron' } as const
+      const past = missed.map((due_at) => rowOf({ ...cron, due_at, state: 'missed', error: reason }))
+      const running =
+        begins === undefined ? [] : [rowOf({ ...cron, due_at: begins, started_at: now, state: 'running' })]
+      const coming = next === undefined ? [] : [rowOf({ ...cron, due_at: next, state: 'scheduled' })]
+      await database.write(async (writer) => {
+        await deleteWaiting(writer, [tool])
+        const rows = [...past, ...running, ...coming]
+        if (rows.length > 0) await writer.insertInto('trigger_runs').values(rows).execute()
+        await deleteOld(writer, tool)
+      })
+      return running[0]?.id
+    },
+    forget: (tools) => database.write((writer) => deleteWaiting(writer, tools)),
+    async addWebhook(writer, tool, input) {
+      const row = rowOf({ tool, kind: 'webhook', due_at: clock.now(), state: 'scheduled', input })
+      await writer.insertInto('trigger_runs').values(row).execute()
+      await deleteOld(writer, tool)
+      return row.id
+    },
+    async begin(id) {
+      const change = { state: 'running', started_at: clock.now(), input: null } as const
+      const begun = await database.write((writer) =>
+        writer
+          .updateTable('trigger_runs')
+          .set(change)
+          .where('id', '=', id)
+          .where('state', '=', 'scheduled')
+          .executeTakeFirst(),
+      )
+      return Number(begun.numUpdatedRows) === 1
+    },
+    async finish(id, error) {
+      const state = error === undefined ? ('done' as const) : ('failed' as const)
+      const shown = error?.slice(0, maxErrorLength).toWellFormed() ?? null
+      const change = { state, finished_at: clock.now(), error: shown, input: null }
+      await database.write((writer) => writer.updateTable('trigger_runs').set(change).where('id', '=', id).execute())
+    },
+  }
+}
+
+const interrupted = 'Interrupted: Familiar stopped while it ran.'
+
+async function deleteWaiting(writer: Writer, tools: readonly string[]): Promise<void> {
+  if (tools.length === 0) return
+  await writer
+    .deleteFrom('trigger_runs')
+    .where('tool', 'in', tools)
+    .where('kind', '=', 'cron')
+    .where('state', '=', 'scheduled')
+    .execute()
+}
+
+/**
+ * A timer counts only time when the machine is awake, and the clock may be set: after this time it is checked again. It
+ * also keeps every wait far below a timer's limit of 24.8 days.
+ */
+const maxWaitMs = 5 * 60_000
+
+/** One timer for the next due time, however far off. Nothing is read before that. */
+interface Alarm {
+  /** Replaces the previous time; undefined for none. */
+  set(time: number | undefined): void
+}
+
+export function createAlarm({ clock, onTime }: { clock: Clock; onTime(): void }): Alarm {
+  let cancelTimer = () => {}
+
+  function set(time: number | undefined): void {
+    cancelTimer()
+    cancelTimer = () => {}
+    if (time === undefined) return
+    const setAt = clock.now()
+    const wait = Math.max(0, time - setAt)
+    cancelTimer = clock.after(Math.min(wait, maxWaitMs), () => {
+      const now = clock.now()
+      // A clock that went back also invalidates the times computed before it.
+      if (now < time && now >= setAt) set(time)
+      else onTime()
+    })
+  }
+
+  return { set }
+}
+
+const largestState = 64 * 1024
+
+/** The stored state of a tool; an empty object before it stored any. */
+async function readKeptState(database: Database, tool: string): Promise<Json> {
+  const row = await database.read.selectFrom('tool_states').select('state').where('name', '=', tool).executeTakeFirst()
+  const parsed = parseAnyJson(row?.state ?? '{}')
+  return parsed.ok ? parsed.value : {}
+}
+
+/** Throws `payload_too_large` if it exceeds the limit; the previous state then stays. */
+async function writeKeptState(
+  { database, clock }: { database: Database; clock: Clock },
+  tool: string,
+  state: Json,
+): Promise<void> {
+  const text = JSON.stringify(state)
+  if (text.length > largestState) {
+    throw new FamiliarError(
+      'payload_too_large',
+      `Its _state has ${text.length} characters; the limit is ${largestState}.`,
+    )
+  }
+  const updated_at = clock.now()
+  // A running tool is enabled: a missing row means nothing else.
+  const row = { name: tool, is_enabled: 1, fingerprint: null, hosts: '[]', state: text, updated_at } as const
+  await database.write((writer) =>
+    writer
+      .insertInto('tool_states')
+      .values(row)
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ state: text, updated_at }))
+      .execute(),
+  )
+}
+
+/** A message for the owner's main session. Tool output never counts as the user's own words (SEC-17). */
+export type TriggerMessage = InboundMessage & { label: Extract<Label, 'untrusted'> }
+
+export interface TriggerNeeds {
+  run: RunTool
+  conversations: Pick<Conversations, 'findSession'> & { submit(message: TriggerMessage): Promise<unknown> }
+  database: Database
+  clock: Clock
+  ownerId: string
+  logger: Logger
+}
+
+export interface RunToPerform {
+  id: string
+  kind: TriggerRunRow['kind']
+  tool: TriggeredTool
+  params: Json
+}
+
+const mainContact = 'main'
+
+/** Performs one recorded run, and records how it ended. Never throws. */
+export function createTriggerRunner(needs: TriggerNeeds & { runs: TriggerRuns }) {
+  const { conversations, database, ownerId, logger, runs } = needs
+
+  async function perform({ id, kind, tool, params }: RunToPerform, signal: AbortSignal): Promise<string | undefined> {
+    const state = await readKeptState(database, tool.name)
+    const run = await needs.run({ userId: ownerId, name: tool.name, params, caller: kind, state, signal })
+    if (!run.ok) return run.error ?? 'It failed without an error message.'
+    if (run.state !== undefined) await writeKeptState(needs, tool.name, run.state)
+    const text = textToTell(tool, run)
+    // Without text there is no message, and no model is called.
+    if (text === undefined) return undefined
+    const wrapped = wrapOutput(tool.name, text)
+    const session = await conversations.findSession(ownerId, mainContact)
+    await conversations.submit({
+      userId: ownerId,
+      channel: session?.channel ?? 'http',
+      contact: mainContact,
+      sender: `tool:${tool.name}`,
+      source: kind,
+      text: [tool.prompt.trim(), wrapped].filter((part) => part !== '').join('\n\n'),
+      media: [],
+      key: `trigger:${id}`,
+      immediate: false,
+      metadata: { tool: tool.name, run: id },
+      label: 'untrusted',
+    })
+    return undefined
+  }
+
+  return async function performRun(run: RunToPerform, signal: AbortSignal): Promise<void> {
+    const error = await perform(run, signal).catch((cause: unknown) =>
+      signal.aborted ? 'Interrupted: Familiar was stopped.' : describe(cause),
+    )
+    if (error !== undefined) logger.warn('an automatic run failed', { tool: run.tool.name, run: run.id, error })
+    try {
+      await runs.finish(run.id, error)
+    } catch (cause) {
+      // It stays `running` in the list, and the next start closes it.
+      logger.error('could not write the end of a run', { tool: run.tool.name, run: run.id, error: cause })
+    }
+  }
+}
+
+function textToTell(tool: TriggeredTool, run: ToolRun): string | undefined {
+  if (!(run.notify ?? tool.notifiesByDefault)) return undefined
+  const text = run.text?.trim() || run.card?.text.trim()
+  return text === '' ? undefined : text
+}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+/** A tool with a trigger, as its folder declares it. */
+export interface TriggeredTool {
+  name: string
+  trigger: { kind: 'cron'; schedule: string } | { kind: 'webhook' }
+  /** Precedes the output in the message. May be empty. */
+  prompt: string
+  /** Whether its output is reported if the output itself does not say so (`notification.default_enabled`). */
+  notifiesByDefault: boolean
+}
+
+export type RunTool = ToolCatalog['run']

@@ -1,0 +1,279 @@
+import { type Insertable, type Kysely, sql } from 'kysely'
+import { z } from 'zod'
+import { parseJson } from '../../base/json.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import type { Database, Reader, Writer } from '../../storage/database.ts'
+import { type Migration, transferUnderWay } from '../../storage/migrations/migration.ts'
+import type { MemoryRow } from '../../storage/tables.ts'
+import {
+  differences,
+  type Key,
+  planTables,
+  progressTable,
+  type Row,
+  readChecksums,
+  readPages,
+  type TableChecksum,
+  type TablePlan,
+  type TransferEnd,
+} from './tables.ts'
+
+export type TransferPhase = 'reading' | 'copying' | 'indexing' | 'checking'
+
+export interface TransferReport {
+  tables: TableChecksum[]
+  counters: Counters
+  /** Rows that an earlier run had moved already. */
+  movedBefore: number
+}
+
+const textIndex = 'the text index'
+const beginAnew = 'Empty the target (delete the file, or drop and create the database) and start again.'
+
+/**
+ * Moves every row of `source` to `target`, which was opened with `progressMigration` and is empty or holds an
+ * interrupted move. The source is only read and must not change while this runs.
+ *
+ * After an interruption, call it again to continue; until it has resolved, the target cannot be opened otherwise. It
+ * resolves only if the rows on both sides have the same checksums.
+ */
+export async function transferDatabase(options: {
+  source: TransferEnd
+  target: Database
+  indexMemory: IndexMemory
+  onProgress: (phase: TransferPhase, done: number, total: number) => void
+  signal: AbortSignal
+}): Promise<TransferReport> {
+  const { source, target, indexMemory, signal } = options
+  const tables = await planTables(source, target)
+  const expected = await readChecksums(source, tables, { signal, ...counting(options, 'reading', 0) })
+  const counters = await readCounters(source)
+  const progress = await takeUp(target, expected)
+  const stepOf = (name: string) => progress.get(name) as StepProgress
+
+  const total = expected.reduce((sum, { rows }) => sum + rows, 0)
+  const movedBefore = expected.reduce((sum, { name }) => sum + stepOf(name).done, 0)
+  const copying = { signal, ...counting(options, 'copying', total, movedBefore) }
+  for (const table of tables) await copyTable({ source, target, table, progress: stepOf(table.name), ...copying })
+  await writeCounters(target, counters)
+
+  const indexed = stepOf(textIndex)
+  const indexing = { signal, ...counting(options, 'indexing', indexed.rows, indexed.done) }
+  const memories = tables.find(({ name }) => name === 'memories') as TablePlan
+  await indexMemories({ database: target, memories, progress: indexed, indexMemory, ...indexing })
+
+  const found = await readChecksums(target, tables, { signal, ...counting(options, 'checking', total) })
+  const different = differences(expected, found)
+  if (different.length > 0) {
+    const where = different.join(', ')
+    throw new FamiliarError('internal', `The copied rows differ from the source in ${where}. ${beginAnew}`)
+  }
+  // Until PostgreSQL knows how much there is of what, it plans as for empty tables.
+  if (target.engine === 'postgres') await target.write((writer) => sql`analyze`.execute(writer))
+  await endProgress(target)
+  return { tables: found, counters, movedBefore }
+}
+
+/** Continues an earlier run, or starts. Refuses if the source has changed since. */
+async function takeUp(target: Database, expected: readonly TableChecksum[]): Promise<Map<string, StepProgress>> {
+  const left = await readProgress(target.read)
+  if (left.size === 0) {
+    const memories = expected.find(({ name }) => name === 'memories')?.rows ?? 0
+    await beginProgress(target, [...expected, { name: textIndex, rows: memories, checksum: '' }])
+    return await readProgress(target.read)
+  }
+  const changed = differences(expected, [...left.values()])
+  if (changed.length > 0) {
+    throw new FamiliarError(
+      'conflict',
+      `The source has changed since this move started, in ${changed.join(', ')}. ${beginAnew}`,
+    )
+  }
+  return left
+}
+
+function counting(
+  { onProgress }: { onProgress: (phase: TransferPhase, done: number, total: number) => void },
+  phase: TransferPhase,
+  total: number,
+  before = 0,
+) {
+  let done = before
+  return {
+    onRows(_table: string, rows: number) {
+      done += rows
+      onProgress(phase, done, total)
+    },
+  }
+}
+
+interface ProgressTables {
+  [progressTable]: { name: string; rows: number; checksum: string; done: number; last_key: string | null }
+  schema_migrations: { name: string }
+}
+
+/** The progress of one step: a table, or the rebuild after all tables. */
+interface StepProgress extends TableChecksum {
+  done: number
+  last: Key | null
+}
+
+/**
+ * Marks the target as incomplete with a migration: other programs refuse to open a database with a migration that they
+ * do not know.
+ */
+export const progressMigration: Migration = {
+  name: transferUnderWay,
+  async up(db) {
+    await db.schema
+      .createTable(progressTable)
+      .addColumn('name', 'text', (column) => column.primaryKey().notNull())
+      .addColumn('rows', 'bigint', (column) => column.notNull())
+      .addColumn('checksum', 'text', (column) => column.notNull())
+      .addColumn('done', 'bigint', (column) => column.notNull())
+      .addColumn('last_key', 'text')
+      .execute()
+  },
+}
+
+async function readProgress(reader: Reader): Promise<Map<string, StepProgress>> {
+  const rows = await tablesOf(reader).selectFrom(progressTable).selectAll().execute()
+  return new Map(rows.map(({ last_key, ...row }) => [row.name, { ...row, last: readKey(last_key) }]))
+}
+
+/** The plan, written before the first row: a resumed move must find the source unchanged. */
+async function beginProgress(database: Database, steps: readonly TableChecksum[]): Promise<void> {
+  await database.write(async (writer) => {
+    const values = steps.map(({ name, rows, checksum }) => ({ name, rows, checksum, done: 0, last_key: null }))
+    await tablesOf(writer).insertInto(progressTable).values(values).execute()
+  })
+}
+
+/** Call it in the unit that writes the rows. Refuses if another process has continued from the same position. */
+async function advance(writer: Writer, step: { name: string; done: number; rows: number; last: Key }): Promise<void> {
+  const moved = await tablesOf(writer)
+    .updateTable(progressTable)
+    .set({ done: step.done + step.rows, last_key: JSON.stringify(step.last) })
+    .where('name', '=', step.name)
+    .where('done', '=', step.done)
+    .executeTakeFirst()
+  if (Number(moved.numUpdatedRows) === 1) return
+  throw new FamiliarError('conflict', 'Another `familiar migrate` is writing to the same target.')
+}
+
+/** From here on the target is a database like any other. */
+async function endProgress(database: Database): Promise<void> {
+  await database.write(async (writer) => {
+    await writer.schema.dropTable(progressTable).execute()
+    await tablesOf(writer).deleteFrom('schema_migrations').where('name', '=', transferUnderWay).execute()
+  })
+}
+
+const keySchema = z.array(z.union([z.string(), z.number()]))
+
+function readKey(json: string | null): Key | null {
+  if (json === null) return null
+  const key = parseJson(json, keySchema)
+  if (!key.ok) throw new FamiliarError('internal', 'The target contains no progress record.')
+  return key.value
+}
+
+function tablesOf(database: Reader | Writer): Kysely<ProgressTables> {
+  return database as unknown as Kysely<ProgressTables>
+}
+
+/** From where it was left; a page and the note that it is there are one unit. */
+async function copyTable(options: {
+  source: TransferEnd
+  target: Database
+  table: TablePlan
+  progress: StepProgress
+  onRows: (table: string, rows: number) => void
+  signal: AbortSignal
+}): Promise<void> {
+  const { source, target, table, progress, onRows, signal } = options
+  const { name } = table
+  let { done } = progress
+  for await (const { rows, last } of readPages(source, table, progress.last)) {
+    signal.throwIfAborted()
+    await target.write(async (writer) => {
+      await insert(writer, name, rows)
+      await advance(writer, { name, done, rows: rows.length, last })
+    })
+    done += rows.length
+    onRows(name, rows.length)
+  }
+}
+
+async function insert(writer: Writer, table: string, rows: readonly Row[]): Promise<void> {
+  const into = writer as unknown as Kysely<Record<string, Row>>
+  await into
+    .insertInto(table)
+    .values(rows as Insertable<Row>[])
+    .execute()
+}
+
+/** Columns whose numbers are given by the engine and never twice, not even after their row is gone. */
+const counted = { memories: 'number', memory_vectors: 'place' } as const
+type Counted = keyof typeof counted
+
+/** The highest number that was ever given, by table. */
+type Counters = Record<Counted, number>
+
+async function readCounters(end: TransferEnd): Promise<Counters> {
+  return { memories: await readCounter(end, 'memories'), memory_vectors: await readCounter(end, 'memory_vectors') }
+}
+
+async function readCounter({ engine, read }: TransferEnd, table: Counted): Promise<number> {
+  const given = engine === 'sqlite' ? sql`select seq as last from sqlite_sequence where name = ${table}` : lastOf(table)
+  const found = await given.execute(read)
+  const highest = await sql`select max(${sql.ref(counted[table])}) as last from ${sql.table(table)}`.execute(read)
+  return Math.max(...[...found.rows, ...highest.rows].map((row) => Number((row as { last: unknown }).last ?? 0)))
+}
+
+/** A sequence that was never used stands at its first number without having given it. */
+function lastOf(table: Counted) {
+  const name = `${table}_${counted[table]}_seq`
+  return sql`select case when is_called then last_value else last_value - 1 end as last from ${sql.table(name)}`
+}
+
+/** The next row that is added gets a number that no row ever had. */
+async function writeCounters(database: Database, counters: Counters): Promise<void> {
+  await database.write(async (writer) => {
+    for (const [table, last] of Object.entries(counters) as [Counted, number][]) {
+      if (database.engine === 'sqlite') await writeSqliteCounter(writer, table, last)
+      else if (last > 0) await sql`select setval(${`${table}_${counted[table]}_seq`}, ${last})`.execute(writer)
+    }
+  })
+}
+
+async function writeSqliteCounter(writer: Writer, table: Counted, last: number): Promise<void> {
+  await sql`delete from sqlite_sequence where name = ${table}`.execute(writer)
+  await sql`insert into sqlite_sequence (name, seq) values (${table}, ${last})`.execute(writer)
+}
+
+/** Has the words of one memory found; its row is there already. */
+type IndexMemory = (database: Database, writer: Writer, memory: MemoryRow) => Promise<void>
+
+/** Rebuilds the full-text index from the moved rows, in the order of the memories. */
+async function indexMemories(options: {
+  database: Database
+  memories: TablePlan
+  progress: StepProgress
+  indexMemory: IndexMemory
+  onRows: (table: string, rows: number) => void
+  signal: AbortSignal
+}): Promise<void> {
+  const { database, memories, progress, indexMemory, onRows, signal } = options
+  const { name } = progress
+  let { done } = progress
+  for await (const { rows, last } of readPages(database, memories, progress.last)) {
+    signal.throwIfAborted()
+    await database.write(async (writer) => {
+      for (const row of rows) await indexMemory(database, writer, row as unknown as MemoryRow)
+      await advance(writer, { name, done, rows: rows.length, last })
+    })
+    done += rows.length
+    onRows(name, rows.length)
+  }
+}

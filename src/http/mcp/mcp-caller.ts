@@ -1,0 +1,99 @@
+import type { Conversations } from '../../agent/conversations.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Capabilities } from '../../custom-tools/capabilities.ts'
+import type { Skills } from '../../custom-tools/skill-folders.ts'
+import type { FamiliarMemory } from '../../memory/familiar-memory.ts'
+import type { Redactor } from '../../security/redactor.ts'
+import type { Bearer, TokenScope } from '../../security/tokens.ts'
+import type { OpenAssets } from '../../tools/files/open-assets.ts'
+
+/** Whose MCP client asks, with what token, and how much that allows. */
+export interface McpCaller {
+  userId: string
+  tokenId: string
+  scope: TokenScope
+}
+
+const rank: Record<TokenScope, number> = { read: 0, chat: 1, owner: 2 }
+
+export function covers(held: TokenScope, needed: TokenScope): boolean {
+  return rank[held] >= rank[needed]
+}
+
+/** A client may ask for less than its token allows, and never for more. */
+export function callerFrom({ userId, tokenId, scope }: Bearer, wanted: TokenScope | undefined): McpCaller {
+  return { userId, tokenId, scope: wanted && covers(scope, wanted) ? wanted : scope }
+}
+
+/** Objects of one caller are not shared with another token or scope. */
+export function isSameCaller(a: McpCaller, b: McpCaller): boolean {
+  return a.userId === b.userId && a.tokenId === b.tokenId && a.scope === b.scope
+}
+
+/** MCP over streamable HTTP, of both generations at one address. Guards, token and size of the body are asked before. */
+export interface McpEndpoint {
+  /** `body` is the parsed body of a POST. Errors in it are answered as the protocol requires. */
+  handle(request: Request, given: { caller: McpCaller; body?: unknown }): Promise<Response>
+  /** Ends sessions and streams; the turns of clients continue. */
+  close(): Promise<void>
+}
+
+/** The protocol's answer to an invalid request. */
+export function mcpRefusal(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
+}
+
+/** The same response; `ended` is called once, when its body was read to the end or dropped. */
+export function whenBodyEnds(response: Response, ended: () => void): Response {
+  const { body, status, headers } = response
+  if (!body) {
+    ended()
+    return response
+  }
+  const reader = body.getReader()
+  const watched = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (value) controller.enqueue(value)
+          if (!done) return
+          controller.close()
+        } catch (cause) {
+          controller.error(cause)
+        }
+        ended()
+      },
+      cancel(reason) {
+        ended()
+        return reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(watched, { status, headers })
+}
+
+/** All of Familiar that is shown to MCP clients. */
+export interface McpNeeds {
+  name: string
+  version: string
+  memory: FamiliarMemory
+  conversations: Conversations
+  /** Absent: there are no tools for them. */
+  capabilities?: Pick<Capabilities, 'catalog' | 'search' | 'runs'> | undefined
+  /** Absent: there are no prompts. */
+  skills?: Pick<Skills, 'list' | 'show' | 'onChange'> | undefined
+  /** Absent: no blocks are shown. */
+  assets?: Pick<OpenAssets, 'assets'> | undefined
+  /** Whether the user's plan includes the tool, by its name in the agent. */
+  allowsTool(userId: string, toolName: string): boolean
+  /** Calls after every write, until the returned function is called. */
+  onWrite(listener: () => void): () => void
+  redactor?: Pick<Redactor, 'redact'> | undefined
+  clock: Clock
+  /** Days are days there. */
+  timeZone: string
+  logger: Logger
+}

@@ -1,0 +1,429 @@
+import { randomUUID } from 'node:crypto'
+import { parseAnyJson } from '../../base/json.ts'
+import { estimateTokens } from '../../base/tokens.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import {
+  type ChatCompletionReply,
+  type ChatCompletionRequest,
+  chatCompletionReplySchema,
+  chatCompletionRequestSchema,
+  type OpenAiContentPart,
+  type OpenAiMessage,
+  type TextCompletionReply,
+  textCompletionReplySchema,
+  textCompletionRequestSchema,
+} from '../../protocol/openai.ts'
+import type { SentEvent, StreamReply } from '../chat-replies.ts'
+import type { HttpContext, HttpDependencies } from '../dependencies.ts'
+import { callerOf } from '../guards.ts'
+import { jsonReply } from '../replies.ts'
+import { handle, type Route } from '../route.ts'
+import type { AskedTurn, BeginTurn } from './begin-turn.ts'
+import {
+  type AnswerFormat,
+  type ClientList,
+  chosenModel,
+  encodedFile,
+  formatBlock,
+  type ListedContent,
+  type ListedFile,
+  type ListItem,
+  listedFile,
+  type OpenAiServices,
+  readTools,
+  refuseFileId,
+  toClientList,
+  toOpenAiError,
+} from './client-list.ts'
+import {
+  type BegunTurn,
+  type CompletionHead,
+  completionCalls,
+  completionReply,
+  completionUsage,
+  extrasOf,
+  finishReason,
+  type ReplyEvent,
+  type TurnOver,
+  turnHeaders,
+  waitForOver,
+  wantsThinking,
+  watchReply,
+} from './watch-reply.ts'
+
+export function createCompletionRoutes(
+  dependencies: HttpDependencies,
+  { services, beginTurn, streamReply }: { services: OpenAiServices; beginTurn: BeginTurn; streamReply: StreamReply },
+): Route[] {
+  const tasks = createTaskReplies(dependencies, { services, streamReply })
+
+  function headOf(id: string, model: string): CompletionHead {
+    return { id: `chatcmpl-${id}`, created: Math.floor(dependencies.clock.now() / 1_000), model }
+  }
+
+  async function watch(context: HttpContext, body: ChatCompletionRequest, asked: AskedTurn): Promise<Response> {
+    return streamReply(
+      callerOf(context).userId,
+      async (signal) => {
+        const begun = await beginTurn(context, asked)
+        const events = completionStream(watchReply(dependencies, begun, signal), {
+          head: headOf(begun.messageId, body.model),
+          begun,
+          includeUsage: body.stream_options?.include_usage ?? false,
+          includeThinking: wantsThinking(context),
+        })
+        return { events, headers: turnHeaders(begun) }
+      },
+      (error) => ({ data: toOpenAiError(error) }),
+    )
+  }
+
+  return [
+    tasks.completions,
+    handle(
+      {
+        method: 'POST',
+        path: '/v1/chat/completions',
+        summary: 'For OpenAI clients: the reply to the newest message, complete or streamed.',
+        scope: 'chat',
+        body: chatCompletionRequestSchema,
+        attachments: true,
+        reply: chatCompletionReplySchema,
+        events: true,
+      },
+      async ({ context, body }) => {
+        const task = readTask(body)
+        if (task) {
+          chosenModel(services, callerOf(context).userId, body.model)
+          return tasks.answerTask(context, body, task)
+        }
+        const asked = readRequest(services, callerOf(context).userId, body)
+        if (body.stream) return watch(context, body, asked)
+        const begun = await beginTurn(context, asked)
+        const over = await waitForOver(dependencies, begun, context.req.raw.signal)
+        const reply = completionReply(headOf(begun.messageId, body.model), begun, over)
+        return jsonReply(reply, { headers: turnHeaders(begun) })
+      },
+    ),
+  ]
+}
+
+function readRequest(services: OpenAiServices, userId: string, body: ChatCompletionRequest): AskedTurn {
+  const { tool_choice: choice } = body
+  const offered = (body.tools ?? []).map((tool) => tool.function)
+  return {
+    list: readMessages(body.messages),
+    model: chosenModel(services, userId, body.model),
+    use: readTools(offered, choice && typeof choice === 'object' ? choice.function : choice),
+    format: formatOf(body.response_format),
+    user: body.user,
+  }
+}
+
+function formatOf(format: ChatCompletionRequest['response_format']): AnswerFormat {
+  if (!format || format.type === 'text') return { kind: 'text' }
+  return { kind: 'json', schema: format.type === 'json_schema' ? format.json_schema.schema : undefined }
+}
+
+/** The chunks of `chat.completion.chunk`, in OpenAI's order: role, text, finish reason, usage, end. */
+async function* completionStream(
+  events: AsyncIterable<ReplyEvent>,
+  options: { head: CompletionHead; begun: BegunTurn; includeUsage: boolean; includeThinking: boolean },
+): AsyncGenerator<SentEvent> {
+  const { head, begun, includeUsage, includeThinking } = options
+
+  function chunk(delta: object, over?: TurnOver): SentEvent {
+    const choice = { index: 0, delta, logprobs: null, finish_reason: over ? finishReason(over) : null }
+    return piece({ choices: [choice], ...(includeUsage && { usage: null }), ...(over && extras(over)) })
+  }
+
+  function piece(more: object): SentEvent {
+    return { data: { ...head, object: 'chat.completion.chunk', ...more } }
+  }
+
+  function extras(over: TurnOver): object {
+    return { familiar: extrasOf(begun, over) }
+  }
+
+  yield chunk({ role: 'assistant', content: '', refusal: null })
+  for await (const event of events) {
+    if (event.type === 'text') yield chunk({ content: event.text })
+    else if (event.type === 'thinking') {
+      if (includeThinking) yield chunk({ reasoning_content: event.text })
+    } else {
+      if (event.type === 'asks') {
+        yield chunk({ tool_calls: completionCalls(begun, event).map((call, index) => ({ index, ...call })) })
+      }
+      yield chunk({}, event)
+      if (includeUsage) yield piece({ choices: [], usage: completionUsage(event), ...extras(event) })
+      yield { data: '[DONE]' }
+    }
+  }
+}
+
+/** The list of `/v1/chat/completions`. */
+export function readMessages(messages: readonly OpenAiMessage[]): ClientList {
+  return toClientList(messages.map(toItem), 'messages')
+}
+
+function toItem(message: OpenAiMessage, index: number): ListItem {
+  const where = `messages.${index}.content`
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+      return { kind: 'instructions', text: contentOf(message.content, where).text }
+    case 'user':
+      return { kind: 'user', content: contentOf(message.content, where) }
+    case 'assistant': {
+      const calls = (message.tool_calls ?? []).map(({ id, function: called }) => ({ id, ...called }))
+      return { kind: 'assistant', text: contentOf(message.content ?? '', where).text, calls }
+    }
+    case 'tool':
+      return { kind: 'result', callId: message.tool_call_id, text: contentOf(message.content, where).text }
+  }
+}
+
+function contentOf(content: string | readonly OpenAiContentPart[], where: string): ListedContent {
+  if (typeof content === 'string') return { text: content, files: [] }
+  const texts: string[] = []
+  const files: ListedFile[] = []
+  for (const [index, part] of content.entries()) {
+    if (part.type === 'text') texts.push(part.text)
+    else if (part.type === 'refusal') texts.push(part.refusal)
+    else files.push(fileOf(part, `${where}.${index}`))
+  }
+  return { text: texts.join('\n'), files }
+}
+
+function fileOf(part: Exclude<OpenAiContentPart, { type: 'text' | 'refusal' }>, where: string): ListedFile {
+  switch (part.type) {
+    case 'image_url':
+      return listedFile(addressIn(part.image_url), { name: 'image', where: `${where}.image_url.url` })
+    case 'input_audio':
+      return encodedFile(part.input_audio.data, `audio.${part.input_audio.format}`)
+    case 'file': {
+      const { file_data, filename } = part.file
+      return file_data ? encodedFile(file_data, filename ?? 'file') : refuseFileId(`${where}.file`)
+    }
+  }
+}
+
+function addressIn(image: string | { url: string }): string {
+  return typeof image === 'string' ? image : image.url
+}
+
+/** How the prompts begin that chat programs send by themselves, beside what the user writes. */
+const taskBeginnings: readonly RegExp[] = [
+  // Open WebUI: title, tags, follow-up questions, search queries, image prompts, autocompletion. Its prompt for an
+  // answer from documents starts with "### Task:" as well, but is the user's own question.
+  /^### Task:\s*Generate a (?:concise|short)[^\n]{0,80}\btitle\b[\s\S]*<chat_history>/i,
+  /^### Task:\s*Generate 1-3 broad tags\b/i,
+  /^### Task:\s*Suggest 3-5 relevant follow-up questions\b/i,
+  /^### Task:\s*Analyze the chat history to determine the necessity of generating search queries\b/i,
+  /^### Task:\s*Based on the chat history, determine whether a search is necessary\b/i,
+  /^### Task:\s*Generate a detailed prompt for a[nm]? image generation task\b/i,
+  /^### Task:\s*You are an \**autocompletion system\b/i,
+  /^### Task:\s*Summarize the conversation history that will be compacted out of the active chat context\b/i,
+  // The same with the words of an administrator.
+  /^### Task:(?!\s*Respond to the user query)[\s\S]*<chat_history>[\s\S]*<\/chat_history>\s*$/i,
+  /^Create a concise, 3-5 word title with an emoji as a title for the (?:chat history|prompt)\b/i,
+  /^Your task is to reflect the speaker's likely facial expression through a fitting emoji\b/i,
+  /^You have been provided with a set of responses from various models to the latest user query:/i,
+  // LibreChat
+  /^(?:Please generate|Provide) a concise, 5-word-or-less title for the conversation\b/i,
+  /^Please generate a concise title \(max 40 characters\) for a conversation that starts with:/i,
+  /^Analyze this conversation and provide:\s*1\. The detected language of the conversation\b/i,
+]
+const taskInstructions: readonly RegExp[] = [
+  // Open WebUI, for models that are not given their tools as tools.
+  /^Available Tools:[\s\S]*(?:Your task is to choose and return the correct tool\(s\)|Return an empty string if no tools match)/i,
+  // LibreChat
+  /^Write a concise title for this conversation in the given language\b/i,
+  /^Detect the language used in the following text\.$/i,
+  /^Write a short label describing what this block of agent activity accomplished\b/i,
+  /^Write a short orientation title for a user-visible reasoning step\b/i,
+  /^Summarize what this phase of an agent run accomplished\b/i,
+]
+
+interface Task {
+  system: string
+  text: string
+  /** The client reads the answer as the arguments of this tool. */
+  tool?: string
+}
+
+/** A background request of the client (a title, tags), as one text; undefined for a message of the user. */
+function readTask(body: ChatCompletionRequest): Task | undefined {
+  const { tools, tool_choice: choice } = body
+  const [tool] = tools ?? []
+  // With one tool that has to be called, a client wants JSON and nothing done.
+  const isForm = tools?.length === 1 && typeof choice === 'object' && choice?.function.name === tool?.function.name
+  if (tool && !isForm) return undefined
+  const said = taskTextOf(body)
+  if (!said) return undefined
+  const schema = tool ? (tool.function.parameters ?? undefined) : schemaOf(body.response_format)
+  const isJson = tool !== undefined || body.response_format?.type.startsWith('json') === true
+  const system = [said.system || taskSystem, ...formatBlock(isJson ? { kind: 'json', schema } : { kind: 'text' })]
+  return { system: system.join('\n\n'), text: said.text, ...(tool && { tool: tool.function.name }) }
+}
+
+function taskTextOf({ messages }: ChatCompletionRequest): { system: string; text: string } | undefined {
+  // Older versions of LibreChat send only instructions.
+  if (messages.every(({ role }) => role === 'system' || role === 'developer')) {
+    const { instructions: text } = readMessages([...messages, { role: 'user', content: '' }])
+    return isTaskText(text) ? { system: '', text } : undefined
+  }
+  const { instructions, past, newest } = readMessages(messages)
+  const { text, files } = newest.said
+  if (past.length > 0 || files.length > 0) return undefined
+  const isTask = isTaskText(text) || taskInstructions.some((pattern) => pattern.test(instructions))
+  return isTask ? { system: instructions, text } : undefined
+}
+
+function isTaskText(text: string): boolean {
+  return taskBeginnings.some((pattern) => pattern.test(text.trimStart()))
+}
+
+function schemaOf(format: ChatCompletionRequest['response_format']) {
+  return format?.type === 'json_schema' ? format.json_schema.schema : undefined
+}
+
+const taskSystem = 'You do one small task for a chat program. Answer with only the requested text.'
+const continueSystem = 'Continue the given text. Answer with only the continuation: no comment, no quotes.'
+
+/** Answers with the fast model, outside any session: nothing of it is kept or remembered. */
+function createTaskReplies(
+  { clock }: Pick<HttpDependencies, 'clock'>,
+  { services, streamReply }: { services: OpenAiServices; streamReply: StreamReply },
+) {
+  async function ask(context: HttpContext, asked: { system: string; text: string; purpose: string }): Promise<string> {
+    const { userId } = callerOf(context)
+    const answer = await services.askModel({ ...asked, userId, sessionId: null, signal: context.req.raw.signal })
+    if (answer.ok) return answer.text
+    const codes = {
+      no_model: 'unavailable',
+      budget: 'rate_limited',
+      aborted: 'unavailable',
+      failed: 'provider_error',
+    } as const
+    throw new FamiliarError(codes[answer.reason], answer.message)
+  }
+
+  function headOf(prefix: string, model: string) {
+    return { id: `${prefix}-${randomUUID()}`, created: Math.floor(clock.now() / 1_000), model }
+  }
+
+  async function answerTask(context: HttpContext, body: ChatCompletionRequest, task: Task): Promise<Response> {
+    const head = headOf('chatcmpl', body.model)
+    const answer = async () => {
+      const text = await ask(context, { system: task.system, text: task.text, purpose: 'client_task' })
+      const given = task.tool === undefined ? undefined : jsonIn(text)
+      if (given === undefined) return { text, message: { content: text }, finish: 'stop' as const }
+      const called = { name: task.tool ?? '', arguments: given }
+      const call = { id: `call_${randomUUID()}`, type: 'function' as const, function: called }
+      return { text, message: { content: null, tool_calls: [call] }, finish: 'tool_calls' as const }
+    }
+    if (body.stream) {
+      const piece = (delta: object, finish: string | null) => ({
+        data: {
+          ...head,
+          object: 'chat.completion.chunk',
+          choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+        },
+      })
+      return streamed(context, async function* () {
+        const { message, finish } = await answer()
+        const calls = message.tool_calls?.map((call, index) => ({ index, ...call }))
+        yield piece({ role: 'assistant', ...message, ...(calls && { tool_calls: calls }) }, null)
+        yield piece({}, finish)
+      })
+    }
+    const { text, message, finish } = await answer()
+    const reply: ChatCompletionReply = {
+      ...head,
+      object: 'chat.completion',
+      choices: [
+        { index: 0, message: { role: 'assistant', ...message, refusal: null }, logprobs: null, finish_reason: finish },
+      ],
+      usage: {
+        ...estimatedUsage(`${task.system}\n${task.text}`, text),
+        prompt_tokens_details: { cached_tokens: 0 },
+      },
+      familiar: { session_id: '', turn_id: '', cost_usd: null },
+    }
+    return jsonReply(reply)
+  }
+
+  function streamed(context: HttpContext, pieces: () => AsyncGenerator<SentEvent>): Promise<Response> {
+    return streamReply(
+      callerOf(context).userId,
+      async () => ({
+        events: (async function* () {
+          yield* pieces()
+          yield { data: '[DONE]' }
+        })(),
+        headers: {},
+      }),
+      (error) => ({ data: toOpenAiError(error) }),
+    )
+  }
+
+  const completions: Route = handle(
+    {
+      method: 'POST',
+      path: '/v1/completions',
+      summary: 'For older OpenAI clients: the continuation of a text, by the fast model, outside any session.',
+      scope: 'chat',
+      body: textCompletionRequestSchema,
+      reply: textCompletionReplySchema,
+      events: true,
+    },
+    async ({ context, body }) => {
+      chosenModel(services, callerOf(context).userId, body.model)
+      const head = { ...headOf('cmpl', body.model), object: 'text_completion' as const }
+      const after = body.suffix ? `\n[The text after the continuation:]\n${body.suffix}` : ''
+      const prompts = typeof body.prompt === 'string' ? [body.prompt] : body.prompt
+      const goOn = async (prompt: string) => {
+        const text = await ask(context, { system: continueSystem, text: `${prompt}${after}`, purpose: 'completion' })
+        return body.echo ? `${prompt}${text}` : text
+      }
+      const choice = (index: number, text: string) => ({ index, text, logprobs: null })
+      if (body.stream) {
+        return streamed(context, async function* () {
+          const texts: string[] = []
+          for (const [index, prompt] of prompts.entries()) {
+            const text = await goOn(prompt)
+            texts.push(text)
+            yield { data: { ...head, choices: [{ ...choice(index, text), finish_reason: null }] } }
+            yield { data: { ...head, choices: [{ ...choice(index, ''), finish_reason: 'stop' }] } }
+          }
+          if (!body.stream_options?.include_usage) return
+          yield { data: { ...head, choices: [], usage: estimatedUsage(prompts.join('\n'), texts.join('\n')) } }
+        })
+      }
+      const texts: string[] = []
+      for (const prompt of prompts) texts.push(await goOn(prompt))
+      const reply: TextCompletionReply = {
+        ...head,
+        choices: texts.map((text, index) => ({ ...choice(index, text), finish_reason: 'stop' })),
+        usage: estimatedUsage(prompts.join('\n'), texts.join('\n')),
+      }
+      return jsonReply(reply)
+    },
+  )
+
+  return { answerTask, completions }
+}
+
+/** The JSON object of an answer, also where a model put a code fence around it. */
+function jsonIn(answer: string): string | undefined {
+  const text = answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1)
+  const read = parseAnyJson(text)
+  return read.ok && typeof read.value === 'object' ? text : undefined
+}
+
+function estimatedUsage(asked: string, answered: string) {
+  const input = estimateTokens(asked)
+  const output = estimateTokens(answered)
+  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
+}

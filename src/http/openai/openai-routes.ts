@@ -1,0 +1,226 @@
+import { z } from 'zod'
+import { estimateTokens } from '../../base/tokens.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import {
+  type OpenAiEmbeddingsReply,
+  type OpenAiModelReply,
+  openAiEmbeddingRequestSchema,
+  openAiEmbeddingsReplySchema,
+  openAiModelReplySchema,
+  openAiModelsReplySchema,
+  openAiSpeechRequestSchema,
+  openAiTranscriptionReplySchema,
+} from '../../protocol/openai.ts'
+import type { StreamReply } from '../chat-replies.ts'
+import type { HttpContext, HttpDependencies } from '../dependencies.ts'
+import { callerOf, limitedBody } from '../guards.ts'
+import { jsonReply } from '../replies.ts'
+import { handle, type Route } from '../route.ts'
+import { createBeginTurn } from './begin-turn.ts'
+import { agentModel, embeddingModel, type OpenAiServices } from './client-list.ts'
+import { createCompletionRoutes } from './completion-routes.ts'
+import { createResponseRoutes } from './response-routes.ts'
+
+/** The routes of OpenAI's API (HTTP-5). */
+export function createOpenAiRoutes(
+  dependencies: HttpDependencies,
+  services: OpenAiServices,
+  streamReply: StreamReply,
+): Route[] {
+  const parts = { services, beginTurn: createBeginTurn(dependencies, services), streamReply }
+  return [
+    ...createCompletionRoutes(dependencies, parts),
+    ...createResponseRoutes(dependencies, parts),
+    ...createModelRoutes(services),
+    ...createEmbeddingRoutes(services),
+    ...createAudioRoutes(dependencies),
+  ]
+}
+
+// OpenAI's own limit.
+const maxBytes = 25 * 1024 * 1024
+const formats = z.enum(['json', 'text', 'verbose_json'])
+
+/** Speech for OpenAI clients, by the same voices and ears as the page. The model that a client names is not looked at. */
+function createAudioRoutes({ voice }: Pick<HttpDependencies, 'voice'>): Route[] {
+  return [
+    handle(
+      {
+        method: 'POST',
+        path: '/v1/audio/transcriptions',
+        summary: 'For OpenAI clients: transcribes a recording, sent as a form with the field "file".',
+        scope: 'chat',
+        rawBody: { mediaTypes: ['multipart/form-data'] },
+        reply: openAiTranscriptionReplySchema,
+      },
+      async ({ context }) => {
+        const form = await readForm(context)
+        const file = form.get('file')
+        if (!(file instanceof File))
+          throw new FamiliarError('bad_request', 'file: is missing; send the recording itself')
+        const format = formats.safeParse(form.get('response_format') ?? 'json')
+        if (!format.success)
+          throw new FamiliarError('bad_request', 'response_format: must be json, text or verbose_json')
+        const able = voice?.transcriber.status()
+        if (!voice || !able || able.by === null) {
+          throw new FamiliarError(
+            'unavailable',
+            able?.by === null ? able.hint : 'No voice is set up: familiar voice install',
+          )
+        }
+        const heard = await voice.transcriber.transcribe({
+          data: new Uint8Array(await file.arrayBuffer()),
+          mediaType: file.type.split(';')[0] || 'audio/wav',
+          signal: context.req.raw.signal,
+        })
+        if (!heard.ok) {
+          throw new FamiliarError(heard.fault === 'service' ? 'provider_error' : 'bad_request', heard.reason)
+        }
+        if (format.data === 'text')
+          return new Response(`${heard.text}\n`, { headers: { 'content-type': 'text/plain; charset=utf-8' } })
+        return jsonReply({
+          text: heard.text,
+          ...(format.data === 'verbose_json' && { task: 'transcribe', duration: heard.seconds ?? 0 }),
+        })
+      },
+      { maxBytes },
+    ),
+    handle(
+      {
+        method: 'POST',
+        path: '/v1/audio/speech',
+        summary: 'For OpenAI clients: speaks a text. The audio format is that of the voice.',
+        scope: 'chat',
+        body: openAiSpeechRequestSchema,
+        mediaTypes: ['audio/wav', 'audio/mpeg'],
+      },
+      async ({ context, body }) => {
+        if (!voice) throw new FamiliarError('unavailable', 'No voice is set up: familiar voice install')
+        const able = await voice.speaker.status()
+        // Clients name voices of OpenAI; an unknown voice means the default one.
+        const isKnown = able.by !== null && able.voices.includes(body.voice ?? '')
+        const spoken = await voice.speaker.speak({
+          text: body.input,
+          voice: isKnown ? (body.voice ?? null) : null,
+          signal: context.req.raw.signal,
+        })
+        if (!spoken.ok) throw new FamiliarError(spoken.fault === null ? 'unavailable' : 'provider_error', spoken.reason)
+        const { data, mediaType } = spoken.recording
+        return new Response(Uint8Array.from(data), { headers: { 'content-type': mediaType } })
+      },
+    ),
+  ]
+}
+
+async function readForm(context: HttpContext): Promise<FormData> {
+  const data = Buffer.concat(await Array.fromAsync(limitedBody(context, maxBytes)))
+  const type = context.req.header('content-type') ?? ''
+  try {
+    return await new Response(Uint8Array.from(data), { headers: { 'content-type': type } }).formData()
+  } catch (cause) {
+    throw new FamiliarError('bad_request', 'The body is not a form (multipart/form-data).', { cause })
+  }
+}
+
+const textsAtOnce = 32
+/** Clients that know no other names get this model under them; the length of the vectors differs. */
+const openAiNames = ['text-embedding-3-small', 'text-embedding-3-large', 'text-embedding-ada-002']
+
+/** The embedding model of the memory, for texts of a client. They are not stored. */
+function createEmbeddingRoutes({ embedder }: OpenAiServices): Route[] {
+  async function embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> {
+    const vectors: Float32Array[] = []
+    for (let start = 0; start < texts.length; start += textsAtOnce) {
+      signal.throwIfAborted()
+      vectors.push(...((await embedder?.embed(texts.slice(start, start + textsAtOnce), 'memory', signal)) ?? []))
+    }
+    return vectors
+  }
+
+  return [
+    handle(
+      {
+        method: 'POST',
+        path: '/v1/embeddings',
+        summary:
+          'For OpenAI clients: embeds texts as vectors of length one. Of a text that is too long, only the start is used.',
+        scope: 'chat',
+        body: openAiEmbeddingRequestSchema,
+        reply: openAiEmbeddingsReplySchema,
+      },
+      async ({ context, body }) => {
+        if (!embedder) throw new FamiliarError('unavailable', 'Embedding is switched off; see [memory.embedding].')
+        if (![embeddingModel, embedder.model, ...openAiNames].includes(body.model)) {
+          const names = `"${embeddingModel}" and ${JSON.stringify(embedder.model)}`
+          throw new FamiliarError('not_found', `model: unknown embedding model. Known models: ${names}`)
+        }
+        const texts = typeof body.input === 'string' ? [body.input] : body.input
+        const vectors = await embed(texts, context.req.raw.signal)
+        refuseOtherLength(body.dimensions, vectors[0]?.length)
+        const tokens = texts.reduce((sum, text) => sum + estimateTokens(text), 0)
+        const reply: OpenAiEmbeddingsReply = {
+          object: 'list',
+          model: body.model,
+          data: vectors.map((vector, index) => ({
+            object: 'embedding',
+            index,
+            embedding: body.encoding_format === 'base64' ? toBase64(vector) : [...vector],
+          })),
+          usage: { prompt_tokens: tokens, total_tokens: tokens },
+        }
+        return jsonReply(reply)
+      },
+    ),
+  ]
+}
+
+function refuseOtherLength(wanted: number | null | undefined, given: number | undefined): void {
+  if (wanted === null || wanted === undefined || wanted === given) return
+  throw new FamiliarError('bad_request', `dimensions: this model has ${given}; vectors cannot be shortened`)
+}
+
+/** Every machine that this runs on is little-endian, as OpenAI's clients expect. */
+function toBase64(vector: Float32Array): string {
+  return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64')
+}
+
+function createModelRoutes({ modelsOf, embedder }: OpenAiServices): Route[] {
+  function names(userId: string): string[] {
+    const configured = modelsOf(userId)
+      .list()
+      .map(({ info }) => info.id)
+    return [...new Set([agentModel, ...configured, ...(embedder ? [embeddingModel, embedder.model] : [])])]
+  }
+
+  return [
+    handle(
+      {
+        method: 'GET',
+        path: '/v1/models',
+        summary: 'For OpenAI clients: "familiar" is the agent; with the id of a model the agent uses that model.',
+        scope: 'read',
+        reply: openAiModelsReplySchema,
+      },
+      ({ context }) => jsonReply({ object: 'list', data: names(callerOf(context).userId).map(modelReply) }),
+    ),
+    handle(
+      {
+        method: 'GET',
+        path: '/v1/models/:id',
+        summary: 'One model. Write a slash in its id as %2F.',
+        scope: 'read',
+        reply: openAiModelReplySchema,
+      },
+      ({ context }) => {
+        const id = context.req.param('id') ?? ''
+        if (names(callerOf(context).userId).includes(id)) return jsonReply(modelReply(id))
+        throw new FamiliarError('not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}`)
+      },
+    ),
+  ]
+}
+
+function modelReply(id: string): OpenAiModelReply {
+  const [provider, name] = id.split('/')
+  return { id, object: 'model', created: 0, owned_by: name === undefined ? agentModel : (provider ?? '') }
+}

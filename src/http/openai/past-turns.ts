@@ -1,0 +1,167 @@
+import type { Conversations } from '../../agent/conversations.ts'
+import { textOf } from '../../agent/sessions/projection.ts'
+import type { LoggedEvent } from '../../agent/sessions/session-event.ts'
+import type { Session } from '../../agent/sessions/sessions.ts'
+import { sha256 } from '../../base/ids.ts'
+import { canonicalJson } from '../../base/json.ts'
+import { messageRequestSchema } from '../../protocol/api.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import type { HttpContext } from '../dependencies.ts'
+import { isSessionId } from '../inbound-message.ts'
+import { type ClientList, listedContentHash, readMessageMark, textHash } from './client-list.ts'
+
+/** A turn of a session, reduced to the parts that a client's list is compared with. */
+export interface PastTurn {
+  turnId: string
+  firstSeq: number
+  /** When its first event was written. */
+  at: number
+  messageIds: string[]
+  /** The hash of the client's message, without the added text. */
+  said: string
+  /** The hash of the client's instructions at that time; undefined if it had none. */
+  instructions: string | undefined
+  /** Whether its message contained them. */
+  tells: boolean
+  key: string | undefined
+  /** Null while it runs. */
+  outcome: string | null
+  /** The final text for the user, and everything that was said before it. */
+  answer: string
+  spoken: string[]
+  /** Calls that wait for their client. */
+  openCalls: Set<string>
+  /** Only a summary of it is left; there is no way back before it. */
+  isSummarised: boolean
+}
+
+interface KnownSession {
+  seq: number
+  turns: PastTurn[]
+}
+
+const maxKnown = 64
+const pageSize = 1_000
+
+/** The turns of sessions that still count, oldest first. They are cached, because a list comes with every message. */
+export function createPastTurns(
+  conversations: Pick<Conversations, 'history'>,
+): (session: Session) => Promise<PastTurn[]> {
+  const known = new Map<string, KnownSession>()
+  return async ({ id, userId }) => {
+    const state = known.get(id) ?? { seq: 0, turns: [] }
+    known.delete(id)
+    for (;;) {
+      const events = await conversations.history(userId, id, { after: state.seq, limit: pageSize })
+      // Two readers may be here at once: an event that the other one took in is not taken in again.
+      for (const event of events) if (event.seq > state.seq) take(state, event)
+      if (events.length < pageSize) break
+    }
+    known.set(id, state)
+    const oldest = known.size > maxKnown ? known.keys().next().value : undefined
+    if (oldest !== undefined) known.delete(oldest)
+    return [...state.turns]
+  }
+}
+
+function take(state: KnownSession, event: LoggedEvent): void {
+  state.seq = event.seq
+  if (event.type === 'rewound') state.turns = state.turns.filter(({ firstSeq }) => firstSeq <= event.toSeq)
+  if (event.type === 'compacted') {
+    for (const turn of state.turns) if (turn.firstSeq <= event.throughSeq) turn.isSummarised = true
+  }
+  if (event.turnId !== null) takeOfTurn(turnOf(state, { ...event, turnId: event.turnId }), event)
+}
+
+function turnOf(state: KnownSession, { turnId, seq, at }: { turnId: string; seq: number; at: number }): PastTurn {
+  const last = state.turns.findLast((turn) => turn.turnId === turnId)
+  if (last) return last
+  const turn: PastTurn = {
+    turnId,
+    firstSeq: seq,
+    at,
+    messageIds: [],
+    said: '',
+    instructions: undefined,
+    tells: false,
+    key: undefined,
+    outcome: null,
+    answer: '',
+    spoken: [],
+    openCalls: new Set(),
+    isSummarised: false,
+  }
+  state.turns.push(turn)
+  return turn
+}
+
+function takeOfTurn(turn: PastTurn, event: LoggedEvent): void {
+  switch (event.type) {
+    case 'message_received': {
+      const mark = readMessageMark(event.metadata)
+      turn.messageIds.push(event.messageId)
+      turn.said = mark?.said ?? textHash(event.text)
+      turn.instructions = mark?.instructions
+      turn.tells = mark?.tells ?? false
+      turn.key = mark?.key
+      return
+    }
+    case 'model_responded':
+      turn.spoken.push(textOf(event.parts))
+      return
+    case 'tool_started':
+      if (event.isClients) turn.openCalls.add(event.callId)
+      return
+    case 'tool_finished':
+      turn.openCalls.delete(event.callId)
+      if (event.says) turn.spoken.push(event.says)
+      return
+    case 'turn_ended':
+      turn.outcome = event.outcome
+      turn.answer = event.deliver ? event.text : ''
+      turn.openCalls.clear()
+  }
+}
+
+/** The channel of all sessions of OpenAI clients. */
+export const openAiChannel = 'openai'
+
+/**
+ * The conversation of a request. `header`: exactly this one. `user`: a user with several conversations, identified by
+ * their beginnings. `list`: identified only by the messages.
+ */
+export interface SessionName {
+  from: 'header' | 'user' | 'list'
+  name: string
+}
+
+const maxNameLength = 150
+
+export function sessionNameOf(context: HttpContext, user: string | null | undefined, list: ClientList): SessionName {
+  const header = context.req.header('familiar-session')
+  if (header !== undefined) return { from: 'header', name: checkedName(header, 'familiar-session') }
+  if (user?.trim()) {
+    const name = checkedName(user, 'user')
+    // Many programs number their users as we number sessions.
+    const isOdd = isSessionId(name) || name.length > maxNameLength
+    return { from: 'user', name: isOdd ? `user-${sha256(name).slice(0, 24)}` : name }
+  }
+  const first = list.past[0] ?? list.newest
+  const beginning = canonicalJson([list.instructions, listedContentHash(first.said)])
+  return { from: 'list', name: `chat-${sha256(beginning).slice(0, 24)}` }
+}
+
+/** Another conversation under the same name. */
+export function branchName(name: string): string {
+  return `${name.slice(0, maxNameLength)}~${crypto.randomUUID().slice(0, 8)}`
+}
+
+export function isBranchOf(contact: string, name: string): boolean {
+  return contact === name || contact.startsWith(`${name.slice(0, maxNameLength)}~`)
+}
+
+function checkedName(text: string, where: string): string {
+  const checked = messageRequestSchema.shape.session.safeParse(text)
+  if (checked.success) return checked.data
+  throw new FamiliarError('bad_request', `${where}: ${checked.error.issues[0]?.message ?? 'is not a valid name'}`)
+}

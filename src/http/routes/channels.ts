@@ -1,0 +1,99 @@
+import { toDisplayText } from '../../base/text.ts'
+import type { Outbox, OutboxItem } from '../../channels/outbox.ts'
+import type { TelegramDesk } from '../../channels/telegram/services.ts'
+import type { Speaker, Transcriber } from '../../models/speech/speech.ts'
+import * as api from '../../protocol/channels.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import type { Json } from '../../protocol/messages.ts'
+import { limitedBody } from '../guards.ts'
+import { handle, type Route } from '../route.ts'
+
+const maxBytes = 20 * 1024 * 1024
+/** Speech for pages and clients without an engine of their own. */
+export function createVoiceRoutes(voice: { speaker: Speaker; transcriber: Transcriber }): Route[] {
+  const { speaker, transcriber } = voice
+  return [
+    handle(api.voice.status, async () => {
+      const speech = await speaker.status()
+      const transcription = transcriber.status()
+      return {
+        speech: { by: speech.by, hint: hintOf(speech), voices: speech.by === null ? [] : speech.voices },
+        transcription: { by: transcription.by, hint: hintOf(transcription) },
+      }
+    }),
+    handle(
+      api.voice.transcribe,
+      async ({ signal, context }) => {
+        const data = Buffer.concat(await Array.fromAsync(limitedBody(context, maxBytes)))
+        const able = transcriber.status()
+        if (able.by === null) throw new FamiliarError('unavailable', able.hint)
+        const mediaType = context.req.header('content-type') ?? 'audio/wav'
+        const transcription = await transcriber.transcribe({ data, mediaType, signal })
+        if (!transcription.ok) {
+          throw new FamiliarError(
+            transcription.fault === 'service' ? 'provider_error' : 'bad_request',
+            transcription.reason,
+          )
+        }
+        return { ...transcription, seconds: transcription.seconds ?? null }
+      },
+      { maxBytes },
+    ),
+    handle(api.voice.speak, async ({ body, signal }) => {
+      const spoken = await speaker.speak({ text: body.text, voice: body.voice ?? null, signal })
+      if (!spoken.ok) throw new FamiliarError(spoken.fault === null ? 'unavailable' : 'provider_error', spoken.reason)
+      const { data, mediaType } = spoken.recording
+      return new Response(Uint8Array.from(data), { headers: { 'content-type': mediaType } })
+    }),
+  ]
+}
+
+function hintOf(able: { by: string | null; hint?: string }): string | null {
+  return able.by === null ? (able.hint ?? null) : null
+}
+
+const previewLength = 120
+
+/** Outgoing messages. A token that may chat for the user may retry and cancel. */
+export function createOutboxRoutes(outbox: Pick<Outbox, 'list' | 'counts' | 'show' | 'retry' | 'cancel'>): Route[] {
+  return [
+    handle(api.outbox.list, async ({ userId, query }) => {
+      const { state, channel, limit } = query
+      const items = await outbox.list(userId, { limit, ...(state && { state }), ...(channel && { channel }) })
+      const counts = await outbox.counts(userId)
+      return { items: items.map(withPreview), counts }
+    }),
+    handle(api.outbox.show, async ({ userId, params }) => withPreview(await outbox.show(userId, params.id))),
+    handle(api.outbox.retry, async ({ userId, params }) => withPreview(await outbox.retry(userId, params.id))),
+    handle(api.outbox.cancel, async ({ userId, params }) => withPreview(await outbox.cancel(userId, params.id))),
+  ]
+}
+
+function withPreview(item: OutboxItem) {
+  return { ...item, preview: previewOf(item.payload) }
+}
+
+/** The text, or the first other string field. */
+function previewOf(payload: Json): string {
+  const fields = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {}
+  const words = [fields.text, fields.name, fields.emoji, fields.kind].find((value) => typeof value === 'string') ?? ''
+  return toDisplayText(String(words)).slice(0, previewLength).toWellFormed()
+}
+
+/** Telegram, for the owner of this home. */
+export function createTelegramRoutes(telegram: TelegramDesk): Route[] {
+  return [
+    handle(api.telegram.status, () => telegram.status()),
+    handle(api.telegram.contacts, async () => ({ contacts: await telegram.contacts() })),
+    handle(api.telegram.makeCode, async ({ body }) => {
+      const made = await telegram.makeCode(body.user)
+      return { ...made, user: made.user.name }
+    }),
+    handle(api.telegram.unpair, async ({ params }) => {
+      const given = params.id
+      if (!/^\d{1,15}$/.test(given)) throw new FamiliarError('not_found', 'A Telegram contact is a number')
+      await telegram.unpair(Number(given))
+      return { id: Number(given) }
+    }),
+  ]
+}

@@ -1,0 +1,111 @@
+import type { LoggedEvent } from '../../agent/sessions/session-event.ts'
+import * as sessionApi from '../../protocol/api.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import * as api from '../../protocol/page.ts'
+import { frameDocument } from '../../tools/cards/frame-document.ts'
+import { sessionOf, sessionReply } from '../chat-replies.ts'
+import type { HttpDependencies } from '../dependencies.ts'
+import { clientToolsOf, toInboundMessage } from '../inbound-message.ts'
+import type { HttpPage } from '../page.ts'
+import { commonHeaders, isoTime } from '../replies.ts'
+import { handle, type Route } from '../route.ts'
+
+/** The chat of the page: the list of sessions, the newest events, files and cards, and editing a message. */
+export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage): Route[] {
+  const { conversations, media } = dependencies
+
+  /** Files and cards are found only in the user's own sessions. */
+  async function findEvent(
+    { id, userId }: { id: string; userId: string },
+    wanted: (event: LoggedEvent) => boolean,
+  ): Promise<LoggedEvent> {
+    let before: number | undefined
+    do {
+      const events = await conversations.historyBack(userId, id, { before, limit: 500 })
+      const found = events.findLast(wanted)
+      if (found) return found
+      before = events[0]?.seq
+    } while (before !== undefined && before > 1)
+    throw new FamiliarError('not_found', 'There is no such thing in the session')
+  }
+
+  return [
+    handle(sessionApi.chat.post, async ({ body, context }) => {
+      const inbound = await toInboundMessage(dependencies, context, body, { immediate: true })
+      return conversations.submit(inbound)
+    }),
+    handle(api.page.sessions, async ({ userId }) => {
+      const sessions = await conversations.sessions(userId, { includeArchived: true })
+      const running = page.runningSessions()
+      const views = await page.views.show(sessions)
+      return {
+        sessions: views.map(({ session, title, preview, isUnread }) => ({
+          ...session,
+          title,
+          preview,
+          isUnread: isUnread && session.state === 'active',
+          isRunning: running.has(session.id),
+        })),
+      }
+    }),
+    handle(api.page.turnEvents, async ({ query, context }) => {
+      const { id, userId } = await sessionOf(dependencies, context)
+      return await conversations.pastEvents(userId, id, query)
+    }),
+    handle(api.page.markRead, async ({ body, context }) => {
+      const session = await sessionOf(dependencies, context)
+      await page.views.markRead(session.id, Math.min(body.seq, session.lastSeq))
+      return sessionReply(session)
+    }),
+    handle(api.page.rename, async ({ body, context }) => {
+      const session = await sessionOf(dependencies, context)
+      await page.views.setTitle(session.id, body.title)
+      return sessionReply(session)
+    }),
+    handle(api.page.resend, async ({ body, context }) => {
+      const session = await sessionOf(dependencies, context)
+      const { userId, channel } = session
+      const said = await findEvent(session, (event) => messageIdOf(event) === body.messageId)
+      const contact = `${session.contact.slice(0, 150)} (${isoTime(dependencies.clock.now()).slice(0, 19).replace('T', ' ')})`
+      const fork = await conversations.fork(userId, session.id, contact, { beforeMessage: body.messageId })
+      const { messageId } = await conversations.submit({
+        userId,
+        channel,
+        contact: fork.contact,
+        sender: userId,
+        source: 'web',
+        text: body.message,
+        // An edited message keeps its attachments.
+        media: mediaOf(said),
+        immediate: true,
+        metadata: {},
+        ...clientToolsOf(body),
+      })
+      return { sessionId: fork.id, messageId }
+    }),
+    handle(api.page.card, async ({ context }) => {
+      const session = await sessionOf(dependencies, context)
+      const callId = context.req.param('call')
+      const found = await findEvent(session, (event) => event.type === 'tool_finished' && event.callId === callId)
+      if (found.type !== 'tool_finished' || !found.card) throw new FamiliarError('not_found', 'It showed no card')
+      return { document: frameDocument(found.card) }
+    }),
+    handle(api.page.media, async ({ params, context }) => {
+      const session = await sessionOf(dependencies, context)
+      const hash = params.hash
+      await findEvent(session, (event) => mediaOf(event).some((part) => part.hash === hash))
+      // Not its own media type: an HTML file of a tool would run as a page of this origin.
+      return new Response(new Uint8Array(await media.load(hash)), {
+        headers: { ...commonHeaders, 'content-type': 'application/octet-stream' },
+      })
+    }),
+  ]
+}
+
+function messageIdOf(event: LoggedEvent): string | undefined {
+  return event.type === 'message_received' ? event.messageId : undefined
+}
+
+function mediaOf(event: LoggedEvent) {
+  return event.type === 'message_received' || event.type === 'tool_finished' ? (event.media ?? []) : []
+}

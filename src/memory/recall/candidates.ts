@@ -1,0 +1,244 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Database, TextMatch } from '../../storage/database.ts'
+import type { MemoryRow } from '../../storage/tables.ts'
+import { type DateRange, toldWithinMs } from '../dates.ts'
+import { memoryCollection } from '../memories.ts'
+import { type Allowed, isOf, type Memory, memoryFromRow } from '../memory.ts'
+import type { FindByMeaning, MeaningMatch } from './meaning.ts'
+import type { MemoryTerms, Question } from './question.ts'
+import { type Candidate, candidateOf, placeOf, placesBeside } from './window-words.ts'
+
+/** The limit per list. More took longer and found nothing on the measured data. */
+const maxByWords = 80
+const maxByMeaning = 120
+const maxStanding = 20
+/** How many of the best also bring their neighbors. */
+const bestWithNeighbours = 30
+const bestWithWindow = 50
+const placesAtOnce = 40
+/** How many of each list are read if a filter leaves too many to list: at least a fiftieth of them must pass it. */
+const candidatesMostLookedAt = 4_000
+const rowsAtOnce = 500
+
+export interface Candidates {
+  all: Candidate[]
+  /** By place: the candidates and their neighbors. */
+  beside: ReadonlyMap<string, Candidate>
+}
+
+/**
+ * The candidates of all lists, with the neighbors of the best. Only current memories of that user; with a filter, the
+ * lists contain only matches.
+ */
+export async function readCandidates(
+  dependencies: { database: Database; findByMeaning: FindByMeaning; memoryTerms: MemoryTerms },
+  {
+    userId,
+    question,
+    allowed,
+    signal,
+  }: { userId: string; question: Question; allowed?: Allowed | undefined; signal: AbortSignal | undefined },
+): Promise<Candidates> {
+  const { database, findByMeaning, memoryTerms } = dependencies
+  const found = new Map<number, Memory>()
+  const keep = (memories: readonly Memory[]) => {
+    for (const memory of memories) found.set(memory.number, memory)
+  }
+  // Meaning takes longest, in another process: everything independent of it is done meanwhile.
+  const nearby = findByMeaning({
+    userId,
+    text: question.embeddingText,
+    limit: allowed && !allowed.few ? candidatesMostLookedAt : maxByMeaning,
+    within: allowed?.few?.map(({ number }) => number),
+    signal,
+  })
+  // Its failure is handled below; by then something else may have failed first.
+  nearby.catch(() => undefined)
+  const byWords = await findByWords(database, userId, question, allowed)
+  const idsByWords = byWords.map(({ id }) => id)
+  keep(await readById(database, userId, idsByWords))
+  keep(await readStanding(database, userId, allowed))
+  if (question.dates && question.terms.length === 0)
+    keep(await readByDays(database, userId, question.dates, allowed?.condition))
+  for (const memory of found.values()) memoryTerms(memory, question.terms)
+  const byMeaning = await keepAllowed(database, (await nearby) ?? [], allowed)
+  const wordRanks = new Map(byWords.map(({ id }, index) => [id, index + 1]))
+  const nearest = new Map(
+    byMeaning.map(({ number, score, part }, index) => [number, { cosine: score, rank: index + 1, part }]),
+  )
+  const unread = [...nearest.keys()].filter((number) => !found.has(number))
+  keep(await readByNumber(database, userId, unread))
+
+  const all = Array.from(found.values(), (memory) => {
+    const near = nearest.get(memory.number)
+    return candidateOf(memory, memoryTerms(memory, question.terms), {
+      wordRank: wordRanks.get(memory.id),
+      cosine: near?.cosine,
+      meaningRank: near?.rank,
+      part: near?.part,
+    })
+  }).sort((a, b) => promise(b) - promise(a))
+  return await withNeighbours({ database, memoryTerms }, { userId, terms: question.terms }, all)
+}
+
+async function findByWords(
+  database: Database,
+  userId: string,
+  { searchWords: words }: Question,
+  allowed: Allowed | undefined,
+): Promise<TextMatch[]> {
+  const query = { collection: memoryCollection, userId, words }
+  if (!allowed) return await database.textSearch.search({ ...query, limit: maxByWords })
+  if (allowed.few) {
+    const within = allowed.few.map(({ id }) => id)
+    return await database.textSearch.search({ ...query, limit: maxByWords, within })
+  }
+  const matches = await database.textSearch.search({ ...query, limit: candidatesMostLookedAt })
+  const passing: TextMatch[] = []
+  for (let from = 0; from < matches.length && passing.length < maxByWords; from += rowsAtOnce) {
+    const page = matches.slice(from, from + rowsAtOnce)
+    const { rows } = await sql<{ id: string }>`
+      select id from memories where id in (${sql.join(page.map(({ id }) => id))})
+        and ${isOf(userId)} and ${allowed.condition}`.execute(database.read)
+    const ids = new Set(rows.map(({ id }) => id))
+    passing.push(...page.filter(({ id }) => ids.has(id)))
+  }
+  return passing.slice(0, maxByWords)
+}
+
+/** The nearest that pass the filter; nothing to do if only those were compared. */
+async function keepAllowed(
+  database: Database,
+  matches: readonly MeaningMatch[],
+  allowed: Allowed | undefined,
+): Promise<readonly MeaningMatch[]> {
+  if (!allowed || allowed.few) return matches
+  const passing: MeaningMatch[] = []
+  for (let from = 0; from < matches.length && passing.length < maxByMeaning; from += rowsAtOnce) {
+    const page = matches.slice(from, from + rowsAtOnce)
+    const { rows } = await sql<{ number: number }>`
+      select number from memories where number in (${sql.join(page.map(({ number }) => number))})
+        and ${allowed.condition}`.execute(database.read)
+    const numbers = new Set(rows.map(({ number }) => number))
+    passing.push(...page.filter(({ number }) => numbers.has(number)))
+  }
+  return passing.slice(0, maxByMeaning)
+}
+
+/** Good in either list is promising: this only decides whose neighbors are read. */
+function promise({ wordRank, meaningRank }: Candidate): number {
+  return 1 / (10 + (wordRank ?? maxByWords)) + 1 / (10 + (meaningRank ?? maxByMeaning))
+}
+
+/** The best add their neighbors as candidates; a larger part is read with its neighbors. */
+async function withNeighbours(
+  { database, memoryTerms }: { database: Database; memoryTerms: MemoryTerms },
+  { userId, terms }: { userId: string; terms: readonly string[] },
+  found: Candidate[],
+): Promise<Candidates> {
+  const beside = new Map<string, Candidate>()
+  for (const candidate of found) {
+    const place = placeOf(candidate.memory)
+    if (place !== undefined) beside.set(place, candidate)
+  }
+  const wanted = new Map<string, { threadId: string; position: number }>()
+  for (const { memory } of found.slice(0, bestWithWindow)) {
+    for (const place of placesBeside(memory)) {
+      const key = `${place.position} ${place.threadId}`
+      if (!beside.has(key)) wanted.set(key, place)
+    }
+  }
+  for (const memory of await readByPlace(database, userId, [...wanted.values()])) {
+    const place = placeOf(memory)
+    if (place !== undefined && !beside.has(place))
+      beside.set(place, candidateOf(memory, memoryTerms(memory, terms), { isNeighbour: true }))
+  }
+  const next = new Set<Candidate>()
+  for (const { memory } of found.slice(0, bestWithNeighbours)) {
+    for (const { threadId, position } of placesBeside(memory)) {
+      const candidate = beside.get(`${position} ${threadId}`)
+      if (candidate?.isNeighbour && Math.abs(position - (memory.position ?? 0)) === 1) next.add(candidate)
+    }
+  }
+  return { all: [...found, ...next], beside }
+}
+
+/** Standing wishes apply to every question, whatever its words. */
+async function readStanding(database: Database, userId: string, allowed: Allowed | undefined): Promise<Memory[]> {
+  return await readWhere(
+    database,
+    sql`user_id = ${userId} and is_standing = 1 and ${allowed?.condition ?? sql`1 = 1`}`,
+    sql`order by number desc limit ${maxStanding}`,
+  )
+}
+
+async function readByNumber(database: Database, userId: string, numbers: readonly number[]): Promise<Memory[]> {
+  if (numbers.length === 0) return []
+  return await readWhere(database, sql`number in (${sql.join(numbers)}) and ${isOf(userId)}`)
+}
+
+async function readById(database: Database, userId: string, ids: readonly string[]): Promise<Memory[]> {
+  if (ids.length === 0) return []
+  return await readWhere(database, sql`id in (${sql.join(ids)}) and ${isOf(userId)}`)
+}
+
+async function readByPlace(
+  database: Database,
+  userId: string,
+  places: readonly { threadId: string; position: number }[],
+): Promise<Memory[]> {
+  if (places.length === 0) return []
+  // Some twice: statements of only a few lengths are likely to be prepared already.
+  const filled = Array.from({ length: Math.ceil(places.length / placesAtOnce) * placesAtOnce }, (_, index) => {
+    return places[index % places.length] as (typeof places)[number]
+  })
+  // PostgreSQL treats a value of such a list as text unless cast.
+  const pairs = sql.join(filled.map(({ threadId, position }) => sql`(${threadId}, cast(${position} as bigint))`))
+  // Long prose does not count as a neighbor: its many passages need not be read. The index covers threads only, and is
+  // used only by a query that says so.
+  const isHeard = sql`thread_id is not null and (passages = 1 or speaker = 'user')`
+  return await readWhere(
+    database,
+    sql`user_id = ${userId} and (thread_id, position) in (values ${pairs}) and ${isHeard}`,
+  )
+}
+
+async function readWhere(
+  database: Database,
+  condition: RawBuilder<unknown>,
+  rest: RawBuilder<unknown> = sql``,
+): Promise<Memory[]> {
+  const rows = await sql<MemoryRow>`
+    select * from memories where ${condition} and superseded_at is null ${rest}`.execute(database.read)
+  return rows.rows.map(memoryFromRow)
+}
+
+const maxByDays = 120
+// No index leads from a day to memories that refer to it: so many of the newest are read.
+const maxLookedAt = 5_000
+
+/**
+ * For a question that only names days: messages from then or soon after, and memories that refer to them. Newest first,
+ * only those that match the condition.
+ */
+async function readByDays(
+  database: Database,
+  userId: string,
+  { from, until }: DateRange,
+  condition: RawBuilder<SqlBool> = sql<SqlBool>`1 = 1`,
+): Promise<Memory[]> {
+  const current = sql`user_id = ${userId} and superseded_at is null and ${condition}`
+  const newestFirst = sql`order by created_at desc, id desc`
+  const told = sql`
+    select number from memories
+    where ${current} and created_at between ${from} and ${until + toldWithinMs} ${newestFirst} limit ${maxByDays}`
+  const spokenOf = sql`
+    select number
+    from (select * from memories where ${current} ${newestFirst} limit ${maxLookedAt}) as newest
+    where happened_from <= ${until} and happened_until >= ${from} limit ${maxByDays}`
+  const { rows } = await sql<MemoryRow>`
+    select * from memories
+    where ${isOf(userId)} and number in (select * from (${told}) as told union select * from (${spokenOf}) as spoken_of)
+    ${newestFirst}`.execute(database.read)
+  return rows.map(memoryFromRow)
+}

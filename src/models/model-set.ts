@@ -1,0 +1,80 @@
+import type { Ids } from '../base/ids.ts'
+import type { AllowedHost } from '../security/network/destinations.ts'
+import { createGuardedFetch, type GuardedFetch } from '../security/network/guarded-fetch.ts'
+import type { HomePackages } from './ai-sdk-packages.ts'
+import type { Models } from './model.ts'
+import { createModels, providerHosts, type Routes } from './models-from-config.ts'
+import { createOfflineModel } from './offline/offline-model.ts'
+import type { ProviderSettings } from './provider-connection.ts'
+
+/** The parts of the config that models need. */
+interface ModelConfig {
+  providers: readonly ProviderSettings[]
+  routes: Routes
+  egress: { allowedHosts: readonly AllowedHost[] }
+}
+
+/** The models in use. They change with a reload of the config; callers keep this object. */
+export interface ModelSet extends Models {
+  /**
+   * Uses the providers of the config. If it names none, uses those whose key is in the environment and the model
+   * servers that answer on this machine, which takes a third of a second at most.
+   */
+  use(config: ModelConfig, environment: Record<string, string | undefined>): Promise<void>
+  /** The providers in use, with those that were discovered. Their keys are resolved. */
+  providers(): readonly ProviderSettings[]
+  close(): Promise<void>
+}
+
+export function createModelSet(dependencies: {
+  ids: Ids
+  addSecret(secret: string): void
+  /** The directory of `familiar models install`, and that command. */
+  packages: HomePackages
+  /** The command that connects a model, as it works on this machine. */
+  setup?: string
+}): ModelSet {
+  const { packages } = dependencies
+  const offline = createOfflineModel(dependencies)
+  const opened = new Set<GuardedFetch>()
+  let inUse: readonly ProviderSettings[] = []
+  let current: Models = createModels({ providers: [], offline, fetch: openFetch([]) })
+
+  function openFetch(allowedHosts: readonly AllowedHost[]): GuardedFetch {
+    const guarded = createGuardedFetch({ streaming: true, allowedHosts })
+    opened.add(guarded)
+    return guarded
+  }
+
+  function build(providers: readonly ProviderSettings[], config: ModelConfig): void {
+    for (const { apiKey, secrets = [] } of providers) {
+      for (const secret of [apiKey ?? '', ...secrets]) if (secret) dependencies.addSecret(secret)
+    }
+    const hosts = [...providerHosts(providers), ...config.egress.allowedHosts]
+    current = createModels({ providers, routes: config.routes, offline, fetch: openFetch(hosts), packages })
+    inUse = providers
+  }
+
+  async function discover(environment: Record<string, string | undefined>): Promise<ProviderSettings[]> {
+    const { discoverProviders, localServers } = await import('./discover.ts')
+    const probe = createGuardedFetch({ allowedHosts: localServers })
+    try {
+      return await discoverProviders({ env: environment, fetch: probe })
+    } finally {
+      await probe.close()
+    }
+  }
+
+  return {
+    route: (purpose, source) => current.route(purpose, source),
+    byId: (id) => current.byId(id),
+    list: () => current.list(),
+    providers: () => inUse,
+    async use(config, environment) {
+      build(config.providers.length > 0 ? config.providers : await discover(environment), config)
+    },
+    async close() {
+      await Promise.all([...opened].map((guarded) => guarded.close()))
+    },
+  }
+}

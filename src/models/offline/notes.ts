@@ -1,0 +1,331 @@
+import { parseAnyJson } from '../../base/json.ts'
+import { readDates } from '../../memory/dates.ts'
+import { attributeKey } from '../../memory/words.ts'
+import type { ToolResult } from '../../protocol/messages.ts'
+import { texts } from './texts.ts'
+
+/** The content of the note as a sentence for the user. */
+export function noteText(note: NoteLine, passage = note.text): string {
+  if (note.kind === 'commitment') return debtSentence(note.text)
+  const fact = note.kind === 'fact' ? readFact(note.text) : undefined
+  return fact ? factSentence(fact) : passage
+}
+
+/** As the answer itself: in the user's words, with source, date and citation. */
+export function tellNote(note: NoteLine, passage?: string): string {
+  const text = noteText(note, passage)
+  const { date, citation } = note
+  // An indexed file is named and quoted: the user knows best how reliable it is.
+  if (note.isUntrusted && note.place === undefined) return texts.untrusted(text, date, citation)
+  if (note.until !== undefined) return texts.history(text, note.until, citation)
+  if (note.kind === 'fact') return texts.fact(text, date, citation)
+  if (note.kind === 'commitment') return texts.promise(text, note.due ?? '', citation)
+  if (note.place !== undefined) return texts.fileSays(text, note.place, citation)
+  if (note.speaker === 'assistant') return texts.iSaid(text, date, citation)
+  return texts.toldOn(text, date, citation)
+}
+
+/** As one of several. */
+export function listNote(note: NoteLine, passage?: string): string {
+  const text = noteText(note, passage)
+  if (note.kind === 'commitment') return `- ${texts.promise(text, note.due ?? '', note.citation)}`
+  const source =
+    note.isUntrusted && note.place === undefined ? `${texts.fromOthers}, ${note.date}` : (note.place ?? note.date)
+  return texts.listed(text, note.until === undefined ? source : `until ${note.until}`, note.citation)
+}
+
+interface FactText {
+  entity: string
+  attribute: string
+  value: string
+}
+
+/** Parses the text of a fact: `Anna: birthday is 5 May`. */
+export function readFact(text: string): FactText | undefined {
+  const colon = text.indexOf(': ')
+  const being = text.indexOf(' is ', colon)
+  if (colon <= 0 || being < 0) return undefined
+  return { entity: text.slice(0, colon), attribute: text.slice(colon + 2, being), value: text.slice(being + 4) }
+}
+
+// For facts that are expressed with a verb: about the user, and about others.
+const verbs: Record<string, readonly [string, string]> = Object.fromEntries(
+  Object.entries({
+    is: ['are', 'is'],
+    age: ['are', 'is'],
+    'allergic to': ['are allergic to', 'is allergic to'],
+    'married to': ['are married to', 'is married to'],
+    from: ['are from', 'is from'],
+    'born in': ['were born in', 'was born in'],
+    'lives in': ['live in', 'lives in'],
+    'works at': ['work at', 'works at'],
+    likes: ['like', 'likes'],
+    prefers: ['prefer', 'prefers'],
+    dislikes: ['dislike', 'dislikes'],
+    speaks: ['speak', 'speaks'],
+    plays: ['play', 'plays'],
+  } satisfies Record<string, readonly [string, string]>).map(([attribute, forms]) => [attributeKey(attribute), forms]),
+)
+
+/** A fact as a sentence: "Anna’s birthday is 5 May", "You live in Rome". Without a period. */
+export function factSentence({ entity, attribute, value }: FactText): string {
+  const isUser = entity === 'user'
+  const forms = verbs[attributeKey(attribute)]
+  if (forms) return `${isUser ? 'You' : entity} ${forms[isUser ? 0 : 1]} ${value}`
+  return `${isUser ? 'Your' : `${entity}’s`} ${attribute} is ${value}`
+}
+
+/** `user owes Anna: send the photos` as a sentence. */
+function debtSentence(text: string): string {
+  const match = /^(.{1,200}?) owes(?: (.{1,200}?))?: /.exec(text)
+  if (!match) return text
+  const [all, who = '', to] = match
+  const what = text.slice(all.length).replace(/, by \d{4}-\d{2}-\d{2}/, '')
+  const owes = who === 'user' ? 'You owe' : `${who} owes`
+  return to === undefined ? `${owes}: ${what}` : `${owes} ${to === 'user' ? 'you' : to}: ${what}`
+}
+
+const untrusted = { opening: '<untrusted>', closing: '</untrusted>' }
+
+/** The text without the markup for language models: `[TOOL:name]…[/TOOL]`, `<untrusted>…</untrusted>`. */
+export function withoutWrapping(result: ToolResult): string {
+  const text = inside(result.text.trim(), untrusted)
+  return inside(text, { opening: `[TOOL:${result.name}]`, closing: '[/TOOL]' })
+}
+
+function inside(text: string, { opening, closing }: { opening: string; closing: string }): string {
+  const start = text.startsWith(opening) ? opening.length : 0
+  return text.slice(start, text.endsWith(closing) ? -closing.length : undefined).trim()
+}
+
+/** One memory in the answer of a tool. */
+export interface NoteLine {
+  id: string
+  /** `[memory:ID]`, to be repeated unchanged. */
+  citation: string
+  /** `2026-11-15`; empty if none was given. */
+  day: string
+  /** `15 November 2026`. */
+  date: string
+  kind: 'note' | 'fact' | 'episode' | 'commitment'
+  /** For a passage: the file and its lines, `trip.md:12-18`. */
+  place: string | undefined
+  speaker: string | undefined
+  /** For a commitment: `due 20 November 2026`, `open`, `done`. */
+  due: string | undefined
+  /** The day from which it was no longer true. */
+  until: string | undefined
+  isUntrusted: boolean
+  tags: readonly string[]
+  text: string
+}
+
+const head = /^\[memory:([\w-]{1,64})\]/
+const isoDate = /\d{4}-\d{2}-\d{2}/
+const months = 'January February March April May June July August September October November December'.split(' ')
+const kinds = ['fact', 'episode', 'commitment'] as const
+const noteLinesUntrusted = '[untrusted] '
+const isPlace = /^in .+:\d+(?:-\d+)?$/
+const maxMarksLength = 600
+
+/** The memories in the answer of a tool: a line that begins with a citation, and the indented lines below it. */
+export function readNoteLines(result: ToolResult): NoteLine[] {
+  const notes: NoteLine[] = []
+  for (const line of withoutWrapping(result).split('\n')) {
+    const note = readHeadLine(line)
+    const last = notes.at(-1)
+    if (note) notes.push(note)
+    else if (last && line.startsWith('  ')) last.text += `\n${line.slice(2)}`
+  }
+  return notes
+}
+
+/** The first citation in the answer of `store_memory`; empty if there is none. */
+export function readCitation(result: ToolResult): string {
+  const start = result.text.indexOf('[memory:')
+  return start < 0 ? '' : (head.exec(result.text.slice(start, start + 80))?.[0] ?? '')
+}
+
+/** `15 November 2026` for the first date in the text; undefined if there is none. */
+export function readDate(text: string): string | undefined {
+  const [year, month, day] = (isoDate.exec(text)?.[0] ?? '').split('-')
+  const name = months[Number(month) - 1]
+  return name === undefined ? undefined : `${Number(day)} ${name} ${year}`
+}
+
+function readHeadLine(line: string): NoteLine | undefined {
+  const [citation, id = ''] = head.exec(line) ?? []
+  if (citation === undefined) return undefined
+  const rest = line.slice(citation.length).trimStart()
+  const date = readDate(rest.slice(0, 10))
+  const dated = date === undefined ? rest : rest.slice(10).trimStart()
+  const isUntrusted = dated.startsWith(noteLinesUntrusted)
+  const { marks, text } = readMarks(isUntrusted ? dated.slice(noteLinesUntrusted.length) : dated)
+  return {
+    id,
+    citation,
+    day: date === undefined ? '' : rest.slice(0, 10),
+    date: date ?? 'an unknown day',
+    isUntrusted,
+    text: isUntrusted ? unquote(text) : text,
+    ...sortMarks(marks),
+  }
+}
+
+function sortMarks(marks: readonly string[]): Pick<NoteLine, 'kind' | 'place' | 'speaker' | 'due' | 'until' | 'tags'> {
+  const kind = kinds.find((name) => marks.includes(name)) ?? 'note'
+  const after = (opening: string) => marks.find((mark) => mark.startsWith(opening))?.slice(opening.length)
+  const due = marks.find((mark) => /^(?:due \d|overdue since \d|open$|done$|cancelled$)/.test(mark))
+  const until = after('until ')
+  return {
+    kind,
+    until: until === undefined ? undefined : readDate(until),
+    due: kind === 'commitment' && due !== undefined ? due.replace(isoDate, (day) => readDate(day) ?? day) : undefined,
+    tags: after('tags: ')?.split(', ') ?? [],
+    place: marks.find((mark) => isPlace.test(mark))?.slice('in '.length),
+    speaker: after('said by '),
+  }
+}
+
+/** `(fact; until 2026-12-01; tags: a, b) ` before the text. Unknown marks belong to the text. */
+function readMarks(rest: string): { marks: string[]; text: string } {
+  const end = rest.slice(0, maxMarksLength).indexOf(') ')
+  if (!rest.startsWith('(') || end < 0) return { marks: [], text: rest }
+  const marks = rest.slice(1, end).split('; ')
+  const isMark = (mark: string) =>
+    (kinds as readonly string[]).includes(mark) ||
+    isPlace.test(mark) ||
+    /^(?:tags: |title: |until \d|due \d|overdue since \d|said by |from (?:agent|extracted|import|tool|user)$)/.test(
+      mark,
+    ) ||
+    (marks.includes('commitment') && ['open', 'done', 'cancelled'].includes(mark))
+  return marks.every(isMark) ? { marks, text: rest.slice(end + 2) } : { marks: [], text: rest }
+}
+
+function unquote(text: string): string {
+  const value = parseAnyJson(text)
+  return value.ok && typeof value.value === 'string' ? value.value : text
+}
+
+/** A question about a fact, recognized by the form of the sentence. */
+export interface AskedFact {
+  /** `user`, or the person in the question. */
+  about: string
+  /** The names under which it may be stored. */
+  attributes: readonly string[]
+  /** It asks for an earlier value. */
+  history: boolean
+}
+
+const maxQuestionLength = 200
+const maxAttributeLength = 40
+
+// Synonyms of one attribute.
+const groups: readonly (readonly string[])[] = [
+  ['birthday', 'date of birth', 'birth date', 'born on'],
+  ['address', 'home address', 'lives in', 'lives at'],
+  ['occupation', 'job', 'profession', 'work', 'works as'],
+  ['phone number', 'phone', 'number', 'mobile number', 'telephone number'],
+  ['email', 'email address', 'mail address'],
+  ['name', 'full name', 'first name'],
+  ['wife', 'spouse', 'partner', 'married to'],
+  ['husband', 'spouse', 'partner', 'married to'],
+  ['mother', 'mum', 'mom'],
+  ['father', 'dad'],
+  ['allergic to', 'allergy'],
+  ['boss', 'manager'],
+]
+
+interface Form {
+  pattern: RegExp
+  attributes: readonly string[]
+}
+
+const whom = '(.{1,80}?)'
+const forms: readonly Form[] = [
+  form(`where (?:do|does|did) ${whom} live`, ['lives in', 'address', 'home', 'home town', 'city']),
+  form(`where (?:do|does|did) ${whom} work`, ['works at', 'employer', 'company', 'workplace']),
+  form(`what (?:do|does|did) ${whom} do(?: for (?:a living|work))?`, ['occupation', 'job', 'profession', 'works at']),
+  form(`how old (?:am|is|are) ${whom}`, ['age', 'birthday', 'date of birth']),
+  form(`what (?:am|is|are) ${whom} allergic to`, ['allergic to', 'allergy']),
+  form(`when (?:was|were|am|is) ${whom} born`, ['birthday', 'date of birth', 'born on']),
+  form(`where (?:was|were|am|is) ${whom} born`, ['born in', 'birthplace', 'place of birth']),
+  form(`where (?:am|is|are) ${whom} from`, ['from', 'home town', 'nationality']),
+  form(`who (?:am|is|are) ${whom} married to`, ['married to', 'wife', 'husband', 'spouse']),
+  form(`what (?:do|does) ${whom} (?:like|love|enjoy)`, ['likes', 'loves', 'enjoys', 'prefers']),
+  form(`what (?:do|does) ${whom} prefer`, ['prefers', 'likes']),
+  form(`what (?:do|does) ${whom} (?:hate|dislike|not like)`, ['dislikes', 'hates']),
+  form(`(?:what|which) languages? (?:do|does) ${whom} speak`, ['speaks', 'language']),
+  form(`what (?:do|does) ${whom} (?:speak|play)`, ['speaks', 'plays', 'instrument']),
+]
+const plain = /^(?:what|when|where|who|which)(?:'s| is| are| was| were) (.+)$/i
+const earlier = / (?:before(?: that)?|previously|formerly|in the past|back then)$/i
+const old = /^(?:old|previous|former|earlier) /i
+
+export function readFactQuestion(request: string): AskedFact | undefined {
+  if (request.length > maxQuestionLength) return undefined
+  const asked = withoutDates(request.replaceAll('’', "'").replace(/[?!.\s]+$/, ''))
+  const text = asked.replace(earlier, '').replace(/ (?:now|today|again|currently)$/i, '')
+  const isEarlier = earlier.test(asked)
+  for (const { pattern, attributes } of forms) {
+    const named = pattern.exec(text)?.[1]
+    if (named !== undefined) return { about: entityOf(named), attributes, history: isEarlier }
+  }
+  const owned = readOwned(plain.exec(text)?.[1] ?? '')
+  if (!owned) return undefined
+  const attribute = owned.attribute.replace(old, '').toLowerCase()
+  return { about: owned.about, attributes: namesOf(attribute), history: isEarlier || old.test(owned.attribute) }
+}
+
+/** "my address", "Anna's birthday", "my sister's birthday", "the birthday of Anna". */
+function readOwned(text: string): { about: string; attribute: string } | undefined {
+  const split = Math.max(text.lastIndexOf("'s "), text.lastIndexOf("s' "))
+  const called = /^my (.{1,40}) (?:called|named)$/i.exec(text)?.[1]
+  if (called !== undefined) return { about: 'user', attribute: called }
+  if (split > 0) {
+    const about = text.slice(0, text.startsWith("s' ", split) ? split + 1 : split)
+    const attribute = text.slice(split + 3)
+    const relation = /^my (.{1,40})$/i.exec(about)?.[1]
+    // The name of the user's wife is the value of the fact "wife".
+    if (relation !== undefined && /^(?:first |full )?name$/i.test(attribute)) {
+      return { about: 'user', attribute: relation }
+    }
+    return checked({ about: entityOf(about), attribute })
+  }
+  const own = /^my (.+)$/i.exec(text)?.[1]
+  if (own !== undefined) return checked({ about: 'user', attribute: own })
+  const [, attribute, about] = /^the (.{1,40}) of (.{1,80})$/i.exec(text) ?? []
+  return attribute !== undefined && about !== undefined ? checked({ about: entityOf(about), attribute }) : undefined
+}
+
+function checked(owned: { about: string; attribute: string }) {
+  const { about, attribute } = owned
+  return about !== '' && attribute.length <= maxAttributeLength && !/[,;:]/.test(about + attribute) ? owned : undefined
+}
+
+export function entityOf(named: string): string {
+  const name = named.trim()
+  return /^(?:i|me|myself|we|us)$/i.test(name) ? 'user' : name
+}
+
+function namesOf(attribute: string): string[] {
+  const group = groups.find(([first]) => first === attribute) ?? groups.find((names) => names.includes(attribute))
+  const spellings = [attribute, swap(attribute)]
+  return [...new Set([...spellings, ...(group ?? [])])]
+}
+
+function swap(attribute: string): string {
+  if (/favorite|color/.test(attribute)) return attribute.replace('favorite', 'favourite').replace('color', 'colour')
+  return attribute.replace('favourite', 'favorite').replace('colour', 'color')
+}
+
+/** "my address in May" asks for an address. */
+function withoutDates(text: string): string {
+  const match = /^(.+?) (?:(?:in|on|during|last|this|since) .{1,40}|yesterday|today)$/i.exec(text)
+  if (match?.[1] === undefined) return text
+  return readDates(text.slice(match[1].length), 0, 'UTC') ? match[1] : text
+}
+
+function form(pattern: string, attributes: readonly string[]): Form {
+  return { pattern: new RegExp(`^${pattern}$`, 'i'), attributes }
+}

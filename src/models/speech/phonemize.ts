@@ -1,0 +1,211 @@
+import { findProgram, type RunChild } from '../../base/processes.ts'
+
+type Phonemes = { ok: true; sentences: string[] } | { ok: false; reason: string }
+
+export interface Machine {
+  runChild: RunChild
+  /** The search path for programs. */
+  searchPath: string
+}
+
+/** The model's limit is 510; longer sentences are split. */
+const maxInSentence = 400
+const limits = { wallMs: 10_000, outputBytes: 1024 * 1024 }
+
+export function findEspeak({ searchPath }: Machine): Promise<string | undefined> {
+  return findProgram(['espeak-ng'], searchPath)
+}
+
+/**
+ * The pronunciation of a text, sentence by sentence. The text is passed by standard input, so it cannot act as an
+ * option.
+ */
+export async function phonemize(
+  machine: Machine,
+  { text, voice, signal }: { text: string; voice: string; signal: AbortSignal },
+): Promise<Phonemes> {
+  const program = await findEspeak(machine)
+  if (program === undefined) return { ok: false, reason: noEspeak }
+  const language = languageOf(voice)
+  const sentences: string[] = []
+  for (const clauses of splitText(text)) {
+    let sentence = ''
+    for (const { words, mark } of clauses) {
+      const { end, stdout } = await machine.runChild({
+        argv: [program, '-q', '--ipa', '--tie=^', '-v', languages[language].espeak, '--stdin'],
+        environment: { PATH: machine.searchPath, LANG: 'C.UTF-8' },
+        workingDirectory: '/',
+        stdin: Buffer.from(words),
+        limits,
+        signal,
+      })
+      if (end.kind !== 'exited' || end.code !== 0) return { ok: false, reason: 'espeak-ng could not read the text.' }
+      const phonemes = `${toModelPhonemes(Buffer.from(stdout).toString('utf8'), language)}${mark}`
+      if (sentence.length + phonemes.length > maxInSentence) {
+        sentences.push(sentence)
+        sentence = phonemes
+      } else sentence = sentence === '' ? phonemes : `${sentence} ${phonemes}`
+    }
+    sentences.push(sentence)
+  }
+  return { ok: true, sentences: sentences.filter((sentence) => /\p{L}/u.test(sentence)) }
+}
+
+export const noEspeak =
+  'The local voice needs espeak-ng for pronunciation (Debian, Ubuntu: sudo apt-get install ' +
+  'espeak-ng; macOS: brew install espeak-ng).'
+
+/** Maps espeak-ng's sounds (`--ipa --tie=^`) to those of the model. Longer ones first. */
+const everywhere: readonly [RegExp, string][] = [
+  [/a\^ɪ/g, 'I'],
+  [/a\^ʊ/g, 'W'],
+  [/d\^z/g, 'ʣ'],
+  [/d\^ʒ/g, 'ʤ'],
+  [/e\^ɪ/g, 'A'],
+  [/o\^ʊ/g, 'O'],
+  [/ə\^ʊ/g, 'Q'],
+  [/t\^s/g, 'ʦ'],
+  [/t\^ʃ/g, 'ʧ'],
+  [/ɔ\^ɪ/g, 'Y'],
+]
+
+const english: readonly [RegExp, string][] = [
+  [/ʔˌ?n\u0329?/g, 'tᵊn'],
+  [/ʔ/g, 't'],
+  [/ə\^l/g, 'ᵊl'],
+  [/ʲ(?=[oə])/g, 'j'],
+  [/ʲ/g, ''],
+  [/(\S)\u0329/g, 'ᵊ$1'],
+  [/ɚ/g, 'əɹ'],
+  [/r/g, 'ɹ'],
+  [/[xç]/g, 'k'],
+  [/ɬ/g, 'l'],
+  [/ɐ/g, 'ə'],
+  [/\u0303/g, ''],
+]
+
+const american: readonly [RegExp, string][] = [
+  [/ɜːɹ?/g, 'ɜɹ'],
+  [/ɪə/g, 'iə'],
+  [/e(?!\^)/g, 'A'],
+  [/ː/g, ''],
+]
+
+const british: readonly [RegExp, string][] = [
+  [/e\^ə/g, 'ɛː'],
+  [/iə/g, 'ɪə'],
+  [/e(?!\^)/g, 'A'],
+]
+
+const ofLanguage: Partial<Record<LanguageLetter, readonly [RegExp, string][]>> = {
+  a: [...english, ...american],
+  b: [...english, ...british],
+}
+
+export function toModelPhonemes(spoken: string, language: LanguageLetter): string {
+  const rules = [...everywhere, ...(ofLanguage[language] ?? [])]
+  return rules
+    .reduce((phonemes, [pattern, replacement]) => phonemes.replace(pattern, replacement), spoken)
+    .replace(/[\^_-]|\u200d|\(.*?\)/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+/** The espeak-ng language of each language, and its Kokoro voices by the first letter of their names. */
+const languages = {
+  a: { espeak: 'en-us', name: 'American English' },
+  b: { espeak: 'en-gb', name: 'British English' },
+  e: { espeak: 'es', name: 'Spanish' },
+  f: { espeak: 'fr-fr', name: 'French' },
+  h: { espeak: 'hi', name: 'Hindi' },
+  i: { espeak: 'it', name: 'Italian' },
+  p: { espeak: 'pt-br', name: 'Brazilian Portuguese' },
+} as const
+
+type LanguageLetter = keyof typeof languages
+
+function languageOf(voice: string): LanguageLetter {
+  const [letter = ''] = voice
+  return letter in languages ? (letter as LanguageLetter) : 'a'
+}
+
+/** A run of words and the mark that follows it. */
+interface Clause {
+  words: string
+  /** One of the model's marks, or empty. */
+  mark: string
+}
+
+const marks: Record<string, string> = {
+  '。': '.',
+  '、': ',',
+  '，': ',',
+  '；': ';',
+  '：': ':',
+  '！': '!',
+  '？': '?',
+  '–': '—',
+}
+/** The period of these does not end a sentence. */
+const shortened = /(?:^|[\s(])(?:mr|mrs|ms|dr|prof|st|vs|e\.g|i\.e|approx)$/i
+const maxClauseLength = 200
+
+/** Sentences, each in clauses. No clause is longer than the model's limit, whatever the text. */
+export function splitText(text: string): Clause[][] {
+  const sentences: Clause[][] = []
+  let clauses: Clause[] = []
+  for (const clause of clausesOf(text)) {
+    clauses.push(clause)
+    if (!/[.!?…]/.test(clause.mark)) continue
+    sentences.push(clauses)
+    clauses = []
+  }
+  return clauses.length > 0 ? [...sentences, clauses] : sentences
+}
+
+function clausesOf(text: string): Clause[] {
+  const clauses: Clause[] = []
+  let words = ''
+  // Marks count at an end only: not in "3.14", "10:30" or "e.g.".
+  for (const [, run = '', mark = ''] of ofOneLine(text).matchAll(/(.*?)(\.{3}|[.,;:!?…—]+(?=[\s"'”’)\]]|$)|$)/gu)) {
+    words += run
+    if (mark === '.' && shortened.test(words)) words += mark
+    else {
+      add(words, mark)
+      words = ''
+    }
+  }
+  add(words, '')
+  return clauses
+
+  function add(given: string, mark: string): void {
+    const pieces = cut(given.trim())
+    for (const [index, piece] of pieces.entries()) {
+      clauses.push({
+        words: piece,
+        mark: index === pieces.length - 1 ? (mark === '...' ? '…' : mark.slice(0, 1)) : ',',
+      })
+    }
+  }
+}
+
+/** Ends of paragraphs and list items also end a sentence. */
+function ofOneLine(text: string): string {
+  return text
+    .replace(/[。、，；：！？–]/g, (mark) => `${marks[mark] ?? mark} `)
+    .replace(/([^\s.!?…,;:—])[ \t]*\n\s*/g, '$1. ')
+    .replace(/\s+/g, ' ')
+}
+
+function cut(words: string): string[] {
+  if (!/[\p{L}\p{N}]/u.test(words)) return []
+  const pieces: string[] = []
+  let rest = words
+  while (rest.length > maxClauseLength) {
+    const space = rest.lastIndexOf(' ', maxClauseLength)
+    const until = space > 0 ? space : maxClauseLength
+    pieces.push(rest.slice(0, until))
+    rest = rest.slice(until).trim()
+  }
+  return rest === '' ? pieces : [...pieces, rest]
+}

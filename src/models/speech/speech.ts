@@ -1,0 +1,83 @@
+import { EgressError } from '../../security/network/destinations.ts'
+import type { ChildAnswer, ToVoiceProcess } from './local-voice.ts'
+
+/**
+ * `seconds` is the measured length of the recording. `fault` is set if an external service caused the failure, not the
+ * recording.
+ */
+export type Transcription =
+  | { ok: true; text: string; by: string; seconds?: number }
+  | { ok: false; reason: string; fault?: 'service' }
+
+/** Transcribes recordings. */
+export interface Transcriber {
+  /** The transcriber in use; null if there is none, with a hint. */
+  status(): { by: string } | { by: null; hint: string }
+  /** Never throws because of a recording's content: unreadable or too long ones are returned as failures. */
+  transcribe(recording: { data: Uint8Array; mediaType: string; signal: AbortSignal }): Promise<Transcription>
+  /** Releases the model. */
+  close(): Promise<void>
+}
+
+/** Processes one request. `onProgress` is called after every part: a silent process is considered dead. */
+export type ChildWork = (asked: ToVoiceProcess, onProgress: () => void) => Promise<ChildAnswer>
+
+/** Why a guarded fetch failed, for the user. Rethrows an abort. */
+export function fetchProblem(
+  error: unknown,
+  { host, signal }: { host: string; signal: AbortSignal },
+): { reason: string; fault: 'service' | 'timeout' | null } {
+  signal.throwIfAborted()
+  if (!(error instanceof EgressError)) {
+    return { reason: `${host} could not be reached (${codeOf(error)}).`, fault: 'service' }
+  }
+  if (error.code !== 'timeout') return { reason: `${error.message}.`, fault: null }
+  return { reason: `${host} did not answer in time.`, fault: 'timeout' }
+}
+
+/** `fetch` reports only that it failed; its cause has the reason. */
+function codeOf(error: unknown): string {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if ('code' in current && typeof current.code === 'string') return current.code
+  }
+  return error instanceof Error ? error.name : 'unknown'
+}
+
+export interface SpeechSettings {
+  provider: 'system' | 'local' | 'elevenlabs' | 'off'
+  apiKey: string | null
+  voice: string | null
+}
+
+interface SpokenRecording {
+  data: Uint8Array
+  mediaType: string
+  /** The file name extension. */
+  extension: string
+}
+
+export interface SpeechRequest {
+  text: string
+  /** One of the provider's voices; null for its default. */
+  voice: string | null
+  signal: AbortSignal
+}
+
+/** A recording, or why there is none. `fault` is `service` if an external service failed or timed out. */
+export type Spoken =
+  | { ok: true; recording: SpokenRecording; by: string }
+  | { ok: false; reason: string; fault: 'service' | 'timeout' | null }
+
+/** Speaks texts. */
+export interface Speaker {
+  /** The speaker in use; null if there is none, with a hint. */
+  status(): Promise<{ by: string; voices: readonly string[] } | { by: null; hint: string }>
+  /** The origin that texts are sent to; null if they stay on this machine. */
+  destination(): string | null
+  /** If `voice` is null, that of the settings. Throws only the signal's reason. */
+  speak(request: SpeechRequest): Promise<Spoken>
+}
+
+export function unspoken(reason: string, fault: 'service' | 'timeout' | null = null): Spoken {
+  return { ok: false, reason, fault }
+}

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { Clock } from '../../base/clock.ts'
+import { parseJson } from '../../base/json.ts'
+import type { Logger } from '../../base/logger.ts'
+import { findProgram } from '../../base/processes.ts'
+import { type AllowedHost, portOf } from '../../security/network/destinations.ts'
+import type { GuardedFetch } from '../../security/network/guarded-fetch.ts'
+import { type LocalVoice, transcriptionModel } from './local-voice.ts'
+import type { Machine } from './phonemize.ts'
+import { kindOfRecording, maxSeconds } from './recordings.ts'
+import { fetchProblem, type Transcriber, type Transcription } from './speech.ts'
+
+export interface TranscriptionSettings {
+  /** `auto`: the model on this machine if there is one. */
+  provider: 'auto' | 'local' | 'openai-compatible' | 'off'
+  baseUrl: string | null
+  apiKey: string | null
+  model: string | null
+}
+
+interface TranscriberNeeds extends Machine {
+  /** Read at every use, so that a reload takes effect at once. */
+  settings: () => TranscriptionSettings
+  local: LocalVoice
+  /** A guarded fetch that also reaches these hosts of the owner's network. */
+  fetchReaching: (hosts: readonly AllowedHost[]) => GuardedFetch
+  clock: Clock
+  logger: Logger
+}
+
+const off = 'Transcription is switched off: provider = "off" in [voice.transcription] of familiar.toml.'
+const notInstalled = 'No transcription model is installed. To get one: familiar voice install --transcription'
+
+type Recording = Parameters<Transcriber['transcribe']>[0]
+
+export function createTranscriber(needs: TranscriberNeeds): Transcriber {
+  const { settings, local, fetchReaching, clock, logger } = needs
+
+  function status(): ReturnType<Transcriber['status']> {
+    const { provider, model } = settings()
+    if (provider === 'off') return { by: null, hint: off }
+    if (provider === 'openai-compatible') return { by: model ?? provider }
+    return local.canTranscribe() ? { by: transcriptionModel } : { by: null, hint: notInstalled }
+  }
+
+  async function byModelHere({ data, signal }: Recording): Promise<Transcription> {
+    const readable = kindOfRecording(data) === 'other' ? await convertRecording(needs, { data, signal }) : data
+    // If ffmpeg could not read it, it is passed on unchanged: the reader reports the supported formats.
+    return await local.transcribe(readable ?? data, signal)
+  }
+
+  async function byService(recording: Recording): Promise<Transcription> {
+    const { baseUrl, apiKey, model } = settings()
+    if (baseUrl === null || model === null) {
+      return { ok: false, reason: 'base_url and model are needed in [voice.transcription].' }
+    }
+    const url = new URL(baseUrl)
+    const fetch = fetchReaching([{ host: url.hostname, port: portOf(url) }])
+    return await transcribeByService({ fetch, baseUrl, apiKey, model }, recording)
+  }
+
+  return {
+    status,
+    async transcribe(recording) {
+      const able = status()
+      if (able.by === null) return { ok: false, reason: able.hint }
+      const startedAt = clock.now()
+      const work = settings().provider === 'openai-compatible' ? byService : byModelHere
+      const transcription = await work(recording)
+      const { ok } = transcription
+      logger.info('transcribed a recording', {
+        by: able.by,
+        ok,
+        bytes: recording.data.length,
+        ms: clock.now() - startedAt,
+      })
+      return transcription
+    },
+    close: () => local.close(),
+  }
+}
+
+const limits = { wallMs: 60_000, outputBytes: 40 * 1024 * 1024 }
+
+/**
+ * Converts any recording to WAV by the user's ffmpeg; undefined if there is none, or if it cannot read it. It reads
+ * only from a pipe: a file that names other files or addresses gets none of them.
+ */
+export async function convertRecording(
+  machine: Machine,
+  { data, signal }: { data: Uint8Array; signal: AbortSignal },
+): Promise<Uint8Array | undefined> {
+  const program = await findProgram(['ffmpeg'], machine.searchPath)
+  if (program === undefined) return undefined
+  const { end, stdout } = await machine.runChild({
+    argv: [
+      program,
+      ...['-hide_banner', '-loglevel', 'error', '-nostdin'],
+      // An M4A may have its index at the end: this allows seeking in the pipe.
+      ...['-protocol_whitelist', 'cache,pipe', '-i', 'cache:pipe:0'],
+      ...['-vn', '-t', String(maxSeconds + 1), '-ac', '1', '-ar', '16000', '-f', 'wav', 'pipe:1'],
+    ],
+    environment: { PATH: machine.searchPath },
+    workingDirectory: '/',
+    stdin: data,
+    limits,
+    signal,
+  })
+  return end.kind === 'exited' && end.code === 0 && stdout.length > 44 ? stdout : undefined
+}
+
+/** Services recognize the type of a recording by its file name. */
+const endings: Readonly<Record<string, string>> = {
+  'audio/ogg': 'ogg',
+  'audio/opus': 'ogg',
+  'audio/wav': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/mpeg': 'mp3',
+  'audio/mp4': 'm4a',
+  'audio/m4a': 'm4a',
+  'audio/x-m4a': 'm4a',
+  'audio/webm': 'webm',
+  'audio/flac': 'flac',
+}
+
+/** `POST {base}/audio/transcriptions`, as in OpenAI's API and most servers. */
+async function transcribeByService(
+  service: { fetch: GuardedFetch; baseUrl: string; apiKey: string | null; model: string },
+  { data, mediaType, signal }: { data: Uint8Array; mediaType: string; signal: AbortSignal },
+): Promise<Transcription> {
+  const { fetch, baseUrl, apiKey, model } = service
+  const type = mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const boundary = `familiar-${randomUUID()}`
+  const { host } = new URL(baseUrl)
+  try {
+    const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/audio/transcriptions`, {
+      method: 'POST',
+      headers: {
+        'content-type': `multipart/form-data; boundary=${boundary}`,
+        accept: 'application/json',
+        ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+      },
+      body: formOf({ boundary, model, file: { name: `voice.${endings[type] ?? 'wav'}`, type: knownType(type), data } }),
+      signal,
+    })
+    const text = await response.text()
+    // Its error text is dropped: it is untrusted, and this is read by a model.
+    if (!response.ok) return failed(`${host} did not transcribe it (${response.status}).`)
+    const parsed = parseJson(text, answerSchema)
+    if (!parsed.ok) return failed(`${host} sent no text.`)
+    return { ok: true, text: parsed.value.text.trim(), by: model }
+  } catch (error) {
+    return failed(fetchProblem(error, { host, signal }).reason)
+  }
+}
+
+function failed(reason: string): Transcription {
+  return { ok: false, reason, fault: 'service' }
+}
+
+const answerSchema = z.object({ text: z.string() })
+
+/** Header values are ours, whatever the sender declared. */
+function knownType(type: string): string {
+  return type in endings ? type : 'application/octet-stream'
+}
+
+function formOf(form: {
+  boundary: string
+  model: string
+  file: { name: string; type: string; data: Uint8Array }
+}): Uint8Array<ArrayBuffer> {
+  const { boundary, model, file } = form
+  const field = (name: string, value: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const head =
+    field('model', model) +
+    field('response_format', 'json') +
+    `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${file.name}"\r\n` +
+    `content-type: ${file.type}\r\n\r\n`
+  return Uint8Array.from(Buffer.concat([Buffer.from(head), file.data, Buffer.from(`\r\n--${boundary}--\r\n`)]))
+}

@@ -1,0 +1,39 @@
+import type { ChildAnswer, FromVoiceProcess, ToVoiceProcess } from './local-voice.ts'
+
+/**
+ * The program of the child process: loads the requested model, then works. Untrusted recordings are read here, so that
+ * a malicious file can crash nothing else.
+ */
+
+// A Ctrl-C reaches every process of the terminal. The parent ends this one, or is gone: then the channel closes.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+process.on('disconnect', () => process.exit())
+
+const [kind, folder = ''] = process.argv.slice(2)
+const work = await load()
+process.on('message', (asked: ToVoiceProcess) => {
+  void work(asked, () => send({ type: 'progress' }))
+    .catch((cause): ChildAnswer => ({ type: 'failed', reason: `The voice model failed: ${messageOf(cause)}` }))
+    .then(send)
+})
+send({ type: 'ready' })
+
+async function load() {
+  try {
+    // Not at the top, so that an unsupported machine is reported too.
+    if (kind === 'speech') return await (await import('./kokoro.ts')).loadSpeech(folder)
+    return await (await import('./whisper.ts')).loadTranscription(folder)
+  } catch (cause) {
+    const message = messageOf(cause)
+    await new Promise((sent) => process.send?.({ type: 'unusable', message } satisfies FromVoiceProcess, sent))
+    process.exit(1)
+  }
+}
+
+function send(message: FromVoiceProcess): void {
+  process.send?.(message)
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}

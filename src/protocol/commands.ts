@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { turnOutcomeReplySchema } from './api.ts'
+import { operations, time, type Wire } from './operation.ts'
+
+export const spawnReplySchema = z.object({
+  id: z.string(),
+  /** Its own session, whose events can be streamed; null before it has started. */
+  sessionId: z.string().nullable(),
+  task: z.string(),
+  /** Null: all tools of a sub-agent. */
+  tools: z.array(z.string()).nullable(),
+  model: z.string().nullable(),
+  state: z.enum(['running', 'done', 'failed', 'stopped']),
+  /** While it runs: its round, and the tools that run now. */
+  doing: z.object({ round: z.number().int(), tools: z.array(z.string()) }).nullable(),
+  result: z.object({ outcome: turnOutcomeReplySchema, text: z.string() }).nullable(),
+  createdAt: time,
+  endedAt: time.nullable(),
+})
+export type SpawnReply = Wire<typeof spawnReplySchema>
+
+export const spawnsReplySchema = z.object({ spawns: z.array(spawnReplySchema) })
+export type SpawnsReply = Wire<typeof spawnsReplySchema>
+
+/** Slash commands. */
+
+const lineSchema = z.string().max(20_000)
+/** Name or id. Absent: there is no session yet. */
+const sessionSchema = z.string().trim().min(1).max(200).optional()
+
+export const commandsReplySchema = z.object({
+  commands: z.array(
+    z.object({
+      name: z.string(),
+      usage: z.string(),
+      summary: z.string(),
+      /** Some of its actions ask for confirmation. */
+      changesForGood: z.boolean(),
+      agentMay: z.boolean(),
+    }),
+  ),
+})
+export type CommandsReply = Wire<typeof commandsReplySchema>
+
+export const completeCommandQuerySchema = z.strictObject({ line: lineSchema, session: sessionSchema })
+
+export const completeCommandReplySchema = z.object({
+  /** The place in the line where the candidates start, in UTF-16 units. */
+  start: z.number().int(),
+  candidates: z.array(z.object({ text: z.string(), summary: z.string().optional() })),
+})
+export type CompleteCommandReply = Wire<typeof completeCommandReplySchema>
+
+export const runCommandRequestSchema = z.strictObject({
+  line: lineSchema.min(1),
+  session: sessionSchema,
+  /** From the question that the user confirmed. */
+  confirm: z.string().max(100).optional(),
+})
+
+export const runCommandReplySchema = z.object({
+  ok: z.boolean(),
+  text: z.string(),
+  /** Not null: the command did not run. Ask the user, and if they agree send the line again with `confirm`. */
+  question: z.object({ text: z.string(), confirm: z.string() }).nullable(),
+  /** Name or id of the session in which the conversation continues; null if it does not change. */
+  goesOnIn: z.string().nullable(),
+})
+export type RunCommandReply = Wire<typeof runCommandReplySchema>
+
+export const commands = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/commands',
+    summary: 'List the slash commands.',
+    scope: 'read',
+    reply: commandsReplySchema,
+  },
+  complete: {
+    method: 'GET',
+    path: '/api/v1/commands/complete',
+    summary: 'Complete a line: the names of commands, then their arguments.',
+    scope: 'read',
+    query: completeCommandQuerySchema,
+    reply: completeCommandReplySchema,
+  },
+  run: {
+    method: 'POST',
+    path: '/api/v1/commands',
+    summary: 'Run one line. A permanent change first comes back as a question, and nothing is done yet.',
+    scope: 'owner',
+    body: runCommandRequestSchema,
+    reply: runCommandReplySchema,
+  },
+})
+
+export const spawns = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/sessions/:id/spawns',
+    summary: 'List the sub-agents of a session, oldest first, with their state and result.',
+    scope: 'read',
+    reply: spawnsReplySchema,
+  },
+})

@@ -1,0 +1,470 @@
+import { z } from 'zod'
+import { emptyRequestSchema } from './api.ts'
+import { cardSchema, type Json } from './messages.ts'
+import { asWritten, operations, time, type Value, type Wire } from './operation.ts'
+import { toolCallsQuerySchema, toolCallsReplySchema } from './tools.ts'
+
+/** Builds of capabilities (CAP-7). */
+
+const common = { build_id: z.string(), seq: z.number(), at: z.string() }
+
+/** `seq` is the cursor: a reader continues after the last one that it has read. */
+export const buildEventSchema = z.discriminatedUnion('type', [
+  z.object({ ...common, type: z.literal('progress'), message: z.string() }),
+  z.object({
+    ...common,
+    type: z.literal('question'),
+    question_id: z.string(),
+    question: z.string(),
+    expires_at: z.string(),
+  }),
+  z.object({
+    ...common,
+    type: z.literal('secret_request'),
+    question_id: z.string(),
+    /** The name in the vault. */
+    secret: z.string(),
+    question: z.string(),
+    expires_at: z.string(),
+  }),
+  /** The answer to a question; null for a secret, and for a question that expired. */
+  z.object({
+    ...common,
+    type: z.literal('answer'),
+    question_id: z.string(),
+    answer: z.string().nullable(),
+    is_expired: z.boolean(),
+  }),
+  z.object({
+    ...common,
+    type: z.literal('complete'),
+    name: z.string(),
+    version: z.number(),
+    message: z.string(),
+  }),
+  z.object({ ...common, type: z.literal('error'), message: z.string() }),
+])
+export type BuildEvent = z.infer<typeof buildEventSchema>
+
+export const buildReplySchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  kind: z.enum(['build', 'repair']),
+  /** `waiting`: it continues when its question is answered. */
+  state: z.enum(['running', 'waiting', 'complete', 'failed', 'stopped']),
+  description: z.string(),
+  sessionId: z.string().nullable(),
+  error: z.string().nullable(),
+  createdAt: time,
+  endedAt: time.nullable(),
+})
+export type BuildReply = Wire<typeof buildReplySchema>
+
+export const buildsReplySchema = z.object({ builds: z.array(buildReplySchema) })
+export type BuildsReply = Wire<typeof buildsReplySchema>
+
+export const buildQuestionReplySchema = z.object({
+  id: z.string(),
+  buildId: z.string(),
+  name: z.string(),
+  kind: z.enum(['question', 'secret']),
+  question: z.string(),
+  secret: z.string().nullable(),
+  /** The Builder had read untrusted text when it asked. */
+  isUntrusted: z.boolean(),
+  askedAt: time,
+  expiresAt: time,
+})
+export type BuildQuestion = Value<typeof buildQuestionReplySchema>
+export type BuildQuestionReply = Wire<typeof buildQuestionReplySchema>
+
+export const buildQuestionsReplySchema = z.object({ questions: z.array(buildQuestionReplySchema) })
+export type BuildQuestionsReply = Wire<typeof buildQuestionsReplySchema>
+
+export const buildAnswerRequestSchema = z.strictObject({ answer: z.string().min(1).max(10_000) })
+export const buildSecretRequestSchema = z.strictObject({ value: z.string().min(1).max(16_384) })
+
+export const buildsQuerySchema = z.strictObject({
+  name: z.string().min(1).max(200).optional(),
+  state: z.enum(['running', 'complete', 'failed', 'stopped']).optional(),
+  limit: z.coerce.number().int().min(1).max(500).default(50),
+})
+
+/** The number of the last event that was read. The header `Last-Event-ID` overrides it. */
+const cursorSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+export const buildEventsQuerySchema = z.strictObject({ after: cursorSchema.optional() })
+export const builderStatusQuerySchema = asWritten(z.strictObject({ buildId: z.string().min(1).max(200) }))
+
+export const buildEventsReplySchema = z.object({ events: z.array(buildEventSchema) })
+export type BuildEventsReply = Wire<typeof buildEventsReplySchema>
+
+export const buildStopReplySchema = z.object({ stopped: z.boolean() })
+export type BuildStopReply = Wire<typeof buildStopReplySchema>
+
+export const buildAnsweredReplySchema = z.object({ ok: z.literal(true) })
+export type BuildAnsweredReply = Wire<typeof buildAnsweredReplySchema>
+
+/** Capabilities. Only requests of this machine's command line name a path. */
+
+const json = z.custom<Json>((value) => value !== undefined)
+const versionSchema = z.number().int().min(1).max(1_000_000)
+const stateSchema = z.enum(['building', 'active', 'failed', 'disabled'])
+
+export const capabilitySummaryReplySchema = z.object({
+  name: z.string(),
+  description: z.string(),
+  state: stateSchema,
+  origin: z.enum(['built', 'written', 'imported']),
+  /** The active version; null before the first. */
+  version: z.number().nullable(),
+  tags: z.array(z.string()),
+  /** The error, or the missing part. */
+  problem: z.string().nullable(),
+  /** Disabled until its permissions are approved on this machine. */
+  needsApproval: z.boolean(),
+  calls: z.number(),
+  failures: z.number(),
+  lastCalledAt: time.nullable(),
+  createdAt: time,
+  updatedAt: time,
+})
+export type CapabilitySummaryReply = Wire<typeof capabilitySummaryReplySchema>
+
+export const capabilitiesQuerySchema = z.strictObject({
+  state: stateSchema.optional(),
+  /** Finds callable ones by words and meaning, best first. Absent: all of them by name. */
+  query: z.string().min(1).max(500).optional(),
+})
+export const capabilitiesReplySchema = z.object({ capabilities: z.array(capabilitySummaryReplySchema) })
+export type CapabilitiesReply = Wire<typeof capabilitiesReplySchema>
+
+export const capabilityReplySchema = capabilitySummaryReplySchema.extend({
+  /** The name that the model calls. */
+  tool: z.string(),
+  /** Example requests of the active version. */
+  askedAs: z.array(z.string()),
+  /** JSON Schema. */
+  inputSchema: json,
+  permissions: z.object({
+    hosts: z.array(z.string()),
+    secrets: z.array(z.object({ name: z.string(), description: z.string(), isSet: z.boolean() })),
+    storage: z.boolean(),
+  }),
+  /** Oldest first. */
+  versions: z.array(
+    z.object({
+      version: z.number(),
+      runtime: z.enum(['python', 'node']),
+      hash: z.string(),
+      buildId: z.string().nullable(),
+      createdAt: time,
+    }),
+  ),
+  statistics: z.object({
+    calls: z.number(),
+    failures: z.number(),
+    /** Of the newest 200 calls. */
+    medianMs: z.number().nullable(),
+    lastCalledAt: time.nullable(),
+    lastError: z.string().nullable(),
+  }),
+  /** The newest. */
+  build: buildReplySchema.nullable(),
+})
+export type CapabilityStatistics = Value<typeof capabilityReplySchema>['statistics']
+export type CapabilityReply = Wire<typeof capabilityReplySchema>
+
+export const capabilityRunRequestSchema = z.strictObject({
+  args: z.record(z.string(), json).default({}),
+  /** Absent: the active one. */
+  version: versionSchema.optional(),
+})
+export type CapabilityRunRequest = z.input<typeof capabilityRunRequestSchema>
+
+/** Its return value, without secrets and with its HTML rebuilt, and how it ran. */
+export const capabilityRunReplySchema = z.object({
+  ok: z.boolean(),
+  value: json,
+  text: z.string(),
+  card: cardSchema.nullable(),
+  error: z.string().nullable(),
+  outcome: z.enum(['succeeded', 'failed', 'timed_out', 'service_failed', 'refused']),
+  /** Its printed output. */
+  log: z.string(),
+  refusedHosts: z.array(z.string()),
+  durationMs: z.number(),
+  /** The sandbox that it ran in; null if it did not run. */
+  driver: z.string().nullable(),
+})
+export type CapabilityRunReply = Wire<typeof capabilityRunReplySchema>
+
+export const capabilityRollbackRequestSchema = z.strictObject({
+  /** Absent: the one before. */
+  version: versionSchema.optional(),
+})
+
+const versionInQuery = z.coerce.number().int().min(1).max(1_000_000).optional()
+
+export const capabilityDiffQuerySchema = z.strictObject({ from: versionInQuery, to: versionInQuery })
+export const capabilityDiffReplySchema = z.object({
+  from: z.number(),
+  to: z.number(),
+  /** Each as a unified diff; empty if the versions are equal. */
+  files: z.array(z.object({ path: z.string(), kind: z.enum(['added', 'removed', 'changed']), text: z.string() })),
+})
+export type VersionDifference = Value<typeof capabilityDiffReplySchema>
+export type CapabilityDiffReply = Wire<typeof capabilityDiffReplySchema>
+
+export const capabilityFilesQuerySchema = z.strictObject({ version: versionInQuery })
+export const capabilityFilesReplySchema = z.object({
+  version: z.number(),
+  /** In order of path; `text` is null for binary files. */
+  files: z.array(z.object({ path: z.string(), bytes: z.number(), text: z.string().nullable() })),
+})
+export type CapabilityFilesReply = Wire<typeof capabilityFilesReplySchema>
+
+export const capabilityRepairRequestSchema = z.strictObject({
+  /** A description of the problem. The last failed call is always included. */
+  problem: z.string().min(1).max(4_000).optional(),
+})
+
+export const capabilitySecretRequestSchema = z.strictObject({ value: z.string().min(1).max(16_384) })
+/** Whether a build was waiting for it. */
+export const capabilitySecretReplySchema = z.object({ wasAwaited: z.boolean() })
+export type CapabilitySecretReply = Wire<typeof capabilitySecretReplySchema>
+
+export const capabilityProposalsReplySchema = z.object({
+  proposals: z.array(z.object({ name: z.string(), reason: z.string() })),
+})
+export type CapabilityProposalsReply = Wire<typeof capabilityProposalsReplySchema>
+export type RetirementProposal = Value<typeof capabilityProposalsReplySchema>['proposals'][number]
+
+/** For the command line of this machine alone (SEC-4). */
+
+const directorySchema = z.string().min(1).max(4_096)
+
+export const capabilityDirectoryRequestSchema = z.strictObject({ directory: directorySchema })
+export const capabilityApproveRequestSchema = z.strictObject({
+  /** The version whose permissions the owner has seen. */
+  version: versionSchema,
+})
+
+export const registrationProgressSchema = z.object({ message: z.string() })
+export type RegistrationProgress = z.infer<typeof registrationProgressSchema>
+
+export const registrationReplySchema = z.object({
+  ok: z.boolean(),
+  /** Null if it was refused. */
+  name: z.string().nullable(),
+  version: z.number().nullable(),
+  examples: z.array(z.object({ input: json, ok: z.boolean(), detail: z.string() })),
+  problems: z.array(z.string()),
+})
+export type RegistrationReply = Wire<typeof registrationReplySchema>
+
+export const capabilityExportReplySchema = z.object({ directory: z.string(), files: z.array(z.string()) })
+export type CapabilityExportReply = Wire<typeof capabilityExportReplySchema>
+
+export const capabilities = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/capabilities',
+    summary: 'List all capabilities with their state, or those that match a query, best first.',
+    scope: 'read',
+    query: capabilitiesQuerySchema,
+    reply: capabilitiesReplySchema,
+  },
+  proposals: {
+    method: 'GET',
+    path: '/api/v1/capabilities/proposals',
+    summary: 'List unused and superseded capabilities with the reason. None is disabled automatically.',
+    scope: 'read',
+    reply: capabilityProposalsReplySchema,
+  },
+  show: {
+    method: 'GET',
+    path: '/api/v1/capabilities/:name',
+    summary: 'Show a capability with its permissions, versions, statistics and newest build.',
+    scope: 'read',
+    reply: capabilityReplySchema,
+  },
+  diff: {
+    method: 'GET',
+    path: '/api/v1/capabilities/:name/diff',
+    summary: 'Show the changes between two versions; by default, of the active version.',
+    scope: 'read',
+    query: capabilityDiffQuerySchema,
+    reply: capabilityDiffReplySchema,
+  },
+  calls: {
+    method: 'GET',
+    path: '/api/v1/capabilities/:name/calls',
+    summary: 'List the calls of a capability by all callers, newest first.',
+    scope: 'read',
+    query: toolCallsQuerySchema,
+    reply: toolCallsReplySchema,
+  },
+  files: {
+    method: 'GET',
+    path: '/api/v1/capabilities/:name/files',
+    summary: 'Show the files of a version, by default the active one. Binary files have no text.',
+    scope: 'read',
+    query: capabilityFilesQuerySchema,
+    reply: capabilityFilesReplySchema,
+  },
+  run: {
+    method: 'POST',
+    path: '/api/v1/capabilities/:name/run',
+    summary: 'Run a capability. The reply has the error of the capability; the status is 200.',
+    scope: 'chat',
+    body: capabilityRunRequestSchema,
+    reply: capabilityRunReplySchema,
+  },
+  repair: {
+    method: 'POST',
+    path: '/api/v1/capabilities/:name/repair',
+    summary:
+      'Repair a capability in the background. The current version stays active until the new one passes its tests.',
+    scope: 'chat',
+    body: capabilityRepairRequestSchema,
+    reply: buildReplySchema,
+    status: 202,
+  },
+  setSecret: {
+    method: 'PUT',
+    path: '/api/v1/capabilities/:name/secrets/:key',
+    summary: 'Store a secret that a capability declares or that its build asks for. It cannot be read back.',
+    scope: 'owner',
+    body: capabilitySecretRequestSchema,
+    reply: capabilitySecretReplySchema,
+  },
+  enable: {
+    method: 'POST',
+    path: '/api/v1/capabilities/:name/enable',
+    summary: 'Enable a capability. An imported one must be approved on the machine itself.',
+    scope: 'owner',
+    body: emptyRequestSchema,
+    reply: capabilityReplySchema,
+  },
+  disable: {
+    method: 'POST',
+    path: '/api/v1/capabilities/:name/disable',
+    summary: 'Disable a capability.',
+    scope: 'owner',
+    body: emptyRequestSchema,
+    reply: capabilityReplySchema,
+  },
+  rollback: {
+    method: 'POST',
+    path: '/api/v1/capabilities/:name/rollback',
+    summary: 'Activate an older version, by default the previous one.',
+    scope: 'owner',
+    body: capabilityRollbackRequestSchema,
+    reply: capabilityReplySchema,
+  },
+  register: {
+    method: 'POST',
+    path: '/api/v1/local/capabilities/register',
+    summary: 'Check a folder and register it as a capability. The reply lists the problems.',
+    scope: 'owner',
+    isLocal: true,
+    body: capabilityDirectoryRequestSchema,
+    reply: registrationReplySchema,
+    events: true,
+  },
+  importFolder: {
+    method: 'POST',
+    path: '/api/v1/local/capabilities/import',
+    summary: 'Import a folder. It stays disabled until its permissions are approved, and none of its code runs.',
+    scope: 'owner',
+    isLocal: true,
+    body: capabilityDirectoryRequestSchema,
+    reply: registrationReplySchema,
+  },
+  approve: {
+    method: 'POST',
+    path: '/api/v1/local/capabilities/:name/approve',
+    summary: 'Approve the permissions of an imported capability. It is checked and then enabled.',
+    scope: 'owner',
+    isLocal: true,
+    body: capabilityApproveRequestSchema,
+    reply: registrationReplySchema,
+    events: true,
+  },
+  exportFolder: {
+    method: 'POST',
+    path: '/api/v1/local/capabilities/:name/export',
+    summary: 'Export a capability as a folder that is also an Agent Skill.',
+    scope: 'owner',
+    isLocal: true,
+    body: capabilityDirectoryRequestSchema,
+    reply: capabilityExportReplySchema,
+    status: 201,
+  },
+})
+
+export const builds = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/builds',
+    summary: 'List builds, newest first.',
+    scope: 'read',
+    query: buildsQuerySchema,
+    reply: buildsReplySchema,
+  },
+  questions: {
+    method: 'GET',
+    path: '/api/v1/builds/questions',
+    summary: 'List the open questions of builds.',
+    scope: 'read',
+    reply: buildQuestionsReplySchema,
+  },
+  answer: {
+    method: 'POST',
+    path: '/api/v1/builds/questions/:id',
+    summary: 'Answer a question of a build, which then continues. Not for secrets.',
+    scope: 'chat',
+    body: buildAnswerRequestSchema,
+    reply: buildAnsweredReplySchema,
+  },
+  giveSecret: {
+    method: 'POST',
+    path: '/api/v1/builds/questions/:id/secret',
+    summary: 'Give a build the secret that it asks for. It is stored in the vault, hidden from the model.',
+    scope: 'chat',
+    body: buildSecretRequestSchema,
+    reply: buildAnsweredReplySchema,
+  },
+  show: {
+    method: 'GET',
+    path: '/api/v1/builds/:id',
+    summary: 'Show a build.',
+    scope: 'read',
+    reply: buildReplySchema,
+  },
+  stop: {
+    method: 'POST',
+    path: '/api/v1/builds/:id/stop',
+    summary: 'Stop a build. The reply is false if it had already ended.',
+    scope: 'chat',
+    body: emptyRequestSchema,
+    reply: buildStopReplySchema,
+  },
+  events: {
+    method: 'GET',
+    path: '/api/v1/builds/:id/events',
+    summary: 'List the events of a build after a cursor; with "Accept: text/event-stream", stream them until it ends.',
+    scope: 'read',
+    query: buildEventsQuerySchema,
+    reply: buildEventsReplySchema,
+    events: true,
+  },
+  status: {
+    method: 'GET',
+    path: '/api/builder/status',
+    summary: 'Stream the events of the build in the query as messages with a type and a payload.',
+    scope: 'read',
+    query: builderStatusQuerySchema,
+    events: true,
+  },
+})

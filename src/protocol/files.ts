@@ -1,0 +1,308 @@
+import { z } from 'zod'
+import { labelSchema } from './messages.ts'
+import { operations, time, type Value, type Wire } from './operation.ts'
+
+/** Completions of `@` and `@@`. */
+
+export const finderQuerySchema = z.strictObject({
+  kind: z.enum(['file', 'block']).default('file'),
+  /** Some characters of the name, in order; all words must match. Empty: the first entries. */
+  query: z.string().max(200).default(''),
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+})
+
+export const finderReplySchema = z.object({
+  /** The best first. */
+  found: z.array(
+    z.object({
+      /** A file's path from its root, or a block's label. */
+      name: z.string(),
+      /** The reference in a message: `@notes/a.md`, `@"my file.md"`, `@@plan.md`. */
+      reference: z.string(),
+    }),
+  ),
+  /** How many match. */
+  total: z.number(),
+  /** The index is not complete yet: a later request may find more. */
+  isIndexing: z.boolean(),
+  /** There are more files than the index can hold. */
+  isCut: z.boolean(),
+})
+export type FinderReply = Wire<typeof finderReplySchema>
+
+/** Blocks, pins and, for this machine's command line, files. */
+
+const count = z.number().int()
+const version = z.number().int().min(0)
+/** Not validated yet. */
+const label = z.string().min(1).max(400)
+const content = z.string().max(2_000_000)
+const agent = z.string().min(1).max(200)
+const path = z.string().min(1).max(4_096)
+const position = z.number().int().min(1).max(10_000)
+/** Writes only if the current version has this etag; null: only if nothing exists. */
+const etag = z.string().max(100).nullable()
+
+const placeFields = { uri: z.string(), path: z.string() }
+
+export const assetReadReplySchema = z.object({
+  ...placeFields,
+  text: z.string(),
+  /** From 1; 0 for an empty text. */
+  firstLine: count,
+  lastLine: count,
+  lines: count,
+  /** How to read on, if there is more. */
+  note: z.string().nullable(),
+  etag: z.string(),
+  version,
+  trust: labelSchema,
+  modifiedAt: time,
+})
+export type AssetReadReply = Wire<typeof assetReadReplySchema>
+
+export const assetWrittenReplySchema = z.object({
+  ...placeFields,
+  isNew: z.boolean(),
+  isChanged: z.boolean(),
+  /** Null if it no longer exists. */
+  etag: z.string().nullable(),
+  version,
+  trust: labelSchema,
+  /** For an edit: the number of replacements. */
+  count: count.optional(),
+  /** For an undo: the restored version. */
+  restored: version.optional(),
+})
+export type AssetWrittenReply = Wire<typeof assetWrittenReplySchema>
+
+export const assetsReplySchema = z.object({
+  entries: z.array(z.object({ ...placeFields, bytes: count, modifiedAt: time })),
+  isCut: z.boolean(),
+})
+export type AssetsReply = Wire<typeof assetsReplySchema>
+
+export const assetHistoryReplySchema = z.object({
+  ...placeFields,
+  /** The newest first. */
+  versions: z.array(
+    z.object({
+      version,
+      at: time,
+      author: z.enum(['user', 'agent']),
+      trust: labelSchema,
+      tokens: count,
+      /** False: it did not exist. */
+      wasThere: z.boolean(),
+    }),
+  ),
+})
+export type AssetHistoryReply = Wire<typeof assetHistoryReplySchema>
+
+export const assetVersionReplySchema = z.object({
+  ...placeFields,
+  version,
+  /** Null: it did not exist. */
+  content: z.string().nullable(),
+})
+export type AssetVersionReply = Wire<typeof assetVersionReplySchema>
+
+const line = z.coerce.number().int().min(1).optional()
+export const blocksQuerySchema = z.strictObject({ prefix: z.string().max(400).default('') })
+export const blockQuerySchema = z.strictObject({ offset: line, limit: line })
+export const blockWriteRequestSchema = z.strictObject({ content, etag: etag.optional() })
+const editFields = { old: content, new: content, all: z.boolean().optional(), etag: etag.optional() }
+export const blockEditRequestSchema = z.strictObject(editFields)
+export const blockRemoveQuerySchema = z.strictObject({ etag: z.string().max(100).optional() })
+export const blockUndoRequestSchema = z.strictObject({ version: version.optional(), etag: etag.optional() })
+
+export const pinReplySchema = z.object({
+  label: z.string(),
+  position: count,
+  tokens: count,
+  trust: labelSchema,
+  pinnedAt: time,
+})
+export type Pin = Value<typeof pinReplySchema>
+export type PinReply = Wire<typeof pinReplySchema>
+export const pinsReplySchema = z.object({ pins: z.array(pinReplySchema), tokens: count, budget: count })
+export type PinnedList = Value<typeof pinsReplySchema>
+export type PinsReply = Wire<typeof pinsReplySchema>
+export const pinsQuerySchema = z.strictObject({ agent: agent.default('main') })
+export const pinRequestSchema = z.strictObject({
+  label,
+  position: position.optional(),
+  agent: agent.default('main'),
+})
+export const unpinQuerySchema = z.strictObject({ label, agent: agent.default('main') })
+
+export const fileReadRequestSchema = z.strictObject({
+  path,
+  offset: z.number().int().min(1).optional(),
+  limit: z.number().int().min(1).optional(),
+})
+export const fileWriteRequestSchema = z.strictObject({ path, content, etag: etag.optional() })
+export const fileEditRequestSchema = z.strictObject({ path, ...editFields })
+export const fileListRequestSchema = z.strictObject({ path: z.string().max(4_096).default('') })
+export const fileHistoryRequestSchema = z.strictObject({ path })
+export const fileUndoRequestSchema = z.strictObject({ path, version: version.optional(), etag: etag.optional() })
+
+export const finder = operations({
+  find: {
+    method: 'GET',
+    path: '/api/v1/finder',
+    summary: 'Find files or blocks by a few letters of their names, best first.',
+    scope: 'owner',
+    query: finderQuerySchema,
+    reply: finderReplySchema,
+  },
+})
+
+export const blocks = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/blocks',
+    summary: 'List all blocks, or those in a folder.',
+    scope: 'read',
+    query: blocksQuerySchema,
+    reply: assetsReplySchema,
+  },
+  read: {
+    method: 'GET',
+    path: '/api/v1/blocks/:label',
+    summary: 'Read a block, or some lines of it.',
+    scope: 'read',
+    query: blockQuerySchema,
+    reply: assetReadReplySchema,
+  },
+  write: {
+    method: 'PUT',
+    path: '/api/v1/blocks/:label',
+    summary: 'Write a whole block. With an etag or If-Match, only over that version; If-None-Match: * only creates.',
+    scope: 'owner',
+    body: blockWriteRequestSchema,
+    reply: assetWrittenReplySchema,
+  },
+  edit: {
+    method: 'POST',
+    path: '/api/v1/blocks/:label/edit',
+    summary: 'Replace text in a block. It must occur exactly once, unless all occurrences are replaced.',
+    scope: 'owner',
+    body: blockEditRequestSchema,
+    reply: assetWrittenReplySchema,
+  },
+  remove: {
+    method: 'DELETE',
+    path: '/api/v1/blocks/:label',
+    summary: 'Delete a block. Its versions are kept, and an undo restores it.',
+    scope: 'owner',
+    query: blockRemoveQuerySchema,
+    reply: assetWrittenReplySchema,
+  },
+  history: {
+    method: 'GET',
+    path: '/api/v1/blocks/:label/history',
+    summary: 'List the versions of a block, newest first.',
+    scope: 'read',
+    reply: assetHistoryReplySchema,
+  },
+  version: {
+    method: 'GET',
+    path: '/api/v1/blocks/:label/versions/:version',
+    summary: 'Show the content of a version of a block.',
+    scope: 'read',
+    reply: assetVersionReplySchema,
+  },
+  undo: {
+    method: 'POST',
+    path: '/api/v1/blocks/:label/undo',
+    summary: 'Restore the previous version, or the given one. An undo can be undone.',
+    scope: 'owner',
+    body: blockUndoRequestSchema,
+    reply: assetWrittenReplySchema,
+  },
+})
+
+export const pins = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/pins',
+    summary: 'List the pinned blocks in order, with the tokens they use.',
+    scope: 'read',
+    query: pinsQuerySchema,
+    reply: pinsReplySchema,
+  },
+  add: {
+    method: 'POST',
+    path: '/api/v1/pins',
+    summary: 'Pin a block, or move a pinned block.',
+    scope: 'owner',
+    body: pinRequestSchema,
+    reply: pinReplySchema,
+  },
+  remove: {
+    method: 'DELETE',
+    path: '/api/v1/pins',
+    summary: 'Unpin a block. The block itself is kept.',
+    scope: 'owner',
+    query: unpinQuerySchema,
+    reply: pinsReplySchema,
+  },
+})
+
+export const localFiles = operations({
+  read: {
+    method: 'POST',
+    path: '/api/v1/local/files/read',
+    summary: 'Read some lines of a file or block.',
+    scope: 'owner',
+    isLocal: true,
+    body: fileReadRequestSchema,
+    reply: assetReadReplySchema,
+  },
+  write: {
+    method: 'POST',
+    path: '/api/v1/local/files/write',
+    summary: 'Write a whole file or block.',
+    scope: 'owner',
+    isLocal: true,
+    body: fileWriteRequestSchema,
+    reply: assetWrittenReplySchema,
+  },
+  edit: {
+    method: 'POST',
+    path: '/api/v1/local/files/edit',
+    summary: 'Replace text in a file or block.',
+    scope: 'owner',
+    isLocal: true,
+    body: fileEditRequestSchema,
+    reply: assetWrittenReplySchema,
+  },
+  list: {
+    method: 'POST',
+    path: '/api/v1/local/files/list',
+    summary: 'List the files or blocks in a folder.',
+    scope: 'owner',
+    isLocal: true,
+    body: fileListRequestSchema,
+    reply: assetsReplySchema,
+  },
+  history: {
+    method: 'POST',
+    path: '/api/v1/local/files/history',
+    summary: 'List the versions of a file or block, newest first.',
+    scope: 'owner',
+    isLocal: true,
+    body: fileHistoryRequestSchema,
+    reply: assetHistoryReplySchema,
+  },
+  undo: {
+    method: 'POST',
+    path: '/api/v1/local/files/undo',
+    summary: 'Restore the previous version of a file or block, or the given one.',
+    scope: 'owner',
+    isLocal: true,
+    body: fileUndoRequestSchema,
+    reply: assetWrittenReplySchema,
+  },
+})

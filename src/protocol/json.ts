@@ -1,2 +1,0 @@
-/** Anything that survives JSON.stringify and JSON.parse unchanged. */
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }

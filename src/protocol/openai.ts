@@ -1,0 +1,377 @@
+import { z } from 'zod'
+import type { Json } from './messages.ts'
+
+/**
+ * What clients of OpenAI's API send and get (HTTP-5). Requests are not strict, as everywhere else they are: these
+ * clients send whatever their own provider knows, and what means nothing here is left alone.
+ */
+
+const maxMessages = 4_000
+const maxParts = 1_000
+const maxCalls = 256
+
+const name = z.string().max(200)
+
+const textPart = z.object({ type: z.literal('text'), text: z.string() })
+
+/** Some clients leave the object around it away. */
+const imageAddress = z.union(
+  [z.string().min(1), z.object({ url: z.string().min(1) })],
+  'must be an object with a "url"',
+)
+
+const contentPart = z.discriminatedUnion('type', [
+  textPart,
+  z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  z.object({ type: z.literal('image_url'), image_url: imageAddress }),
+  z.object({ type: z.literal('input_audio'), input_audio: z.object({ data: z.string(), format: name }) }),
+  z.object({
+    type: z.literal('file'),
+    file: z.object({ file_data: z.string().nullish(), file_id: z.string().nullish(), filename: name.nullish() }),
+  }),
+])
+export type OpenAiContentPart = z.infer<typeof contentPart>
+
+const content = z.union(
+  [z.string(), z.array(contentPart).max(maxParts)],
+  'must be text, or a list of parts of the types text, image_url, input_audio and file',
+)
+const plainContent = z.union([z.string(), z.array(textPart).max(maxParts)], 'must be text, or a list of parts of text')
+
+const toolCall = z.object({
+  id: z.string().max(400),
+  function: z.object({ name, arguments: z.string() }),
+})
+
+const message = z.discriminatedUnion('role', [
+  z.object({ role: z.literal('system'), content: plainContent }),
+  z.object({ role: z.literal('developer'), content: plainContent }),
+  z.object({ role: z.literal('user'), content }),
+  z.object({
+    role: z.literal('assistant'),
+    content: content.nullish(),
+    tool_calls: z.array(toolCall).max(maxCalls).nullish(),
+  }),
+  z.object({ role: z.literal('tool'), content: plainContent, tool_call_id: z.string().max(400) }),
+])
+export type OpenAiMessage = z.infer<typeof message>
+
+const functionTool = z.object({
+  type: z.literal('function', 'only functions can be passed on'),
+  function: z.object({
+    name: z.string(),
+    description: z.string().nullish(),
+    parameters: z.record(z.string(), z.custom<Json>()).nullish(),
+  }),
+})
+
+const named = z.object({ type: z.literal('function'), function: z.object({ name }) })
+
+const outputFormat = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({ type: z.literal('json_schema'), json_schema: z.object({ schema: z.custom<Json>().optional() }) }),
+])
+
+/** `temperature`, `top_p`, `max_tokens`, `seed`, `stop` and the like are taken and have no effect: the config decides. */
+export const chatCompletionRequestSchema = z.object({
+  model: name.min(1),
+  messages: z.array(message).min(1).max(maxMessages),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  tools: z.array(functionTool).nullish(),
+  tool_choice: z.union([z.enum(['auto', 'none', 'required']), named]).nullish(),
+  response_format: outputFormat.nullish(),
+  n: z.literal(1, 'one answer is all that there is').nullish(),
+  modalities: z.array(z.literal('text', 'answers are text')).nullish(),
+  /** The name of the conversation, where the header `familiar-session` gives none. */
+  user: z.string().nullish(),
+})
+export type ChatCompletionRequest = z.infer<typeof chatCompletionRequestSchema>
+
+export const openAiErrorReplySchema = z.object({
+  error: z.object({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable(),
+    code: z.string().nullable(),
+    /** With an error that is not the caller's: what to look for in the log. */
+    request_id: z.string().optional(),
+    session_id: z.string().optional(),
+    message_id: z.string().optional(),
+    turn_id: z.string().optional(),
+  }),
+})
+export type OpenAiErrorReply = z.infer<typeof openAiErrorReplySchema>
+
+/** Beside what OpenAI tells: whose turn it was and what it cost; null where a model without a price took part. */
+export const openAiExtrasSchema = z.object({
+  session_id: z.string(),
+  turn_id: z.string(),
+  cost_usd: z.number().nullable(),
+})
+export type OpenAiExtras = z.infer<typeof openAiExtrasSchema>
+
+const completionUsage = z.object({
+  prompt_tokens: z.number().int(),
+  completion_tokens: z.number().int(),
+  total_tokens: z.number().int(),
+  prompt_tokens_details: z.object({ cached_tokens: z.number().int() }),
+})
+
+export const chatCompletionReplySchema = z.object({
+  id: z.string(),
+  object: z.literal('chat.completion'),
+  created: z.number().int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.literal(0),
+      message: z.object({
+        role: z.literal('assistant'),
+        content: z.string().nullable(),
+        refusal: z.null(),
+        tool_calls: z
+          .array(
+            z.object({
+              id: z.string(),
+              type: z.literal('function'),
+              function: z.object({ name: z.string(), arguments: z.string() }),
+            }),
+          )
+          .optional(),
+      }),
+      logprobs: z.null(),
+      finish_reason: z.enum(['stop', 'tool_calls']),
+    }),
+  ),
+  /** Of the whole turn, all of its calls together; zero while it waits for the client. */
+  usage: completionUsage,
+  familiar: openAiExtrasSchema,
+})
+export type ChatCompletionReply = z.infer<typeof chatCompletionReplySchema>
+
+/** `POST /v1/completions`. What shapes the text is taken and not looked at, as with chat completions. */
+export const textCompletionRequestSchema = z.looseObject({
+  model: name.min(1),
+  prompt: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(16)], 'must be a text, or 1 to 16 of them'),
+  suffix: z.string().nullish(),
+  echo: z.boolean().nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+})
+
+export const textCompletionReplySchema = z.object({
+  id: z.string(),
+  object: z.literal('text_completion'),
+  created: z.number().int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({ index: z.number().int(), text: z.string(), logprobs: z.null(), finish_reason: z.literal('stop') }),
+  ),
+  /** Estimated. */
+  usage: z.object({
+    prompt_tokens: z.number().int(),
+    completion_tokens: z.number().int(),
+    total_tokens: z.number().int(),
+  }),
+})
+export type TextCompletionReply = z.infer<typeof textCompletionReplySchema>
+
+export const openAiSpeechRequestSchema = z.looseObject({
+  model: name.nullish(),
+  input: z.string().min(1).max(4_096),
+  voice: z.string().max(100).nullish(),
+})
+
+export const openAiTranscriptionReplySchema = z.object({
+  text: z.string(),
+  task: z.string().optional(),
+  duration: z.number().optional(),
+})
+
+export const openAiModelReplySchema = z.object({
+  id: z.string(),
+  object: z.literal('model'),
+  created: z.number().int(),
+  owned_by: z.string(),
+})
+export type OpenAiModelReply = z.infer<typeof openAiModelReplySchema>
+
+export const openAiModelsReplySchema = z.object({ object: z.literal('list'), data: z.array(openAiModelReplySchema) })
+
+const maxTexts = 512
+
+export const openAiEmbeddingRequestSchema = z.object({
+  model: name.min(1),
+  input: z.union(
+    [z.string().min(1), z.array(z.string().min(1)).min(1).max(maxTexts)],
+    `must be a text, or 1 to ${maxTexts} of them, none empty`,
+  ),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  /** Vectors are not cut: it has to be what the model gives. */
+  dimensions: z.number().int().positive().nullish(),
+})
+
+export const openAiEmbeddingsReplySchema = z.object({
+  object: z.literal('list'),
+  model: z.string(),
+  data: z.array(
+    z.object({
+      object: z.literal('embedding'),
+      index: z.number().int(),
+      /** Base64 is of 32-bit floats, little-endian. */
+      embedding: z.union([z.array(z.number()), z.string()]),
+    }),
+  ),
+  /** Estimated. */
+  usage: z.object({ prompt_tokens: z.number().int(), total_tokens: z.number().int() }),
+})
+export type OpenAiEmbeddingsReply = z.infer<typeof openAiEmbeddingsReplySchema>
+
+/** `/v1/responses`, as far as it has a meaning here. What is not known is left alone, as in chat completions. */
+
+const maxItems = 4_000
+const responsesMaxParts = 1_000
+
+const responsesName = z.string().max(200)
+
+const responsesContentPart = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('input_text'), text: z.string() }),
+  z.object({ type: z.literal('output_text'), text: z.string() }),
+  z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  z.object({
+    type: z.literal('input_image'),
+    image_url: z.string().nullish(),
+    file_id: z.string().nullish(),
+  }),
+  z.object({
+    type: z.literal('input_file'),
+    file_data: z.string().nullish(),
+    file_url: z.string().nullish(),
+    file_id: z.string().nullish(),
+    filename: responsesName.nullish(),
+  }),
+])
+export type ResponseContentPart = z.infer<typeof responsesContentPart>
+
+const responsesContent = z.union(
+  [z.string(), z.array(responsesContentPart).max(responsesMaxParts)],
+  'must be text, or a list of parts of the types input_text, output_text, input_image and input_file',
+)
+
+const messageItem = z.object({
+  type: z.literal('message').default('message'),
+  role: z.enum(['system', 'developer', 'user', 'assistant']),
+  content: responsesContent,
+})
+
+const item = z.union([
+  z.object({
+    type: z.literal('function_call'),
+    call_id: z.string().max(400),
+    name: responsesName,
+    arguments: z.string(),
+  }),
+  z.object({ type: z.literal('function_call_output'), call_id: z.string().max(400), output: responsesContent }),
+  /** What a model thought is told again by some clients; it is not needed. */
+  z.object({ type: z.literal('reasoning') }),
+  messageItem,
+])
+export type ResponseItem = z.infer<typeof item>
+
+const responsesFunctionTool = z.object({
+  type: z.literal('function', 'only functions can be passed on'),
+  name: z.string(),
+  description: z.string().nullish(),
+  parameters: z.record(z.string(), z.custom<Json>()).nullish(),
+})
+
+const responsesOutputFormat = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({ type: z.literal('json_schema'), schema: z.custom<Json>().optional() }),
+])
+
+export const openAiResponseRequestSchema = z.object({
+  model: responsesName.min(1),
+  input: z.union(
+    [z.string().min(1), z.array(item).min(1).max(maxItems)],
+    'must be text, or a list of messages, function_call and function_call_output',
+  ),
+  instructions: z.string().nullish(),
+  /** Goes on in the session of that answer, behind it. */
+  previous_response_id: z.string().max(200).nullish(),
+  stream: z.boolean().nullish(),
+  tools: z.array(responsesFunctionTool).nullish(),
+  tool_choice: z
+    .union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), name: responsesName })])
+    .nullish(),
+  text: z.object({ format: responsesOutputFormat.nullish() }).nullish(),
+  background: z.literal(false, 'is not possible').nullish(),
+  user: z.string().nullish(),
+})
+export type OpenAiResponseRequest = z.infer<typeof openAiResponseRequestSchema>
+
+const outputItem = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('message'),
+    id: z.string(),
+    role: z.literal('assistant'),
+    status: z.enum(['in_progress', 'completed']),
+    content: z.array(
+      z.object({
+        type: z.literal('output_text'),
+        text: z.string(),
+        annotations: z.array(z.never()),
+        logprobs: z.array(z.never()),
+      }),
+    ),
+  }),
+  z.object({
+    type: z.literal('function_call'),
+    id: z.string(),
+    call_id: z.string(),
+    name: z.string(),
+    arguments: z.string(),
+    status: z.enum(['in_progress', 'completed']),
+  }),
+])
+export type ResponseOutputItem = z.infer<typeof outputItem>
+
+export const openAiResponseReplySchema = z.object({
+  id: z.string(),
+  object: z.literal('response'),
+  created_at: z.number().int(),
+  status: z.enum(['in_progress', 'completed', 'failed']),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  incomplete_details: z.null(),
+  instructions: z.string().nullable(),
+  metadata: z.object({}),
+  model: z.string(),
+  output: z.array(outputItem),
+  parallel_tool_calls: z.literal(true),
+  previous_response_id: z.string().nullable(),
+  temperature: z.null(),
+  top_p: z.null(),
+  tool_choice: z.literal('auto'),
+  tools: z.array(z.never()),
+  usage: z
+    .object({
+      input_tokens: z.number().int(),
+      input_tokens_details: z.object({ cached_tokens: z.number().int(), cache_write_tokens: z.number().int() }),
+      output_tokens: z.number().int(),
+      output_tokens_details: z.object({ reasoning_tokens: z.number().int() }),
+      total_tokens: z.number().int(),
+    })
+    .nullable(),
+  familiar: openAiExtrasSchema,
+})
+export type OpenAiResponseReply = z.infer<typeof openAiResponseReplySchema>
+
+export const openAiDeletedReplySchema = z.object({
+  id: z.string(),
+  object: z.literal('response'),
+  deleted: z.literal(true),
+})
+export type OpenAiDeletedReply = z.infer<typeof openAiDeletedReplySchema>

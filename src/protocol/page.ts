@@ -1,0 +1,238 @@
+import { z } from 'zod'
+import { sessionReplySchema } from './api.ts'
+import type { StreamedEvent } from './events.ts'
+import { cardSchema, clientToolsSchema } from './messages.ts'
+import { asWritten, operations, time, type Wire } from './operation.ts'
+
+/** Operations for the page: sign-in, the list of sessions, and the newest events of a session. */
+
+export const signInRequestSchema = z.strictObject({ code: z.string().min(1).max(200) })
+
+export const signInReplySchema = z.object({
+  name: z.string(),
+  /** Sent along with every request, as "Authorization: Page …", beside the cookie. */
+  page_key: z.string(),
+})
+export type SignInReply = z.infer<typeof signInReplySchema>
+
+export const signOutRequestSchema = z.strictObject({
+  /** `true`: every browser of the user, not this one alone. */
+  everywhere: z.boolean().default(false),
+  /** One other browser. Absent: this one. */
+  browser: z.string().max(100).optional(),
+})
+export const signOutReplySchema = z.object({ ended: z.number().int() })
+export type SignOutReply = z.infer<typeof signOutReplySchema>
+
+/** The signed-in user and the scope. */
+export const whoReplySchema = z.object({
+  name: z.string(),
+  is_owner: z.boolean(),
+  scope: z.enum(['owner', 'chat', 'read']),
+  agent_name: z.string(),
+  version: z.string(),
+  /** How `familiar WORDS` is written so that it works in a terminal of this machine; the words go where `WORDS` stands. */
+  command: z.string(),
+})
+export type WhoReply = Wire<typeof whoReplySchema>
+
+export const turnEventsQuerySchema = z.strictObject({
+  /** Only events before this place in the log. Absent: the newest. */
+  before: z.coerce.number().int().positive().optional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(400),
+})
+
+export const turnEventsReplySchema = z.object({
+  /** In order. */
+  events: z.array(asWritten(z.custom<StreamedEvent>())),
+  /** The cursor from which the stream continues. */
+  cursor: z.string(),
+  /** The value of `before` for the previous page; null if there is none. */
+  before: z.number().int().nullable(),
+})
+export type TurnEventsReply = z.infer<typeof turnEventsReplySchema>
+
+export const readRequestSchema = z.strictObject({ seq: z.number().int().nonnegative() })
+export const renameRequestSchema = z.strictObject({ title: z.string().trim().max(200) })
+export const cardDocumentRequestSchema = asWritten(z.strictObject(cardSchema.shape))
+export const cardDocumentReplySchema = z.object({ document: z.string() })
+export type CardDocumentReply = Wire<typeof cardDocumentReplySchema>
+
+/** A session in the sidebar. */
+const pageSessionSchema = z.object({
+  id: z.string(),
+  channel: z.string(),
+  contact: z.string(),
+  /** Chosen by the user, or the first words; null for an empty session. */
+  title: z.string().nullable(),
+  /** The newest text. */
+  preview: z.string(),
+  state: z.enum(['active', 'archived']),
+  isUnread: z.boolean(),
+  isRunning: z.boolean(),
+  updatedAt: time,
+})
+export type PageSession = Wire<typeof pageSessionSchema>
+export const pageSessionsReplySchema = z.object({ sessions: z.array(pageSessionSchema) })
+export type PageSessionsReply = Wire<typeof pageSessionsReplySchema>
+
+export const browsersReplySchema = z.object({
+  browsers: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      created_at: z.iso.datetime(),
+      seen_at: z.iso.datetime(),
+      is_this: z.boolean(),
+    }),
+  ),
+})
+export type BrowsersReply = Wire<typeof browsersReplySchema>
+
+/** Absent: the owner. */
+export const signInLinkRequestSchema = z.strictObject({ user: z.string().min(1).max(200).optional() })
+export const signInLinkReplySchema = z.object({ url: z.string(), minutes: z.number() })
+export type SignInLinkReply = Wire<typeof signInLinkReplySchema>
+
+export const resendRequestSchema = z.strictObject({
+  messageId: z.string().max(100),
+  message: z.string().min(1),
+  clientTools: clientToolsSchema.default([]),
+})
+export const resendReplySchema = z.object({ sessionId: z.string(), messageId: z.string() })
+export type ResendReply = Wire<typeof resendReplySchema>
+
+export const page = operations({
+  sessions: {
+    method: 'GET',
+    path: '/api/v1/page/sessions',
+    summary: 'List the sessions with title, preview and unread state.',
+    scope: 'read',
+    reply: pageSessionsReplySchema,
+  },
+  turnEvents: {
+    method: 'GET',
+    path: '/api/v1/sessions/:id/turn-events',
+    summary: 'List the newest events of a session, or those before a place in the log.',
+    scope: 'read',
+    query: turnEventsQuerySchema,
+    reply: turnEventsReplySchema,
+  },
+  markRead: {
+    method: 'PUT',
+    path: '/api/v1/sessions/:id/read',
+    summary: 'Mark a session as read up to this place in the log.',
+    scope: 'chat',
+    body: readRequestSchema,
+    reply: sessionReplySchema,
+  },
+  rename: {
+    method: 'PUT',
+    path: '/api/v1/sessions/:id/title',
+    summary: 'Rename a session. An empty title restores the default.',
+    scope: 'chat',
+    body: renameRequestSchema,
+    reply: sessionReplySchema,
+  },
+  resend: {
+    method: 'POST',
+    path: '/api/v1/sessions/:id/resend',
+    summary: 'Edit a message and send it in a fork of the session. The session itself does not change.',
+    scope: 'chat',
+    body: resendRequestSchema,
+    reply: resendReplySchema,
+    status: 201,
+  },
+  media: {
+    method: 'GET',
+    path: '/api/v1/sessions/:id/media/:hash',
+    summary: 'Download a file of a session.',
+    scope: 'read',
+    mediaTypes: ['application/octet-stream'],
+  },
+  card: {
+    method: 'GET',
+    path: '/api/v1/sessions/:id/cards/:call',
+    summary: 'Show the card of a tool call as a document for a sandboxed frame.',
+    scope: 'read',
+    reply: cardDocumentReplySchema,
+  },
+  cardDocument: {
+    method: 'POST',
+    path: '/api/v1/page/card',
+    summary: 'Render a card as a document for a sandboxed frame.',
+    scope: 'chat',
+    body: cardDocumentRequestSchema,
+    reply: cardDocumentReplySchema,
+  },
+})
+
+export const signIn = operations({
+  signIn: {
+    method: 'POST',
+    path: '/api/v1/sign-in',
+    summary:
+      'Sign in a browser with the code of a one-time link. The cookie and the key in the reply are needed together.',
+    auth: 'optional',
+    scope: 'read',
+    body: signInRequestSchema,
+    reply: signInReplySchema,
+    showsSecret: true,
+  },
+  signOut: {
+    method: 'POST',
+    path: '/api/v1/sign-out',
+    summary: 'Sign out this browser, or all browsers of the user.',
+    scope: 'chat',
+    body: signOutRequestSchema,
+    reply: signOutReplySchema,
+  },
+  browsers: {
+    method: 'GET',
+    path: '/api/v1/browsers',
+    summary: 'List the signed-in browsers.',
+    scope: 'read',
+    reply: browsersReplySchema,
+  },
+  who: {
+    method: 'GET',
+    path: '/api/v1/who',
+    summary: 'Show the user and the scope of the token.',
+    scope: 'read',
+    reply: whoReplySchema,
+  },
+  link: {
+    method: 'POST',
+    path: '/api/v1/local/sign-in-link',
+    summary: 'Create a one-time link that signs in a browser of the owner or another user.',
+    scope: 'owner',
+    isOwners: true,
+    isLocal: true,
+    body: signInLinkRequestSchema,
+    reply: signInLinkReplySchema,
+    status: 201,
+    showsSecret: true,
+  },
+})
+
+export const secretLinks = operations({
+  form: {
+    method: 'GET',
+    path: '/secret/:token',
+    summary: 'Show the form for the secret of a one-time link.',
+    auth: 'link',
+    link: 'secret',
+    scope: 'read',
+    mediaTypes: ['text/html'],
+  },
+  give: {
+    method: 'POST',
+    path: '/secret/:token',
+    summary: 'Store the secret that the form sends. The link can be used only once.',
+    auth: 'link',
+    link: 'secret',
+    scope: 'read',
+    rawBody: { mediaTypes: ['application/x-www-form-urlencoded'] },
+    mediaTypes: ['text/html'],
+  },
+})

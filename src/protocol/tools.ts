@@ -1,0 +1,587 @@
+import { z } from 'zod'
+import { chatQuerySchema, emptyRequestSchema, turnReplySchema } from './api.ts'
+import { cardSchema, isShallow, type Json } from './messages.ts'
+import { operations, time, type Value, type Wire } from './operation.ts'
+
+/** Scheduled and webhook runs of tools, and the user's client. */
+
+export const hookReplySchema = z.object({ runId: z.string() })
+export type HookReply = Wire<typeof hookReplySchema>
+
+/** The secret is shown only once. The previous one stops working. */
+export const hookSecretReplySchema = z.object({ path: z.string(), secret: z.string() })
+export type HookSecretReply = Wire<typeof hookSecretReplySchema>
+
+export const triggerRunReplySchema = z.object({
+  id: z.string(),
+  tool: z.string(),
+  kind: z.enum(['cron', 'webhook']),
+  state: z.enum(['scheduled', 'running', 'done', 'failed', 'missed']),
+  dueAt: time,
+  startedAt: time.nullable(),
+  finishedAt: time.nullable(),
+  /** It started late: Familiar was not running, or the machine slept. */
+  isLate: z.boolean(),
+  error: z.string().nullable(),
+})
+export type TriggerRun = Value<typeof triggerRunReplySchema>
+export type TriggerRunReply = Wire<typeof triggerRunReplySchema>
+
+export const triggerRunsReplySchema = z.object({ runs: z.array(triggerRunReplySchema) })
+export type TriggerRunsReply = Wire<typeof triggerRunsReplySchema>
+
+export const triggerRunsQuerySchema = z.strictObject({ limit: z.coerce.number().int().min(1).max(500).default(50) })
+
+const triggerShortText = z.string().trim().min(1).max(100).nullish()
+
+const telemetryFields = {
+  locale: triggerShortText,
+  language: triggerShortText,
+  device: triggerShortText,
+  city: triggerShortText,
+  country: triggerShortText,
+  lat: z.number().min(-90).max(90).nullish(),
+  lon: z.number().min(-180).max(180).nullish(),
+  /** The user agrees that tools get the location. Without it no part of the location is stored. */
+  placeConsent: z.boolean().default(false),
+}
+
+/** Data about a client. Every field is optional. It replaces earlier data. */
+export const telemetryRequestSchema = z.strictObject(telemetryFields)
+export type TelemetryRequest = z.infer<typeof telemetryRequestSchema>
+
+/** The same in the metadata of a message, where invalid fields are ignored. */
+export const messageTelemetrySchema = z.object({
+  locale: telemetryFields.locale.catch(null),
+  language: telemetryFields.language.catch(null),
+  device: telemetryFields.device.catch(null),
+  city: telemetryFields.city.catch(null),
+  country: telemetryFields.country.catch(null),
+  lat: telemetryFields.lat.catch(null),
+  lon: telemetryFields.lon.catch(null),
+  placeConsent: telemetryFields.placeConsent.catch(false),
+})
+
+export const telemetryReplySchema = z.object({ hasPlace: z.boolean(), keptUntil: time })
+export type TelemetryKept = Value<typeof telemetryReplySchema>
+
+const maxResultDepth = 64
+
+const toolResultSchema = z.strictObject({
+  callId: z.string().min(1).max(200),
+  /** Text, or any JSON, which the model reads as text. */
+  result: z
+    .custom<Json>((value) => value !== undefined, 'is needed')
+    .refine((value) => isShallow(value, maxResultDepth), `must not be nested deeper than ${maxResultDepth} levels`),
+  isError: z.boolean().default(false),
+  /** It contains untrusted text, such as a web page. The model must treat it as data. */
+  untrusted: z.boolean().default(false),
+})
+
+/** All of them are accepted, or none. */
+export const toolResultsRequestSchema = z.strictObject({ results: z.array(toolResultSchema).min(1).max(64) })
+export type ToolResultsRequest = Wire<typeof toolResultsRequestSchema>
+
+/** MCP servers. The HTTP API only lists them: they are approved on the command line of this machine. */
+
+export const mcpServerReplySchema = z.object({
+  name: z.string(),
+  state: z.enum(['new', 'approved', 'changed', 'disabled']),
+  isConnected: z.boolean(),
+  /** It requires a login on this machine: `familiar mcp login NAME`. */
+  needsLogin: z.boolean().default(false),
+  tools: z.array(z.object({ name: z.string(), description: z.string(), problem: z.string().nullable() })),
+  /** The changes since it was approved, line by line. */
+  changes: z.array(z.string()),
+})
+
+export const mcpServersReplySchema = z.object({ servers: z.array(mcpServerReplySchema) })
+export type McpServersReply = Wire<typeof mcpServersReplySchema>
+
+/** Skills. No request names a path, and approvals are given on this machine (SEC-4). */
+
+const skillSummaryReplySchema = z.object({
+  name: z.string(),
+  description: z.string(),
+  origin: z.enum(['workspace', 'imported', 'directory']),
+  status: z.enum(['on', 'off', 'error']),
+  /** The reason why it is not on, and what to do. */
+  problem: z.string().nullable(),
+  /** Its instructions are in every prompt. */
+  isAlways: z.boolean(),
+})
+export type SkillSummary = Value<typeof skillSummaryReplySchema>
+export type SkillSummaryReply = Wire<typeof skillSummaryReplySchema>
+
+export const skillsReplySchema = z.object({ skills: z.array(skillSummaryReplySchema) })
+export type SkillsReply = Wire<typeof skillsReplySchema>
+
+export const skillReplySchema = skillSummaryReplySchema.extend({
+  directory: z.string(),
+  license: z.string().nullable(),
+  compatibility: z.string().nullable(),
+  /** The text that the model reads when it loads the skill. */
+  instructions: z.string(),
+  files: z.array(z.object({ path: z.string(), bytes: z.number() })),
+  notes: z.array(z.string()),
+  /** Of everything in its folder. An approval is for this hash. */
+  hash: z.string(),
+})
+export type SkillDetails = Value<typeof skillReplySchema>
+export type SkillReply = Wire<typeof skillReplySchema>
+
+/** The hash that was shown: only that content is approved. */
+export const skillEnableRequestSchema = z.strictObject({ hash: z.string().max(100).optional() })
+export type SkillEnableRequest = z.infer<typeof skillEnableRequestSchema>
+
+/** Tools. No request names a host, a path or a program: only the local command line does. */
+
+const json = z.custom<Json>((value) => value !== undefined)
+
+export const toolSummaryReplySchema = z.object({
+  name: z.string(),
+  description: z.string(),
+  version: z.string().nullable(),
+  category: z.string().nullable(),
+  /** An emoji or the name of an icon. */
+  icon: z.string().nullable(),
+  kind: z.enum(['builtin', 'contract', 'mcp']),
+  trigger: z.enum(['on_demand', 'cron', 'webhook']),
+  status: z.enum(['system', 'available', 'connected', 'disabled', 'building', 'error']),
+  /** The error or the missing setting, where it is, and what to do. */
+  problem: z.string().nullable(),
+})
+export type ToolSummary = Value<typeof toolSummaryReplySchema>
+export type ToolSummaryReply = Wire<typeof toolSummaryReplySchema>
+
+export const toolsReplySchema = z.object({ tools: z.array(toolSummaryReplySchema) })
+export type ToolsReply = Wire<typeof toolsReplySchema>
+
+export const toolFieldReplySchema = z.object({
+  key: z.string(),
+  description: z.string(),
+  isSecret: z.boolean(),
+  isRequired: z.boolean(),
+  default: json,
+})
+export type ToolFieldReply = Wire<typeof toolFieldReplySchema>
+
+export const toolReplySchema = toolSummaryReplySchema.extend({
+  directory: z.string().nullable(),
+  /** JSON Schema. */
+  parameters: json,
+  configuration: z.array(toolFieldReplySchema),
+  network: z.object({
+    mode: z.enum(['none', 'bridge', 'host']),
+    declared: z.array(z.string()),
+    allowed: z.array(z.string()),
+  }),
+  limits: z
+    .object({
+      memoryBytes: z.number(),
+      processes: z.number(),
+      timeoutMs: z.number(),
+      isWritable: z.boolean(),
+    })
+    .nullable(),
+  /** Hosts that it tried to reach and that were blocked, newest last. */
+  refusedHosts: z.array(z.string()),
+  /** It gets its settings in its argument. */
+  readsArgument: z.boolean(),
+  notes: z.array(z.string()),
+})
+export type ToolDetails = Value<typeof toolReplySchema>
+export type ToolReply = Wire<typeof toolReplySchema>
+
+/** By key. In a request, `***` keeps the secret that is set. */
+export const toolSettingsSchema = z.record(z.string().min(1).max(200), json)
+
+export const toolConfigReplySchema = z.object({ config: toolSettingsSchema })
+export type ToolConfigReply = Wire<typeof toolConfigReplySchema>
+
+export const toolTestReplySchema = z.object({ ok: z.boolean(), message: z.string() })
+export type ToolTestReply = Wire<typeof toolTestReplySchema>
+
+export const toolOwnTestsReplySchema = z.object({
+  ok: z.boolean(),
+  tests: z.array(
+    z.object({
+      name: z.string(),
+      ok: z.boolean(),
+      /** The differences from the expected output. */
+      failures: z.array(z.string()),
+      durationMs: z.number(),
+    }),
+  ),
+})
+export type ToolOwnTestsReply = Wire<typeof toolOwnTestsReplySchema>
+
+const shortText = z.string().max(200).nullish()
+
+/** Overrides the data of the user's client. */
+const runTelemetrySchema = z.strictObject({
+  time: shortText,
+  locale: shortText,
+  language: shortText,
+  city: shortText,
+  country: shortText,
+  lat: z.number().min(-90).max(90).nullish(),
+  lon: z.number().min(-180).max(180).nullish(),
+  device: shortText,
+})
+
+export const toolRunRequestSchema = z.strictObject({
+  params: z.record(z.string(), json).default({}),
+  telemetry: runTelemetrySchema.default({}),
+})
+export type ToolRunRequest = z.input<typeof toolRunRequestSchema>
+
+const toolOutcomeSchema = z.enum(['succeeded', 'failed', 'timed_out', 'service_failed', 'refused'])
+
+/** The output of the tool, without secrets and with its HTML rebuilt, and how it ran. */
+export const toolRunReplySchema = z.object({
+  text: z.string().nullable(),
+  html: z.string().nullable(),
+  title: z.string().nullable(),
+  error: z.string().nullable(),
+  budgetRemaining: z.number().nullable(),
+  durationMs: z.number(),
+  /** The sandbox that it ran in; null if it did not run. */
+  driver: z.string().nullable(),
+  outcome: toolOutcomeSchema,
+  card: cardSchema.nullable(),
+  notes: z.array(z.string()),
+  /** Its standard error. */
+  log: z.string(),
+})
+export type ToolRunReply = Wire<typeof toolRunReplySchema>
+
+export const toolCallReplySchema = z.object({
+  id: z.string(),
+  tool: z.string(),
+  caller: z.enum(['turn', 'user', 'cron', 'webhook']),
+  sessionId: z.string().nullable(),
+  turnId: z.string().nullable(),
+  topic: z.string(),
+  outcome: toolOutcomeSchema,
+  at: time,
+  durationMs: z.number(),
+  budgetRemaining: z.number().nullable(),
+  driver: z.string().nullable(),
+  error: z.string().nullable(),
+})
+export type ToolCall = Value<typeof toolCallReplySchema>
+export type ToolCallReply = Wire<typeof toolCallReplySchema>
+
+export const toolCallsQuerySchema = z.strictObject({ limit: z.coerce.number().int().min(1).max(500).default(50) })
+export const toolCallsReplySchema = z.object({ calls: z.array(toolCallReplySchema) })
+export type ToolCallsReply = Wire<typeof toolCallsReplySchema>
+
+/** The paths and replies of the published tool contract. */
+
+export const contractToolsReplySchema = z.object({
+  tools: z.array(
+    toolSummaryReplySchema.extend({
+      configSchema: z.record(
+        z.string(),
+        z.object({ description: z.string(), secret: z.boolean(), required: z.boolean(), default: json }),
+      ),
+    }),
+  ),
+})
+export type ContractToolsReply = Wire<typeof contractToolsReplySchema>
+
+export const contractOkReplySchema = z.object({ ok: z.literal(true) })
+export type ContractOkReply = Wire<typeof contractOkReplySchema>
+
+export const tools = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/tools',
+    summary: 'List all tools with their status, including broken ones with the reason.',
+    scope: 'read',
+    reply: toolsReplySchema,
+  },
+  show: {
+    method: 'GET',
+    path: '/api/v1/tools/:name',
+    summary: 'Show a tool with its parameters, settings, limits and hosts.',
+    scope: 'read',
+    reply: toolReplySchema,
+  },
+  config: {
+    method: 'GET',
+    path: '/api/v1/tools/:name/config',
+    summary: 'Show the settings of a tool, with secrets as ***.',
+    scope: 'read',
+    reply: toolConfigReplySchema,
+  },
+  setConfig: {
+    method: 'PUT',
+    path: '/api/v1/tools/:name/config',
+    summary: 'Change settings of a tool. Keys that are not given stay, and *** keeps a secret.',
+    scope: 'owner',
+    body: toolSettingsSchema,
+    reply: toolConfigReplySchema,
+  },
+  deleteConfig: {
+    method: 'DELETE',
+    path: '/api/v1/tools/:name/config/:key',
+    summary: 'Delete a setting of a tool.',
+    scope: 'owner',
+    reply: toolConfigReplySchema,
+  },
+  test: {
+    method: 'POST',
+    path: '/api/v1/tools/:name/test',
+    summary: 'Check whether a tool has all the settings it needs. Does not run it.',
+    scope: 'owner',
+    body: emptyRequestSchema,
+    reply: toolTestReplySchema,
+  },
+  ownTests: {
+    method: 'POST',
+    path: '/api/v1/tools/:name/tests',
+    summary: 'Run the tests in the folder of a tool (tests.json). The reply lists the failures; the status is 200.',
+    scope: 'owner',
+    body: emptyRequestSchema,
+    reply: toolOwnTestsReplySchema,
+  },
+  run: {
+    method: 'POST',
+    path: '/api/v1/tools/:name/run',
+    summary: 'Run a tool. The reply has the error of the tool; the status is 200.',
+    scope: 'owner',
+    body: toolRunRequestSchema,
+    reply: toolRunReplySchema,
+  },
+  calls: {
+    method: 'GET',
+    path: '/api/v1/tools/:name/calls',
+    summary: 'List the calls of a tool by all callers, newest first.',
+    scope: 'read',
+    query: toolCallsQuerySchema,
+    reply: toolCallsReplySchema,
+  },
+  enable: {
+    method: 'POST',
+    path: '/api/v1/tools/:name/enable',
+    summary: 'Enable a tool. This also approves one that has changed.',
+    scope: 'owner',
+    isOwners: true,
+    body: emptyRequestSchema,
+    reply: toolReplySchema,
+  },
+  disable: {
+    method: 'POST',
+    path: '/api/v1/tools/:name/disable',
+    summary: 'Disable a tool.',
+    scope: 'owner',
+    isOwners: true,
+    body: emptyRequestSchema,
+    reply: toolReplySchema,
+  },
+  reload: {
+    method: 'POST',
+    path: '/api/v1/tools/:name/reload',
+    summary: 'Read the folders and approvals of tools again, and show this tool.',
+    scope: 'owner',
+    isOwners: true,
+    body: emptyRequestSchema,
+    reply: toolReplySchema,
+  },
+})
+
+const hook = {
+  method: 'POST',
+  summary: 'Run a tool that has a webhook trigger. The run is stored before the reply is sent.',
+  auth: 'signature',
+  scope: 'read',
+  // Only types that an HTML form of another site cannot send.
+  rawBody: { mediaTypes: ['application/json', 'application/octet-stream'] },
+  reply: hookReplySchema,
+  status: 202,
+} as const
+
+export const triggers = operations({
+  hook: { ...hook, path: '/hooks/:tool' },
+  hookOfApi: { ...hook, path: '/api/v1/hooks/:tool' },
+  runs: {
+    method: 'GET',
+    path: '/api/v1/tools/:name/runs',
+    summary: 'List the scheduled and webhook runs of a tool, newest first, including late and missed ones.',
+    scope: 'read',
+    query: triggerRunsQuerySchema,
+    reply: triggerRunsReplySchema,
+  },
+  allRuns: {
+    method: 'GET',
+    path: '/api/v1/runs',
+    summary: 'List the scheduled and webhook runs of all tools.',
+    scope: 'read',
+    query: triggerRunsQuerySchema,
+    reply: triggerRunsReplySchema,
+  },
+  makeSecret: {
+    method: 'POST',
+    path: '/api/v1/tools/:name/hook',
+    summary: 'Create a new secret for the webhook of a tool. It is shown only once.',
+    scope: 'owner',
+    body: emptyRequestSchema,
+    reply: hookSecretReplySchema,
+    status: 201,
+    showsSecret: true,
+  },
+})
+
+export const toolContract = operations({
+  list: {
+    method: 'GET',
+    path: '/tools',
+    summary: 'List all tools with their status and settings schema.',
+    scope: 'read',
+    reply: contractToolsReplySchema,
+  },
+  config: {
+    method: 'GET',
+    path: '/tools/:name/config',
+    summary: 'Show the settings of a tool, with secrets as ***.',
+    scope: 'read',
+    reply: toolSettingsSchema,
+  },
+  setConfig: {
+    method: 'PUT',
+    path: '/tools/:name/config',
+    summary: 'Change settings of a tool. Keys that are not given stay.',
+    scope: 'owner',
+    body: toolSettingsSchema,
+    reply: contractOkReplySchema,
+  },
+  deleteConfig: {
+    method: 'DELETE',
+    path: '/tools/:name/config/:key',
+    summary: 'Delete a setting of a tool.',
+    scope: 'owner',
+    reply: contractOkReplySchema,
+  },
+  test: {
+    method: 'POST',
+    path: '/tools/:name/test',
+    summary: 'Check whether a tool has all the settings it needs. Does not run it.',
+    scope: 'owner',
+    body: emptyRequestSchema,
+    reply: toolTestReplySchema,
+  },
+})
+
+export const skills = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/skills',
+    summary: 'List all skills with their status, including broken ones with the reason.',
+    scope: 'read',
+    isOwners: true,
+    reply: skillsReplySchema,
+  },
+  show: {
+    method: 'GET',
+    path: '/api/v1/skills/:name',
+    summary: 'Show a skill with its instructions and files.',
+    scope: 'read',
+    isOwners: true,
+    reply: skillReplySchema,
+  },
+  reload: {
+    method: 'POST',
+    path: '/api/v1/skills/reload',
+    summary: 'Read the folders of skills again.',
+    scope: 'owner',
+    isOwners: true,
+    body: emptyRequestSchema,
+    reply: skillsReplySchema,
+  },
+  enable: {
+    method: 'POST',
+    path: '/api/v1/local/skills/:name/enable',
+    summary: 'Enable a skill. This also approves the current content of an imported one.',
+    scope: 'owner',
+    isOwners: true,
+    isLocal: true,
+    body: skillEnableRequestSchema,
+    reply: skillReplySchema,
+  },
+  disable: {
+    method: 'POST',
+    path: '/api/v1/skills/:name/disable',
+    summary: 'Disable a skill.',
+    scope: 'owner',
+    isOwners: true,
+    body: emptyRequestSchema,
+    reply: skillReplySchema,
+  },
+})
+
+export const mcp = operations({
+  servers: {
+    method: 'GET',
+    path: '/api/v1/mcp',
+    summary: 'List the configured MCP servers with their tools and approval state.',
+    scope: 'read',
+    isOwners: true,
+    reply: mcpServersReplySchema,
+  },
+  refresh: {
+    method: 'POST',
+    path: '/api/v1/mcp/refresh',
+    summary: 'Read the approvals of MCP servers again.',
+    scope: 'owner',
+    isOwners: true,
+    body: emptyRequestSchema,
+    reply: mcpServersReplySchema,
+  },
+})
+
+export const mcpEndpoint = operations({
+  post: {
+    method: 'POST',
+    path: '/mcp',
+    summary: 'Send one JSON-RPC message of the Model Context Protocol (both protocol versions).',
+    scope: 'read',
+    rawBody: { mediaTypes: ['application/json'] },
+    events: true,
+    mediaTypes: ['application/json'],
+  },
+  listen: {
+    method: 'GET',
+    path: '/mcp',
+    summary: 'Stream the server messages of an MCP session of the older protocol version; resumes from Last-Event-ID.',
+    scope: 'read',
+    events: true,
+  },
+  end: {
+    method: 'DELETE',
+    path: '/mcp',
+    summary: 'End an MCP session of the older protocol version.',
+    scope: 'read',
+  },
+})
+
+export const clientTools = operations({
+  giveResults: {
+    method: 'POST',
+    path: '/api/v1/sessions/:id/tool-results',
+    summary: 'Send the results of client tool calls, and get the rest of the turn.',
+    scope: 'chat',
+    query: chatQuerySchema,
+    body: toolResultsRequestSchema,
+    reply: turnReplySchema,
+  },
+  describe: {
+    method: 'PUT',
+    path: '/api/v1/telemetry',
+    summary: 'Store the language, the device and, with "place_consent", the location of this client for an hour.',
+    scope: 'chat',
+    body: telemetryRequestSchema,
+    reply: telemetryReplySchema,
+  },
+})

@@ -1,0 +1,210 @@
+import { z } from 'zod'
+import { emptyRequestSchema } from './api.ts'
+import type { Json } from './messages.ts'
+import { operations, time, type Wire } from './operation.ts'
+
+/** The users of this home and their plans (USERS-1), for its owner. */
+
+const name = z.string().min(1).max(100)
+
+export const userReplySchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(['owner', 'user']),
+  tier: z.string(),
+  /** False if the config does not define the plan: the user may do nothing until it does. */
+  hasTier: z.boolean(),
+  createdAt: time,
+})
+export type UserReply = Wire<typeof userReplySchema>
+
+export const usersReplySchema = z.object({ users: z.array(userReplySchema) })
+export type UsersReply = Wire<typeof usersReplySchema>
+
+export const userAddRequestSchema = z.strictObject({
+  name,
+  tier: name.optional(),
+  scope: z.enum(['owner', 'chat', 'read']).optional(),
+})
+export type UserAddRequest = Wire<typeof userAddRequestSchema>
+
+/** The token is shown only here. */
+export const userTokenReplySchema = z.object({ user: userReplySchema, token: z.string() })
+export type UserTokenReply = Wire<typeof userTokenReplySchema>
+
+export const userTierRequestSchema = z.strictObject({ tier: name })
+
+/** The absolute path of a new or empty folder, to which the user's data is exported first. */
+export const userRemoveRequestSchema = z.strictObject({ directory: z.string().min(1).max(4096) })
+
+export const userRemovedReplySchema = z.object({
+  user: userReplySchema,
+  directory: z.string(),
+  files: z.array(z.string()),
+})
+
+/** Calls that wait for approval (SEC-16). */
+
+export const approvalAnswerRequestSchema = z.strictObject({ answer: z.enum(['approve', 'deny']) })
+
+export const approvalReplySchema = z.object({
+  id: z.string(),
+  sessionId: z.string(),
+  tool: z.string(),
+  /** The complete arguments of the call. */
+  arguments: z.custom<Json>(),
+  destination: z.string().nullable(),
+  /** Why approval is needed. */
+  reason: z.string(),
+  /** The question in the conversation. */
+  question: z.string(),
+  state: z.enum(['asked', 'granted', 'denied', 'used']),
+  askedAt: time,
+  expiresAt: time,
+})
+export type ApprovalReply = Wire<typeof approvalReplySchema>
+
+export const approvalsReplySchema = z.object({ approvals: z.array(approvalReplySchema) })
+export type ApprovalsReply = Wire<typeof approvalsReplySchema>
+
+/** The tokens of this home, for its owner on this machine. */
+
+export const tokenScopeSchema = z.enum(['owner', 'chat', 'read'])
+
+export const tokenReplySchema = z.object({
+  id: z.string(),
+  user: z.string(),
+  scope: tokenScopeSchema,
+  createdAt: time,
+})
+
+export const tokensReplySchema = z.object({ tokens: z.array(tokenReplySchema) })
+
+export const tokensQuerySchema = z.strictObject({ user: z.string().min(1).max(100).optional() })
+
+export const tokenCreateRequestSchema = z.strictObject({
+  /** Default: the owner. */
+  user: z.string().min(1).max(100).optional(),
+  scope: tokenScopeSchema.default('chat'),
+})
+export type TokenCreateRequest = Wire<typeof tokenCreateRequestSchema>
+
+/** The token is shown only here. */
+export const madeTokenReplySchema = tokenReplySchema.extend({ token: z.string() })
+export type MadeTokenReply = Wire<typeof madeTokenReplySchema>
+
+export const users = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/users',
+    summary: 'List the users of this home and their plans.',
+    scope: 'read',
+    isOwners: true,
+    reply: usersReplySchema,
+  },
+  listHere: {
+    method: 'GET',
+    path: '/api/v1/local/users',
+    summary: 'List the users of this home and their plans, from this machine.',
+    scope: 'owner',
+    isOwners: true,
+    isLocal: true,
+    reply: usersReplySchema,
+  },
+  add: {
+    method: 'POST',
+    path: '/api/v1/local/users',
+    summary: 'Add a user. The token is shown once.',
+    scope: 'owner',
+    isOwners: true,
+    isLocal: true,
+    body: userAddRequestSchema,
+    reply: userTokenReplySchema,
+    status: 201,
+    showsSecret: true,
+  },
+  rotate: {
+    method: 'POST',
+    path: '/api/v1/local/users/:name/rotate',
+    summary: 'Replace all tokens of a user with a new one. It is shown once.',
+    scope: 'owner',
+    isOwners: true,
+    isLocal: true,
+    body: emptyRequestSchema,
+    reply: userTokenReplySchema,
+    showsSecret: true,
+  },
+  setTier: {
+    method: 'PUT',
+    path: '/api/v1/local/users/:name/tier',
+    summary: 'Change the plan of a user, from the next call on.',
+    scope: 'owner',
+    isOwners: true,
+    isLocal: true,
+    body: userTierRequestSchema,
+    reply: userReplySchema,
+  },
+  remove: {
+    method: 'POST',
+    path: '/api/v1/local/users/:name/remove',
+    summary: 'Export the data of a user to a folder, then delete the user and the data.',
+    scope: 'owner',
+    isOwners: true,
+    isLocal: true,
+    body: userRemoveRequestSchema,
+    reply: userRemovedReplySchema,
+  },
+})
+
+export const tokens = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/local/tokens',
+    summary: 'List the ids of valid tokens, without the tokens.',
+    scope: 'owner',
+    isOwners: true,
+    isLocal: true,
+    query: tokensQuerySchema,
+    reply: tokensReplySchema,
+  },
+  create: {
+    method: 'POST',
+    path: '/api/v1/local/tokens',
+    summary: 'Create another token for a user. It is shown once.',
+    scope: 'owner',
+    isOwners: true,
+    isLocal: true,
+    body: tokenCreateRequestSchema,
+    reply: madeTokenReplySchema,
+    status: 201,
+    showsSecret: true,
+  },
+  revoke: {
+    method: 'POST',
+    path: '/api/v1/local/tokens/:id/revoke',
+    summary: 'Revoke a token.',
+    scope: 'owner',
+    isOwners: true,
+    isLocal: true,
+    body: emptyRequestSchema,
+    reply: tokenReplySchema,
+  },
+})
+
+export const approvals = operations({
+  list: {
+    method: 'GET',
+    path: '/api/v1/approvals',
+    summary: 'List calls that wait for approval, oldest first, with their arguments.',
+    scope: 'read',
+    reply: approvalsReplySchema,
+  },
+  answer: {
+    method: 'POST',
+    path: '/api/v1/approvals/:id',
+    summary: 'Approve or deny a call. The agent continues by itself. A repeated answer has no effect.',
+    scope: 'chat',
+    body: approvalAnswerRequestSchema,
+    reply: approvalReplySchema,
+  },
+})

@@ -1,0 +1,347 @@
+import type { Generated } from 'kysely'
+
+/** Tables that the user and the agent both work with: blocks, pins, schedules, sub-agents, client tools. */
+export interface WorkspaceTables {
+  blocks: BlockTable
+  asset_versions: AssetVersionRow
+  pins: PinRow
+  schedules: ScheduleRow
+  schedule_runs: ScheduleRunRow
+  spawns: SpawnRow
+  client_calls: ClientCallTable
+}
+
+/** The origin of content: untrusted content is quoted as data everywhere. */
+type Trust = 'owner' | 'internal' | 'untrusted'
+
+export interface BlockRow {
+  user_id: string
+  /** `notes/x.md`: the part after `familiar:///blocks/`. */
+  label: string
+  content: string
+  tokens: number
+  version: number
+  is_deleted: 0 | 1
+  trust: Trust
+  created_at: number
+  updated_at: number
+}
+interface BlockTable extends Omit<BlockRow, 'is_deleted'> {
+  is_deleted: Generated<0 | 1>
+}
+
+/** Earlier versions of files and blocks. */
+export interface AssetVersionRow {
+  user_id: string
+  uri: string
+  version: number
+  /** Null: it did not exist. */
+  content: string | null
+  tokens: number
+  author: 'user' | 'agent'
+  trust: Trust
+  at: number
+}
+
+interface PinRow {
+  user_id: string
+  /** `main`, or the session of a fork. */
+  agent: string
+  label: string
+  position: number
+  pinned_at: number
+}
+
+export interface ScheduleRow {
+  id: string
+  user_id: string
+  name: string
+  kind: 'once' | 'cron' | 'heartbeat'
+  expression: string
+  time_zone: string
+  message: string
+  channel: string
+  contact: string
+  catch_up: 'latest' | 'all' | 'none'
+  author: 'user' | 'agent'
+  trust: Trust
+  state: 'active' | 'done' | 'cancelled'
+  next_at: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface ScheduleRunRow {
+  schedule_id: string
+  due_at: number
+  state: 'begun' | 'delivered' | 'late' | 'missed' | 'failed'
+  started_at: number | null
+  finished_at: number | null
+  message_id: string | null
+  error: string | null
+}
+
+export interface SpawnRow {
+  id: string
+  user_id: string
+  parent_session_id: string
+  parent_turn_id: string
+  /** Lets a call that is repeated after a restart find its sub-agent. */
+  call_id: string
+  depth: number
+  request: string
+  state: 'running' | 'done' | 'failed' | 'stopped'
+  result: string | null
+  created_at: number
+  ended_at: number | null
+}
+
+export interface ClientCallRow {
+  session_id: string
+  call_id: string
+  user_id: string
+  turn_id: string
+  name: string
+  arguments: string
+  state: 'asked' | 'answered' | 'expired'
+  result: string | null
+  is_error: 0 | 1
+  asked_at: number
+  expires_at: number
+}
+interface ClientCallTable extends Omit<ClientCallRow, 'is_error'> {
+  is_error: Generated<0 | 1>
+}
+
+/** The tools that Familiar builds itself (CAP): their versions, storage and build history. */
+export interface CapabilityTables {
+  capabilities: CapabilityTable
+  capability_versions: CapabilityVersionRow
+  capability_storage: CapabilityStorageRow
+  capability_vectors: CapabilityVectorRow
+  builds: BuildTable
+  build_events: BuildEventRow
+  build_questions: BuildQuestionRow
+  build_files: BuildFileRow
+}
+
+export interface CapabilityRow {
+  id: string
+  user_id: string
+  name: string
+  description: string
+  state: 'building' | 'active' | 'failed' | 'disabled'
+  origin: 'built' | 'written' | 'imported'
+  /** The active version; null before the first. */
+  version: number | null
+  input_schema: string
+  tags: string
+  /** Hosts, secrets and storage that the version declares. */
+  permissions: string
+  /** The reason for `failed` and `disabled`. */
+  problem: string | null
+  calls: number
+  failures: number
+  last_called_at: number | null
+  last_error: string | null
+  /** The arguments of the newest failed call: the example that a repair must pass. */
+  failing_input: string | null
+  created_at: number
+  updated_at: number
+}
+interface CapabilityTable extends Omit<CapabilityRow, 'calls' | 'failures'> {
+  calls: Generated<number>
+  failures: Generated<number>
+}
+
+export interface CapabilityVersionRow {
+  capability_id: string
+  version: number
+  manifest: string
+  /** Over every path and byte of its directory. */
+  hash: string
+  build_id: string | null
+  created_at: number
+}
+
+interface CapabilityStorageRow {
+  capability_id: string
+  key: string
+  value: string
+  updated_at: number
+}
+
+interface CapabilityVectorRow {
+  capability_id: string
+  model: string
+  text_hash: string
+  /** Two vectors in sequence: of its description, and of the description together with example requests. */
+  vector: Uint8Array
+}
+
+export interface BuildRow {
+  id: string
+  user_id: string
+  capability_id: string
+  kind: 'build' | 'repair'
+  state: 'running' | 'complete' | 'failed' | 'stopped'
+  /** The request as the user made it. */
+  request: string
+  /** The session that requested it; null if no session did. */
+  session_id: string | null
+  call_id: string | null
+  error: string | null
+  /** Whether the result was reported in the conversation that requested it. */
+  is_told: 0 | 1
+  created_at: number
+  updated_at: number
+  ended_at: number | null
+}
+interface BuildTable extends Omit<BuildRow, 'is_told'> {
+  is_told: Generated<0 | 1>
+}
+
+export interface BuildEventRow {
+  build_id: string
+  seq: number
+  type: 'progress' | 'question' | 'answer' | 'secret_request' | 'complete' | 'error'
+  data: string
+  at: number
+}
+
+export interface BuildQuestionRow {
+  /** The id of the call that asks: a call repeated after a restart finds its question. */
+  id: string
+  build_id: string
+  kind: 'question' | 'secret'
+  question: string
+  /** With `secret`: the name under which it is stored. */
+  secret: string | null
+  state: 'asked' | 'answered' | 'expired'
+  /** Never the value of a secret. */
+  answer: string | null
+  asked_at: number
+  expires_at: number
+}
+
+interface BuildFileRow {
+  build_id: string
+  path: string
+  content: string
+}
+
+/** Outgoing and incoming traffic of channels: the outbox, contacts, one-time links. */
+export interface ChannelTables {
+  outbox: OutboxRow
+  delivery_cursors: DeliveryCursorRow
+  channel_marks: ChannelMarkRow
+  channel_contacts: ChannelContactRow
+  pairing_codes: PairingCodeRow
+  one_time_links: OneTimeLinkRow
+}
+
+/** A message to send, and its delivery state. */
+export interface OutboxRow {
+  id: string
+  user_id: string
+  /** The sender: `telegram`, `callback`. */
+  channel: string
+  /** The recipient, in the channel's own format. Messages to one address are sent in order. */
+  address: string
+  /** Identifies the content; unique in its channel, so the same item is queued once. */
+  key: string
+  /** JSON, in the format of the channel's sender. */
+  payload: string
+  state: 'pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'cancelled'
+  attempts: number
+  /** Earliest time of the next attempt; null once there are no more attempts. */
+  next_at: number | null
+  error: string | null
+  /** The id that the other side gave it. */
+  external_id: string | null
+  session_id: string | null
+  /** The item of unknown outcome that this one repeats. */
+  repeats: string | null
+  created_at: number
+  updated_at: number
+}
+
+/** How far a session's log has been copied to a channel's outbox. */
+interface DeliveryCursorRow {
+  channel: string
+  session_id: string
+  seq: number
+}
+
+/** State of a channel: its read position, and since when it is in use. */
+interface ChannelMarkRow {
+  channel: string
+  name: string
+  value: string
+  updated_at: number
+}
+
+/** Maps an outside address to a user. */
+interface ChannelContactRow {
+  channel: string
+  /** The channel's number for the person. */
+  address: string
+  user_id: string
+  /** The name that the person chose there: for display only, never trusted. */
+  name: string
+  paired_at: number
+}
+
+/**
+ * A single-use code with a short life: the person who sends it from outside becomes a contact of the user who made it.
+ */
+interface PairingCodeRow {
+  id: string
+  channel: string
+  user_id: string
+  code_hash: string
+  created_at: number
+  expires_at: number
+  used_at: number | null
+}
+
+/** A link that does one thing, once, for a short time. */
+export interface OneTimeLinkRow {
+  id: string
+  user_id: string
+  /** sha256 of the token in the link. */
+  token_hash: string
+  purpose: 'secret' | 'sign_in'
+  /** With `secret`: the question that it answers. */
+  subject: string
+  created_at: number
+  expires_at: number
+  used_at: number | null
+}
+
+/** State of the page: signed-in browsers, session titles, read positions. */
+export interface PageTables {
+  browsers: BrowserRow
+  session_views: SessionViewRow
+}
+
+export interface BrowserRow {
+  id: string
+  user_id: string
+  /** sha256 of the cookie's value and of the page's token; neither value is stored, and a request needs both. */
+  cookie_hash: string
+  page_hash: string
+  /** The name that the browser sent: for display only, never trusted. */
+  name: string
+  created_at: number
+  seen_at: number
+  expires_at: number
+}
+
+interface SessionViewRow {
+  session_id: string
+  /** The title that the user chose; null shows the first message instead. */
+  title: string | null
+  /** The newest event that was shown. */
+  read_seq: number
+}

@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer'
+import { open } from 'node:fs/promises'
+import { basename, extname } from 'node:path'
+import { formatBytes } from '../base/text.ts'
+import type { Attachment } from '../protocol/api.ts'
+import { CommandError, usageError } from './command.ts'
+
+const maxFiles = 10
+
+/** The files to attach. A file that is missing, not a regular file or too large is reported before anything is sent. */
+export async function readAttachments(paths: readonly string[], maxBytes: number): Promise<Attachment[]> {
+  if (paths.length > maxFiles) throw usageError(`A message can have at most ${maxFiles} files, not ${paths.length}.`)
+  const attachments: Attachment[] = []
+  let total = 0
+  for (const path of paths) {
+    const data = await readRegularFile(path, maxBytes - total, maxBytes)
+    total += data.length
+    attachments.push({ name: basename(path), media_type: mediaTypeOf(path, data), data: data.toString('base64') })
+  }
+  return attachments
+}
+
+async function readRegularFile(path: string, room: number, maxBytes: number): Promise<Buffer> {
+  const file = await open(path).catch((cause: NodeJS.ErrnoException) => {
+    throw new CommandError(`Cannot attach ${path}: ${reasons[cause.code ?? ''] ?? cause.message}`, { cause })
+  })
+  try {
+    const stat = await file.stat()
+    if (!stat.isFile()) throw new CommandError(`Cannot attach ${path}: it is not a file.`)
+    if (stat.size > room) {
+      const limit = `All files of a message together may have ${formatBytes(maxBytes)} (http.max_attachment_bytes).`
+      throw new CommandError(`Cannot attach ${path}: ${formatBytes(stat.size)} is too large.`, { hint: limit })
+    }
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'there is no such file.',
+  EACCES: 'no permission to read it.',
+  EISDIR: 'it is not a file.',
+}
+
+const mediaTypes: Record<string, string> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+  '.pdf': 'application/pdf',
+  '.json': 'application/json',
+  '.csv': 'text/csv',
+  '.md': 'text/markdown',
+  '.html': 'text/html',
+  '.mp3': 'audio/mpeg',
+  '.ogg': 'audio/ogg',
+  '.wav': 'audio/wav',
+  '.mp4': 'video/mp4',
+  '.zip': 'application/zip',
+}
+
+function mediaTypeOf(path: string, data: Buffer): string {
+  const known = mediaTypes[extname(path).toLowerCase()]
+  if (known) return known
+  return isUtf8(data) && !data.includes(0) ? 'text/plain' : 'application/octet-stream'
+}

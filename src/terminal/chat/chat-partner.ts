@@ -1,0 +1,87 @@
+import type { Clock } from '../../base/clock.ts'
+import { toDisplayText } from '../../base/text.ts'
+import type { StreamedEvent } from '../../protocol/events.ts'
+
+/** The session at the other end of a terminal. */
+export interface ChatPartner {
+  /** Sends it and yields the events of its turn. Leaving the loop does not stop the turn. */
+  say(text: string): AsyncIterable<StreamedEvent>
+  /** False if no turn was running. */
+  stop(): Promise<boolean>
+}
+
+/** Runs a line that starts with a slash. */
+export interface ChatCommands {
+  /** With `confirm` the user has said yes to the question that it came with. */
+  run(line: string, confirm?: string): Promise<CommandReply>
+  /** Completions from `start` on. */
+  complete(
+    line: string,
+  ): Promise<{ start: number; candidates: readonly { text: string; summary?: string | undefined }[] }>
+}
+
+interface CommandReply {
+  /** False if it was not understood or failed. */
+  ok: boolean
+  text: string
+  /** Nothing was done: the text is a question, and this comes back with the user's yes. */
+  confirm?: string | undefined
+}
+
+/** A `/command` of the terminal itself; its lines are shown unchanged. */
+export interface ChatCommand {
+  help: string
+  run(): Promise<string[]>
+}
+
+/** A status line at the bottom of a terminal that leaves no trace. */
+interface StatusLine {
+  /** Shown from now on, as soon as `afterMs` of silence have passed. */
+  show(text: string): void
+  /** Takes it away; to be called before anything else is written. True if something stood there. */
+  clear(): boolean
+}
+
+export interface TerminalStream {
+  write(text: string): unknown
+  isTTY?: boolean | undefined
+  columns?: number | undefined
+}
+
+const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const frameMs = 100
+
+/** Draws nothing if the stream is not a terminal. */
+export function createStatusLine(options: { stream: TerminalStream; clock: Clock; afterMs: number }): StatusLine {
+  const { stream, clock, afterMs } = options
+  let text = ''
+  let since = 0
+  let isDrawn = false
+  let cancel: (() => void) | undefined
+
+  function draw(): void {
+    const elapsed = clock.now() - since
+    const frame = frames[Math.floor(elapsed / frameMs) % frames.length]
+    const line = `${frame} ${text} ${Math.floor(elapsed / 1_000)} s`
+    stream.write(`\r\u001b[K\u001b[2m${line.slice(0, (stream.columns ?? 80) - 1)}\u001b[22m`)
+    isDrawn = true
+    cancel = clock.after(frameMs, draw)
+  }
+
+  return {
+    show(next) {
+      text = toDisplayText(next).replaceAll('\n', ' ')
+      if (!stream.isTTY || cancel) return
+      since = clock.now()
+      cancel = clock.after(afterMs, draw)
+    },
+    clear() {
+      cancel?.()
+      cancel = undefined
+      const wasDrawn = isDrawn
+      if (wasDrawn) stream.write('\r\u001b[K')
+      isDrawn = false
+      return wasDrawn
+    },
+  }
+}

@@ -1,0 +1,216 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Attachment, type SessionReply, sessions } from '../../protocol/api.ts'
+import { builds } from '../../protocol/custom-tools.ts'
+import { finder } from '../../protocol/files.ts'
+import { home } from '../../protocol/status.ts'
+import { approvals } from '../../protocol/users.ts'
+import { CommandError } from '../command.ts'
+import { buildEvents } from '../commands/builds.ts'
+import { cliChannel, isGone } from '../connect.ts'
+import { type ChatLine, openChatSession } from './chat-line.ts'
+import type { News, TuiPartner } from './conversation.ts'
+
+const pastMessages = 6
+const pastEvents = 200
+const offered = 30
+const tuiPartnerPauseMs = 300
+
+/** The session of a chat as a terminal that draws needs it, over the HTTP API. */
+export async function openTuiPartner(line: ChatLine): Promise<TuiPartner> {
+  const { client, found } = line
+  const { partner, commands, ownCommands } = openChatSession(line)
+  const first = await found()
+  const follower = createSessionFollower(line, first)
+  const ofBuilds = () => client().api(builds)
+
+  async function sendOnce(message: { key: string; text: string; attachments: readonly Attachment[] }) {
+    const { key, text, attachments } = message
+    const place = { session: line.session(), channel: cliChannel, source: cliChannel }
+    const body = { message: text, key, attachments, ...place }
+    const done = new AbortController()
+    let receipt: { messageId: string; sessionId: string } | undefined
+    const onHeaders = (headers: Record<string, unknown>) => {
+      const { 'familiar-message-id': messageId, 'familiar-session-id': sessionId } = headers
+      if (typeof messageId === 'string' && typeof sessionId === 'string') receipt = { messageId, sessionId }
+      done.abort()
+    }
+    try {
+      // The turn continues without this stream: the stream of the session reports it.
+      for await (const _ of client().transport.events('/chat', { body, signal: done.signal, onHeaders })) break
+    } catch (error) {
+      if (!receipt) throw error
+    }
+    if (!receipt)
+      throw new CommandError('No confirmation from Familiar: the message may not have arrived.', { code: 'internal' })
+    follower.arrivedIn(receipt.sessionId)
+    return receipt
+  }
+
+  return {
+    where: `session ${line.session()}, ${whereOf(line)}`,
+    async send(message) {
+      for (;;) {
+        try {
+          return await sendOnce(message)
+        } catch (error) {
+          if (!line.connection().daemon || !isGone(error)) throw error
+          // The same key again: whatever had arrived already makes no second turn.
+          await line.reconnect().catch(() => undefined)
+          await wait(tuiPartnerPauseMs)
+        }
+      }
+    },
+    follow: follower.follow,
+    stop: partner.stop,
+    commands: {
+      ...commands,
+      async run(text, confirm) {
+        const reply = await commands.run(text, confirm)
+        const session = await found()
+        if (session) follower.moveTo(session)
+        return reply
+      },
+    },
+    ownCommands,
+    async find(kind, query, signal) {
+      const { found } = await client().api(finder).find({ kind, query, limit: offered }, signal)
+      return found.map(({ name, reference }) => ({ text: reference, label: name }))
+    },
+    async approvals() {
+      const session = await found()
+      const waiting = await client().api(approvals).list()
+      return waiting.approvals.filter(({ session_id, state }) => session_id === session?.id && state === 'asked')
+    },
+    async answerApproval(id, answer) {
+      await client().api(approvals).answer({ id, answer })
+    },
+    builds: {
+      running: async () => (await ofBuilds().list({ limit: 20 })).builds.filter(({ state }) => state === 'running'),
+      follow: (id, signal) => buildEvents(client(), { id, after: 0 }, signal),
+      questions: async () => (await ofBuilds().questions()).questions,
+      answer: async (id, answer) => void (await ofBuilds().answer({ id, answer })),
+      giveSecret: async (id, value) => void (await ofBuilds().giveSecret({ id, value })),
+    },
+    async facts() {
+      const [{ stats }, session] = await Promise.all([client().api(home).status(), found()])
+      const report = session && (await client().api(sessions).context({ id: session.id }))
+      return {
+        session: session?.contact ?? line.session(),
+        model: stats?.model,
+        contextTokens: report?.last_request_tokens ?? undefined,
+        windowTokens: report?.threshold_tokens,
+        costTodayUsd: stats?.cost_today_usd,
+      }
+    },
+    async context() {
+      const session = await found()
+      return session && client().api(sessions).context({ id: session.id })
+    },
+    async past() {
+      if (!first) return []
+      const after = Math.max(0, first.events - pastEvents)
+      const { events } = await client().api(sessions).history({ id: first.id, after, limit: pastEvents })
+      return events
+        .flatMap(({ role, text }) => (role !== null && text !== null && text.trim() !== '' ? [{ role, text }] : []))
+        .slice(-pastMessages)
+    },
+  }
+}
+
+/** Reads the session of a chat from its line, whatever becomes of either. */
+interface SessionFollower {
+  /** Until the signal aborts. Never throws. */
+  follow(listener: (news: News) => void, signal: AbortSignal): Promise<void>
+  /** A message was taken into the session that is followed: a new one is read from its beginning. */
+  arrivedIn(sessionId: string): void
+  /** Continues the chat in the given session. */
+  moveTo(session: SessionReply): void
+}
+
+const pauseMs = 500
+const lookMs = 2_000
+
+function createSessionFollower(line: ChatLine, first: SessionReply | undefined): SessionFollower {
+  let place = first && placeIn(first)
+  let changed = new AbortController()
+  let hear: (news: News) => void = () => undefined
+
+  function goTo(next: { sessionId: string; cursor: string }): void {
+    place = next
+    changed.abort()
+    changed = new AbortController()
+  }
+
+  async function read(listener: (news: News) => void, signal: AbortSignal): Promise<void> {
+    // There is nothing to read before the first message, but the connection is checked.
+    while (!place) {
+      await wait(lookMs, undefined, { signal })
+      await line.client().api(home).status({}, signal)
+    }
+    const from = place
+    for await (const { cursor, event } of line.client().events(from.sessionId, { after: from.cursor, signal })) {
+      from.cursor = cursor
+      listener({ type: 'event', event })
+    }
+  }
+
+  return {
+    async follow(listener, signal) {
+      hear = listener
+      while (!signal.aborted) {
+        const either = AbortSignal.any([signal, changed.signal])
+        let error: unknown
+        await read(listener, either).catch((cause: unknown) => {
+          error = cause
+        })
+        if (either.aborted) continue
+        // A stream that ends is of a Familiar that stops; what failed otherwise is tried again after a moment.
+        if (error !== undefined && !isGone(error)) await wait(pauseMs, undefined, { signal }).catch(() => undefined)
+        if (!line.connection().daemon) {
+          await wait(pauseMs, undefined, { signal }).catch(() => undefined)
+          continue
+        }
+        listener({ type: 'lost' })
+        await mend(line, signal)
+        if (signal.aborted) return
+        if (place) place.cursor = wholeStep(place.cursor)
+        listener({ type: 'back', where: whereOf(line) })
+      }
+    },
+    arrivedIn(sessionId) {
+      if (place?.sessionId !== sessionId) goTo({ sessionId, cursor: '0' })
+    },
+    moveTo(session) {
+      if (place?.sessionId === session.id) return
+      goTo(placeIn(session))
+      hear({ type: 'moved', session: session.contact })
+    },
+  }
+}
+
+/** Retries until Familiar answers. */
+async function mend(line: ChatLine, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await line.reconnect()
+      await line.client().api(home).status({}, signal)
+      return
+    } catch {
+      await wait(pauseMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}
+
+/** Without what was seen of a response under way: after a restart another one comes in its place. */
+export function wholeStep(cursor: string): string {
+  return cursor.replace(/^(\d+)\.[1-9]\d*(?:\.\d+)?$/, '$1')
+}
+
+function whereOf(line: ChatLine): string {
+  const { daemon } = line.connection()
+  return daemon ? `daemon at ${daemon.url}` : 'running only for this chat; "familiar serve" keeps it running'
+}
+
+function placeIn(session: SessionReply): { sessionId: string; cursor: string } {
+  return { sessionId: session.id, cursor: String(session.events) }
+}

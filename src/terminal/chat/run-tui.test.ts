@@ -1,0 +1,197 @@
+import { expect, it } from 'vitest'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { openScriptedTui } from '../../../test/support/scripted-tui.ts'
+import type { BuildEvent, BuildReply } from '../../protocol/custom-tools.ts'
+import type { ApprovalReply } from '../../protocol/users.ts'
+
+const approval: ApprovalReply = {
+  id: 'a1',
+  session_id: 's',
+  tool: 'send',
+  arguments: { body: 'all\u202eof it' },
+  destination: 'https://mail.example',
+  reason: 'It goes out.',
+  question: '',
+  state: 'asked',
+  asked_at: '',
+  expires_at: '',
+}
+
+it('SEC-16 a key says yes only when it cannot have been meant for the line', async () => {
+  const clock = createManualClock()
+  const tui = openScriptedTui({ clock, partner: { approvals: async () => [approval] } })
+  await tui.until(/May I call [\s\S]*send[\s\S]*https:\/\/mail\.example/)
+  // Invisible characters are shown as their code, so that the user sees all of the call to approve.
+  await tui.until(/all\\\\?u202eof it/)
+  tui.type('y')
+  await tui.until(/y/)
+  expect(tui.asked).toEqual([])
+  tui.type('\u007f')
+  await clock.advance(599)
+  tui.type('n')
+  await clock.advance(0)
+  expect(tui.asked).toEqual([])
+  tui.type('\u007f')
+  await clock.advance(5_000)
+  await tui.until(/y allow once/)
+  tui.type('y')
+  await tui.until(/allowed send, once/)
+  expect(tui.asked).toEqual(['approve a1'])
+  expect(tui.sent).toEqual([])
+  await tui.leave()
+})
+
+it('CHAN-2 runs commands, asks their questions, and sends lines that start with two slashes', async () => {
+  const ran: [string, string | undefined][] = []
+  const clock = createManualClock()
+  const tui = openScriptedTui({
+    clock,
+    partner: {
+      commands: {
+        async run(line, confirm) {
+          ran.push([line, confirm])
+          return confirm ? { ok: true, text: 'Forgot it.' } : { ok: true, text: 'Forget tea?', confirm: 'tea' }
+        },
+        complete: async () => ({ start: 0, candidates: [] }),
+      },
+    },
+  })
+  await tui.until(/ready/)
+  tui.type('/forget tea\r')
+  await tui.until(/Forget tea\?/)
+  await clock.advance(1_000)
+  await tui.until(/y yes/)
+  tui.type('n')
+  await tui.until(/nothing changed/)
+  tui.type('/forget tea\r')
+  await tui.until(/Forget tea\?/)
+  tui.type('yes\r')
+  await tui.until(/Forgot it\./)
+  expect(ran).toEqual([
+    ['/forget tea', undefined],
+    ['/forget tea', undefined],
+    ['/forget tea', 'tea'],
+  ])
+  tui.type('//etc/hosts\r')
+  await tui.until(/› [\s\S]*\/etc\/hosts/)
+  expect(tui.sent).toMatchObject([{ text: '/etc/hosts' }])
+  expect(tui.remembered).toEqual(['/forget tea', '/forget tea', 'yes', '//etc/hosts'])
+  tui.type('/exit\r')
+  await tui.ended
+})
+
+it('CHAN-2 reports a build, reads its answer in the line, and its secret hidden', async () => {
+  const build: BuildReply = {
+    id: 'b',
+    name: 'weather',
+    kind: 'build',
+    state: 'running',
+    description: '',
+    session_id: null,
+    error: null,
+    created_at: '',
+    ended_at: null,
+  }
+  const common = { build_id: 'b', at: '', expires_at: '' }
+  const events: BuildEvent[] = [
+    { ...common, seq: 1, type: 'progress', message: 'Reading the docs' },
+    { ...common, seq: 2, type: 'question', question_id: 'q', question: 'Which city?' },
+    { ...common, seq: 3, type: 'secret_request', question_id: 's', secret: 'API_KEY', question: 'The key, please.' },
+  ]
+  const asked: string[] = []
+  const tui = openScriptedTui({
+    partner: {
+      builds: {
+        running: async () => [build],
+        async *follow() {
+          yield* events
+        },
+        questions: async () => [{ id: 'q' }, { id: 's' }],
+        answer: async (id, text) => void asked.push(`${id}: ${text}`),
+        giveSecret: async (id, value) => void asked.push(`${id}: ${value}`),
+      },
+    },
+  })
+  await tui.until(/Reading the docs[\s\S]*Which city\?[\s\S]*Your next line is the answer/)
+  tui.type('Oslo\r')
+  await tui.until(/API_KEY[\s\S]*hidden/)
+  tui.type('\t')
+  tui.type('hunter2')
+  tui.type('\r')
+  await tui.until(/ready/)
+  await tui.leave()
+  expect(asked).toEqual(['q: Oslo', 's: hunter2'])
+  expect(tui.bytes()).not.toContain('hunter2')
+  expect(tui.remembered).toEqual(['Oslo'])
+})
+
+it('CHAN-2 does not use a line as an answer that was started before the question came', async () => {
+  const asked = Promise.withResolvers<void>()
+  const clock = createManualClock()
+  const tui = openScriptedTui({
+    clock,
+    partner: {
+      async approvals() {
+        await asked.promise
+        return []
+      },
+      commands: {
+        async run(line) {
+          await asked.promise
+          return { ok: true, text: `${line}?`, confirm: 'c' }
+        },
+        complete: async () => ({ start: 0, candidates: [] }),
+      },
+    },
+  })
+  await tui.until(/Familiar/)
+  tui.type('/reset\r')
+  tui.type('ye')
+  await tui.until(/ye/)
+  asked.resolve()
+  await tui.until(/\/reset\?/)
+  tui.type('s\r')
+  await tui.until(/› [\s\S]*yes/)
+  expect(tui.sent).toMatchObject([{ text: 'yes' }])
+  await tui.leave()
+})
+
+it('CHAN-2 attaches an image that is dropped on it or is in the clipboard; another path is text', async () => {
+  const image = { name: 'cat.png', media_type: 'image/png', data: 'aGk=' }
+  const tui = openScriptedTui({
+    machine: {
+      readImage: async (path) => (path === '/tmp/my cat.png' ? image : undefined),
+      clipboardImage: async () => ({ ...image, name: 'clipboard.png' }),
+    },
+  })
+  await tui.until(/ready/)
+  tui.type('\u001b[200~/tmp/my\\ cat.png\u001b[201~')
+  await tui.until(/\[image cat\.png\]/)
+  tui.type('\u0016')
+  await tui.until(/\[image clipboard\.png\]/)
+  tui.type('look\r')
+  await tui.until(/› /)
+  // The keys that come while the file is looked for wait for it.
+  tui.type('see \u001b[200~/tmp/none.png\u001b[201~ too\r')
+  await tui.until(/› [\s\S]*none\.png too/)
+  await tui.leave()
+  expect(tui.sent).toEqual([
+    {
+      text: '[image cat.png] [image clipboard.png] look',
+      attachments: [image, { ...image, name: 'clipboard.png' }],
+    },
+    { text: 'see /tmp/none.png too', attachments: [] },
+  ])
+})
+
+it('CLI-1 has no colors with NO_COLOR', async () => {
+  const tui = openScriptedTui({ colours: false })
+  tui.tell({
+    type: 'event',
+    event: { type: 'text_delta', turnId: 't', text: '**bold** `code`\n\n```ts\nlet a = 1\n```' },
+  })
+  await tui.until(/let a = 1/)
+  await tui.leave()
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one.
+  expect(new Set(tui.bytes().match(/\u001b\[[\d;]*m/g))).toEqual(new Set(['\u001b[0m', '\u001b[7m']))
+})

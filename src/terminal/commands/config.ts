@@ -1,0 +1,209 @@
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'smol-toml'
+import { writeFileAtomically } from '../../base/files.ts'
+import { type Config, diskFiles, formatProblems } from '../../daemon/config/config.ts'
+import { loadConfig } from '../../daemon/config/load-config.ts'
+import { nearestName, setTomlValue, type TomlValue } from '../../daemon/config/toml.ts'
+import { openHome } from '../../daemon/home.ts'
+import { describeSettings } from '../../daemon/home-desk.ts'
+import { createCommandLine, homePaths } from '../../daemon/home-paths.ts'
+import type { Setting } from '../../protocol/status.ts'
+import { type CommandContext, CommandError, type CommandHandler, confirm, openEditor, usageError } from '../command.ts'
+import { startFailure } from '../connect.ts'
+import { describeReload, reloadDaemon } from './daemon.ts'
+
+/** `familiar config`: the keys that are set, and where. `get` knows the others, too. */
+export const listConfig: CommandHandler<object> = async (context, input) => {
+  const { output, homePath } = context
+  const settings = readSettings(context).filter(({ origin }) => origin !== 'default')
+  if (input.json) output.printJson({ home: homePath, settings })
+  else if (settings.length === 0)
+    output.print('All settings have their default. To set one: familiar config set KEY VALUE')
+  else {
+    output.printTable(
+      settings.map(({ key, value, place }) => [key, value ?? '(hidden)', place ?? '']),
+      { header: ['Key', 'Value', 'Set in'] },
+    )
+  }
+  return undefined
+}
+
+/** `familiar config get KEY`: the value alone, as a script wants it. The name of a table prints all of its keys. */
+export const getConfig: CommandHandler<{ key?: string }> = async (context, input) => {
+  const { output } = context
+  const settings = readSettings(context)
+  const found = settings.find(({ key }) => key === input.key)
+  if (found) {
+    if (input.json) output.printJson(found)
+    else output.print(plainValue(found.value))
+    return undefined
+  }
+  const { key: named } = input
+  const table = named === undefined ? settings : settings.filter(({ key }) => key.startsWith(`${named}.`))
+  if (named !== undefined && table.length === 0) throw unknownKey(named, settings)
+  if (input.json) output.printJson({ settings: table })
+  else output.printTable(table.map(({ key, value }) => [key, value ?? '(hidden)']))
+  return undefined
+}
+
+/** `familiar config set KEY VALUE`: checked before it is written, in use at once if Familiar runs. */
+export const setConfig: CommandHandler<{ key: string; value: string }> = async (context, input) => {
+  const { output } = context
+  const written = await writeSetting(context, keyPath(input.key), readValues(input.value))
+  if (input.json) return output.printJson({ key: input.key, value: written.value, ...written.effect })
+  output.print(`${input.key} = ${JSON.stringify(written.value)}`)
+  for (const line of describeEffect(context, written.effect)) output.note(line)
+  const place = readSettings(context).find(({ key }) => key === input.key)
+  if (place?.origin === 'environment') output.note(`${place.place} overrides it.`)
+  return undefined
+}
+
+/** `familiar config edit`: on a copy, which replaces the file when it has no problems. */
+export const editConfig: CommandHandler<object> = async (context) => {
+  const { output, homePath } = context
+  const home = await openHome(homePath)
+  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+  const directory = await mkdtemp(join(tmpdir(), 'familiar-config-'))
+  const draft = join(directory, 'familiar.toml')
+  try {
+    const before = diskFiles.read(home.paths.config) ?? ''
+    if (before === '') await writeFileAtomically(draft, '')
+    else await copyFile(home.paths.config, draft)
+    for (;;) {
+      await openEditor(context, draft)
+      const text = await readFile(draft, 'utf8')
+      if (text === before) {
+        output.note('Nothing was changed.')
+        return undefined
+      }
+      const problems = problemsOf(context, text)
+      if (problems.length === 0) {
+        await writeFileAtomically(home.paths.config, text)
+        break
+      }
+      for (const line of problems) output.note(line)
+      if (!(await confirm(context, 'Edit it again?', { byDefault: true })))
+        throw new CommandError('The file has problems, so nothing was changed.', { code: 'config' })
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+  for (const line of describeEffect(context, await applyConfig(context))) output.print(line)
+  return undefined
+}
+
+/** `familiar config path`. */
+export const printPath: CommandHandler<object> = async ({ homePath, output }, input) => {
+  const { config, environment, providers } = homePaths(homePath)
+  return output.report(input.json, { config, environment, providers }, config)
+}
+
+type Effect = { applied: boolean; restart_needed: string[]; lines: string[] }
+
+/** Writes the first of the values that the configuration allows. Comments and order of the file stay. */
+export async function writeSetting(
+  context: CommandContext,
+  path: readonly string[],
+  values: readonly TomlValue[],
+): Promise<{ value: TomlValue; effect: Effect }> {
+  const { homePath } = context
+  const file = homePaths(homePath).config
+  const before = diskFiles.read(file) ?? ''
+  const known = new Set(problemsOf(context, before))
+  let problems: string[] = []
+  for (const value of values) {
+    const text = setTomlValue(before, path, value)
+    if (text === undefined) {
+      throw new CommandError(`${file} cannot be changed without touching other keys.`, {
+        code: 'config',
+        hint: `Edit it yourself: ${createCommandLine({ home: homePath, env: context.env })('config edit')}`,
+      })
+    }
+    const found = problemsOf(context, text).filter((problem) => !known.has(problem))
+    if (found.length === 0) {
+      const home = await openHome(homePath)
+      if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+      await writeFileAtomically(file, text)
+      return { value, effect: await applyConfig(context) }
+    }
+    if (problems.length === 0) problems = found
+  }
+  throw new CommandError(['The change is not allowed, so nothing was written:', ...problems].join('\n  '), {
+    code: 'config',
+    hint: `Keys and values: ${createCommandLine({ home: homePath, env: context.env })('config get TABLE')}`,
+  })
+}
+
+/** The problems of the configuration with this text of `familiar.toml`, without line numbers, which an edit moves. */
+function problemsOf({ homePath: home, env }: CommandContext, text: string): string[] {
+  const { config } = homePaths(home)
+  const files = { ...diskFiles, read: (path: string) => (path === config ? text : diskFiles.read(path)) }
+  const checked = loadConfig({ home, env, files })
+  return checked.ok
+    ? []
+    : formatProblems(checked.problems, home).map((line) => line.replace(/^(\S+?):\d+(:\d+)?:/, '$1:'))
+}
+
+async function applyConfig(context: CommandContext): Promise<Effect> {
+  const reply = await reloadDaemon(context).catch(() => undefined)
+  if (!reply) return { applied: false, restart_needed: [], lines: [] }
+  return { applied: reply.ok, restart_needed: reply.restart_needed, lines: describeReload(reply) }
+}
+
+export function describeEffect({ homePath, env }: CommandContext, { applied, lines }: Effect): string[] {
+  if (applied) return lines
+  return [`It takes effect when Familiar starts: ${createCommandLine({ home: homePath, env })('start')}`]
+}
+
+function readSettings({ homePath: home, env }: CommandContext): Setting[] {
+  const loaded = loadConfig({ home, env })
+  if (!loaded.ok) throw startFailure({ ok: false, reason: 'config', problems: loaded.problems }, home)
+  const config: Config = loaded.config
+  return describeSettings({ home, env, flags: {}, config })
+}
+
+function unknownKey(key: string, settings: readonly Setting[]): CommandError {
+  const tables = settings.map((setting) => setting.key.replace(/\.[^.]+$/, ''))
+  const near = nearestName(key, [...settings.map((setting) => setting.key), ...tables])
+  const hint = near
+    ? `Did you mean ${near}?`
+    : `Tables: ${[...new Set(tables.map((one) => one.split('.')[0]))].join(', ')}`
+  return new CommandError(`There is no key ${JSON.stringify(key)} in the configuration, or it is not set.`, {
+    code: 'not_found',
+    hint,
+  })
+}
+
+/** The parts of a key as TOML reads it, so that a part in quotes may have dots. */
+function keyPath(key: string): string[] {
+  try {
+    const path: string[] = []
+    for (let level: unknown = parse(`${key} = 0`); typeof level === 'object' && level !== null; ) {
+      const [[part = '', inner] = []] = Object.entries(level)
+      path.push(part)
+      level = inner
+    }
+    return path
+  } catch {
+    throw usageError(`${JSON.stringify(key)} is not a key.`, 'A key is written like budget.per_day_usd.')
+  }
+}
+
+/** As TOML reads it, and as text: `5` is a number where one is expected, and a name where a name is. */
+function readValues(text: string): TomlValue[] {
+  try {
+    const { value } = parse(`value = ${text}`)
+    const isPlain = ['string', 'number', 'boolean'].includes(typeof value) || Array.isArray(value)
+    return isPlain ? [value as TomlValue, text] : [text]
+  } catch {
+    return [text]
+  }
+}
+
+function plainValue(json: string | null): string {
+  if (json === null) return '(hidden)'
+  const value: unknown = JSON.parse(json)
+  return typeof value === 'string' ? value : json
+}

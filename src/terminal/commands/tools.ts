@@ -1,0 +1,487 @@
+import { systemClock } from '../../base/clock.ts'
+import { parseAnyJson } from '../../base/json.ts'
+import { formatBytes, formatDuration, formatTime, oneLine, plural } from '../../base/text.ts'
+import { readTypedHost } from '../../custom-tools/manifest.ts'
+import {
+  failuresOf,
+  readOwnTests,
+  type ToolLanguage,
+  type ToolTest,
+  writeNewTool,
+} from '../../custom-tools/new-tool.ts'
+import { createToolStates } from '../../custom-tools/tool-approval.ts'
+import { openHome } from '../../daemon/home.ts'
+import type { Json } from '../../protocol/messages.ts'
+import {
+  type ToolFieldReply,
+  type ToolReply,
+  type ToolRunReply,
+  type ToolRunRequest,
+  type ToolSummaryReply,
+  type TriggerRunReply,
+  tools,
+  triggers,
+} from '../../protocol/tools.ts'
+import { cardText } from '../../tools/cards/card-text.ts'
+import {
+  type CommandContext,
+  CommandError,
+  type CommandHandler,
+  exitCodes,
+  interrupted,
+  usageError,
+} from '../command.ts'
+import { withApi } from '../connect.ts'
+import { openBeside } from '../open-beside.ts'
+import { type Output, printCalls } from '../output.ts'
+import { openTerminalPrompts } from '../setup-prompts.ts'
+import { readStandardInput } from './memory.ts'
+
+interface TestResult {
+  name: string
+  ok: boolean
+  failures: string[]
+  duration_ms: number
+}
+
+/** `familiar tools test NAME`: checks its settings, then runs its tests one by one. */
+export const testTool: CommandHandler<{ name: string }> = async (context, input) => {
+  const { output, signal } = context
+  const { name } = input
+  const results = await withApi(
+    context,
+    tools,
+    async (api) => {
+      const { directory } = await api.show({ name })
+      if (directory === null) throw noFolder(name)
+      const tests = await readToolTests(directory)
+      const readiness = await api.test({ name })
+      if (!readiness.ok) throw new CommandError(`${name} is not ready for tests: ${readiness.message}`)
+      const done: TestResult[] = []
+      for (const test of tests) {
+        const telemetry = test.telemetry as ToolRunRequest['telemetry']
+        const run = await api.run({ name, params: test.params, telemetry }, signal)
+        const failures = failuresOf(test, run)
+        done.push({ name: test.name, ok: failures.length === 0, failures, duration_ms: run.duration_ms })
+        if (!input.json) for (const line of describe(done.at(-1))) output.print(line)
+      }
+      return done
+    },
+    { once: true },
+  )
+  const failed = results.filter(({ ok }) => !ok).length
+  if (input.json) output.printJson({ ok: failed === 0, tests: results })
+  else if (failed === 0) output.print(`${plural(results.length, 'test')} passed.`)
+  else output.fail(`${plural(failed, 'test')} of ${results.length} failed.`, undefined, exitCodes.failed)
+  return failed === 0 ? undefined : exitCodes.failed
+
+  function describe(result: TestResult | undefined): string[] {
+    if (!result) return []
+    const mark = result.ok ? output.style('green', '✓') : output.style('red', '✗')
+    const took = output.style('dim', formatDuration(result.duration_ms))
+    return [`${mark} ${result.name} ${took}`, ...result.failures.map((failure) => `    ${failure}`)]
+  }
+}
+
+function noFolder(name: string): CommandError {
+  return new CommandError(`${name} is not a custom tool, so it has no tests.`, {
+    code: 'bad_request',
+    hint: 'Custom tools: familiar tools',
+  })
+}
+
+interface AllowInput {
+  name: string
+  hosts: string[]
+  remove?: boolean
+}
+
+const maxHosts = 50
+
+/**
+ * `familiar tools allow NAME HOST…`: allows a tool more hosts than its manifest declares. It needs write access to the
+ * home: no route of the API takes a host (SEC-4). A running Familiar only reads the state of tools again.
+ */
+export const allowHosts: CommandHandler<AllowInput> = async (context, input) => {
+  const { output } = context
+  const named = input.hosts.map(hostOf)
+  const { allowed, mode } = await withApi(context, tools, async (api) => {
+    const { kind, network } = await api.show({ name: input.name })
+    if (named.length === 0) return network
+    if (kind !== 'contract') {
+      throw new CommandError(`${input.name} is not a custom tool, so its hosts cannot be changed.`, {
+        code: 'bad_request',
+      })
+    }
+    const hosts = input.remove
+      ? network.allowed.filter((host) => !named.includes(host))
+      : [...new Set([...network.allowed, ...named])]
+    if (hosts.length > maxHosts) throw usageError(`A tool has at most ${maxHosts} hosts.`)
+    const database = await openBeside(context)
+    try {
+      await createToolStates({ database, clock: systemClock() }).write(input.name, { hosts })
+    } finally {
+      await database.close()
+    }
+    return (await api.reload({ name: input.name })).network
+  })
+  if (input.json) output.printJson({ name: input.name, allowed })
+  else if (allowed.length > 0 && mode === 'none') {
+    output.print(`${input.name} may reach ${allowed.join(', ')}, but its manifest asks for no network.`)
+  } else if (allowed.length === 0) output.print(`${input.name} may reach only the hosts in its manifest.`)
+  else output.print(`${input.name} may reach, in addition to the hosts in its manifest: ${allowed.join(', ')}`)
+  return undefined
+}
+
+function hostOf(text: string): string {
+  const host = readTypedHost(text)
+  if (host === undefined) {
+    throw usageError(
+      `${JSON.stringify(text)} is not a host. Nothing was changed.`,
+      'Examples: api.example.com, *.example.com, localhost, nas:8443',
+    )
+  }
+  return host
+}
+
+/** Values of settings: asked in a terminal, secrets hidden; from a pipe, one line per key. */
+export async function askForSettings(
+  context: CommandContext,
+  fields: readonly ToolFieldReply[],
+): Promise<Record<string, string>> {
+  if (fields.length === 0) return {}
+  return context.stdin.isTTY ? askAtTerminal(fields) : readFromPipe(context, fields)
+}
+
+async function askAtTerminal(fields: readonly ToolFieldReply[]): Promise<Record<string, string>> {
+  const prompts = await openTerminalPrompts()
+  const answers: Record<string, string> = {}
+  for (const { key, description, is_secret } of fields) {
+    const message = description ? `${key} (${description})` : key
+    const validate = (text: string) => (text.trim() === '' ? 'A value is required.' : undefined)
+    const answer = is_secret ? await prompts.askSecret({ message, validate }) : await prompts.ask({ message, validate })
+    if (answer === undefined) throw interrupted()
+    answers[key] = answer
+  }
+  return answers
+}
+
+async function readFromPipe(
+  context: CommandContext,
+  fields: readonly ToolFieldReply[],
+): Promise<Record<string, string>> {
+  const lines = (await readStandardInput(context))
+    .toString('utf8')
+    .replace(/\r?\n$/, '')
+    .split(/\r?\n/)
+  // A single secret may have several lines, such as a PEM key.
+  const values = fields.length === 1 ? [lines.join('\n')] : lines
+  const missing = fields.find((_, at) => (values[at] ?? '') === '')
+  if (missing) throw usageError(`Standard input has no value for ${missing.key}.`, 'Write one line per setting.')
+  return Object.fromEntries(fields.map(({ key }, at) => [key, values[at] ?? '']))
+}
+
+interface ConfigInput {
+  name: string
+  settings: string[]
+  unset?: string[]
+}
+
+/**
+ * `familiar tools config NAME [KEY=VALUE…] [KEY…]`: shows the settings of a tool, or sets some. A secret is never
+ * taken from the command line, where every process and the shell's history could see it.
+ */
+export const configureTool: CommandHandler<ConfigInput> = async (context, input) => {
+  const { output } = context
+  const { name } = input
+  const fields = (await withApi(context, tools, (api) => api.show({ name }))).configuration
+  const given = parseSettings(input.settings, fields, name)
+  const asked = await askForSettings(context, given.asked)
+  const values = { ...given.values, ...asked }
+  const unset = (input.unset ?? []).map((key) => fieldOf(fields, key, name).key)
+  const { config } = await withApi(context, tools, async (api) => {
+    if (Object.keys(values).length > 0) await api.setConfig({ name, body: values })
+    for (const key of unset) await api.deleteConfig({ name, key })
+    return api.config({ name })
+  })
+  return output.report(input.json, { config }, () => printConfig(context, { name, fields, config }))
+}
+
+function parseSettings(
+  words: readonly string[],
+  fields: readonly ToolFieldReply[],
+  tool: string,
+): { values: Record<string, Json>; asked: ToolFieldReply[] } {
+  const values: Record<string, Json> = {}
+  const asked: ToolFieldReply[] = []
+  for (const word of words) {
+    const at = word.indexOf('=')
+    const field = fieldOf(fields, at < 0 ? word : word.slice(0, at), tool)
+    if (at < 0) asked.push(field)
+    else if (field.is_secret) {
+      const hint = `To enter it: familiar tools config ${tool} ${field.key}`
+      throw usageError(`${field.key} is a secret, which others could see on the command line.`, hint)
+    } else values[field.key] = word.slice(at + 1)
+  }
+  return { values, asked }
+}
+
+function fieldOf(fields: readonly ToolFieldReply[], key: string, tool: string): ToolFieldReply {
+  const field = fields.find((one) => one.key === key)
+  if (field) return field
+  const known = fields.map((one) => one.key).join(', ')
+  throw usageError(
+    `${tool} has no setting ${JSON.stringify(key)}.`,
+    known === '' ? 'It has no settings.' : `Settings: ${known}`,
+  )
+}
+
+function printConfig(
+  { output }: CommandContext,
+  { name, fields, config }: { name: string; fields: readonly ToolFieldReply[]; config: Record<string, Json> },
+): void {
+  if (fields.length === 0) {
+    output.print(`${name} has no settings.`)
+    return
+  }
+  const rows = fields.map((field) => {
+    const value = config[field.key]
+    const isMissing = value === undefined && field.is_required
+    const shown = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+    return [field.key, isMissing ? output.style('yellow', 'required') : shown, field.description]
+  })
+  output.printTable(rows, { header: ['Setting', 'Value', ''] })
+}
+
+/** `familiar tools hook NAME`: a new secret for the callers of a webhook. */
+export const makeHook: CommandHandler<{ name: string }> = async (context, input) => {
+  const { output } = context
+  const { reply, url } = await withApi(context, triggers, async (api, { daemon }) => ({
+    reply: await api.makeSecret({ name: input.name }),
+    url: daemon?.url,
+  }))
+  if (input.json) return output.printJson({ ...reply, url: url === undefined ? null : `${url}${reply.path}` })
+  output.print(reply.secret)
+  output.note('Shown only once. Earlier secrets stop working.')
+  output.note(`Callers send POST ${url ?? ''}${reply.path} with:`)
+  output.note('  x-familiar-timestamp: seconds since 1970')
+  output.note('  x-familiar-nonce: 8 to 128 letters, digits, - and _, unique per request')
+  output.note('  x-familiar-signature: hex of HMAC-SHA256 over "TIMESTAMP.NONCE.BODY" with the secret')
+  return undefined
+}
+
+/** `familiar tools runs [NAME]`: when tools ran without being asked, late and missed runs among them. */
+export const listRuns: CommandHandler<{ name?: string; limit?: number }> = async (context, input) => {
+  const { output } = context
+  const { name, limit } = input
+  const { runs } = await withApi(context, triggers, (api) =>
+    name === undefined ? api.allRuns({ limit }) : api.runs({ name, limit }),
+  )
+  return output.list(input.json, {
+    value: { runs },
+    empty: 'No scheduled or webhook runs.',
+    header: ['Tool', 'By', 'Due', 'State', ''],
+    rows: runs.map((run) => [run.tool, run.kind, formatTime(run.due_at), stateOf(run), run.error ?? '']),
+  })
+}
+
+function stateOf({ state, is_late, due_at, started_at }: TriggerRunReply): string {
+  if (!is_late || started_at === null) return state
+  const minutes = Math.round((Date.parse(started_at) - Date.parse(due_at)) / 60_000)
+  return `${state}, ${minutes} min late`
+}
+
+/** `familiar tools list`: those that you can do something about; with `--all` Familiar's own too. */
+export const listTools: CommandHandler<{ all?: boolean }> = async (context, input) => {
+  const { output } = context
+  const { tools: every } = await withApi(context, tools, (api) => api.list())
+  const shown = input.all ? every : every.filter(({ kind, status }) => kind !== 'builtin' || status === 'disabled')
+  if (input.json) output.printJson({ tools: shown })
+  else if (shown.length === 0) output.print('No custom tools yet. Create one: familiar tools new NAME')
+  else {
+    output.printTable(
+      shown.map((tool) => [tool.name, statusOf(output, tool), tool.trigger, oneLine(whatItIs(tool), 200)]),
+      { header: ['Tool', 'Status', 'Runs', 'Description'] },
+    )
+  }
+  const own = every.length - shown.length
+  if (!input.json && own > 0) output.note(`${own} built-in tools are not shown: --all`)
+  return undefined
+}
+
+function statusOf(output: Output, { status }: Pick<ToolSummaryReply, 'status'>): string {
+  if (status === 'error') return output.style('red', status)
+  return status === 'available' || status === 'disabled' ? output.style('yellow', states[status]) : states[status]
+}
+
+const states = {
+  system: 'on',
+  connected: 'on',
+  available: 'needs settings',
+  disabled: 'off',
+  building: 'building',
+  error: 'error',
+} as const
+
+function whatItIs({ description, problem }: ToolSummaryReply): string {
+  return problem ?? description
+}
+
+interface NewInput {
+  name: string
+  language: ToolLanguage
+  description?: string
+}
+
+/** `familiar tools new NAME`: a tool that works, in the home. A running Familiar finds it by itself. */
+export const newTool: CommandHandler<NewInput> = async ({ homePath, output }, input) => {
+  const home = await openHome(homePath)
+  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+  const { name, language, description } = input
+  const written = await writeNewTool({ root: home.paths.tools, name, language, description })
+  if (!written.ok) throw usageError(`${written.problem}.`)
+  const { directory, files } = written
+  if (input.json) return output.printJson({ name, directory, files })
+  output.print(`${directory}: ${files.join(', ')}`)
+  output.note(`To try it:  familiar tools run ${name} --params '{"name": "Ada"}'`)
+  output.note(`To test it: familiar tools test ${name}`)
+  return undefined
+}
+
+/** The object in an option, or on standard input for `-`. */
+export async function readJsonOption(
+  context: CommandContext,
+  option: string,
+  text: string | undefined,
+): Promise<{ [key: string]: Json }> {
+  if (text === undefined) return {}
+  const given = text === '-' ? (await readStandardInput(context)).toString('utf8') : text
+  const example = `Example: ${option} '{"name": "Anna"}'`
+  const parsed = parseAnyJson(given)
+  if (!parsed.ok) throw usageError(`${option} is not JSON: ${parsed.message}.`, example)
+  const { value } = parsed
+  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value
+  throw usageError(`${option} must be a JSON object, not ${value === null ? 'null' : describe(value)}.`, example)
+}
+
+function describe(value: Json): string {
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
+}
+
+interface RunInput {
+  name: string
+  params?: string
+  telemetry?: string
+}
+
+/** `familiar tools run NAME`: a tool as Familiar would run it, in the same sandbox, with the same settings. */
+export const runTool: CommandHandler<RunInput> = async (context, input) => {
+  const params = await readJsonOption(context, '--params', input.params)
+  const telemetry = (await readJsonOption(context, '--telemetry', input.telemetry)) as ToolRunRequest['telemetry']
+  const run = await withApi(context, tools, (api) => api.run({ name: input.name, params, telemetry }, context.signal), {
+    once: true,
+  })
+  if (input.json) {
+    context.output.printJson(contractOutput(run))
+    return run.error === null ? undefined : exitCodes.failed
+  }
+  return printRun(context, input.name, run)
+}
+
+/** The fields of the tool contract, plus duration and sandbox. */
+function contractOutput({ text, html, title, error, budget_remaining, duration_ms, driver }: ToolRunReply): object {
+  return { text, html, title, error, budget_remaining, duration_ms, driver }
+}
+
+function printRun({ output, stdout }: CommandContext, name: string, run: ToolRunReply) {
+  const { card, text, error, notes, log, driver } = run
+  if (card) output.print(cardText({ ...card, width: Math.min(stdout.columns ?? 80, 100) }))
+  else if (text !== null) output.print(text)
+  for (const note of notes) output.note(output.style('dim', note))
+  if (log) output.note(output.style('dim', log.replaceAll(/^/gm, `${name}: `)))
+  if (driver) output.note(output.style('dim', `${formatDuration(run.duration_ms)}, ${driver} sandbox`))
+  return error === null ? undefined : output.fail(error, undefined, exitCodes.failed)
+}
+
+/** `familiar tools logs NAME`. */
+export const showCalls: CommandHandler<{ name: string; limit: number }> = async (context, { name, limit, json }) => {
+  const { calls } = await withApi(context, tools, (api) => api.calls({ name, limit: Math.min(500, limit) }))
+  printCalls(context.output, name, { calls, json })
+  return undefined
+}
+
+/** `familiar tools show NAME`. */
+export const showTool: CommandHandler<{ name: string }> = async (context, input) => {
+  const tool = await withApi(context, tools, (api) => api.show({ name: input.name }))
+  return context.output.report(input.json, tool, () => printTool(context.output, tool))
+}
+
+function printTool(output: Output, tool: ToolReply): void {
+  const { limits } = tool
+  output.print(output.style('bold', [tool.name, tool.version].filter(Boolean).join(' ')))
+  if (tool.description) output.print(tool.description)
+  output.print()
+  output.printFields([
+    ['Status', `${statusOf(output, tool)}${tool.problem ? `: ${tool.problem}` : ''}`],
+    ['Kind', tool.kind === 'builtin' ? 'built in' : tool.kind === 'mcp' ? 'MCP server' : 'custom'],
+    ['Folder', tool.directory],
+    ['Runs', tool.trigger],
+    ['Category', tool.category],
+    ['Network', tool.kind === 'contract' ? networkOf(tool) : null],
+    ['Allowed', tool.network.allowed.join(', ')],
+    ['Refused', tool.refused_hosts.length > 0 ? `${tool.refused_hosts.join(', ')} (familiar tools allow)` : null],
+    ['Memory', limits && formatBytes(limits.memory_bytes)],
+    ['Time', limits && formatDuration(limits.timeout_ms)],
+    ['Writes', limits && (limits.is_writable ? '/tmp, while it runs' : 'nothing')],
+    ['Settings', tool.reads_argument && tool.configuration.length > 0 ? 'passed in its argument' : null],
+  ])
+  if (tool.configuration.length > 0) printConfiguration(output, tool.configuration)
+  if (tool.kind === 'contract') output.print(`\nParameters: ${JSON.stringify(tool.parameters)}`)
+  for (const note of tool.notes) output.print(output.style('dim', `Note: ${note}`))
+}
+
+function networkOf({ network: { mode, declared } }: ToolReply): string {
+  if (mode === 'none') return 'none'
+  if (mode === 'host') return 'network of this machine'
+  return declared.length > 0 ? declared.join(', ') : 'none, until you allow a host'
+}
+
+function printConfiguration(output: Output, fields: readonly ToolFieldReply[]): void {
+  output.print('\nSettings:')
+  output.printTable(
+    fields.map(({ key, is_secret, is_required, description }) => [
+      `  ${key}`,
+      [is_required ? 'required' : '', is_secret ? 'secret' : ''].filter(Boolean).join(', '),
+      description,
+    ]),
+  )
+}
+
+/** `familiar tools enable NAME`: also re-approves one that changed. */
+export const enableTool: CommandHandler<{ name: string }> = (context, input) => switchTool(context, input, true)
+
+export const disableTool: CommandHandler<{ name: string }> = (context, input) => switchTool(context, input, false)
+
+async function switchTool(
+  context: CommandContext,
+  input: { name: string; json?: boolean },
+  isOn: boolean,
+): Promise<undefined> {
+  const { output } = context
+  const tool = await withApi(context, tools, (api) =>
+    isOn ? api.enable({ name: input.name }) : api.disable({ name: input.name }),
+  )
+  if (input.json) output.printJson(tool)
+  else if (!isOn) output.print(`${tool.name} is off. To enable it: familiar tools enable ${tool.name}`)
+  else output.print(tool.problem === null ? `${tool.name} is on.` : `${tool.name} is on, but ${tool.problem}`)
+  return undefined
+}
+
+/** The tests next to the manifest of a tool. */
+export async function readToolTests(directory: string): Promise<ToolTest[]> {
+  const reading = await readOwnTests(directory)
+  if (reading.ok) return reading.tests
+  const { code, problem, cause } = reading
+  const hint = `Example: [{"name": "greets", "params": {}, "expect": {"text_contains": "Hello"}}]`
+  throw new CommandError(problem, { code, cause, ...(code === 'not_found' && { hint }) })
+}

@@ -1,0 +1,149 @@
+import { existsSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { extname, resolve } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
+import { systemClock } from '../../base/clock.ts'
+import { writeFileAtomically } from '../../base/files.ts'
+import { silentLogger } from '../../base/logger.ts'
+import { createRunChild } from '../../base/processes.ts'
+import { formatProblems } from '../../daemon/config/config.ts'
+import { loadConfig } from '../../daemon/config/load-config.ts'
+import { homePaths } from '../../daemon/home-paths.ts'
+import { createLocalVoice } from '../../models/speech/local-voice.ts'
+import { createSpeaker } from '../../models/speech/speaker.ts'
+import type { Speaker, SpeechSettings, Transcriber } from '../../models/speech/speech.ts'
+import { createTranscriber } from '../../models/speech/transcriber.ts'
+import { createInstalledParts, kokoroVoices, voiceParts } from '../../models/speech/voice-parts.ts'
+import type { AllowedHost } from '../../security/network/destinations.ts'
+import { createGuardedFetch, type GuardedFetch } from '../../security/network/guarded-fetch.ts'
+import { type CommandContext, CommandError, type CommandHandler, confirm, exitCodes } from '../command.ts'
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  '.wav': 'audio/wav',
+  '.ogg': 'audio/ogg',
+  '.oga': 'audio/ogg',
+  '.opus': 'audio/ogg',
+  '.mp3': 'audio/mpeg',
+  '.m4a': 'audio/mp4',
+  '.webm': 'audio/webm',
+  '.flac': 'audio/flac',
+}
+
+export const transcribeFile: CommandHandler<{ file: string }> = async (context, input) => {
+  const { output, signal } = context
+  const data = await readFile(input.file).catch((cause: NodeJS.ErrnoException) => {
+    throw new CommandError(`${input.file} cannot be read (${cause.code}).`, { code: 'not_found' })
+  })
+  const mediaType = mediaTypes[extname(input.file).toLowerCase()] ?? 'application/octet-stream'
+  const transcription = await withVoice(context, {}, ({ transcriber }) =>
+    transcriber.transcribe({ data, mediaType, signal }),
+  )
+  if (!transcription.ok) throw new CommandError(transcription.reason, { code: 'unavailable' })
+  const { text, by, seconds } = transcription
+  if (input.json) output.printJson({ text, by, seconds: seconds ?? null })
+  else if (text === '') output.note('No speech found.')
+  else output.print(text)
+  return undefined
+}
+
+interface OpenVoice {
+  speaker: Speaker
+  transcriber: Transcriber
+}
+
+/** Speech with the configuration of this home, in this process. `speech` overrides the configuration. */
+export async function withVoice<T>(
+  { homePath, env }: CommandContext,
+  speech: Partial<SpeechSettings>,
+  work: (voice: OpenVoice) => Promise<T>,
+): Promise<T> {
+  const loaded = loadConfig({ home: homePath, env })
+  if (!loaded.ok) {
+    const lines = formatProblems(loaded.problems, homePath).map((line) => `  ${line}`)
+    throw new CommandError(['The configuration has problems:', ...lines].join('\n'), { code: 'config' })
+  }
+  const { config, environment } = loaded
+  const clock = systemClock()
+  const machine = {
+    runChild: createRunChild({ clock }),
+    searchPath: environment.PATH ?? '/usr/local/bin:/usr/bin:/bin',
+  }
+  const local = createLocalVoice({ ...machine, folder: homePaths(homePath).voice, clock })
+  const opened: GuardedFetch[] = []
+  const fetchReaching = (allowedHosts: readonly AllowedHost[]) => {
+    const fetch = createGuardedFetch({ allowedHosts })
+    opened.push(fetch)
+    return fetch
+  }
+  const needs = { ...machine, local, fetchReaching }
+  try {
+    return await work({
+      speaker: createSpeaker({ ...needs, settings: () => ({ ...config.tools.tts, ...speech }) }),
+      transcriber: createTranscriber({
+        ...needs,
+        settings: () => config.voice.transcription,
+        clock,
+        logger: silentLogger,
+      }),
+    })
+  } finally {
+    await local.close()
+    for (const fetch of opened) await fetch.close()
+  }
+}
+
+/** A running Familiar notices within seconds; a model that is in use is let finish. */
+export const removeVoice: CommandHandler<{ yes?: boolean }> = async (context, input) => {
+  const { homePath, output } = context
+  const directory = homePaths(homePath).voice
+  const wasThere = existsSync(directory)
+  if (wasThere && !input.yes && !(await confirm(context, `Remove ${directory} with all voice models?`))) {
+    output.note('Nothing was changed.')
+    return exitCodes.failed
+  }
+  await rm(directory, { recursive: true, force: true })
+  return output.report(
+    input.json,
+    { directory, removed: wasThere },
+    wasThere ? `Removed ${directory}.` : 'Nothing to remove.',
+  )
+}
+
+export const sayText: CommandHandler<{ text: string; out?: string; voice?: string; local?: boolean }> = async (
+  context,
+  input,
+) => {
+  const { output, stdin, signal } = context
+  const text = (input.text === '-' ? await readAll(stdin) : input.text).trim()
+  if (text === '') throw new CommandError('No text given.', { code: 'bad_request' })
+  // A voice of the configuration belongs to the provider that stands there.
+  const speech = input.local ? { provider: 'local' as const, voice: null } : {}
+  const spoken = await withVoice(context, speech, ({ speaker }) =>
+    speaker.speak({ text, voice: input.voice ?? null, signal }),
+  )
+  if (!spoken.ok) throw new CommandError(spoken.reason, { code: 'unavailable' })
+  const { data, extension } = spoken.recording
+  const path = resolve(input.out ?? `speech.${extension}`)
+  await writeFileAtomically(path, data, 0o644)
+  return output.report(input.json, { path, by: spoken.by, bytes: data.length }, path)
+}
+
+export const showVoice: CommandHandler<object> = async (context, input) => {
+  const { homePath, output } = context
+  const directory = homePaths(homePath).voice
+  const isInstalled = createInstalledParts(directory, systemClock())
+  const parts = voiceParts.map(({ name, use }) => ({ name, use, installed: isInstalled(name) }))
+  const { speech, transcription } = await withVoice(context, {}, async ({ speaker, transcriber }) => {
+    return { speech: await speaker.status(), transcription: transcriber.status() }
+  })
+  const voices = isInstalled('kokoro-82m') ? Object.keys(kokoroVoices) : []
+  if (input.json) output.printJson({ directory, speech, transcription, parts, voices })
+  else {
+    output.print(`Speech:         ${speech.by ?? speech.hint}`)
+    output.print(`Transcription:  ${transcription.by ?? transcription.hint}`)
+    for (const { name, installed } of parts)
+      output.print(`${name.padEnd(14)}  ${installed ? 'installed' : 'not installed'}`)
+    if (voices.length > 0) output.print(`Voices of kokoro-82m: ${voices.join(' ')}`)
+  }
+  return undefined
+}

@@ -1,0 +1,231 @@
+import { append, type CommandSpec, handlersOf, limitOption, option, sessionOption, yes } from './grammar.ts'
+
+const sessions = handlersOf(() => import('../commands/sessions.ts'))
+const daemon = handlersOf(() => import('../commands/daemon.ts'))
+const schedules = handlersOf(() => import('../commands/schedules.ts'))
+const outbox = handlersOf(() => import('../commands/outbox.ts'))
+
+const id = { '<id>': 'Request id, or the beginning of it' }
+const schedule = { '<schedule>': 'Schedule id, the beginning of it, or its name' }
+const item = { '<item>': 'Message id, or the beginning of it' }
+
+const placeOptions = [
+  option('--name <name>', 'Name of the schedule'),
+  sessionOption,
+  option('--time-zone <zone>', 'Time zone, such as Europe/Berlin (default: yours)'),
+  option('--catch-up <policy>', 'How to handle missed runs', {
+    choices: ['latest', 'all', 'none'],
+    default: 'latest',
+  }),
+]
+
+/** Talking to Familiar: messages, sessions, approvals, and what is sent later or elsewhere. */
+export const talkCommands: Record<string, CommandSpec> = {
+  chat: {
+    summary: 'Chat in the terminal, or line by line through a pipe',
+    run: handlersOf(() => import('../commands/chat.ts'))('startChat'),
+    session: 'new',
+    options: [
+      option('--once', 'Read all of standard input as one message'),
+      option('--plain', 'Print line by line, without a full screen'),
+    ],
+    examples: ['chat', 'chat --session work', 'chat --once < question.txt'],
+    createsHome: true,
+  },
+  send: {
+    summary: 'Send one message and print the reply',
+    run: handlersOf(() => import('../commands/send.ts'))('send'),
+    args: { '[words...]': 'The message; - reads standard input' },
+    options: [
+      option('-m, --message <text>', 'The message as one argument'),
+      sessionOption,
+      option('--from <sender>', 'Sender name, if not you'),
+      option('--source <source>', 'Source of the message', { default: 'cli' }),
+      option('--profile <profile>', 'Prompt size: full or operational', {
+        choices: ['full', 'operational'],
+        old: '--tier <profile>',
+      }),
+      option('-a, --attach <file>', 'Attach a file (repeat for more)', { parse: append }),
+      option('--key <key>', 'Idempotency key: sending it twice runs once'),
+      option('--no-wait', 'Return as soon as the message is stored'),
+    ],
+    examples: [
+      'send "What is due today?"',
+      'send --session work --attach report.pdf "Summarize this"',
+      'send - --json < question.txt',
+    ],
+    createsHome: true,
+  },
+  cancel: {
+    summary: 'Cancel the running reply in a session',
+    run: daemon('cancel'),
+    session: 'main',
+    examples: ['cancel', 'cancel --session work'],
+  },
+  sessions: {
+    summary: 'List, rename and archive sessions',
+    aliases: ['session'],
+    commands: {
+      list: {
+        summary: 'List sessions',
+        aliases: ['ls'],
+        run: sessions('listSessions'),
+        options: [option('--all', 'Include archived sessions')],
+        examples: ['sessions', 'sessions list --all'],
+      },
+      rename: {
+        summary: 'Set the title of a session',
+        run: sessions('renameSession'),
+        args: { '<session>': 'Session name or id', '[title...]': 'New title; leave it out to remove the title' },
+        examples: ['sessions rename main "Kitchen renovation"'],
+      },
+      archive: {
+        summary: 'Archive a session; the next message starts a new one',
+        run: daemon('reset'),
+        session: 'required',
+        options: [yes],
+        examples: ['sessions archive main', 'sessions archive all --yes'],
+        notes:
+          'Nothing is deleted: "familiar history ID" still prints an archived session. "all" archives every session.',
+      },
+    },
+  },
+  history: {
+    summary: 'Print the messages of a session',
+    run: sessions('history'),
+    session: 'main',
+    options: [option('--full', 'Include tool calls and their results')],
+    examples: ['history', 'history --session work --full'],
+  },
+  log: {
+    summary: 'Print every event of a session',
+    run: sessions('log'),
+    session: 'main',
+    options: [option('-f, --follow', 'Keep printing new events')],
+    examples: ['log', 'log work --follow'],
+  },
+  context: {
+    summary: 'Show what fills the context window of a session',
+    run: sessions('context'),
+    session: 'main',
+    examples: ['context', 'context --session work'],
+  },
+  approvals: {
+    summary: 'List and answer requests for approval',
+    aliases: ['approval'],
+    commands: {
+      list: {
+        summary: 'List pending requests',
+        aliases: ['ls'],
+        run: sessions('listApprovals'),
+        examples: ['approvals', 'approvals list --json'],
+      },
+      approve: {
+        summary: 'Approve one request (this exact call, once)',
+        run: sessions('approve'),
+        args: id,
+        examples: ['approvals approve 0199a1b2'],
+      },
+      deny: { summary: 'Deny a request', run: sessions('deny'), args: id, examples: ['approvals deny 0199a1b2'] },
+    },
+  },
+  schedules: {
+    summary: 'Manage reminders and recurring messages',
+    aliases: ['schedule'],
+    commands: {
+      list: {
+        summary: 'List schedules with their next and last run',
+        aliases: ['ls'],
+        run: schedules('listSchedules'),
+        options: [option('--all', 'Include finished and deleted schedules')],
+        examples: ['schedules', 'schedules list --all'],
+      },
+      add: {
+        summary: 'Send a message to Familiar later, once or repeatedly',
+        run: schedules('addSchedule'),
+        args: { '<message...>': 'The message' },
+        options: [
+          option('--at <time>', 'Once: 2026-12-01T09:00, "tomorrow at 9:00", "in 20 minutes"', { conflicts: 'cron' }),
+          option('--cron <fields>', 'Repeatedly: five cron fields, or "*/30" for every 30 minutes'),
+          ...placeOptions,
+        ],
+        examples: [
+          'schedules add --at "tomorrow at 9:00" Remind me to call Anna',
+          'schedules add --cron "0 7 * * 1-5" --name digest Summarize what is due today',
+        ],
+        createsHome: true,
+      },
+      show: {
+        summary: 'Show a schedule and its runs',
+        run: schedules('showSchedule'),
+        args: schedule,
+        examples: ['schedules show digest'],
+      },
+      run: {
+        summary: 'Run a schedule now',
+        run: schedules('runSchedule'),
+        args: schedule,
+        examples: ['schedules run digest'],
+      },
+      remove: {
+        summary: 'Delete a schedule',
+        aliases: ['rm'],
+        old: ['cancel'],
+        run: schedules('cancelSchedule'),
+        args: schedule,
+        examples: ['schedules remove digest'],
+      },
+      heartbeat: {
+        summary: 'Send the text of HEARTBEAT.md at regular intervals',
+        run: schedules('addHeartbeat'),
+        options: [option('--every <interval>', 'Interval, such as 30m or 2h', { default: '30m' }), ...placeOptions],
+        examples: ['schedules heartbeat --every 2h'],
+        createsHome: true,
+      },
+    },
+  },
+  outbox: {
+    summary: 'List and retry outgoing messages',
+    notes: `States:
+  pending    waiting to be sent, perhaps again
+  sending    being sent
+  sent       confirmed by the other side
+  unknown    may have arrived: the connection broke before the answer
+  failed     not delivered, and not retried automatically
+  canceled   not sent, at your request (printed as "cancelled")`,
+    commands: {
+      list: {
+        summary: 'List outgoing messages, newest first',
+        aliases: ['ls'],
+        run: outbox('listOutbox'),
+        options: [
+          option('--state <state>', 'Filter by state', {
+            choices: ['pending', 'sending', 'sent', 'unknown', 'failed', 'cancelled'],
+          }),
+          option('--channel <channel>', 'Filter by channel: telegram, callback'),
+          limitOption(50),
+        ],
+        examples: ['outbox', 'outbox list --state failed'],
+      },
+      show: {
+        summary: 'Show one message in full',
+        run: outbox('showOutboxItem'),
+        args: item,
+        examples: ['outbox show 0199a1b2'],
+      },
+      retry: {
+        summary: 'Send a message again now',
+        run: outbox('retryOutboxItem'),
+        args: item,
+        examples: ['outbox retry 0199a1b2'],
+      },
+      cancel: {
+        summary: 'Cancel a message that is waiting',
+        aliases: ['remove', 'rm'],
+        run: outbox('cancelOutboxItem'),
+        args: item,
+        examples: ['outbox cancel 0199a1b2'],
+      },
+    },
+  },
+}

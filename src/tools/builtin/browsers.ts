@@ -1,0 +1,310 @@
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import type { Clock } from '../../base/clock.ts'
+import { ensurePrivateDirectory, readBytes, writeFileAtomically } from '../../base/files.ts'
+import { sha256 } from '../../base/ids.ts'
+import { findProgram } from '../../base/processes.ts'
+import { FamiliarError } from '../../protocol/errors.ts'
+import type { LoopbackProxy } from '../../security/network/sandbox-proxy.ts'
+
+export interface BrowserNeeds {
+  settings: () => { executable: string | null }
+  /** The search path for programs. */
+  searchPath: string
+  /** Contains a profile per user. */
+  directory: string
+  /** Opens the browser's network access, with the usual rules. */
+  openProxy: () => Promise<LoopbackProxy>
+  isRoot: boolean
+  clock: Clock
+}
+
+/**
+ * One browser per user, with a page per session. Closed after idle minutes. Above the page limit the oldest is closed,
+ * first of the session that opened one too many, and never one in use.
+ */
+export interface Browsers {
+  /** The session's current page; a blank one if there is none. Throws a FamiliarError without Chromium. */
+  page(userId: string, sessionId: string): Promise<Page>
+  /** Undefined if the session has no open page. */
+  openPage(userId: string, sessionId: string): Promise<Page | undefined>
+  /** Keeps the page open until the returned function is called. */
+  hold(page: Page): () => void
+  /** Why an address was blocked for the user's browser; undefined if it was not. */
+  refusalOf(userId: string, url: URL): Promise<string | undefined>
+  /** From now on, also after a restart, this user's browser content counts as private. */
+  noteSignIn(userId: string): Promise<void>
+  isSignedIn(userId: string): Promise<boolean>
+  closePage(userId: string, sessionId: string): Promise<void>
+  close(): Promise<void>
+}
+
+interface OpenBrowser {
+  context: BrowserContext
+  proxy: LoopbackProxy
+  /** In the profile, next to the cookies that it describes. */
+  signInMark: string
+  isSignedIn: boolean
+  /** Newest last: a page opened by another one is on top of it until it closes. */
+  pages: Map<string, Page[]>
+  /** All pages, most recently used last. */
+  byUse: Page[]
+  /** Pages being created, not yet assigned to a session. */
+  creating: number
+  stopIdling(): void
+}
+
+const idleMs = 10 * 60_000
+const maxPages = 12
+
+/** The folder of a user's browser data, with a safe name for any user id. */
+export function profileDirectoryOf(directory: string, userId: string): string {
+  return join(directory, sha256(userId).slice(0, 16))
+}
+
+export function createBrowsers(needs: BrowserNeeds): Browsers {
+  const { clock } = needs
+  const opened = new Map<string, Promise<OpenBrowser>>()
+  const held = new Map<Page, number>()
+  const closing = new WeakSet<Page>()
+
+  async function open(userId: string): Promise<OpenBrowser> {
+    const executable = await findChromium({ ...needs.settings(), searchPath: needs.searchPath })
+    if (executable === undefined) throw new FamiliarError('not_found', noChromium)
+    await ensurePrivateDirectory(needs.directory)
+    const profileDirectory = profileDirectoryOf(needs.directory, userId)
+    await ensurePrivateDirectory(profileDirectory)
+    const proxy = await needs.openProxy()
+    try {
+      const context = await launchChromium({ ...needs, executable, profileDirectory, proxy })
+      const signInMark = join(profileDirectory, 'signed-in')
+      const isSignedIn = await readBytes(signInMark).then(
+        () => true,
+        () => false,
+      )
+      const browser: OpenBrowser = {
+        context,
+        proxy,
+        signInMark,
+        isSignedIn,
+        pages: new Map(),
+        byUse: [],
+        creating: 0,
+        stopIdling: () => {},
+      }
+      context.on('close', () => {
+        opened.delete(userId)
+        browser.stopIdling()
+        void proxy.close()
+      })
+      // Its session is known only after this event.
+      context.on('page', () => queueMicrotask(() => closeOldest(browser)))
+      return browser
+    } catch (error) {
+      await proxy.close()
+      const reason = error instanceof Error ? error.message.split('\n')[0] : String(error)
+      throw new FamiliarError('not_found', `Chromium did not start: ${reason}`, { cause: error })
+    }
+  }
+
+  /** Every use restarts the idle timer. */
+  async function use(userId: string): Promise<OpenBrowser> {
+    const known = opened.get(userId) ?? open(userId)
+    opened.set(userId, known)
+    const browser = await known.catch((error) => {
+      opened.delete(userId)
+      throw error
+    })
+    browser.stopIdling()
+    browser.stopIdling = clock.after(idleMs, () => void browser.context.close())
+    return browser
+  }
+
+  /**
+   * Closes pages above the limit: first those without a session, then the least recently used of `sessionId`, then of
+   * others.
+   */
+  function closeOldest(browser: OpenBrowser, sessionId?: string): void {
+    const open = browser.context.pages().filter((page) => !page.isClosed() && !closing.has(page))
+    const isFree = (page: Page) => open.includes(page) && !held.has(page)
+    const own = sessionId === undefined ? [] : (browser.pages.get(sessionId) ?? [])
+    const candidates = [
+      ...(browser.creating > 0 ? [] : open.filter((page) => !browser.byUse.includes(page))),
+      ...browser.byUse.filter((page) => own.includes(page) && page !== own.at(-1)),
+      ...browser.byUse.filter((page) => !own.includes(page)),
+    ]
+    for (const page of candidates.filter(isFree).slice(0, Math.max(0, open.length - maxPages))) {
+      closing.add(page)
+      void page.close().catch(() => undefined)
+    }
+  }
+
+  function noteUse(browser: OpenBrowser, page: Page): Page {
+    browser.byUse = [...browser.byUse.filter((other) => other !== page), page]
+    return page
+  }
+
+  function follow(browser: OpenBrowser, sessionId: string, page: Page): void {
+    browser.pages.set(sessionId, [...(browser.pages.get(sessionId) ?? []), page])
+    noteUse(browser, page)
+    closeOldest(browser, sessionId)
+    page.on('popup', (popup) => follow(browser, sessionId, popup))
+    page.on('close', () => {
+      browser.byUse = browser.byUse.filter((other) => other !== page)
+      const left = browser.pages.get(sessionId)?.filter((other) => other !== page) ?? []
+      if (left.length > 0) browser.pages.set(sessionId, left)
+      else browser.pages.delete(sessionId)
+    })
+    // A crashed page no longer answers.
+    page.on('crash', () => void page.close())
+  }
+
+  function currentPage(browser: OpenBrowser, sessionId: string): Page | undefined {
+    return browser.pages.get(sessionId)?.findLast((page) => !page.isClosed() && !closing.has(page))
+  }
+
+  return {
+    async page(userId, sessionId) {
+      const browser = await use(userId)
+      const current = currentPage(browser, sessionId)
+      if (current) return noteUse(browser, current)
+      browser.creating += 1
+      try {
+        const page = await browser.context.newPage()
+        follow(browser, sessionId, page)
+        return page
+      } finally {
+        browser.creating -= 1
+      }
+    },
+    async openPage(userId, sessionId) {
+      if (!opened.has(userId)) return undefined
+      const browser = await use(userId)
+      const current = currentPage(browser, sessionId)
+      return current && noteUse(browser, current)
+    },
+    hold(page) {
+      held.set(page, (held.get(page) ?? 0) + 1)
+      return () => {
+        const left = (held.get(page) ?? 0) - 1
+        if (left > 0) held.set(page, left)
+        else held.delete(page)
+      }
+    },
+    refusalOf: async (userId, url) => (await opened.get(userId))?.proxy.refusalOf(url),
+    async noteSignIn(userId) {
+      const browser = await opened.get(userId)
+      if (!browser || browser.isSignedIn) return
+      browser.isSignedIn = true
+      await writeFileAtomically(browser.signInMark, '')
+    },
+    isSignedIn: async (userId) => (await opened.get(userId))?.isSignedIn === true,
+    async closePage(userId, sessionId) {
+      const browser = await opened.get(userId)
+      const pages = browser?.pages.get(sessionId) ?? []
+      await Promise.all(pages.map((page) => page.close()))
+      if (browser?.pages.size === 0) await browser.context.close()
+    },
+    async close() {
+      const browsers = await Promise.allSettled(opened.values())
+      await Promise.all(browsers.map((each) => (each.status === 'fulfilled' ? each.value.context.close() : undefined)))
+    },
+  }
+}
+
+const usualPlaces = [
+  'chromium',
+  'chromium-browser',
+  'google-chrome-stable',
+  'google-chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'microsoft-edge',
+]
+
+interface ChromiumPlaces {
+  /** From the config; null if not set. */
+  executable: string | null
+  /** The search path for programs. */
+  searchPath: string
+}
+
+/** The user's own browser. None is ever downloaded. */
+export function findChromium({ executable, searchPath }: ChromiumPlaces): Promise<string | undefined> {
+  return findProgram(executable === null ? usualPlaces : [executable], searchPath)
+}
+
+const noChromium =
+  'Chromium is not installed. The user can install it (Debian: sudo apt-get install chromium; Chrome and Edge also ' +
+  'work), or set its path in familiar.toml: executable under [tools.browser].'
+
+interface BrowserReport {
+  executable: string | null
+  /** A problem or weakness; null if there is none. */
+  problem: string | null
+}
+
+/** For `familiar doctor`. */
+export async function inspectBrowser(places: ChromiumPlaces, isRoot: boolean): Promise<BrowserReport> {
+  const executable = (await findChromium(places)) ?? null
+  if (executable === null) return { executable, problem: noChromium }
+  const problem = isRoot
+    ? 'Familiar runs as root, so Chromium has no sandbox: a page that breaks out of it is root too. Run Familiar as a separate user.'
+    : null
+  return { executable, problem }
+}
+
+/**
+ * Closes every network access except the proxy. The proxy decides by the resolved address (SEC-8); a browser with its
+ * own name lookups, UDP or loopback access would bypass it.
+ */
+const closedWays = [
+  '--proxy-bypass-list=<-loopback>',
+  // STUN server names are resolved without the proxy, and a name can leak data. The next but one also prevents it.
+  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+  '--disable-quic',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  // Its earlier name.
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  // Headless Chromium appears to deny them by itself; this makes it explicit.
+  '--deny-permission-prompts',
+  '--no-pings',
+  // At startup Chromium asks Google who is signed in. This address is blocked.
+  '--gaia-url=https://0.0.0.0',
+  // Some minutes later it registers for push messages.
+  '--gcm-checkin-url=https://0.0.0.0',
+  '--gcm-registration-url=https://0.0.0.0',
+  '--gcm-mcs-endpoint=https://0.0.0.0',
+]
+
+interface LaunchOptions {
+  executable: string
+  /** Separate from the user's browser, without its cookies. */
+  profileDirectory: string
+  proxy: LoopbackProxy
+  /** As root Chromium does not start with its sandbox. */
+  isRoot: boolean
+  searchPath: string
+}
+
+/** Starts a headless browser with its own profile, environment and process group. */
+async function launchChromium(options: LaunchOptions): Promise<BrowserContext> {
+  const { executable, profileDirectory, proxy, isRoot, searchPath } = options
+  const { chromium } = await import('playwright-core')
+  return await chromium.launchPersistentContext(profileDirectory, {
+    executablePath: executable,
+    headless: true,
+    chromiumSandbox: !isRoot,
+    proxy: { server: proxy.server, username: proxy.username, password: proxy.password },
+    args: closedWays,
+    // Not our environment, which contains keys.
+    env: { PATH: searchPath, HOME: profileDirectory, LANG: 'C.UTF-8' },
+    acceptDownloads: false,
+    serviceWorkers: 'block',
+    viewport: { width: 1280, height: 800 },
+    // This program closes the browser when it stops; the library must not handle signals.
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+  })
+}

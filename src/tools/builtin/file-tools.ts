@@ -1,0 +1,218 @@
+import { z } from 'zod'
+import type { Label } from '../../protocol/messages.ts'
+import { detectText } from '../documents/decode-text.ts'
+import { cleanForeignText } from '../documents/foreign-text.ts'
+import type { ReadPage } from '../documents/read-page.ts'
+import { type AssetActor, type AssetFailure, type Assets, cutPage } from '../files/assets.ts'
+import { imageTypeOf } from '../files/references.ts'
+import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOutcome } from '../tool.ts'
+import { saidByUser } from './memory-forget.ts'
+
+interface DocumentFile {
+  name: string
+  mediaType: string
+  bytes: Uint8Array
+}
+
+export type DocumentText =
+  | {
+      ok: true
+      text: string
+      /** There is more than was read. */
+      isCut: boolean
+      pages?: { read: number; total: number } | undefined
+    }
+  | {
+      ok: false
+      /** Follows the file name: `is encrypted; send it without a password`. */
+      reason: string
+    }
+
+/** Converts any file to text, by its content. Throws only the signal's reason. */
+export type ReadDocument = (file: DocumentFile, signal: AbortSignal) => Promise<DocumentText>
+
+/** Text is decoded here; PDF and Office files are read in a separate process, within limits. */
+export function createReadDocument({ readPage }: { readPage: ReadPage }): ReadDocument {
+  return async (file, signal) => {
+    const { name, mediaType, bytes } = file
+    if (bytes.length === 0) return { ok: false, reason: 'is empty' }
+    const kind = packedKindOf(bytes)
+    if (kind === 'old-office') return { ok: false, reason: oldOfficeReason(bytes) }
+    if (kind !== undefined) {
+      const read = await readPage({ kind, contentType: mediaType, address: name, bytes }, signal)
+      if (!read.ok) return { ok: false, reason: reasonOf(read.message) }
+      const { text, isCut, pages } = read
+      return { ok: true, text, isCut: isCut || (pages !== undefined && pages.read < pages.total), pages }
+    }
+    if (imageTypeOf(bytes)) return { ok: false, reason: 'is an image' }
+    const played = /^(audio|video)\//.exec(mediaType)?.[1]
+    const text = detectText(bytes)
+    if (text !== undefined && text.trim() === '') return { ok: false, reason: 'is empty' }
+    if (text !== undefined) return { ok: true, text: cleanForeignText(text), isCut: false }
+    if (played) return { ok: false, reason: `is ${played}, which cannot be sent to the model` }
+    const ending = /\.(pdf|docx|xlsx|pptx|odt|ods|odp)$/i.exec(name)?.[1]?.toLowerCase()
+    if (ending) return { ok: false, reason: `is damaged, or is not a .${ending} file` }
+    return { ok: false, reason: 'is a type of file that cannot be read as text' }
+  }
+}
+
+function packedKindOf(bytes: Uint8Array): 'pdf' | 'office' | 'old-office' | undefined {
+  const start = Buffer.from(bytes.subarray(0, 1_024)).toString('latin1')
+  if (start.includes('%PDF-')) return 'pdf'
+  if (start.startsWith('PK\x03\x04')) return 'office'
+  return start.startsWith('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1') ? 'old-office' : undefined
+}
+
+/** An encrypted Office file has the container of the formats before 2007. */
+function oldOfficeReason(bytes: Uint8Array): string {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return data.includes(Buffer.from('EncryptedPackage', 'utf16le'))
+    ? 'is encrypted; send it without a password'
+    : 'is in an old Office format; save it as .docx, .xlsx or .pptx'
+}
+
+/** Maps messages of the reading process, and for a PDF of its library. */
+function reasonOf(message: string): string {
+  if (message === 'it is encrypted') return 'is encrypted; send it without a password'
+  if (message === 'it is an archive, not a document') return 'is an archive; send the files in it'
+  if (message === 'reading it took too long') return 'takes too long to read'
+  if (message.startsWith('it is too large')) return 'is too large to read, or damaged'
+  return 'is damaged'
+}
+
+export interface AssetNeeds {
+  assets: Pick<Assets, 'read' | 'write' | 'edit'>
+  /** Converts a file that is not plain UTF-8 text (PDF, Office, another encoding). */
+  readDocument?(asked: {
+    userId: string
+    path: string
+    signal: AbortSignal
+  }): Promise<{ ok: true; path: string; text: string; trust: Label } | AssetFailure>
+  /** The agent whose pins the session uses. */
+  agentOf(userId: string, sessionId: string): Promise<string>
+}
+
+/** The agent as author of `text`. After untrusted content the text may be untrusted, unless the user just said it. */
+async function actorOf(needs: AssetNeeds, context: ToolContext, text = ''): Promise<AssetActor> {
+  const { userId, sessionId, seen, userText } = context
+  const isOthers = seen.untrusted && !saidByUser(text, userText)
+  const agent = await needs.agentOf(userId, sessionId)
+  return { userId, author: 'agent', agent, trust: isOthers ? 'untrusted' : 'internal' }
+}
+
+function createFileEdit(needs: AssetNeeds, lastSeen: LastSeen): Tool {
+  return defineTool({
+    name: 'file_edit',
+    description: 'Replace old, which must occur once, with new; with all, every occurrence.',
+    input: z.object({ path: z.string().min(1), old: z.string(), new: z.string(), all: z.boolean().optional() }),
+    // The replacement may contain the replaced text: a second run would be another edit.
+    effect: 'at-most-once',
+    serial: true,
+    core: true,
+    reach: () => ({ kind: 'acts', destination: null }),
+    async run(edit, context) {
+      const edited = await needs.assets.edit(await actorOf(needs, context, edit.new), edit)
+      if (!edited.ok) return failed(edited.message)
+      lastSeen.set(context.sessionId, edited.uri, edited.etag)
+      const places = edited.count === 1 ? '' : ` in ${edited.count} places`
+      return succeeded(`Edited ${edited.path}${places}.`)
+    },
+  })
+}
+
+function createFileRead(needs: AssetNeeds, lastSeen: LastSeen): Tool {
+  /** The shown text is not what an edit would change, so it does not count as seen. */
+  async function readAsText(
+    { path, offset, limit }: { path: string; offset?: number | undefined; limit?: number | undefined },
+    { userId, signal }: ToolContext,
+  ): Promise<ToolOutcome> {
+    const read = await needs.readDocument?.({ userId, path, signal })
+    if (!read?.ok) return failed(read?.message ?? `${path} is not text.`)
+    const page = cutPage(read.text, { offset, limit })
+    if (!page.ok) return failed(page.message)
+    const text = page.lines === 0 ? `[${read.path} contains no text]` : page.text
+    return {
+      text: page.note === null ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${page.note}`,
+      isError: false,
+      isPrivate: true,
+      label: read.trust,
+    }
+  }
+
+  return defineTool({
+    name: 'file_read',
+    description: 'Read a file of the workspace (text, PDF, Office), or a block: familiar:///blocks/x.md.',
+    input: z.object({
+      path: z.string().min(1),
+      offset: z.int().min(1).optional().describe('first line'),
+      limit: z.int().min(1).optional().describe('lines'),
+    }),
+    effect: 'idempotent',
+    core: true,
+    async run({ path, offset, limit }, context) {
+      const read = await needs.assets.read(await actorOf(needs, context), { path, offset, limit })
+      if (!read.ok && read.code === 'binary' && needs.readDocument) return readAsText({ path, offset, limit }, context)
+      if (!read.ok) return failed(read.message)
+      lastSeen.set(context.sessionId, read.uri, read.etag)
+      const text = read.lines === 0 ? `[${read.path} is empty]` : read.text
+      return {
+        text: read.note === null ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${read.note}`,
+        isError: false,
+        isPrivate: true,
+        label: read.trust,
+      }
+    },
+  })
+}
+
+/** A file that another author changed after the session read it is not overwritten: the model must read it again. */
+function createFileWrite(needs: AssetNeeds & { assets: Pick<Assets, 'stat'> }, lastSeen: LastSeen): Tool {
+  return defineTool({
+    name: 'file_write',
+    description: 'Write a whole file or block.',
+    input: z.object({ path: z.string().min(1), content: z.string() }),
+    effect: 'idempotent',
+    serial: true,
+    core: true,
+    reach: () => ({ kind: 'acts', destination: null }),
+    async run({ path, content }, context) {
+      const { sessionId } = context
+      const actor = await actorOf(needs, context, content)
+      const there = await needs.assets.stat(actor, { path })
+      const etag = there.ok ? lastSeen.get(sessionId, there.uri) : undefined
+      const written = await needs.assets.write(actor, { path, content, etag })
+      if (!written.ok) return failed(written.message)
+      lastSeen.set(sessionId, written.uri, written.etag)
+      if (!written.isChanged) return succeeded(`${written.path} already has this content.`)
+      return succeeded(written.isNew ? `Wrote ${written.path} (new).` : `Wrote ${written.path}.`)
+    },
+  })
+}
+
+/** The last version of a file that each session saw, so that it does not overwrite unseen changes. Kept in memory. */
+interface LastSeen {
+  get(sessionId: string, uri: string): string | undefined
+  set(sessionId: string, uri: string, etag: string | null): void
+}
+
+const most = 5_000
+
+function createLastSeen(): LastSeen {
+  const etags = new Map<string, string>()
+  return {
+    get: (sessionId, uri) => etags.get(`${sessionId} ${uri}`),
+    set(sessionId, uri, etag) {
+      const key = `${sessionId} ${uri}`
+      etags.delete(key)
+      if (etag !== null) etags.set(key, etag)
+      const [oldest] = etags.keys()
+      if (etags.size > most && oldest !== undefined) etags.delete(oldest)
+    },
+  }
+}
+
+/** Files and blocks, for the model: the same three tools for both (ASSET-1). */
+export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'stat'> }): Tool[] {
+  const lastSeen = createLastSeen()
+  return [createFileRead(needs, lastSeen), createFileWrite(needs, lastSeen), createFileEdit(needs, lastSeen)]
+}

@@ -1,0 +1,362 @@
+import sanitizeHtml from 'sanitize-html'
+import { toDisplayText, toStorableText } from '../../base/text.ts'
+import type { Card, Json } from '../../protocol/messages.ts'
+import { allowedElements, drawingNames, inlineElements, linkAddress, silentElements } from './allowed-elements.ts'
+import {
+  type CardElement,
+  type CardNode,
+  cardIcon,
+  cssColour,
+  readFragment,
+  voidElements,
+  writeFragment,
+} from './card-nodes.ts'
+import { cardText } from './card-text.ts'
+import { showSlides } from './show-slides.ts'
+
+interface CardSource {
+  /** As the tool wrote it. */
+  html: string | null | undefined
+  /** The title of this run; the manifest's title applies to all runs. */
+  title?: string | null | undefined
+  manifestTitle?: string | null | undefined
+  params?: Readonly<Record<string, Json>> | undefined
+  accentColor?: string | null | undefined
+  backgroundColor?: string | null | undefined
+  icon?: string | null | undefined
+  /** The data of fetched images, by address. */
+  pictures?: ReadonlyMap<string, string> | undefined
+}
+
+/** The card of a tool's result; undefined if there is nothing to show. All input is untrusted text. */
+export function makeCard({
+  html,
+  title,
+  manifestTitle,
+  params = {},
+  accentColor,
+  backgroundColor,
+  icon,
+  pictures,
+}: CardSource): Card | undefined {
+  const safe = sanitiseCard(html ?? '', pictures)
+  if (safe.trim() === '') return undefined
+  const shown = {
+    title: plainTitle(title ?? '') || fillTitle(manifestTitle ?? '', params),
+    icon: cardIcon(icon),
+    html: safe,
+  }
+  return {
+    ...shown,
+    text: cardText(shown),
+    accentColor: cssColour(accentColor ?? '') ?? null,
+    backgroundColor: cssColour(backgroundColor ?? '') ?? null,
+  }
+}
+
+const bodies = new Set(['thead', 'tbody', 'tfoot'])
+const rows = new Set(['tr'])
+const cells = new Set(['td', 'th'])
+const captions = new Set(['caption'])
+const columnGroups = new Set(['colgroup'])
+const columns = new Set(['col'])
+
+/** Elements that only occur in a table. */
+const tableParts: ReadonlySet<string> = new Set([
+  ...bodies,
+  ...rows,
+  ...cells,
+  ...captions,
+  ...columnGroups,
+  ...columns,
+])
+
+interface TableSurroundings {
+  /** Arranges the nodes before the table. */
+  before(nodes: readonly CardNode[]): CardNode[]
+  /** Arranges the content of a caption or a cell, `depth` elements deeper than the table's surroundings. */
+  within(element: CardElement, depth: number): CardNode[]
+}
+
+/**
+ * A table in which every part has its required parent. Other nodes are placed before it, where a browser would move
+ * them.
+ */
+function arrangeTable(table: CardElement, { before, within }: TableSurroundings): CardNode[] {
+  const strays: CardNode[] = []
+  const stray = (node: CardNode): [] => {
+    if (typeof node !== 'string' || node.trim() !== '') strays.push(node)
+    return []
+  }
+  const cellsOf = ({ children }: CardElement): CardNode[] =>
+    children.flatMap((cell) => (isOneOf(cell, cells) ? [{ ...cell, children: within(cell, 4) }] : stray(cell)))
+  const rowsOf = ({ children }: CardElement): CardNode[] =>
+    gather(children, cells, 'tr').flatMap((row) =>
+      isOneOf(row, rows) ? [{ ...row, children: cellsOf(row) }] : stray(row),
+    )
+
+  const inRows = gather(table.children, cells, 'tr')
+  const inBodies = gather(gather(inRows, rows, 'tbody'), columns, 'colgroup')
+  const children = inBodies.flatMap((part): CardNode[] => {
+    if (typeof part === 'string') return stray(part)
+    if (bodies.has(part.name)) return [{ ...part, children: rowsOf(part) }]
+    if (captions.has(part.name)) return [{ ...part, children: within(part, 2) }]
+    if (isOneOf(part, columnGroups))
+      return [{ ...part, children: part.children.filter((col) => isOneOf(col, columns)) }]
+    return stray(part)
+  })
+  return [...before(strays), { ...table, children }]
+}
+
+/** Groups adjacent elements of these names into one parent; white space between them is ignored. */
+function gather(nodes: readonly CardNode[], names: ReadonlySet<string>, into: string): CardNode[] {
+  const gathered: CardNode[] = []
+  let group: CardNode[] | undefined
+  for (const node of nodes) {
+    if (isOneOf(node, names)) {
+      if (group) group.push(node)
+      else {
+        group = [node]
+        gathered.push({ name: into, attributes: {}, children: group })
+      }
+    } else if (typeof node !== 'string' || node.trim() !== '') {
+      group = undefined
+      gathered.push(node)
+    }
+  }
+  return gathered
+}
+
+function isOneOf(node: CardNode, names: ReadonlySet<string>): node is CardElement {
+  return typeof node !== 'string' && names.has(node.name)
+}
+
+/**
+ * A link without a target: a click in the frame would load it and reveal the click. Its host is shown, its whole
+ * address is the title, and both can be copied.
+ */
+function withHost({ name, attributes, children }: CardElement): CardElement {
+  const { href, ...rest } = attributes
+  const link = href === undefined ? undefined : linkAddress(href)
+  if (!link) return { name, attributes: rest, children }
+  const label = textOf(children).trim()
+  const isShown = label === link.host || label === link.address || label === link.address.replace(/\/$/, '')
+  // Isolated, because right-to-left text before it would reverse the host.
+  const host: CardElement = { name: 'bdi', attributes: {}, children: [`(${link.host})`] }
+  return {
+    name,
+    attributes: { ...rest, title: link.address },
+    children: isShown ? children : [...children, ' ', host],
+  }
+}
+
+function textOf(nodes: readonly CardNode[]): string {
+  return nodes.map((node) => (typeof node === 'string' ? node : textOf(node.children))).join('')
+}
+
+/** The context of a node. */
+interface Place {
+  parent: string
+  grandparent: string
+  depth: number
+  isInLink: boolean
+}
+
+const depthLimit = 48
+/** A table, its body, its row, its cell. */
+const tableDepth = 4
+const headings = new Set(['h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
+const lists = new Set(['ul', 'ol'])
+
+/**
+ * Arranges nodes so that a browser's parser leaves them unchanged, because that parser's corrections can make harmless
+ * HTML harmful again: no block within a paragraph, no link in a link, no part of a list or table without its parent,
+ * only shapes within a drawing. A misplaced element loses its tag and keeps its content.
+ */
+function arrangeNodes(nodes: readonly CardNode[]): CardNode[] {
+  return arrange(nodes, { parent: '', grandparent: '', depth: 0, isInLink: false })
+}
+
+function arrange(nodes: readonly CardNode[], place: Place): CardNode[] {
+  return joinTexts(nodes.flatMap((node) => (typeof node === 'string' ? [node] : arrangeElement(node, place))))
+}
+
+function arrangeElement(element: CardElement, place: Place): CardNode[] {
+  const { name, children } = element
+  const hasPlace =
+    place.depth < depthLimit && !tableParts.has(name) && !drawingNames.has(name) && !(name === 'a' && place.isInLink)
+  if (!hasPlace) return arrange(children, place)
+  if (name === 'svg') return [{ ...element, children: arrangeDrawing(children, place.depth + 1, name) }]
+  if (name === 'table') return arrangeWholeTable(element, place)
+  // An image that may not be loaded shows its description.
+  if (name === 'img' && element.attributes.src === undefined) return [element.attributes.alt ?? '']
+  if (voidElements.has(name)) return [{ ...element, children: [] }]
+
+  const renamed = nameAt(name, place)
+  const within = {
+    parent: renamed,
+    grandparent: place.parent,
+    depth: place.depth + 1,
+    isInLink: place.isInLink || name === 'a',
+  }
+  const arranged = { name: renamed, attributes: element.attributes, children: arrange(children, within) }
+  if (name === 'a') return [withHost(arranged)]
+  // The start of a block ends a paragraph, whatever is still open in it.
+  return [name === 'p' && arranged.children.some(holdsBlock) ? { ...arranged, name: 'div' } : arranged]
+}
+
+function arrangeWholeTable(table: CardElement, place: Place): CardNode[] {
+  if (place.depth + tableDepth > depthLimit) return arrange(table.children, place)
+  return arrangeTable(table, {
+    before: (nodes) => arrange(nodes, place),
+    within: ({ name, children }, depth) =>
+      arrange(children, { ...place, parent: name, grandparent: '', depth: place.depth + depth }),
+  })
+}
+
+function nameAt(name: string, { parent, grandparent }: Place): string {
+  if (name === 'li') return lists.has(parent) ? name : 'div'
+  if (name === 'dt' || name === 'dd')
+    return parent === 'dl' || (parent === 'div' && grandparent === 'dl') ? name : 'div'
+  if (headings.has(name)) return headings.has(parent) ? 'div' : name
+  return name
+}
+
+function holdsBlock(node: CardNode): boolean {
+  return typeof node !== 'string' && (!inlineElements.has(node.name) || node.children.some(holdsBlock))
+}
+
+/** Shapes only: an HTML element would end the drawing for a browser, and with it all these checks. */
+function arrangeDrawing(nodes: readonly CardNode[], depth: number, parent: string): CardNode[] {
+  return joinTexts(
+    nodes.flatMap((node): CardNode[] => {
+      if (typeof node === 'string') return parent === 'text' || parent === 'tspan' ? [node] : []
+      if (!drawingNames.has(node.name) || depth >= depthLimit) return []
+      return [{ ...node, children: arrangeDrawing(node.children, depth + 1, node.name) }]
+    }),
+  )
+}
+
+/** Adjacent texts are joined, as in a browser. */
+function joinTexts(nodes: readonly CardNode[]): CardNode[] {
+  const joined: CardNode[] = []
+  for (const node of nodes) {
+    const before = joined.at(-1)
+    if (node === '') continue
+    if (typeof node === 'string' && typeof before === 'string') joined[joined.length - 1] = before + node
+    else joined.push(node)
+  }
+  return joined
+}
+
+const titleLimit = 120
+
+/** A title as one line of plain text, with `{{name}}` replaced by that parameter, or by nothing. */
+function fillTitle(template: string, params: Readonly<Record<string, Json>>): string {
+  return plainTitle(
+    template.replace(/\{\{\s{0,8}([\w-]{1,64})\s{0,8}\}\}/g, (_, name: string) => parameterText(params, name)),
+  )
+}
+
+function parameterText(params: Readonly<Record<string, Json>>, name: string): string {
+  const value = Object.hasOwn(params, name) ? params[name] : undefined
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+}
+
+/** Untrusted text as a title: one line, without anything that could control or disguise its display. */
+function plainTitle(text: string): string {
+  const line = toDisplayText(text).replace(/\s+/g, ' ').trim()
+  return line.length <= titleLimit
+    ? line
+    : `${line
+        .slice(0, titleLimit - 1)
+        .toWellFormed()
+        .replace(/\ufffd$/, '')}…`
+}
+
+const sizeLimit = 256 * 1024
+/** The limit for all images of a card, as text. */
+const pictureLimit = 1024 * 1024
+const picture = /data:image\/\w{1,8};base64,[A-Za-z0-9+/=]+/g
+/** The limit for start and end tags together. */
+const tagLimit = 20_000
+const nestingLimit = 200
+
+/**
+ * Untrusted HTML as a fragment that runs nothing, loads nothing and links nowhere, wherever it is used.
+ *
+ * The library parses it and keeps listed elements; the result is read into a tree, arranged so that no browser corrects
+ * it, and written again, so that nothing of the original spelling remains. Sanitizing is idempotent. Oversized input is
+ * replaced by a sentence that says so. `pictures` contains the data of fetched images by address; every other address
+ * is dropped.
+ */
+export function sanitiseCard(html: string, pictures: ReadonlyMap<string, string> = new Map()): string {
+  const problem = sizeProblem(html)
+  if (problem) return problem
+  const kept = sanitizeHtml(toStorableText(html), {
+    ...options,
+    transformTags: { '*': (tag, attributes) => allowedTag(tag, withData(tag, attributes, pictures)) },
+  })
+  const written = writeFragment(showSlides(arrangeNodes(readFragment(kept))))
+  return sizeProblem(written) ?? written
+}
+
+/** The image addresses of a card, each once and in order. */
+export function pictureAddresses(html: string): string[] {
+  if (sizeProblem(html)) return []
+  const found = new Set<string>()
+  const note = (tag: string, attributes: sanitizeHtml.Attributes) => {
+    const source = attributes.src?.trim() ?? ''
+    if (tag.toLowerCase() === 'img' && /^https?:\/\//i.test(source)) found.add(source)
+    return { tagName: tag, attribs: {} }
+  }
+  sanitizeHtml(toStorableText(html), { ...options, transformTags: { '*': note } })
+  return [...found]
+}
+
+function withData(
+  tag: string,
+  attributes: sanitizeHtml.Attributes,
+  pictures: ReadonlyMap<string, string>,
+): sanitizeHtml.Attributes {
+  const data = tag.toLowerCase() === 'img' ? pictures.get(attributes.src?.trim() ?? '') : undefined
+  return data === undefined ? attributes : { ...attributes, src: data }
+}
+
+const options: sanitizeHtml.IOptions = {
+  allowedTags: [...allowedElements.keys()],
+  allowedAttributes: Object.fromEntries([...allowedElements].map(([name, values]) => [name, Object.keys(values)])),
+  allowedSchemes: ['http', 'https', 'mailto'],
+  allowedSchemesByTag: { img: ['data'] },
+  allowProtocolRelative: false,
+  disallowedTagsMode: 'discard',
+  nonTextTags: silentElements,
+  selfClosing: [...voidElements],
+  nestingLimit,
+  // `safeStyle` has already filtered them.
+  parseStyleAttributes: false,
+}
+
+/** Within `svg` the library writes some names with capitals, like a browser. */
+function allowedTag(tag: string, attributes: sanitizeHtml.Attributes): sanitizeHtml.Tag {
+  const tagName = tag.toLowerCase()
+  const values = allowedElements.get(tagName) ?? {}
+  const kept = Object.entries(attributes).flatMap(([key, text]) => {
+    const name = key.toLowerCase()
+    const value = Object.hasOwn(values, name) ? values[name]?.(text) : undefined
+    return value === undefined ? [] : [[name, value]]
+  })
+  return { tagName, attribs: Object.fromEntries(kept) }
+}
+
+const tooLarge = '<p>This card is too large to be shown: more than 256 kB.</p>'
+
+function sizeProblem(html: string): string | undefined {
+  if (html.length > sizeLimit) {
+    const markup = html.length > sizeLimit + pictureLimit ? html : html.replace(picture, '')
+    if (markup.length > sizeLimit) return tooLarge
+  }
+  let tags = 0
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) tags++
+  return tags > tagLimit ? '<p>This card is too large to be shown: more than 10,000 elements.</p>' : undefined
+}

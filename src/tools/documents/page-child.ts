@@ -1,0 +1,51 @@
+import { parseAnyJson } from '../../base/json.ts'
+import { decodeResponse } from './decode-text.ts'
+import { cleanForeignText, foreignLine } from './foreign-text.ts'
+import type { PageText } from './html-to-markdown.ts'
+import type { PageTask } from './read-page.ts'
+
+// The process that reads untrusted documents (read-page.ts): one document, one line of JSON, then it ends.
+const chunks: Buffer[] = []
+for await (const chunk of process.stdin) chunks.push(chunk)
+const input = Buffer.concat(chunks)
+const newline = input.indexOf('\n')
+const task = parseAnyJson(input.subarray(0, newline).toString())
+if (!task.ok) throw new Error(task.message)
+
+process.stdout.write(
+  `\n${await answer(task.value as unknown as PageTask, new Uint8Array(input.subarray(newline + 1)))}\n`,
+)
+
+async function answer(task: PageTask, bytes: Uint8Array): Promise<string> {
+  try {
+    const { title, text, pages } = await read(task, bytes)
+    const cleaned = cleanForeignText(text)
+    const isCut = cleaned.length > task.maxCharacters
+    return JSON.stringify({
+      ok: true,
+      title: foreignLine(title, 200),
+      text: cleaned.slice(0, task.maxCharacters).toWellFormed(),
+      isCut,
+      ...(pages && { pages }),
+    })
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    return JSON.stringify({ ok: false, message: foreignLine(message, 200) })
+  }
+}
+
+/** The libraries are large, and each document type needs its own. */
+async function read({ kind, contentType, address, maxCharacters }: PageTask, bytes: Uint8Array): Promise<PageText> {
+  if (kind === 'pdf') {
+    const { pdfToText } = await import('./pdf-to-text.ts')
+    return await pdfToText(bytes, maxCharacters)
+  }
+  if (kind === 'office') {
+    const { officeToText } = await import('./office-to-text.ts')
+    return officeToText(bytes, maxCharacters)
+  }
+  const text = decodeResponse(bytes, contentType)
+  if (kind === 'text') return { title: '', text }
+  const { htmlToMarkdown } = await import('./html-to-markdown.ts')
+  return htmlToMarkdown(text, address)
+}

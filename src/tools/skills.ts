@@ -1,0 +1,278 @@
+import { z } from 'zod'
+import { canonicalJson, parseJson } from '../base/json.ts'
+import { estimateTokens } from '../base/tokens.ts'
+import { contentWords, foldedWords } from '../memory/words.ts'
+import { readYaml, type YamlValue } from './yaml.ts'
+
+/** The content of a SKILL.md. */
+export interface Skill {
+  name: string
+  /** Its purpose and when to use it; one line. */
+  description: string
+  /** The text for the model when it is loaded. */
+  instructions: string
+  /** Its instructions are included in every prompt. */
+  isAlways: boolean
+  license: string | null
+  compatibility: string | null
+  /** Deviations from the format that were accepted. */
+  notes: readonly string[]
+}
+
+/** Its location. Skills in the workspace are the user's own; others are untrusted until the owner approves them. */
+export type SkillOrigin = 'workspace' | 'imported' | 'directory'
+
+/** Those whose name or description contains words of the query, best first. */
+export function findSkills<T extends Pick<Skill, 'name' | 'description'>>(
+  skills: readonly T[],
+  query: string,
+  limit = 5,
+): T[] {
+  const wanted = new Set(wordsOf(query))
+  return skills
+    .map((skill) => ({ skill, score: scoreOf(skill, wanted) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || (a.skill.name < b.skill.name ? -1 : 1))
+    .slice(0, limit)
+    .map(({ skill }) => skill)
+}
+
+function scoreOf({ name, description }: Pick<Skill, 'name' | 'description'>, wanted: ReadonlySet<string>): number {
+  const inName = wordsOf(name.replaceAll(/[-_]/g, ' ')).filter((word) => wanted.has(word)).length
+  const inDescription = wordsOf(description).filter((word) => wanted.has(word)).length
+  return 2 * inName + inDescription
+}
+
+function wordsOf(text: string): string[] {
+  return [...new Set(contentWords(text).flatMap(foldedWords))]
+}
+
+/** The format's names, plus underscores: usable in tools of models and shells without quotes. */
+const skillName = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/
+
+export function isSkillName(text: string): boolean {
+  return skillName.test(text)
+}
+
+/** The nearest valid name: `PDF Forms` becomes `pdf-forms`. Undefined if nothing is left. */
+function toSkillName(text: string): string | undefined {
+  const name = text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]+/g, '-')
+    .slice(0, 64)
+    .replaceAll(/^[-_]+|[-_]+$/g, '')
+  return isSkillName(name) ? name : undefined
+}
+
+/** A text and its front matter between two lines of `---`. */
+type FrontMatter =
+  | { kind: 'none'; body: string }
+  | { kind: 'yaml'; yaml: string; body: string }
+  /** `---js` and the like: a language that some readers execute. This one executes nothing. */
+  | { kind: 'foreign'; language: string }
+  | { kind: 'open' }
+
+function splitFrontMatter(written: string): FrontMatter {
+  const text = written.replace(/^\ufeff/, '').replaceAll(/\r\n?/g, '\n')
+  const opening = /^---(?!-)[ \t]*([^\n]*)\n?/.exec(text)
+  if (!opening) return { kind: 'none', body: text.trim() }
+  const language = opening[1]?.trim() ?? ''
+  if (language !== '' && !language.startsWith('#') && !/^ya?ml$/i.test(language)) return { kind: 'foreign', language }
+  const rest = text.slice(opening[0].length)
+  const closing = /^(?:---|\.\.\.)[ \t]*$/m.exec(rest)
+  if (!closing) return { kind: 'open' }
+  return {
+    kind: 'yaml',
+    yaml: rest.slice(0, closing.index),
+    body: rest.slice(closing.index + closing[0].length).trim(),
+  }
+}
+
+type SkillReading = { ok: true; skill: Skill } | { ok: false; problem: string }
+
+const maxFrontMatter = 64 * 1024
+const maxDescriptionLength = 1_024
+
+/**
+ * Reads a published SKILL.md. Required fields that public skills omit are filled in if unambiguous: a missing name from
+ * the folder, a missing description from the first words of the text. Never throws.
+ */
+export async function readSkill(text: string, { folder }: { folder: string }): Promise<SkillReading> {
+  const split = splitFrontMatter(text)
+  if (split.kind === 'foreign')
+    return wrong(`its front matter is written in ${split.language.slice(0, 20)}, not in YAML`)
+  if (split.kind === 'open') return wrong('its front matter has no end: a line of ---')
+  const fields = split.kind === 'yaml' ? await readFields(split.yaml) : { ok: true as const, value: {} }
+  if (!fields.ok) return fields
+  const { value } = fields
+  const notes: string[] = []
+  const name = nameOf(scalar(value.name), folder, notes)
+  if (name === undefined)
+    return wrong(`${JSON.stringify(folder)} is not a valid name: use lower-case letters, digits and "-"`)
+  const description = descriptionOf(scalar(value.description), split.body, notes)
+  if (description === undefined) return wrong('it has no description')
+  return {
+    ok: true,
+    skill: {
+      name,
+      description,
+      instructions: split.body,
+      isAlways: isTrue(value.always) || isTrue(inner(value.metadata, 'always')),
+      license: scalar(value.license) ?? null,
+      compatibility: scalar(value.compatibility) ?? null,
+      notes,
+    },
+  }
+}
+
+async function readFields(
+  yaml: string,
+): Promise<{ ok: true; value: Record<string, YamlValue> } | Extract<SkillReading, { ok: false }>> {
+  if (yaml.length > maxFrontMatter) return wrong('its front matter has more than 64 KB')
+  const reading = await readYaml(yaml)
+  // The line of the file: the first is the one of ---.
+  if (!reading.ok) return wrong(`line ${reading.line + 1} ${reading.problem}`)
+  const { value } = reading
+  if (typeof value === 'string' || Array.isArray(value))
+    return wrong('its front matter has no fields (name, description)')
+  return { ok: true, value }
+}
+
+function wrong(problem: string): Extract<SkillReading, { ok: false }> {
+  return { ok: false, problem: `SKILL.md: ${problem}` }
+}
+
+function nameOf(written: string | undefined, folder: string, notes: string[]): string | undefined {
+  if (written !== undefined && isSkillName(written)) return written
+  const name = isSkillName(folder) ? folder : toSkillName(folder)
+  if (written !== undefined) notes.push(`Its name is ${JSON.stringify(written.slice(0, 80))}, which is not valid.`)
+  return name
+}
+
+function descriptionOf(written: string | undefined, body: string, notes: string[]): string | undefined {
+  const text = oneLine(written ?? '') || firstWords(body)
+  if (text === '') return undefined
+  if (!written) notes.push('It has no description: its first words are used.')
+  if (text.length <= maxDescriptionLength) return text
+  notes.push(`Its description has ${text.length} characters and is cut to ${maxDescriptionLength}.`)
+  return `${text.slice(0, maxDescriptionLength - 1).toWellFormed()}…`
+}
+
+/** From the first paragraph that is not a heading, or from the heading if there is nothing else. */
+function firstWords(body: string): string {
+  const paragraphs = body.split(/\n\s*\n/).map(oneLine)
+  const words = paragraphs.find((text) => text !== '' && !text.startsWith('#')) ?? paragraphs[0] ?? ''
+  return words
+    .replace(/^#+\s*/, '')
+    .slice(0, 200)
+    .toWellFormed()
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim()
+}
+
+function scalar(value: YamlValue | undefined): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+}
+
+function inner(value: YamlValue | undefined, key: string): YamlValue | undefined {
+  if (value === undefined || typeof value === 'string' || Array.isArray(value)) return undefined
+  return Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function isTrue(value: YamlValue | undefined): boolean {
+  return typeof value === 'string' && /^true$/i.test(value)
+}
+
+/** A hash of each part that the approval covers. */
+const fingerprintSchema = z.object({ instructions: z.string(), files: z.string() })
+export type SkillFingerprint = z.infer<typeof fingerprintSchema>
+
+/** The owner's decision about a skill. */
+export interface SkillState {
+  isEnabled: boolean
+  /** Its fingerprint when it was approved; null if it was not. */
+  fingerprint: string | null
+}
+
+interface JudgedSkill {
+  name: string
+  origin: SkillOrigin
+  fingerprint: SkillFingerprint
+}
+
+/**
+ * Why a skill is off; undefined if it is on. Workspace skills are the user's own, including every change. Others are
+ * untrusted until the owner has approved exactly this state (SEC-14).
+ */
+export function whySkillOff(
+  { name, origin, fingerprint }: JudgedSkill,
+  state: SkillState | undefined,
+): string | undefined {
+  const enable = `familiar skills enable ${name}`
+  const off = `Off. To enable it: ${enable}`
+  if (origin === 'workspace') return state?.isEnabled === false ? off : undefined
+  const approved = readFingerprint(state?.fingerprint)
+  if (!approved) return `It comes from elsewhere and is not approved yet. To approve it: ${enable}`
+  const changes = changesSince(approved, fingerprint)
+  if (changes.length > 0) return `Changed since it was approved (${changes.join(', ')}). To approve it again: ${enable}`
+  return state?.isEnabled ? undefined : off
+}
+
+/** The owner's approval of the skill in its current state. */
+export function approvedSkill({ origin, fingerprint }: JudgedSkill): SkillState {
+  return { isEnabled: true, fingerprint: origin === 'workspace' ? null : canonicalJson(fingerprint) }
+}
+
+function changesSince(approved: SkillFingerprint, now: SkillFingerprint): string[] {
+  return [
+    ...(approved.instructions === now.instructions ? [] : ['what it says']),
+    ...(approved.files === now.files ? [] : ['its files']),
+  ]
+}
+
+function readFingerprint(text: string | null | undefined): SkillFingerprint | undefined {
+  const parsed = text ? parseJson(text, fingerprintSchema) : undefined
+  return parsed?.ok ? parsed.value : undefined
+}
+
+const heading = 'Skills: instructions for certain tasks. Call load_skill before such a task to read one.'
+/** Tried in order: all of them in fewer words are better than some in many. */
+const lineLengths = [240, 120, 70]
+
+/**
+ * A line for each, shorter if there are many, as many as fit, and a count of the rest. The same skills give the same
+ * bytes. Undefined if there are none.
+ */
+export function skillLines(
+  skills: readonly Pick<Skill, 'name' | 'description'>[],
+  budgetTokens = 600,
+): string | undefined {
+  if (skills.length === 0) return undefined
+  const sorted = skills.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  for (const length of lineLengths) {
+    const text = textOf(
+      sorted.map((skill) => lineOf(skill, length)),
+      sorted.length,
+    )
+    if (estimateTokens(text) <= budgetTokens) return text
+  }
+  const lines: string[] = []
+  for (const skill of sorted) {
+    const next = [...lines, lineOf(skill, lineLengths.at(-1) ?? 0)]
+    if (estimateTokens(textOf(next, sorted.length)) > budgetTokens) break
+    lines.push(next.at(-1) ?? '')
+  }
+  return textOf(lines, sorted.length)
+}
+
+function textOf(lines: readonly string[], all: number): string {
+  const more = all - lines.length
+  return [heading, ...lines, ...(more === 0 ? [] : [`- and ${more} more; load_skill searches them.`])].join('\n')
+}
+
+function lineOf({ name, description }: Pick<Skill, 'name' | 'description'>, longest: number): string {
+  const line = `- ${name}: ${description}`
+  return line.length > longest ? `${line.slice(0, longest - 1).toWellFormed()}…` : line
+}

@@ -1,1 +1,0 @@
-export const kokoroFiles = { weights: 'kokoro-quantized.onnx' } as const

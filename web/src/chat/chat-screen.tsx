@@ -1,0 +1,206 @@
+import { useCallback, useEffect, useRef, useState } from 'react'
+import type { HistoryReply } from '../../../src/protocol/api.ts'
+import type { PageSession } from '../../../src/protocol/page.ts'
+import { call } from '../api/call.ts'
+import { Button, IconButton, Menu } from '../components/controls.tsx'
+import { useToasts } from '../components/feedback.tsx'
+import { Dialog, TextField } from '../components/forms.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Rich } from '../components/layout.tsx'
+import { useClientTools } from '../memory/private/client-tools.ts'
+import { useWho } from '../shell/account.tsx'
+import { go, usePlace, useTitle } from '../shell/router.tsx'
+import { t } from '../strings/strings.ts'
+import { useVoice } from '../voice/use-voice.ts'
+import { VoiceBar } from '../voice/voice-controls.tsx'
+import { Composer, newDraft } from './composer.tsx'
+import { type Conversation, isWorking } from './conversation.ts'
+import { MessageList } from './message-list.tsx'
+import { refreshSessions, useSessions } from './sessions.tsx'
+import { useConversation } from './use-conversation.ts'
+import { useOutgoing } from './use-outgoing.ts'
+
+function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boolean }) {
+  const toasts = useToasts()
+  const [title, setTitle] = useState<string>()
+
+  async function rename(): Promise<void> {
+    await call('page.rename', { id: session.id, title: title ?? '' }).catch(toasts.failed)
+    setTitle(undefined)
+    refreshSessions()
+  }
+
+  async function archive(): Promise<void> {
+    try {
+      await call('sessions.reset', { target: session.id })
+      toasts.done(t.chat.archived)
+      refreshSessions()
+      go('/')
+    } catch (error) {
+      toasts.failed(error)
+    }
+  }
+
+  return (
+    <header className="flex items-center gap-2 border-b border-line px-4 py-1.5">
+      <h1 className="min-w-0 flex-1 truncate font-medium">{session.title ?? session.contact}</h1>
+      {session.channel !== 'web' && (
+        <span className="rounded-full bg-sunken px-2 py-0.5 text-xs text-soft">{session.channel}</span>
+      )}
+      <span role="status" className="text-sm text-warn">
+        {isCutOff && t.chat.connectionLostReconnecting}
+      </span>
+      <Menu
+        trigger={
+          <IconButton label={t.chat.more}>
+            <Icon name="more" />
+          </IconButton>
+        }
+        items={[
+          { label: t.chat.rename, icon: 'edit', onSelect: () => setTitle(session.title ?? session.contact) },
+          { label: t.chat.export, icon: 'arrow_down', onSelect: () => void exportSession(session) },
+          {
+            label: t.chat.archive,
+            icon: 'archive',
+            onSelect: () => void archive(),
+            isDisabled: session.state === 'archived',
+          },
+        ]}
+      />
+      <Dialog isOpen={title !== undefined} onClose={() => setTitle(undefined)} title={t.chat.rename}>
+        <form
+          className="space-y-3"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void rename()
+          }}
+        >
+          <TextField
+            label={t.common.title}
+            value={title ?? ''}
+            maxLength={200}
+            onChange={(event) => setTitle(event.target.value)}
+          />
+          <Button type="submit" kind="main">
+            {t.common.save}
+          </Button>
+        </form>
+      </Dialog>
+    </header>
+  )
+}
+
+/** The whole log, one event a line. */
+async function exportSession(session: PageSession): Promise<void> {
+  const lines: string[] = []
+  for (let after: number | null = 0; after !== null; ) {
+    const page: HistoryReply = await call('sessions.history', { id: session.id, full: true, after, limit: 1_000 })
+    lines.push(...page.events.map((event) => JSON.stringify(event)))
+    after = page.next_after
+  }
+  const address = URL.createObjectURL(new Blob([`${lines.join('\n')}\n`], { type: 'application/x-ndjson' }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = `${(session.title ?? session.contact).replaceAll(/[^\p{L}\p{N} ._-]/gu, '_')}.jsonl`
+  link.click()
+  URL.revokeObjectURL(address)
+}
+
+/** A conversation in a visible tab is marked as read. */
+function useReadMark(sessionId: string | null, { cursor }: Conversation): void {
+  const seq = Number(cursor.split('.')[0])
+  useEffect(() => {
+    if (sessionId === null || seq === 0 || document.visibilityState !== 'visible') return
+    const timer = setTimeout(() => void mark(sessionId, seq), 800)
+    return () => clearTimeout(timer)
+  }, [sessionId, seq])
+}
+
+async function mark(sessionId: string, seq: number): Promise<void> {
+  await call('page.markRead', { id: sessionId, seq }).catch(() => undefined)
+}
+
+const ideas = [
+  t.chat.rememberMyPassportExpires,
+  t.chat.whatDoKnowAbout,
+  t.chat.remindMeFridayNine,
+  t.chat.buildToolTellsMe,
+]
+
+/** The empty chat with example requests. */
+function Welcome() {
+  const { agent_name } = useWho()
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+    <div tabIndex={0} className="min-h-0 flex-1 overflow-y-auto outline-none">
+      <div className="mx-auto flex min-h-full max-w-xl flex-col justify-center px-6 py-10">
+        <h1 className="text-3xl font-semibold tracking-tight">{t.chat.helloIm(agent_name)}</h1>
+        <p className="mt-2 text-soft">
+          <Rich text={t.chat.intro} />
+        </p>
+        <ul className="mt-6 space-y-1.5 text-soft">
+          {ideas.map((idea) => (
+            <li key={idea}>“{idea}”</li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  )
+}
+
+/** `/talk/<id>` is a session; any other path a new one, which starts with its first message. */
+export function ChatScreen() {
+  const { path } = usePlace()
+  const { agent_name } = useWho()
+  const toasts = useToasts()
+  const sessionId = /^\/talk\/([\w-]+)$/.exec(path)?.[1] ?? null
+  const session = useSessions().find((known) => known.id === sessionId)
+  const isByVoice = useRef(false)
+  const opened = useConversation(
+    sessionId,
+    useCallback(() => isByVoice.current, []),
+  )
+  useTitle(session?.title ?? session?.contact ?? agent_name)
+  useReadMark(sessionId, opened.conversation)
+  const clientTools = useClientTools(sessionId, opened.conversation)
+
+  const { outgoing, send, cancel, isBegunHere } = useOutgoing({
+    sessionId,
+    conversation: opened.conversation,
+    clientTools,
+  })
+
+  // The same one at every drawing, so that what did not change is not drawn again.
+  const sendText = useCallback((text: string) => send({ text, attachments: [] }), [send])
+
+  const voice = useVoice({ sessionId, conversation: opened.conversation, onSend: sendText })
+  useEffect(() => {
+    isByVoice.current = voice.state.kind !== 'off'
+  }, [voice.state.kind])
+
+  const stop = useCallback(async () => {
+    if (sessionId !== null) await call('sessions.stop', { id: sessionId }).catch(toasts.failed)
+  }, [sessionId, toasts])
+
+  const isEmpty = opened.conversation.items.length === 0 && outgoing.length === 0 && opened.state !== 'loading'
+  return (
+    <main id="main" tabIndex={-1} className="flex h-full flex-col outline-none">
+      {session && <ChatHeader session={session} isCutOff={opened.state === 'cut_off'} />}
+      {isEmpty ? (
+        <Welcome />
+      ) : (
+        <MessageList opened={opened} outgoing={outgoing} sessionId={sessionId} onCancel={cancel} />
+      )}
+      <VoiceBar voice={voice} />
+      <Composer
+        draftKey={sessionId ?? newDraft}
+        isBegunHere={isBegunHere}
+        sessionId={sessionId}
+        isWorking={isWorking(opened.conversation)}
+        voice={voice}
+        onSend={send}
+        onStop={() => void stop()}
+      />
+    </main>
+  )
+}

@@ -1,0 +1,290 @@
+import type { StreamedEvent, TurnEvent, TurnOutcome } from '../../../src/protocol/events.ts'
+import type { Card, Json, MediaPart } from '../../../src/protocol/messages.ts'
+import { t } from '../strings/strings.ts'
+
+export type ApprovalOutcome = 'approved' | 'denied'
+
+export interface ToolPart {
+  kind: 'tool'
+  callId: string
+  name: string
+  input: Json
+  /** A client tool: this page or another client runs it. */
+  isClients?: true
+  /** Progress reports, newest last. */
+  progress: Json[]
+  /** Undefined while it runs. */
+  result?: { text: string; isError: boolean }
+  card?: Card
+  media?: MediaPart[]
+  /** `outcome` is undefined while the question is open, or when its answer is not part of the conversation. */
+  approval?: { id: string; question: string; outcome?: ApprovalOutcome }
+}
+
+export type TurnPart =
+  | { kind: 'text'; text: string }
+  | { kind: 'thinking'; text: string }
+  | { kind: 'said'; text: string }
+  | { kind: 'retry'; reason: string; attempt: number; waitMs: number }
+  | ToolPart
+
+export interface MessageItem {
+  kind: 'message'
+  id: string
+  text: string
+  sender: string
+  source: string
+  /** Attachments. */
+  media: readonly MediaPart[]
+}
+
+export interface TurnItem {
+  kind: 'turn'
+  id: string
+  model: string
+  parts: TurnPart[]
+  memories: { id: string; text: string }[]
+  reaction?: string
+  costUsd: number | null
+  /** A provider sent no count of its tokens: the cost is an estimate. */
+  isEstimate: boolean
+  tokens: number
+  /** Undefined while it runs. */
+  outcome?: TurnOutcome
+  /** False where the reply is a silent token. */
+  deliver: boolean
+  pendingQuestion: string | null
+}
+
+interface NoteItem {
+  kind: 'note'
+  id: string
+  text: string
+}
+
+export type Item = MessageItem | TurnItem | NoteItem
+
+/** A session for display: built from its events alone, so that every tab and every reconnection shows the same. */
+export interface Conversation {
+  items: readonly Item[]
+  /** The position in the stream. */
+  cursor: string
+  /** Messages that were canceled before their turn. */
+  canceled?: readonly string[]
+}
+
+export const emptyConversation: Conversation = { items: [], cursor: '0' }
+
+/** The conversation after one more event. Unchanged items stay the same object, so that they are not drawn again. */
+export function addEvent(conversation: Conversation, { cursor, event }: StreamedEvent): Conversation {
+  const isCancel = event.type === 'session_changed' && event.change === 'canceled'
+  const canceled = isCancel ? [...(conversation.canceled ?? []), event.detail] : conversation.canceled
+  return { items: withEvent(conversation.items, event, cursor), cursor, ...(canceled && { canceled }) }
+}
+
+function withEvent(items: readonly Item[], event: TurnEvent, cursor: string): readonly Item[] {
+  switch (event.type) {
+    case 'message': {
+      const { messageId, text, sender, source, media = [] } = event
+      const answered = source === 'approval' ? approvalAnswer.exec(text) : null
+      if (answered) {
+        const outcome = answered[1] === 'approved' ? 'approved' : 'denied'
+        const label = outcome === 'approved' ? t.chat.allowedOnce : t.chat.youDeniedThis
+        return [...withOutcome(items, answered[2] ?? '', outcome), note(cursor, label)]
+      }
+      return [...items, { kind: 'message', id: messageId, text, sender, source, media }]
+    }
+    case 'compaction':
+      return [...items, note(cursor, t.chat.oldestMessagesSummarized(event.messages))]
+    case 'context_warning':
+      return [...items, note(cursor, t.chat.conversationLongOlderMessages)]
+    case 'session_changed':
+      return event.change === 'rewound' ? rewound(items, cursor) : items
+    case 'tool_start': {
+      const changed = changeTurn(items, event.turnId, (turn) => turnAfter(turn, event))
+      // A question that was answered in words: the call is made after all, in a later turn.
+      const isLater = items.some(
+        (item) => item.kind === 'turn' && item.id !== event.turnId && item.parts.some((part) => isOpenFor(part, event)),
+      )
+      return isLater ? withOutcome(changed, event.name, 'approved') : changed
+    }
+    default:
+      return changeTurn(items, event.turnId, (turn) => turnAfter(turn, event))
+  }
+}
+
+/** The daemon's message to the model after an answer by button. */
+const approvalAnswer = /^The user (approved|denied): (\S+) /
+
+function isOpenFor(part: TurnPart, { name }: { name: string }): boolean {
+  return part.kind === 'tool' && part.name === name && part.approval !== undefined && !part.approval.outcome
+}
+
+/** Marks the newest open question about this tool as answered. */
+function withOutcome(items: readonly Item[], toolName: string, outcome: ApprovalOutcome): readonly Item[] {
+  const isAsked = (part: TurnPart) => isOpenFor(part, { name: toolName })
+  const place = items.findLastIndex((item) => item.kind === 'turn' && item.parts.some(isAsked))
+  const turn = items[place]
+  if (turn?.kind !== 'turn') return items
+  const at = turn.parts.findLastIndex(isAsked)
+  const tool = turn.parts[at] as ToolPart
+  const approval = tool.approval && { ...tool.approval, outcome }
+  return items.with(place, { ...turn, parts: turn.parts.with(at, { ...tool, ...(approval && { approval }) }) })
+}
+
+function note(cursor: string, text: string): NoteItem {
+  return { kind: 'note', id: `note-${cursor}`, text }
+}
+
+/** Messages before the rewind stay visible, with a note. */
+function rewound(items: readonly Item[], cursor: string): readonly Item[] {
+  return [...items, note(cursor, t.chat.conversationRewoundEarlierPoint)]
+}
+
+function changeTurn(items: readonly Item[], turnId: string, change: (turn: TurnItem) => TurnItem): readonly Item[] {
+  const place = items.findLastIndex((item) => item.kind === 'turn' && item.id === turnId)
+  const known = place < 0 ? newTurn(turnId) : (items[place] as TurnItem)
+  const changed = change(known)
+  if (changed === known) return items
+  return place < 0 ? [...items, changed] : items.with(place, changed)
+}
+
+function newTurn(id: string): TurnItem {
+  return {
+    kind: 'turn',
+    id,
+    model: '',
+    parts: [],
+    memories: [],
+    costUsd: 0,
+    isEstimate: false,
+    tokens: 0,
+    deliver: true,
+    pendingQuestion: null,
+  }
+}
+
+type EventOfTurn = Extract<TurnEvent, { turnId: string }>
+
+function turnAfter(turn: TurnItem, event: EventOfTurn): TurnItem {
+  const { parts } = turn
+  switch (event.type) {
+    case 'turn_start':
+      return { ...turn, model: event.model }
+    case 'memory_recalled':
+      return { ...turn, memories: event.memories }
+    case 'text_delta':
+      return { ...turn, parts: grown(parts, 'text', event.text) }
+    case 'thinking_delta':
+      return { ...turn, parts: grown(parts, 'thinking', event.text) }
+    case 'said':
+      return { ...turn, parts: [...parts, { kind: 'said', text: event.text }] }
+    case 'retry': {
+      const { reason, attempt, waitMs } = event
+      if (event.isQuiet) return { ...turn, parts: withoutUnfinished(parts) }
+      return { ...turn, parts: [...withoutUnfinished(parts), { kind: 'retry', reason, attempt, waitMs }] }
+    }
+    case 'tool_start': {
+      const { callId, name, input } = event
+      return { ...turn, parts: [...parts, { kind: 'tool', callId, name, input, progress: [] }] }
+    }
+    case 'tool_progress':
+      return changeTool(turn, event.callId, (tool) => ({
+        ...tool,
+        progress: [...tool.progress.slice(-199), event.data],
+      }))
+    case 'tool_result':
+      return changeTool(withCall(turn, event), event.callId, (tool) => ({
+        ...tool,
+        result: { text: event.result, isError: event.isError },
+      }))
+    case 'card':
+      return changeTool(turn, event.callId, (tool) => ({ ...tool, card: event.card }))
+    case 'media':
+      return changeTool(turn, event.callId, (tool) => ({ ...tool, media: event.media }))
+    case 'approval_request': {
+      const { approvalId, question } = event
+      return changeTool(turn, event.callId, (tool) => ({ ...tool, approval: { id: approvalId, question } }))
+    }
+    case 'reaction':
+      return { ...turn, reaction: event.emoji }
+    case 'cost': {
+      const costUsd = turn.costUsd === null || event.costUsd === null ? null : turn.costUsd + event.costUsd
+      const { inputTokens, outputTokens, isEstimate = turn.isEstimate } = event.usage
+      return { ...turn, costUsd, isEstimate, tokens: turn.tokens + inputTokens + outputTokens, model: event.model }
+    }
+    case 'response':
+      return {
+        ...turn,
+        deliver: event.deliver,
+        pendingQuestion: event.pendingQuestion,
+        parts: withReply(parts, event.text),
+      }
+    case 'turn_end':
+      return { ...turn, outcome: event.outcome, parts: event.outcome === 'stopped' ? withoutMark(parts) : parts }
+    case 'tool_calls':
+      return event.toolCalls.reduce((changed, { id }) => changeTool(changed, id, markedAsClients), turn)
+    default:
+      event satisfies never
+      return turn
+  }
+}
+
+function grown(parts: TurnPart[], kind: 'text' | 'thinking', text: string): TurnPart[] {
+  const last = parts.at(-1)
+  return last?.kind === kind
+    ? parts.with(-1, { kind, text: last.text + text })
+    : [...parts.filter((part) => part.kind !== 'retry'), { kind, text }]
+}
+
+/** A response that failed is made again from its beginning: what had come of it is not part of the conversation. */
+function withoutUnfinished(parts: readonly TurnPart[]): TurnPart[] {
+  const end = parts.findLastIndex((part) => part.kind === 'tool' || part.kind === 'said')
+  return parts.slice(0, end + 1)
+}
+
+/** The reply is what counts: where the stream had less or other text (a stop, a limit), it is put right. */
+function withReply(parts: readonly TurnPart[], text: string): TurnPart[] {
+  const kept = parts.filter((part) => part.kind !== 'retry')
+  // The approval shows the question already.
+  if (kept.some((part) => part.kind === 'tool' && part.approval?.question.trim() === text.trim())) return kept
+  const spoken = kept.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
+  const last = spoken.at(-1) ?? ''
+  return text === '' || last.trim() === text.trim() || spoken.join('').trim() === text.trim()
+    ? kept
+    : [...(last !== '' && text.startsWith(last.trim()) ? withoutLastText(kept) : kept), { kind: 'text', text }]
+}
+
+/** The reply says that it was stopped, for channels that show its text alone. The page has a mark of its own. */
+function withoutMark(parts: TurnPart[]): TurnPart[] {
+  const place = parts.findLastIndex((part) => part.kind === 'text')
+  const last = parts[place]
+  if (last?.kind !== 'text') return parts
+  const text = last.text === 'Stopped.' ? '' : last.text.replace(/\n\n\[Stopped\.\]$/, '')
+  return text === '' ? parts.toSpliced(place, 1) : parts.with(place, { kind: 'text', text })
+}
+
+function withoutLastText(parts: readonly TurnPart[]): TurnPart[] {
+  const place = parts.findLastIndex((part) => part.kind === 'text')
+  return parts.toSpliced(place, 1)
+}
+
+const markedAsClients = (tool: ToolPart): ToolPart => ({ ...tool, isClients: true })
+
+/** A call that was held back, such as one that waits for approval, ends without a start. */
+function withCall(turn: TurnItem, { callId, name }: Extract<EventOfTurn, { type: 'tool_result' }>): TurnItem {
+  if (turn.parts.some((part) => part.kind === 'tool' && part.callId === callId)) return turn
+  return { ...turn, parts: [...turn.parts, { kind: 'tool', callId, name, input: null, progress: [] }] }
+}
+
+function changeTool(turn: TurnItem, callId: string, change: (tool: ToolPart) => ToolPart): TurnItem {
+  const place = turn.parts.findLastIndex((part) => part.kind === 'tool' && part.callId === callId)
+  if (place < 0) return turn
+  return { ...turn, parts: turn.parts.with(place, change(turn.parts[place] as ToolPart)) }
+}
+
+/** Whether a turn is under way. */
+export function isWorking({ items }: Conversation): boolean {
+  const last = items.findLast((item) => item.kind === 'turn')
+  return last?.kind === 'turn' && last.outcome === undefined
+}

@@ -1,0 +1,337 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { call } from '../api/call.ts'
+import { Button, CopyButton, classes, IconButton } from '../components/controls.tsx'
+import { Failure, RawOnError, useToasts } from '../components/feedback.tsx'
+import { Dialog, TextArea } from '../components/forms.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Markdown } from '../components/markdown.tsx'
+import { noteSentHere, toolsForMessage } from '../memory/private/client-tools.ts'
+import { useWho } from '../shell/account.tsx'
+import { go, usePlace } from '../shell/router.tsx'
+import { t } from '../strings/strings.ts'
+import { focusComposer } from './composer.tsx'
+import type { Item, MessageItem } from './conversation.ts'
+import { refreshSessions } from './sessions.tsx'
+import { MediaView, TurnView } from './turn-view.tsx'
+import type { OpenConversation } from './use-conversation.ts'
+import type { Outgoing } from './use-outgoing.ts'
+
+/** Copy, or edit and send in a new branch. */
+function MessageActions({ item, sessionId }: { item: MessageItem; sessionId: string | null }) {
+  const toasts = useToasts()
+  const { name: userName } = useWho()
+  const [text, setText] = useState<string>()
+  const [isBusy, setIsBusy] = useState(false)
+
+  async function resend(): Promise<void> {
+    setIsBusy(true)
+    try {
+      const { session_id, message_id } = await call('page.resend', {
+        id: sessionId ?? '',
+        message_id: item.id,
+        message: text ?? '',
+        ...(await toolsForMessage(userName)),
+      })
+      refreshSessions()
+      // The message was sent even if the browser's storage fails.
+      await noteSentHere(userName, message_id).catch(toasts.failed)
+      setText(undefined)
+      go(`/talk/${session_id}`)
+    } catch (error) {
+      toasts.failed(error)
+    } finally {
+      setIsBusy(false)
+    }
+  }
+
+  return (
+    <div className="-mb-3 flex opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:mb-0 pointer-coarse:opacity-100">
+      <CopyButton text={item.text} />
+      <button
+        type="button"
+        className="inline-flex min-h-7 items-center gap-1 rounded px-1.5 text-xs text-soft hover:text-ink"
+        onClick={() => setText(item.text)}
+      >
+        <Icon name="edit" size={14} /> {t.common.edit}
+      </button>
+      <Dialog
+        isOpen={text !== undefined}
+        onClose={() => setText(undefined)}
+        title={t.chat.editMessage}
+        description={t.chat.sendsEditedMessageNew}
+      >
+        <TextArea
+          label={t.common.message}
+          isLabelHidden
+          rows={6}
+          autoFocus
+          value={text ?? ''}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <Button kind="main" className="mt-3" isBusy={isBusy} disabled={!text?.trim()} onClick={() => void resend()}>
+          {t.common.send}
+        </Button>
+      </Dialog>
+    </div>
+  )
+}
+
+interface ItemViewProps {
+  item: Item
+  sessionId: string | null
+  isNewest: boolean
+  /** Of a message that is not part of the conversation yet. */
+  outgoing: Outgoing['state'] | undefined
+  onCancel(id: string): void
+}
+
+const ItemView = memo(function ItemView(props: ItemViewProps) {
+  return (
+    <RawOnError raw={rawOf(props.item)}>
+      <Shown {...props} />
+    </RawOnError>
+  )
+})
+
+function rawOf(item: Item): string {
+  if (item.kind !== 'turn') return item.text
+  return item.parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n\n')
+}
+
+function Shown({ item, sessionId, isNewest, outgoing, onCancel }: ItemViewProps) {
+  switch (item.kind) {
+    case 'message':
+      return <MessageView item={item} sessionId={sessionId} outgoing={outgoing} onCancel={onCancel} />
+    case 'turn':
+      return <TurnView turn={item} sessionId={sessionId} isNewest={isNewest} />
+    case 'note':
+      return <p className="text-center text-xs text-soft">{item.text}</p>
+  }
+}
+
+function MessageView({ item, sessionId, outgoing, onCancel }: Omit<ItemViewProps, 'isNewest'> & { item: MessageItem }) {
+  const isOthers = item.source === 'schedule' || item.source === 'system'
+  return (
+    <div className="group flex flex-col items-end">
+      <div
+        className={classes(
+          'max-w-[85%] rounded-2xl rounded-br-md px-4 py-2',
+          isOthers ? 'border border-line text-soft' : 'bg-accent-soft',
+          outgoing && 'opacity-75',
+        )}
+      >
+        {isOthers && <p className="text-xs">{item.source}</p>}
+        <span className="sr-only">{t.chat.you} </span>
+        <Markdown text={item.text} />
+        {sessionId && item.media.map((part) => <MediaView key={part.hash} part={part} sessionId={sessionId} />)}
+      </div>
+      {!outgoing && !isOthers && <MessageActions item={item} sessionId={sessionId} />}
+      {outgoing && (
+        <p className={classes('flex items-center gap-1 text-xs text-soft', outgoing === 'sending' && 'appearing-late')}>
+          {t.chat.queued}
+          <button
+            type="button"
+            className="min-h-7 rounded px-1.5 underline underline-offset-2 hover:text-ink"
+            onClick={() => onCancel(item.id)}
+          >
+            {t.common.cancel}
+          </button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/**
+ * `/talk/<id>?turn=<turn>` leads to that turn, however far back it is: what was said before is read until it is there. Tells
+ * where it is once, by `onFound`, and which one it is for as long as the address names it.
+ */
+function useWantedTurn(opened: OpenConversation, onFound: (index: number) => void): string | null {
+  const { path, query } = usePlace()
+  const wanted = query.get('turn')
+  const place = `${path} ${wanted}`
+  const reached = useRef('')
+  const [isReading, setIsReading] = useState(false)
+  const { items } = opened.conversation
+  const index = wanted === null ? -1 : items.findIndex((item) => item.kind === 'turn' && item.id === wanted)
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each place, when enough of the conversation is there.
+  useEffect(() => {
+    if (wanted === null || reached.current === place || opened.state === 'loading' || isReading) return
+    if (index >= 0) {
+      reached.current = place
+      onFound(index)
+    } else if (opened.hasEarlier) {
+      setIsReading(true)
+      opened
+        .loadEarlier()
+        // On failure, the button at the top loads it.
+        .catch(() => (reached.current = place))
+        .finally(() => setIsReading(false))
+    }
+  }, [place, index, opened.state, opened.hasEarlier, isReading])
+  return wanted
+}
+
+/** The list follows new content when the user is this close to the end. */
+const nearPixels = 80
+
+/** Draws only the visible items. New content does not scroll a user who reads further up. */
+export function MessageList(props: {
+  opened: OpenConversation
+  outgoing: readonly Outgoing[]
+  sessionId: string | null
+  onCancel(id: string): void
+}) {
+  const { opened, outgoing, sessionId, onCancel } = props
+  const { items: shown } = opened.conversation
+  const items: readonly Item[] = outgoing.length === 0 ? shown : [...shown, ...outgoing.map(({ item }) => item)]
+  const scroller = useRef<HTMLDivElement>(null)
+  const isAtEnd = useRef(true)
+  const lastTop = useRef(0)
+  const [hasMoreBelow, setHasMoreBelow] = useState(false)
+
+  const virtual = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 120,
+    overscan: 6,
+    getItemKey: (index) => items[index]?.id ?? index,
+    paddingStart: 16,
+    paddingEnd: 24,
+  })
+  const height = virtual.getTotalSize()
+  const wantedTurn = useWantedTurn(opened, (index) => {
+    isAtEnd.current = false
+    virtual.scrollToIndex(index, { align: 'start' })
+  })
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the content has grown.
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (element && isAtEnd.current) element.scrollTop = element.scrollHeight
+    setHasMoreBelow(!isAtEnd.current && restBelow() >= nearPixels)
+  }, [height, items])
+
+  useEffect(() => {
+    if (sessionId !== null) isAtEnd.current = true
+  }, [sessionId])
+
+  // Scroll to a message that was just sent.
+  useEffect(() => {
+    const element = scroller.current
+    if (!element || outgoing.length === 0) return
+    isAtEnd.current = true
+    element.scrollTop = element.scrollHeight
+  }, [outgoing.length])
+
+  // The field below grows with its text, and a command shows its output there: the end stays visible.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: one observer for the life of the list.
+  useEffect(() => {
+    const element = scroller.current
+    if (!element) return
+    const observer = new ResizeObserver(() => {
+      if (restBelow() < nearPixels) isAtEnd.current = true
+      if (isAtEnd.current) element.scrollTop = element.scrollHeight
+      setHasMoreBelow(!isAtEnd.current)
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+
+  function restBelow(): number {
+    const element = scroller.current
+    return element ? element.scrollHeight - element.scrollTop - element.clientHeight : 0
+  }
+
+  function onScroll(): void {
+    const top = scroller.current?.scrollTop ?? 0
+    if (restBelow() < nearPixels) isAtEnd.current = true
+    // Only a step up leaves the end. Rows that turn out higher than estimated also leave something below.
+    else if (top < lastTop.current) isAtEnd.current = false
+    lastTop.current = top
+    setHasMoreBelow(!isAtEnd.current)
+  }
+
+  function toNewest(): void {
+    isAtEnd.current = true
+    setHasMoreBelow(false)
+    scroller.current?.scrollTo({ top: scroller.current.scrollHeight })
+    focusComposer()
+  }
+
+  async function loadEarlier(): Promise<void> {
+    const element = scroller.current
+    const below = element ? element.scrollHeight - element.scrollTop : 0
+    await opened.loadEarlier()
+    // The visible messages keep their place.
+    requestAnimationFrame(() => {
+      if (element) element.scrollTop = element.scrollHeight - below
+    })
+  }
+
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        onScroll={onScroll}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+        tabIndex={0}
+        className="h-full overflow-y-auto outline-none"
+        role="log"
+        aria-label={t.common.conversation}
+      >
+        {opened.hasEarlier && (
+          <div className="pt-4 text-center">
+            <Button size="small" kind="quiet" onClick={() => void loadEarlier()}>
+              {t.chat.showEarlierMessages}
+            </Button>
+          </div>
+        )}
+        {opened.state === 'failed' && opened.error && (
+          <div className="mx-auto max-w-3xl p-4">
+            <Failure error={opened.error} />
+          </div>
+        )}
+        <div className="relative w-full" style={{ height }}>
+          {virtual.getVirtualItems().map((row) => {
+            const item = items[row.index]
+            if (!item) return null
+            return (
+              <div
+                key={row.key}
+                ref={virtual.measureElement}
+                data-index={row.index}
+                className="absolute inset-x-0 top-0"
+                style={{ transform: `translateY(${row.start}px)` }}
+              >
+                <div
+                  className="mx-auto max-w-3xl border-s-4 border-transparent ps-3 pe-4 pb-5 aria-[current=location]:border-accent sm:ps-5 sm:pe-6"
+                  aria-current={item.kind === 'turn' && item.id === wantedTurn ? 'location' : undefined}
+                >
+                  <ItemView
+                    item={item}
+                    sessionId={sessionId}
+                    isNewest={row.index === items.length - 1}
+                    outgoing={outgoing[row.index - shown.length]?.state}
+                    onCancel={onCancel}
+                  />
+                </div>
+              </div>
+            )
+          })}
+        </div>
+      </div>
+      {hasMoreBelow && (
+        <IconButton
+          label={t.chat.jumpToLatest}
+          className="absolute right-4 bottom-3 border border-line bg-raised shadow-md"
+          onClick={toNewest}
+        >
+          <Icon name="arrow_down" />
+        </IconButton>
+      )}
+    </div>
+  )
+}

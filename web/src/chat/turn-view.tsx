@@ -1,0 +1,353 @@
+import { lazy, Suspense, useEffect, useState } from 'react'
+import type { Json, MediaPart } from '../../../src/protocol/messages.ts'
+import { call, callRaw, useAnswer } from '../api/call.ts'
+import { CardFrame } from '../components/card.tsx'
+import { Button, CopyButton } from '../components/controls.tsx'
+import { Notice, RawOnError, useToasts } from '../components/feedback.tsx'
+import { Icon, type IconName } from '../components/icon.tsx'
+import { Fold } from '../components/layout.tsx'
+import { Markdown } from '../components/markdown.tsx'
+import { Link } from '../shell/router.tsx'
+import { t } from '../strings/strings.ts'
+import { ReadAloud } from '../voice/voice-controls.tsx'
+import type { ApprovalOutcome, ToolPart, TurnItem, TurnPart } from './conversation.ts'
+import { readBuildId } from './read-results.ts'
+import { overlayOf } from './tool-results.tsx'
+
+/** The memories that were recalled for a turn. */
+function Recalled({ memories }: { memories: readonly { id: string; text: string }[] }) {
+  return (
+    <div className="mb-2">
+      <Fold icon="search" title={t.chat.usedMemories(memories.length)}>
+        <ul className="space-y-1 text-sm">
+          {memories.map(({ id, text }) => (
+            <li key={id}>
+              <Link href={`/memory/${id}`} className="text-soft underline-offset-2 hover:text-ink hover:underline">
+                {text}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </Fold>
+    </div>
+  )
+}
+
+/** Collapsed by default. While it runs, the last line is shown. */
+function Thinking({ text, isNow }: { text: string; isNow: boolean }) {
+  const lastLine = text.trimEnd().split('\n').at(-1) ?? ''
+  return (
+    <Fold icon="brain" title={isNow ? t.chat.thinking : t.chat.thought} detail={isNow ? lastLine : ''} isActive={isNow}>
+      <p className="whitespace-pre-wrap text-sm text-soft">{text}</p>
+    </Fold>
+  )
+}
+
+/** A call that needs approval. An answered one shows its outcome instead of buttons. */
+function Approval({ approval }: { approval: NonNullable<ToolPart['approval']> }) {
+  const toasts = useToasts()
+  const [given, setGiven] = useState<ApprovalOutcome>()
+  const [isBusy, setIsBusy] = useState(false)
+  const [isOver, setIsOver] = useState(false)
+  const outcome = given ?? approval.outcome
+  const isOpen = outcome === undefined && !isOver
+  // An answer in words, or from another device, ends the question as well.
+  const { data: waiting } = useAnswer('approvals.list', isOpen ? {} : null, isOpen ? { everyMs: 3_000 } : {})
+  useEffect(() => {
+    if (waiting?.approvals.every(({ id }) => id !== approval.id)) setIsOver(true)
+  }, [waiting, approval.id])
+
+  async function give(chosen: 'approve' | 'deny'): Promise<void> {
+    setIsBusy(true)
+    try {
+      await call('approvals.answer', { id: approval.id, answer: chosen })
+      setGiven(chosen === 'approve' ? 'approved' : 'denied')
+    } catch (error) {
+      toasts.failed(error)
+    } finally {
+      setIsBusy(false)
+    }
+  }
+
+  return (
+    <section aria-label={t.chat.approvalNeeded} className="rounded-xl border border-warn bg-warn-soft p-3">
+      <p className="whitespace-pre-wrap text-sm">{approval.question}</p>
+      {!isOpen && (
+        <p className="mt-2 text-sm font-medium">
+          {outcome === 'approved'
+            ? t.chat.allowedOnce
+            : outcome === 'denied'
+              ? t.chat.youDeniedThis
+              : t.chat.alreadyAnsweredExpired}
+        </p>
+      )}
+      {isOpen && (
+        <div className="mt-2 flex gap-2">
+          <Button kind="main" isBusy={isBusy} onClick={() => void give('approve')}>
+            {t.chat.allowOnce}
+          </Button>
+          <Button isBusy={isBusy} onClick={() => void give('deny')}>
+            {t.chat.deny}
+          </Button>
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** A file of the conversation, and under it what the model got of it. */
+export function MediaView(props: { part: MediaPart; sessionId: string }) {
+  const note = props.part.reading?.note
+  return (
+    <div className="flex flex-col items-start gap-1">
+      <MediaContent {...props} />
+      {note && (
+        <p className={`text-xs ${props.part.reading?.state === 'unreadable' ? 'text-warn' : 'text-soft'}`}>{note}</p>
+      )}
+    </div>
+  )
+}
+
+/** Seen or heard here where that is harmless, and always there to be kept. */
+function MediaContent({ part, sessionId }: { part: MediaPart; sessionId: string }) {
+  const address = useMedia(part, sessionId)
+  if (!address) return <p className="text-sm text-soft">{part.name}</p>
+  if (/^image\/(png|jpeg|gif|webp)$/.test(part.mediaType))
+    return <img src={address} alt={part.name} className="max-h-96 rounded-xl border border-line" />
+  if (part.mediaType.startsWith('audio/')) {
+    // biome-ignore lint/a11y/useMediaCaption: speech of Familiar; its text is next to it.
+    return <audio controls src={address} aria-label={part.name} className="w-full max-w-md" />
+  }
+  return (
+    <a
+      href={address}
+      download={part.name}
+      className="inline-flex items-center gap-2 rounded-lg border border-line px-3 py-1.5 text-sm hover:bg-sunken"
+    >
+      <Icon name="arrow_down" size={16} /> {part.name}
+    </a>
+  )
+}
+
+/** Fetched, because a picture's own request would not carry the page's key. */
+function useMedia({ hash, mediaType }: MediaPart, sessionId: string): string | undefined {
+  const [address, setAddress] = useState<string>()
+  useEffect(() => {
+    const controller = new AbortController()
+    let made: string | undefined
+    callRaw('page.media', { id: sessionId, hash }, { signal: controller.signal })
+      .then((response) => response.arrayBuffer())
+      .then((bytes) => {
+        made = URL.createObjectURL(new Blob([bytes], { type: mediaType }))
+        setAddress(made)
+      })
+      .catch(() => undefined)
+    return () => {
+      controller.abort()
+      if (made) URL.revokeObjectURL(made)
+    }
+  }, [hash, mediaType, sessionId])
+  return address
+}
+
+// Loaded on demand: few conversations build a tool.
+const BuildFold = lazy(async () => ({
+  default: (await import('../tools/builds.tsx')).BuildFold,
+}))
+
+/** Common tools have a title of their own; others show their name. */
+const icons: Record<keyof typeof t.toolTitles, IconName> = {
+  web_search: 'search',
+  web_fetch: 'eye',
+  recall_memory: 'brain',
+  memory_query: 'brain',
+  memory_get: 'brain',
+  store_memory: 'brain',
+  find_tools: 'tool',
+  lookup_capability: 'tool',
+  reason: 'brain',
+  request_capability: 'bolt',
+  repair_capability: 'bolt',
+  exec: 'bolt',
+  sessions_spawn: 'fork',
+  schedule_message: 'calendar',
+}
+
+function hasTitle(name: string): name is keyof typeof icons {
+  return Object.hasOwn(icons, name)
+}
+
+function titleOf({ name, result, approval }: ToolPart): { title: string; icon: IconName } {
+  if (!hasTitle(name)) return { title: name.replace(/^cap_/, '').replaceAll('_', ' '), icon: 'tool' }
+  const { asks, running, done } = t.toolTitles[name]
+  const title = approval && approval.outcome === undefined ? asks : result === undefined ? running : done
+  return { title, icon: icons[name] }
+}
+
+/** A tool call: one line that expands to its input and result. */
+function ToolView({ tool, sessionId }: { tool: ToolPart; sessionId: string | null }) {
+  const { title, icon } = titleOf(tool)
+  const isRunning = tool.result === undefined
+  const known = overlayOf(tool.name)
+  // A build continues after the call that started it.
+  const build = readBuildId(tool)
+  const overlay = known?.show({ tool, sessionId }) ?? null
+  return (
+    <div className="space-y-2">
+      {build === undefined ? (
+        <Fold
+          icon={icon}
+          title={title}
+          detail={isRunning ? newest(tool.progress) || summary(tool.input) : summary(tool.input)}
+          isActive={isRunning}
+          isBad={tool.result?.isError === true && !tool.approval}
+          opensWhileActive={known?.opensWhileRunning === true}
+        >
+          {overlay}
+          <RawCall tool={tool} isAside={overlay !== null} />
+        </Fold>
+      ) : (
+        <Suspense fallback={<p className="breathing text-sm text-soft">{t.common.loading}</p>}>
+          <BuildFold id={build} icon={icon} title={title}>
+            <RawCall tool={tool} isAside />
+          </BuildFold>
+        </Suspense>
+      )}
+      {tool.approval && <Approval approval={tool.approval} />}
+      {tool.card && sessionId && <CardFrame card={tool.card} callId={tool.callId} sessionId={sessionId} />}
+      {sessionId && tool.media?.map((part) => <MediaView key={part.hash} part={part} sessionId={sessionId} />)}
+    </div>
+  )
+}
+
+/** The raw input and result. Collapsed when the tool has a view of its own. */
+function RawCall({ tool, isAside }: { tool: ToolPart; isAside: boolean }) {
+  const details = (
+    <dl className="space-y-2 text-sm">
+      {tool.input !== null && <Detail name={t.chat.input}>{pretty(tool.input)}</Detail>}
+      {tool.progress.length > 0 && <Detail name={t.chat.progress}>{tool.progress.map(pretty).join('\n')}</Detail>}
+      {tool.result && <Detail name={tool.result.isError ? t.common.failed : t.chat.result}>{tool.result.text}</Detail>}
+    </dl>
+  )
+  if (!isAside) return details
+  return (
+    <details className="mt-3 text-xs text-soft">
+      <summary className="min-h-7 py-1">{t.chat.details}</summary>
+      {details}
+    </details>
+  )
+}
+
+function Detail({ name, children }: { name: string; children: string }) {
+  return (
+    <div>
+      <dt className="text-xs font-medium text-soft">{name}</dt>
+      <dd>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard. */}
+        <pre tabIndex={0} className="max-h-80 overflow-auto whitespace-pre-wrap font-mono text-xs leading-relaxed">
+          {children}
+        </pre>
+      </dd>
+    </div>
+  )
+}
+
+function newest(progress: readonly Json[]): string {
+  const last = progress.at(-1)
+  return last === undefined ? '' : summary(last)
+}
+
+/** The first thing in it that says something. */
+function summary(value: Json): string {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) return value.map(summary).join(', ')
+  if (value !== null && typeof value === 'object') return Object.values(value).map(summary).filter(Boolean).join(' · ')
+  return value === null ? '' : String(value)
+}
+
+function pretty(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+}
+
+const outcomes: Partial<Record<NonNullable<TurnItem['outcome']>, string>> = {
+  stopped: t.common.stopped,
+  round_limit: t.chat.stoppedTooManySteps,
+  repeated_failure: t.chat.stoppedSameStepKept,
+  budget: t.chat.spendingLimitReachedChange,
+  failed: t.chat.modelFailed,
+}
+
+/** One turn: reasoning, tool calls and text in order. */
+export function TurnView(props: { turn: TurnItem; sessionId: string | null; isNewest: boolean }) {
+  const { turn, sessionId, isNewest } = props
+  const isRunning = turn.outcome === undefined
+  const spoken = turn.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n\n')
+  const ended = turn.outcome && outcomes[turn.outcome]
+  return (
+    <article aria-label={t.common.familiar} className="group" aria-busy={isRunning} data-newest={isNewest || undefined}>
+      {turn.memories.length > 0 && <Recalled memories={turn.memories} />}
+      <div className="space-y-3">
+        {turn.parts.map((part, index) => (
+          <PartView
+            // biome-ignore lint/suspicious/noArrayIndexKey: parts only grow at the end.
+            key={index}
+            part={part}
+            isNewest={isRunning && index === turn.parts.length - 1}
+            sessionId={sessionId}
+            isSilent={!turn.deliver}
+          />
+        ))}
+        {isRunning && turn.parts.at(-1)?.kind !== 'text' && (
+          <p className="breathing text-sm text-soft" role="status">
+            {turn.parts.at(-1)?.kind === 'tool' ? t.chat.working : t.chat.thinkingOngoing}
+          </p>
+        )}
+        {ended && <Notice kind={turn.outcome === 'stopped' ? 'note' : 'warning'}>{ended}</Notice>}
+      </div>
+      {!isRunning && (
+        <footer className="mt-1 flex min-h-7 items-center gap-2 text-xs text-soft opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 group-data-newest:opacity-100 pointer-coarse:opacity-100">
+          {spoken !== '' && <CopyButton text={spoken} />}
+          {spoken !== '' && <ReadAloud id={turn.id} text={spoken} />}
+          <span>{turn.model}</span>
+          <span>{costOf(turn)}</span>
+          {turn.reaction && <span>{turn.reaction}</span>}
+          {sessionId !== null && <Link href={`/monitor/turn/${sessionId}/${turn.id}`}>{t.common.timeline}</Link>}
+        </footer>
+      )}
+    </article>
+  )
+}
+
+function costOf({ costUsd, isEstimate }: TurnItem): string {
+  if (costUsd === null) return t.common.noPrice
+  if (costUsd === 0) return ''
+  return isEstimate ? t.chat.aboutEstimated(costUsd.toFixed(4)) : `$${costUsd.toFixed(4)}`
+}
+
+function PartView(props: { part: TurnPart; isNewest: boolean; isSilent: boolean; sessionId: string | null }) {
+  const { part, isNewest, isSilent, sessionId } = props
+  switch (part.kind) {
+    case 'text':
+      return isSilent ? (
+        <p className="text-xs text-soft">{t.chat.noReply}</p>
+      ) : (
+        <Markdown text={part.text} isGrowing={isNewest} />
+      )
+    case 'said':
+      return <Markdown text={part.text} />
+    case 'thinking':
+      return <Thinking text={part.text} isNow={isNewest} />
+    case 'retry':
+      return (
+        <p className="text-sm text-warn" role="status">
+          {t.chat.retryingInS(part.reason, Math.ceil(part.waitMs / 1_000))}
+        </p>
+      )
+    case 'tool':
+      return (
+        <RawOnError raw={part.card?.text ?? part.name}>
+          <ToolView tool={part} sessionId={sessionId} />
+        </RawOnError>
+      )
+  }
+}

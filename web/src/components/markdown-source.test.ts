@@ -1,0 +1,40 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { splitMarkdown } from './markdown-source.ts'
+
+const paragraph = fc.oneof(
+  fc.string({ maxLength: 50 }),
+  fc.constantFrom('_a '.repeat(4_000), 'x'.repeat(8_001), '- one', '> said', '```\ncode', '```', 'words '.repeat(200)),
+)
+const anyMarkdown = fc.array(paragraph, { maxLength: 20 }).map((paragraphs) => paragraphs.join('\n\n'))
+
+it('SEC-18 loses nothing, and parses no paragraph that is longer than the limit', () => {
+  fc.assert(
+    fc.property(anyMarkdown, (text) => {
+      const parts = splitMarkdown(text)
+      expect(parts.map((part) => part.text).join('')).toBe(text)
+      for (const part of parts.filter(({ isPlain, text: parsed }) => !isPlain && !parsed.includes('```'))) {
+        for (const piece of part.text.split(/\n\n(?=\S)/)) expect(piece.trimEnd().length).toBeLessThanOrEqual(8_000)
+      }
+    }),
+  )
+})
+
+it('PAGE-5 while a text grows, all parts but the last one stay as they are', () => {
+  fc.assert(
+    fc.property(anyMarkdown, fc.nat(), (text, cut) => {
+      const whole = splitMarkdown(text)
+      const begun = splitMarkdown(text.slice(0, cut % (text.length + 1)))
+      for (const [index, part] of begun.slice(0, -1).entries()) {
+        expect(whole[index]?.text.startsWith(part.text)).toBe(true)
+      }
+    }),
+  )
+})
+
+it('cuts no code in two, and no list', () => {
+  const code = `Before\n\n\`\`\`\n${'line\n\n'.repeat(1_000)}\`\`\`\n\nAfter`
+  expect(splitMarkdown(code).some(({ text }) => text.includes('```\nline') && text.includes('line\n\n```'))).toBe(true)
+  const list = `${'words '.repeat(400)}\n\n- one\n\n- two`
+  expect(splitMarkdown(list)).toHaveLength(1)
+})

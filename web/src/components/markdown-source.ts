@@ -1,0 +1,130 @@
+import { Marked, type Token, Tokenizer, type Tokens } from 'marked'
+
+/** A formula in a text. `raw` is kept for the places that show the source. */
+export interface MathToken {
+  type: 'math'
+  raw: string
+  tex: string
+  isDisplay: boolean
+}
+
+// A formula has no blank line in it: an unclosed one must not swallow the paragraphs that follow.
+const line = String.raw`\n(?![ \t]*\n)`
+const dollars = String.raw`\$\$((?:[^$\\\n]|\\[^\n]|${line}){1,4000}?)\$\$`
+const brackets = String.raw`\\\[((?:[^\\\n]|\\(?![[\]])[^\n]|${line}){1,4000}?)\\\]`
+const parentheses = String.raw`\\\(((?:[^\\\n]|\\(?![()])[^\n]|${line}){1,4000}?)\\\)`
+// As in Pandoc: no space inside the dollar signs, and neither a digit nor a letter after the closing one.
+const dollar = String.raw`\$(?![\s$])((?:[^$\\\n${'`'}]|\\[^\n]|${line}){1,1000}?)(?<!\s)\$(?![\dA-Za-z$])`
+
+const blockForms = [new RegExp(`^ {0,3}${dollars}[ \\t]*(?:\\n+|$)`), new RegExp(`^ {0,3}${brackets}[ \\t]*(?:\\n+|$)`)]
+const inlineForms: { form: RegExp; isDisplay: boolean }[] = [
+  { form: new RegExp(`^${dollars}`), isDisplay: true },
+  { form: new RegExp(`^${brackets}`), isDisplay: true },
+  { form: new RegExp(`^${parentheses}`), isDisplay: false },
+  { form: new RegExp(`^${dollar}`), isDisplay: false },
+]
+
+/** "$5 a day or 10$" is about money. */
+const isMoney = (tex: string) => /^[\d.,]+[kKmMbB]?\s.*[A-Za-z]{2}/.test(tex) && !/[\\^_={}]/.test(tex)
+
+/** Quotation marks and CJK punctuation that end an address in running text, though a URL could hold them. */
+const endOfAddress = /[“”„‟«»‹›‘’‚‛…、。，；：！？（）【】「」『』〈〉《》]/
+
+const marked = new Marked({
+  gfm: true,
+  tokenizer: {
+    url(source) {
+      const end = source.search(endOfAddress)
+      return end < 0 ? false : Tokenizer.prototype.url.call(this, source.slice(0, end))
+    },
+  },
+  extensions: [
+    {
+      name: 'math',
+      level: 'block',
+      start: (source) => /^ {0,3}(?:\$\$|\\\[)/m.exec(source)?.index,
+      tokenizer(source): MathToken | undefined {
+        for (const form of blockForms) {
+          const match = form.exec(source)
+          if (match?.[1]?.trim()) return { type: 'math', raw: match[0], tex: match[1].trim(), isDisplay: true }
+        }
+        return undefined
+      },
+    },
+    {
+      name: 'math',
+      level: 'inline',
+      start: (source) => /\$|\\[([]/.exec(source)?.index,
+      tokenizer(source, tokens): MathToken | undefined {
+        // `US$5` and `\\$` are no opening dollar signs.
+        if (source.startsWith('$') && /[\w$\\]$/.test(tokens.at(-1)?.raw ?? '')) return undefined
+        for (const { form, isDisplay } of inlineForms) {
+          const match = form.exec(source)
+          const tex = match?.[1]?.trim()
+          if (match && tex && (isDisplay || !isMoney(tex))) return { type: 'math', raw: match[0], tex, isDisplay }
+        }
+        return undefined
+      },
+    },
+  ],
+})
+
+/** The blocks of a Markdown text, with formulas as tokens of their own. */
+export const lexMarkdown = (text: string): Token[] => marked.lexer(text)
+
+/** The words of tokens without their marks, as a reader sees them. */
+export function textOfTokens(tokens: readonly Token[] | undefined): string {
+  return (tokens ?? [])
+    .map((token) => {
+      if ('tokens' in token && token.tokens) return textOfTokens(token.tokens)
+      return 'text' in token && typeof token.text === 'string' ? token.text : token.raw
+    })
+    .join('')
+}
+
+/** Whether a fence has its end: the text of an open one may still grow. */
+export function isClosed({ raw, codeBlockStyle }: Tokens.Code): boolean {
+  if (codeBlockStyle === 'indented') return true
+  const fence = /^ {0,3}(`{3,}|~{3,})/.exec(raw)?.[1]
+  return fence !== undefined && raw.trimEnd().split('\n').slice(1).at(-1)?.trim().startsWith(fence) === true
+}
+
+interface MarkdownPart {
+  text: string
+  /** Too long to be written by a person: shown as plain text. */
+  isPlain: boolean
+}
+
+/** A longer paragraph is shown as plain text. */
+const maxParagraphLength = 8_000
+/** The size of a part that is parsed together: while a text grows, only its last part is parsed again. */
+const usualPart = 2_000
+
+/**
+ * A text in parts that can be parsed by themselves; one after another they are the text. Parsing emphasis takes time in the
+ * square of a paragraph's length for text that is made for it (23 seconds for 50 kB of `_a _a`), so such a paragraph is not parsed.
+ */
+export function splitMarkdown(text: string): MarkdownPart[] {
+  if (text.length <= usualPart) return text === '' ? [] : [{ text, isPlain: false }]
+  const parts: MarkdownPart[] = []
+  let isFenced = false
+  for (const paragraph of text.split(/(?<=\n\n)(?=\S)/)) {
+    const isPlain = paragraph.length > maxParagraphLength && !isFenced && !hasFence(paragraph)
+    const last = parts.at(-1)
+    const goesOn =
+      last && !last.isPlain && !isPlain && (isFenced || last.text.length < usualPart || continues(paragraph))
+    if (goesOn) last.text += paragraph
+    else parts.push({ text: paragraph, isPlain })
+    if (countFences(paragraph) % 2 === 1) isFenced = !isFenced
+  }
+  return parts
+}
+
+/** A list, a quote or a table may continue after an empty line. */
+function continues(paragraph: string): boolean {
+  return /^(?:[-*+>|]|\d{1,9}[.)])/.test(paragraph)
+}
+
+const fence = /^ {0,3}(?:```|~~~)/gm
+const countFences = (paragraph: string) => paragraph.match(fence)?.length ?? 0
+const hasFence = (paragraph: string) => countFences(paragraph) > 0

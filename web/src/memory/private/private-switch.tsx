@@ -1,0 +1,93 @@
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { IconButton } from '../../components/controls.tsx'
+import { Dialog } from '../../components/forms.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { useWho } from '../../shell/account.tsx'
+import { Link } from '../../shell/router.tsx'
+import { t } from '../../strings/strings.ts'
+import { SwitchAndShared } from './private-screen.tsx'
+import { inOrder, onEntriesChanged, openPrivateStore, type PrivateEntry } from './private-store.ts'
+
+const listeners = new Set<() => void>()
+const keyOf = (userName: string) => `familiar.private-memory.on.${userName}`
+
+/** Whether Familiar may use this browser's memory. Off until the user says otherwise, here. */
+export function isSwitchedOn(userName: string): boolean {
+  return localStorage.getItem(keyOf(userName)) === 'yes'
+}
+
+export function switchTo(userName: string, isOn: boolean): void {
+  if (isOn) localStorage.setItem(keyOf(userName), 'yes')
+  else localStorage.removeItem(keyOf(userName))
+  for (const listener of listeners) listener()
+}
+
+export function useIsSwitchedOn(userName: string): boolean {
+  return useSyncExternalStore(subscribe, () => isSwitchedOn(userName))
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  // Another tab's word counts here as well.
+  window.addEventListener('storage', listener)
+  return () => {
+    listeners.delete(listener)
+    window.removeEventListener('storage', listener)
+  }
+}
+
+/** In the composer: the switch for this browser's memory, with its shared entries. */
+export function PrivateMemorySwitch() {
+  const { name } = useWho()
+  const isOn = useIsSwitchedOn(name)
+  const [isOpen, setIsOpen] = useState(false)
+  return (
+    <>
+      <IconButton
+        label={isOn ? t.privateNotes.switchOn : t.privateNotes.switchOff}
+        aria-haspopup="dialog"
+        // A phone has no room for it while it is off; the screen of private notes has the same switch.
+        className={isOn ? 'text-accent!' : 'max-sm:hidden'}
+        onClick={() => setIsOpen(true)}
+      >
+        <Icon name="lock" />
+      </IconButton>
+      <Dialog isOpen={isOpen} onClose={() => setIsOpen(false)} title={t.privateNotes.privateNotes}>
+        <SwitchAndShared />
+        <Link
+          href="/private-memory"
+          className="mt-4 inline-block text-accent underline underline-offset-2"
+          onClick={() => setIsOpen(false)}
+        >
+          {t.privateNotes.openPrivateNotes}
+        </Link>
+      </Dialog>
+    </>
+  )
+}
+
+/** The entries of this browser in order; undefined until they are loaded. */
+export function useEntries(): { entries: readonly PrivateEntry[] | undefined; error: Error | undefined } {
+  const { name } = useWho()
+  const [entries, setEntries] = useState<readonly PrivateEntry[]>()
+  const [error, setError] = useState<Error>()
+  useEffect(() => {
+    let isShown = true
+    async function read(): Promise<void> {
+      try {
+        const store = await openPrivateStore(name)
+        const found = await store.list()
+        if (isShown) setEntries(inOrder(found))
+      } catch (cause) {
+        if (isShown) setError(cause instanceof Error ? cause : new Error(String(cause)))
+      }
+    }
+    void read()
+    const stop = onEntriesChanged(() => void read())
+    return () => {
+      isShown = false
+      stop()
+    }
+  }, [name])
+  return { entries, error }
+}
