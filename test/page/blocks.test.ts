@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { RunningFamiliar } from '../support/running-familiar.ts'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { findFaults } from './support/find-faults.ts'
 import { openPage } from './support/open-page.ts'
 
@@ -46,7 +46,7 @@ describePage('blocks in the page', () => {
     expect(await read(familiar, 'projects/garden.md')).toContain('roses')
   })
 
-  more('PAGE-6 two edits at the same time are both shown, and neither text is lost', async () => {
+  it('PAGE-6 two edits at the same time are both shown, and neither text is lost', async () => {
     const { page, familiar } = await openPage()
     await write(familiar, 'plan.md', 'one\ntwo\n')
     await page.goto(new URL('/blocks/plan.md', page.url()).href)
@@ -69,7 +69,7 @@ describePage('blocks in the page', () => {
     expect(await theirs.json()).toMatchObject({ content: 'one\ntheirs\n' })
   })
 
-  more('PAGE-6 ASSET-4 pins are ordered by drag and by keyboard, and have a budget', async () => {
+  it('PAGE-6 ASSET-4 pins are ordered by drag and by keyboard, and have a budget', async () => {
     const { page, familiar } = await openPage({ path: '/blocks', toml: '[assets]\nblock_budget_tokens = 1000\n' })
     for (const label of ['a.md', 'b.md', 'c.md']) await write(familiar, label, 'tea '.repeat(200))
     await page.reload()
@@ -94,7 +94,7 @@ describePage('blocks in the page', () => {
     expect(await page.getByRole('textbox', { name: 'Text' }).inputValue()).toBe('tea '.repeat(900))
   })
 
-  more('PAGE-6 ASSET-5 compacting shows both texts before anything changes', async () => {
+  it('PAGE-6 ASSET-5 compacting shows both texts before anything changes', async () => {
     const { page, familiar, fake } = await openPage()
     const long = `# Notes\n\n${'The meeting is on Monday at nine. '.repeat(30)}\n`
     await write(familiar, 'notes.md', long)
@@ -115,7 +115,7 @@ describePage('blocks in the page', () => {
     await expect.poll(() => page.getByRole('textbox', { name: 'Text' }).inputValue()).toContain('Monday, nine.')
   })
 
-  more('PAGE-6 a block is renamed with its pin, deleted and restored', async () => {
+  it('PAGE-6 a block is renamed with its pin, deleted and restored', async () => {
     const { page, familiar } = await openPage()
     await write(familiar, 'old.md', 'words')
     await familiar.request('POST', '/api/v1/pins', { label: 'old.md' })

@@ -7,7 +7,7 @@ import { openLocalSite } from '../support/local-site.ts'
 import type { RunningFamiliar } from '../support/running-familiar.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { answerWeather, isBuilder, respondAsBuilder, weatherKey } from '../support/weather-build.ts'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { findFaults } from './support/find-faults.ts'
 import { openPage, say } from './support/open-page.ts'
 
@@ -90,7 +90,7 @@ describePage('capabilities in the page', () => {
     await site.close()
   })
 
-  more('PAGE-6 CAP-8 code, permissions, versions and diffs are shown, and an older version is used again', async () => {
+  it('PAGE-6 CAP-8 code, permissions, versions and diffs are shown, and an older version is used again', async () => {
     const { page, url, familiar } = await openPage({ daemon })
     await register(familiar, 'one', greeterFiles({ 'RUN.md': '# Greeter\n\nCall it with **a name**.' }))
     const manifest = greeterManifest({ storage: true })
@@ -126,51 +126,48 @@ describePage('capabilities in the page', () => {
     await page.getByText('Ready', { exact: true }).waitFor()
   })
 
-  more(
-    'PAGE-6 CAP-8 a built tool is repaired from its screen, and stays in use until the new version passes',
-    async () => {
-      const main = 'def run(args):\n    return "Hello, " + args["name"] + "!"\n# mended\n'
-      const steps: Step[] = [
-        { toolCalls: [{ name: 'report_progress', input: { message: 'Looking at what is wrong.' } }] },
-        { toolCalls: [{ name: 'ask_user', input: { question: 'Shall it stay polite? (yes or no)' } }] },
-        {
-          toolCalls: [
-            { name: 'write_file', input: { path: 'main.py', content: main } },
-            { name: 'register_capability', input: {} },
-          ],
-        },
-      ]
-      const { page, familiar, url } = await openPage({
-        daemon,
-        script(request) {
-          if (!isBuilder(request)) return { text: 'Hello.' }
-          return steps[request.messages.filter(({ role }) => role === 'assistant').length] ?? { text: 'It is done.' }
-        },
-      })
-      await register(familiar, 'one', greeterFiles())
-      await page.goto(`${url}/capabilities/greeter`)
-      await page.getByRole('button', { name: 'Repair' }).click()
-      const dialog = page.getByRole('dialog', { name: 'Repair' })
-      await dialog.getByLabel('What is wrong?').fill('It is <b>too</b> polite')
-      expect(await findFaults(page)).toEqual([])
-      await dialog.getByRole('button', { name: 'Start' }).click()
-      const story = page.getByRole('list', { name: 'Build log' })
-      await story.getByText('Looking at what is wrong.').waitFor()
-      await page.getByRole('button', { name: 'yes', exact: true }).or(page.getByLabel('Your answer')).first().waitFor()
-      // The one that is there still answers.
-      const run = await familiar.request('POST', '/api/v1/capabilities/greeter/run', { args: { name: 'Ada' } })
-      expect(await run.json()).toMatchObject({ ok: true, value: 'Hello, Ada!' })
-      await page.getByLabel('Your answer').fill('yes')
-      await page.getByRole('button', { name: 'Answer', exact: true }).click()
-      await story.getByText('The capability greeter is repaired').waitFor()
-      await page.goto(`${url}/capabilities/greeter?tab=versions`)
-      await page.getByText('Version 2', { exact: false }).first().waitFor()
-      await page.getByRole('tab', { name: 'Code' }).click()
-      await page.getByText('# mended').waitFor()
-    },
-  )
+  it('PAGE-6 CAP-8 a built tool is repaired from its screen, and stays in use until the new version passes', async () => {
+    const main = 'def run(args):\n    return "Hello, " + args["name"] + "!"\n# mended\n'
+    const steps: Step[] = [
+      { toolCalls: [{ name: 'report_progress', input: { message: 'Looking at what is wrong.' } }] },
+      { toolCalls: [{ name: 'ask_user', input: { question: 'Shall it stay polite? (yes or no)' } }] },
+      {
+        toolCalls: [
+          { name: 'write_file', input: { path: 'main.py', content: main } },
+          { name: 'register_capability', input: {} },
+        ],
+      },
+    ]
+    const { page, familiar, url } = await openPage({
+      daemon,
+      script(request) {
+        if (!isBuilder(request)) return { text: 'Hello.' }
+        return steps[request.messages.filter(({ role }) => role === 'assistant').length] ?? { text: 'It is done.' }
+      },
+    })
+    await register(familiar, 'one', greeterFiles())
+    await page.goto(`${url}/capabilities/greeter`)
+    await page.getByRole('button', { name: 'Repair' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Repair' })
+    await dialog.getByLabel('What is wrong?').fill('It is <b>too</b> polite')
+    expect(await findFaults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Start' }).click()
+    const story = page.getByRole('list', { name: 'Build log' })
+    await story.getByText('Looking at what is wrong.').waitFor()
+    await page.getByRole('button', { name: 'yes', exact: true }).or(page.getByLabel('Your answer')).first().waitFor()
+    // The one that is there still answers.
+    const run = await familiar.request('POST', '/api/v1/capabilities/greeter/run', { args: { name: 'Ada' } })
+    expect(await run.json()).toMatchObject({ ok: true, value: 'Hello, Ada!' })
+    await page.getByLabel('Your answer').fill('yes')
+    await page.getByRole('button', { name: 'Answer', exact: true }).click()
+    await story.getByText('The capability greeter is repaired').waitFor()
+    await page.goto(`${url}/capabilities/greeter?tab=versions`)
+    await page.getByText('Version 2', { exact: false }).first().waitFor()
+    await page.getByRole('tab', { name: 'Code' }).click()
+    await page.getByText('# mended').waitFor()
+  })
 
-  more('PAGE-6 the empty list says how to get a built tool', async () => {
+  it('PAGE-6 the empty list says how to get a built tool', async () => {
     const { page } = await openPage({ path: '/capabilities' })
     await page.getByText('No built tools yet').waitFor()
     await page.getByRole('tab', { name: 'Builds' }).click()

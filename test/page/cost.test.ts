@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { openPage } from './support/open-page.ts'
 
 const usage = { input: 1_000, output: 200, cacheRead: 3_000, cacheWrite: 0 }
@@ -27,7 +27,7 @@ describePage('cost in the page', () => {
     expect(await page.getByRole('table', { name: 'Cost by day, newest first' }).textContent()).toContain('4,000')
   })
 
-  more('PAGE-6 the period and the measure stay after a reload', async () => {
+  it('PAGE-6 the period and the measure stay after a reload', async () => {
     const { page, fake, familiar } = await openPage({ path: '/cost' })
     fake.reply({ text: 'Hello.', usage })
     await familiar.chat('Hi')
@@ -38,7 +38,7 @@ describePage('cost in the page', () => {
     expect(await page.getByRole('combobox', { name: 'Period' }).inputValue()).toBe('year')
   })
 
-  more('COST-1 a model without a price is marked', async () => {
+  it('COST-1 a model without a price is marked', async () => {
     const { page, familiar } = await openPage()
     const { database, ownerId } = familiar.daemon
     const tokens = { input_tokens: 500, output_tokens: 20, cache_read_tokens: 0, cache_write_tokens: 0 }

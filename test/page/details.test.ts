@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { takesAll } from '../crash/chosen-passings.ts'
 import { describePage } from './support/describe-page.ts'
 import { detailPaths } from './support/detail-paths.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
@@ -49,7 +48,7 @@ function dialogs({ session, memory, schedule }: Samples): Asking[] {
 }
 
 describePage('details and dialogs', () => {
-  it.each(takesAll ? looks : looks.slice(1))(
+  it.each(looks)(
     'PAGE-4 axe finds nothing in it, $colorScheme',
     async (context) => {
       const { page, url, familiar, fake } = await openPage({ ...sampleOptions, context })
@@ -61,11 +60,10 @@ describePage('details and dialogs', () => {
         const by = await sidewaysBy(page)
         if (by > 0) faults[`${name}, sideways`] = by
       }
-      for (const path of takesAll ? detailPaths(samples) : detailPaths(samples).slice(0, 2)) {
+      for (const path of detailPaths(samples)) {
         for await (const name of walkScreen(page, url, path)) await look(name)
       }
       for (const [index, { path, open }] of dialogs(samples).entries()) {
-        if (!takesAll && index % 4 !== 0) continue
         await page.goto(url + path)
         await settle(page)
         await open(page)

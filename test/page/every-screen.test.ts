@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { takesAll } from '../crash/chosen-passings.ts'
 import { describePage } from './support/describe-page.ts'
 import { detailPaths } from './support/detail-paths.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
@@ -16,34 +15,31 @@ const documentSize = `({
 const phone = { width: 390, height: 844 }
 
 describePage('every screen', () => {
-  it.each(takesAll ? (['light', 'dark'] as const) : (['dark'] as const))(
-    'PAGE-4 axe finds nothing serious, %s',
-    async (colorScheme) => {
-      const opened = await openPage({
-        ...sampleOptions,
-        context: { colorScheme, reducedMotion: 'reduce' },
-      })
-      const { page, url, familiar, fake, newContext } = opened
-      const { session } = await fillWithSamples(familiar, fake)
-      const faults: Record<string, string[]> = {}
-      const look = async (name: string) => {
-        const found = await findFaults(page)
-        if (found.length > 0) faults[name] = found
-      }
-      await look('a first look')
-      await page.goto(`${url}/talk/${session}`)
-      await page.getByRole('article').waitFor()
-      await look('a conversation')
-      for (const path of await screenPaths(page)) {
-        for await (const name of walkScreen(page, url, path)) await look(name)
-      }
-      const out = await (await newContext({ colorScheme })).newPage()
-      await out.goto(url)
-      await out.getByRole('button', { name: 'Sign in' }).waitFor()
-      const signedOut = await findFaults(out)
-      expect({ ...faults, ...(signedOut.length > 0 && { 'signing in': signedOut }) }).toEqual({})
-    },
-  )
+  it.each(['light', 'dark'] as const)('PAGE-4 axe finds nothing serious, %s', async (colorScheme) => {
+    const opened = await openPage({
+      ...sampleOptions,
+      context: { colorScheme, reducedMotion: 'reduce' },
+    })
+    const { page, url, familiar, fake, newContext } = opened
+    const { session } = await fillWithSamples(familiar, fake)
+    const faults: Record<string, string[]> = {}
+    const look = async (name: string) => {
+      const found = await findFaults(page)
+      if (found.length > 0) faults[name] = found
+    }
+    await look('a first look')
+    await page.goto(`${url}/talk/${session}`)
+    await page.getByRole('article').waitFor()
+    await look('a conversation')
+    for (const path of await screenPaths(page)) {
+      for await (const name of walkScreen(page, url, path)) await look(name)
+    }
+    const out = await (await newContext({ colorScheme })).newPage()
+    await out.goto(url)
+    await out.getByRole('button', { name: 'Sign in' }).waitFor()
+    const signedOut = await findFaults(out)
+    expect({ ...faults, ...(signedOut.length > 0 && { 'signing in': signedOut }) }).toEqual({})
+  })
 
   it('PAGE-4 the accessibility check finds a known fault', async () => {
     const { page } = await openPage()
@@ -57,7 +53,7 @@ describePage('every screen', () => {
     expect(await sidewaysBy(page)).toBeGreaterThan(0)
   })
 
-  it.each([...(takesAll ? [phone] : []), { width: 320, height: 640 }])(
+  it.each([phone, { width: 320, height: 640 }])(
     'PAGE-4 nothing scrolls sideways at $width pixels',
     async (viewport) => {
       const { page, url, familiar, fake } = await openPage({

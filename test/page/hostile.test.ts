@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { takesAll } from '../crash/chosen-passings.ts'
 import type { RunningFamiliar } from '../support/running-familiar.ts'
 import { said, toolOf } from '../support/scripted-familiar.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
@@ -120,7 +119,7 @@ describePage('hostile text', () => {
       expect.arrayContaining(['/memory', '/schedules', '/toolbox', '/capabilities']),
     )
     const details = ['/toolbox/hostile_tool', '/capabilities/greeter', '/blocks/constructor.md', `/blocks/${all}`]
-    for (const path of takesAll ? details : details.slice(0, 2)) {
+    for (const path of details) {
       for await (const name of walkScreen(page, url, encodeURI(path).replaceAll(/[?#]/g, encodeURIComponent))) {
         expect(await made(page.evaluate(strangeElements)), name).toEqual([])
         expect(await page.evaluate('window.fired'), name).toBeUndefined()

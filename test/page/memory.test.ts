@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { AddedMemoryReply, FactsReply, MemoriesReply, WrittenFactReply } from '../../src/protocol/memory.ts'
 import type { RunningFamiliar } from '../support/running-familiar.ts'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { openPage } from './support/open-page.ts'
 
 const base = '/api/v1/memories'
@@ -60,7 +60,7 @@ describePage('memory in the page', () => {
     )
   })
 
-  more('PAGE-6 learned memories are accepted or rejected, and each can be undone', async () => {
+  it('PAGE-6 learned memories are accepted or rejected, and each can be undone', async () => {
     const { page, familiar } = await openPage({ path: '/memory?tab=learnt', model: 'offline', toml: '[memory]\n' })
     await page.getByText('Nothing new today').waitFor()
     await familiar.chat('My sister Ruth lives in Porto.')
@@ -89,7 +89,7 @@ describePage('memory in the page', () => {
     await page.getByText(/Searches: Where does Ruth live\?/).waitFor()
   })
 
-  more('PAGE-6 facts are sorted, filtered, counted and superseded with their history', async () => {
+  it('PAGE-6 facts are sorted, filtered, counted and superseded with their history', async () => {
     const { page, familiar } = await openPage({ path: '/memory?tab=facts' })
     await page.getByText('No facts yet').waitFor()
     await page.getByRole('button', { name: 'Add a fact' }).click()
@@ -128,7 +128,7 @@ describePage('memory in the page', () => {
     ])
   })
 
-  more('PAGE-6 MEM-11 a superseded fact is restored by one click', async () => {
+  it('PAGE-6 MEM-11 a superseded fact is restored by one click', async () => {
     const { page, familiar, url } = await openPage()
     const home = { entity: 'Ruth', attribute: 'home', value: 'Porto' }
     const { fact } = await ask<WrittenFactReply>(familiar, 'POST', '/facts', home)
@@ -144,7 +144,7 @@ describePage('memory in the page', () => {
     expect(facts.map(({ value, valid_to }) => [value, valid_to])).toEqual([['Porto', null]])
   })
 
-  more('PAGE-6 commitments show what is overdue, and are closed and opened again', async () => {
+  it('PAGE-6 commitments show what is overdue, and are closed and opened again', async () => {
     const { page, familiar } = await openPage({ path: '/memory?tab=commitments' })
     await page.getByText('No commitments').waitFor()
     await ask(familiar, 'POST', '/commitments', { what: 'water the plants', deadline: '2020-01-02' })
@@ -160,7 +160,7 @@ describePage('memory in the page', () => {
     await page.getByRole('heading', { name: 'Overdue (1)' }).waitFor()
   })
 
-  more('PAGE-6 PAGE-4 the graph works with the keyboard, and the timeline loads more while scrolling', async () => {
+  it('PAGE-6 PAGE-4 the graph works with the keyboard, and the timeline loads more while scrolling', async () => {
     const { page, familiar } = await openPage({ path: '/memory?tab=graph' })
     await page.getByText('No links yet').waitFor()
     const ids: string[] = []
@@ -191,7 +191,7 @@ describePage('memory in the page', () => {
     await oldest.waitFor()
   })
 
-  more('PAGE-6 memories are exported to a file, and an import reports what it added', async () => {
+  it('PAGE-6 memories are exported to a file, and an import reports what it added', async () => {
     const { page, familiar } = await openPage({ path: '/memory?tab=store' })
     await ask(familiar, 'POST', '', { content: 'The house has a blue door' })
     const waiting = page.waitForEvent('download')
@@ -209,30 +209,27 @@ describePage('memory in the page', () => {
     expect(memories.map(({ label }) => label)).toEqual(['untrusted', 'untrusted'])
   })
 
-  more(
-    'PAGE-6 an indexed folder is removed after a question, and everything about a word after it is typed again',
-    async () => {
-      const { page, familiar } = await openPage({ path: '/memory?tab=store' })
-      const folder = join(familiar.home, `notes & ${hostile.replaceAll('/', '')}`)
-      mkdirSync(folder)
-      await ask(familiar, 'POST', '/roots', { path: folder })
-      await ask(familiar, 'POST', '', { content: 'Zanzibar has a red door' })
-      await page.reload()
-      await page.getByRole('button', { name: `Remove ${folder}` }).click()
-      await page.getByRole('dialog').getByText(folder).waitFor()
-      await page.getByRole('button', { name: 'Remove' }).click()
-      await page.getByText('Removed from the index. The files are not deleted.').waitFor()
-      await page.getByRole('button', { name: `Remove ${folder}` }).waitFor({ state: 'detached' })
-      await page.getByText('familiar memory index PATH').waitFor()
+  it('PAGE-6 an indexed folder is removed after a question, and everything about a word after it is typed again', async () => {
+    const { page, familiar } = await openPage({ path: '/memory?tab=store' })
+    const folder = join(familiar.home, `notes & ${hostile.replaceAll('/', '')}`)
+    mkdirSync(folder)
+    await ask(familiar, 'POST', '/roots', { path: folder })
+    await ask(familiar, 'POST', '', { content: 'Zanzibar has a red door' })
+    await page.reload()
+    await page.getByRole('button', { name: `Remove ${folder}` }).click()
+    await page.getByRole('dialog').getByText(folder).waitFor()
+    await page.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('Removed from the index. The files are not deleted.').waitFor()
+    await page.getByRole('button', { name: `Remove ${folder}` }).waitFor({ state: 'detached' })
+    await page.getByText('familiar memory index PATH').waitFor()
 
-      await page.getByLabel('Name or word').fill('Zanzibar')
-      await page.getByRole('button', { name: 'Delete everything about it' }).click()
-      const forGood = page.getByRole('button', { name: 'Delete everything about Zanzibar' })
-      expect(await forGood.isDisabled()).toBe(true)
-      await page.getByLabel('To confirm, type Zanzibar').fill('Zanzibar')
-      await forGood.click()
-      await page.getByText('Deleted permanently: 1 memory').waitFor()
-      expect((await ask<MemoriesReply>(familiar, 'GET', '')).memories).toEqual([])
-    },
-  )
+    await page.getByLabel('Name or word').fill('Zanzibar')
+    await page.getByRole('button', { name: 'Delete everything about it' }).click()
+    const forGood = page.getByRole('button', { name: 'Delete everything about Zanzibar' })
+    expect(await forGood.isDisabled()).toBe(true)
+    await page.getByLabel('To confirm, type Zanzibar').fill('Zanzibar')
+    await forGood.click()
+    await page.getByText('Deleted permanently: 1 memory').waitFor()
+    expect((await ask<MemoriesReply>(familiar, 'GET', '')).memories).toEqual([])
+  })
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { said, toolOf } from '../support/scripted-familiar.ts'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { openPage, say } from './support/open-page.ts'
 
 describePage('the monitor in the page', () => {
@@ -19,7 +19,7 @@ describePage('the monitor in the page', () => {
     await page.getByText('Nothing running').waitFor()
   })
 
-  more('PAGE-6 the timeline of a turn opens from the conversation, and shows its steps', async () => {
+  it('PAGE-6 the timeline of a turn opens from the conversation, and shows its steps', async () => {
     const look = toolOf('look_around', async () => said('seen'))
     const { page, fake } = await openPage({ daemon: { extraTools: [look] } })
     fake.reply({ toolCalls: [{ name: 'look_around', input: { where: '<img src=x>' } }] })
@@ -38,7 +38,7 @@ describePage('the monitor in the page', () => {
     await page.getByText('{"where":"<img src=x>"}').waitFor()
   })
 
-  more('PAGE-6 the context window of a conversation is a chart with a table, and so is each past request', async () => {
+  it('PAGE-6 the context window of a conversation is a chart with a table, and so is each past request', async () => {
     const { page, fake, familiar } = await openPage()
     fake.reply({ text: 'Hello.', usage: { input: 100, output: 7, cacheRead: 900, cacheWrite: 50 } })
     const { session_id } = await familiar.chat('Hi', { session: 'pictured', channel: 'web' })
@@ -50,7 +50,7 @@ describePage('the monitor in the page', () => {
     await page.getByRole('img', { name: 'cache read 900, cache write 50, new 100, received 7' }).waitFor()
   })
 
-  more('PAGE-6 a failed message is sent again, and one that may have arrived only after a question', async () => {
+  it('PAGE-6 a failed message is sent again, and one that may have arrived only after a question', async () => {
     const { page, familiar } = await openPage({ path: '/monitor' })
     const { database, ownerId } = familiar.daemon
     await database.write(async (writer) => {

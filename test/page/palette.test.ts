@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { openPage, say } from './support/open-page.ts'
 
@@ -31,7 +31,7 @@ describePage('the palette', () => {
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
   })
 
-  more('PAGE-4 is opened, used and closed by the mouse, and by the arrows', async () => {
+  it('PAGE-4 is opened, used and closed by the mouse, and by the arrows', async () => {
     const { page } = await openPage()
     const find = page.getByRole('combobox', { name: 'Quick search' })
     await page.getByRole('button', { name: 'Quick search' }).click()
@@ -58,7 +58,7 @@ describePage('the palette', () => {
     await find.waitFor({ state: 'detached' })
   })
 
-  more('PAGE-4 runs a command and shows its output', async () => {
+  it('PAGE-4 runs a command and shows its output', async () => {
     const { page } = await openPage()
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox', { name: 'Quick search' }).fill('/model ')
@@ -83,7 +83,7 @@ describePage('the palette', () => {
     },
   )
 
-  more('PAGE-4 letters are shortcuts only after the user turned them on', async () => {
+  it('PAGE-4 letters are shortcuts only after the user turned them on', async () => {
     const { page } = await openPage({ path: '/settings' })
     const heading = page.getByRole('heading', { name: 'Settings' })
     await heading.waitFor()

@@ -5,7 +5,7 @@ import { cleanUp } from '../e2e/cli-process.ts'
 import { startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import type { Step } from '../support/fake-model/step.ts'
 import { openBrowser } from './support/chromium.ts'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { findFaults } from './support/find-faults.ts'
 import { openPage, say, signIn } from './support/open-page.ts'
 import { startPageDaemon } from './support/page-daemon.ts'
@@ -63,7 +63,7 @@ describePage('the browser’s own memory', () => {
     expect(JSON.stringify(fake.requests)).not.toMatch(/browser_memory|canary/)
   })
 
-  more('CLIENT-1 CLIENT-2 CLIENT-3 Familiar saves an entry once with two tabs open, and confirms it', async () => {
+  it('CLIENT-1 CLIENT-2 CLIENT-3 Familiar saves an entry once with two tabs open, and confirms it', async () => {
     const { page, context, fake, url } = await openPage()
     const sent = watchSent(page)
     await switchOn(page)
@@ -96,7 +96,7 @@ describePage('the browser’s own memory', () => {
     expect(await page.getByRole('checkbox', { name: 'Share with Familiar: User name is Jane' }).isChecked()).toBe(false)
   })
 
-  more('CLIENT-2 entries of the user stay, Familiar can delete its own, and only shared entries are read', async () => {
+  it('CLIENT-2 entries of the user stay, Familiar can delete its own, and only shared entries are read', async () => {
     const { page, fake, url } = await openPage({ path: '/private-memory' })
     const sent = watchSent(page)
     await keep(page, 'Diary', canary)
@@ -122,7 +122,7 @@ describePage('the browser’s own memory', () => {
     expect(await page.getByRole('heading', { name: 'Plan' }).count()).toBe(0)
   })
 
-  more('CLIENT-1 CLIENT-2 an edited message can use it as well', async () => {
+  it('CLIENT-1 CLIENT-2 an edited message can use it as well', async () => {
     const { page, fake, url } = await openPage()
     await switchOn(page)
     fake.reply({ text: 'Hello.' })
@@ -138,7 +138,7 @@ describePage('the browser’s own memory', () => {
     await page.getByRole('heading', { name: 'Tea' }).waitFor()
   })
 
-  more('CLIENT-1 PAGE-2 a daemon that is killed while it waits for the browser gets the result, once', async () => {
+  it('CLIENT-1 PAGE-2 a daemon that is killed while it waits for the browser gets the result, once', async () => {
     const fake = await startFakeModel()
     fake.respondWith(({ bytes }) =>
       bytes.includes('Saved in the user’s browser.') ? { text: 'It is saved.' } : saving('Tea', 'Green.'),
@@ -172,7 +172,7 @@ describePage('the browser’s own memory', () => {
     expect(problems).toEqual([])
   })
 
-  more('CLIENT-2 another browser of the user does not see it', async () => {
+  it('CLIENT-2 another browser of the user does not see it', async () => {
     const { page, fake, newContext, signInLink, url } = await openPage()
     await switchOn(page)
     fake.reply({ text: 'Hello.' })
@@ -191,7 +191,7 @@ describePage('the browser’s own memory', () => {
     await phone.getByText('No private notes yet').waitFor()
   })
 
-  more('CLIENT-2 entries are searched, edited, deleted, restored, exported and imported', async () => {
+  it('CLIENT-2 entries are searched, edited, deleted, restored, exported and imported', async () => {
     const { page, newContext, signInLink } = await openPage({ path: '/private-memory' })
     await keep(page, 'Tea', 'Green, <b>no</b> sugar.')
     await keep(page, 'Router', 'Behind the shelf.')

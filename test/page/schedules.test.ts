@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { openPage } from './support/open-page.ts'
 
@@ -39,7 +39,7 @@ describePage('schedules in the page', () => {
       .waitFor()
   })
 
-  more('PAGE-6 SCHED-1 a repeating schedule has runs, which link to the conversation', async () => {
+  it('PAGE-6 SCHED-1 a repeating schedule has runs, which link to the conversation', async () => {
     const clock = movableClock()
     const { page, fake, familiar } = await openPage({ daemon: { clock } })
     fake.respondWith(() => ({ text: 'Water them.' }))
@@ -63,7 +63,7 @@ describePage('schedules in the page', () => {
     await page.getByRole('log').getByText('Water them.').first().waitFor()
   })
 
-  more('PAGE-4 axe finds nothing serious in the form and in one schedule, nor do they scroll sideways', async () => {
+  it('PAGE-4 axe finds nothing serious in the form and in one schedule, nor do they scroll sideways', async () => {
     const { page, familiar } = await openPage({
       path: '/schedules/new',
       context: { viewport: { width: 360, height: 740 } },
@@ -80,7 +80,7 @@ describePage('schedules in the page', () => {
     expect(await sidewaysBy(page)).toBe(0)
   })
 
-  more('PAGE-6 an invalid time is reported while it is typed, and cannot be saved', async () => {
+  it('PAGE-6 an invalid time is reported while it is typed, and cannot be saved', async () => {
     const { page } = await openPage({ path: '/schedules/new' })
     await page.getByLabel('Message', { exact: true }).fill('Hello')
     await page.getByLabel('When').fill('the day after never')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { openPage, say, signIn } from './support/open-page.ts'
 
 describePage('the home in the page', () => {
@@ -15,7 +15,7 @@ describePage('the home in the page', () => {
     await page.getByText('This conversation now uses fake/main.').waitFor()
   })
 
-  more('PAGE-6 the configuration says where each value is set, and shows no key', async () => {
+  it('PAGE-6 the configuration says where each value is set, and shows no key', async () => {
     const { page } = await openPage({ path: '/settings/configuration', toml: '[budget]\nper_day_usd = 3.5\n' })
     await page.getByLabel('Search settings').fill('per_day')
     const row = page.getByRole('listitem').filter({ hasText: 'budget.per_day_usd' })
@@ -26,20 +26,20 @@ describePage('the home in the page', () => {
     expect(await page.content()).not.toContain('a-key-for-the-fake')
   })
 
-  more('PAGE-6 the doctor shows problems and how to fix them', async () => {
+  it('PAGE-6 the doctor shows problems and how to fix them', async () => {
     const { page } = await openPage({ path: '/doctor', model: 'offline' })
     await page.getByText('route primary').waitFor()
     await page.getByText('familiar setup').first().waitFor()
     await page.getByRole('heading', { name: 'OK' }).waitFor()
   })
 
-  more('PAGE-6 the users are listed, and the commands that change them', async () => {
+  it('PAGE-6 the users are listed, and the commands that change them', async () => {
     const { page } = await openPage({ path: '/users' })
     await page.getByText('No other users.').waitFor()
     await page.getByText('familiar users add NAME --plan guest').waitFor()
   })
 
-  more('PAGE-1 one other browser is signed out, and then all of them', async () => {
+  it('PAGE-1 one other browser is signed out, and then all of them', async () => {
     const { page, newContext, signInLink } = await openPage({ path: '/settings/browsers' })
     const other = await (await newContext()).newPage()
     await signIn(other, await signInLink())
@@ -55,7 +55,7 @@ describePage('the home in the page', () => {
     await page.getByLabel('Or paste the link or code').waitFor()
   })
 
-  more('PAGE-4 an unknown address says so, and links back', async () => {
+  it('PAGE-4 an unknown address says so, and links back', async () => {
     const { page } = await openPage({ path: '/nowhere/at/all' })
     await page.getByText('There is no page at this address.').waitFor()
     await page.getByRole('link', { name: 'Back to chat' }).click()

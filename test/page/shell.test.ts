@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { takesAll } from '../crash/chosen-passings.ts'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { findFaults } from './support/find-faults.ts'
 import { openPage, say, signIn } from './support/open-page.ts'
 import { screenPaths, walkScreen } from './support/walk-screens.ts'
@@ -31,7 +30,7 @@ describePage('the page around its screens', () => {
     fake.reply({ text: 'Hello, Ben.' })
     await say(page, 'Hi, I am new here')
     await page.getByRole('log').getByText('Hello, Ben.').waitFor()
-    for (const path of takesAll ? paths : ['/memory', '/capabilities']) {
+    for (const path of paths) {
       for await (const name of walkScreen(page, url, path)) {
         const shown = (await page.locator('body').textContent()) ?? ''
         expect(shown, name).not.toMatch(/under the pot|the owner’s plans|To the owner alone/)
@@ -41,7 +40,7 @@ describePage('the page around its screens', () => {
     }
   })
 
-  more('PAGE-2 a screen that cannot be loaded says so, and the rest of the page keeps working', async () => {
+  it('PAGE-2 a screen that cannot be loaded says so, and the rest of the page keeps working', async () => {
     const { page, context } = await openPage()
     await context.route('**/assets/cost-screen*.js', (route) => route.fulfill({ status: 404, body: '' }))
     await page.getByRole('link', { name: 'Cost' }).click()
@@ -56,7 +55,7 @@ describePage('the page around its screens', () => {
     await page.getByRole('heading', { name: 'Cost', exact: true }).waitFor()
   })
 
-  more('PAGE-2 a palette that cannot be loaded says that the page is out of date', async () => {
+  it('PAGE-2 a palette that cannot be loaded says that the page is out of date', async () => {
     const { page, context } = await openPage({ context: { colorScheme: 'dark' } })
     await context.route('**/assets/palette*.js', (route) => route.fulfill({ status: 404, body: '' }))
     await page.keyboard.press('Control+k')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { said, toolOf } from '../support/scripted-familiar.ts'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { findFaults } from './support/find-faults.ts'
 import { openPage, say } from './support/open-page.ts'
 
@@ -394,7 +394,7 @@ describePage('talking in the page', () => {
     await page.getByRole('region', { name: /^\/history/ }).waitFor()
   })
 
-  more('PAGE-4 mentions of files work with keyboard and mouse, and show hostile names as text', async () => {
+  it('PAGE-4 mentions of files work with keyboard and mouse, and show hostile names as text', async () => {
     const { page, familiar, fake } = await openPage()
     const workspace = join(familiar.home, 'workspace')
     mkdirSync(workspace, { recursive: true })
@@ -419,7 +419,7 @@ describePage('talking in the page', () => {
     expect(fake.requests[0]?.bytes).toContain('Beans along the wall.')
   })
 
-  more('PAGE-2 a link to a turn opens it however far back it is, and new messages do not move the view', async () => {
+  it('PAGE-2 a link to a turn opens it however far back it is, and new messages do not move the view', async () => {
     const { page, familiar, fake, url } = await openPage()
     fake.respondWith(({ lastUserText }) => ({ text: `Answer to ${lastUserText.split(/\s+/).at(-1)}` }))
     let session = ''

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type LocalSite, openLocalSite } from '../support/local-site.ts'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { type OpenedPage, type OpenPageOptions, openPage, say } from './support/open-page.ts'
 
 const examples = join(import.meta.dirname, '../../examples/tools')
@@ -77,7 +77,7 @@ describePage('tools in the page', () => {
     await page.getByRole('tab', { name: 'Calls', selected: true }).waitFor()
   })
 
-  more('PAGE-6 SEC-13 a form shows the settings of a tool; secrets can be set and are never shown', async () => {
+  it('PAGE-6 SEC-13 a form shows the settings of a tool; secrets can be set and are never shown', async () => {
     const { page, url, familiar } = await openTools()
     await page.goto(`${url}/toolbox/mail?tab=settings`)
     await page.getByText('<img src=x onerror=alert(1)>').waitFor()
@@ -100,7 +100,7 @@ describePage('tools in the page', () => {
     expect(await page.content()).not.toContain(made ?? '')
   })
 
-  more('PAGE-6 SEC-4 an MCP server is shown in the page and approved on the machine itself', async () => {
+  it('PAGE-6 SEC-4 an MCP server is shown in the page and approved on the machine itself', async () => {
     const toml = '[mcp.servers.files]\ncommand = "a-program-that-is-not-there"\n'
     const { page } = await openPage({ toml, path: '/toolbox?tab=servers' })
     await page.getByText('familiar mcp approve files').waitFor()
@@ -111,7 +111,7 @@ describePage('tools in the page', () => {
 })
 
 describePage('results of tools in a conversation', () => {
-  more('PAGE-6 each common tool shows its results', async () => {
+  it('PAGE-6 each common tool shows its results', async () => {
     const site: LocalSite = await openLocalSite((_request, response) => {
       response.setHeader('content-type', 'text/html')
       response.end('<title>News of the day</title><p>It rains.')
@@ -158,7 +158,7 @@ describePage('results of tools in a conversation', () => {
     await site.close()
   })
 
-  more('PAGE-6 PAGE-3 a search shows its results, and hostile titles as text', async () => {
+  it('PAGE-6 PAGE-3 a search shows its results, and hostile titles as text', async () => {
     const results = [
       { title: 'Trains in <b>Flanders</b>', url: 'https://trains.example/flanders', content: 'Every half hour.' },
       { title: 'Evil" onmouseover="alert(1)', url: 'https://evil.example/', content: '[x](javascript:alert(1))' },
@@ -188,7 +188,7 @@ describePage('results of tools in a conversation', () => {
     await site.close()
   })
 
-  more('PAGE-3 a call named like a property of every object is shown as any other', async () => {
+  it('PAGE-3 a call named like a property of every object is shown as any other', async () => {
     const { page, fake } = await openPage()
     fake.reply({ toolCalls: [{ name: 'constructor', input: {} }] })
     await say(page, 'Hello')

@@ -3,10 +3,9 @@ import { dirname } from 'node:path'
 import type { Page, Request } from 'playwright-core'
 import { afterAll, afterEach, expect, it } from 'vitest'
 import { readWav } from '../../src/models/speech/recordings.ts'
-import { takesAll } from '../crash/chosen-passings.ts'
 import { loudness } from '../support/made-sound.ts'
 import { chromiumPath, tellBrowser } from './support/chromium.ts'
-import { describePage, more } from './support/describe-page.ts'
+import { describePage } from './support/describe-page.ts'
 import { type FakeTranscription, startFakeTranscription } from './support/fake-transcription.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
 import { type OpenedPage, type OpenPageOptions, openPage, say } from './support/open-page.ts'
@@ -80,7 +79,6 @@ const state = (page: Page, text: string) => page.getByRole('region', { name: 'Vo
 
 describePage('voice in the page', () => {
   const spokenIt = it.skipIf(espeak === undefined)
-  const spokenMore = it.runIf(takesAll && espeak !== undefined)
 
   spokenIt('CHAN-3 speech while the button is held is sent, and the reply is spoken', async () => {
     const { page, fake, recordings, asked } = await openVoicePage()
@@ -138,7 +136,7 @@ describePage('voice in the page', () => {
     expect(await page.getByRole('combobox', { name: 'Message' }).inputValue()).toBe('')
   })
 
-  spokenMore('CHAN-3 hands-free goes on in a tab that nobody looks at', async () => {
+  spokenIt('CHAN-3 hands-free goes on in a tab that nobody looks at', async () => {
     // A minute in the background is over at once there.
     const hidden = `${watched}
       const after = globalThis.setTimeout
@@ -180,7 +178,7 @@ describePage('voice in the page', () => {
     await deaf.page.getByRole('region', { name: 'Voice' }).waitFor({ state: 'hidden' })
   })
 
-  more('CHAN-3 the browser’s recognition is used once it is chosen, and its own voice does not interrupt', async () => {
+  it('CHAN-3 the browser’s recognition is used once it is chosen, and its own voice does not interrupt', async () => {
     const { page, fake, asked } = await openVoicePage({ init: recognising })
     fake.reply([{ text: 'The train to Vienna leaves at nine.' }, { text: 'Then at ten.' }])
     await handsFree(page).click()

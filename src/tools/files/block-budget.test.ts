@@ -135,8 +135,8 @@ describe('the budget of blocks', () => {
     await Promise.all(Array.from({ length: 8 }, writer))
     await look()
     expect(looks).toBeGreaterThanOrEqual(operations / 25)
-    // Every kind of result occurred.
-    for (const kind of ['write ok', 'write budget', 'pin ok', 'pin budget', 'edit budget', 'undo budget', 'unpin ok']) {
+    // The frequent kinds of result occurred. A refused undo depends on the order of the writers; the test above has it.
+    for (const kind of ['write ok', 'write budget', 'pin ok', 'pin budget', 'edit budget', 'undo ok', 'unpin ok']) {
       expect(outcomes[kind] ?? 0, `${kind} of ${JSON.stringify(outcomes)}`).toBeGreaterThan(operations / 500)
     }
     // The counters match the content, and the prompt is made of the same.

@@ -1,5 +1,4 @@
-import { afterAll, afterEach, describe, it, vi } from 'vitest'
-import { takesAll } from '../../crash/chosen-passings.ts'
+import { afterAll, afterEach, describe, vi } from 'vitest'
 import { chromiumPath, closeBrowser } from './chromium.ts'
 import { closePages } from './open-page.ts'
 
@@ -14,6 +13,3 @@ export function describePage(name: string, tests: () => void): void {
     tests()
   })
 }
-
-/** Tests beyond the main path of an area. They run only with `FAMILIAR_TEST_ALL=1`. */
-export const more = it.runIf(takesAll)

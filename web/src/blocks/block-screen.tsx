@@ -171,8 +171,6 @@ function useBlockActions(
     async remove(etag) {
       try {
         await call('blocks.remove', { label, etag })
-        // A deleted note needs no place in the prompt.
-        if (pin) await call('pins.remove', { label })
         toasts.done(t.notes.deletedVersionsKept(label), { label: t.common.undo, run: () => void bringBack() })
         go('/blocks')
       } catch (error) {
