@@ -7,7 +7,7 @@ import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake
 import type { Step } from '../support/fake-model/step.ts'
 import { isBuilder } from '../support/weather-build.ts'
 import { type BuildCrashPoint, type BuildRemains, playBuild, writeBuildHome } from './build-scene.ts'
-import { chosen, chosenPassings, takesAll } from './chosen-passings.ts'
+import { chosen, chosenPassings } from './chosen-passings.ts'
 import { createSceneDatabase, type SceneDatabase } from './scene-database.ts'
 import { inTwoLanes } from './two-lanes.ts'
 
@@ -129,7 +129,7 @@ describe('CAP-2 CAP-4 killed in the middle of a build', () => {
     5 * minutes,
   )
 
-  it.runIf(takesAll)(
+  it(
     'CAP-2 when the Builder gives up, or the user stops it: it has ended, and stays so',
     async () => {
       const message = 'something impossible'
