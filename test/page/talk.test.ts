@@ -32,6 +32,18 @@ describePage('talking in the page', () => {
     }
   })
 
+  it('ASSET-6b names the files that do not fit into a message, and attaches the others', async () => {
+    const { page } = await openPage()
+    const files = Array.from({ length: 12 }, (_, index) => ({
+      name: `file-${index + 1}.txt`,
+      mimeType: 'text/plain',
+      buffer: Buffer.from(String(index)),
+    }))
+    await page.locator('input[type=file]').setInputFiles(files)
+    await page.getByText('Not attached: file-11.txt, file-12.txt').waitFor()
+    await expect.poll(() => page.getByRole('button', { name: /^Remove file-/ }).count()).toBe(10)
+  })
+
   it('PAGE-2 text and thinking stream in, and a reload shows the same', async () => {
     const { page, fake } = await openPage()
     fake.reply({

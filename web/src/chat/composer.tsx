@@ -19,15 +19,16 @@ import type { Voice } from '../voice/use-voice.ts'
 import { VoiceButtons } from '../voice/voice-controls.tsx'
 import { SuggestionList, useSlashCommands, useSuggestions } from './suggestions.tsx'
 
-const largest = 20_000_000
+/** In bytes. */
+const maxFileSize = 20_000_000
+/** Per message; the server refuses more. */
+const maxFiles = 10
 
-/** Reads files as attachments. A file over the limit is reported before anything is read. */
+const namesOf = (files: readonly File[]) => files.map(({ name }) => name).join(', ')
+
 async function readAttachments(files: Iterable<File>): Promise<Attachment[]> {
-  const all = [...files]
-  const tooLarge = all.find(({ size }) => size > largest)
-  if (tooLarge) throw new Error(t.composer.largerThanLimit20(tooLarge.name))
   return Promise.all(
-    all.map(async (file) => ({
+    [...files].map(async (file) => ({
       name: file.name.replaceAll(/[/\\\p{Cc}]/gu, '_') || 'file',
       media_type: /^[\w.+-]+\/[\w.+-]+$/.test(file.type) ? file.type : 'application/octet-stream',
       data: await toBase64(file),
@@ -133,9 +134,15 @@ export function Composer({ draftKey, isBegunHere, sessionId, isWorking, voice, o
   }, [text])
 
   async function add(files: Iterable<File>): Promise<void> {
+    const [fitting = [], tooLarge = []] = [false, true].map((isLarge) =>
+      [...files].filter(({ size }) => size > maxFileSize === isLarge),
+    )
+    if (tooLarge.length > 0) toasts.failed(t.composer.largerThanLimit20(namesOf(tooLarge)))
+    const room = Math.max(0, maxFiles - attachments.length)
+    if (fitting.length > room) toasts.failed(t.composer.tooManyFiles(maxFiles, namesOf(fitting.slice(room))))
     try {
-      const read = await readAttachments(files)
-      setAttachments((all) => [...all, ...read].slice(0, 10))
+      const read = await readAttachments(fitting.slice(0, room))
+      setAttachments((all) => [...all, ...read])
     } catch (error) {
       toasts.failed(error)
     }
@@ -153,7 +160,7 @@ export function Composer({ draftKey, isBegunHere, sessionId, isWorking, voice, o
     // Put the text back when sending fails.
     change((now) => ({
       text: now.text === '' ? draft.text : `${draft.text}\n${now.text}`,
-      attachments: [...draft.attachments, ...now.attachments].slice(0, 10),
+      attachments: [...draft.attachments, ...now.attachments],
     }))
   }
 

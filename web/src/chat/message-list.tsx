@@ -46,7 +46,7 @@ function MessageActions({ item, sessionId }: { item: MessageItem; sessionId: str
   }
 
   return (
-    <div className="-mb-3 flex opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:mb-0 pointer-coarse:opacity-100">
+    <div className="-mb-6 flex opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:mb-0 pointer-coarse:opacity-100">
       <CopyButton text={item.text} />
       <button
         type="button"

@@ -1,8 +1,7 @@
 import { useState } from 'react'
 import type { SkillReply, SkillSummaryReply } from '../../../src/protocol/tools.ts'
 import { call, useAnswer } from '../api/call.ts'
-import { CodeBlock } from '../components/code.tsx'
-import { Button, classes } from '../components/controls.tsx'
+import { Button, CommandLine, classes } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
 import { Dialog } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -137,7 +136,7 @@ function HowToEnable({ skill }: { skill: SkillReply }) {
       <p className="mb-2 text-sm text-soft">
         {reasonOf(skill)} {t.skills.readInstructionsBelowThen}
       </p>
-      <CodeBlock language="sh" code={`familiar skills enable ${skill.name}`} />
+      <CommandLine command={`familiar skills enable ${skill.name}`} />
     </Section>
   )
 }
@@ -181,7 +180,7 @@ function SkillList() {
         <Empty title={t.skills.noSkillsYet}>
           <p className="mb-3">{t.skills.skillFolderSkillMd}</p>
           <div className="text-start">
-            <CodeBlock language="sh" code="familiar skills new my-skill" />
+            <CommandLine command="familiar skills new my-skill" />
           </div>
         </Empty>
       )}

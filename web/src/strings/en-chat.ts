@@ -54,7 +54,8 @@ export const chatStrings = {
 }
 
 export const composer = {
-  largerThanLimit20: (name: string) => `${name} is larger than the limit of 20 MB.`,
+  largerThanLimit20: (names: string) => `Not attached, larger than 20 MB: ${names}`,
+  tooManyFiles: (limit: number, names: string) => `A message can have ${limit} files. Not attached: ${names}`,
   fileCouldReadTry: 'The file could not be read. Try another one.',
   remove: (name: string) => `Remove ${name}`,
   attachFiles: 'Attach files',
