@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { cardSchema, clientToolsSchema, isShallow, type Json, usageSchema } from './messages.ts'
-import { operations, time, type Wire } from './operation.ts'
+import { operation, time, type Wire } from './operation.ts'
 
 /**
  * Messages, sessions, status and costs. Requests are strict: an unknown key is an error of the caller. On the wire times are
@@ -200,7 +200,6 @@ const flag = z.enum(['true', 'false']).default('false')
 
 export const sessionsQuerySchema = z.strictObject({ archived: flag })
 export const sessionsReplySchema = z.object({ sessions: z.array(sessionReplySchema) })
-export type SessionsReply = Wire<typeof sessionsReplySchema>
 
 /** `all`, a contact, or the id of a session. */
 export const resetRequestSchema = z.strictObject({ target: label })
@@ -239,12 +238,10 @@ export const eventsQuerySchema = z.strictObject({
 })
 
 export const stopReplySchema = z.object({ stopped: z.boolean() })
-export type StopReply = Wire<typeof stopReplySchema>
 
 export const queueReplySchema = z.object({
   messages: z.array(z.object({ messageId: z.string(), message: z.string(), receivedAt: time })),
 })
-export type QueueReply = Wire<typeof queueReplySchema>
 
 export const cancelReplySchema = z.object({ canceled: z.literal(true) })
 
@@ -321,143 +318,94 @@ function isPlainLabel(text: string): boolean {
   return text.isWellFormed() && !/\p{Cc}/u.test(text)
 }
 
-export const chat = operations({
-  send: {
-    method: 'POST',
-    path: '/api/v1/chat',
-    summary: 'Send a message and get the reply, as JSON or, with "Accept: text/event-stream", as a stream.',
-    scope: 'chat',
-    query: chatQuerySchema,
-    body: messageRequestSchema,
-    attachments: true,
-    reply: turnReplySchema,
-    events: true,
-  },
-  notify: {
-    method: 'POST',
-    path: '/api/v1/notify',
-    summary: 'Send a message without waiting. It is stored before this responds, and its turn runs in the background.',
-    scope: 'chat',
-    body: messageRequestSchema,
-    attachments: true,
-    reply: notifyReplySchema,
-    status: 202,
-  },
-  plain: {
-    method: 'POST',
-    path: '/api/chat',
-    summary: 'The same for clients that send their whole list of messages and read a stream of tool events.',
-    scope: 'chat',
-    body: plainChatRequestSchema,
-    attachments: true,
-    reply: turnReplySchema,
-    events: true,
-  },
-  post: {
-    method: 'POST',
-    path: '/api/v1/messages',
-    summary: 'Send a message. It is stored before this responds; the events of its session show the result.',
-    scope: 'chat',
-    body: messageRequestSchema,
-    attachments: true,
-    reply: notifyReplySchema,
-    status: 202,
-  },
-})
+export const chat = {
+  send: operation(
+    'POST /api/v1/chat',
+    'Send a message and get the reply, as JSON or, with "Accept: text/event-stream", as a stream.',
+    {
+      scope: 'chat',
+      query: chatQuerySchema,
+      body: messageRequestSchema,
+      attachments: true,
+      reply: turnReplySchema,
+      events: true,
+    },
+  ),
+  notify: operation(
+    'POST /api/v1/notify',
+    'Send a message without waiting. It is stored before this responds, and its turn runs in the background.',
+    { scope: 'chat', body: messageRequestSchema, attachments: true, reply: notifyReplySchema, status: 202 },
+  ),
+  plain: operation(
+    'POST /api/chat',
+    'The same for clients that send their whole list of messages and read a stream of tool events.',
+    { scope: 'chat', body: plainChatRequestSchema, attachments: true, reply: turnReplySchema, events: true },
+  ),
+  post: operation(
+    'POST /api/v1/messages',
+    'Send a message. It is stored before this responds; the events of its session show the result.',
+    { scope: 'chat', body: messageRequestSchema, attachments: true, reply: notifyReplySchema, status: 202 },
+  ),
+}
 
-export const sessions = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/sessions',
-    summary: 'List the active sessions, newest first. With archived=true also the archived ones.',
-    scope: 'read',
-    query: sessionsQuerySchema,
-    reply: sessionsReplySchema,
-  },
-  reset: {
-    method: 'POST',
-    path: '/api/v1/sessions/reset',
-    summary: 'Archive sessions: "all", the sessions of one contact, or one by its id. Nothing is deleted.',
-    scope: 'owner',
-    body: resetRequestSchema,
-    reply: resetReplySchema,
-  },
-  history: {
-    method: 'GET',
-    path: '/api/v1/sessions/:id/history',
-    summary: 'Show the messages and replies. With full=true every event of the log, with tool calls.',
-    scope: 'read',
-    query: historyQuerySchema,
-    reply: historyReplySchema,
-  },
-  context: {
-    method: 'GET',
-    path: '/api/v1/sessions/:id/context',
-    summary: 'Show the content of the model’s context window.',
+export const sessions = {
+  list: operation(
+    'GET /api/v1/sessions',
+    'List the active sessions, newest first. With archived=true also the archived ones.',
+    { scope: 'read', query: sessionsQuerySchema, reply: sessionsReplySchema },
+  ),
+  reset: operation(
+    'POST /api/v1/sessions/reset',
+    'Archive sessions: "all", the sessions of one contact, or one by its id. Nothing is deleted.',
+    { scope: 'owner', body: resetRequestSchema, reply: resetReplySchema },
+  ),
+  history: operation(
+    'GET /api/v1/sessions/:id/history',
+    'Show the messages and replies. With full=true every event of the log, with tool calls.',
+    { scope: 'read', query: historyQuerySchema, reply: historyReplySchema },
+  ),
+  context: operation('GET /api/v1/sessions/:id/context', 'Show the content of the model’s context window.', {
     scope: 'read',
     reply: contextReplySchema,
-  },
-  stop: {
-    method: 'POST',
-    path: '/api/v1/sessions/:id/stop',
-    summary: 'Stop the running turn.',
+  }),
+  stop: operation('POST /api/v1/sessions/:id/stop', 'Stop the running turn.', {
     scope: 'chat',
     body: emptyRequestSchema,
     reply: stopReplySchema,
-  },
-  queue: {
-    method: 'GET',
-    path: '/api/v1/sessions/:id/queue',
-    summary: 'List the queued messages, oldest first.',
+  }),
+  queue: operation('GET /api/v1/sessions/:id/queue', 'List the queued messages, oldest first.', {
     scope: 'read',
     reply: queueReplySchema,
-  },
-  cancelQueued: {
-    method: 'DELETE',
-    path: '/api/v1/sessions/:id/queue/:message',
-    summary: 'Cancel a queued message: it gets no reply. 409 if its turn has started.',
-    scope: 'chat',
-    reply: cancelReplySchema,
-  },
-  mark: {
-    method: 'POST',
-    path: '/api/v1/sessions/:id/mark',
-    summary: 'Set a named mark at the current position.',
+  }),
+  cancelQueued: operation(
+    'DELETE /api/v1/sessions/:id/queue/:message',
+    'Cancel a queued message: it gets no reply. 409 if its turn has started.',
+    { scope: 'chat', reply: cancelReplySchema },
+  ),
+  mark: operation('POST /api/v1/sessions/:id/mark', 'Set a named mark at the current position.', {
     scope: 'owner',
     body: markRequestSchema,
     reply: markReplySchema,
-  },
-  rewind: {
-    method: 'POST',
-    path: '/api/v1/sessions/:id/rewind',
-    summary: 'Rewind to a mark, or by a number of turns. The log keeps the later events.',
-    scope: 'owner',
-    body: rewindRequestSchema,
-    reply: rewindReplySchema,
-  },
-  fork: {
-    method: 'POST',
-    path: '/api/v1/sessions/:id/fork',
-    summary: 'Copy the session into a new one under another contact.',
+  }),
+  rewind: operation(
+    'POST /api/v1/sessions/:id/rewind',
+    'Rewind to a mark, or by a number of turns. The log keeps the later events.',
+    { scope: 'owner', body: rewindRequestSchema, reply: rewindReplySchema },
+  ),
+  fork: operation('POST /api/v1/sessions/:id/fork', 'Copy the session into a new one under another contact.', {
     scope: 'owner',
     body: forkRequestSchema,
     reply: sessionReplySchema,
     status: 201,
-  },
-  compact: {
-    method: 'POST',
-    path: '/api/v1/sessions/:id/compact',
-    summary: 'Summarize the oldest part now.',
+  }),
+  compact: operation('POST /api/v1/sessions/:id/compact', 'Summarize the oldest part now.', {
     scope: 'owner',
     body: emptyRequestSchema,
     reply: compactReplySchema,
-  },
-  events: {
-    method: 'GET',
-    path: '/api/v1/sessions/:id/events',
-    summary: 'Stream the events of a session from a cursor on. A client that reconnects misses nothing.',
-    scope: 'read',
-    query: eventsQuerySchema,
-    events: true,
-  },
-})
+  }),
+  events: operation(
+    'GET /api/v1/sessions/:id/events',
+    'Stream the events of a session from a cursor on. A client that reconnects misses nothing.',
+    { scope: 'read', query: eventsQuerySchema, events: true },
+  ),
+}

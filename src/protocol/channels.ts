@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { emptyRequestSchema } from './api.ts'
 import type { Json } from './messages.ts'
-import { operations, time, type Wire } from './operation.ts'
+import { operation, ownerOnMachine, time, type Wire } from './operation.ts'
 
 /** Speech. A recording is sent and received as raw bytes with its media type. */
 
@@ -28,7 +28,6 @@ export const transcriptionReplySchema = z.object({
   /** The length of the recording, if it was measured. */
   seconds: z.number().nullable(),
 })
-export type TranscriptionReply = Wire<typeof transcriptionReplySchema>
 
 export const speechRequestSchema = z.strictObject({
   text: z.string().trim().min(1).max(5_000),
@@ -64,7 +63,6 @@ export const outboxItemReplySchema = z.object(itemFields)
 export type OutboxItemReply = Wire<typeof outboxItemReplySchema>
 
 export const shownOutboxItemReplySchema = z.object({ ...itemFields, payload: z.custom<Json>() })
-export type ShownOutboxItemReply = Wire<typeof shownOutboxItemReplySchema>
 
 export const outboxReplySchema = z.object({
   items: z.array(outboxItemReplySchema),
@@ -101,11 +99,9 @@ const telegramContactSchema = z.object({
 })
 
 export const telegramContactsReplySchema = z.object({ contacts: z.array(telegramContactSchema) })
-export type TelegramContactsReply = Wire<typeof telegramContactsReplySchema>
 
 /** For the owner unless another user is named. */
 export const telegramCodeRequestSchema = z.strictObject({ user: z.string().min(1).max(100).optional() })
-export type TelegramCodeRequest = z.infer<typeof telegramCodeRequestSchema>
 
 /** The code is shown only once. */
 export const telegramCodeReplySchema = z.object({
@@ -114,23 +110,15 @@ export const telegramCodeReplySchema = z.object({
   user: z.string(),
   expiresAt: time,
 })
-export type TelegramCodeReply = Wire<typeof telegramCodeReplySchema>
 
 export const telegramUnpairedReplySchema = z.object({ id: z.int() })
-export type TelegramUnpairedReply = Wire<typeof telegramUnpairedReplySchema>
 
-export const voice = operations({
-  status: {
-    method: 'GET',
-    path: '/api/v1/voice',
-    summary: 'Show the engines for speech and transcription.',
+export const voice = {
+  status: operation('GET /api/v1/voice', 'Show the engines for speech and transcription.', {
     scope: 'read',
     reply: voiceReplySchema,
-  },
-  transcribe: {
-    method: 'POST',
-    path: '/api/v1/voice/transcribe',
-    summary: 'Transcribe a recording.',
+  }),
+  transcribe: operation('POST /api/v1/voice/transcribe', 'Transcribe a recording.', {
     scope: 'chat',
     rawBody: {
       // Only types that an HTML form of another site cannot send.
@@ -147,89 +135,58 @@ export const voice = operations({
       ],
     },
     reply: transcriptionReplySchema,
-  },
-  speak: {
-    method: 'POST',
-    path: '/api/v1/voice/speak',
-    summary: 'Speak a text. The reply is the audio.',
+  }),
+  speak: operation('POST /api/v1/voice/speak', 'Speak a text. The reply is the audio.', {
     scope: 'chat',
     body: speechRequestSchema,
     mediaTypes: ['audio/wav', 'audio/mpeg'],
-  },
-})
+  }),
+}
 
-export const outbox = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/outbox',
-    summary: 'List outgoing messages, newest first, and the number in each state.',
+export const outbox = {
+  list: operation('GET /api/v1/outbox', 'List outgoing messages, newest first, and the number in each state.', {
     scope: 'read',
     query: outboxQuerySchema,
     reply: outboxReplySchema,
-  },
-  show: {
-    method: 'GET',
-    path: '/api/v1/outbox/:id',
-    summary: 'Show an outgoing message with its whole content.',
+  }),
+  show: operation('GET /api/v1/outbox/:id', 'Show an outgoing message with its whole content.', {
     scope: 'read',
     reply: shownOutboxItemReplySchema,
-  },
-  retry: {
-    method: 'POST',
-    path: '/api/v1/outbox/:id/retry',
-    summary: 'Send a failed, waiting or unknown message again now.',
+  }),
+  retry: operation('POST /api/v1/outbox/:id/retry', 'Send a failed, waiting or unknown message again now.', {
     scope: 'chat',
     body: emptyRequestSchema,
     reply: outboxItemReplySchema,
-  },
-  cancel: {
-    method: 'POST',
-    path: '/api/v1/outbox/:id/cancel',
-    summary: 'Cancel a waiting message.',
+  }),
+  cancel: operation('POST /api/v1/outbox/:id/cancel', 'Cancel a waiting message.', {
     scope: 'chat',
     body: emptyRequestSchema,
     reply: outboxItemReplySchema,
-  },
-})
+  }),
+}
 
-export const telegram = operations({
-  status: {
-    method: 'GET',
-    path: '/api/v1/local/telegram',
-    summary: 'Show the state of Telegram.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
+export const telegram = {
+  status: operation('GET /api/v1/local/telegram', 'Show the state of Telegram.', {
+    ...ownerOnMachine,
     reply: telegramStatusReplySchema,
-  },
-  contacts: {
-    method: 'GET',
-    path: '/api/v1/local/telegram/contacts',
-    summary: 'List the Telegram contacts and their users.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
+  }),
+  contacts: operation('GET /api/v1/local/telegram/contacts', 'List the Telegram contacts and their users.', {
+    ...ownerOnMachine,
     reply: telegramContactsReplySchema,
-  },
-  makeCode: {
-    method: 'POST',
-    path: '/api/v1/local/telegram/codes',
-    summary: 'Create a pairing code for Telegram. It is shown only once.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
-    body: telegramCodeRequestSchema,
-    reply: telegramCodeReplySchema,
-    status: 201,
-    showsSecret: true,
-  },
-  unpair: {
-    method: 'DELETE',
-    path: '/api/v1/local/telegram/contacts/:id',
-    summary: 'Remove a Telegram contact.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
+  }),
+  makeCode: operation(
+    'POST /api/v1/local/telegram/codes',
+    'Create a pairing code for Telegram. It is shown only once.',
+    {
+      ...ownerOnMachine,
+      body: telegramCodeRequestSchema,
+      reply: telegramCodeReplySchema,
+      status: 201,
+      showsSecret: true,
+    },
+  ),
+  unpair: operation('DELETE /api/v1/local/telegram/contacts/:id', 'Remove a Telegram contact.', {
+    ...ownerOnMachine,
     reply: telegramUnpairedReplySchema,
-  },
-})
+  }),
+}

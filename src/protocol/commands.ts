@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { turnOutcomeReplySchema } from './api.ts'
-import { operations, time, type Wire } from './operation.ts'
+import { operation, time, type Wire } from './operation.ts'
 
 export const spawnReplySchema = z.object({
   id: z.string(),
@@ -20,7 +20,6 @@ export const spawnReplySchema = z.object({
 export type SpawnReply = Wire<typeof spawnReplySchema>
 
 export const spawnsReplySchema = z.object({ spawns: z.array(spawnReplySchema) })
-export type SpawnsReply = Wire<typeof spawnsReplySchema>
 
 /** Slash commands. */
 
@@ -49,7 +48,6 @@ export const completeCommandReplySchema = z.object({
   start: z.number().int(),
   candidates: z.array(z.object({ text: z.string(), summary: z.string().optional() })),
 })
-export type CompleteCommandReply = Wire<typeof completeCommandReplySchema>
 
 export const runCommandRequestSchema = z.strictObject({
   line: lineSchema.min(1),
@@ -68,38 +66,24 @@ export const runCommandReplySchema = z.object({
 })
 export type RunCommandReply = Wire<typeof runCommandReplySchema>
 
-export const commands = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/commands',
-    summary: 'List the slash commands.',
-    scope: 'read',
-    reply: commandsReplySchema,
-  },
-  complete: {
-    method: 'GET',
-    path: '/api/v1/commands/complete',
-    summary: 'Complete a line: the names of commands, then their arguments.',
-    scope: 'read',
-    query: completeCommandQuerySchema,
-    reply: completeCommandReplySchema,
-  },
-  run: {
-    method: 'POST',
-    path: '/api/v1/commands',
-    summary: 'Run one line. A permanent change first comes back as a question, and nothing is done yet.',
-    scope: 'owner',
-    body: runCommandRequestSchema,
-    reply: runCommandReplySchema,
-  },
-})
+export const commands = {
+  list: operation('GET /api/v1/commands', 'List the slash commands.', { scope: 'read', reply: commandsReplySchema }),
+  complete: operation(
+    'GET /api/v1/commands/complete',
+    'Complete a line: the names of commands, then their arguments.',
+    { scope: 'read', query: completeCommandQuerySchema, reply: completeCommandReplySchema },
+  ),
+  run: operation(
+    'POST /api/v1/commands',
+    'Run one line. A permanent change first comes back as a question, and nothing is done yet.',
+    { scope: 'owner', body: runCommandRequestSchema, reply: runCommandReplySchema },
+  ),
+}
 
-export const spawns = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/sessions/:id/spawns',
-    summary: 'List the sub-agents of a session, oldest first, with their state and result.',
-    scope: 'read',
-    reply: spawnsReplySchema,
-  },
-})
+export const spawns = {
+  list: operation(
+    'GET /api/v1/sessions/:id/spawns',
+    'List the sub-agents of a session, oldest first, with their state and result.',
+    { scope: 'read', reply: spawnsReplySchema },
+  ),
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { emptyRequestSchema } from './api.ts'
 import { cardSchema, type Json } from './messages.ts'
-import { asWritten, operations, time, type Value, type Wire } from './operation.ts'
+import { asWritten, operation, time, type Value, type Wire } from './operation.ts'
 import { toolCallsQuerySchema, toolCallsReplySchema } from './tools.ts'
 
 /** Builds of capabilities (CAP-7). */
@@ -61,7 +61,6 @@ export const buildReplySchema = z.object({
 export type BuildReply = Wire<typeof buildReplySchema>
 
 export const buildsReplySchema = z.object({ builds: z.array(buildReplySchema) })
-export type BuildsReply = Wire<typeof buildsReplySchema>
 
 export const buildQuestionReplySchema = z.object({
   id: z.string(),
@@ -79,7 +78,6 @@ export type BuildQuestion = Value<typeof buildQuestionReplySchema>
 export type BuildQuestionReply = Wire<typeof buildQuestionReplySchema>
 
 export const buildQuestionsReplySchema = z.object({ questions: z.array(buildQuestionReplySchema) })
-export type BuildQuestionsReply = Wire<typeof buildQuestionsReplySchema>
 
 export const buildAnswerRequestSchema = z.strictObject({ answer: z.string().min(1).max(10_000) })
 export const buildSecretRequestSchema = z.strictObject({ value: z.string().min(1).max(16_384) })
@@ -96,13 +94,10 @@ export const buildEventsQuerySchema = z.strictObject({ after: cursorSchema.optio
 export const builderStatusQuerySchema = asWritten(z.strictObject({ buildId: z.string().min(1).max(200) }))
 
 export const buildEventsReplySchema = z.object({ events: z.array(buildEventSchema) })
-export type BuildEventsReply = Wire<typeof buildEventsReplySchema>
 
 export const buildStopReplySchema = z.object({ stopped: z.boolean() })
-export type BuildStopReply = Wire<typeof buildStopReplySchema>
 
 export const buildAnsweredReplySchema = z.object({ ok: z.literal(true) })
-export type BuildAnsweredReply = Wire<typeof buildAnsweredReplySchema>
 
 /** Capabilities. Only requests of this machine's command line name a path. */
 
@@ -136,7 +131,6 @@ export const capabilitiesQuerySchema = z.strictObject({
   query: z.string().min(1).max(500).optional(),
 })
 export const capabilitiesReplySchema = z.object({ capabilities: z.array(capabilitySummaryReplySchema) })
-export type CapabilitiesReply = Wire<typeof capabilitiesReplySchema>
 
 export const capabilityReplySchema = capabilitySummaryReplySchema.extend({
   /** The name that the model calls. */
@@ -179,7 +173,6 @@ export const capabilityRunRequestSchema = z.strictObject({
   /** Absent: the active one. */
   version: versionSchema.optional(),
 })
-export type CapabilityRunRequest = z.input<typeof capabilityRunRequestSchema>
 
 /** Its return value, without secrets and with its HTML rebuilt, and how it ran. */
 export const capabilityRunReplySchema = z.object({
@@ -213,7 +206,6 @@ export const capabilityDiffReplySchema = z.object({
   files: z.array(z.object({ path: z.string(), kind: z.enum(['added', 'removed', 'changed']), text: z.string() })),
 })
 export type VersionDifference = Value<typeof capabilityDiffReplySchema>
-export type CapabilityDiffReply = Wire<typeof capabilityDiffReplySchema>
 
 export const capabilityFilesQuerySchema = z.strictObject({ version: versionInQuery })
 export const capabilityFilesReplySchema = z.object({
@@ -231,12 +223,10 @@ export const capabilityRepairRequestSchema = z.strictObject({
 export const capabilitySecretRequestSchema = z.strictObject({ value: z.string().min(1).max(16_384) })
 /** Whether a build was waiting for it. */
 export const capabilitySecretReplySchema = z.object({ wasAwaited: z.boolean() })
-export type CapabilitySecretReply = Wire<typeof capabilitySecretReplySchema>
 
 export const capabilityProposalsReplySchema = z.object({
   proposals: z.array(z.object({ name: z.string(), reason: z.string() })),
 })
-export type CapabilityProposalsReply = Wire<typeof capabilityProposalsReplySchema>
 export type RetirementProposal = Value<typeof capabilityProposalsReplySchema>['proposals'][number]
 
 /** For the command line of this machine alone (SEC-4). */
@@ -263,208 +253,142 @@ export const registrationReplySchema = z.object({
 export type RegistrationReply = Wire<typeof registrationReplySchema>
 
 export const capabilityExportReplySchema = z.object({ directory: z.string(), files: z.array(z.string()) })
-export type CapabilityExportReply = Wire<typeof capabilityExportReplySchema>
 
-export const capabilities = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/capabilities',
-    summary: 'List all capabilities with their state, or those that match a query, best first.',
-    scope: 'read',
-    query: capabilitiesQuerySchema,
-    reply: capabilitiesReplySchema,
-  },
-  proposals: {
-    method: 'GET',
-    path: '/api/v1/capabilities/proposals',
-    summary: 'List unused and superseded capabilities with the reason. None is disabled automatically.',
-    scope: 'read',
-    reply: capabilityProposalsReplySchema,
-  },
-  show: {
-    method: 'GET',
-    path: '/api/v1/capabilities/:name',
-    summary: 'Show a capability with its permissions, versions, statistics and newest build.',
-    scope: 'read',
-    reply: capabilityReplySchema,
-  },
-  diff: {
-    method: 'GET',
-    path: '/api/v1/capabilities/:name/diff',
-    summary: 'Show the changes between two versions; by default, of the active version.',
-    scope: 'read',
-    query: capabilityDiffQuerySchema,
-    reply: capabilityDiffReplySchema,
-  },
-  calls: {
-    method: 'GET',
-    path: '/api/v1/capabilities/:name/calls',
-    summary: 'List the calls of a capability by all callers, newest first.',
-    scope: 'read',
-    query: toolCallsQuerySchema,
-    reply: toolCallsReplySchema,
-  },
-  files: {
-    method: 'GET',
-    path: '/api/v1/capabilities/:name/files',
-    summary: 'Show the files of a version, by default the active one. Binary files have no text.',
-    scope: 'read',
-    query: capabilityFilesQuerySchema,
-    reply: capabilityFilesReplySchema,
-  },
-  run: {
-    method: 'POST',
-    path: '/api/v1/capabilities/:name/run',
-    summary: 'Run a capability. The reply has the error of the capability; the status is 200.',
-    scope: 'chat',
-    body: capabilityRunRequestSchema,
-    reply: capabilityRunReplySchema,
-  },
-  repair: {
-    method: 'POST',
-    path: '/api/v1/capabilities/:name/repair',
-    summary:
-      'Repair a capability in the background. The current version stays active until the new one passes its tests.',
-    scope: 'chat',
-    body: capabilityRepairRequestSchema,
-    reply: buildReplySchema,
-    status: 202,
-  },
-  setSecret: {
-    method: 'PUT',
-    path: '/api/v1/capabilities/:name/secrets/:key',
-    summary: 'Store a secret that a capability declares or that its build asks for. It cannot be read back.',
-    scope: 'owner',
-    body: capabilitySecretRequestSchema,
-    reply: capabilitySecretReplySchema,
-  },
-  enable: {
-    method: 'POST',
-    path: '/api/v1/capabilities/:name/enable',
-    summary: 'Enable a capability. An imported one must be approved on the machine itself.',
+export const capabilities = {
+  list: operation(
+    'GET /api/v1/capabilities',
+    'List all capabilities with their state, or those that match a query, best first.',
+    { scope: 'read', query: capabilitiesQuerySchema, reply: capabilitiesReplySchema },
+  ),
+  proposals: operation(
+    'GET /api/v1/capabilities/proposals',
+    'List unused and superseded capabilities with the reason. None is disabled automatically.',
+    { scope: 'read', reply: capabilityProposalsReplySchema },
+  ),
+  show: operation(
+    'GET /api/v1/capabilities/:name',
+    'Show a capability with its permissions, versions, statistics and newest build.',
+    { scope: 'read', reply: capabilityReplySchema },
+  ),
+  diff: operation(
+    'GET /api/v1/capabilities/:name/diff',
+    'Show the changes between two versions; by default, of the active version.',
+    { scope: 'read', query: capabilityDiffQuerySchema, reply: capabilityDiffReplySchema },
+  ),
+  calls: operation(
+    'GET /api/v1/capabilities/:name/calls',
+    'List the calls of a capability by all callers, newest first.',
+    { scope: 'read', query: toolCallsQuerySchema, reply: toolCallsReplySchema },
+  ),
+  files: operation(
+    'GET /api/v1/capabilities/:name/files',
+    'Show the files of a version, by default the active one. Binary files have no text.',
+    { scope: 'read', query: capabilityFilesQuerySchema, reply: capabilityFilesReplySchema },
+  ),
+  run: operation(
+    'POST /api/v1/capabilities/:name/run',
+    'Run a capability. The reply has the error of the capability; the status is 200.',
+    { scope: 'chat', body: capabilityRunRequestSchema, reply: capabilityRunReplySchema },
+  ),
+  repair: operation(
+    'POST /api/v1/capabilities/:name/repair',
+    'Repair a capability in the background. The current version stays active until the new one passes its tests.',
+    { scope: 'chat', body: capabilityRepairRequestSchema, reply: buildReplySchema, status: 202 },
+  ),
+  setSecret: operation(
+    'PUT /api/v1/capabilities/:name/secrets/:key',
+    'Store a secret that a capability declares or that its build asks for. It cannot be read back.',
+    { scope: 'owner', body: capabilitySecretRequestSchema, reply: capabilitySecretReplySchema },
+  ),
+  enable: operation(
+    'POST /api/v1/capabilities/:name/enable',
+    'Enable a capability. An imported one must be approved on the machine itself.',
+    { scope: 'owner', body: emptyRequestSchema, reply: capabilityReplySchema },
+  ),
+  disable: operation('POST /api/v1/capabilities/:name/disable', 'Disable a capability.', {
     scope: 'owner',
     body: emptyRequestSchema,
     reply: capabilityReplySchema,
-  },
-  disable: {
-    method: 'POST',
-    path: '/api/v1/capabilities/:name/disable',
-    summary: 'Disable a capability.',
-    scope: 'owner',
-    body: emptyRequestSchema,
-    reply: capabilityReplySchema,
-  },
-  rollback: {
-    method: 'POST',
-    path: '/api/v1/capabilities/:name/rollback',
-    summary: 'Activate an older version, by default the previous one.',
-    scope: 'owner',
-    body: capabilityRollbackRequestSchema,
-    reply: capabilityReplySchema,
-  },
-  register: {
-    method: 'POST',
-    path: '/api/v1/local/capabilities/register',
-    summary: 'Check a folder and register it as a capability. The reply lists the problems.',
-    scope: 'owner',
-    isLocal: true,
-    body: capabilityDirectoryRequestSchema,
-    reply: registrationReplySchema,
-    events: true,
-  },
-  importFolder: {
-    method: 'POST',
-    path: '/api/v1/local/capabilities/import',
-    summary: 'Import a folder. It stays disabled until its permissions are approved, and none of its code runs.',
-    scope: 'owner',
-    isLocal: true,
-    body: capabilityDirectoryRequestSchema,
-    reply: registrationReplySchema,
-  },
-  approve: {
-    method: 'POST',
-    path: '/api/v1/local/capabilities/:name/approve',
-    summary: 'Approve the permissions of an imported capability. It is checked and then enabled.',
-    scope: 'owner',
-    isLocal: true,
-    body: capabilityApproveRequestSchema,
-    reply: registrationReplySchema,
-    events: true,
-  },
-  exportFolder: {
-    method: 'POST',
-    path: '/api/v1/local/capabilities/:name/export',
-    summary: 'Export a capability as a folder that is also an Agent Skill.',
-    scope: 'owner',
-    isLocal: true,
-    body: capabilityDirectoryRequestSchema,
-    reply: capabilityExportReplySchema,
-    status: 201,
-  },
-})
+  }),
+  rollback: operation(
+    'POST /api/v1/capabilities/:name/rollback',
+    'Activate an older version, by default the previous one.',
+    { scope: 'owner', body: capabilityRollbackRequestSchema, reply: capabilityReplySchema },
+  ),
+  register: operation(
+    'POST /api/v1/local/capabilities/register',
+    'Check a folder and register it as a capability. The reply lists the problems.',
+    {
+      scope: 'owner',
+      isLocal: true,
+      body: capabilityDirectoryRequestSchema,
+      reply: registrationReplySchema,
+      events: true,
+    },
+  ),
+  importFolder: operation(
+    'POST /api/v1/local/capabilities/import',
+    'Import a folder. It stays disabled until its permissions are approved, and none of its code runs.',
+    { scope: 'owner', isLocal: true, body: capabilityDirectoryRequestSchema, reply: registrationReplySchema },
+  ),
+  approve: operation(
+    'POST /api/v1/local/capabilities/:name/approve',
+    'Approve the permissions of an imported capability. It is checked and then enabled.',
+    {
+      scope: 'owner',
+      isLocal: true,
+      body: capabilityApproveRequestSchema,
+      reply: registrationReplySchema,
+      events: true,
+    },
+  ),
+  exportFolder: operation(
+    'POST /api/v1/local/capabilities/:name/export',
+    'Export a capability as a folder that is also an Agent Skill.',
+    {
+      scope: 'owner',
+      isLocal: true,
+      body: capabilityDirectoryRequestSchema,
+      reply: capabilityExportReplySchema,
+      status: 201,
+    },
+  ),
+}
 
-export const builds = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/builds',
-    summary: 'List builds, newest first.',
+export const builds = {
+  list: operation('GET /api/v1/builds', 'List builds, newest first.', {
     scope: 'read',
     query: buildsQuerySchema,
     reply: buildsReplySchema,
-  },
-  questions: {
-    method: 'GET',
-    path: '/api/v1/builds/questions',
-    summary: 'List the open questions of builds.',
+  }),
+  questions: operation('GET /api/v1/builds/questions', 'List the open questions of builds.', {
     scope: 'read',
     reply: buildQuestionsReplySchema,
-  },
-  answer: {
-    method: 'POST',
-    path: '/api/v1/builds/questions/:id',
-    summary: 'Answer a question of a build, which then continues. Not for secrets.',
-    scope: 'chat',
-    body: buildAnswerRequestSchema,
-    reply: buildAnsweredReplySchema,
-  },
-  giveSecret: {
-    method: 'POST',
-    path: '/api/v1/builds/questions/:id/secret',
-    summary: 'Give a build the secret that it asks for. It is stored in the vault, hidden from the model.',
-    scope: 'chat',
-    body: buildSecretRequestSchema,
-    reply: buildAnsweredReplySchema,
-  },
-  show: {
-    method: 'GET',
-    path: '/api/v1/builds/:id',
-    summary: 'Show a build.',
-    scope: 'read',
-    reply: buildReplySchema,
-  },
-  stop: {
-    method: 'POST',
-    path: '/api/v1/builds/:id/stop',
-    summary: 'Stop a build. The reply is false if it had already ended.',
+  }),
+  answer: operation(
+    'POST /api/v1/builds/questions/:id',
+    'Answer a question of a build, which then continues. Not for secrets.',
+    { scope: 'chat', body: buildAnswerRequestSchema, reply: buildAnsweredReplySchema },
+  ),
+  giveSecret: operation(
+    'POST /api/v1/builds/questions/:id/secret',
+    'Give a build the secret that it asks for. It is stored in the vault, hidden from the model.',
+    { scope: 'chat', body: buildSecretRequestSchema, reply: buildAnsweredReplySchema },
+  ),
+  show: operation('GET /api/v1/builds/:id', 'Show a build.', { scope: 'read', reply: buildReplySchema }),
+  stop: operation('POST /api/v1/builds/:id/stop', 'Stop a build. The reply is false if it had already ended.', {
     scope: 'chat',
     body: emptyRequestSchema,
     reply: buildStopReplySchema,
-  },
-  events: {
-    method: 'GET',
-    path: '/api/v1/builds/:id/events',
-    summary: 'List the events of a build after a cursor; with "Accept: text/event-stream", stream them until it ends.',
-    scope: 'read',
-    query: buildEventsQuerySchema,
-    reply: buildEventsReplySchema,
-    events: true,
-  },
-  status: {
-    method: 'GET',
-    path: '/api/builder/status',
-    summary: 'Stream the events of the build in the query as messages with a type and a payload.',
-    scope: 'read',
-    query: builderStatusQuerySchema,
-    events: true,
-  },
-})
+  }),
+  events: operation(
+    'GET /api/v1/builds/:id/events',
+    'List the events of a build after a cursor; with "Accept: text/event-stream", stream them until it ends.',
+    { scope: 'read', query: buildEventsQuerySchema, reply: buildEventsReplySchema, events: true },
+  ),
+  status: operation(
+    'GET /api/builder/status',
+    'Stream the events of the build in the query as messages with a type and a payload.',
+    { scope: 'read', query: builderStatusQuerySchema, events: true },
+  ),
+}

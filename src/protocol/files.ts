@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { labelSchema } from './messages.ts'
-import { operations, time, type Value, type Wire } from './operation.ts'
+import { operation, time, type Value, type Wire } from './operation.ts'
 
 /** Completions of `@` and `@@`. */
 
@@ -28,7 +28,6 @@ export const finderReplySchema = z.object({
   /** There are more files than the index can hold. */
   isCut: z.boolean(),
 })
-export type FinderReply = Wire<typeof finderReplySchema>
 
 /** Blocks, pins and, for this machine's command line, files. */
 
@@ -97,7 +96,6 @@ export const assetHistoryReplySchema = z.object({
     }),
   ),
 })
-export type AssetHistoryReply = Wire<typeof assetHistoryReplySchema>
 
 export const assetVersionReplySchema = z.object({
   ...placeFields,
@@ -105,7 +103,6 @@ export const assetVersionReplySchema = z.object({
   /** Null: it did not exist. */
   content: z.string().nullable(),
 })
-export type AssetVersionReply = Wire<typeof assetVersionReplySchema>
 
 const line = z.coerce.number().int().min(1).optional()
 export const blocksQuerySchema = z.strictObject({ prefix: z.string().max(400).default('') })
@@ -147,162 +144,107 @@ export const fileListRequestSchema = z.strictObject({ path: z.string().max(4_096
 export const fileHistoryRequestSchema = z.strictObject({ path })
 export const fileUndoRequestSchema = z.strictObject({ path, version: version.optional(), etag: etag.optional() })
 
-export const finder = operations({
-  find: {
-    method: 'GET',
-    path: '/api/v1/finder',
-    summary: 'Find files or blocks by a few letters of their names, best first.',
+export const finder = {
+  find: operation('GET /api/v1/finder', 'Find files or blocks by a few letters of their names, best first.', {
     scope: 'owner',
     query: finderQuerySchema,
     reply: finderReplySchema,
-  },
-})
+  }),
+}
 
-export const blocks = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/blocks',
-    summary: 'List all blocks, or those in a folder.',
+export const blocks = {
+  list: operation('GET /api/v1/blocks', 'List all blocks, or those in a folder.', {
     scope: 'read',
     query: blocksQuerySchema,
     reply: assetsReplySchema,
-  },
-  read: {
-    method: 'GET',
-    path: '/api/v1/blocks/:label',
-    summary: 'Read a block, or some lines of it.',
+  }),
+  read: operation('GET /api/v1/blocks/:label', 'Read a block, or some lines of it.', {
     scope: 'read',
     query: blockQuerySchema,
     reply: assetReadReplySchema,
-  },
-  write: {
-    method: 'PUT',
-    path: '/api/v1/blocks/:label',
-    summary: 'Write a whole block. With an etag or If-Match, only over that version; If-None-Match: * only creates.',
-    scope: 'owner',
-    body: blockWriteRequestSchema,
-    reply: assetWrittenReplySchema,
-  },
-  edit: {
-    method: 'POST',
-    path: '/api/v1/blocks/:label/edit',
-    summary: 'Replace text in a block. It must occur exactly once, unless all occurrences are replaced.',
-    scope: 'owner',
-    body: blockEditRequestSchema,
-    reply: assetWrittenReplySchema,
-  },
-  remove: {
-    method: 'DELETE',
-    path: '/api/v1/blocks/:label',
-    summary: 'Delete a block. Its versions are kept, and an undo restores it.',
+  }),
+  write: operation(
+    'PUT /api/v1/blocks/:label',
+    'Write a whole block. With an etag or If-Match, only over that version; If-None-Match: * only creates.',
+    { scope: 'owner', body: blockWriteRequestSchema, reply: assetWrittenReplySchema },
+  ),
+  edit: operation(
+    'POST /api/v1/blocks/:label/edit',
+    'Replace text in a block. It must occur exactly once, unless all occurrences are replaced.',
+    { scope: 'owner', body: blockEditRequestSchema, reply: assetWrittenReplySchema },
+  ),
+  remove: operation('DELETE /api/v1/blocks/:label', 'Delete a block. Its versions are kept, and an undo restores it.', {
     scope: 'owner',
     query: blockRemoveQuerySchema,
     reply: assetWrittenReplySchema,
-  },
-  history: {
-    method: 'GET',
-    path: '/api/v1/blocks/:label/history',
-    summary: 'List the versions of a block, newest first.',
+  }),
+  history: operation('GET /api/v1/blocks/:label/history', 'List the versions of a block, newest first.', {
     scope: 'read',
     reply: assetHistoryReplySchema,
-  },
-  version: {
-    method: 'GET',
-    path: '/api/v1/blocks/:label/versions/:version',
-    summary: 'Show the content of a version of a block.',
+  }),
+  version: operation('GET /api/v1/blocks/:label/versions/:version', 'Show the content of a version of a block.', {
     scope: 'read',
     reply: assetVersionReplySchema,
-  },
-  undo: {
-    method: 'POST',
-    path: '/api/v1/blocks/:label/undo',
-    summary: 'Restore the previous version, or the given one. An undo can be undone.',
-    scope: 'owner',
-    body: blockUndoRequestSchema,
-    reply: assetWrittenReplySchema,
-  },
-})
+  }),
+  undo: operation(
+    'POST /api/v1/blocks/:label/undo',
+    'Restore the previous version, or the given one. An undo can be undone.',
+    { scope: 'owner', body: blockUndoRequestSchema, reply: assetWrittenReplySchema },
+  ),
+}
 
-export const pins = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/pins',
-    summary: 'List the pinned blocks in order, with the tokens they use.',
+export const pins = {
+  list: operation('GET /api/v1/pins', 'List the pinned blocks in order, with the tokens they use.', {
     scope: 'read',
     query: pinsQuerySchema,
     reply: pinsReplySchema,
-  },
-  add: {
-    method: 'POST',
-    path: '/api/v1/pins',
-    summary: 'Pin a block, or move a pinned block.',
+  }),
+  add: operation('POST /api/v1/pins', 'Pin a block, or move a pinned block.', {
     scope: 'owner',
     body: pinRequestSchema,
     reply: pinReplySchema,
-  },
-  remove: {
-    method: 'DELETE',
-    path: '/api/v1/pins',
-    summary: 'Unpin a block. The block itself is kept.',
+  }),
+  remove: operation('DELETE /api/v1/pins', 'Unpin a block. The block itself is kept.', {
     scope: 'owner',
     query: unpinQuerySchema,
     reply: pinsReplySchema,
-  },
-})
+  }),
+}
 
-export const localFiles = operations({
-  read: {
-    method: 'POST',
-    path: '/api/v1/local/files/read',
-    summary: 'Read some lines of a file or block.',
+export const localFiles = {
+  read: operation('POST /api/v1/local/files/read', 'Read some lines of a file or block.', {
     scope: 'owner',
     isLocal: true,
     body: fileReadRequestSchema,
     reply: assetReadReplySchema,
-  },
-  write: {
-    method: 'POST',
-    path: '/api/v1/local/files/write',
-    summary: 'Write a whole file or block.',
+  }),
+  write: operation('POST /api/v1/local/files/write', 'Write a whole file or block.', {
     scope: 'owner',
     isLocal: true,
     body: fileWriteRequestSchema,
     reply: assetWrittenReplySchema,
-  },
-  edit: {
-    method: 'POST',
-    path: '/api/v1/local/files/edit',
-    summary: 'Replace text in a file or block.',
+  }),
+  edit: operation('POST /api/v1/local/files/edit', 'Replace text in a file or block.', {
     scope: 'owner',
     isLocal: true,
     body: fileEditRequestSchema,
     reply: assetWrittenReplySchema,
-  },
-  list: {
-    method: 'POST',
-    path: '/api/v1/local/files/list',
-    summary: 'List the files or blocks in a folder.',
+  }),
+  list: operation('POST /api/v1/local/files/list', 'List the files or blocks in a folder.', {
     scope: 'owner',
     isLocal: true,
     body: fileListRequestSchema,
     reply: assetsReplySchema,
-  },
-  history: {
-    method: 'POST',
-    path: '/api/v1/local/files/history',
-    summary: 'List the versions of a file or block, newest first.',
+  }),
+  history: operation('POST /api/v1/local/files/history', 'List the versions of a file or block, newest first.', {
     scope: 'owner',
     isLocal: true,
     body: fileHistoryRequestSchema,
     reply: assetHistoryReplySchema,
-  },
-  undo: {
-    method: 'POST',
-    path: '/api/v1/local/files/undo',
-    summary: 'Restore the previous version of a file or block, or the given one.',
-    scope: 'owner',
-    isLocal: true,
-    body: fileUndoRequestSchema,
-    reply: assetWrittenReplySchema,
-  },
-})
+  }),
+  undo: operation(
+    'POST /api/v1/local/files/undo',
+    'Restore the previous version of a file or block, or the given one.',
+    { scope: 'owner', isLocal: true, body: fileUndoRequestSchema, reply: assetWrittenReplySchema },
+  ),
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { emptyRequestSchema } from './api.ts'
-import { operations, time, type Wire } from './operation.ts'
+import { operation, time, type Wire } from './operation.ts'
 
 /** Memory: notes, facts, commitments, names, edges, indexed files, learning and transfer. */
 
@@ -224,7 +224,6 @@ export const commitmentRequestSchema = z.strictObject({
   toWhom: name.optional(),
   deadline: deadline.optional(),
 })
-export type CommitmentRequest = Wire<typeof commitmentRequestSchema>
 export const addedCommitmentReplySchema = z.object({ commitment: commitmentReplySchema, isNew: z.boolean() })
 export const commitmentEditRequestSchema = z
   .strictObject({ state: commitmentState.exclude(['expired']).optional(), deadline: deadline.nullable().optional() })
@@ -343,7 +342,6 @@ export const memoryRequestSchema = z.strictObject({
   tier: tier.optional(),
   priority: share.optional(),
 })
-export type MemoryRequest = Wire<typeof memoryRequestSchema>
 export const addedMemoryReplySchema = z.object({
   memory: memoryReplySchema,
   /** False if the same memory was known. */
@@ -363,7 +361,6 @@ export const memoryEditRequestSchema = z
   .refine((edit) => Object.keys(edit).length > 0, 'needs something to change')
 export type MemoryEditRequest = Wire<typeof memoryEditRequestSchema>
 export const editedMemoryReplySchema = z.object({ changeId: z.string(), memory: memoryReplySchema })
-export type EditedMemoryReply = Wire<typeof editedMemoryReplySchema>
 
 export const forgottenMemoryReplySchema = z.object({
   /** The change to undo, for 30 days. */
@@ -458,7 +455,6 @@ export const deepRecallRequestSchema = z.strictObject({
   limit: z.number().int().min(1).max(50).default(10),
   style: style.default('structured'),
 })
-export type DeepRecallRequest = Wire<typeof deepRecallRequestSchema>
 export const deepRecallReplySchema = z.object({
   summary: z.string(),
   /** The style of the summary. */
@@ -488,7 +484,6 @@ export type DeepProgressReply = Wire<typeof deepProgressSchema>
 
 export const changesQuerySchema = z.strictObject({ limit: limit(500, 50) })
 export const changesReplySchema = z.object({ changes: z.array(changeReplySchema) })
-export type ChangesReply = Wire<typeof changesReplySchema>
 /** Default: the newest. */
 export const undoRequestSchema = z.strictObject({ change: id.optional() })
 export const undoReplySchema = z.object({ change: changeReplySchema })
@@ -499,288 +494,199 @@ export const forgetEverythingRequestSchema = z.strictObject({
   confirm: z.literal(true, { error: 'must be true: this cannot be undone' }),
 })
 export const forgotEverythingReplySchema = z.object({ memories: z.number().int(), events: z.number().int() })
-export type ForgotEverythingReply = Wire<typeof forgotEverythingReplySchema>
 
-export const memories = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/memories',
-    summary: 'List memories, newest first, in pages. Superseded memories are omitted.',
+export const memories = {
+  list: operation('GET /api/v1/memories', 'List memories, newest first, in pages. Superseded memories are omitted.', {
     scope: 'read',
     query: memoriesQuerySchema,
     reply: memoriesReplySchema,
-  },
-  add: {
-    method: 'POST',
-    path: '/api/v1/memories',
-    summary: 'Add a note of the user. A repeated note is stored once.',
+  }),
+  add: operation('POST /api/v1/memories', 'Add a note of the user. A repeated note is stored once.', {
     scope: 'owner',
     body: memoryRequestSchema,
     reply: addedMemoryReplySchema,
     status: 201,
-  },
-  search: {
-    method: 'GET',
-    path: '/api/v1/memories/search',
-    summary: 'Search memories, best first. With explain=true each result says why it matched.',
-    scope: 'read',
-    query: memorySearchQuerySchema,
-    reply: memorySearchReplySchema,
-  },
-  deep: {
-    method: 'POST',
-    path: '/api/v1/memories/deep',
-    summary:
-      'Search in several ways, follow relations and summarize. With "Accept: text/event-stream" it reports progress.',
-    // It calls a model, which costs; nothing changes.
-    scope: 'chat',
-    body: deepRecallRequestSchema,
-    reply: deepRecallReplySchema,
-    progress: deepProgressSchema,
-    events: true,
-  },
-  changes: {
-    method: 'GET',
-    path: '/api/v1/memories/changes',
-    summary: 'List the changes that can still be undone, newest first.',
+  }),
+  search: operation(
+    'GET /api/v1/memories/search',
+    'Search memories, best first. With explain=true each result says why it matched.',
+    { scope: 'read', query: memorySearchQuerySchema, reply: memorySearchReplySchema },
+  ),
+  deep: operation(
+    'POST /api/v1/memories/deep',
+    'Search in several ways, follow relations and summarize. With "Accept: text/event-stream" it reports progress.',
+    {
+      // It calls a model, which costs; nothing changes.
+      scope: 'chat',
+      body: deepRecallRequestSchema,
+      reply: deepRecallReplySchema,
+      progress: deepProgressSchema,
+      events: true,
+    },
+  ),
+  changes: operation('GET /api/v1/memories/changes', 'List the changes that can still be undone, newest first.', {
     scope: 'read',
     query: changesQuerySchema,
     reply: changesReplySchema,
-  },
-  undo: {
-    method: 'POST',
-    path: '/api/v1/memories/undo',
-    summary: 'Undo a change, or the newest one.',
+  }),
+  undo: operation('POST /api/v1/memories/undo', 'Undo a change, or the newest one.', {
     scope: 'owner',
     body: undoRequestSchema,
     reply: undoReplySchema,
-  },
-  forgetEverything: {
-    method: 'POST',
-    path: '/api/v1/memories/forget-everything',
-    summary: 'Forget everything about a subject, in memories and conversations. There is no undo.',
-    scope: 'owner',
-    body: forgetEverythingRequestSchema,
-    reply: forgotEverythingReplySchema,
-  },
-  show: {
-    method: 'GET',
-    path: '/api/v1/memories/:id',
-    summary: 'Show one memory with its origin, its edges and its earlier states.',
+  }),
+  forgetEverything: operation(
+    'POST /api/v1/memories/forget-everything',
+    'Forget everything about a subject, in memories and conversations. There is no undo.',
+    { scope: 'owner', body: forgetEverythingRequestSchema, reply: forgotEverythingReplySchema },
+  ),
+  show: operation('GET /api/v1/memories/:id', 'Show one memory with its origin, its edges and its earlier states.', {
     scope: 'read',
     reply: memoryDetailReplySchema,
-  },
-  edit: {
-    method: 'PATCH',
-    path: '/api/v1/memories/:id',
-    summary: 'Change a memory. The change can be undone for 30 days.',
+  }),
+  edit: operation('PATCH /api/v1/memories/:id', 'Change a memory. The change can be undone for 30 days.', {
     scope: 'owner',
     body: memoryEditRequestSchema,
     reply: editedMemoryReplySchema,
-  },
-  keep: {
-    method: 'POST',
-    path: '/api/v1/memories/:id/keep',
-    summary: 'Confirm a memory that Familiar learned. It becomes the user’s own and long-term.',
-    scope: 'owner',
-    body: emptyRequestSchema,
-    reply: editedMemoryReplySchema,
-  },
-  forget: {
-    method: 'DELETE',
-    path: '/api/v1/memories/:id',
-    summary: 'Forget a memory, by id or exact title, with its repetitions. Can be undone for 30 days.',
-    scope: 'owner',
-    reply: forgottenMemoryReplySchema,
-  },
-  export: {
-    method: 'GET',
-    path: '/api/v1/memories/export',
-    summary: 'Export all memories: complete as JSON lines, or readable as Markdown.',
-    scope: 'read',
-    query: exportQuerySchema,
-    mediaTypes: Object.values(memoryMediaTypes),
-  },
-  importLines: {
-    method: 'POST',
-    path: '/api/v1/memories/import',
-    summary:
-      'Import an export or any list of notes. Existing memories do not change. With "Accept: text/event-stream" it reports progress.',
-    scope: 'owner',
-    query: importQuerySchema,
-    rawBody: { mediaTypes: Object.values(memoryMediaTypes), isSpooled: true },
-    reply: importReplySchema,
-    progress: importProgressSchema,
-    events: true,
-  },
-  stats: {
-    method: 'GET',
-    path: '/api/v1/memories/stats',
-    summary: 'Count memories, and show the progress of embedding and errors of background work.',
-    scope: 'read',
-    reply: memoryStatsReplySchema,
-  },
-  consolidate: {
-    method: 'POST',
-    path: '/api/v1/memories/consolidate',
-    summary:
-      'Extract facts, episodes, commitments and names from one session, or from all sessions and files. With "Accept: text/event-stream" it reports progress.',
-    scope: 'owner',
-    body: consolidateRequestSchema,
-    reply: consolidatedReplySchema,
-    progress: consolidateProgressSchema,
-    events: true,
-  },
-})
+  }),
+  keep: operation(
+    'POST /api/v1/memories/:id/keep',
+    'Confirm a memory that Familiar learned. It becomes the user’s own and long-term.',
+    { scope: 'owner', body: emptyRequestSchema, reply: editedMemoryReplySchema },
+  ),
+  forget: operation(
+    'DELETE /api/v1/memories/:id',
+    'Forget a memory, by id or exact title, with its repetitions. Can be undone for 30 days.',
+    { scope: 'owner', reply: forgottenMemoryReplySchema },
+  ),
+  export: operation(
+    'GET /api/v1/memories/export',
+    'Export all memories: complete as JSON lines, or readable as Markdown.',
+    { scope: 'read', query: exportQuerySchema, mediaTypes: Object.values(memoryMediaTypes) },
+  ),
+  importLines: operation(
+    'POST /api/v1/memories/import',
+    'Import an export or any list of notes. Existing memories do not change. With "Accept: text/event-stream" it reports progress.',
+    {
+      scope: 'owner',
+      query: importQuerySchema,
+      rawBody: { mediaTypes: Object.values(memoryMediaTypes), isSpooled: true },
+      reply: importReplySchema,
+      progress: importProgressSchema,
+      events: true,
+    },
+  ),
+  stats: operation(
+    'GET /api/v1/memories/stats',
+    'Count memories, and show the progress of embedding and errors of background work.',
+    { scope: 'read', reply: memoryStatsReplySchema },
+  ),
+  consolidate: operation(
+    'POST /api/v1/memories/consolidate',
+    'Extract facts, episodes, commitments and names from one session, or from all sessions and files. With "Accept: text/event-stream" it reports progress.',
+    {
+      scope: 'owner',
+      body: consolidateRequestSchema,
+      reply: consolidatedReplySchema,
+      progress: consolidateProgressSchema,
+      events: true,
+    },
+  ),
+}
 
-export const facts = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/memories/facts',
-    summary: 'List facts by entity (any of its names), attribute and value. With history=true also earlier values.',
-    scope: 'read',
-    query: factsQuerySchema,
-    reply: factsReplySchema,
-  },
-  state: {
-    method: 'POST',
-    path: '/api/v1/memories/facts',
-    summary: 'State a fact. The same value confirms the known one, another value replaces it.',
-    scope: 'owner',
-    body: factRequestSchema,
-    reply: writtenFactReplySchema,
-    status: 201,
-  },
-  declare: {
-    method: 'POST',
-    path: '/api/v1/memories/attributes',
-    summary: 'Declare that an attribute can have several values.',
+export const facts = {
+  list: operation(
+    'GET /api/v1/memories/facts',
+    'List facts by entity (any of its names), attribute and value. With history=true also earlier values.',
+    { scope: 'read', query: factsQuerySchema, reply: factsReplySchema },
+  ),
+  state: operation(
+    'POST /api/v1/memories/facts',
+    'State a fact. The same value confirms the known one, another value replaces it.',
+    { scope: 'owner', body: factRequestSchema, reply: writtenFactReplySchema, status: 201 },
+  ),
+  declare: operation('POST /api/v1/memories/attributes', 'Declare that an attribute can have several values.', {
     scope: 'owner',
     body: attributeRequestSchema,
     reply: attributeReplySchema,
     status: 201,
-  },
-})
+  }),
+}
 
-export const commitments = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/memories/commitments',
-    summary: 'List commitments, the open ones first, by deadline.',
+export const commitments = {
+  list: operation('GET /api/v1/memories/commitments', 'List commitments, the open ones first, by deadline.', {
     scope: 'read',
     query: commitmentsQuerySchema,
     reply: commitmentsReplySchema,
-  },
-  add: {
-    method: 'POST',
-    path: '/api/v1/memories/commitments',
-    summary: 'Add a commitment. A repeated commitment is stored once.',
+  }),
+  add: operation('POST /api/v1/memories/commitments', 'Add a commitment. A repeated commitment is stored once.', {
     scope: 'owner',
     body: commitmentRequestSchema,
     reply: addedCommitmentReplySchema,
     status: 201,
-  },
-  edit: {
-    method: 'PATCH',
-    path: '/api/v1/memories/commitments/:id',
-    summary: 'Close or reopen a commitment, or change its deadline.',
+  }),
+  edit: operation('PATCH /api/v1/memories/commitments/:id', 'Close or reopen a commitment, or change its deadline.', {
     scope: 'owner',
     body: commitmentEditRequestSchema,
     reply: commitmentReplySchema,
-  },
-})
+  }),
+}
 
-export const aliases = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/memories/aliases',
-    summary: 'List aliases.',
-    scope: 'read',
-    reply: aliasesReplySchema,
-  },
-  add: {
-    method: 'POST',
-    path: '/api/v1/memories/aliases',
-    summary: 'Add an alias: another name of an entity.',
+export const aliases = {
+  list: operation('GET /api/v1/memories/aliases', 'List aliases.', { scope: 'read', reply: aliasesReplySchema }),
+  add: operation('POST /api/v1/memories/aliases', 'Add an alias: another name of an entity.', {
     scope: 'owner',
     body: aliasRequestSchema,
     reply: addedAliasReplySchema,
     status: 201,
-  },
-  remove: {
-    method: 'DELETE',
-    path: '/api/v1/memories/aliases',
-    summary: 'Remove an alias.',
+  }),
+  remove: operation('DELETE /api/v1/memories/aliases', 'Remove an alias.', {
     scope: 'owner',
     query: aliasQuerySchema,
     reply: removedReplySchema,
-  },
-})
+  }),
+}
 
-export const graph = operations({
-  show: {
-    method: 'GET',
-    path: '/api/v1/memories/graph',
-    summary: 'Show memories and their edges: around the given ones, or the newest edges.',
-    scope: 'read',
-    query: graphQuerySchema,
-    reply: graphReplySchema,
-  },
-  link: {
-    method: 'POST',
-    path: '/api/v1/memories/edges',
-    summary: 'Link two memories. A repeated edge keeps the higher weight.',
+export const graph = {
+  show: operation(
+    'GET /api/v1/memories/graph',
+    'Show memories and their edges: around the given ones, or the newest edges.',
+    { scope: 'read', query: graphQuerySchema, reply: graphReplySchema },
+  ),
+  link: operation('POST /api/v1/memories/edges', 'Link two memories. A repeated edge keeps the higher weight.', {
     scope: 'owner',
     body: edgeRequestSchema,
     reply: edgeReplySchema,
     status: 201,
-  },
-  unlink: {
-    method: 'DELETE',
-    path: '/api/v1/memories/edges',
-    summary: 'Remove an edge between two memories.',
+  }),
+  unlink: operation('DELETE /api/v1/memories/edges', 'Remove an edge between two memories.', {
     scope: 'owner',
     query: edgeQuerySchema,
     reply: removedReplySchema,
-  },
-})
+  }),
+}
 
-export const roots = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/memories/roots',
-    summary: 'List the indexed files and folders, and the result of the last sync.',
-    scope: 'read',
-    reply: rootsReplySchema,
-  },
-  add: {
-    method: 'POST',
-    path: '/api/v1/memories/roots',
-    summary: 'Add a file or folder to the index. The next sync reads it.',
+export const roots = {
+  list: operation(
+    'GET /api/v1/memories/roots',
+    'List the indexed files and folders, and the result of the last sync.',
+    { scope: 'read', reply: rootsReplySchema },
+  ),
+  add: operation('POST /api/v1/memories/roots', 'Add a file or folder to the index. The next sync reads it.', {
     scope: 'owner',
     // It names a path (SEC-4).
     isLocal: true,
     body: rootRequestSchema,
     reply: addedRootReplySchema,
     status: 201,
-  },
-  remove: {
-    method: 'DELETE',
-    path: '/api/v1/memories/roots',
-    summary: 'Remove a file or folder and its passages from the index. The files do not change.',
-    scope: 'owner',
-    query: rootQuerySchema,
-    reply: removedReplySchema,
-  },
-  sync: {
-    method: 'POST',
-    path: '/api/v1/memories/sync',
-    summary:
-      'Update the index from the disk. Finished files stay if it is stopped. With "Accept: text/event-stream" it reports progress.',
-    scope: 'owner',
-    body: emptyRequestSchema,
-    reply: syncReplySchema,
-    progress: syncProgressSchema,
-    events: true,
-  },
-})
+  }),
+  remove: operation(
+    'DELETE /api/v1/memories/roots',
+    'Remove a file or folder and its passages from the index. The files do not change.',
+    { scope: 'owner', query: rootQuerySchema, reply: removedReplySchema },
+  ),
+  sync: operation(
+    'POST /api/v1/memories/sync',
+    'Update the index from the disk. Finished files stay if it is stopped. With "Accept: text/event-stream" it reports progress.',
+    { scope: 'owner', body: emptyRequestSchema, reply: syncReplySchema, progress: syncProgressSchema, events: true },
+  ),
+}

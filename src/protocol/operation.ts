@@ -1,52 +1,60 @@
 import { z } from 'zod'
 import type { Json } from './messages.ts'
 
-/**
- * An operation of the HTTP API as data: what it is called by, who may call it, what it takes and what it replies. The
- * server binds a handler to it, the client calls it, and the OpenAPI document describes it.
- */
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** An operation of the HTTP API. The server binds a handler to it, clients call it, and the OpenAPI document lists it. */
 export interface Operation {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  method: Method
   path: string
   summary: string
-  /** What a token must allow. */
+  /** The scope that a token needs. */
   scope: 'owner' | 'chat' | 'read'
   /**
-   * `optional`: answers without a token too, with less. `signature`: the body is signed, and no token is needed. `link`: a
-   * link of one use stands in the path as `:token`, and says who it is from. Absent: a token.
+   * `token` is the default. `optional`: without a token, the reply has less. `signature`: the body is signed.
+   * `link`: the path contains a one-time link as `:token`, which identifies the user.
    */
   auth?: 'token' | 'optional' | 'signature' | 'link'
-  /** With `link`: what such a link must have been made for. */
+  /** The required purpose of a one-time link. */
   link?: 'secret'
-  /** It shows or changes what is everybody's: only for the owner of this home, whatever another user's token allows. */
+  /** It concerns the whole home: only its owner may call it, whatever the token of another user allows. */
   isOwners?: true
   /** Only the command line of this machine may call it, with the credential in the home. */
   isLocal?: true
   query?: z.ZodType
-  /** The schema of the body; an operation without one takes none. */
   body?: z.ZodType
-  /** Files may come in the body, which may be larger for it. */
+  /** The body may contain files, so it may be larger. */
   attachments?: true
-  /** In place of a body of JSON: these types, which the handler reads itself. `isSpooled`: it is never held whole. */
+  /** The media types of a body that is not JSON, which the handler reads. `isSpooled`: it is never held in memory. */
   rawBody?: { mediaTypes: readonly string[]; isSpooled?: true }
-  /** Absent: it replies with something else than JSON. */
+  /** Absent if the reply is not JSON. */
   reply?: z.ZodType
-  /** Of success; 200 unless it says otherwise. */
+  /** The status of success. Default: 200. */
   status?: 200 | 201 | 202
-  /** Also or only a stream of events. */
+  /** It can reply with a stream of events. */
   events?: true
-  /** The stream has events `progress` with this data, and one `result` with the reply. */
+  /** The data of `progress` events. The stream ends with one `result` event, which has the reply. */
   progress?: z.ZodType
-  /** Of a reply that is not JSON. */
+  /** The media types of a reply that is not JSON. */
   mediaTypes?: readonly string[]
-  /** The reply is to show a secret, this once: the one kind of reply that is not redacted. */
+  /** The reply shows a new secret once, so it is not redacted. */
   showsSecret?: true
 }
 
-/** The operations of one feature, by name. */
-export function operations<const Group extends Record<string, Operation>>(group: Group): Group {
-  return group
+type Options = Omit<Operation, 'method' | 'path' | 'summary'>
+
+/** Defines an operation: `operation('GET /api/v1/things/:id', 'Get a thing.', { scope: 'read', reply })`. */
+export function operation<const Path extends string, const Of extends Options>(
+  route: `${Method} ${Path}`,
+  summary: string,
+  options: Of,
+): Of & { method: Method; path: Path; summary: string } {
+  const [method, path] = route.split(' ') as [Method, Path]
+  return { method, path, summary, ...options }
 }
+
+/** The access of operations that only the owner may call, on the command line of this machine. */
+export const ownerOnMachine = { scope: 'owner', isOwners: true, isLocal: true } as const
 
 /** Names in the path, such as `:id`. */
 export type PathParameters<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`

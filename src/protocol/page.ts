@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { sessionReplySchema } from './api.ts'
 import type { StreamedEvent } from './events.ts'
 import { cardSchema, clientToolsSchema } from './messages.ts'
-import { asWritten, operations, time, type Wire } from './operation.ts'
+import { asWritten, operation, ownerOnMachine, time, type Wire } from './operation.ts'
 
 /** Operations for the page: sign-in, the list of sessions, and the newest events of a session. */
 
@@ -22,7 +22,6 @@ export const signOutRequestSchema = z.strictObject({
   browser: z.string().max(100).optional(),
 })
 export const signOutReplySchema = z.object({ ended: z.number().int() })
-export type SignOutReply = z.infer<typeof signOutReplySchema>
 
 /** The signed-in user and the scope. */
 export const whoReplySchema = z.object({
@@ -50,13 +49,11 @@ export const turnEventsReplySchema = z.object({
   /** The value of `before` for the previous page; null if there is none. */
   before: z.number().int().nullable(),
 })
-export type TurnEventsReply = z.infer<typeof turnEventsReplySchema>
 
 export const readRequestSchema = z.strictObject({ seq: z.number().int().nonnegative() })
 export const renameRequestSchema = z.strictObject({ title: z.string().trim().max(200) })
 export const cardDocumentRequestSchema = asWritten(z.strictObject(cardSchema.shape))
 export const cardDocumentReplySchema = z.object({ document: z.string() })
-export type CardDocumentReply = Wire<typeof cardDocumentReplySchema>
 
 /** A session in the sidebar. */
 const pageSessionSchema = z.object({
@@ -74,7 +71,6 @@ const pageSessionSchema = z.object({
 })
 export type PageSession = Wire<typeof pageSessionSchema>
 export const pageSessionsReplySchema = z.object({ sessions: z.array(pageSessionSchema) })
-export type PageSessionsReply = Wire<typeof pageSessionsReplySchema>
 
 export const browsersReplySchema = z.object({
   browsers: z.array(
@@ -100,139 +96,92 @@ export const resendRequestSchema = z.strictObject({
   clientTools: clientToolsSchema.default([]),
 })
 export const resendReplySchema = z.object({ sessionId: z.string(), messageId: z.string() })
-export type ResendReply = Wire<typeof resendReplySchema>
 
-export const page = operations({
-  sessions: {
-    method: 'GET',
-    path: '/api/v1/page/sessions',
-    summary: 'List the sessions with title, preview and unread state.',
+export const page = {
+  sessions: operation('GET /api/v1/page/sessions', 'List the sessions with title, preview and unread state.', {
     scope: 'read',
     reply: pageSessionsReplySchema,
-  },
-  turnEvents: {
-    method: 'GET',
-    path: '/api/v1/sessions/:id/turn-events',
-    summary: 'List the newest events of a session, or those before a place in the log.',
-    scope: 'read',
-    query: turnEventsQuerySchema,
-    reply: turnEventsReplySchema,
-  },
-  markRead: {
-    method: 'PUT',
-    path: '/api/v1/sessions/:id/read',
-    summary: 'Mark a session as read up to this place in the log.',
+  }),
+  turnEvents: operation(
+    'GET /api/v1/sessions/:id/turn-events',
+    'List the newest events of a session, or those before a place in the log.',
+    { scope: 'read', query: turnEventsQuerySchema, reply: turnEventsReplySchema },
+  ),
+  markRead: operation('PUT /api/v1/sessions/:id/read', 'Mark a session as read up to this place in the log.', {
     scope: 'chat',
     body: readRequestSchema,
     reply: sessionReplySchema,
-  },
-  rename: {
-    method: 'PUT',
-    path: '/api/v1/sessions/:id/title',
-    summary: 'Rename a session. An empty title restores the default.',
+  }),
+  rename: operation('PUT /api/v1/sessions/:id/title', 'Rename a session. An empty title restores the default.', {
     scope: 'chat',
     body: renameRequestSchema,
     reply: sessionReplySchema,
-  },
-  resend: {
-    method: 'POST',
-    path: '/api/v1/sessions/:id/resend',
-    summary: 'Edit a message and send it in a fork of the session. The session itself does not change.',
-    scope: 'chat',
-    body: resendRequestSchema,
-    reply: resendReplySchema,
-    status: 201,
-  },
-  media: {
-    method: 'GET',
-    path: '/api/v1/sessions/:id/media/:hash',
-    summary: 'Download a file of a session.',
+  }),
+  resend: operation(
+    'POST /api/v1/sessions/:id/resend',
+    'Edit a message and send it in a fork of the session. The session itself does not change.',
+    { scope: 'chat', body: resendRequestSchema, reply: resendReplySchema, status: 201 },
+  ),
+  media: operation('GET /api/v1/sessions/:id/media/:hash', 'Download a file of a session.', {
     scope: 'read',
     mediaTypes: ['application/octet-stream'],
-  },
-  card: {
-    method: 'GET',
-    path: '/api/v1/sessions/:id/cards/:call',
-    summary: 'Show the card of a tool call as a document for a sandboxed frame.',
-    scope: 'read',
-    reply: cardDocumentReplySchema,
-  },
-  cardDocument: {
-    method: 'POST',
-    path: '/api/v1/page/card',
-    summary: 'Render a card as a document for a sandboxed frame.',
+  }),
+  card: operation(
+    'GET /api/v1/sessions/:id/cards/:call',
+    'Show the card of a tool call as a document for a sandboxed frame.',
+    { scope: 'read', reply: cardDocumentReplySchema },
+  ),
+  cardDocument: operation('POST /api/v1/page/card', 'Render a card as a document for a sandboxed frame.', {
     scope: 'chat',
     body: cardDocumentRequestSchema,
     reply: cardDocumentReplySchema,
-  },
-})
+  }),
+}
 
-export const signIn = operations({
-  signIn: {
-    method: 'POST',
-    path: '/api/v1/sign-in',
-    summary:
-      'Sign in a browser with the code of a one-time link. The cookie and the key in the reply are needed together.',
-    auth: 'optional',
-    scope: 'read',
-    body: signInRequestSchema,
-    reply: signInReplySchema,
-    showsSecret: true,
-  },
-  signOut: {
-    method: 'POST',
-    path: '/api/v1/sign-out',
-    summary: 'Sign out this browser, or all browsers of the user.',
+export const signIn = {
+  signIn: operation(
+    'POST /api/v1/sign-in',
+    'Sign in a browser with the code of a one-time link. The cookie and the key in the reply are needed together.',
+    { auth: 'optional', scope: 'read', body: signInRequestSchema, reply: signInReplySchema, showsSecret: true },
+  ),
+  signOut: operation('POST /api/v1/sign-out', 'Sign out this browser, or all browsers of the user.', {
     scope: 'chat',
     body: signOutRequestSchema,
     reply: signOutReplySchema,
-  },
-  browsers: {
-    method: 'GET',
-    path: '/api/v1/browsers',
-    summary: 'List the signed-in browsers.',
+  }),
+  browsers: operation('GET /api/v1/browsers', 'List the signed-in browsers.', {
     scope: 'read',
     reply: browsersReplySchema,
-  },
-  who: {
-    method: 'GET',
-    path: '/api/v1/who',
-    summary: 'Show the user and the scope of the token.',
+  }),
+  who: operation('GET /api/v1/who', 'Show the user and the scope of the token.', {
     scope: 'read',
     reply: whoReplySchema,
-  },
-  link: {
-    method: 'POST',
-    path: '/api/v1/local/sign-in-link',
-    summary: 'Create a one-time link that signs in a browser of the owner or another user.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
-    body: signInLinkRequestSchema,
-    reply: signInLinkReplySchema,
-    status: 201,
-    showsSecret: true,
-  },
-})
+  }),
+  link: operation(
+    'POST /api/v1/local/sign-in-link',
+    'Create a one-time link that signs in a browser of the owner or another user.',
+    {
+      ...ownerOnMachine,
+      body: signInLinkRequestSchema,
+      reply: signInLinkReplySchema,
+      status: 201,
+      showsSecret: true,
+    },
+  ),
+}
 
-export const secretLinks = operations({
-  form: {
-    method: 'GET',
-    path: '/secret/:token',
-    summary: 'Show the form for the secret of a one-time link.',
+export const secretLinks = {
+  form: operation('GET /secret/:token', 'Show the form for the secret of a one-time link.', {
     auth: 'link',
     link: 'secret',
     scope: 'read',
     mediaTypes: ['text/html'],
-  },
-  give: {
-    method: 'POST',
-    path: '/secret/:token',
-    summary: 'Store the secret that the form sends. The link can be used only once.',
+  }),
+  give: operation('POST /secret/:token', 'Store the secret that the form sends. The link can be used only once.', {
     auth: 'link',
     link: 'secret',
     scope: 'read',
     rawBody: { mediaTypes: ['application/x-www-form-urlencoded'] },
     mediaTypes: ['text/html'],
-  },
-})
+  }),
+}

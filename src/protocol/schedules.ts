@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { emptyRequestSchema } from './api.ts'
 import { labelSchema } from './messages.ts'
-import { operations, time, type Wire } from './operation.ts'
+import { operation, time, type Wire } from './operation.ts'
 
 /** Messages that are sent later. */
 
@@ -101,69 +101,52 @@ export type ScheduleReply = Wire<typeof scheduleReplySchema>
 export const listedScheduleReplySchema = scheduleReplySchema.extend({ lastRun: scheduleRunReplySchema.nullable() })
 export type ListedScheduleReply = Wire<typeof listedScheduleReplySchema>
 export const schedulesReplySchema = z.object({ schedules: z.array(listedScheduleReplySchema) })
-export type SchedulesReply = Wire<typeof schedulesReplySchema>
 export const shownScheduleReplySchema = scheduleReplySchema.extend({ runs: z.array(scheduleRunReplySchema) })
 export type ShownScheduleReply = Wire<typeof shownScheduleReplySchema>
 
 export const schedulesQuerySchema = z.strictObject({ all: z.enum(['true', 'false']).default('false') })
 
-export const schedules = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/schedules',
-    summary: 'What is scheduled, the next one first, with the newest run of each; with all=true what is over, too.',
-    scope: 'read',
-    query: schedulesQuerySchema,
-    reply: schedulesReplySchema,
-  },
-  add: {
-    method: 'POST',
-    path: '/api/v1/schedules',
-    summary: 'Have a message sent later: once, or again and again.',
+export const schedules = {
+  list: operation(
+    'GET /api/v1/schedules',
+    'What is scheduled, the next one first, with the newest run of each; with all=true what is over, too.',
+    { scope: 'read', query: schedulesQuerySchema, reply: schedulesReplySchema },
+  ),
+  add: operation('POST /api/v1/schedules', 'Have a message sent later: once, or again and again.', {
     scope: 'chat',
     body: scheduleRequestSchema,
     reply: scheduleReplySchema,
     status: 201,
-  },
-  preview: {
-    method: 'POST',
-    path: '/api/v1/schedules/preview',
-    summary: 'When it would come, before it is asked for. Nothing is kept.',
+  }),
+  preview: operation('POST /api/v1/schedules/preview', 'When it would come, before it is asked for. Nothing is kept.', {
     scope: 'chat',
     body: schedulePreviewRequestSchema,
     reply: schedulePreviewReplySchema,
-  },
-  heartbeat: {
-    method: 'POST',
-    path: '/api/v1/schedules/heartbeat',
-    summary: 'Have what HEARTBEAT.md says sent every so often. Each one is a call of a model.',
-    scope: 'chat',
-    // HEARTBEAT.md lies in the owner's workspace.
-    isOwners: true,
-    body: heartbeatRequestSchema,
-    reply: scheduleReplySchema,
-    status: 201,
-  },
-  show: {
-    method: 'GET',
-    path: '/api/v1/schedules/:id',
-    summary: 'One schedule with its runs, newest first, late and missed ones too.',
+  }),
+  heartbeat: operation(
+    'POST /api/v1/schedules/heartbeat',
+    'Have what HEARTBEAT.md says sent every so often. Each one is a call of a model.',
+    {
+      scope: 'chat',
+      // HEARTBEAT.md lies in the owner's workspace.
+      isOwners: true,
+      body: heartbeatRequestSchema,
+      reply: scheduleReplySchema,
+      status: 201,
+    },
+  ),
+  show: operation('GET /api/v1/schedules/:id', 'One schedule with its runs, newest first, late and missed ones too.', {
     scope: 'read',
     reply: shownScheduleReplySchema,
-  },
-  cancel: {
-    method: 'DELETE',
-    path: '/api/v1/schedules/:id',
-    summary: 'Cancel one: it does not come again. What it did stays on record.',
-    scope: 'chat',
-    reply: scheduleReplySchema,
-  },
-  run: {
-    method: 'POST',
-    path: '/api/v1/schedules/:id/run',
-    summary: 'Send it now, beside its times.',
+  }),
+  cancel: operation(
+    'DELETE /api/v1/schedules/:id',
+    'Cancel one: it does not come again. What it did stays on record.',
+    { scope: 'chat', reply: scheduleReplySchema },
+  ),
+  run: operation('POST /api/v1/schedules/:id/run', 'Send it now, beside its times.', {
     scope: 'chat',
     body: emptyRequestSchema,
     reply: scheduleRunReplySchema,
-  },
-})
+  }),
+}

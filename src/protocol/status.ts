@@ -7,7 +7,7 @@ import {
   turnOutcomeReplySchema,
   usageReplySchema,
 } from './api.ts'
-import { operations, time, type Wire } from './operation.ts'
+import { operation, time, type Wire } from './operation.ts'
 
 /** Traces of turns, and the requests to models. */
 
@@ -234,138 +234,80 @@ export const modelsReplySchema = z.object({
 })
 export type ModelsReply = Wire<typeof modelsReplySchema>
 
-export const home = operations({
-  status: {
-    method: 'GET',
-    path: '/api/v1/status',
-    summary: 'Show that the daemon runs. With a token also its activity and the cost of today.',
-    auth: 'optional',
-    scope: 'read',
-    reply: statusReplySchema,
-  },
-  monitor: {
-    method: 'GET',
-    path: '/api/v1/monitor',
-    summary: 'List your running turns.',
-    scope: 'read',
-    reply: monitorReplySchema,
-  },
-  doctor: {
-    method: 'GET',
-    path: '/api/v1/doctor',
-    summary: 'Run the checks of "familiar doctor" without the network.',
+export const home = {
+  status: operation(
+    'GET /api/v1/status',
+    'Show that the daemon runs. With a token also its activity and the cost of today.',
+    { auth: 'optional', scope: 'read', reply: statusReplySchema },
+  ),
+  monitor: operation('GET /api/v1/monitor', 'List your running turns.', { scope: 'read', reply: monitorReplySchema }),
+  doctor: operation('GET /api/v1/doctor', 'Run the checks of "familiar doctor" without the network.', {
     scope: 'read',
     isOwners: true,
     reply: doctorReplySchema,
-  },
-  examine: {
-    method: 'POST',
-    path: '/api/v1/doctor',
-    summary: 'Run the same checks. With network=true also whether the configured servers respond.',
-    scope: 'owner',
-    isOwners: true,
-    body: doctorRequestSchema,
-    reply: doctorReplySchema,
-  },
-  settings: {
-    method: 'GET',
-    path: '/api/v1/settings',
-    summary: 'List the settings with their values and origins.',
+  }),
+  examine: operation(
+    'POST /api/v1/doctor',
+    'Run the same checks. With network=true also whether the configured servers respond.',
+    { scope: 'owner', isOwners: true, body: doctorRequestSchema, reply: doctorReplySchema },
+  ),
+  settings: operation('GET /api/v1/settings', 'List the settings with their values and origins.', {
     scope: 'read',
     isOwners: true,
     reply: settingsReplySchema,
-  },
-  reload: {
-    method: 'POST',
-    path: '/api/v1/reload',
-    summary: 'Reload the configuration files. If they have problems, the earlier configuration stays in use.',
-    scope: 'owner',
-    isOwners: true,
-    reply: reloadReplySchema,
-  },
-  models: {
-    method: 'GET',
-    path: '/api/v1/models',
-    summary: 'List the models of the caller, with their routes and prices.',
+  }),
+  reload: operation(
+    'POST /api/v1/reload',
+    'Reload the configuration files. If they have problems, the earlier configuration stays in use.',
+    { scope: 'owner', isOwners: true, reply: reloadReplySchema },
+  ),
+  models: operation('GET /api/v1/models', 'List the models of the caller, with their routes and prices.', {
     scope: 'read',
     reply: modelsReplySchema,
-  },
-  health: {
-    method: 'GET',
-    path: '/healthz',
-    summary: 'Liveness check.',
-    auth: 'optional',
-    scope: 'read',
-    reply: healthReplySchema,
-  },
-  ready: {
-    method: 'GET',
-    path: '/readyz',
-    summary: 'Readiness check: the database responds and the daemon is not stopping. 503 otherwise.',
-    auth: 'optional',
-    scope: 'read',
-    reply: healthReplySchema,
-  },
-  openApi: {
-    method: 'GET',
-    path: '/api/v1/openapi.json',
-    summary: 'This OpenAPI document.',
-    scope: 'read',
-  },
-  metrics: {
-    method: 'GET',
-    path: '/metrics',
-    summary: 'Metrics for Prometheus.',
+  }),
+  health: operation('GET /healthz', 'Liveness check.', { auth: 'optional', scope: 'read', reply: healthReplySchema }),
+  ready: operation(
+    'GET /readyz',
+    'Readiness check: the database responds and the daemon is not stopping. 503 otherwise.',
+    { auth: 'optional', scope: 'read', reply: healthReplySchema },
+  ),
+  openApi: operation('GET /api/v1/openapi.json', 'This OpenAPI document.', { scope: 'read' }),
+  metrics: operation('GET /metrics', 'Metrics for Prometheus.', {
     scope: 'read',
     isOwners: true,
     mediaTypes: [
       'text/plain; version=0.0.4; charset=utf-8',
       'application/openmetrics-text; version=1.0.0; charset=utf-8',
     ],
-  },
-})
+  }),
+}
 
-export const costs = operations({
-  report: {
-    method: 'GET',
-    path: '/api/v1/cost',
-    summary: 'Show the cost by model.',
+export const costs = {
+  report: operation('GET /api/v1/cost', 'Show the cost by model.', {
     scope: 'read',
     query: costQuerySchema,
     reply: costReplySchema,
-  },
-  spending: {
-    method: 'GET',
-    path: '/api/v1/cost/spending',
-    summary: 'Show the spending by day, model, purpose and session.',
+  }),
+  spending: operation('GET /api/v1/cost/spending', 'Show the spending by day, model, purpose and session.', {
     scope: 'read',
     query: spendingQuerySchema,
     reply: spendingReplySchema,
-  },
-  caps: {
-    method: 'GET',
-    path: '/api/v1/cost/caps',
-    summary: 'Show the budgets and how much of them is spent.',
+  }),
+  caps: operation('GET /api/v1/cost/caps', 'Show the budgets and how much of them is spent.', {
     scope: 'read',
     reply: capsReplySchema,
-  },
-})
+  }),
+}
 
-export const traces = operations({
-  turn: {
-    method: 'GET',
-    path: '/api/v1/sessions/:id/trace',
-    summary: 'Show the timeline of one turn: model calls, tools and waits, with tokens and cost.',
-    scope: 'read',
-    query: traceQuerySchema,
-    reply: traceReplySchema,
-  },
-  requests: {
-    method: 'GET',
-    path: '/api/v1/sessions/:id/requests',
-    summary: 'List the model requests of a session, newest first, with cached and fresh tokens.',
-    scope: 'read',
-    query: requestsQuerySchema,
-    reply: requestsReplySchema,
-  },
-})
+export const traces = {
+  turn: operation(
+    'GET /api/v1/sessions/:id/trace',
+    'Show the timeline of one turn: model calls, tools and waits, with tokens and cost.',
+    { scope: 'read', query: traceQuerySchema, reply: traceReplySchema },
+  ),
+  requests: operation(
+    'GET /api/v1/sessions/:id/requests',
+    'List the model requests of a session, newest first, with cached and fresh tokens.',
+    { scope: 'read', query: requestsQuerySchema, reply: requestsReplySchema },
+  ),
+}

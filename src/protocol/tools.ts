@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { chatQuerySchema, emptyRequestSchema, turnReplySchema } from './api.ts'
 import { cardSchema, isShallow, type Json } from './messages.ts'
-import { operations, time, type Value, type Wire } from './operation.ts'
+import { operation, ownerOnMachine, time, type Value, type Wire } from './operation.ts'
 
 /** Scheduled and webhook runs of tools, and the user's client. */
 
 export const hookReplySchema = z.object({ runId: z.string() })
-export type HookReply = Wire<typeof hookReplySchema>
 
 /** The secret is shown only once. The previous one stops working. */
 export const hookSecretReplySchema = z.object({ path: z.string(), secret: z.string() })
@@ -28,7 +27,6 @@ export type TriggerRun = Value<typeof triggerRunReplySchema>
 export type TriggerRunReply = Wire<typeof triggerRunReplySchema>
 
 export const triggerRunsReplySchema = z.object({ runs: z.array(triggerRunReplySchema) })
-export type TriggerRunsReply = Wire<typeof triggerRunsReplySchema>
 
 export const triggerRunsQuerySchema = z.strictObject({ limit: z.coerce.number().int().min(1).max(500).default(50) })
 
@@ -80,7 +78,6 @@ const toolResultSchema = z.strictObject({
 
 /** All of them are accepted, or none. */
 export const toolResultsRequestSchema = z.strictObject({ results: z.array(toolResultSchema).min(1).max(64) })
-export type ToolResultsRequest = Wire<typeof toolResultsRequestSchema>
 
 /** MCP servers. The HTTP API only lists them: they are approved on the command line of this machine. */
 
@@ -96,7 +93,6 @@ export const mcpServerReplySchema = z.object({
 })
 
 export const mcpServersReplySchema = z.object({ servers: z.array(mcpServerReplySchema) })
-export type McpServersReply = Wire<typeof mcpServersReplySchema>
 
 /** Skills. No request names a path, and approvals are given on this machine (SEC-4). */
 
@@ -114,7 +110,6 @@ export type SkillSummary = Value<typeof skillSummaryReplySchema>
 export type SkillSummaryReply = Wire<typeof skillSummaryReplySchema>
 
 export const skillsReplySchema = z.object({ skills: z.array(skillSummaryReplySchema) })
-export type SkillsReply = Wire<typeof skillsReplySchema>
 
 export const skillReplySchema = skillSummaryReplySchema.extend({
   directory: z.string(),
@@ -132,7 +127,6 @@ export type SkillReply = Wire<typeof skillReplySchema>
 
 /** The hash that was shown: only that content is approved. */
 export const skillEnableRequestSchema = z.strictObject({ hash: z.string().max(100).optional() })
-export type SkillEnableRequest = z.infer<typeof skillEnableRequestSchema>
 
 /** Tools. No request names a host, a path or a program: only the local command line does. */
 
@@ -155,7 +149,6 @@ export type ToolSummary = Value<typeof toolSummaryReplySchema>
 export type ToolSummaryReply = Wire<typeof toolSummaryReplySchema>
 
 export const toolsReplySchema = z.object({ tools: z.array(toolSummaryReplySchema) })
-export type ToolsReply = Wire<typeof toolsReplySchema>
 
 export const toolFieldReplySchema = z.object({
   key: z.string(),
@@ -275,7 +268,6 @@ export type ToolCallReply = Wire<typeof toolCallReplySchema>
 
 export const toolCallsQuerySchema = z.strictObject({ limit: z.coerce.number().int().min(1).max(500).default(50) })
 export const toolCallsReplySchema = z.object({ calls: z.array(toolCallReplySchema) })
-export type ToolCallsReply = Wire<typeof toolCallsReplySchema>
 
 /** The paths and replies of the published tool contract. */
 
@@ -289,112 +281,71 @@ export const contractToolsReplySchema = z.object({
     }),
   ),
 })
-export type ContractToolsReply = Wire<typeof contractToolsReplySchema>
 
 export const contractOkReplySchema = z.object({ ok: z.literal(true) })
-export type ContractOkReply = Wire<typeof contractOkReplySchema>
 
-export const tools = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/tools',
-    summary: 'List all tools with their status, including broken ones with the reason.',
+export const tools = {
+  list: operation('GET /api/v1/tools', 'List all tools with their status, including broken ones with the reason.', {
     scope: 'read',
     reply: toolsReplySchema,
-  },
-  show: {
-    method: 'GET',
-    path: '/api/v1/tools/:name',
-    summary: 'Show a tool with its parameters, settings, limits and hosts.',
+  }),
+  show: operation('GET /api/v1/tools/:name', 'Show a tool with its parameters, settings, limits and hosts.', {
     scope: 'read',
     reply: toolReplySchema,
-  },
-  config: {
-    method: 'GET',
-    path: '/api/v1/tools/:name/config',
-    summary: 'Show the settings of a tool, with secrets as ***.',
+  }),
+  config: operation('GET /api/v1/tools/:name/config', 'Show the settings of a tool, with secrets as ***.', {
     scope: 'read',
     reply: toolConfigReplySchema,
-  },
-  setConfig: {
-    method: 'PUT',
-    path: '/api/v1/tools/:name/config',
-    summary: 'Change settings of a tool. Keys that are not given stay, and *** keeps a secret.',
-    scope: 'owner',
-    body: toolSettingsSchema,
-    reply: toolConfigReplySchema,
-  },
-  deleteConfig: {
-    method: 'DELETE',
-    path: '/api/v1/tools/:name/config/:key',
-    summary: 'Delete a setting of a tool.',
+  }),
+  setConfig: operation(
+    'PUT /api/v1/tools/:name/config',
+    'Change settings of a tool. Keys that are not given stay, and *** keeps a secret.',
+    { scope: 'owner', body: toolSettingsSchema, reply: toolConfigReplySchema },
+  ),
+  deleteConfig: operation('DELETE /api/v1/tools/:name/config/:key', 'Delete a setting of a tool.', {
     scope: 'owner',
     reply: toolConfigReplySchema,
-  },
-  test: {
-    method: 'POST',
-    path: '/api/v1/tools/:name/test',
-    summary: 'Check whether a tool has all the settings it needs. Does not run it.',
-    scope: 'owner',
-    body: emptyRequestSchema,
-    reply: toolTestReplySchema,
-  },
-  ownTests: {
-    method: 'POST',
-    path: '/api/v1/tools/:name/tests',
-    summary: 'Run the tests in the folder of a tool (tests.json). The reply lists the failures; the status is 200.',
-    scope: 'owner',
-    body: emptyRequestSchema,
-    reply: toolOwnTestsReplySchema,
-  },
-  run: {
-    method: 'POST',
-    path: '/api/v1/tools/:name/run',
-    summary: 'Run a tool. The reply has the error of the tool; the status is 200.',
-    scope: 'owner',
-    body: toolRunRequestSchema,
-    reply: toolRunReplySchema,
-  },
-  calls: {
-    method: 'GET',
-    path: '/api/v1/tools/:name/calls',
-    summary: 'List the calls of a tool by all callers, newest first.',
+  }),
+  test: operation(
+    'POST /api/v1/tools/:name/test',
+    'Check whether a tool has all the settings it needs. Does not run it.',
+    { scope: 'owner', body: emptyRequestSchema, reply: toolTestReplySchema },
+  ),
+  ownTests: operation(
+    'POST /api/v1/tools/:name/tests',
+    'Run the tests in the folder of a tool (tests.json). The reply lists the failures; the status is 200.',
+    { scope: 'owner', body: emptyRequestSchema, reply: toolOwnTestsReplySchema },
+  ),
+  run: operation(
+    'POST /api/v1/tools/:name/run',
+    'Run a tool. The reply has the error of the tool; the status is 200.',
+    { scope: 'owner', body: toolRunRequestSchema, reply: toolRunReplySchema },
+  ),
+  calls: operation('GET /api/v1/tools/:name/calls', 'List the calls of a tool by all callers, newest first.', {
     scope: 'read',
     query: toolCallsQuerySchema,
     reply: toolCallsReplySchema,
-  },
-  enable: {
-    method: 'POST',
-    path: '/api/v1/tools/:name/enable',
-    summary: 'Enable a tool. This also approves one that has changed.',
+  }),
+  enable: operation('POST /api/v1/tools/:name/enable', 'Enable a tool. This also approves one that has changed.', {
     scope: 'owner',
     isOwners: true,
     body: emptyRequestSchema,
     reply: toolReplySchema,
-  },
-  disable: {
-    method: 'POST',
-    path: '/api/v1/tools/:name/disable',
-    summary: 'Disable a tool.',
+  }),
+  disable: operation('POST /api/v1/tools/:name/disable', 'Disable a tool.', {
     scope: 'owner',
     isOwners: true,
     body: emptyRequestSchema,
     reply: toolReplySchema,
-  },
-  reload: {
-    method: 'POST',
-    path: '/api/v1/tools/:name/reload',
-    summary: 'Read the folders and approvals of tools again, and show this tool.',
-    scope: 'owner',
-    isOwners: true,
-    body: emptyRequestSchema,
-    reply: toolReplySchema,
-  },
-})
+  }),
+  reload: operation(
+    'POST /api/v1/tools/:name/reload',
+    'Read the folders and approvals of tools again, and show this tool.',
+    { scope: 'owner', isOwners: true, body: emptyRequestSchema, reply: toolReplySchema },
+  ),
+}
 
 const hook = {
-  method: 'POST',
-  summary: 'Run a tool that has a webhook trigger. The run is stored before the reply is sent.',
   auth: 'signature',
   scope: 'read',
   // Only types that an HTML form of another site cannot send.
@@ -402,186 +353,121 @@ const hook = {
   reply: hookReplySchema,
   status: 202,
 } as const
+const hookSummary = 'Run a tool that has a webhook trigger. The run is stored before the reply is sent.'
 
-export const triggers = operations({
-  hook: { ...hook, path: '/hooks/:tool' },
-  hookOfApi: { ...hook, path: '/api/v1/hooks/:tool' },
-  runs: {
-    method: 'GET',
-    path: '/api/v1/tools/:name/runs',
-    summary: 'List the scheduled and webhook runs of a tool, newest first, including late and missed ones.',
+export const triggers = {
+  hook: operation('POST /hooks/:tool', hookSummary, hook),
+  hookOfApi: operation('POST /api/v1/hooks/:tool', hookSummary, hook),
+  runs: operation(
+    'GET /api/v1/tools/:name/runs',
+    'List the scheduled and webhook runs of a tool, newest first, including late and missed ones.',
+    { scope: 'read', query: triggerRunsQuerySchema, reply: triggerRunsReplySchema },
+  ),
+  allRuns: operation('GET /api/v1/runs', 'List the scheduled and webhook runs of all tools.', {
     scope: 'read',
     query: triggerRunsQuerySchema,
     reply: triggerRunsReplySchema,
-  },
-  allRuns: {
-    method: 'GET',
-    path: '/api/v1/runs',
-    summary: 'List the scheduled and webhook runs of all tools.',
-    scope: 'read',
-    query: triggerRunsQuerySchema,
-    reply: triggerRunsReplySchema,
-  },
-  makeSecret: {
-    method: 'POST',
-    path: '/api/v1/tools/:name/hook',
-    summary: 'Create a new secret for the webhook of a tool. It is shown only once.',
-    scope: 'owner',
-    body: emptyRequestSchema,
-    reply: hookSecretReplySchema,
-    status: 201,
-    showsSecret: true,
-  },
-})
+  }),
+  makeSecret: operation(
+    'POST /api/v1/tools/:name/hook',
+    'Create a new secret for the webhook of a tool. It is shown only once.',
+    { scope: 'owner', body: emptyRequestSchema, reply: hookSecretReplySchema, status: 201, showsSecret: true },
+  ),
+}
 
-export const toolContract = operations({
-  list: {
-    method: 'GET',
-    path: '/tools',
-    summary: 'List all tools with their status and settings schema.',
+export const toolContract = {
+  list: operation('GET /tools', 'List all tools with their status and settings schema.', {
     scope: 'read',
     reply: contractToolsReplySchema,
-  },
-  config: {
-    method: 'GET',
-    path: '/tools/:name/config',
-    summary: 'Show the settings of a tool, with secrets as ***.',
+  }),
+  config: operation('GET /tools/:name/config', 'Show the settings of a tool, with secrets as ***.', {
     scope: 'read',
     reply: toolSettingsSchema,
-  },
-  setConfig: {
-    method: 'PUT',
-    path: '/tools/:name/config',
-    summary: 'Change settings of a tool. Keys that are not given stay.',
+  }),
+  setConfig: operation('PUT /tools/:name/config', 'Change settings of a tool. Keys that are not given stay.', {
     scope: 'owner',
     body: toolSettingsSchema,
     reply: contractOkReplySchema,
-  },
-  deleteConfig: {
-    method: 'DELETE',
-    path: '/tools/:name/config/:key',
-    summary: 'Delete a setting of a tool.',
+  }),
+  deleteConfig: operation('DELETE /tools/:name/config/:key', 'Delete a setting of a tool.', {
     scope: 'owner',
     reply: contractOkReplySchema,
-  },
-  test: {
-    method: 'POST',
-    path: '/tools/:name/test',
-    summary: 'Check whether a tool has all the settings it needs. Does not run it.',
+  }),
+  test: operation('POST /tools/:name/test', 'Check whether a tool has all the settings it needs. Does not run it.', {
     scope: 'owner',
     body: emptyRequestSchema,
     reply: toolTestReplySchema,
-  },
-})
+  }),
+}
 
-export const skills = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/skills',
-    summary: 'List all skills with their status, including broken ones with the reason.',
+export const skills = {
+  list: operation('GET /api/v1/skills', 'List all skills with their status, including broken ones with the reason.', {
     scope: 'read',
     isOwners: true,
     reply: skillsReplySchema,
-  },
-  show: {
-    method: 'GET',
-    path: '/api/v1/skills/:name',
-    summary: 'Show a skill with its instructions and files.',
+  }),
+  show: operation('GET /api/v1/skills/:name', 'Show a skill with its instructions and files.', {
     scope: 'read',
     isOwners: true,
     reply: skillReplySchema,
-  },
-  reload: {
-    method: 'POST',
-    path: '/api/v1/skills/reload',
-    summary: 'Read the folders of skills again.',
+  }),
+  reload: operation('POST /api/v1/skills/reload', 'Read the folders of skills again.', {
     scope: 'owner',
     isOwners: true,
     body: emptyRequestSchema,
     reply: skillsReplySchema,
-  },
-  enable: {
-    method: 'POST',
-    path: '/api/v1/local/skills/:name/enable',
-    summary: 'Enable a skill. This also approves the current content of an imported one.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
-    body: skillEnableRequestSchema,
-    reply: skillReplySchema,
-  },
-  disable: {
-    method: 'POST',
-    path: '/api/v1/skills/:name/disable',
-    summary: 'Disable a skill.',
+  }),
+  enable: operation(
+    'POST /api/v1/local/skills/:name/enable',
+    'Enable a skill. This also approves the current content of an imported one.',
+    { ...ownerOnMachine, body: skillEnableRequestSchema, reply: skillReplySchema },
+  ),
+  disable: operation('POST /api/v1/skills/:name/disable', 'Disable a skill.', {
     scope: 'owner',
     isOwners: true,
     body: emptyRequestSchema,
     reply: skillReplySchema,
-  },
-})
+  }),
+}
 
-export const mcp = operations({
-  servers: {
-    method: 'GET',
-    path: '/api/v1/mcp',
-    summary: 'List the configured MCP servers with their tools and approval state.',
+export const mcp = {
+  servers: operation('GET /api/v1/mcp', 'List the configured MCP servers with their tools and approval state.', {
     scope: 'read',
     isOwners: true,
     reply: mcpServersReplySchema,
-  },
-  refresh: {
-    method: 'POST',
-    path: '/api/v1/mcp/refresh',
-    summary: 'Read the approvals of MCP servers again.',
+  }),
+  refresh: operation('POST /api/v1/mcp/refresh', 'Read the approvals of MCP servers again.', {
     scope: 'owner',
     isOwners: true,
     body: emptyRequestSchema,
     reply: mcpServersReplySchema,
-  },
-})
+  }),
+}
 
-export const mcpEndpoint = operations({
-  post: {
-    method: 'POST',
-    path: '/mcp',
-    summary: 'Send one JSON-RPC message of the Model Context Protocol (both protocol versions).',
+export const mcpEndpoint = {
+  post: operation('POST /mcp', 'Send one JSON-RPC message of the Model Context Protocol (both protocol versions).', {
     scope: 'read',
     rawBody: { mediaTypes: ['application/json'] },
     events: true,
     mediaTypes: ['application/json'],
-  },
-  listen: {
-    method: 'GET',
-    path: '/mcp',
-    summary: 'Stream the server messages of an MCP session of the older protocol version; resumes from Last-Event-ID.',
-    scope: 'read',
-    events: true,
-  },
-  end: {
-    method: 'DELETE',
-    path: '/mcp',
-    summary: 'End an MCP session of the older protocol version.',
-    scope: 'read',
-  },
-})
+  }),
+  listen: operation(
+    'GET /mcp',
+    'Stream the server messages of an MCP session of the older protocol version; resumes from Last-Event-ID.',
+    { scope: 'read', events: true },
+  ),
+  end: operation('DELETE /mcp', 'End an MCP session of the older protocol version.', { scope: 'read' }),
+}
 
-export const clientTools = operations({
-  giveResults: {
-    method: 'POST',
-    path: '/api/v1/sessions/:id/tool-results',
-    summary: 'Send the results of client tool calls, and get the rest of the turn.',
-    scope: 'chat',
-    query: chatQuerySchema,
-    body: toolResultsRequestSchema,
-    reply: turnReplySchema,
-  },
-  describe: {
-    method: 'PUT',
-    path: '/api/v1/telemetry',
-    summary: 'Store the language, the device and, with "place_consent", the location of this client for an hour.',
-    scope: 'chat',
-    body: telemetryRequestSchema,
-    reply: telemetryReplySchema,
-  },
-})
+export const clientTools = {
+  giveResults: operation(
+    'POST /api/v1/sessions/:id/tool-results',
+    'Send the results of client tool calls, and get the rest of the turn.',
+    { scope: 'chat', query: chatQuerySchema, body: toolResultsRequestSchema, reply: turnReplySchema },
+  ),
+  describe: operation(
+    'PUT /api/v1/telemetry',
+    'Store the language, the device and, with "place_consent", the location of this client for an hour.',
+    { scope: 'chat', body: telemetryRequestSchema, reply: telemetryReplySchema },
+  ),
+}

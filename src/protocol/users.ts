@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { emptyRequestSchema } from './api.ts'
 import type { Json } from './messages.ts'
-import { operations, time, type Wire } from './operation.ts'
+import { operation, ownerOnMachine, time, type Wire } from './operation.ts'
 
 /** The users of this home and their plans (USERS-1), for its owner. */
 
@@ -19,7 +19,6 @@ export const userReplySchema = z.object({
 export type UserReply = Wire<typeof userReplySchema>
 
 export const usersReplySchema = z.object({ users: z.array(userReplySchema) })
-export type UsersReply = Wire<typeof usersReplySchema>
 
 export const userAddRequestSchema = z.strictObject({
   name,
@@ -65,7 +64,6 @@ export const approvalReplySchema = z.object({
 export type ApprovalReply = Wire<typeof approvalReplySchema>
 
 export const approvalsReplySchema = z.object({ approvals: z.array(approvalReplySchema) })
-export type ApprovalsReply = Wire<typeof approvalsReplySchema>
 
 /** The tokens of this home, for its owner on this machine. */
 
@@ -93,118 +91,73 @@ export type TokenCreateRequest = Wire<typeof tokenCreateRequestSchema>
 export const madeTokenReplySchema = tokenReplySchema.extend({ token: z.string() })
 export type MadeTokenReply = Wire<typeof madeTokenReplySchema>
 
-export const users = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/users',
-    summary: 'List the users of this home and their plans.',
+export const users = {
+  list: operation('GET /api/v1/users', 'List the users of this home and their plans.', {
     scope: 'read',
     isOwners: true,
     reply: usersReplySchema,
-  },
-  listHere: {
-    method: 'GET',
-    path: '/api/v1/local/users',
-    summary: 'List the users of this home and their plans, from this machine.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
+  }),
+  listHere: operation('GET /api/v1/local/users', 'List the users of this home and their plans, from this machine.', {
+    ...ownerOnMachine,
     reply: usersReplySchema,
-  },
-  add: {
-    method: 'POST',
-    path: '/api/v1/local/users',
-    summary: 'Add a user. The token is shown once.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
+  }),
+  add: operation('POST /api/v1/local/users', 'Add a user. The token is shown once.', {
+    ...ownerOnMachine,
     body: userAddRequestSchema,
     reply: userTokenReplySchema,
     status: 201,
     showsSecret: true,
-  },
-  rotate: {
-    method: 'POST',
-    path: '/api/v1/local/users/:name/rotate',
-    summary: 'Replace all tokens of a user with a new one. It is shown once.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
-    body: emptyRequestSchema,
-    reply: userTokenReplySchema,
-    showsSecret: true,
-  },
-  setTier: {
-    method: 'PUT',
-    path: '/api/v1/local/users/:name/tier',
-    summary: 'Change the plan of a user, from the next call on.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
+  }),
+  rotate: operation(
+    'POST /api/v1/local/users/:name/rotate',
+    'Replace all tokens of a user with a new one. It is shown once.',
+    {
+      ...ownerOnMachine,
+      body: emptyRequestSchema,
+      reply: userTokenReplySchema,
+      showsSecret: true,
+    },
+  ),
+  setTier: operation('PUT /api/v1/local/users/:name/tier', 'Change the plan of a user, from the next call on.', {
+    ...ownerOnMachine,
     body: userTierRequestSchema,
     reply: userReplySchema,
-  },
-  remove: {
-    method: 'POST',
-    path: '/api/v1/local/users/:name/remove',
-    summary: 'Export the data of a user to a folder, then delete the user and the data.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
-    body: userRemoveRequestSchema,
-    reply: userRemovedReplySchema,
-  },
-})
+  }),
+  remove: operation(
+    'POST /api/v1/local/users/:name/remove',
+    'Export the data of a user to a folder, then delete the user and the data.',
+    { ...ownerOnMachine, body: userRemoveRequestSchema, reply: userRemovedReplySchema },
+  ),
+}
 
-export const tokens = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/local/tokens',
-    summary: 'List the ids of valid tokens, without the tokens.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
+export const tokens = {
+  list: operation('GET /api/v1/local/tokens', 'List the ids of valid tokens, without the tokens.', {
+    ...ownerOnMachine,
     query: tokensQuerySchema,
     reply: tokensReplySchema,
-  },
-  create: {
-    method: 'POST',
-    path: '/api/v1/local/tokens',
-    summary: 'Create another token for a user. It is shown once.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
+  }),
+  create: operation('POST /api/v1/local/tokens', 'Create another token for a user. It is shown once.', {
+    ...ownerOnMachine,
     body: tokenCreateRequestSchema,
     reply: madeTokenReplySchema,
     status: 201,
     showsSecret: true,
-  },
-  revoke: {
-    method: 'POST',
-    path: '/api/v1/local/tokens/:id/revoke',
-    summary: 'Revoke a token.',
-    scope: 'owner',
-    isOwners: true,
-    isLocal: true,
+  }),
+  revoke: operation('POST /api/v1/local/tokens/:id/revoke', 'Revoke a token.', {
+    ...ownerOnMachine,
     body: emptyRequestSchema,
     reply: tokenReplySchema,
-  },
-})
+  }),
+}
 
-export const approvals = operations({
-  list: {
-    method: 'GET',
-    path: '/api/v1/approvals',
-    summary: 'List calls that wait for approval, oldest first, with their arguments.',
+export const approvals = {
+  list: operation('GET /api/v1/approvals', 'List calls that wait for approval, oldest first, with their arguments.', {
     scope: 'read',
     reply: approvalsReplySchema,
-  },
-  answer: {
-    method: 'POST',
-    path: '/api/v1/approvals/:id',
-    summary: 'Approve or deny a call. The agent continues by itself. A repeated answer has no effect.',
-    scope: 'chat',
-    body: approvalAnswerRequestSchema,
-    reply: approvalReplySchema,
-  },
-})
+  }),
+  answer: operation(
+    'POST /api/v1/approvals/:id',
+    'Approve or deny a call. The agent continues by itself. A repeated answer has no effect.',
+    { scope: 'chat', body: approvalAnswerRequestSchema, reply: approvalReplySchema },
+  ),
+}
