@@ -320,9 +320,9 @@ function tableRow(cells: string[]): string {
   return `| ${cells.join(' | ')} |`
 }
 
-/** Text for a cell of a table: no markup of its own. */
+/** Text for a cell of a table. Only code spans keep their markup. */
 function plain(text: string): string {
-  return text.replaceAll('\n', ' ').replace(/[|<>*_]/g, '\\$&')
+  return text.replaceAll('\n', ' ').replace(/`[^`|]*`|[|<>*_]/g, (mark) => (mark.startsWith('`') ? mark : `\\${mark}`))
 }
 
 if (import.meta.main) {

@@ -145,7 +145,11 @@ function bodySizeGuard(maxBytes: number): MiddlewareHandler<HttpEnv> {
 /** The body as text. A body that does not say how long it is is counted while it comes. */
 export async function readLimitedText(context: HttpContext, maxBytes: number): Promise<string> {
   if (context.req.header('content-length') !== undefined) return context.req.raw.text()
-  return Buffer.concat(await Array.fromAsync(limitedBody(context, maxBytes))).toString('utf8')
+  return (await readBytes(context, maxBytes)).toString('utf8')
+}
+
+export async function readBytes(context: HttpContext, maxBytes: number): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(limitedBody(context, maxBytes)))
 }
 
 /** The body in pieces as it arrives, up to the limit. */
@@ -421,13 +425,12 @@ export function signedCallOf(context: HttpContext): WebhookCall {
 }
 
 async function readCall(context: HttpContext, maxBodyBytes: number): Promise<WebhookCall> {
-  const body = Buffer.concat(await Array.fromAsync(limitedBody(context, maxBodyBytes)))
   return {
     tool: context.req.param('tool') ?? '',
     timestamp: context.req.header('x-familiar-timestamp'),
     nonce: context.req.header('x-familiar-nonce'),
     signature: context.req.header('x-familiar-signature'),
-    body,
+    body: await readBytes(context, maxBodyBytes),
   }
 }
 

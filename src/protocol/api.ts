@@ -2,14 +2,11 @@ import { z } from 'zod'
 import { cardSchema, clientToolsSchema, isShallow, type Json, usageSchema } from './messages.ts'
 import { operation, time, type Wire } from './operation.ts'
 
-/**
- * Messages, sessions, status and costs. Requests are strict: an unknown key is an error of the caller. On the wire times are
- * ISO 8601 and names are snake_case; the events of a stream are `TurnEvent` as they are.
- */
+/** Messages, sessions, status and costs. Requests are strict: an unknown key is an error. */
 
 const maxMetadataDepth = 16
 
-/** Not checked: the output of JSON.parse is JSON. */
+/** Not validated: the output of JSON.parse is JSON. */
 const json = z.custom<Json>()
 
 const slug = z
@@ -19,7 +16,7 @@ const slug = z
 
 const label = z.string().trim().min(1).max(200).refine(isPlainLabel, 'must not hold control characters')
 
-/** The name of a session. `all` means every session in a reset. */
+/** The name of a session. In a reset, `all` means every session. */
 const contact = label.refine((name) => name !== 'all', '"all" cannot be the name of a contact')
 
 const metadata = z
@@ -45,19 +42,18 @@ const messageFields = {
   sender: label.optional(),
   source: slug.default('http'),
   tier: z.enum(['full', 'operational']).optional(),
-  /** The client's id of this message, the same as the header `Idempotency-Key`. A repeated key starts no second turn. */
+  /** The same as the header `Idempotency-Key`. A repeated key starts no second turn. */
   key: label.optional(),
   attachments: z.array(attachmentSchema).max(10).default([]),
   metadata: metadata.default({}),
-  /** Text of others: it is data, never an instruction or an approval. */
+  /** The message is untrusted: data, never an instruction or an approval. */
   untrusted: z.boolean().optional(),
-  /** The client's own tools for this turn. Calls of them come as `tool_calls`. */
+  /** Tools of the client for this turn. Their calls arrive as `tool_calls`. */
   clientTools: clientToolsSchema.default([]),
 }
 
 export const messageRequestSchema = z.strictObject({ message: z.string(), ...messageFields })
 export type MessageRequest = z.infer<typeof messageRequestSchema>
-/** As a client sends it. */
 export type MessageRequestInput = Wire<typeof messageRequestSchema>
 
 const pastMessageSchema = z.object({
@@ -65,7 +61,7 @@ const pastMessageSchema = z.object({
   content: z.union([z.string(), z.array(z.object({ type: z.string(), text: z.string().optional() }))]),
 })
 
-/** `POST /api/chat`: one message, or a whole list, of which the last user message is taken. */
+/** One message, or a list whose last user message is used. */
 export const plainChatRequestSchema = z.strictObject({
   message: z.string().optional(),
   messages: z.array(pastMessageSchema).max(1000).optional(),
@@ -74,7 +70,7 @@ export const plainChatRequestSchema = z.strictObject({
 export type PlainChatRequest = z.infer<typeof plainChatRequestSchema>
 
 export const chatQuerySchema = z.strictObject({
-  /** Replies with 408 if the turn takes longer. The turn continues. */
+  /** After this time the reply is 408, and the turn continues. */
   timeoutSeconds: z.coerce.number().positive().max(86_400).optional(),
 })
 
@@ -96,19 +92,19 @@ export const chatReplySchema = z.object({
   turnId: z.string(),
   outcome: turnOutcomeReplySchema,
   pendingQuestion: z.string().nullable(),
-  /** False if the reply is a silent token: it is stored and not shown. */
+  /** False if the reply is a silent token, which is stored and not shown. */
   deliver: z.boolean(),
   toolCalls: z.array(z.object({ name: z.string(), input: json, isError: z.boolean() })),
-  /** Output of its tools: `html` for a frame without scripts and requests, `text` for other clients. */
+  /** Visual output of tools: `html` for a sandboxed frame, `text` for other clients. */
   cards: z.array(cardSchema),
   model: z.string(),
   rounds: z.number().int(),
   usage: usageReplySchema,
   /** Null if a model without a price was used. */
   costUsd: z.number().nullable(),
-  /** References of the message that were not included, such as an unknown `@path`. The reply ends with them, too. */
+  /** References that were not included, such as an unknown `@path`. They are also at the end of the reply. */
   notices: z.array(z.string()),
-  /** The recalled memories at the start of the turn. */
+  /** The memories that were recalled at the start of the turn. */
   memories: z.array(z.object({ id: z.string(), text: z.string() })),
   /** The files of the message; absent if it has none. */
   attachments: z
@@ -138,7 +134,7 @@ export const clientCallsReplySchema = z.object({
 })
 export type ClientCallsReply = Wire<typeof clientCallsReplySchema>
 
-/** The end of the turn, or the calls for which it waits. */
+/** The reply, or the client tool calls that the turn waits for. */
 export const turnReplySchema = z.union([chatReplySchema, clientCallsReplySchema])
 
 export const notifyReplySchema = z.object({
@@ -219,7 +215,7 @@ export const historyEventSchema = z.object({
   type: z.string(),
   role: z.enum(['user', 'assistant']).nullable(),
   text: z.string().nullable(),
-  /** The event as in the log; only with `full`. */
+  /** The event as in the log. Only with `full`. */
   data: z.record(z.string(), json).optional(),
 })
 export type HistoryEvent = Wire<typeof historyEventSchema>
@@ -321,7 +317,7 @@ function isPlainLabel(text: string): boolean {
 export const chat = {
   send: operation(
     'POST /api/v1/chat',
-    'Send a message and get the reply, as JSON or, with "Accept: text/event-stream", as a stream.',
+    'Send a message and wait for the reply. With `Accept: text/event-stream`, stream it.',
     {
       scope: 'chat',
       query: chatQuerySchema,
@@ -333,17 +329,19 @@ export const chat = {
   ),
   notify: operation(
     'POST /api/v1/notify',
-    'Send a message without waiting. It is stored before this responds, and its turn runs in the background.',
+    'Send a message without waiting. It is stored before the response, and its turn runs in the background.',
     { scope: 'chat', body: messageRequestSchema, attachments: true, reply: notifyReplySchema, status: 202 },
   ),
-  plain: operation(
-    'POST /api/chat',
-    'The same for clients that send their whole list of messages and read a stream of tool events.',
-    { scope: 'chat', body: plainChatRequestSchema, attachments: true, reply: turnReplySchema, events: true },
-  ),
+  plain: operation('POST /api/chat', 'Send a whole list of messages and stream the tool events and the reply.', {
+    scope: 'chat',
+    body: plainChatRequestSchema,
+    attachments: true,
+    reply: turnReplySchema,
+    events: true,
+  }),
   post: operation(
     'POST /api/v1/messages',
-    'Send a message. It is stored before this responds; the events of its session show the result.',
+    'Send a message without waiting. Stream the events of its session for the reply.',
     { scope: 'chat', body: messageRequestSchema, attachments: true, reply: notifyReplySchema, status: 202 },
   ),
 }
@@ -351,61 +349,61 @@ export const chat = {
 export const sessions = {
   list: operation(
     'GET /api/v1/sessions',
-    'List the active sessions, newest first. With archived=true also the archived ones.',
+    'List active sessions, newest first. With `archived=true`, include archived ones.',
     { scope: 'read', query: sessionsQuerySchema, reply: sessionsReplySchema },
   ),
   reset: operation(
     'POST /api/v1/sessions/reset',
-    'Archive sessions: "all", the sessions of one contact, or one by its id. Nothing is deleted.',
+    'Archive all sessions, the sessions of a contact, or one session by id. Nothing is deleted.',
     { scope: 'owner', body: resetRequestSchema, reply: resetReplySchema },
   ),
   history: operation(
     'GET /api/v1/sessions/:id/history',
-    'Show the messages and replies. With full=true every event of the log, with tool calls.',
+    'List the messages and replies of a session. With `full=true`, list every event, including tool calls.',
     { scope: 'read', query: historyQuerySchema, reply: historyReplySchema },
   ),
-  context: operation('GET /api/v1/sessions/:id/context', 'Show the content of the model’s context window.', {
+  context: operation('GET /api/v1/sessions/:id/context', 'Get the contents of the context window, in tokens.', {
     scope: 'read',
     reply: contextReplySchema,
   }),
-  stop: operation('POST /api/v1/sessions/:id/stop', 'Stop the running turn.', {
+  stop: operation('POST /api/v1/sessions/:id/stop', 'Stop the running turn of a session.', {
     scope: 'chat',
     body: emptyRequestSchema,
     reply: stopReplySchema,
   }),
-  queue: operation('GET /api/v1/sessions/:id/queue', 'List the queued messages, oldest first.', {
+  queue: operation('GET /api/v1/sessions/:id/queue', 'List queued messages, oldest first.', {
     scope: 'read',
     reply: queueReplySchema,
   }),
   cancelQueued: operation(
     'DELETE /api/v1/sessions/:id/queue/:message',
-    'Cancel a queued message: it gets no reply. 409 if its turn has started.',
+    'Cancel a queued message. Returns 409 if its turn has started.',
     { scope: 'chat', reply: cancelReplySchema },
   ),
-  mark: operation('POST /api/v1/sessions/:id/mark', 'Set a named mark at the current position.', {
+  mark: operation('POST /api/v1/sessions/:id/mark', 'Set a named mark at the current position of a session.', {
     scope: 'owner',
     body: markRequestSchema,
     reply: markReplySchema,
   }),
   rewind: operation(
     'POST /api/v1/sessions/:id/rewind',
-    'Rewind to a mark, or by a number of turns. The log keeps the later events.',
+    'Rewind a session to a mark, or by a number of turns. The log keeps the later events.',
     { scope: 'owner', body: rewindRequestSchema, reply: rewindReplySchema },
   ),
-  fork: operation('POST /api/v1/sessions/:id/fork', 'Copy the session into a new one under another contact.', {
+  fork: operation('POST /api/v1/sessions/:id/fork', 'Copy a session to a new contact.', {
     scope: 'owner',
     body: forkRequestSchema,
     reply: sessionReplySchema,
     status: 201,
   }),
-  compact: operation('POST /api/v1/sessions/:id/compact', 'Summarize the oldest part now.', {
+  compact: operation('POST /api/v1/sessions/:id/compact', 'Summarize the oldest part of a session now.', {
     scope: 'owner',
     body: emptyRequestSchema,
     reply: compactReplySchema,
   }),
-  events: operation(
-    'GET /api/v1/sessions/:id/events',
-    'Stream the events of a session from a cursor on. A client that reconnects misses nothing.',
-    { scope: 'read', query: eventsQuerySchema, events: true },
-  ),
+  events: operation('GET /api/v1/sessions/:id/events', 'Stream the events of a session, starting after a cursor.', {
+    scope: 'read',
+    query: eventsQuerySchema,
+    events: true,
+  }),
 }

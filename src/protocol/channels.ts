@@ -66,7 +66,7 @@ export const shownOutboxItemReplySchema = z.object({ ...itemFields, payload: z.c
 
 export const outboxReplySchema = z.object({
   items: z.array(outboxItemReplySchema),
-  /** Of all items of the user. */
+  /** The counts of all items of the user. */
   counts: z.record(outboxStateSchema, z.number()),
 })
 export type OutboxReply = Wire<typeof outboxReplySchema>
@@ -114,7 +114,7 @@ export const telegramCodeReplySchema = z.object({
 export const telegramUnpairedReplySchema = z.object({ id: z.int() })
 
 export const voice = {
-  status: operation('GET /api/v1/voice', 'Show the engines for speech and transcription.', {
+  status: operation('GET /api/v1/voice', 'Get the engines for speech and transcription.', {
     scope: 'read',
     reply: voiceReplySchema,
   }),
@@ -136,7 +136,7 @@ export const voice = {
     },
     reply: transcriptionReplySchema,
   }),
-  speak: operation('POST /api/v1/voice/speak', 'Speak a text. The reply is the audio.', {
+  speak: operation('POST /api/v1/voice/speak', 'Convert text to speech. Returns the audio.', {
     scope: 'chat',
     body: speechRequestSchema,
     mediaTypes: ['audio/wav', 'audio/mpeg'],
@@ -144,20 +144,20 @@ export const voice = {
 }
 
 export const outbox = {
-  list: operation('GET /api/v1/outbox', 'List outgoing messages, newest first, and the number in each state.', {
+  list: operation('GET /api/v1/outbox', 'List outgoing messages, newest first, with the number in each state.', {
     scope: 'read',
     query: outboxQuerySchema,
     reply: outboxReplySchema,
   }),
-  show: operation('GET /api/v1/outbox/:id', 'Show an outgoing message with its whole content.', {
+  show: operation('GET /api/v1/outbox/:id', 'Get an outgoing message with its full content.', {
     scope: 'read',
     reply: shownOutboxItemReplySchema,
   }),
-  retry: operation('POST /api/v1/outbox/:id/retry', 'Send a failed, waiting or unknown message again now.', {
-    scope: 'chat',
-    body: emptyRequestSchema,
-    reply: outboxItemReplySchema,
-  }),
+  retry: operation(
+    'POST /api/v1/outbox/:id/retry',
+    'Send a message again now, if it failed, is waiting, or its outcome is unknown.',
+    { scope: 'chat', body: emptyRequestSchema, reply: outboxItemReplySchema },
+  ),
   cancel: operation('POST /api/v1/outbox/:id/cancel', 'Cancel a waiting message.', {
     scope: 'chat',
     body: emptyRequestSchema,
@@ -166,17 +166,17 @@ export const outbox = {
 }
 
 export const telegram = {
-  status: operation('GET /api/v1/local/telegram', 'Show the state of Telegram.', {
+  status: operation('GET /api/v1/local/telegram', 'Get the state of the Telegram connection.', {
     ...ownerOnMachine,
     reply: telegramStatusReplySchema,
   }),
-  contacts: operation('GET /api/v1/local/telegram/contacts', 'List the Telegram contacts and their users.', {
+  contacts: operation('GET /api/v1/local/telegram/contacts', 'List Telegram contacts and their users.', {
     ...ownerOnMachine,
     reply: telegramContactsReplySchema,
   }),
   makeCode: operation(
     'POST /api/v1/local/telegram/codes',
-    'Create a pairing code for Telegram. It is shown only once.',
+    'Create a pairing code for Telegram. The code is shown once.',
     {
       ...ownerOnMachine,
       body: telegramCodeRequestSchema,

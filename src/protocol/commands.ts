@@ -24,7 +24,7 @@ export const spawnsReplySchema = z.object({ spawns: z.array(spawnReplySchema) })
 /** Slash commands. */
 
 const lineSchema = z.string().max(20_000)
-/** Name or id. Absent: there is no session yet. */
+/** The name or id of the session, if there is one yet. */
 const sessionSchema = z.string().trim().min(1).max(200).optional()
 
 export const commandsReplySchema = z.object({
@@ -61,29 +61,28 @@ export const runCommandReplySchema = z.object({
   text: z.string(),
   /** Not null: the command did not run. Ask the user, and if they agree send the line again with `confirm`. */
   question: z.object({ text: z.string(), confirm: z.string() }).nullable(),
-  /** Name or id of the session in which the conversation continues; null if it does not change. */
+  /** The name or id of the session in which the conversation continues; null if it does not change. */
   goesOnIn: z.string().nullable(),
 })
 export type RunCommandReply = Wire<typeof runCommandReplySchema>
 
 export const commands = {
-  list: operation('GET /api/v1/commands', 'List the slash commands.', { scope: 'read', reply: commandsReplySchema }),
-  complete: operation(
-    'GET /api/v1/commands/complete',
-    'Complete a line: the names of commands, then their arguments.',
-    { scope: 'read', query: completeCommandQuerySchema, reply: completeCommandReplySchema },
-  ),
+  list: operation('GET /api/v1/commands', 'List slash commands.', { scope: 'read', reply: commandsReplySchema }),
+  complete: operation('GET /api/v1/commands/complete', 'Complete the command name or argument at the end of a line.', {
+    scope: 'read',
+    query: completeCommandQuerySchema,
+    reply: completeCommandReplySchema,
+  }),
   run: operation(
     'POST /api/v1/commands',
-    'Run one line. A permanent change first comes back as a question, and nothing is done yet.',
+    'Run a command line. A permanent change returns a question first and does nothing until it is confirmed.',
     { scope: 'owner', body: runCommandRequestSchema, reply: runCommandReplySchema },
   ),
 }
 
 export const spawns = {
-  list: operation(
-    'GET /api/v1/sessions/:id/spawns',
-    'List the sub-agents of a session, oldest first, with their state and result.',
-    { scope: 'read', reply: spawnsReplySchema },
-  ),
+  list: operation('GET /api/v1/sessions/:id/spawns', 'List the sub-agents of a session, oldest first.', {
+    scope: 'read',
+    reply: spawnsReplySchema,
+  }),
 }

@@ -127,7 +127,7 @@ export type CapabilitySummaryReply = Wire<typeof capabilitySummaryReplySchema>
 
 export const capabilitiesQuerySchema = z.strictObject({
   state: stateSchema.optional(),
-  /** Finds callable ones by words and meaning, best first. Absent: all of them by name. */
+  /** Searches enabled capabilities by words and meaning. Default: list all by name. */
   query: z.string().min(1).max(500).optional(),
 })
 export const capabilitiesReplySchema = z.object({ capabilities: z.array(capabilitySummaryReplySchema) })
@@ -157,7 +157,7 @@ export const capabilityReplySchema = capabilitySummaryReplySchema.extend({
   statistics: z.object({
     calls: z.number(),
     failures: z.number(),
-    /** Of the newest 200 calls. */
+    /** The median of the newest 200 calls. */
     medianMs: z.number().nullable(),
     lastCalledAt: time.nullable(),
     lastError: z.string().nullable(),
@@ -170,7 +170,7 @@ export type CapabilityReply = Wire<typeof capabilityReplySchema>
 
 export const capabilityRunRequestSchema = z.strictObject({
   args: z.record(z.string(), json).default({}),
-  /** Absent: the active one. */
+  /** Default: the active one. */
   version: versionSchema.optional(),
 })
 
@@ -192,7 +192,7 @@ export const capabilityRunReplySchema = z.object({
 export type CapabilityRunReply = Wire<typeof capabilityRunReplySchema>
 
 export const capabilityRollbackRequestSchema = z.strictObject({
-  /** Absent: the one before. */
+  /** Default: the previous one. */
   version: versionSchema.optional(),
 })
 
@@ -229,7 +229,7 @@ export const capabilityProposalsReplySchema = z.object({
 })
 export type RetirementProposal = Value<typeof capabilityProposalsReplySchema>['proposals'][number]
 
-/** For the command line of this machine alone (SEC-4). */
+/** Only for the command line of this machine (SEC-4). */
 
 const directorySchema = z.string().min(1).max(4_096)
 
@@ -255,39 +255,39 @@ export type RegistrationReply = Wire<typeof registrationReplySchema>
 export const capabilityExportReplySchema = z.object({ directory: z.string(), files: z.array(z.string()) })
 
 export const capabilities = {
-  list: operation(
-    'GET /api/v1/capabilities',
-    'List all capabilities with their state, or those that match a query, best first.',
-    { scope: 'read', query: capabilitiesQuerySchema, reply: capabilitiesReplySchema },
-  ),
+  list: operation('GET /api/v1/capabilities', 'List capabilities. With `query`, list those that match, best first.', {
+    scope: 'read',
+    query: capabilitiesQuerySchema,
+    reply: capabilitiesReplySchema,
+  }),
   proposals: operation(
     'GET /api/v1/capabilities/proposals',
-    'List unused and superseded capabilities with the reason. None is disabled automatically.',
+    'List capabilities that could be disabled, with the reason. None is disabled automatically.',
     { scope: 'read', reply: capabilityProposalsReplySchema },
   ),
   show: operation(
     'GET /api/v1/capabilities/:name',
-    'Show a capability with its permissions, versions, statistics and newest build.',
+    'Get a capability with its permissions, versions, statistics and newest build.',
     { scope: 'read', reply: capabilityReplySchema },
   ),
   diff: operation(
     'GET /api/v1/capabilities/:name/diff',
-    'Show the changes between two versions; by default, of the active version.',
+    'Compare two versions of a capability. By default, compare the active version with the one before.',
     { scope: 'read', query: capabilityDiffQuerySchema, reply: capabilityDiffReplySchema },
   ),
-  calls: operation(
-    'GET /api/v1/capabilities/:name/calls',
-    'List the calls of a capability by all callers, newest first.',
-    { scope: 'read', query: toolCallsQuerySchema, reply: toolCallsReplySchema },
-  ),
+  calls: operation('GET /api/v1/capabilities/:name/calls', 'List the calls of a capability, newest first.', {
+    scope: 'read',
+    query: toolCallsQuerySchema,
+    reply: toolCallsReplySchema,
+  }),
   files: operation(
     'GET /api/v1/capabilities/:name/files',
-    'Show the files of a version, by default the active one. Binary files have no text.',
+    'List the files of a version with their contents. Default: the active version.',
     { scope: 'read', query: capabilityFilesQuerySchema, reply: capabilityFilesReplySchema },
   ),
   run: operation(
     'POST /api/v1/capabilities/:name/run',
-    'Run a capability. The reply has the error of the capability; the status is 200.',
+    'Run a capability. Returns 200 even if it fails; the reply contains its error.',
     { scope: 'chat', body: capabilityRunRequestSchema, reply: capabilityRunReplySchema },
   ),
   repair: operation(
@@ -297,12 +297,12 @@ export const capabilities = {
   ),
   setSecret: operation(
     'PUT /api/v1/capabilities/:name/secrets/:key',
-    'Store a secret that a capability declares or that its build asks for. It cannot be read back.',
+    'Store a secret of a capability. It cannot be read back.',
     { scope: 'owner', body: capabilitySecretRequestSchema, reply: capabilitySecretReplySchema },
   ),
   enable: operation(
     'POST /api/v1/capabilities/:name/enable',
-    'Enable a capability. An imported one must be approved on the machine itself.',
+    'Enable a capability. An imported one must be approved on this machine first.',
     { scope: 'owner', body: emptyRequestSchema, reply: capabilityReplySchema },
   ),
   disable: operation('POST /api/v1/capabilities/:name/disable', 'Disable a capability.', {
@@ -312,12 +312,12 @@ export const capabilities = {
   }),
   rollback: operation(
     'POST /api/v1/capabilities/:name/rollback',
-    'Activate an older version, by default the previous one.',
+    'Activate an earlier version of a capability. Default: the previous one.',
     { scope: 'owner', body: capabilityRollbackRequestSchema, reply: capabilityReplySchema },
   ),
   register: operation(
     'POST /api/v1/local/capabilities/register',
-    'Check a folder and register it as a capability. The reply lists the problems.',
+    'Check a folder and register it as a capability. Returns the problems that were found.',
     {
       scope: 'owner',
       isLocal: true,
@@ -328,12 +328,12 @@ export const capabilities = {
   ),
   importFolder: operation(
     'POST /api/v1/local/capabilities/import',
-    'Import a folder. It stays disabled until its permissions are approved, and none of its code runs.',
+    'Import a capability from a folder. It stays disabled until its permissions are approved.',
     { scope: 'owner', isLocal: true, body: capabilityDirectoryRequestSchema, reply: registrationReplySchema },
   ),
   approve: operation(
     'POST /api/v1/local/capabilities/:name/approve',
-    'Approve the permissions of an imported capability. It is checked and then enabled.',
+    'Approve the permissions of an imported capability, check it and enable it.',
     {
       scope: 'owner',
       isLocal: true,
@@ -361,34 +361,34 @@ export const builds = {
     query: buildsQuerySchema,
     reply: buildsReplySchema,
   }),
-  questions: operation('GET /api/v1/builds/questions', 'List the open questions of builds.', {
+  questions: operation('GET /api/v1/builds/questions', 'List open questions of builds.', {
     scope: 'read',
     reply: buildQuestionsReplySchema,
   }),
   answer: operation(
     'POST /api/v1/builds/questions/:id',
-    'Answer a question of a build, which then continues. Not for secrets.',
+    'Answer a question of a build, which then continues. Do not send secrets here.',
     { scope: 'chat', body: buildAnswerRequestSchema, reply: buildAnsweredReplySchema },
   ),
   giveSecret: operation(
     'POST /api/v1/builds/questions/:id/secret',
-    'Give a build the secret that it asks for. It is stored in the vault, hidden from the model.',
+    'Send a build the secret that it asks for. It is stored in the vault; models never see it.',
     { scope: 'chat', body: buildSecretRequestSchema, reply: buildAnsweredReplySchema },
   ),
-  show: operation('GET /api/v1/builds/:id', 'Show a build.', { scope: 'read', reply: buildReplySchema }),
-  stop: operation('POST /api/v1/builds/:id/stop', 'Stop a build. The reply is false if it had already ended.', {
+  show: operation('GET /api/v1/builds/:id', 'Get a build.', { scope: 'read', reply: buildReplySchema }),
+  stop: operation('POST /api/v1/builds/:id/stop', 'Stop a build. Returns `false` if it has already ended.', {
     scope: 'chat',
     body: emptyRequestSchema,
     reply: buildStopReplySchema,
   }),
   events: operation(
     'GET /api/v1/builds/:id/events',
-    'List the events of a build after a cursor; with "Accept: text/event-stream", stream them until it ends.',
+    'List the events of a build after a cursor. With `Accept: text/event-stream`, stream them until it ends.',
     { scope: 'read', query: buildEventsQuerySchema, reply: buildEventsReplySchema, events: true },
   ),
-  status: operation(
-    'GET /api/builder/status',
-    'Stream the events of the build in the query as messages with a type and a payload.',
-    { scope: 'read', query: builderStatusQuerySchema, events: true },
-  ),
+  status: operation('GET /api/builder/status', 'Stream the events of a build as messages with a type and a payload.', {
+    scope: 'read',
+    query: builderStatusQuerySchema,
+    events: true,
+  }),
 }

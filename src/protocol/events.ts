@@ -1,13 +1,8 @@
+import type { z } from 'zod'
+import type { turnOutcomeReplySchema } from './api.ts'
 import type { Card, Json, MediaPart, Usage } from './messages.ts'
 
-export type TurnOutcome =
-  | 'completed'
-  | 'question'
-  | 'stopped'
-  | 'round_limit'
-  | 'repeated_failure'
-  | 'budget'
-  | 'failed'
+export type TurnOutcome = z.infer<typeof turnOutcomeReplySchema>
 
 export interface ToolCallSummary {
   name: string
@@ -16,20 +11,20 @@ export interface ToolCallSummary {
 }
 
 /**
- * What a client that watches a session is told. `tool_start`, `tool_progress`, `tool_result` and `response` keep the
- * names and fields that existing clients know.
+ * An event of a session. `tool_start`, `tool_progress`, `tool_result` and `response` have the names and fields that
+ * existing clients expect.
  */
 export type TurnEvent =
-  /** `media`: what was sent along; absent where nothing was. */
+  /** `media`: the attachments, if any. */
   | { type: 'message'; messageId: string; text: string; sender: string; source: string; media?: MediaPart[] }
   | { type: 'turn_start'; turnId: string; model: string }
   | { type: 'memory_recalled'; turnId: string; memories: { id: string; text: string }[] }
   | { type: 'text_delta'; turnId: string; text: string }
   | { type: 'thinking_delta'; turnId: string; text: string }
-  /** What was told of the response is void. `isQuiet`: nothing failed, so there is nothing to say. */
+  /** The response so far is void. `isQuiet`: nothing failed, so clients show nothing. */
   | { type: 'retry'; turnId: string; attempt: number; reason: string; waitMs: number; isQuiet?: true }
   | { type: 'tool_start'; turnId: string; callId: string; name: string; input: Json }
-  /** The client shall make this call, and post its result. */
+  /** The client must make these calls and post their results. */
   | {
       type: 'tool_calls'
       turnId: string
@@ -40,7 +35,7 @@ export type TurnEvent =
   | { type: 'tool_result'; turnId: string; callId: string; name: string; result: string; isError: boolean }
   | { type: 'card'; turnId: string; callId: string; name: string; card: Card }
   | { type: 'media'; turnId: string; callId: string; name: string; media: MediaPart[] }
-  /** Said to the user while the turn goes on. */
+  /** A text for the user while the turn continues. */
   | { type: 'said'; turnId: string; text: string }
   | { type: 'reaction'; turnId: string; emoji: string }
   | { type: 'approval_request'; turnId: string; callId: string; approvalId: string; question: string }
@@ -52,16 +47,16 @@ export type TurnEvent =
       buildId: string | null
       pendingQuestion: string | null
       toolCalls: ToolCallSummary[]
-      /** False where the text is a silent token: stored, not shown. */
+      /** False if the text is a silent token, which is stored and not shown. */
       deliver: boolean
     }
   | { type: 'turn_end'; turnId: string; outcome: TurnOutcome }
   | { type: 'context_warning'; inputTokens: number; thresholdTokens: number }
   | { type: 'compaction'; beforeTokens: number; messages: number }
-  /** With `canceled`, `detail` is the id of the message that waited. */
+  /** With `canceled`, `detail` is the id of the queued message. */
   | { type: 'session_changed'; change: 'marked' | 'rewound' | 'forked' | 'reset' | 'canceled'; detail: string }
 
-/** An event with its place in the session's stream, the value of `Last-Event-ID`. */
+/** An event with its cursor in the session's stream, which is the value of `Last-Event-ID`. */
 export interface StreamedEvent {
   cursor: string
   event: TurnEvent

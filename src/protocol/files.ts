@@ -153,27 +153,27 @@ export const finder = {
 }
 
 export const blocks = {
-  list: operation('GET /api/v1/blocks', 'List all blocks, or those in a folder.', {
+  list: operation('GET /api/v1/blocks', 'List blocks. With `prefix`, list those in a folder.', {
     scope: 'read',
     query: blocksQuerySchema,
     reply: assetsReplySchema,
   }),
-  read: operation('GET /api/v1/blocks/:label', 'Read a block, or some lines of it.', {
+  read: operation('GET /api/v1/blocks/:label', 'Get a block, or a range of its lines.', {
     scope: 'read',
     query: blockQuerySchema,
     reply: assetReadReplySchema,
   }),
   write: operation(
     'PUT /api/v1/blocks/:label',
-    'Write a whole block. With an etag or If-Match, only over that version; If-None-Match: * only creates.',
+    'Create or replace a block. Supports `If-Match` and `If-None-Match: *`.',
     { scope: 'owner', body: blockWriteRequestSchema, reply: assetWrittenReplySchema },
   ),
   edit: operation(
     'POST /api/v1/blocks/:label/edit',
-    'Replace text in a block. It must occur exactly once, unless all occurrences are replaced.',
+    'Replace text in a block. The text must occur exactly once, unless `all` is set.',
     { scope: 'owner', body: blockEditRequestSchema, reply: assetWrittenReplySchema },
   ),
-  remove: operation('DELETE /api/v1/blocks/:label', 'Delete a block. Its versions are kept, and an undo restores it.', {
+  remove: operation('DELETE /api/v1/blocks/:label', 'Delete a block. Its versions are kept, so this can be undone.', {
     scope: 'owner',
     query: blockRemoveQuerySchema,
     reply: assetWrittenReplySchema,
@@ -182,19 +182,19 @@ export const blocks = {
     scope: 'read',
     reply: assetHistoryReplySchema,
   }),
-  version: operation('GET /api/v1/blocks/:label/versions/:version', 'Show the content of a version of a block.', {
+  version: operation('GET /api/v1/blocks/:label/versions/:version', 'Get the content of a version of a block.', {
     scope: 'read',
     reply: assetVersionReplySchema,
   }),
   undo: operation(
     'POST /api/v1/blocks/:label/undo',
-    'Restore the previous version, or the given one. An undo can be undone.',
+    'Restore an earlier version of a block. Default: the previous one.',
     { scope: 'owner', body: blockUndoRequestSchema, reply: assetWrittenReplySchema },
   ),
 }
 
 export const pins = {
-  list: operation('GET /api/v1/pins', 'List the pinned blocks in order, with the tokens they use.', {
+  list: operation('GET /api/v1/pins', 'List pinned blocks in order, with the tokens they use.', {
     scope: 'read',
     query: pinsQuerySchema,
     reply: pinsReplySchema,
@@ -204,7 +204,7 @@ export const pins = {
     body: pinRequestSchema,
     reply: pinReplySchema,
   }),
-  remove: operation('DELETE /api/v1/pins', 'Unpin a block. The block itself is kept.', {
+  remove: operation('DELETE /api/v1/pins', 'Unpin a block. The block is kept.', {
     scope: 'owner',
     query: unpinQuerySchema,
     reply: pinsReplySchema,
@@ -212,13 +212,13 @@ export const pins = {
 }
 
 export const localFiles = {
-  read: operation('POST /api/v1/local/files/read', 'Read some lines of a file or block.', {
+  read: operation('POST /api/v1/local/files/read', 'Get a file or block, or a range of its lines.', {
     scope: 'owner',
     isLocal: true,
     body: fileReadRequestSchema,
     reply: assetReadReplySchema,
   }),
-  write: operation('POST /api/v1/local/files/write', 'Write a whole file or block.', {
+  write: operation('POST /api/v1/local/files/write', 'Create or replace a file or block.', {
     scope: 'owner',
     isLocal: true,
     body: fileWriteRequestSchema,
@@ -244,7 +244,7 @@ export const localFiles = {
   }),
   undo: operation(
     'POST /api/v1/local/files/undo',
-    'Restore the previous version of a file or block, or the given one.',
+    'Restore an earlier version of a file or block. Default: the previous one.',
     { scope: 'owner', isLocal: true, body: fileUndoRequestSchema, reply: assetWrittenReplySchema },
   ),
 }

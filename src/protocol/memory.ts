@@ -74,7 +74,7 @@ export const exportQuerySchema = z.strictObject({ format: z.enum(['jsonl', 'mark
 export const memoryMediaTypes = { jsonl: 'application/x-ndjson', markdown: 'text/markdown' } as const
 
 export const importQuerySchema = z.strictObject({
-  /** The trust of memories from elsewhere. An export of the same user keeps its labels. */
+  /** The trust of imported memories. An export of the same user keeps its labels. */
   label: z.enum(['untrusted', 'owner']).default('untrusted'),
   /** `true`: also index the folders that the file names. */
   addFolders: z.enum(['true', 'false']).default('false'),
@@ -501,7 +501,7 @@ export const memories = {
     query: memoriesQuerySchema,
     reply: memoriesReplySchema,
   }),
-  add: operation('POST /api/v1/memories', 'Add a note of the user. A repeated note is stored once.', {
+  add: operation('POST /api/v1/memories', 'Add a note. A duplicate is stored once.', {
     scope: 'owner',
     body: memoryRequestSchema,
     reply: addedMemoryReplySchema,
@@ -509,14 +509,14 @@ export const memories = {
   }),
   search: operation(
     'GET /api/v1/memories/search',
-    'Search memories, best first. With explain=true each result says why it matched.',
+    'Search memories, best match first. With `explain=true`, each result says why it matched.',
     { scope: 'read', query: memorySearchQuerySchema, reply: memorySearchReplySchema },
   ),
   deep: operation(
     'POST /api/v1/memories/deep',
-    'Search in several ways, follow relations and summarize. With "Accept: text/event-stream" it reports progress.',
+    'Search in several ways, follow relations and summarize the results. With `Accept: text/event-stream`, stream progress.',
     {
-      // It calls a model, which costs; nothing changes.
+      // It changes nothing, but it calls a model, which costs money.
       scope: 'chat',
       body: deepRecallRequestSchema,
       reply: deepRecallReplySchema,
@@ -524,48 +524,48 @@ export const memories = {
       events: true,
     },
   ),
-  changes: operation('GET /api/v1/memories/changes', 'List the changes that can still be undone, newest first.', {
+  changes: operation('GET /api/v1/memories/changes', 'List changes that can still be undone, newest first.', {
     scope: 'read',
     query: changesQuerySchema,
     reply: changesReplySchema,
   }),
-  undo: operation('POST /api/v1/memories/undo', 'Undo a change, or the newest one.', {
+  undo: operation('POST /api/v1/memories/undo', 'Undo a change. Default: the newest one.', {
     scope: 'owner',
     body: undoRequestSchema,
     reply: undoReplySchema,
   }),
   forgetEverything: operation(
     'POST /api/v1/memories/forget-everything',
-    'Forget everything about a subject, in memories and conversations. There is no undo.',
+    'Permanently delete everything about a subject from memories and conversations.',
     { scope: 'owner', body: forgetEverythingRequestSchema, reply: forgotEverythingReplySchema },
   ),
-  show: operation('GET /api/v1/memories/:id', 'Show one memory with its origin, its edges and its earlier states.', {
+  show: operation('GET /api/v1/memories/:id', 'Get a memory with its details, edges and history.', {
     scope: 'read',
     reply: memoryDetailReplySchema,
   }),
-  edit: operation('PATCH /api/v1/memories/:id', 'Change a memory. The change can be undone for 30 days.', {
+  edit: operation('PATCH /api/v1/memories/:id', 'Update a memory. The change can be undone for 30 days.', {
     scope: 'owner',
     body: memoryEditRequestSchema,
     reply: editedMemoryReplySchema,
   }),
   keep: operation(
     'POST /api/v1/memories/:id/keep',
-    'Confirm a memory that Familiar learned. It becomes the user’s own and long-term.',
+    'Confirm a memory that Familiar learned, so that it becomes the user’s own and long-term.',
     { scope: 'owner', body: emptyRequestSchema, reply: editedMemoryReplySchema },
   ),
   forget: operation(
     'DELETE /api/v1/memories/:id',
-    'Forget a memory, by id or exact title, with its repetitions. Can be undone for 30 days.',
+    'Forget a memory and its duplicates, by id or exact title. This can be undone for 30 days.',
     { scope: 'owner', reply: forgottenMemoryReplySchema },
   ),
   export: operation(
     'GET /api/v1/memories/export',
-    'Export all memories: complete as JSON lines, or readable as Markdown.',
+    'Export all memories as JSON Lines (complete) or Markdown (readable).',
     { scope: 'read', query: exportQuerySchema, mediaTypes: Object.values(memoryMediaTypes) },
   ),
   importLines: operation(
     'POST /api/v1/memories/import',
-    'Import an export or any list of notes. Existing memories do not change. With "Accept: text/event-stream" it reports progress.',
+    'Import an export or a list of notes. With `Accept: text/event-stream`, stream progress.',
     {
       scope: 'owner',
       query: importQuerySchema,
@@ -577,12 +577,12 @@ export const memories = {
   ),
   stats: operation(
     'GET /api/v1/memories/stats',
-    'Count memories, and show the progress of embedding and errors of background work.',
+    'Get the number of memories, the embedding progress and the errors of background work.',
     { scope: 'read', reply: memoryStatsReplySchema },
   ),
   consolidate: operation(
     'POST /api/v1/memories/consolidate',
-    'Extract facts, episodes, commitments and names from one session, or from all sessions and files. With "Accept: text/event-stream" it reports progress.',
+    'Extract memories from one session, or from all sessions and files. With `Accept: text/event-stream`, stream progress.',
     {
       scope: 'owner',
       body: consolidateRequestSchema,
@@ -596,15 +596,15 @@ export const memories = {
 export const facts = {
   list: operation(
     'GET /api/v1/memories/facts',
-    'List facts by entity (any of its names), attribute and value. With history=true also earlier values.',
+    'List facts by entity, attribute and value. With `history=true`, include earlier values.',
     { scope: 'read', query: factsQuerySchema, reply: factsReplySchema },
   ),
   state: operation(
     'POST /api/v1/memories/facts',
-    'State a fact. The same value confirms the known one, another value replaces it.',
+    'State a fact. A new value replaces the known one; the same value confirms it.',
     { scope: 'owner', body: factRequestSchema, reply: writtenFactReplySchema, status: 201 },
   ),
-  declare: operation('POST /api/v1/memories/attributes', 'Declare that an attribute can have several values.', {
+  declare: operation('POST /api/v1/memories/attributes', 'Declare that an attribute can have multiple values.', {
     scope: 'owner',
     body: attributeRequestSchema,
     reply: attributeReplySchema,
@@ -613,12 +613,12 @@ export const facts = {
 }
 
 export const commitments = {
-  list: operation('GET /api/v1/memories/commitments', 'List commitments, the open ones first, by deadline.', {
+  list: operation('GET /api/v1/memories/commitments', 'List commitments, open ones first, by deadline.', {
     scope: 'read',
     query: commitmentsQuerySchema,
     reply: commitmentsReplySchema,
   }),
-  add: operation('POST /api/v1/memories/commitments', 'Add a commitment. A repeated commitment is stored once.', {
+  add: operation('POST /api/v1/memories/commitments', 'Add a commitment. A duplicate is stored once.', {
     scope: 'owner',
     body: commitmentRequestSchema,
     reply: addedCommitmentReplySchema,
@@ -633,7 +633,7 @@ export const commitments = {
 
 export const aliases = {
   list: operation('GET /api/v1/memories/aliases', 'List aliases.', { scope: 'read', reply: aliasesReplySchema }),
-  add: operation('POST /api/v1/memories/aliases', 'Add an alias: another name of an entity.', {
+  add: operation('POST /api/v1/memories/aliases', 'Add another name for an entity.', {
     scope: 'owner',
     body: aliasRequestSchema,
     reply: addedAliasReplySchema,
@@ -649,10 +649,10 @@ export const aliases = {
 export const graph = {
   show: operation(
     'GET /api/v1/memories/graph',
-    'Show memories and their edges: around the given ones, or the newest edges.',
+    'Get memories and their edges, around the given ids. Default: the newest edges.',
     { scope: 'read', query: graphQuerySchema, reply: graphReplySchema },
   ),
-  link: operation('POST /api/v1/memories/edges', 'Link two memories. A repeated edge keeps the higher weight.', {
+  link: operation('POST /api/v1/memories/edges', 'Link two memories. A duplicate edge keeps the higher weight.', {
     scope: 'owner',
     body: edgeRequestSchema,
     reply: edgeReplySchema,
@@ -666,11 +666,10 @@ export const graph = {
 }
 
 export const roots = {
-  list: operation(
-    'GET /api/v1/memories/roots',
-    'List the indexed files and folders, and the result of the last sync.',
-    { scope: 'read', reply: rootsReplySchema },
-  ),
+  list: operation('GET /api/v1/memories/roots', 'List indexed files and folders, with the result of the last sync.', {
+    scope: 'read',
+    reply: rootsReplySchema,
+  }),
   add: operation('POST /api/v1/memories/roots', 'Add a file or folder to the index. The next sync reads it.', {
     scope: 'owner',
     // It names a path (SEC-4).
@@ -681,12 +680,12 @@ export const roots = {
   }),
   remove: operation(
     'DELETE /api/v1/memories/roots',
-    'Remove a file or folder and its passages from the index. The files do not change.',
+    'Remove a file or folder from the index. The files do not change.',
     { scope: 'owner', query: rootQuerySchema, reply: removedReplySchema },
   ),
   sync: operation(
     'POST /api/v1/memories/sync',
-    'Update the index from the disk. Finished files stay if it is stopped. With "Accept: text/event-stream" it reports progress.',
+    'Update the index from the disk. With `Accept: text/event-stream`, stream progress.',
     { scope: 'owner', body: emptyRequestSchema, reply: syncReplySchema, progress: syncProgressSchema, events: true },
   ),
 }

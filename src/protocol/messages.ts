@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { asWritten } from './operation.ts'
 
-/** The Builder works there: one session for each build, named by its id. */
+/** The channel of the Builder. Each build has one session, named by its id. */
 export const builderChannel = 'builder'
 
-/** Sub-agents work there: one session for each spawn, named by its id. */
+/** The channel of sub-agents. Each has one session, named by its id. */
 export const subagentChannel = 'subagent'
 
 /**
- * Sessions in which nobody speaks: work that a conversation has begun. They are not listed among the conversations, do
- * not take a place from them, and are cut off at once when the daemon stops, since they go on at the next start.
+ * Channels of background work that a conversation started. Their sessions are not listed and do not count as
+ * conversations. They stop at once with the daemon and resume at the next start.
  */
 export const workChannels: readonly string[] = [builderChannel, subagentChannel]
 
@@ -17,23 +17,23 @@ export function isWorkChannel(channel: string): boolean {
   return workChannels.includes(channel)
 }
 
-/** A result to look at. `html` is a rebuilt fragment of allowed elements only; it is still shown in a closed frame. */
+/** A visual result. `html` contains only allowed elements, and is shown in a sandboxed frame. */
 export const cardSchema = asWritten(
   z.object({
     title: z.string(),
     html: z.string(),
-    /** The same for a terminal or a chat that shows no HTML. */
+    /** The same as text, for terminals and chats. */
     text: z.string(),
-    /** CSS colours, checked; null where the tool names none. */
+    /** Validated CSS colors; null if the tool sets none. */
     accentColor: z.string().nullable(),
     backgroundColor: z.string().nullable(),
-    /** An emoji or the name of an icon; never an address to load. */
+    /** An emoji or the name of an icon, never a URL. */
     icon: z.string().nullable(),
   }),
 )
 export type Card = z.infer<typeof cardSchema>
 
-/** Walks without recursion: a body of a megabyte of brackets must not end the stack. */
+/** Works without recursion: a megabyte of brackets must not overflow the stack. */
 export function isShallow(value: Json, maxDepth: number): boolean {
   let level: Json[] = [value]
   for (let depth = 0; level.length > 0; depth++) {
@@ -46,7 +46,7 @@ export function isShallow(value: Json, maxDepth: number): boolean {
 const maxSchemaDepth = 32
 const maxSchemaCharacters = 20_000
 
-/** A tool that the client itself runs, as it tells of it with a message (CLIENT-1). */
+/** A tool that the client runs itself (CLIENT-1). */
 const clientToolSchema = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be a name of letters, digits, - and _'),
   description: z.string().trim().min(1).max(2_000),
@@ -68,16 +68,13 @@ export const clientToolsSchema = z
 /** Anything that survives JSON.stringify and JSON.parse unchanged. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 
-/**
- * Whose words a text is: the owner's own, Familiar's, or those of anybody. Untrusted text is data to the reader,
- * whatever it says.
- */
+/** The origin of a text: the owner, Familiar, or anyone else. Untrusted text is data, never instructions. */
 export const labelSchema = z.enum(['owner', 'internal', 'untrusted'])
 export type Label = z.infer<typeof labelSchema>
 
 /**
- * What a provider needs to see again, byte for byte, beside a part that it produced (a thinking signature, an item id).
- * Opaque to us; sent back only to the provider that made it.
+ * Data that a provider needs back unchanged with a part that it produced, such as a thinking signature. It is sent only to
+ * that provider.
  */
 const replaySchema = z.object({ provider: z.string(), metadata: z.record(z.string(), z.json()) })
 export type Replay = z.infer<typeof replaySchema>
@@ -87,7 +84,7 @@ export type TextPart = z.infer<typeof textPartSchema>
 
 const thinkingPartSchema = z.object({
   type: z.literal('thinking'),
-  /** Empty where the provider redacted it; then only `replay` carries it. */
+  /** Empty if the provider redacted it; `replay` then contains it. */
   text: z.string(),
   replay: replaySchema.optional(),
 })
@@ -97,35 +94,35 @@ const toolCallPartSchema = z.object({
   type: z.literal('tool_call'),
   id: z.string(),
   name: z.string(),
-  /** The parsed arguments; the raw text (a string) where the provider sent something that is not JSON. */
+  /** The parsed arguments, or a string if the provider sent invalid JSON. */
   input: z.json(),
   replay: replaySchema.optional(),
 })
 export type ToolCallPart = z.infer<typeof toolCallPartSchema>
 
-/** A stored file: its bytes lie once in `media/` under their sha256, never in the log. */
+/** The result of reading an attachment at the start of a turn. */
 const mediaReadingSchema = z.object({
-  /** How the model gets it: as an image, as text (whole or its beginning), as the file itself, or not at all. */
+  /** The form in which the model gets it. `partial` is the beginning of a text. */
   state: z.enum(['image', 'text', 'partial', 'file', 'unreadable']),
-  /** A sentence for the user; empty where there is nothing to say. */
+  /** A sentence for the user, or empty. */
   note: z.string(),
-  /** Where it is saved in the user's workspace. */
+  /** Its path in the user's workspace. */
   path: z.string().optional(),
-  /** What the model reads in its place. Kept in the log, not sent to clients. */
+  /** The text that the model reads instead. It is kept in the log and not sent to clients. */
   text: z.string().optional(),
 })
 export type MediaReading = z.infer<typeof mediaReadingSchema>
 
-/** The media type of what an OpenAI client quotes: the message itself holds it, the file marks it as not the user's. */
+/** The media type of messages that an OpenAI client quotes. The message contains the text; the file marks it as untrusted. */
 export const quotedHistoryType = 'text/x-client-history'
 
+/** A stored file. Its bytes are stored once in `media/` under their SHA-256, never in the log. */
 export const mediaPartSchema = z.object({
   type: z.literal('media'),
   hash: z.string(),
   mediaType: z.string(),
   name: z.string(),
   bytes: z.number().int().nonnegative(),
-  /** What became of an attachment when its turn began. */
   reading: mediaReadingSchema.optional(),
 })
 export type MediaPart = z.infer<typeof mediaPartSchema>
@@ -146,19 +143,19 @@ export interface ToolResult {
   isError: boolean
 }
 
-/** One message of the conversation as a model is sent it, in no provider's own format. */
+/** A message for a model, in a format that is independent of providers. */
 export type ModelMessage =
   | { role: 'user'; parts: UserPart[] }
   | { role: 'assistant'; parts: AssistantPart[] }
   | { role: 'tool'; results: ToolResult[] }
 
 export const usageSchema = z.object({
-  /** All input tokens, cached ones included. */
+  /** All input tokens, including cached ones. */
   inputTokens: z.number().int().nonnegative(),
   outputTokens: z.number().int().nonnegative(),
   cacheReadTokens: z.number().int().nonnegative(),
   cacheWriteTokens: z.number().int().nonnegative(),
-  /** The provider sent no count, or not all of it: these are estimates. */
+  /** The counts are estimates, because the provider sent none or only some. */
   isEstimate: z.literal(true).optional(),
 })
 export type Usage = z.infer<typeof usageSchema>
@@ -166,23 +163,20 @@ export type Usage = z.infer<typeof usageSchema>
 export const stopReasonSchema = z.enum(['end', 'tool_use', 'max_tokens', 'refusal', 'other'])
 export type StopReason = z.infer<typeof stopReasonSchema>
 
-/** What a model is told of a tool. */
+/** A tool as a model sees it. */
 export const toolDefinitionSchema = z.object({
   name: z.string(),
   description: z.string(),
   /** JSON Schema of an object. */
   inputSchema: z.record(z.string(), z.json()),
-  /** Ask the provider to hold the arguments to the schema, where it can. */
+  /** Asks the provider to enforce the schema, if it can. */
   strict: z.boolean().exactOptional(),
 })
 export type ToolDefinition = z.infer<typeof toolDefinitionSchema>
 
-/** Which tool a client wants called: any of its own, or the one of this name. */
+/** The tool that a client wants called: any of its own, or one by name. */
 export const toolChoiceSchema = z.union([z.literal('any'), z.object({ name: z.string() })])
 export type ToolChoice = z.infer<typeof toolChoiceSchema>
 
-/**
- * What may happen to a call that was interrupted by a crash.
- * `idempotent` and `at-least-once` calls run again; an `at-most-once` call does not: its outcome is unknown.
- */
+/** After a crash, interrupted calls run again, except `at-most-once` calls: their outcome is unknown. */
 export type ToolEffect = 'idempotent' | 'at-most-once' | 'at-least-once'

@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import type { Json } from './messages.ts'
+import { operation } from './operation.ts'
 
-/**
- * What clients of OpenAI's API send and get (HTTP-5). Requests are not strict, as everywhere else they are: these
- * clients send whatever their own provider knows, and what means nothing here is left alone.
- */
+/** OpenAI's API (HTTP-5). Requests are not strict: clients send many options that have no meaning here. */
 
 const maxMessages = 4_000
 const maxParts = 1_000
@@ -14,7 +12,7 @@ const name = z.string().max(200)
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() })
 
-/** Some clients leave the object around it away. */
+/** Some clients send a string instead of the object. */
 const imageAddress = z.union(
   [z.string().min(1), z.object({ url: z.string().min(1) })],
   'must be an object with a "url"',
@@ -73,7 +71,7 @@ const outputFormat = z.discriminatedUnion('type', [
   z.object({ type: z.literal('json_schema'), json_schema: z.object({ schema: z.custom<Json>().optional() }) }),
 ])
 
-/** `temperature`, `top_p`, `max_tokens`, `seed`, `stop` and the like are taken and have no effect: the config decides. */
+/** `temperature`, `top_p`, `max_tokens`, `seed`, `stop` and the like are accepted and have no effect. */
 export const chatCompletionRequestSchema = z.object({
   model: name.min(1),
   messages: z.array(message).min(1).max(maxMessages),
@@ -84,7 +82,7 @@ export const chatCompletionRequestSchema = z.object({
   response_format: outputFormat.nullish(),
   n: z.literal(1, 'one answer is all that there is').nullish(),
   modalities: z.array(z.literal('text', 'answers are text')).nullish(),
-  /** The name of the conversation, where the header `familiar-session` gives none. */
+  /** The name of the conversation, if there is no header `familiar-session`. */
   user: z.string().nullish(),
 })
 export type ChatCompletionRequest = z.infer<typeof chatCompletionRequestSchema>
@@ -95,7 +93,7 @@ export const openAiErrorReplySchema = z.object({
     type: z.string(),
     param: z.string().nullable(),
     code: z.string().nullable(),
-    /** With an error that is not the caller's: what to look for in the log. */
+    /** For internal errors: the id to search for in the log. */
     request_id: z.string().optional(),
     session_id: z.string().optional(),
     message_id: z.string().optional(),
@@ -104,7 +102,7 @@ export const openAiErrorReplySchema = z.object({
 })
 export type OpenAiErrorReply = z.infer<typeof openAiErrorReplySchema>
 
-/** Beside what OpenAI tells: whose turn it was and what it cost; null where a model without a price took part. */
+/** Fields beyond OpenAI's. The cost is null if a model without a price was used. */
 export const openAiExtrasSchema = z.object({
   session_id: z.string(),
   turn_id: z.string(),
@@ -145,13 +143,13 @@ export const chatCompletionReplySchema = z.object({
       finish_reason: z.enum(['stop', 'tool_calls']),
     }),
   ),
-  /** Of the whole turn, all of its calls together; zero while it waits for the client. */
+  /** The sum of all calls of the turn; zero while it waits for the client. */
   usage: completionUsage,
   familiar: openAiExtrasSchema,
 })
 export type ChatCompletionReply = z.infer<typeof chatCompletionReplySchema>
 
-/** `POST /v1/completions`. What shapes the text is taken and not looked at, as with chat completions. */
+/** Sampling options are accepted and have no effect. */
 export const textCompletionRequestSchema = z.looseObject({
   model: name.min(1),
   prompt: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(16)], 'must be a text, or 1 to 16 of them'),
@@ -209,7 +207,7 @@ export const openAiEmbeddingRequestSchema = z.object({
     `must be a text, or 1 to ${maxTexts} of them, none empty`,
   ),
   encoding_format: z.enum(['float', 'base64']).nullish(),
-  /** Vectors are not cut: it has to be what the model gives. */
+  /** It must be the length of the model's vectors, which are not shortened. */
   dimensions: z.number().int().positive().nullish(),
 })
 
@@ -220,7 +218,7 @@ export const openAiEmbeddingsReplySchema = z.object({
     z.object({
       object: z.literal('embedding'),
       index: z.number().int(),
-      /** Base64 is of 32-bit floats, little-endian. */
+      /** Numbers, or little-endian 32-bit floats as base64. */
       embedding: z.union([z.array(z.number()), z.string()]),
     }),
   ),
@@ -229,7 +227,7 @@ export const openAiEmbeddingsReplySchema = z.object({
 })
 export type OpenAiEmbeddingsReply = z.infer<typeof openAiEmbeddingsReplySchema>
 
-/** `/v1/responses`, as far as it has a meaning here. What is not known is left alone, as in chat completions. */
+/** `/v1/responses`. Unknown options are ignored. */
 
 const maxItems = 4_000
 const responsesMaxParts = 1_000
@@ -274,7 +272,7 @@ const item = z.union([
     arguments: z.string(),
   }),
   z.object({ type: z.literal('function_call_output'), call_id: z.string().max(400), output: responsesContent }),
-  /** What a model thought is told again by some clients; it is not needed. */
+  /** Some clients send the reasoning back; it is ignored. */
   z.object({ type: z.literal('reasoning') }),
   messageItem,
 ])
@@ -300,7 +298,7 @@ export const openAiResponseRequestSchema = z.object({
     'must be text, or a list of messages, function_call and function_call_output',
   ),
   instructions: z.string().nullish(),
-  /** Goes on in the session of that answer, behind it. */
+  /** Continues the session of that response, after it. */
   previous_response_id: z.string().max(200).nullish(),
   stream: z.boolean().nullish(),
   tools: z.array(responsesFunctionTool).nullish(),
@@ -375,3 +373,57 @@ export const openAiDeletedReplySchema = z.object({
   deleted: z.literal(true),
 })
 export type OpenAiDeletedReply = z.infer<typeof openAiDeletedReplySchema>
+
+export const openAi = {
+  chatCompletion: operation('POST /v1/chat/completions', 'OpenAI: create a chat completion.', {
+    scope: 'chat',
+    body: chatCompletionRequestSchema,
+    attachments: true,
+    reply: chatCompletionReplySchema,
+    events: true,
+  }),
+  completion: operation(
+    'POST /v1/completions',
+    'OpenAI (legacy): continue a text with the fast model, outside any session.',
+    { scope: 'chat', body: textCompletionRequestSchema, reply: textCompletionReplySchema, events: true },
+  ),
+  createResponse: operation('POST /v1/responses', 'OpenAI: create a response.', {
+    scope: 'chat',
+    body: openAiResponseRequestSchema,
+    attachments: true,
+    reply: openAiResponseReplySchema,
+    events: true,
+  }),
+  getResponse: operation('GET /v1/responses/:id', 'OpenAI: get a response, complete or in progress.', {
+    scope: 'read',
+    reply: openAiResponseReplySchema,
+  }),
+  deleteResponse: operation(
+    'DELETE /v1/responses/:id',
+    'OpenAI: delete the newest response of a conversation. Returns 409 if later ones build on it.',
+    { scope: 'chat', reply: openAiDeletedReplySchema },
+  ),
+  models: operation('GET /v1/models', 'OpenAI: list models. `familiar` is the agent with its configured model.', {
+    scope: 'read',
+    reply: openAiModelsReplySchema,
+  }),
+  model: operation('GET /v1/models/:id', 'OpenAI: get a model. Write a slash in its id as `%2F`.', {
+    scope: 'read',
+    reply: openAiModelReplySchema,
+  }),
+  embeddings: operation(
+    'POST /v1/embeddings',
+    'OpenAI: create embeddings, as vectors of length 1. Texts that are too long are cut.',
+    { scope: 'chat', body: openAiEmbeddingRequestSchema, reply: openAiEmbeddingsReplySchema },
+  ),
+  transcribe: operation('POST /v1/audio/transcriptions', 'OpenAI: transcribe a recording, sent as a form.', {
+    scope: 'chat',
+    rawBody: { mediaTypes: ['multipart/form-data'] },
+    reply: openAiTranscriptionReplySchema,
+  }),
+  speak: operation('POST /v1/audio/speech', 'OpenAI: convert text to speech, in the format of the configured voice.', {
+    scope: 'chat',
+    body: openAiSpeechRequestSchema,
+    mediaTypes: ['audio/wav', 'audio/mpeg'],
+  }),
+}

@@ -56,14 +56,14 @@ export function operation<const Path extends string, const Of extends Options>(
 /** The access of operations that only the owner may call, on the command line of this machine. */
 export const ownerOnMachine = { scope: 'owner', isOwners: true, isLocal: true } as const
 
-/** Names in the path, such as `:id`. */
+/** The parameters of a path, such as `:id`. */
 export type PathParameters<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? { [Key in Name | keyof PathParameters<Rest>]: string }
   : Path extends `${string}:${infer Name}`
     ? { [Key in Name]: string }
     : unknown
 
-/** A moment: milliseconds since the epoch inside the program, ISO 8601 on the wire. */
+/** A time: milliseconds since the epoch inside the program, ISO 8601 on the wire. */
 export const time = z.codec(z.string().meta({ format: 'date-time' }), z.number(), {
   decode: (text) => Date.parse(text),
   encode: (milliseconds) => new Date(milliseconds).toISOString(),
@@ -73,7 +73,7 @@ declare const written: unique symbol
 
 const keptAsWritten = new WeakSet<z.core.$ZodType>()
 
-/** Keeps the names inside a schema as they are written, where the wire has them so. */
+/** Marks an object schema whose keys have the same names on the wire. */
 export function asWritten<Schema extends z.ZodType>(
   schema: Schema,
 ): Schema & { _zod: { input: { [written]?: true } } } {
@@ -89,7 +89,7 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
     : `${First}${SnakeCase<Rest>}`
   : Name
 
-/** A value with the names that it has on the wire. */
+/** A type with the names of the wire. */
 export type SnakeKeys<T> = [Json] extends [T]
   ? T
   : T extends readonly (infer Item)[]
@@ -100,7 +100,7 @@ export type SnakeKeys<T> = [Json] extends [T]
         : { [Key in keyof T as Key extends string ? SnakeCase<Key> : Key]: SnakeKeys<T[Key]> }
       : T
 
-/** What stands on the wire for a schema: snake_case names, times in ISO 8601. */
+/** The type of a schema on the wire: snake_case names, times in ISO 8601. */
 export type Wire<Schema extends z.ZodType> = SnakeKeys<z.input<Schema>>
 
 type DeepReadonly<T> = [Json] extends [T]
@@ -111,7 +111,7 @@ type DeepReadonly<T> = [Json] extends [T]
       ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
       : T
 
-/** A value of a schema inside the program, which only reads it. */
+/** The type of a schema inside the program, read-only. */
 export type Value<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>
 
 /** `timeZone` is `time_zone` on the wire. */
@@ -119,35 +119,22 @@ export function wireName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** Whether the schema is an object whose names differ on the wire. */
+/** Whether the keys of an object schema have other names on the wire. */
 export function hasWireNames(schema: z.core.$ZodType): boolean {
   return !keptAsWritten.has(schema)
 }
 
-type Convert = (value: unknown) => unknown
-type Direction = 'toWire' | 'fromWire'
-interface Names {
-  toWire: Convert
-  fromWire: Convert
-}
-
-const same: Convert = (value) => value
-const known = new WeakMap<z.core.$ZodType, Names>()
-
-/**
- * What goes out: only what the schema names, in its order, under the names of the wire. Nothing is checked, because it
- * comes from the program itself.
- */
+/** Converts a value of the program to the names and times of the wire. Only keys of the schema are kept, in its order. */
 export function toWire(schema: z.core.$ZodType, value: unknown): unknown {
-  return namesOf(schema).toWire(value)
+  return convert(schema, value, 'toWire')
 }
 
-/** What came in under the names of the program, to be checked. Keys that the schema does not know stay. */
+/** Converts the names of a value from the wire, which is not validated yet. Unknown keys are kept. */
 export function fromWire(schema: z.core.$ZodType, value: unknown): unknown {
-  return namesOf(schema).fromWire(value)
+  return convert(schema, value, 'fromWire')
 }
 
-/** Checks a value from the wire. Unknown keys are dropped, and names and times stay as they are on the wire. */
+/** Validates a value from the wire. Unknown keys are dropped; names and times stay as they are on the wire. */
 export function parseWire<Schema extends z.ZodType>(schema: Schema, value: unknown): Wire<Schema> {
   return toWire(schema, schema.parse(fromWire(schema, value))) as Wire<Schema>
 }
@@ -156,47 +143,54 @@ export function parseWire<Schema extends z.ZodType>(schema: Schema, value: unkno
 export function wirePath(schema: z.core.$ZodType, path: readonly PropertyKey[]): PropertyKey[] {
   const [first, ...rest] = path
   if (first === undefined) return []
-  const inner = unwrapped(schema)
-  if (inner.type === 'object') {
-    const child = inner.shape[String(first)]
-    const name = keptAsWritten.has(inner.schema) ? first : wireName(String(first))
-    return [name, ...(child ? wirePath(child, rest) : rest)]
+  const def = defOf(schema)
+  if (def.type === 'object') {
+    const field = def.fields.find(({ name }) => name === first)
+    return field ? [field.wire, ...wirePath(field.schema, rest)] : [def.nameOf(String(first)), ...rest]
   }
-  if (inner.type === 'array') return [first, ...wirePath(inner.element, rest)]
-  if (inner.type === 'record') return [first, ...wirePath(inner.valueType, rest)]
-  return [...path]
+  return def.type === 'list' ? [first, ...wirePath(def.element, rest)] : [...path]
 }
 
-function namesOf(schema: z.core.$ZodType): Names {
-  const found = known.get(schema)
-  if (found) return found
-  // Entered first: a schema may hold itself.
-  const names: Names = { toWire: same, fromWire: same }
-  known.set(schema, names)
-  const made = makeNames(schema)
-  Object.assign(names, made)
-  return names
-}
+type Direction = 'toWire' | 'fromWire'
 
+/** The parts of a schema that matter for names. `list`: an array, or a record with any keys. */
 type Def =
-  | { type: 'object'; shape: Record<string, z.core.$ZodType>; schema: z.core.$ZodType }
-  | { type: 'array'; element: z.core.$ZodType }
-  | { type: 'record'; valueType: z.core.$ZodType }
+  | {
+      type: 'object'
+      fields: { name: string; wire: string; schema: z.core.$ZodType }[]
+      nameOf(name: string): string
+    }
+  | { type: 'list'; element: z.core.$ZodType }
   | { type: 'union'; options: z.core.$ZodType[] }
-  | { type: 'time' }
-  | { type: 'other' }
+  | { type: 'time' | 'other' }
 
-/** What a schema is below `optional`, `nullable`, `default` and the like. */
-function unwrapped(schema: z.core.$ZodType): Def {
+const defs = new WeakMap<z.core.$ZodType, Def>()
+
+function defOf(schema: z.core.$ZodType): Def {
+  const known = defs.get(schema)
+  if (known) return known
+  const def = readDef(schema)
+  defs.set(schema, def)
+  return def
+}
+
+function readDef(schema: z.core.$ZodType): Def {
   if (schema === time) return { type: 'time' }
   const def = schema._zod.def as unknown as Record<string, never> & { type: string }
   switch (def.type) {
-    case 'object':
-      return { type: 'object', shape: def.shape ?? {}, schema }
+    case 'object': {
+      const nameOf = hasWireNames(schema) ? wireName : (name: string) => name
+      const shape = Object.entries<z.core.$ZodType>(def.shape ?? {})
+      return {
+        type: 'object',
+        fields: shape.map(([name, field]) => ({ name, wire: nameOf(name), schema: field })),
+        nameOf,
+      }
+    }
     case 'array':
-      return { type: 'array', element: def.element as never }
+      return { type: 'list', element: def.element as never }
     case 'record':
-      return { type: 'record', valueType: def.valueType as never }
+      return { type: 'list', element: def.valueType as never }
     case 'union':
       return { type: 'union', options: def.options as never }
     case 'optional':
@@ -205,74 +199,60 @@ function unwrapped(schema: z.core.$ZodType): Def {
     case 'prefault':
     case 'catch':
     case 'readonly':
-      return unwrapped(def.innerType as never)
+      return defOf(def.innerType as never)
     default:
       return { type: 'other' }
   }
 }
 
-function makeNames(schema: z.core.$ZodType): Names {
-  const inner = unwrapped(schema)
-  switch (inner.type) {
+function convert(schema: z.core.$ZodType, value: unknown, direction: Direction): unknown {
+  const def = defOf(schema)
+  switch (def.type) {
     case 'time':
-      return { toWire: (value) => (typeof value === 'number' ? time.encode(value) : value), fromWire: same }
-    case 'array':
-      return both((direction) => {
-        const item = (value: unknown) => namesOf(inner.element)[direction](value)
-        return (value) => (Array.isArray(value) ? value.map(item) : value)
-      })
-    case 'record':
-      return both((direction) => (value) => {
-        if (!isPlain(value)) return value
-        const convert = namesOf(inner.valueType)[direction]
-        return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, convert(item)]))
-      })
-    case 'union':
-      return both((direction) => (value) => {
-        const option = inner.options.find((one) => fits(one, value, direction))
-        return option ? namesOf(option)[direction](value) : value
-      })
+      return direction === 'toWire' && typeof value === 'number' ? time.encode(value) : value
+    case 'list': {
+      if (defOf(def.element).type === 'other') return value
+      const convertItem = (item: unknown) => convert(def.element, item, direction)
+      if (Array.isArray(value)) return value.map(convertItem)
+      if (!isPlain(value)) return value
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, convertItem(item)]))
+    }
+    case 'union': {
+      const option = def.options.find((one) => fits(one, value, direction))
+      return option ? convert(option, value, direction) : value
+    }
     case 'object':
-      return objectNames(inner.shape, keptAsWritten.has(inner.schema) ? (name) => name : wireName)
+      if (!isPlain(value)) return value
+      return direction === 'toWire' ? objectToWire(def.fields, value) : objectFromWire(def.fields, value)
     default:
-      return { toWire: same, fromWire: same }
+      return value
   }
 }
 
-function both(make: (direction: Direction) => Convert): Names {
-  return { toWire: make('toWire'), fromWire: make('fromWire') }
-}
+type Fields = Extract<Def, { type: 'object' }>['fields']
 
-function objectNames(shape: Record<string, z.core.$ZodType>, nameOf: (name: string) => string): Names {
-  const fields = Object.entries(shape).map(([name, schema]) => ({ name, wire: nameOf(name), schema }))
-  const byWire = new Map(fields.map((field) => [field.wire, field]))
-  const taken = new Set(fields.flatMap(({ name, wire }) => (name === wire ? [] : [name])))
-  return {
-    toWire(value) {
-      if (!isPlain(value)) return value
-      const result: Record<string, unknown> = {}
-      for (const { name, wire, schema } of fields) {
-        const inner = value[name]
-        if (inner !== undefined) result[wire] = namesOf(schema).toWire(inner)
-      }
-      return result
-    },
-    fromWire(value) {
-      if (!isPlain(value)) return value
-      const entries = Object.entries(value).map(([key, inner]) => {
-        const field = byWire.get(key)
-        if (field) return [field.name, namesOf(field.schema).fromWire(inner)]
-        // `timeZone` is not `time_zone`: it stays unknown.
-        return [taken.has(key) ? `${unknownMark}${key}` : key, inner]
-      })
-      return Object.fromEntries(entries)
-    },
+function objectToWire(fields: Fields, value: Record<string, unknown>): object {
+  const result: Record<string, unknown> = {}
+  for (const { name, wire, schema } of fields) {
+    const inner = value[name]
+    if (inner !== undefined) result[wire] = convert(schema, inner, 'toWire')
   }
+  return result
 }
 
 const unknownMark = '\u0000'
 
-/** A key that was not understood, as the caller wrote it. */
+function objectFromWire(fields: Fields, value: Record<string, unknown>): object {
+  const entries = Object.entries(value).map(([key, inner]) => {
+    const field = fields.find(({ wire }) => wire === key)
+    if (field) return [field.name, convert(field.schema, inner, 'fromWire')]
+    // `timeZone` is not `time_zone`: it stays unknown.
+    return [fields.some(({ name }) => name === key) ? `${unknownMark}${key}` : key, inner]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** An unknown key as the caller wrote it. */
 export function givenKey(key: string): string {
   return key.startsWith(unknownMark) ? key.slice(1) : key
 }
@@ -281,14 +261,13 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Of several shapes the first that the value has all required keys of, and whose literals it holds. */
+/** Whether the value has the required keys and the literals of this option of a union. */
 function fits(schema: z.core.$ZodType, value: unknown, direction: Direction): boolean {
-  const inner = unwrapped(schema)
-  if (inner.type !== 'object') return !isPlain(value)
+  const def = defOf(schema)
+  if (def.type !== 'object') return !isPlain(value)
   if (!isPlain(value)) return false
-  const nameOf = direction === 'toWire' || keptAsWritten.has(inner.schema) ? (name: string) => name : wireName
-  return Object.entries(inner.shape).every(([name, field]) => {
-    const given = value[nameOf(name)]
+  return def.fields.every(({ name, wire, schema: field }) => {
+    const given = value[direction === 'toWire' ? name : wire]
     if (field._zod.values) return field._zod.values.has(given as never)
     return given !== undefined || field._zod.optin === 'optional'
   })

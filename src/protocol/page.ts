@@ -10,15 +10,15 @@ export const signInRequestSchema = z.strictObject({ code: z.string().min(1).max(
 
 export const signInReplySchema = z.object({
   name: z.string(),
-  /** Sent along with every request, as "Authorization: Page …", beside the cookie. */
+  /** For the header `Authorization: Page …` of every request, in addition to the cookie. */
   page_key: z.string(),
 })
 export type SignInReply = z.infer<typeof signInReplySchema>
 
 export const signOutRequestSchema = z.strictObject({
-  /** `true`: every browser of the user, not this one alone. */
+  /** `true`: sign out all browsers of the user. */
   everywhere: z.boolean().default(false),
-  /** One other browser. Absent: this one. */
+  /** The id of another browser. Default: this one. */
   browser: z.string().max(100).optional(),
 })
 export const signOutReplySchema = z.object({ ended: z.number().int() })
@@ -30,13 +30,13 @@ export const whoReplySchema = z.object({
   scope: z.enum(['owner', 'chat', 'read']),
   agent_name: z.string(),
   version: z.string(),
-  /** How `familiar WORDS` is written so that it works in a terminal of this machine; the words go where `WORDS` stands. */
+  /** The command `familiar WORDS` as it works in a terminal of this machine. Replace `WORDS`. */
   command: z.string(),
 })
 export type WhoReply = Wire<typeof whoReplySchema>
 
 export const turnEventsQuerySchema = z.strictObject({
-  /** Only events before this place in the log. Absent: the newest. */
+  /** Only events before this position in the log. Default: the newest. */
   before: z.coerce.number().int().positive().optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(400),
 })
@@ -85,7 +85,7 @@ export const browsersReplySchema = z.object({
 })
 export type BrowsersReply = Wire<typeof browsersReplySchema>
 
-/** Absent: the owner. */
+/** Default: the owner. */
 export const signInLinkRequestSchema = z.strictObject({ user: z.string().min(1).max(200).optional() })
 export const signInLinkReplySchema = z.object({ url: z.string(), minutes: z.number() })
 export type SignInLinkReply = Wire<typeof signInLinkReplySchema>
@@ -98,16 +98,16 @@ export const resendRequestSchema = z.strictObject({
 export const resendReplySchema = z.object({ sessionId: z.string(), messageId: z.string() })
 
 export const page = {
-  sessions: operation('GET /api/v1/page/sessions', 'List the sessions with title, preview and unread state.', {
+  sessions: operation('GET /api/v1/page/sessions', 'List sessions with their title, preview and unread state.', {
     scope: 'read',
     reply: pageSessionsReplySchema,
   }),
   turnEvents: operation(
     'GET /api/v1/sessions/:id/turn-events',
-    'List the newest events of a session, or those before a place in the log.',
+    'List the newest events of a session. With `before`, list earlier ones.',
     { scope: 'read', query: turnEventsQuerySchema, reply: turnEventsReplySchema },
   ),
-  markRead: operation('PUT /api/v1/sessions/:id/read', 'Mark a session as read up to this place in the log.', {
+  markRead: operation('PUT /api/v1/sessions/:id/read', 'Mark a session as read up to a position in its log.', {
     scope: 'chat',
     body: readRequestSchema,
     reply: sessionReplySchema,
@@ -119,7 +119,7 @@ export const page = {
   }),
   resend: operation(
     'POST /api/v1/sessions/:id/resend',
-    'Edit a message and send it in a fork of the session. The session itself does not change.',
+    'Edit a message and send it in a copy of the session. The session does not change.',
     { scope: 'chat', body: resendRequestSchema, reply: resendReplySchema, status: 201 },
   ),
   media: operation('GET /api/v1/sessions/:id/media/:hash', 'Download a file of a session.', {
@@ -128,7 +128,7 @@ export const page = {
   }),
   card: operation(
     'GET /api/v1/sessions/:id/cards/:call',
-    'Show the card of a tool call as a document for a sandboxed frame.',
+    'Get the card of a tool call as a document for a sandboxed frame.',
     { scope: 'read', reply: cardDocumentReplySchema },
   ),
   cardDocument: operation('POST /api/v1/page/card', 'Render a card as a document for a sandboxed frame.', {
@@ -141,43 +141,39 @@ export const page = {
 export const signIn = {
   signIn: operation(
     'POST /api/v1/sign-in',
-    'Sign in a browser with the code of a one-time link. The cookie and the key in the reply are needed together.',
+    'Sign in a browser with the code of a one-time link. Requests need both the cookie and the key.',
     { auth: 'optional', scope: 'read', body: signInRequestSchema, reply: signInReplySchema, showsSecret: true },
   ),
-  signOut: operation('POST /api/v1/sign-out', 'Sign out this browser, or all browsers of the user.', {
+  signOut: operation('POST /api/v1/sign-out', 'Sign out this browser, another one, or all browsers of the user.', {
     scope: 'chat',
     body: signOutRequestSchema,
     reply: signOutReplySchema,
   }),
-  browsers: operation('GET /api/v1/browsers', 'List the signed-in browsers.', {
+  browsers: operation('GET /api/v1/browsers', 'List signed-in browsers.', {
     scope: 'read',
     reply: browsersReplySchema,
   }),
-  who: operation('GET /api/v1/who', 'Show the user and the scope of the token.', {
+  who: operation('GET /api/v1/who', 'Get the user and the scope of the token.', {
     scope: 'read',
     reply: whoReplySchema,
   }),
-  link: operation(
-    'POST /api/v1/local/sign-in-link',
-    'Create a one-time link that signs in a browser of the owner or another user.',
-    {
-      ...ownerOnMachine,
-      body: signInLinkRequestSchema,
-      reply: signInLinkReplySchema,
-      status: 201,
-      showsSecret: true,
-    },
-  ),
+  link: operation('POST /api/v1/local/sign-in-link', 'Create a one-time link that signs in a browser.', {
+    ...ownerOnMachine,
+    body: signInLinkRequestSchema,
+    reply: signInLinkReplySchema,
+    status: 201,
+    showsSecret: true,
+  }),
 }
 
 export const secretLinks = {
-  form: operation('GET /secret/:token', 'Show the form for the secret of a one-time link.', {
+  form: operation('GET /secret/:token', 'Get the form of a one-time link for a secret.', {
     auth: 'link',
     link: 'secret',
     scope: 'read',
     mediaTypes: ['text/html'],
   }),
-  give: operation('POST /secret/:token', 'Store the secret that the form sends. The link can be used only once.', {
+  give: operation('POST /secret/:token', 'Store the secret from the form. The link works once.', {
     auth: 'link',
     link: 'secret',
     scope: 'read',

@@ -3,7 +3,7 @@ import { emptyRequestSchema } from './api.ts'
 import { labelSchema } from './messages.ts'
 import { operation, time, type Wire } from './operation.ts'
 
-/** Messages that are sent later. */
+/** Scheduled messages. */
 
 const shortText = (most: number) => z.string().trim().min(1).max(most)
 const kind = z.enum(['once', 'cron', 'heartbeat'])
@@ -11,20 +11,20 @@ const catchUp = z.enum(['latest', 'all', 'none'])
 
 const placeFields = {
   name: shortText(100).optional(),
-  /** Name or id of the session that it goes to. */
+  /** The name or id of the session that gets the message. */
   session: shortText(200).default('main'),
-  /** Such as `Europe/Malta`. Absent: the user's. */
+  /** Such as `Europe/Malta`. Default: the user's time zone. */
   timeZone: shortText(64).optional(),
-  /** Of what was missed while Familiar was not running: the newest is sent late, all are (ten at most), or none is. */
+  /** The missed runs to send late: the latest one, all (at most ten), or none. */
   catchUp: catchUp.default('latest'),
 }
 
-/** Either `at` or `cron`. */
+/** Requires either `at` or `cron`. */
 export const scheduleRequestSchema = z
   .strictObject({
     /** A time in ISO 8601 or in words: `tomorrow at 9:00`, `in 20 minutes`. */
     at: shortText(200).optional(),
-    /** Five fields, or a step in minutes alone. */
+    /** Five fields, or only an interval in minutes. */
     cron: shortText(200).optional(),
     message: shortText(20_000),
     ...placeFields,
@@ -32,12 +32,12 @@ export const scheduleRequestSchema = z
   .refine(({ at, cron }) => (at === undefined) !== (cron === undefined), { error: 'give either at or cron' })
 
 export const heartbeatRequestSchema = z.strictObject({
-  /** `30m`, `2h`. */
+  /** Such as `30m` or `2h`. */
   every: shortText(20).default('30m'),
   ...placeFields,
 })
 
-/** One of them; whatever `POST /schedules` and `/schedules/heartbeat` would take. */
+/** Requires exactly one of `at`, `cron` and `every`. */
 export const schedulePreviewRequestSchema = z
   .strictObject({
     at: shortText(200).optional(),
@@ -51,10 +51,10 @@ export const schedulePreviewRequestSchema = z
 
 export const schedulePreviewReplySchema = z.object({
   kind,
-  /** As it would be kept. */
+  /** As it would be stored. */
   expression: z.string(),
   timeZone: z.string(),
-  /** The next ones, five at most. */
+  /** The next runs, at most five. */
   times: z.array(time),
 })
 export type SchedulePreview = z.infer<typeof schedulePreviewReplySchema>
@@ -62,36 +62,35 @@ export type SchedulePreviewReply = Wire<typeof schedulePreviewReplySchema>
 
 export const scheduleRunReplySchema = z.object({
   dueAt: time,
-  /** `begun`: written down, and on its way. `late`: it arrived, but well after its time. */
+  /** `begun`: it has started. `late`: it was delivered well after its time. */
   state: z.enum(['begun', 'delivered', 'late', 'missed', 'failed']),
   startedAt: time.nullable(),
   finishedAt: time.nullable(),
   messageId: z.string().nullable(),
-  /** Why it was missed or failed. */
+  /** The reason why it was missed or failed. */
   error: z.string().nullable(),
 })
 export type ScheduleRun = z.infer<typeof scheduleRunReplySchema>
 export type ScheduleRunReply = Wire<typeof scheduleRunReplySchema>
 
-/** A message that is sent later: once, or again and again. */
 export const scheduleReplySchema = z.object({
   id: z.string(),
   name: z.string(),
-  /** `heartbeat` is a cron whose message is what HEARTBEAT.md says at that time. */
+  /** `heartbeat`: a cron schedule that sends the content of HEARTBEAT.md. */
   kind,
-  /** A time in ISO 8601, or the fields of cron. */
+  /** A time in ISO 8601, or a cron expression. */
   expression: z.string(),
   timeZone: z.string(),
   message: z.string(),
   channel: z.string(),
-  /** Who it goes to, on that channel. */
+  /** The recipient on the channel. */
   session: z.string(),
   catchUp,
   author: z.enum(['user', 'agent']),
-  /** Whose words the message is: what an agent wrote with words of others in sight stays untrusted (SEC-17). */
+  /** A message that the agent wrote while it read untrusted text stays untrusted (SEC-17). */
   trust: labelSchema,
   state: z.enum(['active', 'done', 'cancelled']),
-  /** Null where it does not come again. */
+  /** The next run; null if there is none. */
   nextAt: time.nullable(),
   createdAt: time,
 })
@@ -107,44 +106,43 @@ export type ShownScheduleReply = Wire<typeof shownScheduleReplySchema>
 export const schedulesQuerySchema = z.strictObject({ all: z.enum(['true', 'false']).default('false') })
 
 export const schedules = {
-  list: operation(
-    'GET /api/v1/schedules',
-    'What is scheduled, the next one first, with the newest run of each; with all=true what is over, too.',
-    { scope: 'read', query: schedulesQuerySchema, reply: schedulesReplySchema },
-  ),
-  add: operation('POST /api/v1/schedules', 'Have a message sent later: once, or again and again.', {
+  list: operation('GET /api/v1/schedules', 'List schedules, next run first. With `all=true`, include finished ones.', {
+    scope: 'read',
+    query: schedulesQuerySchema,
+    reply: schedulesReplySchema,
+  }),
+  add: operation('POST /api/v1/schedules', 'Schedule a message, once or repeatedly.', {
     scope: 'chat',
     body: scheduleRequestSchema,
     reply: scheduleReplySchema,
     status: 201,
   }),
-  preview: operation('POST /api/v1/schedules/preview', 'When it would come, before it is asked for. Nothing is kept.', {
+  preview: operation('POST /api/v1/schedules/preview', 'Preview the next runs of a schedule without creating it.', {
     scope: 'chat',
     body: schedulePreviewRequestSchema,
     reply: schedulePreviewReplySchema,
   }),
   heartbeat: operation(
     'POST /api/v1/schedules/heartbeat',
-    'Have what HEARTBEAT.md says sent every so often. Each one is a call of a model.',
+    'Schedule a heartbeat, which sends the content of HEARTBEAT.md. Each run calls a model.',
     {
       scope: 'chat',
-      // HEARTBEAT.md lies in the owner's workspace.
+      // HEARTBEAT.md is in the owner's workspace.
       isOwners: true,
       body: heartbeatRequestSchema,
       reply: scheduleReplySchema,
       status: 201,
     },
   ),
-  show: operation('GET /api/v1/schedules/:id', 'One schedule with its runs, newest first, late and missed ones too.', {
+  show: operation('GET /api/v1/schedules/:id', 'Get a schedule with its runs, newest first.', {
     scope: 'read',
     reply: shownScheduleReplySchema,
   }),
-  cancel: operation(
-    'DELETE /api/v1/schedules/:id',
-    'Cancel one: it does not come again. What it did stays on record.',
-    { scope: 'chat', reply: scheduleReplySchema },
-  ),
-  run: operation('POST /api/v1/schedules/:id/run', 'Send it now, beside its times.', {
+  cancel: operation('DELETE /api/v1/schedules/:id', 'Cancel a schedule. Its past runs are kept.', {
+    scope: 'chat',
+    reply: scheduleReplySchema,
+  }),
+  run: operation('POST /api/v1/schedules/:id/run', 'Run a schedule now, in addition to its regular runs.', {
     scope: 'chat',
     body: emptyRequestSchema,
     reply: scheduleRunReplySchema,

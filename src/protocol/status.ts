@@ -237,42 +237,46 @@ export type ModelsReply = Wire<typeof modelsReplySchema>
 export const home = {
   status: operation(
     'GET /api/v1/status',
-    'Show that the daemon runs. With a token also its activity and the cost of today.',
+    'Get the status of the daemon. With a token, include activity and today’s cost.',
     { auth: 'optional', scope: 'read', reply: statusReplySchema },
   ),
   monitor: operation('GET /api/v1/monitor', 'List your running turns.', { scope: 'read', reply: monitorReplySchema }),
-  doctor: operation('GET /api/v1/doctor', 'Run the checks of "familiar doctor" without the network.', {
+  doctor: operation('GET /api/v1/doctor', 'Run the checks of `familiar doctor` without the network.', {
     scope: 'read',
     isOwners: true,
     reply: doctorReplySchema,
   }),
   examine: operation(
     'POST /api/v1/doctor',
-    'Run the same checks. With network=true also whether the configured servers respond.',
+    'Run the checks of `familiar doctor`. With `network=true`, also check that the configured servers respond.',
     { scope: 'owner', isOwners: true, body: doctorRequestSchema, reply: doctorReplySchema },
   ),
-  settings: operation('GET /api/v1/settings', 'List the settings with their values and origins.', {
+  settings: operation('GET /api/v1/settings', 'List settings with their values and origins.', {
     scope: 'read',
     isOwners: true,
     reply: settingsReplySchema,
   }),
   reload: operation(
     'POST /api/v1/reload',
-    'Reload the configuration files. If they have problems, the earlier configuration stays in use.',
+    'Reload the configuration files. If they have problems, the current configuration stays in use.',
     { scope: 'owner', isOwners: true, reply: reloadReplySchema },
   ),
-  models: operation('GET /api/v1/models', 'List the models of the caller, with their routes and prices.', {
+  models: operation('GET /api/v1/models', 'List the models that the caller may use, with routes and prices.', {
     scope: 'read',
     reply: modelsReplySchema,
   }),
-  health: operation('GET /healthz', 'Liveness check.', { auth: 'optional', scope: 'read', reply: healthReplySchema }),
+  health: operation('GET /healthz', 'Check that the daemon runs.', {
+    auth: 'optional',
+    scope: 'read',
+    reply: healthReplySchema,
+  }),
   ready: operation(
     'GET /readyz',
-    'Readiness check: the database responds and the daemon is not stopping. 503 otherwise.',
+    'Check that the daemon accepts work. Returns 503 if the database does not respond or the daemon is stopping.',
     { auth: 'optional', scope: 'read', reply: healthReplySchema },
   ),
-  openApi: operation('GET /api/v1/openapi.json', 'This OpenAPI document.', { scope: 'read' }),
-  metrics: operation('GET /metrics', 'Metrics for Prometheus.', {
+  openApi: operation('GET /api/v1/openapi.json', 'Get this OpenAPI document.', { scope: 'read' }),
+  metrics: operation('GET /metrics', 'Get metrics for Prometheus.', {
     scope: 'read',
     isOwners: true,
     mediaTypes: [
@@ -283,17 +287,17 @@ export const home = {
 }
 
 export const costs = {
-  report: operation('GET /api/v1/cost', 'Show the cost by model.', {
+  report: operation('GET /api/v1/cost', 'Get the cost by model.', {
     scope: 'read',
     query: costQuerySchema,
     reply: costReplySchema,
   }),
-  spending: operation('GET /api/v1/cost/spending', 'Show the spending by day, model, purpose and session.', {
+  spending: operation('GET /api/v1/cost/spending', 'Get the spending by day, model, purpose and session.', {
     scope: 'read',
     query: spendingQuerySchema,
     reply: spendingReplySchema,
   }),
-  caps: operation('GET /api/v1/cost/caps', 'Show the budgets and how much of them is spent.', {
+  caps: operation('GET /api/v1/cost/caps', 'Get the budgets and the amounts spent.', {
     scope: 'read',
     reply: capsReplySchema,
   }),
@@ -302,12 +306,12 @@ export const costs = {
 export const traces = {
   turn: operation(
     'GET /api/v1/sessions/:id/trace',
-    'Show the timeline of one turn: model calls, tools and waits, with tokens and cost.',
+    'Get the timeline of a turn: model calls, tools and waits, with tokens and cost.',
     { scope: 'read', query: traceQuerySchema, reply: traceReplySchema },
   ),
-  requests: operation(
-    'GET /api/v1/sessions/:id/requests',
-    'List the model requests of a session, newest first, with cached and fresh tokens.',
-    { scope: 'read', query: requestsQuerySchema, reply: requestsReplySchema },
-  ),
+  requests: operation('GET /api/v1/sessions/:id/requests', 'List the model requests of a session, newest first.', {
+    scope: 'read',
+    query: requestsQuerySchema,
+    reply: requestsReplySchema,
+  }),
 }

@@ -119,7 +119,7 @@ export const skillReplySchema = skillSummaryReplySchema.extend({
   instructions: z.string(),
   files: z.array(z.object({ path: z.string(), bytes: z.number() })),
   notes: z.array(z.string()),
-  /** Of everything in its folder. An approval is for this hash. */
+  /** The hash of its folder. An approval is for this hash. */
   hash: z.string(),
 })
 export type SkillDetails = Value<typeof skillReplySchema>
@@ -285,48 +285,48 @@ export const contractToolsReplySchema = z.object({
 export const contractOkReplySchema = z.object({ ok: z.literal(true) })
 
 export const tools = {
-  list: operation('GET /api/v1/tools', 'List all tools with their status, including broken ones with the reason.', {
+  list: operation('GET /api/v1/tools', 'List tools with their status, including broken ones.', {
     scope: 'read',
     reply: toolsReplySchema,
   }),
-  show: operation('GET /api/v1/tools/:name', 'Show a tool with its parameters, settings, limits and hosts.', {
+  show: operation('GET /api/v1/tools/:name', 'Get a tool with its parameters, settings, limits and hosts.', {
     scope: 'read',
     reply: toolReplySchema,
   }),
-  config: operation('GET /api/v1/tools/:name/config', 'Show the settings of a tool, with secrets as ***.', {
+  config: operation('GET /api/v1/tools/:name/config', 'Get the settings of a tool. Secrets are shown as `***`.', {
     scope: 'read',
     reply: toolConfigReplySchema,
   }),
   setConfig: operation(
     'PUT /api/v1/tools/:name/config',
-    'Change settings of a tool. Keys that are not given stay, and *** keeps a secret.',
+    'Update settings of a tool. Omitted keys do not change, and `***` keeps a secret.',
     { scope: 'owner', body: toolSettingsSchema, reply: toolConfigReplySchema },
   ),
   deleteConfig: operation('DELETE /api/v1/tools/:name/config/:key', 'Delete a setting of a tool.', {
     scope: 'owner',
     reply: toolConfigReplySchema,
   }),
-  test: operation(
-    'POST /api/v1/tools/:name/test',
-    'Check whether a tool has all the settings it needs. Does not run it.',
-    { scope: 'owner', body: emptyRequestSchema, reply: toolTestReplySchema },
-  ),
+  test: operation('POST /api/v1/tools/:name/test', 'Check that a tool has all required settings, without running it.', {
+    scope: 'owner',
+    body: emptyRequestSchema,
+    reply: toolTestReplySchema,
+  }),
   ownTests: operation(
     'POST /api/v1/tools/:name/tests',
-    'Run the tests in the folder of a tool (tests.json). The reply lists the failures; the status is 200.',
+    'Run the tests of a tool (`tests.json`). Returns 200 even if tests fail.',
     { scope: 'owner', body: emptyRequestSchema, reply: toolOwnTestsReplySchema },
   ),
   run: operation(
     'POST /api/v1/tools/:name/run',
-    'Run a tool. The reply has the error of the tool; the status is 200.',
+    'Run a tool. Returns 200 even if it fails; the reply contains its error.',
     { scope: 'owner', body: toolRunRequestSchema, reply: toolRunReplySchema },
   ),
-  calls: operation('GET /api/v1/tools/:name/calls', 'List the calls of a tool by all callers, newest first.', {
+  calls: operation('GET /api/v1/tools/:name/calls', 'List the calls of a tool, newest first.', {
     scope: 'read',
     query: toolCallsQuerySchema,
     reply: toolCallsReplySchema,
   }),
-  enable: operation('POST /api/v1/tools/:name/enable', 'Enable a tool. This also approves one that has changed.', {
+  enable: operation('POST /api/v1/tools/:name/enable', 'Enable a tool. This also approves its changes.', {
     scope: 'owner',
     isOwners: true,
     body: emptyRequestSchema,
@@ -340,7 +340,7 @@ export const tools = {
   }),
   reload: operation(
     'POST /api/v1/tools/:name/reload',
-    'Read the folders and approvals of tools again, and show this tool.',
+    'Reload the folders and approvals of all tools. Returns this tool.',
     { scope: 'owner', isOwners: true, body: emptyRequestSchema, reply: toolReplySchema },
   ),
 }
@@ -353,38 +353,38 @@ const hook = {
   reply: hookReplySchema,
   status: 202,
 } as const
-const hookSummary = 'Run a tool that has a webhook trigger. The run is stored before the reply is sent.'
+const hookSummary = 'Run a tool by its webhook. The run is stored before the response.'
 
 export const triggers = {
   hook: operation('POST /hooks/:tool', hookSummary, hook),
   hookOfApi: operation('POST /api/v1/hooks/:tool', hookSummary, hook),
-  runs: operation(
-    'GET /api/v1/tools/:name/runs',
-    'List the scheduled and webhook runs of a tool, newest first, including late and missed ones.',
-    { scope: 'read', query: triggerRunsQuerySchema, reply: triggerRunsReplySchema },
-  ),
-  allRuns: operation('GET /api/v1/runs', 'List the scheduled and webhook runs of all tools.', {
+  runs: operation('GET /api/v1/tools/:name/runs', 'List the scheduled and webhook runs of a tool, newest first.', {
+    scope: 'read',
+    query: triggerRunsQuerySchema,
+    reply: triggerRunsReplySchema,
+  }),
+  allRuns: operation('GET /api/v1/runs', 'List the scheduled and webhook runs of all tools, newest first.', {
     scope: 'read',
     query: triggerRunsQuerySchema,
     reply: triggerRunsReplySchema,
   }),
   makeSecret: operation(
     'POST /api/v1/tools/:name/hook',
-    'Create a new secret for the webhook of a tool. It is shown only once.',
+    'Create a new secret for the webhook of a tool. The secret is shown once.',
     { scope: 'owner', body: emptyRequestSchema, reply: hookSecretReplySchema, status: 201, showsSecret: true },
   ),
 }
 
 export const toolContract = {
-  list: operation('GET /tools', 'List all tools with their status and settings schema.', {
+  list: operation('GET /tools', 'List tools with their status and settings schema.', {
     scope: 'read',
     reply: contractToolsReplySchema,
   }),
-  config: operation('GET /tools/:name/config', 'Show the settings of a tool, with secrets as ***.', {
+  config: operation('GET /tools/:name/config', 'Get the settings of a tool. Secrets are shown as `***`.', {
     scope: 'read',
     reply: toolSettingsSchema,
   }),
-  setConfig: operation('PUT /tools/:name/config', 'Change settings of a tool. Keys that are not given stay.', {
+  setConfig: operation('PUT /tools/:name/config', 'Update settings of a tool. Omitted keys do not change.', {
     scope: 'owner',
     body: toolSettingsSchema,
     reply: contractOkReplySchema,
@@ -393,7 +393,7 @@ export const toolContract = {
     scope: 'owner',
     reply: contractOkReplySchema,
   }),
-  test: operation('POST /tools/:name/test', 'Check whether a tool has all the settings it needs. Does not run it.', {
+  test: operation('POST /tools/:name/test', 'Check that a tool has all required settings, without running it.', {
     scope: 'owner',
     body: emptyRequestSchema,
     reply: toolTestReplySchema,
@@ -401,17 +401,17 @@ export const toolContract = {
 }
 
 export const skills = {
-  list: operation('GET /api/v1/skills', 'List all skills with their status, including broken ones with the reason.', {
+  list: operation('GET /api/v1/skills', 'List skills with their status, including broken ones.', {
     scope: 'read',
     isOwners: true,
     reply: skillsReplySchema,
   }),
-  show: operation('GET /api/v1/skills/:name', 'Show a skill with its instructions and files.', {
+  show: operation('GET /api/v1/skills/:name', 'Get a skill with its instructions and files.', {
     scope: 'read',
     isOwners: true,
     reply: skillReplySchema,
   }),
-  reload: operation('POST /api/v1/skills/reload', 'Read the folders of skills again.', {
+  reload: operation('POST /api/v1/skills/reload', 'Reload the folders of skills.', {
     scope: 'owner',
     isOwners: true,
     body: emptyRequestSchema,
@@ -419,7 +419,7 @@ export const skills = {
   }),
   enable: operation(
     'POST /api/v1/local/skills/:name/enable',
-    'Enable a skill. This also approves the current content of an imported one.',
+    'Enable a skill. For an imported skill, this approves its current content.',
     { ...ownerOnMachine, body: skillEnableRequestSchema, reply: skillReplySchema },
   ),
   disable: operation('POST /api/v1/skills/:name/disable', 'Disable a skill.', {
@@ -431,12 +431,12 @@ export const skills = {
 }
 
 export const mcp = {
-  servers: operation('GET /api/v1/mcp', 'List the configured MCP servers with their tools and approval state.', {
+  servers: operation('GET /api/v1/mcp', 'List MCP servers with their tools and approval state.', {
     scope: 'read',
     isOwners: true,
     reply: mcpServersReplySchema,
   }),
-  refresh: operation('POST /api/v1/mcp/refresh', 'Read the approvals of MCP servers again.', {
+  refresh: operation('POST /api/v1/mcp/refresh', 'Reload the approvals of MCP servers.', {
     scope: 'owner',
     isOwners: true,
     body: emptyRequestSchema,
@@ -445,29 +445,28 @@ export const mcp = {
 }
 
 export const mcpEndpoint = {
-  post: operation('POST /mcp', 'Send one JSON-RPC message of the Model Context Protocol (both protocol versions).', {
+  post: operation('POST /mcp', 'Send a JSON-RPC message of the Model Context Protocol.', {
     scope: 'read',
     rawBody: { mediaTypes: ['application/json'] },
     events: true,
     mediaTypes: ['application/json'],
   }),
-  listen: operation(
-    'GET /mcp',
-    'Stream the server messages of an MCP session of the older protocol version; resumes from Last-Event-ID.',
-    { scope: 'read', events: true },
-  ),
-  end: operation('DELETE /mcp', 'End an MCP session of the older protocol version.', { scope: 'read' }),
+  listen: operation('GET /mcp', 'Stream the server messages of an MCP session (older protocol version).', {
+    scope: 'read',
+    events: true,
+  }),
+  end: operation('DELETE /mcp', 'End an MCP session (older protocol version).', { scope: 'read' }),
 }
 
 export const clientTools = {
   giveResults: operation(
     'POST /api/v1/sessions/:id/tool-results',
-    'Send the results of client tool calls, and get the rest of the turn.',
+    'Send the results of client tool calls and wait for the rest of the turn.',
     { scope: 'chat', query: chatQuerySchema, body: toolResultsRequestSchema, reply: turnReplySchema },
   ),
   describe: operation(
     'PUT /api/v1/telemetry',
-    'Store the language, the device and, with "place_consent", the location of this client for an hour.',
+    'Store the language and device of this client for an hour. With `place_consent`, also store its location.',
     { scope: 'chat', body: telemetryRequestSchema, reply: telemetryReplySchema },
   ),
 }

@@ -92,16 +92,16 @@ export const madeTokenReplySchema = tokenReplySchema.extend({ token: z.string() 
 export type MadeTokenReply = Wire<typeof madeTokenReplySchema>
 
 export const users = {
-  list: operation('GET /api/v1/users', 'List the users of this home and their plans.', {
+  list: operation('GET /api/v1/users', 'List users and their plans.', {
     scope: 'read',
     isOwners: true,
     reply: usersReplySchema,
   }),
-  listHere: operation('GET /api/v1/local/users', 'List the users of this home and their plans, from this machine.', {
+  listHere: operation('GET /api/v1/local/users', 'List users and their plans.', {
     ...ownerOnMachine,
     reply: usersReplySchema,
   }),
-  add: operation('POST /api/v1/local/users', 'Add a user. The token is shown once.', {
+  add: operation('POST /api/v1/local/users', 'Create a user. The token is shown once.', {
     ...ownerOnMachine,
     body: userAddRequestSchema,
     reply: userTokenReplySchema,
@@ -110,19 +110,14 @@ export const users = {
   }),
   rotate: operation(
     'POST /api/v1/local/users/:name/rotate',
-    'Replace all tokens of a user with a new one. It is shown once.',
-    {
-      ...ownerOnMachine,
-      body: emptyRequestSchema,
-      reply: userTokenReplySchema,
-      showsSecret: true,
-    },
+    'Replace all tokens of a user with a new one, which is shown once.',
+    { ...ownerOnMachine, body: emptyRequestSchema, reply: userTokenReplySchema, showsSecret: true },
   ),
-  setTier: operation('PUT /api/v1/local/users/:name/tier', 'Change the plan of a user, from the next call on.', {
-    ...ownerOnMachine,
-    body: userTierRequestSchema,
-    reply: userReplySchema,
-  }),
+  setTier: operation(
+    'PUT /api/v1/local/users/:name/tier',
+    'Change the plan of a user. It applies from the next call.',
+    { ...ownerOnMachine, body: userTierRequestSchema, reply: userReplySchema },
+  ),
   remove: operation(
     'POST /api/v1/local/users/:name/remove',
     'Export the data of a user to a folder, then delete the user and the data.',
@@ -131,12 +126,12 @@ export const users = {
 }
 
 export const tokens = {
-  list: operation('GET /api/v1/local/tokens', 'List the ids of valid tokens, without the tokens.', {
+  list: operation('GET /api/v1/local/tokens', 'List valid tokens by id. The tokens themselves are not shown.', {
     ...ownerOnMachine,
     query: tokensQuerySchema,
     reply: tokensReplySchema,
   }),
-  create: operation('POST /api/v1/local/tokens', 'Create another token for a user. It is shown once.', {
+  create: operation('POST /api/v1/local/tokens', 'Create a token for a user. It is shown once.', {
     ...ownerOnMachine,
     body: tokenCreateRequestSchema,
     reply: madeTokenReplySchema,
@@ -151,13 +146,13 @@ export const tokens = {
 }
 
 export const approvals = {
-  list: operation('GET /api/v1/approvals', 'List calls that wait for approval, oldest first, with their arguments.', {
+  list: operation('GET /api/v1/approvals', 'List calls that wait for approval, oldest first.', {
     scope: 'read',
     reply: approvalsReplySchema,
   }),
   answer: operation(
     'POST /api/v1/approvals/:id',
-    'Approve or deny a call. The agent continues by itself. A repeated answer has no effect.',
+    'Approve or deny a call. The agent then continues. A repeated answer has no effect.',
     { scope: 'chat', body: approvalAnswerRequestSchema, reply: approvalReplySchema },
   ),
 }

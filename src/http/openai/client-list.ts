@@ -19,7 +19,7 @@ export type ListedFile =
   | { kind: 'data'; name: string; mediaType: string; data: string }
   | { kind: 'address'; name: string; url: string }
 
-export interface ListedContent {
+interface ListedContent {
   text: string
   files: ListedFile[]
 }
@@ -187,6 +187,20 @@ export function listedFile(url: string, { name, where }: { name: string; where: 
 export function encodedFile(data: string, name: string): ListedFile {
   const head = dataUrl.exec(data.slice(0, 300))
   return dataFile(head ? data.slice(head[0].length) : data, { name, mediaType: head?.[1] })
+}
+
+/** The text and the files of a message. `read` returns the text or the file of one part. */
+export function listedContent<Part>(
+  content: string | readonly Part[],
+  where: string,
+  read: (part: Part, where: string) => string | ListedFile,
+): ListedContent {
+  if (typeof content === 'string') return { text: content, files: [] }
+  const parts = content.map((part, index) => read(part, `${where}.${index}`))
+  return {
+    text: parts.filter((part) => typeof part === 'string').join('\n'),
+    files: parts.filter((part) => typeof part !== 'string'),
+  }
 }
 
 export function refuseFileId(where: string): never {

@@ -5,13 +5,10 @@ import { FamiliarError } from '../../protocol/errors.ts'
 import {
   type ChatCompletionReply,
   type ChatCompletionRequest,
-  chatCompletionReplySchema,
-  chatCompletionRequestSchema,
   type OpenAiContentPart,
   type OpenAiMessage,
+  openAi,
   type TextCompletionReply,
-  textCompletionReplySchema,
-  textCompletionRequestSchema,
 } from '../../protocol/openai.ts'
 import type { SentEvent, StreamReply } from '../chat-replies.ts'
 import type { HttpContext, HttpDependencies } from '../dependencies.ts'
@@ -25,9 +22,9 @@ import {
   chosenModel,
   encodedFile,
   formatBlock,
-  type ListedContent,
   type ListedFile,
   type ListItem,
+  listedContent,
   listedFile,
   type OpenAiServices,
   readTools,
@@ -61,7 +58,7 @@ export function createCompletionRoutes(
     return { id: `chatcmpl-${id}`, created: Math.floor(dependencies.clock.now() / 1_000), model }
   }
 
-  async function watch(context: HttpContext, body: ChatCompletionRequest, asked: AskedTurn): Promise<Response> {
+  function watch(context: HttpContext, body: ChatCompletionRequest, asked: AskedTurn): Promise<Response> {
     return streamReply(
       callerOf(context).userId,
       async (signal) => {
@@ -80,31 +77,19 @@ export function createCompletionRoutes(
 
   return [
     tasks.completions,
-    handle(
-      {
-        method: 'POST',
-        path: '/v1/chat/completions',
-        summary: 'For OpenAI clients: the reply to the newest message, complete or streamed.',
-        scope: 'chat',
-        body: chatCompletionRequestSchema,
-        attachments: true,
-        reply: chatCompletionReplySchema,
-        events: true,
-      },
-      async ({ context, body }) => {
-        const task = readTask(body)
-        if (task) {
-          chosenModel(services, callerOf(context).userId, body.model)
-          return tasks.answerTask(context, body, task)
-        }
-        const asked = readRequest(services, callerOf(context).userId, body)
-        if (body.stream) return watch(context, body, asked)
-        const begun = await beginTurn(context, asked)
-        const over = await waitForOver(dependencies, begun, context.req.raw.signal)
-        const reply = completionReply(headOf(begun.messageId, body.model), begun, over)
-        return jsonReply(reply, { headers: turnHeaders(begun) })
-      },
-    ),
+    handle(openAi.chatCompletion, async ({ userId, context, body, signal }) => {
+      const task = readTask(body)
+      if (task) {
+        chosenModel(services, userId, body.model)
+        return tasks.answerTask(context, body, task)
+      }
+      const asked = readRequest(services, userId, body)
+      if (body.stream) return watch(context, body, asked)
+      const begun = await beginTurn(context, asked)
+      const over = await waitForOver(dependencies, begun, signal)
+      const reply = completionReply(headOf(begun.messageId, body.model), begun, over)
+      return jsonReply(reply, { headers: turnHeaders(begun) })
+    }),
   ]
 }
 
@@ -134,15 +119,15 @@ async function* completionStream(
 
   function chunk(delta: object, over?: TurnOver): SentEvent {
     const choice = { index: 0, delta, logprobs: null, finish_reason: over ? finishReason(over) : null }
-    return piece({ choices: [choice], ...(includeUsage && { usage: null }), ...(over && extras(over)) })
+    return piece({
+      choices: [choice],
+      ...(includeUsage && { usage: null }),
+      ...(over && { familiar: extrasOf(begun, over) }),
+    })
   }
 
   function piece(more: object): SentEvent {
     return { data: { ...head, object: 'chat.completion.chunk', ...more } }
-  }
-
-  function extras(over: TurnOver): object {
-    return { familiar: extrasOf(begun, over) }
   }
 
   yield chunk({ role: 'assistant', content: '', refusal: null })
@@ -155,7 +140,7 @@ async function* completionStream(
         yield chunk({ tool_calls: completionCalls(begun, event).map((call, index) => ({ index, ...call })) })
       }
       yield chunk({}, event)
-      if (includeUsage) yield piece({ choices: [], usage: completionUsage(event), ...extras(event) })
+      if (includeUsage) yield piece({ choices: [], usage: completionUsage(event), familiar: extrasOf(begun, event) })
       yield { data: '[DONE]' }
     }
   }
@@ -183,22 +168,23 @@ function toItem(message: OpenAiMessage, index: number): ListItem {
   }
 }
 
-function contentOf(content: string | readonly OpenAiContentPart[], where: string): ListedContent {
-  if (typeof content === 'string') return { text: content, files: [] }
-  const texts: string[] = []
-  const files: ListedFile[] = []
-  for (const [index, part] of content.entries()) {
-    if (part.type === 'text') texts.push(part.text)
-    else if (part.type === 'refusal') texts.push(part.refusal)
-    else files.push(fileOf(part, `${where}.${index}`))
-  }
-  return { text: texts.join('\n'), files }
+function contentOf(content: string | readonly OpenAiContentPart[], where: string) {
+  return listedContent(content, where, readPart)
 }
 
-function fileOf(part: Exclude<OpenAiContentPart, { type: 'text' | 'refusal' }>, where: string): ListedFile {
+function readPart(part: OpenAiContentPart, where: string): string | ListedFile {
   switch (part.type) {
-    case 'image_url':
-      return listedFile(addressIn(part.image_url), { name: 'image', where: `${where}.image_url.url` })
+    case 'text':
+      return part.text
+    case 'refusal':
+      return part.refusal
+    case 'image_url': {
+      const { image_url: image } = part
+      return listedFile(typeof image === 'string' ? image : image.url, {
+        name: 'image',
+        where: `${where}.image_url.url`,
+      })
+    }
     case 'input_audio':
       return encodedFile(part.input_audio.data, `audio.${part.input_audio.format}`)
     case 'file': {
@@ -206,10 +192,6 @@ function fileOf(part: Exclude<OpenAiContentPart, { type: 'text' | 'refusal' }>, 
       return file_data ? encodedFile(file_data, filename ?? 'file') : refuseFileId(`${where}.file`)
     }
   }
-}
-
-function addressIn(image: string | { url: string }): string {
-  return typeof image === 'string' ? image : image.url
 }
 
 /** How the prompts begin that chat programs send by themselves, beside what the user writes. */
@@ -261,9 +243,10 @@ function readTask(body: ChatCompletionRequest): Task | undefined {
   if (tool && !isForm) return undefined
   const said = taskTextOf(body)
   if (!said) return undefined
-  const schema = tool ? (tool.function.parameters ?? undefined) : schemaOf(body.response_format)
-  const isJson = tool !== undefined || body.response_format?.type.startsWith('json') === true
-  const system = [said.system || taskSystem, ...formatBlock(isJson ? { kind: 'json', schema } : { kind: 'text' })]
+  const format: AnswerFormat = tool
+    ? { kind: 'json', schema: tool.function.parameters ?? undefined }
+    : formatOf(body.response_format)
+  const system = [said.system || taskSystem, ...formatBlock(format)]
   return { system: system.join('\n\n'), text: said.text, ...(tool && { tool: tool.function.name }) }
 }
 
@@ -282,10 +265,6 @@ function taskTextOf({ messages }: ChatCompletionRequest): { system: string; text
 
 function isTaskText(text: string): boolean {
   return taskBeginnings.some((pattern) => pattern.test(text.trimStart()))
-}
-
-function schemaOf(format: ChatCompletionRequest['response_format']) {
-  return format?.type === 'json_schema' ? format.json_schema.schema : undefined
 }
 
 const taskSystem = 'You do one small task for a chat program. Answer with only the requested text.'
@@ -318,7 +297,7 @@ function createTaskReplies(
     const answer = async () => {
       const text = await ask(context, { system: task.system, text: task.text, purpose: 'client_task' })
       const given = task.tool === undefined ? undefined : jsonIn(text)
-      if (given === undefined) return { text, message: { content: text }, finish: 'stop' as const }
+      if (given === undefined) return { text, message: { content: text }, finish: 'stop' } as const
       const called = { name: task.tool ?? '', arguments: given }
       const call = { id: `call_${randomUUID()}`, type: 'function' as const, function: called }
       return { text, message: { content: null, tool_calls: [call] }, finish: 'tool_calls' as const }
@@ -362,55 +341,39 @@ function createTaskReplies(
           yield* pieces()
           yield { data: '[DONE]' }
         })(),
-        headers: {},
       }),
       (error) => ({ data: toOpenAiError(error) }),
     )
   }
 
-  const completions: Route = handle(
-    {
-      method: 'POST',
-      path: '/v1/completions',
-      summary: 'For older OpenAI clients: the continuation of a text, by the fast model, outside any session.',
-      scope: 'chat',
-      body: textCompletionRequestSchema,
-      reply: textCompletionReplySchema,
-      events: true,
-    },
-    async ({ context, body }) => {
-      chosenModel(services, callerOf(context).userId, body.model)
-      const head = { ...headOf('cmpl', body.model), object: 'text_completion' as const }
-      const after = body.suffix ? `\n[The text after the continuation:]\n${body.suffix}` : ''
-      const prompts = typeof body.prompt === 'string' ? [body.prompt] : body.prompt
-      const goOn = async (prompt: string) => {
-        const text = await ask(context, { system: continueSystem, text: `${prompt}${after}`, purpose: 'completion' })
-        return body.echo ? `${prompt}${text}` : text
-      }
-      const choice = (index: number, text: string) => ({ index, text, logprobs: null })
-      if (body.stream) {
-        return streamed(context, async function* () {
-          const texts: string[] = []
-          for (const [index, prompt] of prompts.entries()) {
-            const text = await goOn(prompt)
-            texts.push(text)
-            yield { data: { ...head, choices: [{ ...choice(index, text), finish_reason: null }] } }
-            yield { data: { ...head, choices: [{ ...choice(index, ''), finish_reason: 'stop' }] } }
-          }
-          if (!body.stream_options?.include_usage) return
-          yield { data: { ...head, choices: [], usage: estimatedUsage(prompts.join('\n'), texts.join('\n')) } }
-        })
-      }
-      const texts: string[] = []
-      for (const prompt of prompts) texts.push(await goOn(prompt))
-      const reply: TextCompletionReply = {
-        ...head,
-        choices: texts.map((text, index) => ({ ...choice(index, text), finish_reason: 'stop' })),
-        usage: estimatedUsage(prompts.join('\n'), texts.join('\n')),
-      }
-      return jsonReply(reply)
-    },
-  )
+  const completions = handle(openAi.completion, async ({ userId, context, body }) => {
+    chosenModel(services, userId, body.model)
+    const head = { ...headOf('cmpl', body.model), object: 'text_completion' as const }
+    const after = body.suffix ? `\n[The text after the continuation:]\n${body.suffix}` : ''
+    const prompts = typeof body.prompt === 'string' ? [body.prompt] : body.prompt
+    const texts: string[] = []
+    const usage = () => estimatedUsage(prompts.join('\n'), texts.join('\n'))
+    const choice = (index: number, text: string) => ({ index, text, logprobs: null })
+    const continueText = async (prompt: string) => {
+      const text = await ask(context, { system: continueSystem, text: `${prompt}${after}`, purpose: 'completion' })
+      const whole = body.echo ? `${prompt}${text}` : text
+      texts.push(whole)
+      return whole
+    }
+    if (body.stream) {
+      return streamed(context, async function* () {
+        for (const [index, prompt] of prompts.entries()) {
+          const text = await continueText(prompt)
+          yield { data: { ...head, choices: [{ ...choice(index, text), finish_reason: null }] } }
+          yield { data: { ...head, choices: [{ ...choice(index, ''), finish_reason: 'stop' }] } }
+        }
+        if (body.stream_options?.include_usage) yield { data: { ...head, choices: [], usage: usage() } }
+      })
+    }
+    for (const prompt of prompts) await continueText(prompt)
+    const choices = texts.map((text, index) => ({ ...choice(index, text), finish_reason: 'stop' as const }))
+    return jsonReply({ ...head, choices, usage: usage() } satisfies TextCompletionReply)
+  })
 
   return { answerTask, completions }
 }

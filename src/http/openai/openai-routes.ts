@@ -1,21 +1,12 @@
 import { z } from 'zod'
 import { estimateTokens } from '../../base/tokens.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import {
-  type OpenAiEmbeddingsReply,
-  type OpenAiModelReply,
-  openAiEmbeddingRequestSchema,
-  openAiEmbeddingsReplySchema,
-  openAiModelReplySchema,
-  openAiModelsReplySchema,
-  openAiSpeechRequestSchema,
-  openAiTranscriptionReplySchema,
-} from '../../protocol/openai.ts'
+import { type OpenAiModelReply, openAi } from '../../protocol/openai.ts'
 import type { StreamReply } from '../chat-replies.ts'
 import type { HttpContext, HttpDependencies } from '../dependencies.ts'
-import { callerOf, limitedBody } from '../guards.ts'
-import { jsonReply } from '../replies.ts'
+import { readBytes } from '../guards.ts'
 import { handle, type Route } from '../route.ts'
+import { speak, transcribe } from '../routes/channels.ts'
 import { createBeginTurn } from './begin-turn.ts'
 import { agentModel, embeddingModel, type OpenAiServices } from './client-list.ts'
 import { createCompletionRoutes } from './completion-routes.ts'
@@ -41,19 +32,13 @@ export function createOpenAiRoutes(
 const maxBytes = 25 * 1024 * 1024
 const formats = z.enum(['json', 'text', 'verbose_json'])
 
-/** Speech for OpenAI clients, by the same voices and ears as the page. The model that a client names is not looked at. */
+/** Speech for OpenAI clients, with the same engines as the page. The model in the request is ignored. */
 function createAudioRoutes({ voice }: Pick<HttpDependencies, 'voice'>): Route[] {
+  const noVoice = () => new FamiliarError('unavailable', 'No voice is set up: familiar voice install')
   return [
     handle(
-      {
-        method: 'POST',
-        path: '/v1/audio/transcriptions',
-        summary: 'For OpenAI clients: transcribes a recording, sent as a form with the field "file".',
-        scope: 'chat',
-        rawBody: { mediaTypes: ['multipart/form-data'] },
-        reply: openAiTranscriptionReplySchema,
-      },
-      async ({ context }) => {
+      openAi.transcribe,
+      async ({ context, signal }) => {
         const form = await readForm(context)
         const file = form.get('file')
         if (!(file instanceof File))
@@ -61,59 +46,30 @@ function createAudioRoutes({ voice }: Pick<HttpDependencies, 'voice'>): Route[] 
         const format = formats.safeParse(form.get('response_format') ?? 'json')
         if (!format.success)
           throw new FamiliarError('bad_request', 'response_format: must be json, text or verbose_json')
-        const able = voice?.transcriber.status()
-        if (!voice || !able || able.by === null) {
-          throw new FamiliarError(
-            'unavailable',
-            able?.by === null ? able.hint : 'No voice is set up: familiar voice install',
-          )
-        }
-        const heard = await voice.transcriber.transcribe({
-          data: new Uint8Array(await file.arrayBuffer()),
-          mediaType: file.type.split(';')[0] || 'audio/wav',
-          signal: context.req.raw.signal,
-        })
-        if (!heard.ok) {
-          throw new FamiliarError(heard.fault === 'service' ? 'provider_error' : 'bad_request', heard.reason)
-        }
+        if (!voice) throw noVoice()
+        const mediaType = file.type.split(';')[0] || 'audio/wav'
+        const heard = await transcribe(voice, { data: new Uint8Array(await file.arrayBuffer()), mediaType, signal })
         if (format.data === 'text')
           return new Response(`${heard.text}\n`, { headers: { 'content-type': 'text/plain; charset=utf-8' } })
-        return jsonReply({
+        return {
           text: heard.text,
           ...(format.data === 'verbose_json' && { task: 'transcribe', duration: heard.seconds ?? 0 }),
-        })
+        }
       },
       { maxBytes },
     ),
-    handle(
-      {
-        method: 'POST',
-        path: '/v1/audio/speech',
-        summary: 'For OpenAI clients: speaks a text. The audio format is that of the voice.',
-        scope: 'chat',
-        body: openAiSpeechRequestSchema,
-        mediaTypes: ['audio/wav', 'audio/mpeg'],
-      },
-      async ({ context, body }) => {
-        if (!voice) throw new FamiliarError('unavailable', 'No voice is set up: familiar voice install')
-        const able = await voice.speaker.status()
-        // Clients name voices of OpenAI; an unknown voice means the default one.
-        const isKnown = able.by !== null && able.voices.includes(body.voice ?? '')
-        const spoken = await voice.speaker.speak({
-          text: body.input,
-          voice: isKnown ? (body.voice ?? null) : null,
-          signal: context.req.raw.signal,
-        })
-        if (!spoken.ok) throw new FamiliarError(spoken.fault === null ? 'unavailable' : 'provider_error', spoken.reason)
-        const { data, mediaType } = spoken.recording
-        return new Response(Uint8Array.from(data), { headers: { 'content-type': mediaType } })
-      },
-    ),
+    handle(openAi.speak, async ({ body, signal }) => {
+      if (!voice) throw noVoice()
+      const able = await voice.speaker.status()
+      // Clients name voices of OpenAI; an unknown voice means the default one.
+      const isKnown = able.by !== null && able.voices.includes(body.voice ?? '')
+      return speak(voice, { text: body.input, voice: isKnown ? (body.voice ?? null) : null, signal })
+    }),
   ]
 }
 
 async function readForm(context: HttpContext): Promise<FormData> {
-  const data = Buffer.concat(await Array.fromAsync(limitedBody(context, maxBytes)))
+  const data = await readBytes(context, maxBytes)
   const type = context.req.header('content-type') ?? ''
   try {
     return await new Response(Uint8Array.from(data), { headers: { 'content-type': type } }).formData()
@@ -138,39 +94,27 @@ function createEmbeddingRoutes({ embedder }: OpenAiServices): Route[] {
   }
 
   return [
-    handle(
-      {
-        method: 'POST',
-        path: '/v1/embeddings',
-        summary:
-          'For OpenAI clients: embeds texts as vectors of length one. Of a text that is too long, only the start is used.',
-        scope: 'chat',
-        body: openAiEmbeddingRequestSchema,
-        reply: openAiEmbeddingsReplySchema,
-      },
-      async ({ context, body }) => {
-        if (!embedder) throw new FamiliarError('unavailable', 'Embedding is switched off; see [memory.embedding].')
-        if (![embeddingModel, embedder.model, ...openAiNames].includes(body.model)) {
-          const names = `"${embeddingModel}" and ${JSON.stringify(embedder.model)}`
-          throw new FamiliarError('not_found', `model: unknown embedding model. Known models: ${names}`)
-        }
-        const texts = typeof body.input === 'string' ? [body.input] : body.input
-        const vectors = await embed(texts, context.req.raw.signal)
-        refuseOtherLength(body.dimensions, vectors[0]?.length)
-        const tokens = texts.reduce((sum, text) => sum + estimateTokens(text), 0)
-        const reply: OpenAiEmbeddingsReply = {
-          object: 'list',
-          model: body.model,
-          data: vectors.map((vector, index) => ({
-            object: 'embedding',
-            index,
-            embedding: body.encoding_format === 'base64' ? toBase64(vector) : [...vector],
-          })),
-          usage: { prompt_tokens: tokens, total_tokens: tokens },
-        }
-        return jsonReply(reply)
-      },
-    ),
+    handle(openAi.embeddings, async ({ body, signal }) => {
+      if (!embedder) throw new FamiliarError('unavailable', 'Embedding is switched off; see [memory.embedding].')
+      if (![embeddingModel, embedder.model, ...openAiNames].includes(body.model)) {
+        const names = `"${embeddingModel}" and ${JSON.stringify(embedder.model)}`
+        throw new FamiliarError('not_found', `model: unknown embedding model. Known models: ${names}`)
+      }
+      const texts = typeof body.input === 'string' ? [body.input] : body.input
+      const vectors = await embed(texts, signal)
+      refuseOtherLength(body.dimensions, vectors[0]?.length)
+      const tokens = texts.reduce((sum, text) => sum + estimateTokens(text), 0)
+      return {
+        object: 'list',
+        model: body.model,
+        data: vectors.map((vector, index) => ({
+          object: 'embedding' as const,
+          index,
+          embedding: body.encoding_format === 'base64' ? toBase64(vector) : [...vector],
+        })),
+        usage: { prompt_tokens: tokens, total_tokens: tokens },
+      } as const
+    }),
   ]
 }
 
@@ -193,30 +137,11 @@ function createModelRoutes({ modelsOf, embedder }: OpenAiServices): Route[] {
   }
 
   return [
-    handle(
-      {
-        method: 'GET',
-        path: '/v1/models',
-        summary: 'For OpenAI clients: "familiar" is the agent; with the id of a model the agent uses that model.',
-        scope: 'read',
-        reply: openAiModelsReplySchema,
-      },
-      ({ context }) => jsonReply({ object: 'list', data: names(callerOf(context).userId).map(modelReply) }),
-    ),
-    handle(
-      {
-        method: 'GET',
-        path: '/v1/models/:id',
-        summary: 'One model. Write a slash in its id as %2F.',
-        scope: 'read',
-        reply: openAiModelReplySchema,
-      },
-      ({ context }) => {
-        const id = context.req.param('id') ?? ''
-        if (names(callerOf(context).userId).includes(id)) return jsonReply(modelReply(id))
-        throw new FamiliarError('not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}`)
-      },
-    ),
+    handle(openAi.models, ({ userId }) => ({ object: 'list' as const, data: names(userId).map(modelReply) })),
+    handle(openAi.model, ({ userId, params: { id } }) => {
+      if (names(userId).includes(id)) return modelReply(id)
+      throw new FamiliarError('not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}`)
+    }),
   ]
 }
 

@@ -1,11 +1,8 @@
 import { FamiliarError } from '../../protocol/errors.ts'
 import {
-  type OpenAiDeletedReply,
   type OpenAiResponseReply,
   type OpenAiResponseRequest,
-  openAiDeletedReplySchema,
-  openAiResponseReplySchema,
-  openAiResponseRequestSchema,
+  openAi,
   type ResponseContentPart,
   type ResponseItem,
   type ResponseOutputItem,
@@ -22,9 +19,9 @@ import {
   type ClientList,
   chosenModel,
   encodedFile,
-  type ListedContent,
   type ListedFile,
   type ListItem,
+  listedContent,
   listedFile,
   type OpenAiServices,
   readTools,
@@ -55,7 +52,7 @@ export function createResponseRoutes(
   const pastTurns = createPastTurns(conversations)
   const now = () => Math.floor(dependencies.clock.now() / 1_000)
 
-  async function watch(context: HttpContext, body: OpenAiResponseRequest, asked: AskedTurn): Promise<Response> {
+  function watch(context: HttpContext, body: OpenAiResponseRequest, asked: AskedTurn): Promise<Response> {
     return streamReply(
       callerOf(context).userId,
       async (signal) => {
@@ -66,14 +63,6 @@ export function createResponseRoutes(
       },
       (error) => ({ name: 'error', data: { type: 'error', ...toOpenAiError(error) } }),
     )
-  }
-
-  async function wait(context: HttpContext, body: OpenAiResponseRequest, asked: AskedTurn): Promise<Response> {
-    const begun = await beginTurn(context, asked)
-    const over = await waitForOver(dependencies, begun, context.req.raw.signal)
-    const empty = emptyResponse(begun, body, now())
-    const output = over.type === 'asks' ? callItems(begun, over) : [messageItem(empty.id, over.text)]
-    return jsonReply(wholeResponse(empty, { begun, over, output }), { headers: turnHeaders(begun) })
   }
 
   async function locate(context: HttpContext) {
@@ -87,79 +76,43 @@ export function createResponseRoutes(
     return { userId, id, place, session, turns, turn }
   }
 
-  /** Takes the newest response of a conversation out of it, and the conversation with its last one. */
-  async function remove(context: HttpContext): Promise<Response> {
-    const { userId, id, session, turns, turn } = await locate(context)
-    if (session.channel !== openAiChannel) {
-      throw new FamiliarError(
-        'conflict',
-        'This response belongs to a conversation of another channel. Rewind it there.',
-      )
-    }
-    if (turn !== turns.at(-1) || turn.isSummarised) {
-      throw new FamiliarError('conflict', 'Later responses build on this one. Delete those first.')
-    }
-    if (turn.outcome === null) {
-      await conversations.stop(userId, session.id)
-      await conversations.waitForTurn(turn.messageIds[0] ?? '')
-    }
-    await conversations.rewind(userId, session.id, { turns: 1 })
-    if (turns.length === 1) await conversations.reset(userId, { sessionId: session.id })
-    return jsonReply({ id, object: 'response', deleted: true } satisfies OpenAiDeletedReply)
-  }
-
-  /** As it stands now: the answer where its turn has ended. */
-  async function find(context: HttpContext): Promise<Response> {
-    const { userId, id, place, session, turn } = await locate(context)
-    const begun = { userId, ...place, cursor: id.slice(id.lastIndexOf('_') + 1) }
-    const createdAt = Math.floor(turn.at / 1_000)
-    const body = { model: session.model ?? agentModel, input: '' } as OpenAiResponseRequest
-    const empty = { ...emptyResponse(begun, body, createdAt), id }
-    const isOver = turn.outcome !== null || turn.openCalls.size > 0
-    if (!isOver) return jsonReply(empty)
-    const over = await waitForOver(dependencies, begun, context.req.raw.signal)
-    const output = over.type === 'asks' ? callItems(begun, over) : [messageItem(id, over.text)]
-    return jsonReply(wholeResponse(empty, { begun, over, output }))
-  }
-
   return [
-    handle(
-      {
-        method: 'GET',
-        path: '/v1/responses/:id',
-        summary: 'For OpenAI clients: an earlier response, or its progress.',
-        scope: 'read',
-        reply: openAiResponseReplySchema,
-      },
-      ({ context }) => find(context),
-    ),
-    handle(
-      {
-        method: 'DELETE',
-        path: '/v1/responses/:id',
-        summary: 'For OpenAI clients: removes a response from its conversation. 409 if later ones build on it.',
-        scope: 'chat',
-        reply: openAiDeletedReplySchema,
-      },
-      ({ context }) => remove(context),
-    ),
-    handle(
-      {
-        method: 'POST',
-        path: '/v1/responses',
-        summary:
-          'For OpenAI clients: the reply to an input, complete or streamed; previous_response_id continues an earlier one.',
-        scope: 'chat',
-        body: openAiResponseRequestSchema,
-        attachments: true,
-        reply: openAiResponseReplySchema,
-        events: true,
-      },
-      async ({ context, body }) => {
-        const asked = readRequest(services, callerOf(context).userId, body)
-        return body.stream ? watch(context, body, asked) : wait(context, body, asked)
-      },
-    ),
+    handle(openAi.getResponse, async ({ context, signal }) => {
+      const { userId, id, place, session, turn } = await locate(context)
+      const begun = { userId, ...place, cursor: id.slice(id.lastIndexOf('_') + 1) }
+      const body = { model: session.model ?? agentModel, input: '' } as OpenAiResponseRequest
+      const empty = { ...emptyResponse(begun, body, Math.floor(turn.at / 1_000)), id }
+      const isOver = turn.outcome !== null || turn.openCalls.size > 0
+      return isOver ? wholeResponse(empty, { begun, over: await waitForOver(dependencies, begun, signal) }) : empty
+    }),
+    // Removes the newest response, and with the first one the whole conversation.
+    handle(openAi.deleteResponse, async ({ context }) => {
+      const { userId, id, session, turns, turn } = await locate(context)
+      if (session.channel !== openAiChannel) {
+        throw new FamiliarError(
+          'conflict',
+          'This response belongs to a conversation of another channel. Rewind it there.',
+        )
+      }
+      if (turn !== turns.at(-1) || turn.isSummarised) {
+        throw new FamiliarError('conflict', 'Later responses build on this one. Delete those first.')
+      }
+      if (turn.outcome === null) {
+        await conversations.stop(userId, session.id)
+        await conversations.waitForTurn(turn.messageIds[0] ?? '')
+      }
+      await conversations.rewind(userId, session.id, { turns: 1 })
+      if (turns.length === 1) await conversations.reset(userId, { sessionId: session.id })
+      return { id, object: 'response', deleted: true } as const
+    }),
+    handle(openAi.createResponse, async ({ userId, context, body, signal }) => {
+      const asked = readRequest(services, userId, body)
+      if (body.stream) return watch(context, body, asked)
+      const begun = await beginTurn(context, asked)
+      const over = await waitForOver(dependencies, begun, signal)
+      const reply = wholeResponse(emptyResponse(begun, body, now()), { begun, over })
+      return jsonReply(reply, { headers: turnHeaders(begun) })
+    }),
   ]
 }
 
@@ -181,13 +134,10 @@ function formatOf(format: NonNullable<OpenAiResponseRequest['text']>['format']):
 
 /** The input of `/v1/responses`: one message, or a list. */
 export function readResponseInput({ input, instructions }: OpenAiResponseRequest): ClientList {
-  const items = typeof input === 'string' ? [userText(input)] : input.flatMap(toItems)
+  const items: ListItem[] =
+    typeof input === 'string' ? [{ kind: 'user', content: { text: input, files: [] } }] : input.flatMap(toItems)
   const first: ListItem[] = instructions ? [{ kind: 'instructions', text: instructions }] : []
   return toClientList([...first, ...items], 'input')
-}
-
-function userText(text: string): ListItem {
-  return { kind: 'user', content: { text, files: [] } }
 }
 
 function toItems(item: ResponseItem, index: number): ListItem[] {
@@ -210,23 +160,17 @@ function toItems(item: ResponseItem, index: number): ListItem[] {
   }
 }
 
-function contentOf(content: string | readonly ResponseContentPart[], where: string): ListedContent {
-  if (typeof content === 'string') return { text: content, files: [] }
-  const texts: string[] = []
-  const files: ListedFile[] = []
-  for (const [index, part] of content.entries()) {
-    if (part.type === 'input_text' || part.type === 'output_text') texts.push(part.text)
-    else if (part.type === 'refusal') texts.push(part.refusal)
-    else files.push(fileOf(part, `${where}.${index}`))
-  }
-  return { text: texts.join('\n'), files }
+function contentOf(content: string | readonly ResponseContentPart[], where: string) {
+  return listedContent(content, where, readPart)
 }
 
-function fileOf(part: Extract<ResponseContentPart, { type: 'input_image' | 'input_file' }>, where: string): ListedFile {
+function readPart(part: ResponseContentPart, where: string): string | ListedFile {
+  if (part.type === 'refusal') return part.refusal
   if (part.type === 'input_image') {
     if (part.image_url) return listedFile(part.image_url, { name: 'image', where: `${where}.image_url` })
     return refuseFileId(where)
   }
+  if (part.type !== 'input_file') return part.text
   const name = part.filename ?? 'file'
   if (part.file_data) return encodedFile(part.file_data, name)
   return part.file_url ? listedFile(part.file_url, { name, where: `${where}.file_url` }) : refuseFileId(where)
@@ -258,7 +202,11 @@ function emptyResponse(begun: BegunTurn, body: OpenAiResponseRequest, createdAt:
 
 function wholeResponse(
   empty: OpenAiResponseReply,
-  { begun, over, output }: { begun: BegunTurn; over: TurnOver; output: ResponseOutputItem[] },
+  {
+    begun,
+    over,
+    output = over.type === 'asks' ? callItems(begun, over) : [messageItem(empty.id, over.text)],
+  }: { begun: BegunTurn; over: TurnOver; output?: ResponseOutputItem[] },
 ): OpenAiResponseReply {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usageOf(over)
   return {
@@ -309,13 +257,10 @@ interface ResponseEvent {
   [field: string]: unknown
 }
 
-/** The events of one response, numbered, each item opened before it is filled and closed before the next. */
-async function* responseStream(
-  events: AsyncIterable<ReplyEvent>,
-  { empty, begun }: { empty: OpenAiResponseReply; begun: BegunTurn },
-): AsyncGenerator<SentEvent> {
+/** The numbered events of one response. Each item is opened before it is filled and closed before the next. */
+async function* responseStream(...response: Parameters<typeof responseEvents>): AsyncGenerator<SentEvent> {
   let sequence = 0
-  for await (const event of responseEvents(events, { empty, begun })) {
+  for await (const event of responseEvents(...response)) {
     yield { name: event.type, data: { ...event, sequence_number: sequence } }
     sequence += 1
   }
@@ -341,15 +286,11 @@ async function* responseEvents(
       if (text === '') yield* openMessage(empty.id)
       yield* closeMessage(empty.id, text)
     }
-    const calls = callsOf(begun, event)
+    const calls = event.type === 'asks' ? callItems(begun, event) : []
     for (const [index, call] of calls.entries()) yield* callEvents(call, said.length + index)
     const response = wholeResponse(empty, { begun, over: event, output: [...said, ...calls] })
     yield { type: 'response.completed', response }
   }
-}
-
-function callsOf(begun: BegunTurn, over: TurnOver): Extract<ResponseOutputItem, { type: 'function_call' }>[] {
-  return over.type === 'asks' ? callItems(begun, over) : []
 }
 
 function placeOf(responseId: string) {

@@ -5,12 +5,16 @@ import type { Speaker, Transcriber } from '../../models/speech/speech.ts'
 import * as api from '../../protocol/channels.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { Json } from '../../protocol/messages.ts'
-import { limitedBody } from '../guards.ts'
+import type { HttpDependencies } from '../dependencies.ts'
+import { readBytes } from '../guards.ts'
 import { handle, type Route } from '../route.ts'
 
 const maxBytes = 20 * 1024 * 1024
+
+type Voice = NonNullable<HttpDependencies['voice']>
+
 /** Speech for pages and clients without an engine of their own. */
-export function createVoiceRoutes(voice: { speaker: Speaker; transcriber: Transcriber }): Route[] {
+export function createVoiceRoutes(voice: Voice): Route[] {
   const { speaker, transcriber } = voice
   return [
     handle(api.voice.status, async () => {
@@ -24,28 +28,32 @@ export function createVoiceRoutes(voice: { speaker: Speaker; transcriber: Transc
     handle(
       api.voice.transcribe,
       async ({ signal, context }) => {
-        const data = Buffer.concat(await Array.fromAsync(limitedBody(context, maxBytes)))
-        const able = transcriber.status()
-        if (able.by === null) throw new FamiliarError('unavailable', able.hint)
+        const data = await readBytes(context, maxBytes)
         const mediaType = context.req.header('content-type') ?? 'audio/wav'
-        const transcription = await transcriber.transcribe({ data, mediaType, signal })
-        if (!transcription.ok) {
-          throw new FamiliarError(
-            transcription.fault === 'service' ? 'provider_error' : 'bad_request',
-            transcription.reason,
-          )
-        }
-        return { ...transcription, seconds: transcription.seconds ?? null }
+        const heard = await transcribe(voice, { data, mediaType, signal })
+        return { ...heard, seconds: heard.seconds ?? null }
       },
       { maxBytes },
     ),
-    handle(api.voice.speak, async ({ body, signal }) => {
-      const spoken = await speaker.speak({ text: body.text, voice: body.voice ?? null, signal })
-      if (!spoken.ok) throw new FamiliarError(spoken.fault === null ? 'unavailable' : 'provider_error', spoken.reason)
-      const { data, mediaType } = spoken.recording
-      return new Response(Uint8Array.from(data), { headers: { 'content-type': mediaType } })
-    }),
+    handle(api.voice.speak, ({ body, signal }) => speak(voice, { text: body.text, voice: body.voice ?? null, signal })),
   ]
+}
+
+/** Throws if there is no engine, or if it fails. */
+export async function transcribe({ transcriber }: Voice, recording: Parameters<Transcriber['transcribe']>[0]) {
+  const able = transcriber.status()
+  if (able.by === null) throw new FamiliarError('unavailable', able.hint)
+  const heard = await transcriber.transcribe(recording)
+  if (heard.ok) return heard
+  throw new FamiliarError(heard.fault === 'service' ? 'provider_error' : 'bad_request', heard.reason)
+}
+
+/** Replies with the audio. */
+export async function speak({ speaker }: Voice, request: Parameters<Speaker['speak']>[0]): Promise<Response> {
+  const spoken = await speaker.speak(request)
+  if (!spoken.ok) throw new FamiliarError(spoken.fault === null ? 'unavailable' : 'provider_error', spoken.reason)
+  const { data, mediaType } = spoken.recording
+  return new Response(Uint8Array.from(data), { headers: { 'content-type': mediaType } })
 }
 
 function hintOf(able: { by: string | null; hint?: string }): string | null {
