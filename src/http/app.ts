@@ -1,24 +1,22 @@
 import { Hono } from 'hono'
 import { parseCursor } from '../agent/event-stream.ts'
-import type { Metrics } from '../base/telemetry/metrics.ts'
 import { openMetricsType, prometheusText, prometheusType } from '../base/telemetry/telemetry.ts'
 import * as sessionApi from '../protocol/api.ts'
 import * as commandApi from '../protocol/commands.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import * as fileApi from '../protocol/files.ts'
 import * as pageApi from '../protocol/page.ts'
-import type { HealthReply } from '../protocol/status.ts'
 import * as statusApi from '../protocol/status.ts'
 import * as api from '../protocol/tools.ts'
 import { createStreamRedactor, type Redactor, redactStored } from '../security/redactor.ts'
 import { frameDocument } from '../tools/cards/frame-document.ts'
-import type { ClientContexts } from '../tools/client-context.ts'
 import type { Finders } from '../tools/files/finders.ts'
-import type { OpenAssets } from '../tools/files/open-assets.ts'
 import type { McpTools } from '../tools/mcp/mcp-tools.ts'
 import {
   createOpenStreams,
+  createSessionHandler,
   createStreamReply,
+  refuseHead,
   type StreamReply,
   sessionOf,
   toSentEvents,
@@ -28,10 +26,10 @@ import {
   type HttpContext,
   type HttpDependencies,
   type HttpEnv,
-  type HttpHealth,
+  type HttpObservation,
   type HttpSettings,
+  type HttpTriggers,
   observeRequests,
-  type Webhooks,
 } from './dependencies.ts'
 import { addGuards, createBodyLoadGuard, type GuardName, guardNames, routeGuards, signedCallOf } from './guards.ts'
 import { openAiErrors, openAiPaths } from './openai/client-list.ts'
@@ -44,7 +42,7 @@ import { createChatRoutes } from './routes/chat.ts'
 import { createBlockRoutes, createLocalFileRoutes, createPinRoutes } from './routes/files.ts'
 import { createMemoryRoutes } from './routes/memory.ts'
 import { createCommandRoutes, createScheduleRoutes } from './routes/schedules.ts'
-import { createApprovalRoutes, createSessionControlRoutes, createSessionRoutes } from './routes/sessions.ts'
+import { createApprovalRoutes, createSessionRoutes } from './routes/sessions.ts'
 import { createCostRoutes, createHomeRoutes, createStatusRoutes } from './routes/status.ts'
 import { createTalkRoutes } from './routes/talk.ts'
 import { createMcpServerRoutes, createSkillRoutes, createToolRoutes, createTriggerRoutes } from './routes/tools.ts'
@@ -54,7 +52,7 @@ import { createSecretLinkRoutes, createSignInRoutes, createTokenRoutes, createUs
 export interface HttpApp {
   app: Hono<HttpEnv>
   routes: readonly Route[]
-  /** Ends every event stream, so that a server that stops need not wait for them. */
+  /** Ends every event stream, so that a stopping server does not wait for them. */
   endStreams(): void
 }
 
@@ -63,16 +61,16 @@ const pathsOfWorkers: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/me
 const defaultMaxStreams = 256
 const defaultMaxBytesInFlight = 256 * 1024 ** 2
 
-/** The whole API as one function from request to response; `serveHttp` puts it behind a socket. */
+/** The whole API as one function from request to response. `serveHttp` serves it. */
 export function createHttpApp(
   dependencies: HttpDependencies & {
-    /** Only a test leaves one out, to see that it was this one that refused. */
+    /** Only tests omit one. */
     guards?: readonly GuardName[]
-    /** A worker daemon: it takes no messages and only answers the health routes. */
+    /** A worker daemon accepts no messages and only has the health routes. */
     worksOnly?: boolean
   },
 ): HttpApp {
-  const { clock, logger, settings, triggers, telemetry, tools, capabilities, schedules, mcp, assets } = dependencies
+  const { clock, logger, settings, triggers, tools, capabilities, schedules, mcp, assets } = dependencies
   const guards = new Set(dependencies.guards ?? guardNames)
   const { maxStreams = defaultMaxStreams, maxBytesInFlight = defaultMaxBytesInFlight } = settings
   const streams = createOpenStreams({ inAll: maxStreams, ofUser: settings.maxStreamsPerUser ?? maxStreams })
@@ -90,38 +88,29 @@ export function createHttpApp(
     ...(dependencies.costs ? createTraceRoutes(dependencies, dependencies.costs) : []),
     ...(dependencies.home ? createHomeRoutes(dependencies.home) : []),
     ...createSessionRoutes(dependencies),
-    ...createSessionControlRoutes(dependencies),
     ...createEventRoutes(dependencies, streamReply),
-    ...createSpawnRoutes(dependencies),
-    ...createClientToolRoutes(dependencies),
     ...createMemoryRoutes(dependencies, streamReply),
     ...(tools ? createToolRoutes(tools) : []),
     ...(capabilities ? createCapabilityRoutes(capabilities, streamReply) : []),
-    ...(triggers ? [...createHookRoutes({ ...triggers, settings }), ...createTriggerRoutes(triggers)] : []),
+    ...(triggers ? [...createHookRoutes(triggers, settings), ...createTriggerRoutes(triggers)] : []),
     ...(dependencies.links ? createSecretLinkRoutes(dependencies.links.secrets) : []),
     ...(schedules ? createScheduleRoutes(schedules) : []),
     ...(dependencies.outbox ? createOutboxRoutes(dependencies.outbox) : []),
     ...(dependencies.skills ? createSkillRoutes(dependencies.skills) : []),
     ...(mcp ? createMcpRoutes(mcp) : []),
     ...(dependencies.mcpServer ? createMcpServerRoutes(dependencies.mcpServer, { settings, streams }) : []),
-    ...(assets ? createAssetRoutes(assets) : []),
+    ...(assets ? createBlockRoutes(assets.assets) : []),
+    ...(assets ? createPinRoutes(assets.pins) : []),
+    ...(assets ? createLocalFileRoutes(assets.assets) : []),
     ...(dependencies.finders ? createFinderRoutes(dependencies.finders) : []),
-    ...(telemetry ? createTelemetryRoutes(telemetry) : []),
     ...(dependencies.telegram ? createTelegramRoutes(dependencies.telegram) : []),
     ...(dependencies.users ? createUserRoutes(dependencies.users) : []),
     ...(dependencies.users?.tokens ? createTokenRoutes(dependencies.users.users, dependencies.users.tokens) : []),
     ...(dependencies.openai ? createOpenAiRoutes(dependencies, dependencies.openai, streamReply) : []),
     ...(dependencies.voice ? createVoiceRoutes(dependencies.voice) : []),
-    ...(dependencies.page
-      ? [
-          ...createSignInRoutes(dependencies, dependencies.page),
-          ...createTalkRoutes(dependencies, dependencies.page),
-          ...createCardRoutes(),
-        ]
-      : []),
-    ...(observation ? createHealthRoutes(observation.health) : []),
-    ...(observation ? createMetricsRoutes(observation.telemetry) : []),
-    ...createDocumentRoutes(dependencies, () => routes),
+    ...(dependencies.page ? createSignInRoutes(dependencies, dependencies.page) : []),
+    ...(dependencies.page ? createTalkRoutes(dependencies, dependencies.page) : []),
+    ...createOtherRoutes(dependencies, () => routes),
   ]
   const routes = dependencies.worksOnly ? all.filter(({ path }) => pathsOfWorkers.has(path)) : all
 
@@ -129,7 +118,7 @@ export function createHttpApp(
   if (observation) app.use(observeRequests(observation.telemetry))
   app.use(openAiPaths, openAiErrors)
   addGuards(app, dependencies, { guards, routes })
-  // Path by path: the first that fits answers, also with a refusal. `/memories/search` is no memory of that name.
+  // Path by path: the first path that matches replies, also with a refusal. `/memories/search` is not an id.
   for (const [path, known] of Map.groupBy(routes, (route) => route.path)) {
     for (const route of known) {
       const maxBodyBytes = guards.has('body_size') ? bodyLimit(route, dependencies) : Number.POSITIVE_INFINITY
@@ -156,7 +145,7 @@ export function createHttpApp(
   return { app, routes, endStreams }
 }
 
-/** Base64 makes three bytes four. */
+/** Base64 turns three bytes into four. */
 function bodyLimit(route: Route, { settings }: HttpDependencies): number {
   if (route.maxBytes !== undefined) return route.maxBytes
   return settings.maxBodyBytes + (route.attachments ? Math.ceil(settings.maxAttachmentBytes / 3) * 4 : 0)
@@ -171,11 +160,11 @@ function refuseOtherMethods(app: Hono<HttpEnv>, path: string, known: readonly Ro
   )
 }
 
-/** The same answer without secrets. JSON stays JSON; other text is cleaned as it streams. */
+/** The same reply without secrets. JSON stays JSON; other text is cleaned as it streams. */
 export async function redactReply(response: Response, redactor: Redactor): Promise<Response> {
   const { status, statusText, headers, body } = response
   const type = headers.get('content-type') ?? ''
-  // Each event is cleaned before it is sent: held back until more comes, the end of one would keep a reader waiting.
+  // Events are cleaned one by one before they are sent: a stream redactor would delay the end of each.
   if (!body || type.startsWith('text/event-stream')) return response
   if (type.startsWith('application/json')) {
     return new Response(redactStored(redactor, await response.text()), { status, statusText, headers })
@@ -191,25 +180,34 @@ export async function redactReply(response: Response, redactor: Redactor): Promi
   return new Response(cleaned.pipeThrough(new TextEncoderStream()), { status, statusText, headers })
 }
 
-function createAssetRoutes({ assets, pins }: Pick<OpenAssets, 'assets' | 'pins'>): Route[] {
-  return [...createBlockRoutes(assets), ...createPinRoutes(pins), ...createLocalFileRoutes(assets)]
-}
-
-/** The results that clients return for their own tools. */
-function createClientToolRoutes(dependencies: HttpDependencies): Route[] {
-  const { conversations } = dependencies
+/** Routes with a short handler that belong to no larger group. */
+function createOtherRoutes(dependencies: HttpDependencies, routes: () => readonly Route[]): Route[] {
+  const { conversations, monitor, telemetry, observation } = dependencies
+  const inSession = createSessionHandler(dependencies)
   return [
-    handle(api.clientTools.giveResults, async ({ query, body, context }) => {
-      const { id: sessionId, userId } = await sessionOf(dependencies, context)
+    inSession(commandApi.spawns.list, async ({ userId, session }) => {
+      const spawns = await conversations.spawns(userId, session.id)
+      const { turns } = monitor()
+      return {
+        spawns: spawns.map((spawn) => ({
+          ...spawn,
+          ...spawn.request,
+          doing: turns.find(({ sessionId }) => sessionId === spawn.sessionId) ?? null,
+        })),
+      }
+    }),
+    inSession(api.clientTools.giveResults, async ({ userId, session, query, body, context }) => {
       const results = body.results.map(({ untrusted, ...result }) => ({ ...result, isUntrusted: untrusted }))
+      const sessionId = session.id
       const { messageId } = await conversations.giveToolResults({ userId, sessionId, results })
       return waitForReply(dependencies, context, { messageId, sessionId, timeoutSeconds: query.timeoutSeconds })
     }),
-  ]
-}
-
-function createDocumentRoutes(dependencies: HttpDependencies, routes: () => readonly Route[]): Route[] {
-  return [
+    ...(telemetry ? [handle(api.clientTools.describe, ({ userId, body }) => telemetry.keep(userId, body))] : []),
+    // Cards of tools that were run outside a conversation.
+    ...(dependencies.page
+      ? [handle(pageApi.page.cardDocument, ({ body }) => ({ document: frameDocument(body) }))]
+      : []),
+    ...(observation ? createObservationRoutes(observation) : []),
     handle(statusApi.home.openApi, async () => {
       const { openApiDocument } = await import('./openapi-document.ts')
       const { name, version } = dependencies.status()
@@ -221,8 +219,7 @@ function createDocumentRoutes(dependencies: HttpDependencies, routes: () => read
 function createEventRoutes(dependencies: HttpDependencies, streamReply: StreamReply): Route[] {
   return [
     handle(sessionApi.sessions.events, async ({ query, context }) => {
-      // HEAD is handled as a GET without a body, and a stream without a reader would stay open.
-      if (context.req.method === 'HEAD') throw new FamiliarError('bad_request', 'A stream has no HEAD')
+      refuseHead(context)
       const { id, userId } = await sessionOf(dependencies, context)
       const cursor = context.req.header('last-event-id') ?? query.after ?? '0'
       parseCursor(cursor)
@@ -239,31 +236,18 @@ export function createFinderRoutes(finders: Pick<Finders, 'find'>): Route[] {
   return [handle(fileApi.finder.find, ({ userId, query, signal }) => finders.find({ userId, ...query, signal }))]
 }
 
-/** For load balancers. They reveal nothing else, so they need no token. */
-function createHealthRoutes({ isReady }: HttpHealth): Route[] {
-  const fine: HealthReply = { ok: true }
-  return [
-    handle(statusApi.home.health, () => fine),
-    handle(statusApi.home.ready, async () => {
-      if (await isReady()) return fine
-      throw new FamiliarError('unavailable', 'Not ready.')
-    }),
-  ]
-}
-
 const defaultMaxHookBytes = 512_000
 
 /** Webhooks: external programs deliver the events that a tool waits for. */
-function createHookRoutes(dependencies: { webhooks: Webhooks; settings: HttpSettings }): Route[] {
-  const { webhooks, settings } = dependencies
+function createHookRoutes({ webhooks }: HttpTriggers, settings: HttpSettings): Route[] {
   const maxBytes = settings.maxHookBytes ?? defaultMaxHookBytes
   const accept = ({ context }: { context: HttpContext }) => webhooks.accept(signedCallOf(context))
   return [handle(api.triggers.hook, accept, { maxBytes }), handle(api.triggers.hookOfApi, accept, { maxBytes })]
 }
 
 /**
- * Servers of the Model Context Protocol. No route approves a server or sets its program (SEC-4): the owner does that on
- * the command line of this machine, and `refresh` only reads it again.
+ * MCP servers. No route approves a server or sets its program (SEC-4): the owner does that on the command line of this
+ * machine, and `refresh` only reads it again.
  */
 function createMcpRoutes(mcp: Pick<McpTools, 'servers' | 'refresh'>): Route[] {
   return [
@@ -275,43 +259,18 @@ function createMcpRoutes(mcp: Pick<McpTools, 'servers' | 'refresh'>): Route[] {
   ]
 }
 
-/** Figures of the whole process, so only for the owner; the scope `read` is enough. */
-function createMetricsRoutes(metrics: Pick<Metrics, 'read'>): Route[] {
+/** Health checks need no token, because they reveal nothing. Metrics are for the owner; the scope `read` is enough. */
+function createObservationRoutes({ health, telemetry }: HttpObservation): Route[] {
   return [
+    handle(statusApi.home.health, () => ({ ok: true as const })),
+    handle(statusApi.home.ready, async () => {
+      if (await health.isReady()) return { ok: true as const }
+      throw new FamiliarError('unavailable', 'Not ready.')
+    }),
     handle(statusApi.home.metrics, async ({ context }) => {
       const isOpenMetrics = /\bapplication\/openmetrics-text\b/.test(context.req.header('accept') ?? '')
       const headers = { ...commonHeaders, 'content-type': isOpenMetrics ? openMetricsType : prometheusType }
-      return new Response(prometheusText(await metrics.read(), { isOpenMetrics }), { headers })
+      return new Response(prometheusText(await telemetry.read(), { isOpenMetrics }), { headers })
     }),
   ]
-}
-
-/** Cards that are in no conversation: those of a tool or capability that was run by hand. Nothing is kept. */
-function createCardRoutes(): Route[] {
-  return [handle(pageApi.page.cardDocument, ({ body }) => ({ document: frameDocument(body) }))]
-}
-
-/** The sub-agents of a session. */
-function createSpawnRoutes(dependencies: HttpDependencies): Route[] {
-  const { conversations, monitor } = dependencies
-
-  return [
-    handle(commandApi.spawns.list, async ({ context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
-      const spawns = await conversations.spawns(userId, id)
-      const { turns } = monitor()
-      return {
-        spawns: spawns.map((spawn) => ({
-          ...spawn,
-          ...spawn.request,
-          doing: turns.find(({ sessionId }) => sessionId === spawn.sessionId) ?? null,
-        })),
-      }
-    }),
-  ]
-}
-
-/** Facts about the client, such as its location, for tools. */
-function createTelemetryRoutes(telemetry: Pick<ClientContexts, 'keep'>): Route[] {
-  return [handle(api.clientTools.describe, ({ userId, body }) => telemetry.keep(userId, body))]
 }

@@ -8,11 +8,12 @@ import { type historyEventSchema, turnReplySchema } from '../protocol/api.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { StreamedEvent } from '../protocol/events.ts'
 import type { Json } from '../protocol/messages.ts'
-import { toWire } from '../protocol/operation.ts'
+import { type Operation, toWire } from '../protocol/operation.ts'
 import { type Redactor, redactJson } from '../security/redactor.ts'
 import type { HttpContext, HttpDependencies } from './dependencies.ts'
 import { callerOf } from './guards.ts'
 import { commonHeaders, describeError, errorReply, jsonReply } from './replies.ts'
+import { type Asked, type HandlerReply, handle, type Route } from './route.ts'
 
 /**
  * Replies when the turn of a message has ended or waits for its client. The turn continues if the client disconnects or the
@@ -62,7 +63,10 @@ function chatReply(reply: TurnReply): Response {
     outcome: end.outcome,
     reply: end.text,
     pendingQuestion: end.question,
-    attachments: end.attachments.length > 0 ? end.attachments.map(attachmentReply) : undefined,
+    attachments:
+      end.attachments.length > 0
+        ? end.attachments.map(({ name, reading }) => ({ ...reading, name, path: reading.path ?? null }))
+        : undefined,
     notices: [...end.notices],
     memories: end.recalled,
     meta: { hasToolCalls: false },
@@ -71,10 +75,6 @@ function chatReply(reply: TurnReply): Response {
 
 function turnReply(reply: z.infer<typeof turnReplySchema>): Response {
   return jsonReply(toWire(turnReplySchema, reply) as object)
-}
-
-function attachmentReply({ name, reading }: TurnEnd['attachments'][number]) {
-  return { ...reading, name, path: reading.path ?? null }
 }
 
 export interface SentEvent {
@@ -191,25 +191,24 @@ function spokenBy(event: LoggedEvent): { role: 'user' | 'assistant'; text: strin
   return undefined
 }
 
-/** The open event streams: limited in number, and all ended when the server stops. */
-export interface OpenStreams {
-  /** The signal aborts when the stream must end. The caller frees the place with `release`. */
-  open(userId: string): { signal: AbortSignal; release: () => void }
-  endAll(): void
-}
+export type OpenStreams = ReturnType<typeof createOpenStreams>
 
-/** One user cannot take all places. */
-export function createOpenStreams({ inAll, ofUser }: { inAll: number; ofUser: number }): OpenStreams {
+/** The open event streams, limited in all and for each user. They end when the server stops. */
+export function createOpenStreams({ inAll, ofUser }: { inAll: number; ofUser: number }) {
   const streams = new Map<AbortController, string>()
 
   function refuse(userId: string): void {
-    const own = streams.values().reduce((count, other) => count + (other === userId ? 1 : 0), 0)
+    const own = streams
+      .values()
+      .filter((other) => other === userId)
+      .toArray().length
     if (own >= ofUser) throw tooMany(`You have ${ofUser} streams open, and no more are allowed`)
     if (streams.size >= inAll) throw tooMany(`More than ${inAll} streams are open`)
   }
 
   return {
-    open(userId) {
+    /** The signal aborts when the stream must end. The caller ends it with `release`. */
+    open(userId: string): { signal: AbortSignal; release: () => void } {
       refuse(userId)
       const controller = new AbortController()
       streams.set(controller, userId)
@@ -219,7 +218,7 @@ export function createOpenStreams({ inAll, ofUser }: { inAll: number; ofUser: nu
       }
       return { signal: controller.signal, release }
     },
-    endAll() {
+    endAll(): void {
       for (const controller of streams.keys()) controller.abort()
     },
   }
@@ -231,6 +230,20 @@ function tooMany(message: string): FamiliarError {
 
 export function sessionReply(session: Session) {
   return { ...session, events: session.lastSeq }
+}
+
+/** Binds handlers to operations on the session in the path. */
+export function createSessionHandler(dependencies: HttpDependencies) {
+  return <const Of extends Operation>(
+    operation: Of,
+    handler: (asked: Asked<Of> & { session: Session }) => HandlerReply<Of> | Promise<HandlerReply<Of>>,
+  ): Route =>
+    handle(operation, async (asked) => handler({ ...asked, session: await sessionOf(dependencies, asked.context) }))
+}
+
+/** A HEAD request is handled as a GET without a body: its stream would stay open without a reader. */
+export function refuseHead(context: HttpContext): void {
+  if (context.req.method === 'HEAD') throw new FamiliarError('bad_request', 'A stream has no HEAD')
 }
 
 /** The session in the path, by id or by contact. Sessions of other users do not exist for the caller. */
@@ -339,15 +352,7 @@ export async function* eventsOfTurn(
 
 function* endOf(end: TurnEnd): Generator<StreamedEvent> {
   const { turnId, text, question, toolCalls, deliver, outcome, buildId } = end
-  const response = {
-    type: 'response',
-    turnId,
-    text,
-    buildId,
-    pendingQuestion: question,
-    toolCalls,
-    deliver,
-  } as const
-  yield { cursor: '0', event: response }
+  const response = { turnId, text, buildId, pendingQuestion: question, toolCalls, deliver }
+  yield { cursor: '0', event: { type: 'response', ...response } }
   yield { cursor: '0', event: { type: 'turn_end', turnId, outcome } }
 }

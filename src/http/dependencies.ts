@@ -44,7 +44,7 @@ import type { OpenAiServices } from './openai/client-list.ts'
 import type { HttpPage } from './page.ts'
 import type { SecretLinks } from './secret-links.ts'
 
-/** A webhook as it came: headers and body, nothing of it believed yet. */
+/** An unverified webhook: its headers and body. */
 export interface WebhookCall {
   tool: string
   timestamp: string | undefined
@@ -53,145 +53,106 @@ export interface WebhookCall {
   body: Uint8Array
 }
 
-/** The receiver of webhooks. */
 export interface Webhooks {
   /**
-   * Whether the sender knows the secret of a tool with a webhook. False reveals nothing more, not even whether the tool
-   * exists. A sender that knows it, but whose timestamp is off, gets an `unauthorized` that says so.
+   * Whether the sender knows the secret of a tool with a webhook. False does not reveal whether the tool exists. Throws
+   * `unauthorized` if the sender knows the secret and only the timestamp is wrong.
    */
   isSigned(call: WebhookCall): Promise<boolean>
-  /**
-   * For a signed call: its run is durable when this resolves. `conflict` for a nonce that was used before,
-   * `rate_limited` for too many calls; nothing is written then.
-   */
+  /** Stores the run of a signed call. Throws `conflict` for a used nonce and `rate_limited` for too many calls. */
   accept(call: WebhookCall): Promise<{ runId: string }>
 }
 
-interface DaemonStatus {
-  name: string
-  version: string
-  uptimeSeconds: number
-  /** The model that answers now. */
-  model: string
-}
-
 export interface HttpSettings {
-  /** Names that this server answers to, beside localhost, 127.0.0.1 and [::1]; each with any port, or with one. */
+  /** Allowed host names in addition to localhost, 127.0.0.1 and [::1], each with or without a port. */
   allowedHosts: readonly string[]
-  /** Origins of web pages that may call, beside the server's own. */
+  /** Origins of web pages that may call, in addition to the server's own. */
   allowedOrigins: readonly string[]
   maxBodyBytes: number
-  /** All files of one message together; they come on top of `maxBodyBytes`. */
+  /** The sum of all files of a message, in addition to `maxBodyBytes`. */
   maxAttachmentBytes: number
-  /** Event streams open at once. */
+  /** Open event streams. */
   maxStreams?: number
-  /** Those of one user. */
   maxStreamsPerUser?: number
-  /** Of all bodies that are held at once. */
+  /** The sum of all request bodies in memory. */
   maxBytesInFlight?: number
-  /** A file of memories that is brought in. */
   maxImportBytes?: number
-  /** Limit for the body of a webhook. */
   maxHookBytes?: number
 }
 
-/** Memory and its related services: learning, transfer, figures. */
+/** Memory and its related services: learning, transfer, statistics. */
 export interface HttpMemory {
   memory: FamiliarMemory
   learning: Pick<Learning, 'consolidate' | 'consolidateFiles' | 'status'>
-  /** Watches the folders that the user has indexed now. To be called when they have changed; returns at once. */
+  /** Watches the indexed folders of the user. Call it when they have changed; it returns at once. */
   followFiles(userId: string): void
   countMemories(userId: string): Promise<MemoryCounts>
-  /** The size of the database. */
   databaseBytes(): Promise<number>
   exportMemories(request: MemoryExport): AsyncGenerator<string>
   importMemories(request: MemoryImport): Promise<ImportOutcome>
-  /** Folder for bodies that take longer to process than the request may take. */
+  /** The folder for request bodies that are too large for memory. */
   spoolDirectory: string
-  /** Days are days there. */
+  /** The time zone for dates. */
   timeZone: string
 }
 
-/** Tools that run without being asked. */
+/** Scheduled and webhook runs of tools. */
 export interface HttpTriggers {
   webhooks: Webhooks
-  /** Newest first, only the user's own. */
+  /** The runs of the user, newest first. */
   runs(userId: string, query: { tool?: string; limit: number }): Promise<TriggerRun[]>
-  /** Makes a new secret for the callers of a tool's webhook, in place of the one before. Shown this once. */
+  /** Replaces the secret of a tool's webhook. It is shown once. */
   makeHookSecret(userId: string, tool: string): Promise<string>
-}
-
-/** Addresses of one use, and what can be done at them. */
-interface HttpLinks {
-  store: Pick<OneTimeLinks, 'peek'>
-  secrets: Pick<SecretLinks, 'asked' | 'give'>
 }
 
 /** The users of this home, for its owner. */
 export interface HttpUsers {
   users: Users
-  /** Exports first; see there. */
+  /** Exports the data of the user, then deletes it. */
   removeUser(request: {
     name: string
     directory: string
     signal: AbortSignal
   }): Promise<{ user: User; directory: string; files: string[] }>
-  /** Access tokens. Absent: there are no routes for them. The creator of a token registers it with the redactor. */
+  /** The creator of a token registers it with the redactor. */
   tokens?: Pick<AccessTokens, 'createToken' | 'list' | 'revoke'>
 }
 
+/** The services behind the API. Without an optional service, its routes do not exist. */
 export interface HttpDependencies extends HttpMemory {
-  /** Absent: there is no page, and no browser is signed in. */
   page?: HttpPage
-  /** Absent: there are no routes for it. */
   home?: HttpHome
-  /** Absent: there are no routes for them. */
   commands?: Commands
   finders?: Pick<Finders, 'find'>
-  /** Absent: there are no routes for them. */
   users?: HttpUsers
-  /** Absent: there are no routes for them. */
   triggers?: HttpTriggers
-  /** Absent: there are no routes for them. */
-  links?: HttpLinks
-  /** Absent: there are no routes for them. */
+  /** One-time links. */
+  links?: { store: Pick<OneTimeLinks, 'peek'>; secrets: Pick<SecretLinks, 'asked' | 'give'> }
   tools?: ToolCatalog
-  /** Absent: there are no routes for them. */
   capabilities?: Capabilities
-  /** Absent: there are no routes for them. */
   schedules?: Schedules
-  /** Absent: there are no routes for it. */
   outbox?: Pick<Outbox, 'list' | 'counts' | 'show' | 'retry' | 'cancel'>
-  /** Absent: there are no routes for them. */
   assets?: Pick<OpenAssets, 'assets' | 'pins'>
-  /** Absent: there are no routes for them. */
   mcp?: Pick<McpTools, 'servers' | 'refresh'>
-  /** Absent: there is no MCP endpoint. It is closed with the streams. */
+  /** It is closed with the streams. */
   mcpServer?: McpEndpoint
-  /** Absent: there are no routes for them. */
   skills?: Pick<Skills, 'list' | 'show' | 'enable' | 'disable' | 'reload'>
-  /** Absent: there are no routes for them. */
   voice?: { speaker: Speaker; transcriber: Transcriber }
-  /** Absent: there are no routes for it. */
   telegram?: TelegramDesk
-  /** Absent: facts about clients are not accepted. */
   telemetry?: Pick<ClientContexts, 'keep'>
-  /** Absent: there are no routes for them. */
   openai?: OpenAiServices
-  /** Absent: there are no routes for it, and nothing is counted. */
   observation?: HttpObservation
   conversations: Conversations
   tokens: Pick<AccessTokens, 'verify'>
   limiter: RateLimiter
   media: Pick<MediaStore, 'put' | 'load'>
   costReport(userId: string, period: CostPeriod): Promise<CostReport>
-  /** Absent: there are no routes for them. */
   costs?: Costs
   monitor(): MonitorState
-  status(): DaemonStatus
+  status(): { name: string; version: string; uptimeSeconds: number; model: string }
   clock: Clock
   logger: Logger
-  /** Takes secrets out of every answer (SEC-13). */
+  /** Removes secrets from every reply (SEC-13). */
   redactor?: Redactor
   settings: HttpSettings
 }
@@ -204,44 +165,34 @@ export interface HttpEnv {
     caller?: Bearer
     signedCall?: WebhookCall
     openedLink?: OpenedLink
-    /** To be called as soon as the body need not be held any more. */
+    /** Call it as soon as the body is no longer needed. */
     onBodyRead?: () => void
   }
 }
 
 export type HttpContext = Context<HttpEnv>
 
-/** The home itself, for its users. Nothing here shows a secret, and the configuration is changed in its files alone. */
+/** The home itself. Nothing here shows a secret, and the configuration changes only in its files. */
 export interface HttpHome {
-  /** Two that are asked for at once are one. */
+  /** Concurrent requests share one run. */
   examine(options: { network: boolean }): Promise<z.infer<typeof doctorReplySchema>['findings']>
   settings(): z.infer<typeof settingsReplySchema>
-  /** Reads the configuration files again. */
   reload(): Promise<z.infer<typeof reloadReplySchema>>
   /** The models that the user may use, without details that only the owner may see. */
   models(userId: string, isOwner: boolean): z.infer<typeof modelsReplySchema>
 }
 
-/** Whether this daemon takes work. */
-export interface HttpHealth {
-  /** Answers quickly even if the database does not, and never rejects. */
-  isReady(): Promise<boolean>
-}
-
-/** How this server is looked at from outside. */
 export interface HttpObservation {
   telemetry: Telemetry
-  health: HttpHealth
+  /** Returns quickly even if the database does not respond, and never rejects. */
+  health: { isReady(): Promise<boolean> }
 }
 
-/** An id that another program gave the request; anything else is not taken over into the log. */
+/** Valid request ids of callers. Others are not copied to the log. */
 const idShape = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/**
- * Runs before everything else: gives each request its id for the log, returns it with the response, and measures. It
- * continues a trace of the caller.
- */
+/** Runs first: gives each request an id, measures it, and continues a trace of the caller. */
 export function observeRequests(telemetry: Telemetry): MiddlewareHandler<HttpEnv> {
   return (context, next) => {
     const given = context.req.header('x-request-id') ?? ''
@@ -286,7 +237,7 @@ function routeOf(context: HttpContext): string | undefined {
   return matchedRoutes(context).find(({ path }) => !path.endsWith('*'))?.path
 }
 
-/** A link that holds, and the token that stood in the path: to be used with, never to be logged or shown. */
+/** A valid link with its token, which must not be logged or shown. */
 export interface OpenedLink {
   link: OneTimeLink
   token: string

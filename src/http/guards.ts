@@ -6,6 +6,7 @@ import type { LinkPurpose, OneTimeLinks, SignedInBrowsers } from '../security/si
 import { type Bearer, localTokenId, type RateLimiter, type TokenScope, tokenBits } from '../security/tokens.ts'
 import { framePageHeaders, framePagePolicy } from '../tools/cards/frame-document.ts'
 import type { HttpContext, HttpDependencies, HttpEnv, OpenedLink, WebhookCall, Webhooks } from './dependencies.ts'
+import { covers } from './mcp/mcp-caller.ts'
 import { createPackedFiles, type PageFiles, pageCookie } from './page.ts'
 import { errorReply } from './replies.ts'
 import type { Route } from './route.ts'
@@ -46,8 +47,8 @@ export function routeGuards(
   const failures = guards.has('failed_logins') ? limiter : undefined
   return [
     ...(guards.has('scope') ? [scopeGuard(route.scope)] : []),
-    ...(guards.has('owner') && route.isOwners ? [ownerGuard()] : []),
-    ...(guards.has('local') && route.isLocal ? [localGuard()] : []),
+    ...(guards.has('owner') && route.isOwners ? [ownerGuard] : []),
+    ...(guards.has('local') && route.isLocal ? [localGuard] : []),
     ...(guards.has('content_type') ? [contentTypeGuard(route.rawBody?.mediaTypes)] : []),
     ...(guards.has('body_size') ? [bodySizeGuard(maxBodyBytes)] : []),
     ...(guards.has('body_load') && !route.rawBody?.isSpooled ? [bodyLoadGuard(maxBodyBytes)] : []),
@@ -71,7 +72,7 @@ const jsonTypes = ['application/json']
 const boundary = /^(multipart\/form-data)\s*;\s*boundary=.{1,100}$/i
 const charset = /\s*;\s*charset=utf-8\s*$/i
 
-/** A form of a foreign page can post text, but never as JSON (or as any other of our types) without asking first. */
+/** A form of another site can post text, but not JSON or our other types without a preflight request. */
 function contentTypeGuard(mediaTypes: readonly string[] = jsonTypes): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     const header = (context.req.header('content-type') ?? '').trim()
@@ -90,7 +91,7 @@ export function hasBody(context: HttpContext): boolean {
   return (length !== undefined && length !== '0') || context.req.header('transfer-encoding') !== undefined
 }
 
-/** No address is exempt, loopback least of all: every page in the user's browser calls from there. */
+/** No address is exempt, not even loopback: every page in the user's browser calls from there. */
 function rateLimitGuard(limiter: RateLimiter): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     const admission = limiter.admit(peerAddress(context))
@@ -112,19 +113,19 @@ export function peerAddress(context: HttpContext): string | undefined {
  * Limits the total size of request bodies in memory; each is buffered whole, up to the limit of its route. A body
  * without a length counts with the limit of its route. One body is always accepted.
  */
-export function createBodyLoadGuard(mostBytes: number): (maxBytes: number) => MiddlewareHandler<HttpEnv> {
+export function createBodyLoadGuard(maxHeld: number): (maxBytes: number) => MiddlewareHandler<HttpEnv> {
   let held = 0
   return (maxBytes) => async (context, next) => {
     if (!hasBody(context)) return next()
     const bytes = Number(context.req.header('content-length') ?? maxBytes)
-    if (held > 0 && held + bytes > mostBytes) throw tooMany('Too much data is being sent at once.', 1)
+    if (held > 0 && held + bytes > maxHeld) throw tooMany('Too much data is being sent at once.', 1)
     held += bytes
     let isHeld = true
     const release = () => {
       if (isHeld) held -= bytes
       isHeld = false
     }
-    // An answer can take minutes to come: what it is the answer to was read long before.
+    // A reply can take minutes, and the body was read long before.
     context.set('onBodyRead', release)
     try {
       return await next()
@@ -134,7 +135,7 @@ export function createBodyLoadGuard(mostBytes: number): (maxBytes: number) => Mi
   }
 }
 
-/** Refuses what says that it is too large, before a byte of it is read. */
+/** Refuses a body by its declared length, before it is read. */
 function bodySizeGuard(maxBytes: number): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     if (Number(context.req.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
@@ -142,7 +143,7 @@ function bodySizeGuard(maxBytes: number): MiddlewareHandler<HttpEnv> {
   }
 }
 
-/** The body as text. A body that does not say how long it is is counted while it comes. */
+/** The body as text. A body without a declared length is counted as it arrives. */
 export async function readLimitedText(context: HttpContext, maxBytes: number): Promise<string> {
   if (context.req.header('content-length') !== undefined) return context.req.raw.text()
   return (await readBytes(context, maxBytes)).toString('utf8')
@@ -200,7 +201,7 @@ const policy = Object.entries({
   'manifest-src': `'self'`,
   'worker-src': `'self'`,
   ...framePagePolicy,
-  // For the document that draws diagrams. Every other answer of this server refuses to be in a frame.
+  // For the document that draws diagrams. All other replies refuse to be in a frame.
   'frame-src': `'self'`,
   'img-src': `'self' data: blob:`,
   'form-action': `'none'`,
@@ -226,8 +227,8 @@ const pageHeaders = {
 const diagramPath = '/diagram.html'
 
 /**
- * The document that draws diagrams: it builds HTML from strings, so it is an origin of its own without network, storage or cookies,
- * also where it is opened by itself. Only this page may hold it.
+ * The document that draws diagrams builds HTML from strings, so it is a sandboxed origin without network, storage or
+ * cookies. Only this page may embed it.
  */
 const diagramHeaders = {
   ...pageHeaders,
@@ -243,7 +244,7 @@ const diagramHeaders = {
   ].join('; '),
 }
 
-/** Whether a path belongs to programs, and never to the page. */
+/** Whether a path belongs to the API, not to the page. */
 const isProgram = (path: string) => /^\/(?:api|v1|mcp|tools|hooks|secret|healthz|readyz|metrics)(?:\/|$)/.test(path)
 
 /**
@@ -256,8 +257,8 @@ function servePage(files: PageFiles): MiddlewareHandler<HttpEnv> {
     const { method, path } = context.req
     if ((method !== 'GET' && method !== 'HEAD') || isProgram(path)) return next()
     const isAsset = path.startsWith('/assets/')
-    const file =
-      packed(path) ?? (isAsset || !wantsPage(context.req.header('accept')) ? undefined : packed('/index.html'))
+    const isScreen = !isAsset && context.req.header('accept')?.includes('text/html')
+    const file = packed(path) ?? (isScreen ? packed('/index.html') : undefined)
     if (!file) return next()
     const takesGzip = file.gzip !== undefined && /\bgzip\b/.test(context.req.header('accept-encoding') ?? '')
     const body = takesGzip ? file.gzip : file.plain
@@ -276,10 +277,6 @@ function servePage(files: PageFiles): MiddlewareHandler<HttpEnv> {
   }
 }
 
-function wantsPage(accept: string | undefined): boolean {
-  return accept?.includes('text/html') ?? false
-}
-
 const ownNames = ['localhost', '127.0.0.1', '[::1]']
 
 /**
@@ -288,7 +285,7 @@ const ownNames = ['localhost', '127.0.0.1', '[::1]']
  */
 function hostGuard(allowedHosts: readonly string[]): MiddlewareHandler<HttpEnv> {
   const allowed = new Set([...ownNames, ...allowedHosts.map((host) => host.toLowerCase())])
-  const isAllowed = (host: string) => allowed.has(host) || allowed.has(withoutPort(host))
+  const isAllowed = (host: string) => allowed.has(host) || allowed.has(host.replace(/:\d{1,5}$/, ''))
 
   return async (context, next) => {
     const host = context.req.header('host')?.toLowerCase()
@@ -303,16 +300,21 @@ function hostGuard(allowedHosts: readonly string[]): MiddlewareHandler<HttpEnv> 
   }
 }
 
-function withoutPort(host: string): string {
-  return host.replace(/:\d{1,5}$/, '')
+/** Undefined: wrong credentials are not counted. */
+type Failures = Pick<RateLimiter, 'mayAuthenticate' | 'countFailure'> | undefined
+
+/** Counts a wrong link or signature. A right one cannot be guessed, so it passes regardless of the wrong ones. */
+function countWrong(failures: Failures, address: string | undefined, what: string): void {
+  const admission = failures?.mayAuthenticate(address) ?? { ok: true }
+  if (!admission.ok) throw tooMany(`Too many wrong ${what} from this address.`, admission.retryAfterSeconds)
+  failures?.countFailure(address)
 }
 
 /** Instead of an access token: a one-time link in the path. Every failure shows the same page. */
 function linkGuard(dependencies: {
   links: Pick<OneTimeLinks, 'peek'>
   purpose: LinkPurpose
-  /** Undefined: wrong links are not counted. */
-  failures: Pick<RateLimiter, 'mayAuthenticate' | 'countFailure'> | undefined
+  failures: Failures
   logger: Logger
 }): MiddlewareHandler<HttpEnv> {
   const { links, purpose, failures, logger } = dependencies
@@ -323,32 +325,18 @@ function linkGuard(dependencies: {
       context.set('openedLink', { link, token })
       return next()
     }
-    // Counted like wrong tokens. The right link cannot be guessed, so it passes regardless of the wrong ones.
     const address = peerAddress(context)
-    const admission = failures?.mayAuthenticate(address) ?? { ok: true }
-    if (!admission.ok) throw tooMany('Too many wrong links from this address.', admission.retryAfterSeconds)
-    failures?.countFailure(address)
+    countWrong(failures, address, 'links')
     logger.warn('an invalid link was used', { address, purpose })
     return noSuchLink()
   }
 }
 
-/** For handlers behind a link: throws if no guard has checked it. */
+/** The checked link of the request. */
 export function linkOf(context: HttpContext): OpenedLink {
   const opened = context.get('openedLink')
   if (!opened) throw new FamiliarError('internal', 'A link reached its handler without a check')
   return opened
-}
-
-/**
- * For routes that take a path or code (SEC-4): the caller has the credential that this start wrote into the home, which
- * only its owner can read. No access token is enough, whatever its scope.
- */
-function localGuard(): MiddlewareHandler<HttpEnv> {
-  return async (context, next) => {
-    if (context.get('caller')?.tokenId === localTokenId) return next()
-    return errorReply('forbidden', 'This is only available to the command line of the machine itself.')
-  }
 }
 
 /**
@@ -369,25 +357,33 @@ function originGuard(allowedOrigins: readonly string[]): MiddlewareHandler<HttpE
   }
 }
 
+/** Refuses a caller with the returned reason. */
+function callerGuard(refusal: (caller: Bearer | undefined) => string | undefined): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    const reason = refusal(context.get('caller'))
+    return reason === undefined ? next() : errorReply('forbidden', reason)
+  }
+}
+
+/** `read` may look, `chat` may also send messages and stop its own turns, `owner` may do everything. */
+const scopeGuard = (needed: TokenScope) =>
+  callerGuard((caller) => {
+    if (!caller || covers(caller.scope, needed)) return undefined
+    return `This needs a token with the scope "${needed}"; this one has "${caller.scope}".`
+  })
+
 /** For routes that show or change the whole home (SEC-22): a scope only covers the caller's own data. */
-function ownerGuard(): MiddlewareHandler<HttpEnv> {
-  return async (context, next) => {
-    const caller = context.get('caller')
-    if (!caller || caller.isOwner) return next()
-    return errorReply('forbidden', 'This is only available to the owner of this home.')
-  }
-}
+const ownerGuard = callerGuard((caller) =>
+  !caller || caller.isOwner ? undefined : 'This is only available to the owner of this home.',
+)
 
-const rank: Record<TokenScope, number> = { read: 0, chat: 1, owner: 2 }
-
-/** `read` may look, `chat` may also speak and stop what it began, `owner` may do everything. */
-function scopeGuard(needed: TokenScope): MiddlewareHandler<HttpEnv> {
-  return async (context, next) => {
-    const caller = context.get('caller')
-    if (!caller || rank[caller.scope] >= rank[needed]) return next()
-    return errorReply('forbidden', `This needs a token with the scope "${needed}"; this one has "${caller.scope}".`)
-  }
-}
+/**
+ * For routes that take a path or code (SEC-4): the caller has the credential that this start wrote into the home, which
+ * only its owner can read. No access token is enough, whatever its scope.
+ */
+const localGuard = callerGuard((caller) =>
+  caller?.tokenId === localTokenId ? undefined : 'This is only available to the command line of the machine itself.',
+)
 
 /**
  * Instead of a token: a signature over timestamp, nonce and body. It reads the body for that and passes the call on.
@@ -395,8 +391,7 @@ function scopeGuard(needed: TokenScope): MiddlewareHandler<HttpEnv> {
  */
 function signatureGuard(dependencies: {
   webhooks: Pick<Webhooks, 'isSigned'>
-  /** Undefined: wrong signatures are not counted. */
-  failures: Pick<RateLimiter, 'mayAuthenticate' | 'countFailure'> | undefined
+  failures: Failures
   logger: Logger
   maxBodyBytes: number
 }): MiddlewareHandler<HttpEnv> {
@@ -407,17 +402,14 @@ function signatureGuard(dependencies: {
       context.set('signedCall', call)
       return next()
     }
-    // Counted like wrong tokens. The right token cannot be guessed, so it passes regardless of the wrong ones.
     const address = peerAddress(context)
-    const admission = failures?.mayAuthenticate(address) ?? { ok: true }
-    if (!admission.ok) throw tooMany('Too many wrong signatures from this address.', admission.retryAfterSeconds)
-    failures?.countFailure(address)
+    countWrong(failures, address, 'signatures')
     logger.warn('a webhook had a wrong signature', { address, path: context.req.path })
     throw new FamiliarError('unauthorized', 'This signature is not valid.')
   }
 }
 
-/** For handlers of signed calls: throws if no guard has checked the call. */
+/** The checked call of the request. */
 export function signedCallOf(context: HttpContext): WebhookCall {
   const call = context.get('signedCall')
   if (!call) throw new FamiliarError('internal', 'A call reached its handler without a check')
@@ -434,12 +426,8 @@ async function readCall(context: HttpContext, maxBodyBytes: number): Promise<Web
   }
 }
 
+/** A part of a path that may be the token of a link, which must not be logged. */
 const tokenLike = /[\w-]{40,}/g
-
-/** A path for the log: any part that is long enough to be the token of a link is removed. */
-function loggedPath(path: string): string {
-  return path.replace(tokenLike, '…')
-}
 
 // 128 bits cannot be guessed, so wrong tokens of another program do not lock out the holder of such a token.
 const unguessableBits = 128
@@ -453,8 +441,7 @@ function tokenGuard(dependencies: {
   tokens: HttpDependencies['tokens']
   /** Undefined: no browser is signed in. */
   browsers: Pick<SignedInBrowsers, 'verify'> | undefined
-  /** Undefined: wrong tokens are not counted. */
-  failures: Pick<RateLimiter, 'mayAuthenticate' | 'countFailure'> | undefined
+  failures: Failures
   logger: Logger
   /** Whether a path is answered without a token too. */
   isOpen(path: string): boolean
@@ -469,7 +456,7 @@ function tokenGuard(dependencies: {
     if (bearer) return bearer
     if (!admission.ok) throw tooMany('Too many wrong tokens from this address.', admission.retryAfterSeconds)
     failures?.countFailure(address)
-    logger.warn('a request had a wrong token', { address, path: loggedPath(context.req.path) })
+    logger.warn('a request had a wrong token', { address, path: context.req.path.replace(tokenLike, '…') })
     throw new FamiliarError('unauthorized', 'This token is not valid.')
   }
 
@@ -493,7 +480,7 @@ function tokenGuard(dependencies: {
   }
 }
 
-/** For handlers that work for one user: throws if no guard has identified the caller. */
+/** The caller that a guard has identified. */
 export function callerOf(context: HttpContext): Bearer {
   const caller = context.get('caller')
   if (!caller) throw new FamiliarError('unauthorized', missing)

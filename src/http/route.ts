@@ -7,33 +7,33 @@ import type { HttpContext } from './dependencies.ts'
 import { callerOf, hasBody, readLimitedText } from './guards.ts'
 import { describeRequestIssues, jsonReply } from './replies.ts'
 
-/** An operation with what answers it. */
+/** An operation with its handler. */
 export interface Route extends Operation {
   auth: NonNullable<Operation['auth']>
   status: NonNullable<Operation['status']>
-  /** With `rawBody`: the most that it may be. */
+  /** The size limit of a raw body. */
   maxBytes?: number
   respond(request: { context: HttpContext; query: unknown; body: unknown }): Promise<Response>
 }
 
 /** The validated input of a handler. A handler reads nothing else of the request except headers and a raw body. */
-interface Asked<Of extends Operation> {
+export interface Asked<Of extends Operation> {
   /** The caller. */
   userId: string
   params: PathParameters<Of['path']>
   query: Of['query'] extends z.ZodType ? z.output<Of['query']> : undefined
   body: Of['body'] extends z.ZodType ? z.output<Of['body']> : undefined
-  /** Ends when the caller has gone. */
+  /** Aborts when the caller has disconnected. */
   signal: AbortSignal
   context: HttpContext
 }
 
-/** The value that an operation replies with, as the program has it; a `Response` where it is something else than JSON. */
+/** The reply of an operation as a value of the program, or a `Response` if it is not JSON. */
 export type HandlerReply<Of extends Operation> = Of['reply'] extends z.ZodType
   ? Value<Of['reply']> | Response
   : Response
 
-/** Binds one handler to an operation. The value that it returns is written to the wire here, and nowhere else. */
+/** Binds a handler to an operation. The value that it returns is converted to the wire only here. */
 export function handle<const Of extends Operation>(
   operation: Of,
   handler: (asked: Asked<Of>) => HandlerReply<Of> | Promise<HandlerReply<Of>>,
@@ -46,7 +46,7 @@ export function handle<const Of extends Operation>(
     ...more,
     async respond({ context, query, body }) {
       const asked = {
-        // Read when it is asked for: some operations have no caller.
+        // A getter, because some operations have no caller.
         get userId() {
           return callerOf(context).userId
         },
@@ -57,18 +57,14 @@ export function handle<const Of extends Operation>(
         context,
       }
       const reply = await handler(asked as Asked<Of>)
-      return reply instanceof Response ? reply : replyTo(operation, reply)
+      if (reply instanceof Response) return reply
+      const written = operation.reply ? toWire(operation.reply, reply) : reply
+      return jsonReply(written as object, { status: operation.status ?? 200 })
     },
   }
 }
 
-/** The value on the wire. */
-function replyTo(operation: Operation, value: unknown): Response {
-  const body = operation.reply ? toWire(operation.reply, value) : value
-  return jsonReply(body as object, { status: operation.status ?? 200 })
-}
-
-/** Reads and checks what the route takes, and answers. The body is parsed once, here. */
+/** Validates the query and the body, and runs the handler. */
 export async function answer(route: Route, context: HttpContext, maxBodyBytes: number): Promise<Response> {
   const query = checked(route.query ?? emptyRequestSchema, context.req.query(), 'query')
   const body = await readBody(route, context, maxBodyBytes)

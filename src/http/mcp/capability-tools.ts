@@ -12,6 +12,7 @@ import {
   type McpCall,
   type McpTool,
   refusedCall,
+  toCallResult,
 } from './mcp-server.ts'
 
 const prefix = toolNameOf('')
@@ -22,20 +23,11 @@ const maxFound = 20
 const output = z.object({ ok: z.boolean(), outcome: z.string(), label: labelSchema, value: anyJson })
 type RunOutput = z.infer<typeof output>
 
-/** Capabilities for an MCP client: searched for, run by name, and the most used ones as tools of their own. */
-interface McpCapabilityTools {
-  findTools: McpTool
-  runCapability: McpTool
-  /** As tools of their own, the most used first: ten thousand would flood a client. */
-  listed(): McpTool[]
-  /** By `cap_` and its name, listed or not. */
-  find(toolName: string): McpTool | undefined
-}
-
+/** Capabilities for an MCP client: tools to find and run them, and the most used ones as tools. */
 export function createMcpCapabilityTools(
   needs: Pick<McpNeeds, 'allowsTool'> & { capabilities: NonNullable<McpNeeds['capabilities']> },
   { userId }: McpCaller,
-): McpCapabilityTools {
+) {
   const { catalog, search, runs } = needs.capabilities
   const isUsable = (capability: Capability) =>
     serves(capability) && needs.allowsTool(userId, toolNameOf(capability.name))
@@ -45,7 +37,7 @@ export function createMcpCapabilityTools(
     return capability && isUsable(capability) ? capability : undefined
   }
 
-  /** By the user's own token, as by hand over HTTP: it runs in its sandbox with the permissions that the owner saw. */
+  /** Runs as if the user had called it over HTTP: in its sandbox, with its approved permissions. */
   async function run(capability: Capability, given: Json, { signal }: McpCall): Promise<McpAnswer<RunOutput>> {
     const done = await runs.run({ userId, name: capability.name, input: given, caller: 'user', signal })
     const said = done.ok ? done.text || 'Done.' : `Error: ${done.error ?? 'no reason was given'}`
@@ -72,23 +64,22 @@ export function createMcpCapabilityTools(
       async run(given, call) {
         const now = usable(name)
         if (!now) return refusedCall(`There is no capability named ${name}.`)
-        const answer = await run(now, given as Json, call)
-        if ('refusal' in answer) return refusedCall(answer.refusal)
-        const { text, data, isError } = answer
-        return { content: [{ type: 'text', text }], structuredContent: data, ...(isError && { isError }) }
+        return toCallResult(await run(now, given as Json, call))
       },
     }
   }
 
   return {
-    listed: () =>
+    /** Only the most used ones: ten thousand would flood a client. */
+    listed: (): McpTool[] =>
       catalog
         .list(userId)
         .filter(isUsable)
         .toSorted((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1))
         .slice(0, maxListed)
         .map(ownTool),
-    find(toolName) {
+    /** Finds a tool by its `cap_` name, listed or not. */
+    find(toolName: string): McpTool | undefined {
       const capability = toolName.startsWith(prefix) ? usable(toolName) : undefined
       return capability && ownTool(capability)
     },
@@ -148,7 +139,7 @@ export function createMcpCapabilityTools(
   }
 }
 
-/** With nowhere to go and nothing to keep it can only compute. */
+/** Without hosts and storage it can only compute. */
 function annotationsOf({ hosts, storage }: Capability['permissions']) {
   const onlyComputes = hosts.length === 0 && !storage
   return {

@@ -7,7 +7,6 @@ import {
   type JSONRPCMessage,
   type McpHttpHandler,
   type Server,
-  type ServerEventBus,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
@@ -61,16 +60,8 @@ export function createFamiliarMcp(needs: McpNeeds): McpEndpoint {
   })
 }
 
-/** Changes come in bursts; one look serves them all. */
+/** Changes come in bursts: one check is enough for all of them. */
 const settleMs = 50
-
-/** Notifies the clients of a user about changes of that user's data. */
-interface ChangeFeed {
-  busOf(userId: string): ServerEventBus
-  /** Follows one resource from now on. Call the returned function once to stop. */
-  follow(userId: string, uri: string): Promise<() => void>
-  close(): void
-}
 
 interface Followed {
   followers: number
@@ -78,7 +69,9 @@ interface Followed {
   state: string | undefined
 }
 
-/** Nothing is read while there are no subscriptions. */
+type ChangeFeed = ReturnType<typeof createChangeFeed>
+
+/** Notifies the clients of a user about changes of that user's data. Nothing is read without subscriptions. */
 export function createChangeFeed(
   needs: Pick<McpNeeds, 'onWrite' | 'capabilities' | 'skills' | 'clock' | 'logger'> & {
     /** The same text as long as the resource is the same. */
@@ -86,7 +79,7 @@ export function createChangeFeed(
     /** The same text as long as the list of tools is. */
     toolsOf(userId: string): string
   },
-): ChangeFeed {
+) {
   const { clock, logger, stateOf, toolsOf } = needs
   const buses = new Map<string, InMemoryServerEventBus>()
   const tools = new Map<string, string>()
@@ -145,7 +138,8 @@ export function createChangeFeed(
 
   return {
     busOf,
-    async follow(userId, uri) {
+    /** Follows one resource from now on. Call the returned function once to stop. */
+    async follow(userId: string, uri: string): Promise<() => void> {
       const uris = followed.get(userId) ?? new Map<string, Followed>()
       followed.set(userId, uris)
       const entry = uris.get(uri)
@@ -161,7 +155,7 @@ export function createChangeFeed(
         isHeld = false
       }
     },
-    close() {
+    close(): void {
       cancelLook?.()
       for (const end of unfollow) end?.()
       followed.clear()
@@ -221,27 +215,20 @@ interface McpSession {
   id: string
   caller: McpCaller
   transport: WebStandardStreamableHTTPServerTransport
-  /** While a request or a stream of it is open it is not idle; to be called once with its end. */
+  /** Marks the session as in use until the returned function is called. */
   use(): () => void
   end(): Promise<void>
 }
 
 /**
- * Sessions of clients of the older protocol generation. Each belongs to the token that created it; for any other it
- * does not exist. They live in memory: after a restart the client gets an error and starts a new one.
+ * Sessions of clients of the older protocol version. Each belongs to the token that created it; for any other it does not
+ * exist. They are only in memory: after a restart the client gets an error and starts a new one.
  */
-interface McpSessions {
-  find(id: string, caller: McpCaller): McpSession | undefined
-  /** A new one, to be given the `initialize` request. Of too many of one user, the one that is longest unused ends. */
-  open(caller: McpCaller): Promise<McpSession>
-  endAll(): Promise<void>
-}
-
 function createMcpSessions(dependencies: {
   serve(caller: McpCaller, subscriptions: McpSubscriptions): Server
   feed: Pick<ChangeFeed, 'busOf' | 'follow'>
   clock: Clock
-}): McpSessions {
+}) {
   const { serve, feed, clock } = dependencies
   const sessions = new Map<string, McpSession & { usedAt: number; open: number }>()
   let cancelSweep: (() => void) | undefined
@@ -265,12 +252,13 @@ function createMcpSessions(dependencies: {
   }
 
   return {
-    find(id, caller) {
+    find(id: string, caller: McpCaller): McpSession | undefined {
       const session = sessions.get(id)
       return session && isSameCaller(session.caller, caller) ? session : undefined
     },
 
-    async open(caller) {
+    /** Opens a session for an `initialize` request. If the user has too many, the least recently used one ends. */
+    async open(caller: McpCaller): Promise<McpSession> {
       await makeRoom(caller.userId)
       const id = randomBytes(32).toString('base64url')
       const followed = new Map<string, () => void>()
@@ -329,7 +317,7 @@ function createMcpSessions(dependencies: {
       return session
     },
 
-    async endAll() {
+    async endAll(): Promise<void> {
       cancelSweep?.()
       await Promise.all([...sessions.values()].map((session) => session.end()))
     },
@@ -360,7 +348,6 @@ export function redactEvents(redactor: Pick<Redactor, 'redact'>): TransformStrea
   }
 }
 
-const mcpEndpointMostSubscriptions = 200
 const maxListeners = 128
 
 export function createMcpEndpoint(dependencies: {
@@ -400,8 +387,8 @@ export function createMcpEndpoint(dependencies: {
     callers.set(request, caller)
     const listen = listenSchema.safeParse(body)
     const uris = listen.success ? (listen.data.params.notifications.resourceSubscriptions ?? []) : []
-    if (uris.length > mcpEndpointMostSubscriptions) {
-      return mcpRefusal(400, -32_602, `A stream follows ${mcpEndpointMostSubscriptions} resources at most`)
+    if (uris.length > maxFollowed) {
+      return mcpRefusal(400, -32_602, `A stream follows ${maxFollowed} resources at most`)
     }
     const followed = await Promise.all(uris.map((uri) => feed.follow(caller.userId, uri)))
     const letGo = () => {
@@ -418,14 +405,16 @@ export function createMcpEndpoint(dependencies: {
 
   async function answerLegacy(request: Request, caller: McpCaller, body: unknown): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
-    if (id === null && !isInitialize(body)) return mcpRefusal(400, -32_000, 'The header Mcp-Session-Id is required')
+    if (id === null && !initializeSchema.safeParse(body).success) {
+      return mcpRefusal(400, -32_000, 'The header Mcp-Session-Id is required')
+    }
     const session = id === null ? await sessions.open(caller) : sessions.find(id, caller)
     if (!session) return mcpRefusal(404, -32_001, 'Session not found')
     const done = session.use()
     try {
       const options = body === undefined ? {} : { parsedBody: body }
       const response = await session.transport.handleRequest(request, options)
-      // One that did not come about is not kept.
+      // A session that was refused is not kept.
       if (id === null && !response.ok) await session.end()
       return whenBodyEnds(response, done)
     } catch (cause) {
@@ -465,9 +454,5 @@ const listenSchema = z.object({
 })
 const initializeSchema = z.object({ method: z.literal('initialize'), id: z.union([z.string(), z.number()]) })
 
-function isInitialize(body: unknown): boolean {
-  return initializeSchema.safeParse(body).success
-}
-
-/** Clients of the newer generation say what they want to hear with the stream that they hear it on. */
+/** Clients of the newer protocol version subscribe with the request that opens the stream. */
 const noSubscriptions: McpSubscriptions = { add: async () => undefined, remove: () => undefined }

@@ -8,7 +8,7 @@ import type { Redactor } from '../../security/redactor.ts'
 import type { Bearer, TokenScope } from '../../security/tokens.ts'
 import type { OpenAssets } from '../../tools/files/open-assets.ts'
 
-/** Whose MCP client asks, with what token, and how much that allows. */
+/** The user, token and scope of an MCP client. */
 export interface McpCaller {
   userId: string
   tokenId: string
@@ -21,7 +21,7 @@ export function covers(held: TokenScope, needed: TokenScope): boolean {
   return rank[held] >= rank[needed]
 }
 
-/** A client may ask for less than its token allows, and never for more. */
+/** A client may ask for less than its token allows, but never for more. */
 export function callerFrom({ userId, tokenId, scope }: Bearer, wanted: TokenScope | undefined): McpCaller {
   return { userId, tokenId, scope: wanted && covers(scope, wanted) ? wanted : scope }
 }
@@ -31,7 +31,7 @@ export function isSameCaller(a: McpCaller, b: McpCaller): boolean {
   return a.userId === b.userId && a.tokenId === b.tokenId && a.scope === b.scope
 }
 
-/** MCP over streamable HTTP, of both generations at one address. Guards, token and size of the body are asked before. */
+/** MCP over streamable HTTP, in both protocol versions. The guards have checked the request. */
 export interface McpEndpoint {
   /** `body` is the parsed body of a POST. Errors in it are answered as the protocol requires. */
   handle(request: Request, given: { caller: McpCaller; body?: unknown }): Promise<Response>
@@ -75,17 +75,26 @@ export function whenBodyEnds(response: Response, ended: () => void): Response {
   return new Response(watched, { status, headers })
 }
 
-/** All of Familiar that is shown to MCP clients. */
+/** Loads the implementation for the first client: the library takes 34 MB, which most daemons never need. */
+export function createLazyMcp(needs: McpNeeds): McpEndpoint {
+  let made: Promise<McpEndpoint> | undefined
+  return {
+    async handle(request, given) {
+      made ??= import('./familiar-mcp.ts').then(({ createFamiliarMcp }) => createFamiliarMcp(needs))
+      return (await made).handle(request, given)
+    },
+    close: async () => (await made)?.close(),
+  }
+}
+
+/** The services for MCP clients. Without an optional service, its tools, prompts or resources do not exist. */
 export interface McpNeeds {
   name: string
   version: string
   memory: FamiliarMemory
   conversations: Conversations
-  /** Absent: there are no tools for them. */
   capabilities?: Pick<Capabilities, 'catalog' | 'search' | 'runs'> | undefined
-  /** Absent: there are no prompts. */
   skills?: Pick<Skills, 'list' | 'show' | 'onChange'> | undefined
-  /** Absent: no blocks are shown. */
   assets?: Pick<OpenAssets, 'assets'> | undefined
   /** Whether the user's plan includes the tool, by its name in the agent. */
   allowsTool(userId: string, toolName: string): boolean
@@ -93,7 +102,7 @@ export interface McpNeeds {
   onWrite(listener: () => void): () => void
   redactor?: Pick<Redactor, 'redact'> | undefined
   clock: Clock
-  /** Days are days there. */
+  /** The time zone for dates. */
   timeZone: string
   logger: Logger
 }

@@ -22,9 +22,9 @@ import { describeError, describeRequestIssues } from '../replies.ts'
 /** The tools, resources and prompts of one caller. It contains only those that their scope allows (MCP-2). */
 export interface McpSurface {
   tools: {
-    /** A few: clients put every one of them before their model. */
+    /** Only a few, because clients show all of them to their model. */
     list(): readonly McpTool[]
-    /** Also one that is not listed. */
+    /** Also finds tools that are not listed. */
     find(name: string): McpTool | undefined
   }
   resources: McpResources
@@ -56,8 +56,8 @@ export interface McpCall {
 }
 
 /**
- * Something that an MCP client can do. `run` gets the arguments as they came, and answers bad ones and failures of its own
- * as a result with `isError`, which a model can read and act on; it throws only a FamiliarError or a fault.
+ * A tool for MCP clients. `run` validates its arguments, and returns failures as a result with `isError`, which a model can
+ * read. It throws only a FamiliarError or an unexpected error.
  */
 export interface McpTool {
   listed: ListedTool
@@ -92,16 +92,19 @@ export function defineMcpTool<Input, Output extends { [key: string]: Json }>(too
     async run(given, call) {
       const parsed = input.safeParse(given)
       if (!parsed.success) return refusedCall(describeRequestIssues(parsed.error, 'arguments'))
-      const answer = await tool.run(parsed.data, call)
-      if ('refusal' in answer) return refusedCall(answer.refusal)
-      const { text, data, isError } = answer
-      return { content: [{ type: 'text', text }], structuredContent: data, ...(isError && { isError }) }
+      return toCallResult(await tool.run(parsed.data, call))
     },
   }
 }
 
-/** The same in words and as data; or why not. */
+/** The answer as text and as data, or the reason for a refusal. */
 export type McpAnswer<Output> = { text: string; data: Output; isError?: true } | { refusal: string }
+
+export function toCallResult(answer: McpAnswer<{ [key: string]: Json }>): CallToolResult {
+  if ('refusal' in answer) return refusedCall(answer.refusal)
+  const { text, data, isError } = answer
+  return { content: [{ type: 'text', text }], structuredContent: data, ...(isError && { isError }) }
+}
 
 export function refusedCall(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true }
@@ -116,15 +119,15 @@ export function listedInputSchema(schema: object): ListedTool['inputSchema'] {
 
 const maxCompletions = 100
 
-/** The resources that a client of the older generation wants to hear of, which says so in requests of their own. */
+/** The resources that a client of the older protocol version has subscribed to. */
 export interface McpSubscriptions {
   add(uri: string): Promise<void>
   remove(uri: string): void
 }
 
 /**
- * Serves the protocol for one caller, in either generation: the connected transport decides which. Every list is read
- * again, so that changes appear at once.
+ * Serves the protocol for one caller, in the version of the connected transport. Every list is read again, so that changes
+ * appear at once.
  */
 export function createMcpServer(dependencies: {
   name: string
@@ -149,7 +152,7 @@ export function createMcpServer(dependencies: {
     },
   )
 
-  /** Only a FamiliarError speaks for itself; the rest is for the log. */
+  /** Only the message of a FamiliarError is shown; other errors go to the log. */
   async function answering<T>(work: () => Promise<T> | T): Promise<T> {
     try {
       return await work()
@@ -225,12 +228,11 @@ function progressOf({ mcpReq }: ServerContext): (message: string) => void {
   return (message) => {
     progress += 1
     const params = { progressToken, progress, message }
-    // A client that has gone hears no more of it.
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
   }
 }
 
-/** There is no header here that says when to come again. */
+/** MCP has no header for the time of a retry. */
 function inWords({ message, retryAfterSeconds }: FamiliarError): string {
   return retryAfterSeconds === undefined ? message : `${message}. Try again in ${retryAfterSeconds} seconds.`
 }

@@ -9,7 +9,7 @@ import type { BuildEvent, RegistrationProgress, RegistrationReply } from '../../
 import * as api from '../../protocol/custom-tools.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { localTokenId } from '../../security/tokens.ts'
-import type { SentEvent, StreamReply } from '../chat-replies.ts'
+import { refuseHead, type SentEvent, type StreamReply } from '../chat-replies.ts'
 import type { HttpContext } from '../dependencies.ts'
 import { callerOf } from '../guards.ts'
 import { commonHeaders, wantsEvents } from '../replies.ts'
@@ -322,9 +322,4 @@ function cursorOf(context: HttpContext): number | undefined {
   if (header === undefined || header === '') return undefined
   if (/^\d{1,15}$/.test(header)) return Number(header)
   throw new FamiliarError('bad_request', 'Last-Event-ID: must be the number of an event')
-}
-
-/** A HEAD request is handled as a GET without a body: its stream would stay open without a reader. */
-function refuseHead(context: HttpContext): void {
-  if (context.req.method === 'HEAD') throw new FamiliarError('bad_request', 'A stream has no HEAD')
 }

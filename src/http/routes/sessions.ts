@@ -2,14 +2,15 @@ import { parseAnyJson } from '../../base/json.ts'
 import * as api from '../../protocol/api.ts'
 import * as userApi from '../../protocol/users.ts'
 import { type Approval, approvalQuestion } from '../../security/approvals.ts'
-import { sessionOf, sessionReply, toHistoryEvents } from '../chat-replies.ts'
+import { createSessionHandler, sessionReply, toHistoryEvents } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
 import { isSessionId } from '../inbound-message.ts'
 import { handle, type Route } from '../route.ts'
 
-/** Sessions and their content. */
+/** Sessions: their content and their control. */
 export function createSessionRoutes(dependencies: HttpDependencies): Route[] {
   const { conversations } = dependencies
+  const inSession = createSessionHandler(dependencies)
   return [
     handle(api.sessions.list, async ({ userId, query }) => {
       const options = { includeArchived: query.archived === 'true' }
@@ -20,20 +21,43 @@ export function createSessionRoutes(dependencies: HttpDependencies): Route[] {
       const archived = await conversations.reset(userId, resetTarget(body.target))
       return { archived: archived.map(sessionReply) }
     }),
-    handle(api.sessions.history, async ({ query, context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
+    inSession(api.sessions.history, async ({ userId, session, query }) => {
       const { after, limit } = query
-      const events = await conversations.history(userId, id, { after, limit })
+      const events = await conversations.history(userId, session.id, { after, limit })
       return {
-        sessionId: id,
+        sessionId: session.id,
         events: toHistoryEvents(events, { full: query.full === 'true' }),
         nextAfter: events.length === limit ? (events.at(-1)?.seq ?? null) : null,
       }
     }),
-    handle(api.sessions.context, async ({ context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
-      return conversations.contextReport(userId, id)
+    inSession(api.sessions.context, async ({ userId, session }) => conversations.contextReport(userId, session.id)),
+    // None of the following waits for a turn.
+    inSession(api.sessions.stop, async ({ userId, session }) => ({
+      stopped: await conversations.stop(userId, session.id),
+    })),
+    inSession(api.sessions.queue, async ({ userId, session }) => {
+      const queued = await conversations.queue(userId, session.id)
+      return { messages: queued.map(({ text, ...rest }) => ({ ...rest, message: text })) }
     }),
+    inSession(api.sessions.cancelQueued, async ({ userId, session, params }) => {
+      await conversations.cancelQueued(userId, session.id, params.message)
+      return { canceled: true as const }
+    }),
+    inSession(api.sessions.mark, async ({ userId, session, body }) => {
+      await conversations.mark(userId, session.id, body.name)
+      return { sessionId: session.id, name: body.name }
+    }),
+    inSession(api.sessions.rewind, async ({ userId, session, body }) => {
+      const { mark, turns = 1 } = body
+      await conversations.rewind(userId, session.id, mark === undefined ? { turns } : { mark })
+      return { sessionId: session.id }
+    }),
+    inSession(api.sessions.fork, async ({ userId, session, body }) =>
+      sessionReply(await conversations.fork(userId, session.id, body.contact)),
+    ),
+    inSession(api.sessions.compact, async ({ userId, session }) => ({
+      compacted: await conversations.compact(userId, session.id),
+    })),
   ]
 }
 
@@ -62,43 +86,4 @@ function approvalReply(approval: Approval) {
     arguments: given.ok ? given.value : approval.arguments,
     question: approvalQuestion(approval),
   }
-}
-
-/** Control of one session. Nothing here waits for a turn. */
-export function createSessionControlRoutes(dependencies: HttpDependencies): Route[] {
-  const { conversations } = dependencies
-  return [
-    handle(api.sessions.stop, async ({ context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
-      return { stopped: await conversations.stop(userId, id) }
-    }),
-    handle(api.sessions.queue, async ({ context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
-      const queued = await conversations.queue(userId, id)
-      return { messages: queued.map(({ text, ...rest }) => ({ ...rest, message: text })) }
-    }),
-    handle(api.sessions.cancelQueued, async ({ params, context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
-      await conversations.cancelQueued(userId, id, params.message)
-      return { canceled: true as const }
-    }),
-    handle(api.sessions.mark, async ({ body, context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
-      await conversations.mark(userId, id, body.name)
-      return { sessionId: id, name: body.name }
-    }),
-    handle(api.sessions.rewind, async ({ body, context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
-      await conversations.rewind(userId, id, body.mark === undefined ? { turns: body.turns ?? 1 } : { mark: body.mark })
-      return { sessionId: id }
-    }),
-    handle(api.sessions.fork, async ({ body, context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
-      return sessionReply(await conversations.fork(userId, id, body.contact))
-    }),
-    handle(api.sessions.compact, async ({ context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
-      return { compacted: await conversations.compact(userId, id) }
-    }),
-  ]
 }

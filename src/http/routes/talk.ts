@@ -3,7 +3,7 @@ import * as sessionApi from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import * as api from '../../protocol/page.ts'
 import { frameDocument } from '../../tools/cards/frame-document.ts'
-import { sessionOf, sessionReply } from '../chat-replies.ts'
+import { createSessionHandler, sessionReply } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
 import { clientToolsOf, toInboundMessage } from '../inbound-message.ts'
 import type { HttpPage } from '../page.ts'
@@ -13,6 +13,7 @@ import { handle, type Route } from '../route.ts'
 /** The chat of the page: the list of sessions, the newest events, files and cards, and editing a message. */
 export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage): Route[] {
   const { conversations, media } = dependencies
+  const inSession = createSessionHandler(dependencies)
 
   /** Files and cards are found only in the user's own sessions. */
   async function findEvent(
@@ -48,22 +49,16 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
         })),
       }
     }),
-    handle(api.page.turnEvents, async ({ query, context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
-      return await conversations.pastEvents(userId, id, query)
-    }),
-    handle(api.page.markRead, async ({ body, context }) => {
-      const session = await sessionOf(dependencies, context)
+    inSession(api.page.turnEvents, ({ userId, session, query }) => conversations.pastEvents(userId, session.id, query)),
+    inSession(api.page.markRead, async ({ session, body }) => {
       await page.views.markRead(session.id, Math.min(body.seq, session.lastSeq))
       return sessionReply(session)
     }),
-    handle(api.page.rename, async ({ body, context }) => {
-      const session = await sessionOf(dependencies, context)
+    inSession(api.page.rename, async ({ session, body }) => {
       await page.views.setTitle(session.id, body.title)
       return sessionReply(session)
     }),
-    handle(api.page.resend, async ({ body, context }) => {
-      const session = await sessionOf(dependencies, context)
+    inSession(api.page.resend, async ({ session, body }) => {
       const { userId, channel } = session
       const said = await findEvent(session, (event) => messageIdOf(event) === body.messageId)
       const contact = `${session.contact.slice(0, 150)} (${isoTime(dependencies.clock.now()).slice(0, 19).replace('T', ' ')})`
@@ -83,16 +78,12 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
       })
       return { sessionId: fork.id, messageId }
     }),
-    handle(api.page.card, async ({ context }) => {
-      const session = await sessionOf(dependencies, context)
-      const callId = context.req.param('call')
-      const found = await findEvent(session, (event) => event.type === 'tool_finished' && event.callId === callId)
+    inSession(api.page.card, async ({ session, params }) => {
+      const found = await findEvent(session, (event) => event.type === 'tool_finished' && event.callId === params.call)
       if (found.type !== 'tool_finished' || !found.card) throw new FamiliarError('not_found', 'It showed no card')
       return { document: frameDocument(found.card) }
     }),
-    handle(api.page.media, async ({ params, context }) => {
-      const session = await sessionOf(dependencies, context)
-      const hash = params.hash
+    inSession(api.page.media, async ({ session, params: { hash } }) => {
       await findEvent(session, (event) => mediaOf(event).some((part) => part.hash === hash))
       // Not its own media type: an HTML file of a tool would run as a page of this origin.
       return new Response(new Uint8Array(await media.load(hash)), {

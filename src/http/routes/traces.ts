@@ -6,9 +6,9 @@ import { toUsd } from '../../base/money.ts'
 import { toDisplayText, truncateText } from '../../base/text.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import * as api from '../../protocol/status.ts'
-import { sessionOf } from '../chat-replies.ts'
+import { createSessionHandler } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
-import { handle, type Route } from '../route.ts'
+import type { Route } from '../route.ts'
 
 const messageLength = 300
 const eventsAtOnce = 500
@@ -20,6 +20,7 @@ type Request = z.infer<typeof api.requestsReplySchema>['requests'][number]
 /** Traces of turns, and the requests to models. */
 export function createTraceRoutes(dependencies: HttpDependencies, costs: Costs): Route[] {
   const { conversations } = dependencies
+  const inSession = createSessionHandler(dependencies)
 
   async function newestTurn({ id, userId }: Session): Promise<string | null> {
     const events = await conversations.historyBack(userId, id, { limit: eventsAtOnce })
@@ -45,17 +46,15 @@ export function createTraceRoutes(dependencies: HttpDependencies, costs: Costs):
   }
 
   return [
-    handle(api.traces.turn, async ({ query, context }) => {
-      const session = await sessionOf(dependencies, context)
+    inSession(api.traces.turn, async ({ session, query }) => {
       const turnId = query.turn ?? (await newestTurn(session))
       return turnId === null ? nothingOf(session) : await traceOf(session, turnId)
     }),
-    handle(api.traces.requests, async ({ query, context }) => {
-      const { id, userId } = await sessionOf(dependencies, context)
+    inSession(api.traces.requests, async ({ userId, session, query }) => {
       const requests: Request[] = []
       let before = query.before
       while (requests.length < query.limit && before !== 1) {
-        const events = await conversations.historyBack(userId, id, { before, limit: eventsAtOnce })
+        const events = await conversations.historyBack(userId, session.id, { before, limit: eventsAtOnce })
         requests.push(...events.flatMap(requestIn).reverse())
         before = events[0]?.seq ?? 1
       }
