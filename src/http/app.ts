@@ -70,7 +70,7 @@ export function createHttpApp(
     worksOnly?: boolean
   },
 ): HttpApp {
-  const { clock, logger, settings, triggers, tools, capabilities, schedules, mcp, assets } = dependencies
+  const { clock, logger, settings, triggers, telemetry, tools, capabilities, schedules, mcp, assets } = dependencies
   const guards = new Set(dependencies.guards ?? guardNames)
   const { maxStreams = defaultMaxStreams, maxBytesInFlight = defaultMaxBytesInFlight } = settings
   const streams = createOpenStreams({ inAll: maxStreams, ofUser: settings.maxStreamsPerUser ?? maxStreams })
@@ -103,6 +103,7 @@ export function createHttpApp(
     ...(assets ? createPinRoutes(assets.pins) : []),
     ...(assets ? createLocalFileRoutes(assets.assets) : []),
     ...(dependencies.finders ? createFinderRoutes(dependencies.finders) : []),
+    ...(telemetry ? [handle(api.clientTools.describe, ({ userId, body }) => telemetry.keep(userId, body))] : []),
     ...(dependencies.telegram ? createTelegramRoutes(dependencies.telegram) : []),
     ...(dependencies.users ? createUserRoutes(dependencies.users) : []),
     ...(dependencies.users?.tokens ? createTokenRoutes(dependencies.users.users, dependencies.users.tokens) : []),
@@ -110,9 +111,18 @@ export function createHttpApp(
     ...(dependencies.voice ? createVoiceRoutes(dependencies.voice) : []),
     ...(dependencies.page ? createSignInRoutes(dependencies, dependencies.page) : []),
     ...(dependencies.page ? createTalkRoutes(dependencies, dependencies.page) : []),
-    ...createOtherRoutes(dependencies, () => routes),
+    // Cards of tools that were run outside a conversation.
+    ...(dependencies.page
+      ? [handle(pageApi.page.cardDocument, ({ body }) => ({ document: frameDocument(body) }))]
+      : []),
+    ...(observation ? createObservationRoutes(observation) : []),
+    handle(statusApi.home.openApi, async () => {
+      const { openApiDocument } = await import('./openapi-document.ts')
+      const { name, version } = dependencies.status()
+      return jsonReply(openApiDocument(routes, { title: name, version }))
+    }),
   ]
-  const routes = dependencies.worksOnly ? all.filter(({ path }) => pathsOfWorkers.has(path)) : all
+  const routes: Route[] = dependencies.worksOnly ? all.filter(({ path }) => pathsOfWorkers.has(path)) : all
 
   const app = new Hono<HttpEnv>()
   if (observation) app.use(observeRequests(observation.telemetry))
@@ -180,11 +190,21 @@ export async function redactReply(response: Response, redactor: Redactor): Promi
   return new Response(cleaned.pipeThrough(new TextEncoderStream()), { status, statusText, headers })
 }
 
-/** Routes with a short handler that belong to no larger group. */
-function createOtherRoutes(dependencies: HttpDependencies, routes: () => readonly Route[]): Route[] {
-  const { conversations, monitor, telemetry, observation } = dependencies
+/** The events of a session, its sub-agents, and the results of client tools. */
+function createEventRoutes(dependencies: HttpDependencies, streamReply: StreamReply): Route[] {
+  const { conversations, monitor } = dependencies
   const inSession = createSessionHandler(dependencies)
   return [
+    handle(sessionApi.sessions.events, async ({ query, context }) => {
+      refuseHead(context)
+      const { id, userId } = await sessionOf(dependencies, context)
+      const cursor = context.req.header('last-event-id') ?? query.after ?? '0'
+      parseCursor(cursor)
+      return streamReply(userId, async (signal) => {
+        const events = await conversations.events(userId, id, cursor, signal)
+        return { events: toSentEvents(events), headers: { 'familiar-session-id': id } }
+      })
+    }),
     inSession(commandApi.spawns.list, async ({ userId, session }) => {
       const spawns = await conversations.spawns(userId, session.id)
       const { turns } = monitor()
@@ -201,32 +221,6 @@ function createOtherRoutes(dependencies: HttpDependencies, routes: () => readonl
       const sessionId = session.id
       const { messageId } = await conversations.giveToolResults({ userId, sessionId, results })
       return waitForReply(dependencies, context, { messageId, sessionId, timeoutSeconds: query.timeoutSeconds })
-    }),
-    ...(telemetry ? [handle(api.clientTools.describe, ({ userId, body }) => telemetry.keep(userId, body))] : []),
-    // Cards of tools that were run outside a conversation.
-    ...(dependencies.page
-      ? [handle(pageApi.page.cardDocument, ({ body }) => ({ document: frameDocument(body) }))]
-      : []),
-    ...(observation ? createObservationRoutes(observation) : []),
-    handle(statusApi.home.openApi, async () => {
-      const { openApiDocument } = await import('./openapi-document.ts')
-      const { name, version } = dependencies.status()
-      return jsonReply(openApiDocument(routes(), { title: name, version }))
-    }),
-  ]
-}
-
-function createEventRoutes(dependencies: HttpDependencies, streamReply: StreamReply): Route[] {
-  return [
-    handle(sessionApi.sessions.events, async ({ query, context }) => {
-      refuseHead(context)
-      const { id, userId } = await sessionOf(dependencies, context)
-      const cursor = context.req.header('last-event-id') ?? query.after ?? '0'
-      parseCursor(cursor)
-      return streamReply(userId, async (signal) => {
-        const events = await dependencies.conversations.events(userId, id, cursor, signal)
-        return { events: toSentEvents(events), headers: { 'familiar-session-id': id } }
-      })
     }),
   ]
 }

@@ -40,7 +40,7 @@ export async function waitForReply(
   }
 }
 
-const failureCodes = { provider: 'provider_error', timeout: 'provider_timeout', internal: 'internal' } as const
+export const failureCodes = { provider: 'provider_error', timeout: 'provider_timeout', internal: 'internal' } as const
 
 /**
  * The end of the turn, or the calls of the client's tools for which it waits. A turn that the provider failed is an error of

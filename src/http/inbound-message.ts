@@ -50,7 +50,7 @@ export function clientToolsOf({
   return { clientTools: clientTools.map((tool) => ({ ...tool, description: cleanForeignText(tool.description) })) }
 }
 
-/** A notice is a program's, unless it comes from the owner's own keyboard. Absent: as its source is. */
+/** A notice comes from a program, unless it comes from the command line. Absent: the label of its source. */
 function labelOf(
   { untrusted, source }: MessageRequest,
   { isNotice = false }: { isNotice?: boolean },

@@ -9,7 +9,7 @@ type Schema = z.ZodType
 
 const parts: readonly [string, unknown][] = features.flatMap((feature) => Object.entries(feature))
 
-/** The description of the API, out of the same schemas that check it. Costly, so it is made when someone asks. */
+/** Describes the API with the schemas that validate it. This is slow, so it runs on request. */
 export function openApiDocument(routes: readonly Route[], info: { title: string; version: string }): object {
   const names = z.registry<{ id: string }>()
   for (const [name, value] of parts) {

@@ -32,7 +32,7 @@ const mediaTypes: Record<string, string> = {
   woff2: 'font/woff2',
 }
 
-/** The same file packed once, however often it is asked for. */
+/** Compresses each file once. */
 export function createPackedFiles(files: PageFiles): (path: string) => Packed | undefined {
   const packed = new Map<string, Packed | undefined>()
   function pack(path: string): Packed | undefined {
@@ -48,16 +48,16 @@ export function createPackedFiles(files: PageFiles): (path: string) => Packed | 
   }
 }
 
-/** The services of the page beside the public API. */
+/** The services of the page in addition to the public API. */
 export interface HttpPage {
   browsers: SignedInBrowsers
-  /** An address that signs a browser in, once, within that many minutes. */
+  /** A one-time URL that signs in a browser. */
   signInLink(userId: string): Promise<{ url: string; minutes: number }>
   views: SessionViews
-  /** The sessions in which a turn is under way. */
+  /** The sessions with a running turn. */
   runningSessions(): ReadonlySet<string>
   agentName(): string
-  /** A command as it works when it is pasted into a terminal of this machine. */
+  /** A command as it works in a terminal of this machine. */
   commandLine(words: string): string
   userName(userId: string): string
   /** The id of the user with this name; `not_found` if there is none. */
@@ -66,5 +66,5 @@ export interface HttpPage {
   files?: PageFiles
 }
 
-/** The half of a browser's proof that its scripts cannot read. */
+/** The cookie of a signed-in browser. Scripts cannot read it. */
 export const pageCookie = 'familiar_page'

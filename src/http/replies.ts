@@ -18,7 +18,7 @@ const maxNameLength = 60
 export function describeRequestIssues(
   error: z.ZodError,
   where: 'body' | 'query' | 'arguments',
-  /** Whose names are other ones on the wire. */
+  /** The schema, for the names on the wire. */
   schema?: z.ZodType,
 ): string {
   return error.issues
@@ -74,8 +74,8 @@ export function describeError(
 ): FamiliarError & { requestId?: string } {
   if (cause instanceof FamiliarError && cause.code !== 'internal') return cause
   logger.error('a request failed', { request: requestId, error: cause })
-  const told = new FamiliarError('internal', `Internal error. The log has details under ${requestId}.`)
-  return Object.assign(told, { requestId })
+  const shown = new FamiliarError('internal', `Internal error. The log has details under ${requestId}.`)
+  return Object.assign(shown, { requestId })
 }
 
 export function errorReplyFor(cause: unknown, logger: Logger, ownId?: string): Response {

@@ -9,7 +9,7 @@ import type { Database } from '../storage/database.ts'
 import { escapeHtml } from '../tools/cards/card-nodes.ts'
 import { commonHeaders } from './replies.ts'
 
-/** A secret that a build asked for and that is not there yet. All of it may be in the words of a model. */
+/** A missing secret that a build asked for. All texts may come from a model. */
 interface AskedSecret {
   capability: string
   secret: string
@@ -18,28 +18,18 @@ interface AskedSecret {
   isUntrusted: boolean
 }
 
-/**
- * Sends a secret from a chat to a build: with a one-time address that has its own form. The secret never appears in the
- * chat, where it would stay, and never reaches a model.
- */
-export interface SecretLinks {
-  /** An address for this question; each call makes another. `not_found` where the user is not asked for a secret by that id. */
-  secretLink(userId: string, questionId: string): Promise<{ url: string; minutes: number }>
-  /** The question of a valid link; undefined if the link is used or expired. Changes nothing. */
-  asked(link: OneTimeLink): Promise<AskedSecret | undefined>
-  /** Uses the link up and puts the value into the vault. False where the link or the need for it is over by now. */
-  give(token: string, value: string): Promise<boolean>
-}
-
 const minutes = 15
 
+export type SecretLinks = ReturnType<typeof createSecretLinks>
+
+/** One-time links to a form for a secret that a build needs. The secret never appears in the chat or reaches a model. */
 export function createSecretLinks(dependencies: {
   database: Database
   links: OneTimeLinks
   capabilities: Pick<Capabilities, 'builds' | 'catalog' | 'vault'>
   /** The address of this daemon for the user's browser, without a trailing slash. Known only after it listens. */
   baseUrl: () => string
-}): SecretLinks {
+}) {
   const { database, links, baseUrl } = dependencies
   const { builds, catalog, vault } = dependencies.capabilities
 
@@ -70,7 +60,8 @@ export function createSecretLinks(dependencies: {
   }
 
   return {
-    async secretLink(userId, questionId) {
+    /** Makes a new link for a question. */
+    async secretLink(userId: string, questionId: string): Promise<{ url: string; minutes: number }> {
       if (!(await find(userId, questionId))) {
         throw new FamiliarError('not_found', 'No build is waiting for this secret')
       }
@@ -78,10 +69,12 @@ export function createSecretLinks(dependencies: {
       return { url: `${baseUrl()}/secret/${token}`, minutes }
     },
 
-    asked: ({ userId, subject }) => find(userId, subject),
+    /** The question of a link; undefined if the secret is no longer needed. */
+    asked: ({ userId, subject }: OneTimeLink) => find(userId, subject),
 
-    async give(token, value) {
-      // Used up first: of two who send at once, one is too late before anything is stored.
+    /** Stores the value in the vault. False if the link was used, or the secret is no longer needed. */
+    async give(token: string, value: string): Promise<boolean> {
+      // The link is used first: of two concurrent requests, only one stores a value.
       const link = await database.write((writer) => links.use(writer, token, 'secret'))
       if (!link) return false
       try {
@@ -95,7 +88,7 @@ export function createSecretLinks(dependencies: {
   }
 }
 
-/** The one style sheet of these pages. It never changes, so that their policy can name it by its hash and let in no other. */
+/** The style sheet of these pages. Their policy allows it by its hash. */
 const secretPageStyle = `
 :root {
   color-scheme: light dark; --text: #1f2328; --muted: #59636e; --line: #8c959f; --paper: #ffffff; --ground: #f3f4f6;
@@ -153,7 +146,7 @@ const pageHeaders = {
   'x-robots-tag': 'noindex',
 }
 
-/** The form. It has no address of its own: it is sent to the one that it stands at. */
+/** The form. It is posted to the URL of the page. */
 export function secretForm(asked: AskedSecret, problem?: string): Response {
   const secret = words(asked.secret)
   const body = `

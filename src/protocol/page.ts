@@ -26,9 +26,9 @@ export const signOutReplySchema = z.object({ ended: z.number().int() })
 /** The signed-in user and the scope. */
 export const whoReplySchema = z.object({
   name: z.string(),
-  is_owner: z.boolean(),
+  isOwner: z.boolean(),
   scope: z.enum(['owner', 'chat', 'read']),
-  agent_name: z.string(),
+  agentName: z.string(),
   version: z.string(),
   /** The command `familiar WORDS` as it works in a terminal of this machine. Replace `WORDS`. */
   command: z.string(),
@@ -77,13 +77,12 @@ export const browsersReplySchema = z.object({
     z.object({
       id: z.string(),
       name: z.string(),
-      created_at: z.iso.datetime(),
-      seen_at: z.iso.datetime(),
-      is_this: z.boolean(),
+      createdAt: z.iso.datetime(),
+      seenAt: z.iso.datetime(),
+      isThis: z.boolean(),
     }),
   ),
 })
-export type BrowsersReply = Wire<typeof browsersReplySchema>
 
 /** Default: the owner. */
 export const signInLinkRequestSchema = z.strictObject({ user: z.string().min(1).max(200).optional() })

@@ -47,7 +47,7 @@ export function createMcpSurface(needs: McpNeeds, caller: McpCaller): McpSurface
 
 const maxRequestLength = 20_000
 
-/** The skills that are on, as prompts. Their text is what the owner let into Familiar's own prompt. */
+/** The enabled skills, as prompts. The owner has approved their text. */
 function createMcpPrompts({ skills }: Pick<McpNeeds, 'skills'>): McpSurface['prompts'] {
   return {
     list: () =>
@@ -67,7 +67,7 @@ function createMcpPrompts({ skills }: Pick<McpNeeds, 'skills'>): McpSurface['pro
 const request = { name: 'request', description: 'the task to use it for', required: false }
 
 const channel = 'mcp'
-/** Clients give up on a call of which they hear nothing for a minute. */
+/** Clients cancel a call after a minute without news. */
 const signOfLifeMs = 15_000
 
 /**
@@ -159,7 +159,7 @@ function lineFor(event: TurnEvent): string | undefined {
   return undefined
 }
 
-/** `forget`: with the whole say of the user behind it, so that also what they wrote themself can go. */
+/** `forget` acts as the user, so it can also remove the user's own notes. */
 function createForgetTool({ memory }: Pick<McpNeeds, 'memory'>, { userId }: McpCaller): McpTool {
   return defineMcpTool({
     name: 'forget',

@@ -154,7 +154,7 @@ function textOf(cursor: ResourceCursor): string {
 
 const maxCharacters = 200_000
 
-/** For clients that look there: whose words it is, and that it is the user's own business. */
+/** The origin of the text, and that it is private. */
 function metaOf(label: Label): { [key: string]: unknown } {
   return { 'familiar/label': label, 'familiar/private': true }
 }
@@ -223,7 +223,7 @@ export function sessionUri(sessionId: string): string {
   return `${root}sessions/${sessionId}`
 }
 
-/** Escaped, as a URI is; it is read with and without. */
+/** The URI is escaped. Both forms are accepted from clients. */
 export function uriOfBlock(label: string): string {
   return encodeURI(blockUri(label))
 }

@@ -39,7 +39,7 @@ import { type BegunTurn, readClientCallId, readResponseId } from './watch-reply.
 /** The request of a client, in either of the two APIs. */
 export interface AskedTurn {
   list: ClientList
-  /** As a configured id; null for the one that the config, or the session, says. */
+  /** A configured id; null for the model of the session or the config. */
   model: string | null
   use: ClientToolUse
   format: AnswerFormat
@@ -99,7 +99,7 @@ export function createBeginTurn(dependencies: HttpDependencies, services: OpenAi
     return !turns || turns.some(({ messageIds }) => messageIds.includes(messageId))
   }
 
-  /** Results for waiting calls, and nothing else: undefined if none of them waits, or they belong to several turns. */
+  /** Passes results to the calls that wait for them. Undefined if no call waits. */
   async function giveResults(userId: string, { calls }: ListedExchange): Promise<BegunTurn | undefined> {
     const results = calls.flatMap(({ id, result }) => {
       const named = readClientCallId(id)
@@ -135,7 +135,7 @@ export function createBeginTurn(dependencies: HttpDependencies, services: OpenAi
     const attachments = await loadFiles(services.fetch, list.newest.said.files, context.req.raw.signal)
     const undone = place.session ? undoneTurns(place) : 0
     const kept = place.session ? place.turns.slice(0, place.turns.length - undone) : []
-    const instructions = toldAnew(kept, list.instructions)
+    const instructions = newInstructions(kept, list.instructions)
     const unseen = place.session ? list.past.slice(place.alignment.agreed) : list.past
     const key = context.req.header('idempotency-key')
     const { text, quotes } = writeMessage({ instructions, unseen, newest: list.newest, format, toCall: use.toCall })
@@ -196,7 +196,7 @@ function undoneTurns({ turns, alignment }: PlaceInSession): number {
   return isFixed ? 0 : undone.length
 }
 
-/** The same list again: while its turn runs, under the same key, or by a client that says that it tries again. */
+/** Whether the same list was sent again: while its turn runs, with the same key, or as a retry. */
 function isRepeated(repeat: Repeat, { session, turns, alignment }: PlaceInSession, list: ClientList): boolean {
   const last = turns.at(-1)
   if (!last || session.channel !== openAiChannel || alignment.agreed < list.past.length) return false
@@ -213,7 +213,7 @@ function joined({ session, turns }: PlaceInSession): BegunTurn {
 }
 
 /** Instructions are sent once, and again when they change or only a summary of them is left. */
-function toldAnew(turns: readonly PastTurn[], instructions: string): string | undefined {
+function newInstructions(turns: readonly PastTurn[], instructions: string): string | undefined {
   const before = turns.at(-1)?.instructions
   if (instructions === '') return before === undefined ? undefined : ''
   const hash = textHash(instructions)
@@ -288,7 +288,7 @@ type Place =
   | { session: undefined; contact: string }
 
 interface FindSessionDependencies {
-  conversations: Pick<Conversations, 'sessions' | 'findSession' | 'fork' | 'rewind'>
+  conversations: Conversations
   pastTurns(session: Session): Promise<PastTurn[]>
 }
 
@@ -343,7 +343,7 @@ async function findResponse(
 /** The copy in which a list continues; its newest turn is the one before the new message. */
 async function copySession(
   { conversations, pastTurns }: FindSessionDependencies,
-  place: Extract<Place, { session: Session }>,
+  place: PlaceInSession,
 ): Promise<Place> {
   const { session, alignment } = place
   const { userId } = session
@@ -425,23 +425,18 @@ function shown(url: string): string {
   return JSON.stringify(url.length > 100 ? `${url.slice(0, 100)}…` : url)
 }
 
-/** The newest message of each conversation, for the moment in which it waits and its log knows nothing of it. */
-interface WaitingTurns {
-  /** Undefined if the newest list was another one. */
-  find(conversation: string, list: ClientList): BegunTurn | undefined
-  put(conversation: string, list: ClientList, begun: BegunTurn): void
-}
-
 const maxKept = 256
 
-function createWaitingTurns(): WaitingTurns {
+/** The newest message of each conversation, while it waits and is not in the log yet. */
+function createWaitingTurns() {
   const kept = new Map<string, { list: string; begun: BegunTurn }>()
   return {
-    find(conversation, list) {
+    /** Undefined if the newest list was another one. */
+    find(conversation: string, list: ClientList): BegunTurn | undefined {
       const newest = kept.get(conversation)
       return newest?.list === hashOf(list) ? newest.begun : undefined
     },
-    put(conversation, list, begun) {
+    put(conversation: string, list: ClientList, begun: BegunTurn): void {
       kept.delete(conversation)
       kept.set(conversation, { list: hashOf(list), begun })
       const oldest = kept.size > maxKept ? kept.keys().next().value : undefined

@@ -53,7 +53,7 @@ export type ListItem =
   | { kind: 'assistant'; text: string; calls: Omit<ListedCall, 'result'>[] }
   | { kind: 'result'; callId: string; text: string }
 
-/** `bad_request` where there is nothing to answer. `key` is what the caller calls the list. */
+/** Throws `bad_request` if there is nothing to answer. `key` is the name of the list in the request. */
 export function toClientList(items: readonly ListItem[], key: 'messages' | 'input'): ClientList {
   const exchanges: ListedExchange[] = []
   const instructions: string[] = []
@@ -80,7 +80,7 @@ function take(
 ): void {
   const last = exchanges.at(-1)
   if (item.kind === 'user') {
-    // Several messages in a row, of which only the last has an answer: they were said together.
+    // Several messages in a row with one answer were sent together.
     if (last && lastKind === 'user') last.said = joined(last.said, item.content)
     else exchanges.push({ said: item.content, answers: [], calls: [] })
     return
@@ -104,7 +104,7 @@ function joined(one: ListedContent, other: ListedContent): ListedContent {
   }
 }
 
-/** The same for the same message, however its client breaks its lines. */
+/** The same for the same message, with any line breaks. */
 export function listedContentHash({ text, files }: ListedContent): string {
   const told = files.map((file) => (file.kind === 'data' ? sha256(file.data) : file.url))
   return sha256(canonicalJson([withoutSpaces(text), ...told])).slice(0, 32)
@@ -114,7 +114,7 @@ export function textHash(text: string): string {
   return listedContentHash({ text, files: [] })
 }
 
-/** How texts are compared: clients trim and re-wrap what they store. */
+/** Normalizes a text for comparison, because clients trim and re-wrap the texts that they store. */
 export function withoutSpaces(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim()
 }
@@ -129,7 +129,7 @@ type AskedChoice = 'auto' | 'none' | 'required' | { name: string } | null | unde
 
 export interface ClientToolUse {
   tools: MessageRequest['clientTools']
-  /** Demanded of the provider where its wire can, and said to the model in words for where it cannot. */
+  /** Sent to providers that support it, and written in the message for the others. */
   toCall: ToolChoice | undefined
 }
 
@@ -141,7 +141,7 @@ function refuseImpossible(offered: readonly OfferedTool[], choice: AskedChoice):
   throw new FamiliarError('bad_request', `tool_choice: there is no tool named ${JSON.stringify(choice.name)} in tools`)
 }
 
-/** The tools that the client brings with this message, and whether it wants one of them called. */
+/** The tools of the client for this message, and the one that it wants called. */
 export function readTools(offered: readonly OfferedTool[], choice: AskedChoice): ClientToolUse {
   refuseImpossible(offered, choice)
   if (choice === 'none' || offered.length === 0) return { tools: [], toCall: undefined }
@@ -215,12 +215,12 @@ function typeOf(name: string): string {
   return typesByEnding[name.slice(name.lastIndexOf('.') + 1).toLowerCase()] ?? 'application/octet-stream'
 }
 
-/** A name that is no path and drives no terminal. */
+/** A name without path separators and control characters. */
 function plainName(name: string): string {
   return name.replaceAll(/[\p{Cc}\p{Cf}/\\]/gu, '_').trim() || 'file'
 }
 
-/** Stored beside a message, to recognize the client's next list. */
+/** Stored with a message, to recognize the client's next list. */
 const markSchema = z.object({
   said: z.string(),
   /** The hash of the client's instructions, and whether this message contains them. */
@@ -254,7 +254,7 @@ const maxQuoted = 40_000
 
 interface WrittenMessage {
   text: string
-  /** All that it quotes, uncut; empty where it quotes nothing. */
+  /** All quoted text, or empty. */
   quotes: string
 }
 
@@ -307,7 +307,7 @@ function pastLines({ said, calls, answers }: ListedExchange): string[] {
   ]
 }
 
-/** The newest lines of it, as many as have room. */
+/** The newest lines, as many as fit. */
 function quoteBlock(head: string, name: string, lines: readonly string[]): string {
   let left = lines.length
   for (let size = 0; left > 0; left -= 1) {
@@ -333,7 +333,7 @@ function quoted(name: string, content: string): string {
   return fenced({ name, content, note: null })
 }
 
-/** Every path whose answers are OpenAI's, also those that do not exist. */
+/** All paths with replies in OpenAI's format, including unknown ones. */
 export const openAiPaths = '/v1/*'
 
 const types: Readonly<Partial<Record<number, string>>> = {
@@ -366,7 +366,7 @@ export const openAiErrors: MiddlewareHandler<HttpEnv> = async (context, next) =>
   context.res = new Response(JSON.stringify(openAiError(reply, response.status)), { status: response.status, headers })
 }
 
-/** The same for errors after the response has started. */
+/** The error for a response that has already started. */
 export function toOpenAiError({ code, message, requestId }: FamiliarError & { requestId?: string }): OpenAiErrorReply {
   return openAiError({ error: message, code, ...(requestId && { request_id: requestId }) }, errorStatus[code])
 }
@@ -377,7 +377,7 @@ function openAiError({ error: message, ...more }: ErrorReply, status: number): O
   return { error: { message, type, param, ...more } }
 }
 
-/** The agent with the model that the config, or the session, says. */
+/** The agent with the model of the session or the config. */
 export const agentModel = 'familiar'
 
 export const embeddingModel = 'familiar-embedding'
@@ -393,15 +393,15 @@ export function chosenModel(services: Pick<OpenAiServices, 'modelsOf'>, userId: 
   )
 }
 
-/** The services for OpenAI's API beside the conversations (HTTP-5). */
+/** Additional services for OpenAI's API (HTTP-5). */
 export interface OpenAiServices {
   modelsOf(userId: string): Pick<Models, 'byId' | 'list'>
-  /** From the next turn on; null gives the choice back to the config. */
+  /** Applies from the next turn. Null: the model of the config. */
   chooseModel(userId: string, sessionId: string, model: string | null): Promise<unknown>
-  /** For what a client asks by itself, such as titles. */
+  /** For background requests of a client, such as titles. */
   askModel: AskModel
   /** Absent: there are no embeddings. */
   embedder?: Pick<Embedder, 'model' | 'dimensions' | 'embed'> | undefined
-  /** For images that a message names by their address. It must have limits of its own on size and time. */
+  /** For images by URL. It must limit size and time. */
   fetch: GuardedFetch
 }

@@ -194,7 +194,7 @@ function readPart(part: OpenAiContentPart, where: string): string | ListedFile {
   }
 }
 
-/** How the prompts begin that chat programs send by themselves, beside what the user writes. */
+/** The beginnings of prompts that chat programs send in the background. */
 const taskBeginnings: readonly RegExp[] = [
   // Open WebUI: title, tags, follow-up questions, search queries, image prompts, autocompletion. Its prompt for an
   // answer from documents starts with "### Task:" as well, but is the user's own question.
@@ -238,7 +238,7 @@ interface Task {
 function readTask(body: ChatCompletionRequest): Task | undefined {
   const { tools, tool_choice: choice } = body
   const [tool] = tools ?? []
-  // With one tool that has to be called, a client wants JSON and nothing done.
+  // A client that forces its only tool wants JSON, not an action.
   const isForm = tools?.length === 1 && typeof choice === 'object' && choice?.function.name === tool?.function.name
   if (tool && !isForm) return undefined
   const said = taskTextOf(body)
@@ -270,7 +270,7 @@ function isTaskText(text: string): boolean {
 const taskSystem = 'You do one small task for a chat program. Answer with only the requested text.'
 const continueSystem = 'Continue the given text. Answer with only the continuation: no comment, no quotes.'
 
-/** Answers with the fast model, outside any session: nothing of it is kept or remembered. */
+/** Answers with the fast model, outside any session. Nothing is stored. */
 function createTaskReplies(
   { clock }: Pick<HttpDependencies, 'clock'>,
   { services, streamReply }: { services: OpenAiServices; streamReply: StreamReply },
@@ -378,7 +378,7 @@ function createTaskReplies(
   return { answerTask, completions }
 }
 
-/** The JSON object of an answer, also where a model put a code fence around it. */
+/** The JSON object of an answer, without a code fence around it. */
 function jsonIn(answer: string): string | undefined {
   const text = answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1)
   const read = parseAnyJson(text)

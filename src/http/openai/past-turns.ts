@@ -31,7 +31,7 @@ export interface PastTurn {
   spoken: string[]
   /** Calls that wait for their client. */
   openCalls: Set<string>
-  /** Only a summary of it is left; there is no way back before it. */
+  /** Only a summary of it is left, so it cannot be rewound. */
   isSummarised: boolean
 }
 

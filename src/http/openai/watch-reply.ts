@@ -4,7 +4,7 @@ import { FamiliarError } from '../../protocol/errors.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Usage } from '../../protocol/messages.ts'
 import type { ChatCompletionReply, OpenAiExtras } from '../../protocol/openai.ts'
-import { eventsOfTurn } from '../chat-replies.ts'
+import { eventsOfTurn, failureCodes } from '../chat-replies.ts'
 import type { HttpContext, HttpDependencies } from '../dependencies.ts'
 
 /** A turn for an OpenAI client: text as it streams, then the end or the calls that it waits for. */
@@ -13,8 +13,6 @@ export type ReplyEvent = { type: 'text'; text: string } | { type: 'thinking'; te
 export type TurnOver =
   | { type: 'ended'; end: TurnEnd; text: string }
   | { type: 'asks'; turnId: string; calls: Extract<TurnReply, { kind: 'asks' }>['calls'] }
-
-const failureCodes = { provider: 'provider_error', timeout: 'provider_timeout', internal: 'internal' } as const
 
 /** Waits for the whole turn. Throws if it failed. Aborting the wait does not stop the turn. */
 export async function waitForOver(
@@ -102,7 +100,7 @@ function createSpoken(): { take(event: TurnEvent): string } {
   }
 }
 
-/** The tokens of silence are capitals: as long as nothing else came, it may be one of them. */
+/** Silent tokens are capital letters, so a text of only capitals may become one. */
 function mayBecomeSilent(text: string): boolean {
   return /^\s*[A-Z_]{0,12}$/.test(text)
 }
@@ -114,7 +112,7 @@ function toOver(reply: TurnReply): TurnOver {
   return { type: 'ended', end, text: end.deliver ? end.text : '' }
 }
 
-/** A turn that is under way, or has been: where it is watched from. */
+/** A running or finished turn, with the cursor to watch it from. */
 export interface BegunTurn {
   userId: string
   sessionId: string
@@ -133,7 +131,7 @@ export function toClientCallId(sessionId: string, callId: string): string {
   return `call_${sessionId.replaceAll('-', '')}_${callId}`
 }
 
-/** Undefined for an id that is none of ours. */
+/** Undefined for an unknown form of id. */
 export function readClientCallId(id: string): { sessionId: string; callId: string } | undefined {
   const match = pattern.exec(id)
   return match ? { sessionId: match.slice(1, 6).join('-'), callId: match[6] ?? '' } : undefined
@@ -207,13 +205,13 @@ export function extrasOf({ sessionId }: BegunTurn, over: TurnOver): OpenAiExtras
 
 const responseIdPattern = /^resp_([0-9a-f]{32})_([0-9a-f]{32})_\d{1,15}$/
 
-/** Names the session, the message and the place in the log: a turn that asks its client is answered more than once. */
+/** Contains the session, the message and the position in the log: a turn that asks its client has several responses. */
 export function toResponseId(place: { sessionId: string; messageId: string; cursor: string }): string {
   const [seq] = place.cursor.split('.')
   return `resp_${place.sessionId.replaceAll('-', '')}_${place.messageId.replaceAll('-', '')}_${seq}`
 }
 
-/** Undefined for an id that is none of ours. */
+/** Undefined for an unknown form of id. */
 export function readResponseId(id: string): { sessionId: string; messageId: string } | undefined {
   const match = responseIdPattern.exec(id)
   return match ? { sessionId: toUuid(match[1] ?? ''), messageId: toUuid(match[2] ?? '') } : undefined

@@ -5,7 +5,7 @@ import { type Capability, secretOwnerOf, toolNameOf } from '../../custom-tools/b
 import { type Capabilities, needsApproval } from '../../custom-tools/capabilities.ts'
 import { decodeUtf8 } from '../../custom-tools/tool-folder.ts'
 import { lockFile } from '../../custom-tools/versions.ts'
-import type { BuildEvent, RegistrationProgress, RegistrationReply } from '../../protocol/custom-tools.ts'
+import type { BuildEvent } from '../../protocol/custom-tools.ts'
 import * as api from '../../protocol/custom-tools.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { localTokenId } from '../../security/tokens.ts'
@@ -164,15 +164,13 @@ function createCapabilityRunRoutes(capabilities: Capabilities): Route[] {
     handle(api.capabilities.setSecret, async ({ userId, params, body }) => ({
       wasAwaited: await keepSecret(findCapability(capabilities, userId, params), params.key, body.value),
     })),
-    handle(api.capabilities.enable, async ({ userId, params }) => {
-      const capability = findCapability(capabilities, userId, params)
-      refuseUnapproved(capability)
-      return detailsOf(capabilities, await catalog.setEnabled(userId, capability.name, true))
-    }),
-    handle(api.capabilities.disable, async ({ userId, params }) => {
-      const { name } = findCapability(capabilities, userId, params)
-      return detailsOf(capabilities, await catalog.setEnabled(userId, name, false))
-    }),
+    ...([true, false] as const).map((isOn) =>
+      handle(isOn ? api.capabilities.enable : api.capabilities.disable, async ({ userId, params }) => {
+        const capability = findCapability(capabilities, userId, params)
+        if (isOn) refuseUnapproved(capability)
+        return detailsOf(capabilities, await catalog.setEnabled(userId, capability.name, isOn))
+      }),
+    ),
     handle(api.capabilities.rollback, async ({ userId, params, body, context }) => {
       const capability = findCapability(capabilities, userId, params)
       refuseUnapproved(capability)
@@ -192,11 +190,12 @@ function createCapabilityFolderRoutes(capabilities: Capabilities, streamReply: S
   const { folders } = capabilities
 
   function register(context: HttpContext, work: (job: Job) => Promise<Registration>): Promise<Response> {
-    return progressReply<RegistrationProgress, RegistrationReply>(
+    return progressReply(
       context,
       streamReply,
       async ({ signal, onProgress }) =>
         registrationReply(await work({ signal, onProgress: (message) => onProgress({ message }) })),
+      api.capabilities.register,
     )
   }
 
@@ -222,18 +221,15 @@ function createCapabilityFolderRoutes(capabilities: Capabilities, streamReply: S
   ]
 }
 
-/** The daemon's own working directory says nothing about the caller's. */
+/** A relative path would be relative to the daemon's working directory, not to the caller's. */
 function absolute(directory: string): string {
   if (isAbsolute(directory) && !directory.includes('\0')) return directory
   throw new FamiliarError('bad_request', 'directory: must be an absolute path')
 }
 
-function registrationReply(registration: Registration): RegistrationReply {
-  const examples = registration.examples.map(({ input, ok, detail }) => ({ input, ok, detail }))
-  if (!registration.ok) {
-    return { ok: false, name: null, version: null, examples, problems: [...registration.problems] }
-  }
-  return { ok: true, name: registration.capability.name, version: registration.version, examples, problems: [] }
+function registrationReply(registration: Registration) {
+  if (!registration.ok) return { ...registration, name: null, version: null }
+  return { ...registration, name: registration.capability.name, problems: [] }
 }
 
 function shownBuild(build: Build) {

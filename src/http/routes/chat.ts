@@ -78,8 +78,8 @@ function wantsJson(context: HttpContext): boolean {
 }
 
 /**
- * The newest message of a client's list, and before it, quoted, the earlier ones that are not in the session. `known` are
- * the texts of the session.
+ * The newest message of a client's list, after quotes of the earlier ones that are not in the session. `known` are the
+ * texts of the session.
  */
 function readPlainChat(
   { message, messages = [] }: Pick<PlainChatRequest, 'message' | 'messages'>,
@@ -116,7 +116,7 @@ function textOf(content: NonNullable<PlainChatRequest['messages']>[number]['cont
   return content.flatMap((part) => (part.type === 'text' && part.text ? [part.text] : [])).join('\n')
 }
 
-/** Marks the message as one with text of others (SEC-6). The text itself is in the message. */
+/** Marks the message as one with untrusted text (SEC-6). The text itself is in the message. */
 function quotedHistory(quotes: string): MessageRequest['attachments'][number] {
   const data = Buffer.from(quotes).toString('base64')
   return { name: 'earlier-messages.txt', mediaType: quotedHistoryType, data }

@@ -95,6 +95,7 @@ export function changeReply(change: MemoryChange) {
 }
 
 const textLength = 200
+const maxEdges = 5_000
 
 /** Relations between memories. */
 export function createGraphRoutes({ memory: { graph, memories } }: HttpDependencies): Route[] {
@@ -113,7 +114,7 @@ export function createGraphRoutes({ memory: { graph, memories } }: HttpDependenc
   async function draw(userId: string, query: { ids?: string | undefined; depth: number; limit: number }) {
     const ids = query.ids?.split(',').filter((id) => id !== '')
     const distances = ids && (await walk(userId, ids, query))
-    const around = await graph.edges(userId, { ...(distances && { ids: [...distances.keys()] }), limit: mostEdges })
+    const around = await graph.edges(userId, { ...(distances && { ids: [...distances.keys()] }), limit: maxEdges })
     const edges = around.filter((edge) => !distances || (distances.has(edge.sourceId) && distances.has(edge.targetId)))
     const drawn = distances ? edges : edges.slice(0, query.limit)
     const ends = new Set(distances?.keys() ?? drawn.flatMap(({ sourceId, targetId }) => [sourceId, targetId]))
@@ -144,8 +145,6 @@ export function createGraphRoutes({ memory: { graph, memories } }: HttpDependenc
     }),
   ]
 }
-
-const mostEdges = 5_000
 
 const written: readonly MemoryKind[] = ['note', 'fact', 'episode', 'commitment']
 
@@ -180,8 +179,8 @@ function timeOf(text: string | undefined, ofDay: (day: CalendarDay) => number): 
   return day ? ofDay(day) : Date.parse(text)
 }
 
-const memoryMostEdges = 100
-const mostChanges = 500
+const maxEdgesOfMemory = 100
+const maxChanges = 500
 
 /** One memory of any kind. */
 export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
@@ -192,8 +191,8 @@ export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
     const fact = kind === 'fact' ? await facts.get(userId, id) : undefined
     const episode = kind === 'episode' ? await episodes.get(userId, id) : undefined
     const commitment = kind === 'commitment' ? await commitments.get(userId, id) : undefined
-    const edges = await graph.edges(userId, { ids: [id], limit: memoryMostEdges })
-    const changes = await corrections.changes(userId, mostChanges)
+    const edges = await graph.edges(userId, { ids: [id], limit: maxEdgesOfMemory })
+    const changes = await corrections.changes(userId, maxChanges)
     const state = await decayState(userId)
     return {
       memory: await locatedOne(dependencies, memory),
@@ -214,7 +213,7 @@ export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
     }
   }
 
-  /** The user may change everything of their own, so the only error is an unknown id. */
+  /** Users may change all their memories, so the only error is an unknown id. */
   async function changed(id: string, outcome: CorrectionOutcome) {
     if (!outcome.ok) throw noMemory(id)
     return { ...outcome, memory: await locatedOne(dependencies, outcome.memory) }
@@ -236,7 +235,7 @@ export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
     handle(api.memories.keep, async ({ userId, params }) => {
       const known = await memories.get(userId, params.id)
       if (!known) throw noMemory(params.id)
-      // Text of others does not become the user's by being kept.
+      // Untrusted text does not become the user's own.
       if (known.kind === 'chunk') throw new FamiliarError('bad_request', 'A passage cannot be kept')
       const priority = Math.max(known.priority, usualPriority.long_term)
       const kept = { source: 'user', label: 'owner', tier: 'long_term', priority } as const

@@ -66,11 +66,11 @@ function importReply(outcome: ImportOutcome) {
 type Work<Progress, Result> = (job: { signal: AbortSignal; onProgress(progress: Progress): void }) => Promise<Result>
 
 /** A slow reader gets only the newest progress. */
-const mostWaiting = 100
+const maxWaiting = 100
 
 /**
- * The result as JSON or, for a caller that accepts events, `progress` as it comes and `result` at the end. Both are written
- * by the schemas of the operation.
+ * Replies with the result as JSON or, if the caller accepts events, with `progress` events and one `result` event. The
+ * operation has the schemas of both.
  */
 export async function progressReply<Progress extends object, Result extends object>(
   context: HttpContext,
@@ -98,7 +98,7 @@ function progressEvents(signal: AbortSignal, work: Work<object, object>): AsyncG
   let outcome: { result: object } | { cause: unknown } | undefined
   const onProgress = (progress: object) => {
     waiting.push({ name: 'progress', data: progress })
-    if (waiting.length > mostWaiting) waiting.shift()
+    if (waiting.length > maxWaiting) waiting.shift()
     news.resolve()
   }
   const end = (how: typeof outcome) => {

@@ -73,7 +73,7 @@ describe('the steps of a turn on a line of time', () => {
     expect(bad).toMatchObject({ detail: 'not there', isError: true })
   })
 
-  it('PAGE-6 what failed, the wait after it and the next try are apart, each with the model that was asked', () => {
+  it('PAGE-6 a failure, the wait after it and the next try are apart, each with the model that was asked', () => {
     const failed = (more: object) =>
       ({ type: 'model_failed', model: 'a/large', attempt: 2, reason: 'busy', waitMs: 500, ...more }) as SessionEvent
     const events: [number, SessionEvent][] = [
@@ -97,7 +97,7 @@ describe('the steps of a turn on a line of time', () => {
     ])
   })
 
-  it('PAGE-6 what runs has no end', () => {
+  it('PAGE-6 a running step has no end', () => {
     expect(shape([[0, started]])).toEqual([['model', 0, null]])
     expect(
       shape([

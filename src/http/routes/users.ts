@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { buildSecretRequestSchema } from '../../protocol/custom-tools.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import type { BrowsersReply, SignInReply, WhoReply } from '../../protocol/page.ts'
+import type { SignInReply } from '../../protocol/page.ts'
 import * as pageApi from '../../protocol/page.ts'
 import * as api from '../../protocol/users.ts'
 import { browserTokenPrefix, type SignedIn } from '../../security/sign-in.ts'
@@ -18,8 +18,9 @@ import { noSuchLink, type SecretLinks, secretForm, secretKept } from '../secret-
 export function createUserRoutes({ users, removeUser }: HttpUsers): Route[] {
   const reply = (user: User) => ({ ...user, hasTier: users.hasTier(user.tier) })
   return [
-    handle(api.users.list, () => ({ users: users.list().map(reply) })),
-    handle(api.users.listHere, () => ({ users: users.list().map(reply) })),
+    ...[api.users.list, api.users.listHere].map((operation) =>
+      handle(operation, () => ({ users: users.list().map(reply) })),
+    ),
     handle(api.users.add, async ({ body }) => {
       const { user, made } = await users.add(body)
       return { user: reply(user), token: made.token }
@@ -71,28 +72,27 @@ export function createSignInRoutes({ limiter, status }: HttpDependencies, page: 
     }),
     handle(pageApi.signIn.browsers, async ({ context }) => {
       const { userId, tokenId } = callerOf(context)
-      const reply: BrowsersReply = {
-        browsers: (await browsers.list(userId)).map(({ id, name, createdAt, seenAt }) => ({
+      const listed = await browsers.list(userId)
+      return {
+        browsers: listed.map(({ id, name, createdAt, seenAt }) => ({
           id,
           name,
-          created_at: isoTime(createdAt),
-          seen_at: isoTime(seenAt),
-          is_this: tokenId === `${browserTokenPrefix}${id}`,
+          createdAt: isoTime(createdAt),
+          seenAt: isoTime(seenAt),
+          isThis: tokenId === `${browserTokenPrefix}${id}`,
         })),
       }
-      return reply
     }),
     handle(pageApi.signIn.who, ({ context }) => {
       const { userId, isOwner, scope } = callerOf(context)
-      const reply: WhoReply = {
+      return {
         name: page.userName(userId),
-        is_owner: isOwner,
+        isOwner,
         scope,
-        agent_name: page.agentName(),
+        agentName: page.agentName(),
         version: status().version,
         command: isOwner ? page.commandLine('WORDS') : 'familiar WORDS',
       }
-      return reply
     }),
     handle(pageApi.signIn.link, ({ userId, body }) =>
       page.signInLink(body.user === undefined ? userId : page.userNamed(body.user)),
@@ -145,10 +145,9 @@ export function createTokenRoutes(users: Pick<Users, 'list' | 'named' | 'isOwner
   }
 
   return [
-    handle(api.tokens.list, async ({ query }) => {
-      const of = query.user === undefined ? users.list() : [users.named(query.user)]
-      return { tokens: await listed(of) }
-    }),
+    handle(api.tokens.list, async ({ query }) => ({
+      tokens: await listed(query.user === undefined ? users.list() : [users.named(query.user)]),
+    })),
     handle(api.tokens.create, async ({ body }) => {
       const user = body.user === undefined ? owner() : users.named(body.user)
       const { tokenId, token } = await tokens.createToken(user.id, body.scope)
@@ -157,7 +156,7 @@ export function createTokenRoutes(users: Pick<Users, 'list' | 'named' | 'isOwner
       return { ...replyOf(user)(made), token }
     }),
     handle(api.tokens.revoke, async ({ params }) => {
-      const id = params.id
+      const { id } = params
       const known = (await listed(users.list())).find((one) => one.id === id)
       if (!known) throw new FamiliarError('not_found', `There is no token ${JSON.stringify(id.slice(0, 200))}`)
       if (id.startsWith('environment-')) {

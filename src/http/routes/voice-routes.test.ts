@@ -20,7 +20,7 @@ const wav = Buffer.from(makeToneWav(0.1)).toString('latin1')
 const recording = { path: '/api/v1/voice/transcribe', body: wav, headers: { 'content-type': 'audio/wav' } }
 
 describe('speech over HTTP', () => {
-  it('CHAN-4 tells who speaks and who writes down, and what to do where nobody does', async () => {
+  it('CHAN-4 names the engines for speech and transcription, and what to do without one', async () => {
     served = await serveFamiliar({ voice: createServedVoice({ transcription: { provider: 'auto' } }) })
     expect((await served.call({ path: '/api/v1/voice' })).json).toEqual({
       speech: { by: null, hint: expect.stringContaining('off'), voices: [] },
