@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Receipt, TurnEnd, TurnReply } from '../agent/conversations.ts'
+import type { Conversations, Receipt, TurnEnd, TurnReply } from '../agent/conversations.ts'
 import type { LoggedEvent } from '../agent/sessions/session-event.ts'
 import type { Session } from '../agent/sessions/sessions.ts'
 import type { Clock } from '../base/clock.ts'
@@ -247,9 +247,16 @@ export function refuseHead(context: HttpContext): void {
 }
 
 /** The session in the path, by id or by contact. Sessions of other users do not exist for the caller. */
-export async function sessionOf({ conversations }: HttpDependencies, context: HttpContext): Promise<Session> {
-  const name = context.req.param('id') ?? ''
-  const session = await conversations.findSession(callerOf(context).userId, name)
+export function sessionOf({ conversations }: HttpDependencies, context: HttpContext): Promise<Session> {
+  return findSession(conversations, callerOf(context).userId, context.req.param('id') ?? '')
+}
+
+export async function findSession(
+  conversations: Pick<Conversations, 'findSession'>,
+  userId: string,
+  name: string,
+): Promise<Session> {
+  const session = await conversations.findSession(userId, name)
   if (!session) throw new FamiliarError('not_found', `There is no session ${JSON.stringify(name.slice(0, 200))}`)
   return session
 }

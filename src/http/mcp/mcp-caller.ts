@@ -44,35 +44,13 @@ export function mcpRefusal(status: number, code: number, message: string): Respo
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
 }
 
-/** The same response; `ended` is called once, when its body was read to the end or dropped. */
+/** The same response. Calls `ended` once, when its body was read to the end, failed or was dropped. */
 export function whenBodyEnds(response: Response, ended: () => void): Response {
   const { body, status, headers } = response
-  if (!body) {
-    ended()
-    return response
-  }
-  const reader = body.getReader()
-  const watched = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read()
-          if (value) controller.enqueue(value)
-          if (!done) return
-          controller.close()
-        } catch (cause) {
-          controller.error(cause)
-        }
-        ended()
-      },
-      cancel(reason) {
-        ended()
-        return reader.cancel(reason)
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  return new Response(watched, { status, headers })
+  if (body)
+    return new Response(body.pipeThrough(new TransformStream({ flush: ended, cancel: ended })), { status, headers })
+  ended()
+  return response
 }
 
 /** Loads the implementation for the first client: the library takes 34 MB, which most daemons never need. */

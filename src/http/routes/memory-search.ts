@@ -168,13 +168,13 @@ export function filterOf(
 ): MemoryFilter {
   return {
     ...filter,
-    from: timeOf(from, (day) => endOfDay(addDays(day, -1), timeZone) + 1),
-    until: timeOf(until, (day) => endOfDay(day, timeZone)),
+    from: from === undefined ? undefined : timeOf(from, (day) => endOfDay(addDays(day, -1), timeZone) + 1),
+    until: until === undefined ? undefined : timeOf(until, (day) => endOfDay(day, timeZone)),
   }
 }
 
-function timeOf(text: string | undefined, ofDay: (day: CalendarDay) => number): number | undefined {
-  if (text === undefined) return undefined
+/** Reads a day such as 2026-11-20, or a time. */
+export function timeOf(text: string, ofDay: (day: CalendarDay) => number): number {
   const day = text.includes('T') ? undefined : parseDay(text)
   return day ? ofDay(day) : Date.parse(text)
 }

@@ -166,31 +166,22 @@ function lineReply(options: {
   name: string
   logger: Logger
 }): Response {
-  const { lines, logger } = options
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          let block = ''
-          while (block.length < blockLength) {
-            const next = await lines.next()
-            if (next.done) break
-            block += `${next.value}\n`
-          }
-          if (block === '') controller.close()
-          else controller.enqueue(Buffer.from(block))
-        } catch (cause) {
-          logger.error('an answer was broken off', { file: options.name, error: cause })
-          controller.error(cause)
-        }
-      },
-      async cancel() {
-        await lines.return(undefined)
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  return new Response(stream, {
+  async function* blocks(): AsyncGenerator<Uint8Array> {
+    let block = ''
+    try {
+      for await (const line of options.lines) {
+        block += `${line}\n`
+        if (block.length < blockLength) continue
+        yield Buffer.from(block)
+        block = ''
+      }
+    } catch (cause) {
+      options.logger.error('an answer was broken off', { file: options.name, error: cause })
+      throw cause
+    }
+    if (block !== '') yield Buffer.from(block)
+  }
+  return new Response(ReadableStream.from(blocks()), {
     headers: {
       ...commonHeaders,
       'content-type': `${options.mediaType}; charset=utf-8`,

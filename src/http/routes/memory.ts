@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import type { Session } from '../../agent/sessions/sessions.ts'
-import { endOfDay, parseDay } from '../../base/clock.ts'
+import { endOfDay } from '../../base/clock.ts'
 import type { Fact } from '../../memory/facts.ts'
 import type { ConsolidationOutcome } from '../../memory/learning/consolidation.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import * as api from '../../protocol/memory.ts'
-import type { StreamReply } from '../chat-replies.ts'
+import { findSession, type StreamReply } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
 import { handle, type Route } from '../route.ts'
 import {
@@ -17,6 +17,7 @@ import {
   kindsOf,
   located,
   locatedOne,
+  timeOf,
 } from './memory-search.ts'
 import { createFileRoutes, createTransferRoutes, progressReply } from './memory-transfer.ts'
 
@@ -101,9 +102,7 @@ function createCommitmentRoutes({ memory: { commitments }, timeZone }: HttpDepen
 
 /** The end of a day, or the given time. */
 function dueAt<None extends null | undefined>(deadline: string | None, timeZone: string): number | None {
-  if (typeof deadline !== 'string') return deadline
-  const day = deadline.includes('T') ? undefined : parseDay(deadline)
-  return day ? endOfDay(day, timeZone) : Date.parse(deadline)
+  return typeof deadline === 'string' ? timeOf(deadline, (day) => endOfDay(day, timeZone)) : deadline
 }
 
 /** Learning from conversations and files at once, not in the background. */
@@ -112,9 +111,7 @@ function createConsolidateRoutes(dependencies: HttpDependencies, streamReply: St
 
   async function chooseSessions(userId: string, name: string | undefined): Promise<Session[]> {
     if (name === undefined) return conversations.sessions(userId, { includeArchived: true })
-    const session = await conversations.findSession(userId, name)
-    if (!session) throw new FamiliarError('not_found', `There is no session ${JSON.stringify(name)}`)
-    return [session]
+    return [await findSession(conversations, userId, name)]
   }
 
   async function consolidate(options: {

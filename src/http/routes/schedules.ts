@@ -1,9 +1,9 @@
 import type { Commands } from '../../agent/commands/command.ts'
 import type { Conversations } from '../../agent/conversations.ts'
 import * as commandApi from '../../protocol/commands.ts'
-import { FamiliarError } from '../../protocol/errors.ts'
 import * as api from '../../protocol/schedules.ts'
 import type { Schedules } from '../../tools/builtin/schedule-tools.ts'
+import { findSession } from '../chat-replies.ts'
 import { handle, type Route } from '../route.ts'
 
 /** Scheduled messages. A token that may chat for the user may schedule a message. */
@@ -32,19 +32,15 @@ export function createScheduleRoutes(schedules: Schedules): Route[] {
   ]
 }
 
-/** The commands of the chat, for clients (CMD-1). */
+/** Slash commands for clients (CMD-1). */
 export function createCommandRoutes(dependencies: {
   commands: Commands
   conversations: Pick<Conversations, 'findSession'>
 }): Route[] {
   const { commands, conversations } = dependencies
 
-  /** A session of another user is reported as unknown (SEC-22). */
   async function sessionIdOf(userId: string, name: string | undefined): Promise<string | null> {
-    if (name === undefined) return null
-    const session = await conversations.findSession(userId, name)
-    if (session) return session.id
-    throw new FamiliarError('not_found', `There is no session ${JSON.stringify(name)}`)
+    return name === undefined ? null : (await findSession(conversations, userId, name)).id
   }
 
   return [
