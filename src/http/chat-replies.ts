@@ -243,7 +243,7 @@ export function createSessionHandler(dependencies: HttpDependencies) {
 
 /** A HEAD request is handled as a GET without a body: its stream would stay open without a reader. */
 export function refuseHead(context: HttpContext): void {
-  if (context.req.method === 'HEAD') throw new FamiliarError('bad_request', 'A stream has no HEAD')
+  if (context.req.method === 'HEAD') throw new FamiliarError('bad_request', 'HEAD is not supported for streams')
 }
 
 /** The session in the path, by id or by contact. Sessions of other users do not exist for the caller. */

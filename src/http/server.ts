@@ -7,14 +7,7 @@ import { FamiliarError } from '../protocol/errors.ts'
 import type { HttpApp } from './app.ts'
 import { errorReply, errorReplyFor } from './replies.ts'
 
-export interface HttpServer {
-  url: string
-  port: number
-  /**
-   * Accepts no further request, ends the streams, lets running responses finish, and closes the rest after `graceMs`.
-   */
-  close(graceMs: number): Promise<void>
-}
+export type HttpServer = Awaited<ReturnType<typeof serveHttp>>
 
 export interface ServerLimits {
   maxHeaderBytes: number
@@ -31,7 +24,7 @@ const defaultLimits: ServerLimits = {
   requestTimeoutMs: 60_000,
 }
 
-/** Resolves when it listens. Port 0 takes any that is free; one that is taken is a `conflict` that names it. */
+/** Resolves when the server listens. Port 0 means any free port. Throws `conflict` if the port is in use. */
 export async function serveHttp(options: {
   app: HttpApp['app']
   /** Without it, `close` waits its full grace period for open streams. */
@@ -41,7 +34,7 @@ export async function serveHttp(options: {
   clock?: Clock
   logger?: Logger
   limits?: Partial<ServerLimits>
-}): Promise<HttpServer> {
+}) {
   const { app, endStreams, host, clock = systemClock(), logger = silentLogger } = options
   const limits = { ...defaultLimits, ...options.limits }
   const listener = getRequestListener(app.fetch, {
@@ -73,7 +66,8 @@ export async function serveHttp(options: {
   return {
     url: `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`,
     port,
-    async close(graceMs) {
+    /** Accepts no more requests, ends the streams, lets running replies finish, and closes the rest after `graceMs`. */
+    async close(graceMs: number): Promise<void> {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       endStreams?.()
       server.closeIdleConnections()

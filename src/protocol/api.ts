@@ -12,9 +12,9 @@ const json = z.custom<Json>()
 const slug = z
   .string()
   .max(64)
-  .regex(/^[a-z0-9][a-z0-9_-]*$/, 'must be a name of small letters, digits, - and _')
+  .regex(/^[a-z0-9][a-z0-9_-]*$/, 'must be a name of lowercase letters, digits, - and _')
 
-const label = z.string().trim().min(1).max(200).refine(isPlainLabel, 'must not hold control characters')
+const label = z.string().trim().min(1).max(200).refine(isPlainLabel, 'must not contain control characters')
 
 /** The name of a session. In a reset, `all` means every session. */
 const contact = label.refine((name) => name !== 'all', '"all" cannot be the name of a contact')

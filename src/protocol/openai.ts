@@ -55,7 +55,7 @@ const message = z.discriminatedUnion('role', [
 export type OpenAiMessage = z.infer<typeof message>
 
 const functionTool = z.object({
-  type: z.literal('function', 'only functions can be passed on'),
+  type: z.literal('function', 'only functions are supported'),
   function: z.object({
     name: z.string(),
     description: z.string().nullish(),
@@ -80,8 +80,8 @@ export const chatCompletionRequestSchema = z.object({
   tools: z.array(functionTool).nullish(),
   tool_choice: z.union([z.enum(['auto', 'none', 'required']), named]).nullish(),
   response_format: outputFormat.nullish(),
-  n: z.literal(1, 'one answer is all that there is').nullish(),
-  modalities: z.array(z.literal('text', 'answers are text')).nullish(),
+  n: z.literal(1, 'must be 1').nullish(),
+  modalities: z.array(z.literal('text', 'must be "text"')).nullish(),
   /** The name of the conversation, if there is no header `familiar-session`. */
   user: z.string().nullish(),
 })
@@ -279,7 +279,7 @@ const item = z.union([
 export type ResponseItem = z.infer<typeof item>
 
 const responsesFunctionTool = z.object({
-  type: z.literal('function', 'only functions can be passed on'),
+  type: z.literal('function', 'only functions are supported'),
   name: z.string(),
   description: z.string().nullish(),
   parameters: z.record(z.string(), z.custom<Json>()).nullish(),
@@ -306,7 +306,7 @@ export const openAiResponseRequestSchema = z.object({
     .union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), name: responsesName })])
     .nullish(),
   text: z.object({ format: responsesOutputFormat.nullish() }).nullish(),
-  background: z.literal(false, 'is not possible').nullish(),
+  background: z.literal(false, 'is not supported').nullish(),
   user: z.string().nullish(),
 })
 export type OpenAiResponseRequest = z.infer<typeof openAiResponseRequestSchema>

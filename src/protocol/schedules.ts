@@ -29,7 +29,7 @@ export const scheduleRequestSchema = z
     message: shortText(20_000),
     ...placeFields,
   })
-  .refine(({ at, cron }) => (at === undefined) !== (cron === undefined), { error: 'give either at or cron' })
+  .refine(({ at, cron }) => (at === undefined) !== (cron === undefined), { error: 'needs either "at" or "cron"' })
 
 export const heartbeatRequestSchema = z.strictObject({
   /** Such as `30m` or `2h`. */
@@ -46,7 +46,7 @@ export const schedulePreviewRequestSchema = z
     timeZone: shortText(64).optional(),
   })
   .refine(({ at, cron, every }) => [at, cron, every].filter((given) => given !== undefined).length === 1, {
-    error: 'give at, cron or every',
+    error: 'needs one of "at", "cron" and "every"',
   })
 
 export const schedulePreviewReplySchema = z.object({

@@ -69,7 +69,7 @@ const toolResultSchema = z.strictObject({
   callId: z.string().min(1).max(200),
   /** Text, or any JSON, which the model reads as text. */
   result: z
-    .custom<Json>((value) => value !== undefined, 'is needed')
+    .custom<Json>((value) => value !== undefined, 'is required')
     .refine((value) => isShallow(value, maxResultDepth), `must not be nested deeper than ${maxResultDepth} levels`),
   isError: z.boolean().default(false),
   /** It contains untrusted text, such as a web page. The model must treat it as data. */

@@ -14,7 +14,7 @@ describePage('signing in', () => {
     expect(await page.evaluate('history.length')).toBeLessThanOrEqual(2)
     const second = await (await newContext()).newPage()
     await second.goto(link)
-    await second.getByText('This link was used, or is too old.').waitFor()
+    await second.getByText('This link was used or has expired.').waitFor()
     expect(await second.getByRole('navigation').count()).toBe(0)
     // A whole link pasted in is as good as one that is opened.
     await second.getByLabel('Or paste the link or code').fill(await signInLink())

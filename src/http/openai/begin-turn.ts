@@ -19,7 +19,7 @@ import {
   type ListedExchange,
   type ListedFile,
   listedContentHash,
-  markMetadata,
+  type MessageMark,
   type OpenAiServices,
   textHash,
   withoutSpaces,
@@ -147,12 +147,14 @@ export function createBeginTurn(dependencies: HttpDependencies, services: OpenAi
       // The authors of quoted text are unknown: as a file it counts as untrusted (SEC-6).
       attachments: quotes === '' ? attachments : [...attachments, textFile('earlier-messages.txt', quotes)],
       clientTools: use.tools,
-      metadata: markMetadata({
-        said: listedContentHash(list.newest.said),
-        ...(list.instructions !== '' && { instructions: textHash(list.instructions) }),
-        ...(instructions && { tells: true }),
-        ...(key !== undefined && { key }),
-      }),
+      metadata: {
+        openai: {
+          said: listedContentHash(list.newest.said),
+          ...(list.instructions !== '' && { instructions: textHash(list.instructions) }),
+          ...(instructions && { tells: true }),
+          ...(key !== undefined && { key }),
+        } satisfies MessageMark,
+      },
     }
     const inbound = {
       ...(await toInboundMessage(dependencies, context, request, { immediate: true })),

@@ -229,20 +229,9 @@ const markSchema = z.object({
   /** The sender's `Idempotency-Key`. */
   key: z.string().optional(),
 })
-type MessageMark = z.infer<typeof markSchema>
+export type MessageMark = z.infer<typeof markSchema>
 
-export function markMetadata({ said, instructions, tells, key }: MessageMark): Record<string, Json> {
-  return {
-    openai: {
-      said,
-      ...(instructions !== undefined && { instructions }),
-      ...(tells && { tells }),
-      ...(key !== undefined && { key }),
-    },
-  }
-}
-
-/** Undefined for a message that came another way. */
+/** Undefined for a message of another channel. */
 export function readMessageMark(metadata: Readonly<Record<string, Json>>): MessageMark | undefined {
   const read = markSchema.safeParse(metadata.openai)
   return read.success ? read.data : undefined

@@ -122,7 +122,7 @@ function refuseOtherVersion(context: HttpContext, capability: Capability, versio
   if (origin !== 'imported' || version === serving || callerOf(context).tokenId === localTokenId) return
   throw new FamiliarError(
     'conflict',
-    `${name} was imported: its other versions are tried and chosen on the machine itself, with familiar caps.`,
+    `${name} was imported. Run or activate its other versions on this machine, with familiar caps.`,
   )
 }
 
@@ -138,7 +138,7 @@ function createCapabilityRunRoutes(capabilities: Capabilities): Route[] {
     const declared = permissions.secrets.map((secret) => secret.name)
     // During a build the declared secrets are not known yet, and the question for one may have expired.
     if (!asked && !declared.includes(key) && !(state === 'building' && secretName.test(key))) {
-      const known = declared.length > 0 ? `It has: ${declared.join(', ')}.` : 'It has none at all.'
+      const known = declared.length > 0 ? `It has: ${declared.join(', ')}.` : 'It has none.'
       throw new FamiliarError(
         'bad_request',
         `${name} declares no secret ${JSON.stringify(key.slice(0, 100))}. ${known}`,

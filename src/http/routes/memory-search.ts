@@ -136,7 +136,7 @@ export function createGraphRoutes({ memory: { graph, memories } }: HttpDependenc
     handle(api.graph.link, async ({ userId, body }) => {
       if (body.sourceId === body.targetId) throw new FamiliarError('bad_request', 'target_id: must be another memory')
       const edge = await graph.link(userId, body)
-      if (!edge) throw new FamiliarError('not_found', 'There is no such memory at one of the two ends')
+      if (!edge) throw new FamiliarError('not_found', 'One of the two memories does not exist')
       return edge
     }),
     handle(api.graph.unlink, async ({ userId, query }) => {

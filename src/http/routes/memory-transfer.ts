@@ -176,7 +176,7 @@ function lineReply(options: {
         block = ''
       }
     } catch (cause) {
-      options.logger.error('an answer was broken off', { file: options.name, error: cause })
+      options.logger.error('a reply was interrupted', { file: options.name, error: cause })
       throw cause
     }
     if (block !== '') yield Buffer.from(block)

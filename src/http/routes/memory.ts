@@ -78,7 +78,7 @@ function createChangeRoutes({ memory: { corrections } }: HttpDependencies): Rout
 }
 
 function notUndone(change: string | undefined): string {
-  if (change === undefined) return 'There is nothing that can be undone'
+  if (change === undefined) return 'There is nothing to undo'
   return `There is no change ${JSON.stringify(change)} that can be undone, or the memory was changed or forgotten since: undo that first`
 }
 
@@ -191,7 +191,7 @@ function createFactRoutes({ memory: { facts, corrections } }: HttpDependencies):
 function knownSurer({ entity, attribute, value, confidence }: Fact): FamiliarError {
   return new FamiliarError(
     'conflict',
-    `It is known with more certainty that ${entity}: ${attribute} is ${value}. Say it with a confidence of ${confidence} or more to replace that.`,
+    `A more certain fact is known: ${entity}: ${attribute} is ${value}. Use a confidence of at least ${confidence} to replace it.`,
   )
 }
 

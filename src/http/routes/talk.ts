@@ -27,7 +27,7 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
       if (found) return found
       before = events[0]?.seq
     } while (before !== undefined && before > 1)
-    throw new FamiliarError('not_found', 'There is no such thing in the session')
+    throw new FamiliarError('not_found', 'The session has no such message, card or file')
   }
 
   return [
@@ -80,7 +80,7 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
     }),
     inSession(api.page.card, async ({ session, params }) => {
       const found = await findEvent(session, (event) => event.type === 'tool_finished' && event.callId === params.call)
-      if (found.type !== 'tool_finished' || !found.card) throw new FamiliarError('not_found', 'It showed no card')
+      if (found.type !== 'tool_finished' || !found.card) throw new FamiliarError('not_found', 'This call has no card')
       return { document: frameDocument(found.card) }
     }),
     inSession(api.page.media, async ({ session, params: { hash } }) => {

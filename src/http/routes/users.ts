@@ -49,7 +49,7 @@ export function createSignInRoutes({ limiter, status }: HttpDependencies, page: 
     const signedIn = await browsers.signIn(code, context.req.header('user-agent') ?? '')
     if (signedIn) return signedIn
     limiter.countFailure(address)
-    throw new FamiliarError('unauthorized', 'This link was used, or is too old. "familiar sign-in" makes a new one.')
+    throw new FamiliarError('unauthorized', 'This link was used or has expired. Run "familiar sign-in" for a new one.')
   }
 
   return [
@@ -66,7 +66,10 @@ export function createSignInRoutes({ limiter, status }: HttpDependencies, page: 
       const own = tokenId.startsWith(browserTokenPrefix) ? tokenId.slice(browserTokenPrefix.length) : undefined
       const chosen = body.browser ?? own
       if (!body.everywhere && chosen === undefined)
-        throw new FamiliarError('bad_request', 'This is no browser; "everywhere" signs all of them out')
+        throw new FamiliarError(
+          'bad_request',
+          'This token does not belong to a browser. Set "everywhere" to sign out all browsers',
+        )
       const ended = await browsers.signOut(userId, body.everywhere ? undefined : chosen)
       return { ended }
     }),
@@ -152,7 +155,7 @@ export function createTokenRoutes(users: Pick<Users, 'list' | 'named' | 'isOwner
       const user = body.user === undefined ? owner() : users.named(body.user)
       const { tokenId, token } = await tokens.createToken(user.id, body.scope)
       const made = (await tokens.list(user.id)).find((one) => one.tokenId === tokenId)
-      if (!made) throw new FamiliarError('conflict', 'The token was revoked while it was made')
+      if (!made) throw new FamiliarError('conflict', 'The token was revoked while it was being created')
       return { ...replyOf(user)(made), token }
     }),
     handle(api.tokens.revoke, async ({ params }) => {
@@ -160,7 +163,7 @@ export function createTokenRoutes(users: Pick<Users, 'list' | 'named' | 'isOwner
       const known = (await listed(users.list())).find((one) => one.id === id)
       if (!known) throw new FamiliarError('not_found', `There is no token ${JSON.stringify(id.slice(0, 200))}`)
       if (id.startsWith('environment-')) {
-        throw new FamiliarError('conflict', 'This one is what FAMILIAR_TOKEN holds: change or remove it there.')
+        throw new FamiliarError('conflict', 'This token comes from FAMILIAR_TOKEN. Change or remove it there.')
       }
       await tokens.revoke(id)
       return known
