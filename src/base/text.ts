@@ -121,7 +121,7 @@ export function formatDollars(amount: number | null): string {
 }
 
 /** One line of at most `limit` characters. */
-export function oneLine(text: string, limit: number): string {
+export function oneLine(text: string, limit = Number.POSITIVE_INFINITY): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length <= limit
     ? line

@@ -27,7 +27,7 @@ import {
 import { createSlashCommand } from '../tools/builtin/message.ts'
 import { createScheduleTools, type Schedules } from '../tools/builtin/schedule-tools.ts'
 import { createReadPage } from '../tools/documents/read-page.ts'
-import { type AssetActor, type AssetFailure, type Assets, failure } from '../tools/files/assets.ts'
+import { type AssetActor, type AssetFailure, failure } from '../tools/files/assets.ts'
 import {
   describeSystemError,
   type FileBounds,
@@ -36,7 +36,7 @@ import {
   readFileBytes,
 } from '../tools/files/file-backend.ts'
 import { createFinders, type Finders } from '../tools/files/finders.ts'
-import { type OpenAssets, openAssets } from '../tools/files/open-assets.ts'
+import { type Assets, type OpenAssets, openAssets } from '../tools/files/open-assets.ts'
 import { namedBlockUri } from '../tools/files/pins.ts'
 import { expandReferences, fenced, imageTypeOf, oneLineName, type ReferenceText } from '../tools/files/references.ts'
 import type { ToolRegistry } from '../tools/registry.ts'

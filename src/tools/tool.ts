@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseAnyJson } from '../base/json.ts'
+import { type Parsed, parseAnyJson } from '../base/json.ts'
 import { errorType } from '../base/telemetry/metrics.ts'
 import { type Telemetry, timed } from '../base/telemetry/telemetry.ts'
 import { errorStatus, FamiliarError } from '../protocol/errors.ts'
@@ -216,10 +216,9 @@ export function failed(text: string): ToolOutcome {
 }
 
 /** Some models send nothing for a tool without parameters, or an object that was encoded twice: both are accepted. */
-function readArguments(input: Json): { ok: true; value: Json } | { ok: false; message: string } {
-  if (input === null) return { ok: true, value: {} }
+export function readArguments(input: Json): Parsed<Json> {
+  if (input === null || (typeof input === 'string' && input.trim() === '')) return { ok: true, value: {} }
   if (typeof input !== 'string') return { ok: true, value: input }
-  if (input.trim() === '') return { ok: true, value: {} }
   const decoded = parseAnyJson(input)
   if (decoded.ok && typeof decoded.value === 'object') return { ok: true, value: decoded.value }
   const start = JSON.stringify(input.slice(0, 80).toWellFormed())

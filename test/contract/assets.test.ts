@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createManualBackend } from '../../examples/asset-backend/create-manual-backend.ts'
-import type { Assets } from '../../src/tools/files/assets.ts'
+import type { Assets } from '../../src/tools/files/open-assets.ts'
 import { type AssetStore, agentOfMax, max, openAssetStore, textOf } from '../support/asset-store.ts'
 
 type Operation = (assets: Assets, path: string) => Promise<unknown>

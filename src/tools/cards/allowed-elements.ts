@@ -1,5 +1,10 @@
 import { toDisplayText } from '../../base/text.ts'
 import { cssColour } from './card-nodes.ts'
+import cardWords from './card-words.json' with { type: 'json' }
+
+function words(text: string): string[] {
+  return text.split(' ')
+}
 
 const addressLimit = 2_000
 
@@ -16,59 +21,21 @@ export function linkAddress(href: string): LinkAddress | undefined {
   // Browsers drop these characters anywhere, which can reveal `javascript:`.
   const url = URL.parse(href.replace(/[\t\n\r]/g, '').trim())
   if (url === null) return undefined
-  if (url.protocol === 'mailto:') {
-    const mailbox = url.pathname
-    return mailbox === '' ? undefined : unlessTooLong({ address: `mailto:${mailbox}`, host: mailbox })
-  }
+  if (url.protocol === 'mailto:') return url.pathname ? linkTo(`mailto:${url.pathname}`, url.pathname) : undefined
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined
   // `https://bank.example@elsewhere.example/` looks like the bank's.
   url.username = ''
   url.password = ''
-  return unlessTooLong({ address: url.href, host: url.host })
+  return linkTo(url.href, url.host)
 }
 
 /** In ASCII it may be nine times as long. */
-function unlessTooLong(link: LinkAddress): LinkAddress | undefined {
-  return link.address.length > addressLimit ? undefined : link
+function linkTo(address: string, host: string): LinkAddress | undefined {
+  return address.length > addressLimit ? undefined : { address, host }
 }
 
 /** The CSS properties that a card may set: appearance, and position within the card. */
-const styleProperties: ReadonlySet<string> = new Set(
-  `color opacity visibility cursor accent-color
-  background background-color background-image background-size background-position background-repeat background-clip
-  background-origin
-
-  border border-width border-style border-color border-radius border-collapse border-spacing
-  border-top border-top-width border-top-style border-top-color
-  border-right border-right-width border-right-style border-right-color
-  border-bottom border-bottom-width border-bottom-style border-bottom-color
-  border-left border-left-width border-left-style border-left-color
-  border-top-left-radius border-top-right-radius border-bottom-left-radius border-bottom-right-radius
-  outline outline-width outline-style outline-color outline-offset box-shadow
-
-  margin margin-top margin-right margin-bottom margin-left margin-block margin-inline
-  padding padding-top padding-right padding-bottom padding-left padding-block padding-inline
-  width height min-width min-height max-width max-height box-sizing aspect-ratio object-fit object-position
-
-  display position top right bottom left inset z-index float clear overflow overflow-x overflow-y
-  transform transform-origin vertical-align columns column-count column-width gap row-gap column-gap
-  flex flex-basis flex-direction flex-flow flex-grow flex-shrink flex-wrap order
-  justify-content justify-items justify-self align-content align-items align-self
-  place-content place-items place-self
-  grid grid-area grid-auto-columns grid-auto-flow grid-auto-rows grid-column grid-column-start grid-column-end
-  grid-gap grid-row grid-row-start grid-row-end grid-template grid-template-areas grid-template-columns
-  grid-template-rows
-  table-layout caption-side empty-cells list-style list-style-type list-style-position
-
-  font font-family font-size font-style font-weight font-variant font-variant-numeric font-stretch
-  font-feature-settings line-height letter-spacing word-spacing white-space word-break word-wrap overflow-wrap
-  hyphens tab-size direction
-  text-align text-align-last text-decoration text-decoration-line text-decoration-color text-decoration-style
-  text-decoration-thickness text-underline-offset text-indent text-overflow text-shadow text-transform text-wrap
-
-  fill fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-dasharray stroke-dashoffset stroke-linecap
-  stroke-linejoin stroke-miterlimit stop-color stop-opacity text-anchor dominant-baseline`.split(/\s+/),
-)
+const styleProperties: ReadonlySet<string> = new Set(words(cardWords.styleProperties.join(' ')))
 
 /**
  * Keeps the parts of a style attribute that only change appearance.
@@ -84,11 +51,7 @@ function safeStyle(text: string): string {
     .join(';')
 }
 
-const functions = new Set(
-  `rgb rgba hsl hsla hwb lab lch oklab oklch color-mix calc min max clamp minmax repeat fit-content linear-gradient
-  radial-gradient conic-gradient repeating-linear-gradient repeating-radial-gradient repeating-conic-gradient
-  matrix translate translatex translatey scale scalex scaley rotate skew skewx skewy`.split(/\s+/),
-)
+const functions = new Set(words(cardWords.styleFunctions.join(' ')))
 const token =
   /\s+|(?<name>[a-z-]+)\(|[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?:%|[a-z]{1,5})?|#[0-9a-f]{3,8}|-{0,2}[a-z_][\w-]*|'[\w .-]*'|"[\w .-]*"|[()+*,/-]/iy
 
@@ -177,8 +140,6 @@ function oneOf(...words: string[]): AttributeValue {
   return (text) => words.find((word) => word.toLowerCase() === text.trim().toLowerCase())
 }
 
-const colour: AttributeValue = (text) => cssColour(text)
-
 const id: AttributeValue = (text) => {
   const name = /^(?:card-)?([\w-]{1,64})$/.exec(text)?.[1]
   return name === undefined ? undefined : `${idPrefix}${name}`
@@ -216,8 +177,6 @@ function matching(pattern: RegExp): AttributeValue {
 
 type Attributes = Readonly<Record<string, AttributeValue>>
 
-const words = (text: string): string[] => text.split(' ')
-
 const everywhere: Attributes = {
   style,
   title: anyText,
@@ -238,15 +197,9 @@ const cell: Attributes = {
 const gauge: Attributes = { value: number, max: number, min: number, low: number, high: number, optimum: number }
 
 /** Inline elements; the others start a new line. */
-export const inlineElements: ReadonlySet<string> = new Set(
-  words(
-    'a abbr b bdi br cite code del dfn em i img ins kbd mark meter progress q s samp small span strong sub sup svg time u var wbr',
-  ),
-)
-const blockElements = words(
-  'address article aside blockquote dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section summary ul',
-)
-const tableElements = words('table caption colgroup col thead tbody tfoot tr td th')
+export const inlineElements: ReadonlySet<string> = new Set(words(cardWords.inlineElements))
+const blockElements = words(cardWords.blockElements)
+const tableElements = words(cardWords.tableElements)
 
 const ownAttributes: Readonly<Record<string, Attributes>> = {
   a: { href: address },
@@ -282,7 +235,7 @@ const look: Attributes = {
 const type: Attributes = {
   'font-size': length,
   'font-weight': oneOf('normal', 'bold', '300', '400', '500', '600', '700', '800'),
-  'font-family': (text) => (/^[\w ,'-]{1,200}$/.test(text.trim()) ? text.trim() : undefined),
+  'font-family': matching(/^[\w ,'-]{1,200}$/),
   'text-anchor': oneOf('start', 'middle', 'end'),
   'dominant-baseline': oneOf('auto', 'middle', 'central', 'hanging', 'text-top', 'text-bottom', 'alphabetic'),
   'letter-spacing': length,
@@ -323,7 +276,7 @@ const drawingElements: Readonly<Record<string, Attributes>> = {
   tspan: glyphs,
   lineargradient: { ...gradient, x1: length, y1: length, x2: length, y2: length },
   radialgradient: { ...gradient, cx: length, cy: length, r: length, fx: length, fy: length },
-  stop: { style, offset: length, 'stop-color': colour, 'stop-opacity': length },
+  stop: { style, offset: length, 'stop-color': cssColour, 'stop-opacity': length },
 }
 
 /** Elements allowed within `svg`. */
@@ -338,6 +291,4 @@ export const allowedElements: ReadonlyMap<string, Attributes> = new Map([
 ])
 
 /** Elements that are removed with their content, because it is not readable text. */
-export const silentElements = words(
-  'applet audio canvas datalist desc embed foreignobject frame frameset iframe math metadata noembed noframes noscript object option plaintext portal script select style template textarea title video xmp',
-)
+export const silentElements = words(cardWords.silentElements)

@@ -1,4 +1,5 @@
 import { toDisplayText } from '../../base/text.ts'
+import cardWords from './card-words.json' with { type: 'json' }
 
 /** The HTML of these nodes. Their content cannot end a tag, a value or an entity. */
 export function writeFragment(nodes: readonly CardNode[]): string {
@@ -33,49 +34,7 @@ export function cardIcon(text: string | null | undefined): string | null {
 }
 
 /** Icon names refer to a font that no card may load: common ones are replaced by an emoji. */
-const pictures: Readonly<Record<string, string>> = {
-  bell: '🔔',
-  bolt: '⚡',
-  book: '📖',
-  calculator: '🧮',
-  calendar: '📅',
-  chart: '📊',
-  check: '✅',
-  clock: '🕑',
-  cloud: '☁️',
-  code: '💻',
-  coins: '🪙',
-  envelope: '✉️',
-  exclamation: '⚠️',
-  file: '📄',
-  film: '🎬',
-  fire: '🔥',
-  globe: '🌐',
-  heart: '❤️',
-  home: '🏠',
-  house: '🏠',
-  image: '🖼️',
-  key: '🔑',
-  language: '🔤',
-  lightbulb: '💡',
-  link: '🔗',
-  list: '📋',
-  lock: '🔒',
-  location: '📍',
-  magnifying: '🔎',
-  map: '🗺️',
-  moon: '🌙',
-  music: '🎵',
-  newspaper: '📰',
-  search: '🔎',
-  star: '⭐',
-  sun: '☀️',
-  tag: '🏷️',
-  temperature: '🌡️',
-  train: '🚆',
-  user: '👤',
-  wrench: '🔧',
-}
+const pictures: Readonly<Record<string, string>> = cardWords.icons
 
 /** The icon as a character; undefined if it has none. */
 export function iconPicture(icon: string | null): string | undefined {
@@ -103,22 +62,7 @@ const hex = /^#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/
 const functional = /^(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch)\(([^()]{1,100})\)$/
 const component = /^(?:[+-]?(?:\d{1,6}(?:\.\d{0,10})?|\.\d{1,10})(?:%|deg|grad|rad|turn)?|none)$/
 
-const names = new Set(
-  `aliceblue antiquewhite aqua aquamarine azure beige bisque black blanchedalmond blue blueviolet brown burlywood
-  cadetblue chartreuse chocolate coral cornflowerblue cornsilk crimson cyan darkblue darkcyan darkgoldenrod darkgray
-  darkgreen darkgrey darkkhaki darkmagenta darkolivegreen darkorange darkorchid darkred darksalmon darkseagreen
-  darkslateblue darkslategray darkslategrey darkturquoise darkviolet deeppink deepskyblue dimgray dimgrey dodgerblue
-  firebrick floralwhite forestgreen fuchsia gainsboro ghostwhite gold goldenrod gray green greenyellow grey honeydew
-  hotpink indianred indigo ivory khaki lavender lavenderblush lawngreen lemonchiffon lightblue lightcoral lightcyan
-  lightgoldenrodyellow lightgray lightgreen lightgrey lightpink lightsalmon lightseagreen lightskyblue lightslategray
-  lightslategrey lightsteelblue lightyellow lime limegreen linen magenta maroon mediumaquamarine mediumblue
-  mediumorchid mediumpurple mediumseagreen mediumslateblue mediumspringgreen mediumturquoise mediumvioletred
-  midnightblue mintcream mistyrose moccasin navajowhite navy oldlace olive olivedrab orange orangered orchid
-  palegoldenrod palegreen paleturquoise palevioletred papayawhip peachpuff peru pink plum powderblue purple
-  rebeccapurple red rosybrown royalblue saddlebrown salmon sandybrown seagreen seashell sienna silver skyblue
-  slateblue slategray slategrey snow springgreen steelblue tan teal thistle tomato transparent turquoise violet wheat
-  white whitesmoke yellow yellowgreen`.split(/\s+/),
-)
+const names = new Set(cardWords.colors.join(' ').split(' '))
 
 /** The color in lower case if the text is exactly one CSS color; otherwise undefined. */
 export function cssColour(text: string): string | undefined {

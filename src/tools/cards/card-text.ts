@@ -214,24 +214,7 @@ interface TextStyle {
 
 const row = /(?:^|;)display:(?:inline-)?flex(?:;(?!.*flex-direction:column)|$)/i
 /** Elements with an empty line around them. */
-const spaced = new Set([
-  'blockquote',
-  'details',
-  'dl',
-  'figure',
-  'h1',
-  'h2',
-  'h3',
-  'h4',
-  'h5',
-  'h6',
-  'hr',
-  'ol',
-  'p',
-  'pre',
-  'table',
-  'ul',
-])
+const spaced = new Set('blockquote details dl figure h1 h2 h3 h4 h5 h6 hr ol p pre table ul'.split(' '))
 
 /** Nodes as lines of text. One empty line separates blocks. */
 function renderLines(nodes: readonly CardNode[], style: TextStyle): string[] {

@@ -1,53 +1,15 @@
 import { createHash } from 'node:crypto'
+import { readBundledText } from '../../base/files.ts'
 import type { Card } from '../../protocol/messages.ts'
 import { type CardNode, cssColour, escapeHtml, iconPicture, readFragment } from './card-nodes.ts'
+import cardWords from './card-words.json' with { type: 'json' }
 import { styleOf } from './show-slides.ts'
 
 /**
  * The only style sheet of a card's frame. It is constant, so that policies can name its hash and allow no other.
  * `contain` keeps positioned elements within the card.
  */
-const frameStyle = `
-:root { color-scheme: light dark; --text: #1f2328; --muted: #656d76; --line: #d8dee4; --paper: #ffffff; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e6e8eb; --muted: #9aa2ab; --line: #3a4048; --paper: #1c1f24; }
-}
-:root[data-paper='light'] { color-scheme: light; --text: #1f2328; --muted: #656d76; --line: #d8dee4; --paper: #ffffff; }
-:root[data-paper='dark'] { color-scheme: dark; --text: #e6e8eb; --muted: #9aa2ab; --line: #3a4048; --paper: #1c1f24; }
-* { box-sizing: border-box; }
-body {
-  margin: 0; min-height: 100vh; overflow-wrap: break-word; color: var(--text);
-  font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif;
-  background: linear-gradient(var(--tint, transparent), var(--tint, transparent)) var(--paper);
-  border-left: 4px solid var(--accent, var(--line));
-}
-body > header { display: flex; align-items: center; gap: 8px; padding: 12px 16px 0; font-weight: 600; }
-body > main { position: relative; contain: content; overflow: auto; padding: 8px 16px 14px; }
-body > main:has(> [style*='padding']:only-child) { padding: 0; }
-main > :first-child { margin-top: 0; }
-main > :last-child { margin-bottom: 0; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.25em; } h3 { font-size: 1.1em; } h4, h5, h6 { font-size: 1em; }
-h1, h2, h3, h4, h5, h6 { margin: 0.8em 0 0.3em; line-height: 1.25; }
-p, ul, ol, dl, pre, table, blockquote, details, figure { margin: 0.5em 0; }
-ul, ol { padding-left: 1.5em; }
-dt { font-weight: 600; } dd { margin: 0 0 0.3em 1em; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 4px 14px 4px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-th:last-child, td:last-child { padding-right: 0; }
-th { color: var(--muted); font-weight: 600; font-size: 0.9em; }
-tbody tr:last-child > * { border-bottom: 0; }
-caption { text-align: left; color: var(--muted); font-size: 0.9em; }
-summary { cursor: pointer; font-weight: 600; }
-summary::marker { color: var(--accent, var(--muted)); }
-blockquote { padding-left: 12px; border-left: 3px solid var(--line); color: var(--muted); }
-code, kbd, samp, pre { font: 0.9em/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
-pre { overflow: auto; padding: 8px 10px; border: 1px solid var(--line); border-radius: 6px; }
-hr { border: 0; border-top: 1px solid var(--line); }
-img, svg { max-width: 100%; vertical-align: middle; }
-meter, progress { accent-color: var(--accent, auto); }
-a { text-decoration: underline; text-underline-offset: 2px; }
-a > bdi:last-child { display: inline-block; color: var(--muted); font-size: 0.85em; }
-`
+const frameStyle = `\n${readBundledText(new URL('./frame.css', import.meta.url))}\n`
 
 const styleHash = `'sha256-${createHash('sha256').update(frameStyle).digest('base64')}'`
 
@@ -167,32 +129,7 @@ function firstColor(value: string): Color | undefined {
   return undefined
 }
 
-const names: Readonly<Record<string, string>> = {
-  white: '#fff',
-  black: '#000',
-  silver: '#c0c0c0',
-  gray: '#808080',
-  grey: '#808080',
-  lightgray: '#d3d3d3',
-  lightgrey: '#d3d3d3',
-  whitesmoke: '#f5f5f5',
-  gainsboro: '#dcdcdc',
-  snow: '#fffafa',
-  ivory: '#fffff0',
-  darkgray: '#a9a9a9',
-  dimgray: '#696969',
-  red: '#f00',
-  green: '#008000',
-  blue: '#00f',
-  yellow: '#ff0',
-  orange: '#ffa500',
-  purple: '#800080',
-  navy: '#000080',
-  midnightblue: '#191970',
-  teal: '#008080',
-  maroon: '#800000',
-  gold: '#ffd700',
-}
+const names: Readonly<Record<string, string>> = cardWords.paperColors
 
 /** Common color notations; undefined for others, which are ignored. */
 function readColor(text: string): Color | undefined {

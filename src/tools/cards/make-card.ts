@@ -1,5 +1,5 @@
 import sanitizeHtml from 'sanitize-html'
-import { toDisplayText, toStorableText } from '../../base/text.ts'
+import { oneLine, toDisplayText, toStorableText } from '../../base/text.ts'
 import type { Card, Json } from '../../protocol/messages.ts'
 import { allowedElements, drawingNames, inlineElements, linkAddress, silentElements } from './allowed-elements.ts'
 import {
@@ -29,16 +29,8 @@ interface CardSource {
 }
 
 /** The card of a tool's result; undefined if there is nothing to show. All input is untrusted text. */
-export function makeCard({
-  html,
-  title,
-  manifestTitle,
-  params = {},
-  accentColor,
-  backgroundColor,
-  icon,
-  pictures,
-}: CardSource): Card | undefined {
+export function makeCard(source: CardSource): Card | undefined {
+  const { html, title, manifestTitle, params = {}, accentColor, backgroundColor, icon, pictures } = source
   const safe = sanitiseCard(html ?? '', pictures)
   if (safe.trim() === '') return undefined
   const shown = {
@@ -54,66 +46,57 @@ export function makeCard({
   }
 }
 
-const bodies = new Set(['thead', 'tbody', 'tfoot'])
-const rows = new Set(['tr'])
-const cells = new Set(['td', 'th'])
-const captions = new Set(['caption'])
-const columnGroups = new Set(['colgroup'])
-const columns = new Set(['col'])
-
 /** Elements that only occur in a table. */
 const tableParts: ReadonlySet<string> = new Set([
-  ...bodies,
-  ...rows,
-  ...cells,
-  ...captions,
-  ...columnGroups,
-  ...columns,
+  'thead',
+  'tbody',
+  'tfoot',
+  'tr',
+  'td',
+  'th',
+  'caption',
+  'colgroup',
+  'col',
 ])
-
-interface TableSurroundings {
-  /** Arranges the nodes before the table. */
-  before(nodes: readonly CardNode[]): CardNode[]
-  /** Arranges the content of a caption or a cell, `depth` elements deeper than the table's surroundings. */
-  within(element: CardElement, depth: number): CardNode[]
-}
 
 /**
  * A table in which every part has its required parent. Other nodes are placed before it, where a browser would move
  * them.
  */
-function arrangeTable(table: CardElement, { before, within }: TableSurroundings): CardNode[] {
+function arrangeTable(table: CardElement, place: Place): CardNode[] {
+  if (place.depth + tableDepth > depthLimit) return arrange(table.children, place)
   const strays: CardNode[] = []
   const stray = (node: CardNode): [] => {
     if (typeof node !== 'string' || node.trim() !== '') strays.push(node)
     return []
   }
+  const within = ({ name, children }: CardElement, depth: number) =>
+    arrange(children, { ...place, parent: name, grandparent: '', depth: place.depth + depth })
   const cellsOf = ({ children }: CardElement): CardNode[] =>
-    children.flatMap((cell) => (isOneOf(cell, cells) ? [{ ...cell, children: within(cell, 4) }] : stray(cell)))
+    children.flatMap((cell) => (isOneOf(cell, 'td', 'th') ? [{ ...cell, children: within(cell, 4) }] : stray(cell)))
   const rowsOf = ({ children }: CardElement): CardNode[] =>
-    gather(children, cells, 'tr').flatMap((row) =>
-      isOneOf(row, rows) ? [{ ...row, children: cellsOf(row) }] : stray(row),
+    gather(children, 'tr', 'td', 'th').flatMap((row) =>
+      isOneOf(row, 'tr') ? [{ ...row, children: cellsOf(row) }] : stray(row),
     )
 
-  const inRows = gather(table.children, cells, 'tr')
-  const inBodies = gather(gather(inRows, rows, 'tbody'), columns, 'colgroup')
+  const inRows = gather(table.children, 'tr', 'td', 'th')
+  const inBodies = gather(gather(inRows, 'tbody', 'tr'), 'colgroup', 'col')
   const children = inBodies.flatMap((part): CardNode[] => {
     if (typeof part === 'string') return stray(part)
-    if (bodies.has(part.name)) return [{ ...part, children: rowsOf(part) }]
-    if (captions.has(part.name)) return [{ ...part, children: within(part, 2) }]
-    if (isOneOf(part, columnGroups))
-      return [{ ...part, children: part.children.filter((col) => isOneOf(col, columns)) }]
+    if (['thead', 'tbody', 'tfoot'].includes(part.name)) return [{ ...part, children: rowsOf(part) }]
+    if (part.name === 'caption') return [{ ...part, children: within(part, 2) }]
+    if (part.name === 'colgroup') return [{ ...part, children: part.children.filter((col) => isOneOf(col, 'col')) }]
     return stray(part)
   })
-  return [...before(strays), { ...table, children }]
+  return [...arrange(strays, place), { ...table, children }]
 }
 
 /** Groups adjacent elements of these names into one parent; white space between them is ignored. */
-function gather(nodes: readonly CardNode[], names: ReadonlySet<string>, into: string): CardNode[] {
+function gather(nodes: readonly CardNode[], into: string, ...names: string[]): CardNode[] {
   const gathered: CardNode[] = []
   let group: CardNode[] | undefined
   for (const node of nodes) {
-    if (isOneOf(node, names)) {
+    if (isOneOf(node, ...names)) {
       if (group) group.push(node)
       else {
         group = [node]
@@ -127,8 +110,8 @@ function gather(nodes: readonly CardNode[], names: ReadonlySet<string>, into: st
   return gathered
 }
 
-function isOneOf(node: CardNode, names: ReadonlySet<string>): node is CardElement {
-  return typeof node !== 'string' && names.has(node.name)
+function isOneOf(node: CardNode, ...names: string[]): node is CardElement {
+  return typeof node !== 'string' && names.includes(node.name)
 }
 
 /**
@@ -162,6 +145,7 @@ interface Place {
   isInLink: boolean
 }
 
+const top: Place = { parent: '', grandparent: '', depth: 0, isInLink: false }
 const depthLimit = 48
 /** A table, its body, its row, its cell. */
 const tableDepth = 4
@@ -173,10 +157,6 @@ const lists = new Set(['ul', 'ol'])
  * HTML harmful again: no block within a paragraph, no link in a link, no part of a list or table without its parent,
  * only shapes within a drawing. A misplaced element loses its tag and keeps its content.
  */
-function arrangeNodes(nodes: readonly CardNode[]): CardNode[] {
-  return arrange(nodes, { parent: '', grandparent: '', depth: 0, isInLink: false })
-}
-
 function arrange(nodes: readonly CardNode[], place: Place): CardNode[] {
   return joinTexts(nodes.flatMap((node) => (typeof node === 'string' ? [node] : arrangeElement(node, place))))
 }
@@ -187,7 +167,7 @@ function arrangeElement(element: CardElement, place: Place): CardNode[] {
     place.depth < depthLimit && !tableParts.has(name) && !drawingNames.has(name) && !(name === 'a' && place.isInLink)
   if (!hasPlace) return arrange(children, place)
   if (name === 'svg') return [{ ...element, children: arrangeDrawing(children, place.depth + 1, name) }]
-  if (name === 'table') return arrangeWholeTable(element, place)
+  if (name === 'table') return arrangeTable(element, place)
   // An image that may not be loaded shows its description.
   if (name === 'img' && element.attributes.src === undefined) return [element.attributes.alt ?? '']
   if (voidElements.has(name)) return [{ ...element, children: [] }]
@@ -203,15 +183,6 @@ function arrangeElement(element: CardElement, place: Place): CardNode[] {
   if (name === 'a') return [withHost(arranged)]
   // The start of a block ends a paragraph, whatever is still open in it.
   return [name === 'p' && arranged.children.some(holdsBlock) ? { ...arranged, name: 'div' } : arranged]
-}
-
-function arrangeWholeTable(table: CardElement, place: Place): CardNode[] {
-  if (place.depth + tableDepth > depthLimit) return arrange(table.children, place)
-  return arrangeTable(table, {
-    before: (nodes) => arrange(nodes, place),
-    within: ({ name, children }, depth) =>
-      arrange(children, { ...place, parent: name, grandparent: '', depth: place.depth + depth }),
-  })
 }
 
 function nameAt(name: string, { parent, grandparent }: Place): string {
@@ -253,25 +224,16 @@ const titleLimit = 120
 
 /** A title as one line of plain text, with `{{name}}` replaced by that parameter, or by nothing. */
 function fillTitle(template: string, params: Readonly<Record<string, Json>>): string {
-  return plainTitle(
-    template.replace(/\{\{\s{0,8}([\w-]{1,64})\s{0,8}\}\}/g, (_, name: string) => parameterText(params, name)),
-  )
-}
-
-function parameterText(params: Readonly<Record<string, Json>>, name: string): string {
-  const value = Object.hasOwn(params, name) ? params[name] : undefined
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+  const filled = template.replace(/\{\{\s{0,8}([\w-]{1,64})\s{0,8}\}\}/g, (_, name: string) => {
+    const value = Object.hasOwn(params, name) ? params[name] : undefined
+    return value === null || typeof value === 'object' ? '' : String(value ?? '')
+  })
+  return plainTitle(filled)
 }
 
 /** Untrusted text as a title: one line, without anything that could control or disguise its display. */
 function plainTitle(text: string): string {
-  const line = toDisplayText(text).replace(/\s+/g, ' ').trim()
-  return line.length <= titleLimit
-    ? line
-    : `${line
-        .slice(0, titleLimit - 1)
-        .toWellFormed()
-        .replace(/\ufffd$/, '')}…`
+  return oneLine(toDisplayText(text), titleLimit)
 }
 
 const sizeLimit = 256 * 1024
@@ -293,11 +255,12 @@ const nestingLimit = 200
 export function sanitiseCard(html: string, pictures: ReadonlyMap<string, string> = new Map()): string {
   const problem = sizeProblem(html)
   if (problem) return problem
-  const kept = sanitizeHtml(toStorableText(html), {
-    ...options,
-    transformTags: { '*': (tag, attributes) => allowedTag(tag, withData(tag, attributes, pictures)) },
-  })
-  const written = writeFragment(showSlides(arrangeNodes(readFragment(kept))))
+  const keep: sanitizeHtml.Transformer = (tag, attributes) => {
+    const data = tag.toLowerCase() === 'img' ? pictures.get(attributes.src?.trim() ?? '') : undefined
+    return allowedTag(tag, data === undefined ? attributes : { ...attributes, src: data })
+  }
+  const kept = sanitizeHtml(toStorableText(html), { ...options, transformTags: { '*': keep } })
+  const written = writeFragment(showSlides(arrange(readFragment(kept), top)))
   return sizeProblem(written) ?? written
 }
 
@@ -312,15 +275,6 @@ export function pictureAddresses(html: string): string[] {
   }
   sanitizeHtml(toStorableText(html), { ...options, transformTags: { '*': note } })
   return [...found]
-}
-
-function withData(
-  tag: string,
-  attributes: sanitizeHtml.Attributes,
-  pictures: ReadonlyMap<string, string>,
-): sanitizeHtml.Attributes {
-  const data = tag.toLowerCase() === 'img' ? pictures.get(attributes.src?.trim() ?? '') : undefined
-  return data === undefined ? attributes : { ...attributes, src: data }
 }
 
 const options: sanitizeHtml.IOptions = {

@@ -13,7 +13,6 @@ interface Known extends AssetPlace {
   modifiedAt: number
 }
 
-type AssetRead = Known & TextPage
 export type AssetText = Known & { content: string }
 
 export interface AssetWritten extends AssetPlace {
@@ -27,46 +26,8 @@ export interface AssetWritten extends AssetPlace {
   trust: Label
 }
 
-/** Undefined: whatever exists. Null: only if nothing exists. */
-type Etag = string | null | undefined
-
-/**
- * Files and blocks, with the same kind of names: `notes/x.md`, `familiar:///blocks/x.md`. Expected failures are data.
- *
- * No change loses data: the previous content is a version. An undo is a change like any other, and can be undone.
- */
-export interface Assets {
-  /** Some of its lines, with a note on how to continue if there are more. */
-  read(
-    actor: AssetActor,
-    request: { path: string; offset?: number | undefined; limit?: number | undefined },
-  ): Promise<AssetRead | AssetFailure>
-  /** The complete text, unless it exceeds the write limit. */
-  load(actor: AssetActor, request: { path: string }): Promise<AssetText | AssetFailure>
-  write(
-    actor: AssetActor,
-    request: { path: string; content: string; etag?: Etag },
-  ): Promise<AssetWritten | AssetFailure>
-  edit(
-    actor: AssetActor,
-    request: { path: string; old: string; new: string; all?: boolean | undefined; etag?: Etag },
-  ): Promise<(AssetWritten & { count: number }) | AssetFailure>
-  /** Deletes it; its versions stay, and an undo restores it. */
-  remove(actor: AssetActor, request: { path: string; etag?: Etag }): Promise<AssetWritten | AssetFailure>
-  /** The entries of a folder; an empty prefix means the workspace. */
-  list(actor: AssetActor, request: { prefix: string }): Promise<AssetList | AssetFailure>
-  stat(actor: AssetActor, request: { path: string }): Promise<({ ok: true } & AssetEntry) | AssetFailure>
-  /** Newest first. */
-  history(
-    actor: AssetActor,
-    request: { path: string },
-  ): Promise<({ ok: true; versions: AssetVersion[] } & AssetPlace) | AssetFailure>
-  /** Restores the previous or the given version. */
-  undo(
-    actor: AssetActor,
-    request: { path: string; version?: number | undefined; etag?: Etag },
-  ): Promise<(AssetWritten & { restored: number }) | AssetFailure>
-}
+/** The expected hash. Undefined: whatever exists. Null: only if nothing exists. */
+export type Etag = string | null | undefined
 
 /** The author of a request. Other users' assets do not exist for them. */
 export interface AssetActor {
@@ -225,21 +186,11 @@ export interface AssetVersion {
   at: number
 }
 
-/** All recorded states: 0 is the content before the first change. */
-interface AssetVersions {
-  /** Newest first. */
-  list(userId: string, uri: string): Promise<AssetVersion[]>
-  newest(userId: string, uri: string): Promise<AssetVersion | undefined>
-  /** In `writer`'s unit, or in its own. Returns the new current version. */
-  record(actor: AssetActor, uri: string, step: RecordedStep, writer?: Writer): Promise<number>
-  /** The change recorded as this version was not made. */
-  drop(userId: string, uri: string, version: number): Promise<void>
-}
-
 // The oldest are deleted first, including the content before the first change.
 const maxVersions = 50
 
-export function createAssetVersions({ database, clock }: { database: Database; clock: Clock }): AssetVersions {
+/** All recorded states: 0 is the content before the first change. */
+export function createAssetVersions({ database, clock }: { database: Database; clock: Clock }) {
   async function recordIn(writer: Writer, actor: AssetActor, given: string, step: RecordedStep): Promise<number> {
     const { userId: user_id, author } = actor
     const uri = toIndexKey(given)
@@ -271,11 +222,14 @@ export function createAssetVersions({ database, clock }: { database: Database; c
   }
 
   return {
-    list: (userId, uri) => select(database.read, userId, uri).execute(),
-    newest: (userId, uri) => newestIn(database.read, userId, uri),
-    record: (actor, uri, step, writer) =>
+    /** Newest first. */
+    list: (userId: string, uri: string): Promise<AssetVersion[]> => select(database.read, userId, uri).execute(),
+    newest: (userId: string, uri: string) => newestIn(database.read, userId, uri),
+    /** In `writer`'s unit, or in its own. Returns the new current version. */
+    record: (actor: AssetActor, uri: string, step: RecordedStep, writer?: Writer): Promise<number> =>
       writer ? recordIn(writer, actor, uri, step) : database.write((own) => recordIn(own, actor, uri, step)),
-    async drop(userId, uri, version) {
+    /** The change recorded as this version was not made. */
+    async drop(userId: string, uri: string, version: number): Promise<void> {
       await database.write(async (writer) => {
         await writer
           .deleteFrom('asset_versions')

@@ -9,20 +9,8 @@ import {
   readlinkSync,
   realpathSync,
 } from 'node:fs'
-import { createPathStore, type PathStore } from './fuzzy-search.ts'
+import { createPathStore } from './fuzzy-search.ts'
 import { type IgnoreChain, isIgnored, parseIgnoreRules } from './ignore-rules.ts'
-
-/**
- * The files under one root that git does not ignore, kept in a store. Updates read only folders in which a name was
- * added or removed: other folders cost one stat, and files none.
- */
-interface FileTree {
-  readonly store: PathStore
-  /** There are more than are kept. */
-  readonly isCut: boolean
-  /** Updates the store in small steps, so that the thread can answer in between. */
-  look(): Generator<void>
-}
 
 interface Folder {
   /** From the root, with a trailing slash; empty for the root. */
@@ -47,38 +35,38 @@ const coarsestClockMs = 2_000
 /** Above this share of removed files, the store is rebuilt. */
 const maxRemoved = 0.5
 
+/**
+ * The files under one root that git does not ignore, kept in a store. Updates read only folders in which a name was
+ * added or removed: other folders cost one stat, and files none.
+ */
 export function createFileTree(options: {
   /** With symlinks resolved, like the closed folders. */
   root: string
   closed: ReadonlySet<string>
   now(): number
   maxFiles: number
-}): FileTree {
+}) {
   const { root, closed, now, maxFiles } = options
-  let store = createPathStore()
-  let isCut = false
   const top = newFolder('')
-
-  return {
-    get store() {
-      return store
-    },
-    get isCut() {
-      return isCut
-    },
-    *look() {
-      isCut = false
+  const tree = {
+    store: createPathStore(),
+    /** There are more than are kept. */
+    isCut: false,
+    /** Updates the store in small steps, so that the thread can answer in between. */
+    *look(): Generator<void> {
+      tree.isCut = false
       // Breadth first: files near the root are found first, and listed first for an empty query.
       const queue: { folder: Folder; outer: IgnoreChain | undefined }[] = [{ folder: top, outer: undefined }]
-      for (let at = 0; at < queue.length; at += 1) {
-        const { folder, outer } = queue[at] as (typeof queue)[number]
+      for (const { folder, outer } of queue) {
         lookAt(folder, outer)
         for (const inner of folder.folders.values()) queue.push({ folder: inner, outer: folder.chain })
         yield
       }
-      if (store.removed > 1_000 && store.removed > store.count * maxRemoved) yield* compact()
+      const { removed, count } = tree.store
+      if (removed > 1_000 && removed > count * maxRemoved) yield* compact()
     },
   }
+  return tree
 
   function lookAt(folder: Folder, outer: IgnoreChain | undefined): void {
     const absolute = absoluteOf(folder.path)
@@ -120,12 +108,13 @@ export function createFileTree(options: {
   }
 
   function keepFiles(folder: Folder, names: readonly string[]): void {
+    const { store } = tree
     folder.firstId = store.count
     for (const name of names) {
       const path = folder.path + name
       if (isNoName(name) || isIgnored(folder.chain, { name, path, isFolder: false })) continue
       if (store.count - store.removed >= maxFiles) {
-        isCut = true
+        tree.isCut = true
         break
       }
       store.add(path)
@@ -147,7 +136,7 @@ export function createFileTree(options: {
   }
 
   function forget(folder: Folder): void {
-    for (let id = folder.firstId; id < folder.firstId + folder.files; id += 1) store.remove(id)
+    for (let id = folder.firstId; id < folder.firstId + folder.files; id += 1) tree.store.remove(id)
     folder.files = 0
   }
 
@@ -164,15 +153,14 @@ export function createFileTree(options: {
     const fresh = createPathStore()
     const moved: { folder: Folder; firstId: number }[] = []
     const queue = [top]
-    for (let at = 0; at < queue.length; at += 1) {
-      const folder = queue[at] as Folder
+    for (const folder of queue) {
       moved.push({ folder, firstId: fresh.count })
-      for (let id = folder.firstId; id < folder.firstId + folder.files; id += 1) fresh.add(store.pathOf(id))
+      for (let id = folder.firstId; id < folder.firstId + folder.files; id += 1) fresh.add(tree.store.pathOf(id))
       queue.push(...folder.folders.values())
       yield
     }
     for (const { folder, firstId } of moved) folder.firstId = firstId
-    store = fresh
+    tree.store = fresh
   }
 
   function absoluteOf(path: string): string {

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../base/clock.ts'
-import { askThread } from '../../base/processes.ts'
+import { type AskedThread, askThread } from '../../base/processes.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import {
   createPathSearch,
@@ -11,16 +11,9 @@ import {
   type FoundFiles,
 } from './fuzzy-search.ts'
 
-interface Found {
-  /** A file's path from its root, or a block's label. */
-  name: string
-  /** Its reference in a message. */
-  reference: string
-}
-
 interface Finding {
-  /** Best first. */
-  found: Found[]
+  /** Best first. `name`: a file's path from its root, or a block's label. `reference`: as in a message. */
+  found: { name: string; reference: string }[]
   /** How many match. */
   total: number
   /** The scan is incomplete: a later request may find more. */
@@ -39,34 +32,13 @@ export function referenceTo(kind: 'file' | 'block', path: string): string {
 }
 
 /** The thread for one root. It keeps the process alive only while a question is pending. */
-interface FinderThread {
-  readonly isIdle: boolean
-  /** Rejects with the signal's reason as soon as it aborts. */
-  find(request: { query: string; limit: number }, signal: AbortSignal | undefined): Promise<FoundFiles>
-  /** Resolves when the current state of the disk is known. */
-  refresh(): Promise<void>
-  /** Rejects pending questions. */
-  end(): Promise<void>
-}
-
-/** `onEnd` is called once, whether it was stopped or died. */
-function startFinderThread(data: FinderThreadData, onEnd: () => void): FinderThread {
-  const thread = askThread<FinderTask, FinderAnswer, FoundFiles>({
+function startFinderThread(data: FinderThreadData, onEnd: () => void) {
+  return askThread<FinderTask, FinderAnswer, FoundFiles>({
     worker: new Worker(new URL('./finder-worker.ts', import.meta.url), { workerData: data }),
     name: 'The file finder',
     read: ({ id: _id, ...found }) => found,
     onEnd,
   })
-  return {
-    get isIdle() {
-      return thread.isIdle
-    },
-    find: (request, signal) => thread.ask({ kind: 'find', ...request }, signal),
-    async refresh() {
-      await thread.ask({ kind: 'refresh' }, undefined)
-    },
-    end: thread.end,
-  }
 }
 
 /**
@@ -75,12 +47,7 @@ function startFinderThread(data: FinderThreadData, onEnd: () => void): FinderThr
  * Each root has its own thread, which starts with the first question and stops when idle: unused roots cost nothing,
  * and questions do not block the process.
  */
-export interface FileFinder {
-  find(request: { query: string; limit: number; signal?: AbortSignal | undefined }): Promise<Finding>
-  /** Resolves when the current state of the disk is known. Changes are also noticed without it, with a delay. */
-  refresh(): Promise<void>
-  close(): Promise<void>
-}
+export type FileFinder = ReturnType<typeof createFileFinder>
 
 const idleMs = 10 * 60_000
 const usualMostFiles = 1_000_000
@@ -92,17 +59,17 @@ export function createFileFinder(options: {
   clock: Clock
   /** Per root. */
   maxFiles?: number
-}): FileFinder {
+}) {
   const { roots, closed, clock, maxFiles = usualMostFiles } = options
-  const threads = new Map<string, FinderThread>()
+  const threads = new Map<string, AskedThread<FinderTask, FoundFiles>>()
   let cancelTimer: (() => void) | undefined
   let isClosed = false
 
-  function threadOf(root: string): FinderThread {
+  function threadOf(root: string): AskedThread<FinderTask, FoundFiles> {
     const known = threads.get(root)
     if (known) return known
     if (isClosed) throw new FamiliarError('unavailable', 'The file finder has stopped.')
-    const started: FinderThread = startFinderThread({ root, closed, maxFiles }, () => {
+    const started: AskedThread<FinderTask, FoundFiles> = startFinderThread({ root, closed, maxFiles }, () => {
       if (threads.get(root) === started) threads.delete(root)
     })
     threads.set(root, started)
@@ -117,32 +84,32 @@ export function createFileFinder(options: {
   }
 
   return {
-    async find({ query, limit, signal }) {
+    async find({ query, limit, signal }: Pick<FinderQuestion, 'query' | 'limit' | 'signal'>): Promise<Finding> {
       rest()
       const answers = await Promise.all(
-        roots.map(async (root) => ({ root, answer: await threadOf(root).find({ query, limit }, signal) })),
+        roots.map(async (root) => ({ root, answer: await threadOf(root).ask({ kind: 'find', query, limit }, signal) })),
       )
       const matches = answers.flatMap(({ root, answer }) => answer.matches.map((match) => ({ root, ...match })))
       if (answers.length > 1) matches.sort((a, b) => b.score - a.score || a.path.length - b.path.length)
       return {
-        found: matches.slice(0, limit).map(({ root, path }) => foundIn(root, path)),
+        found: matches.slice(0, limit).map(({ root, path }) => ({
+          name: path,
+          reference: referenceTo('file', root === roots[0] ? path : `${root}/${path}`),
+        })),
         total: answers.reduce((sum, { answer }) => sum + answer.total, 0),
         isIndexing: answers.some(({ answer }) => answer.isIndexing),
         isCut: answers.some(({ answer }) => answer.isCut),
       }
     },
-    async refresh() {
-      await Promise.all(roots.map((root) => threadOf(root).refresh()))
+    /** Resolves when the current state of the disk is known. Changes are also noticed without it, with a delay. */
+    async refresh(): Promise<void> {
+      await Promise.all(roots.map((root) => threadOf(root).ask({ kind: 'refresh' }, undefined)))
     },
-    async close() {
+    async close(): Promise<void> {
       isClosed = true
       cancelTimer?.()
       await Promise.all([...threads.values()].map((thread) => thread.end()))
     },
-  }
-
-  function foundIn(root: string, name: string): Found {
-    return { name, reference: referenceTo('file', root === roots[0] ? name : `${root}/${name}`) }
   }
 }
 
@@ -164,10 +131,7 @@ export interface FinderQuestion {
 }
 
 /** The suggestions for `@` and `@@` while typing. */
-export interface Finders {
-  find(question: FinderQuestion): Promise<Finding>
-  close(): Promise<void>
-}
+export type Finders = ReturnType<typeof createFinders>
 
 /** Users with the same roots share an index; a user without roots finds no files. */
 export function createFinders(dependencies: {
@@ -178,7 +142,7 @@ export function createFinders(dependencies: {
   /** The labels of this user's blocks. */
   labelsOf(userId: string): Promise<readonly string[]>
   clock: Clock
-}): Finders {
+}) {
   const { rootsOf, closed, labelsOf, clock } = dependencies
   const finders = new Map<string, FileFinder>()
 
@@ -191,11 +155,11 @@ export function createFinders(dependencies: {
   }
 
   return {
-    async find({ userId, kind, query, limit, signal }) {
+    async find({ userId, kind, query, limit, signal }: FinderQuestion): Promise<Finding> {
       if (kind === 'block') return findBlocks(await labelsOf(userId), { query, limit })
       return filesOf(userId).find({ query, limit, signal })
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...finders.values()].map((finder) => finder.close()))
     },
   }

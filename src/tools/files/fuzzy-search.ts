@@ -27,52 +27,26 @@ interface Match {
   length: number
 }
 
-/** The best of many: by score, then the shorter, then the earlier one. */
-interface BestMatches {
-  offer(id: number, score: number, length: number): void
-  /** Whether this one would be among them with this score. */
-  wouldKeep(id: number, score: number, length: number): boolean
-  /** Best first. */
-  list(): Match[]
-}
-
-function createBestMatches(most: number): BestMatches {
+/** The best of many, best first: by score, then the shorter, then the earlier one. */
+function createBestMatches(most: number) {
   const kept: Match[] = []
 
-  /** Its position among those that are kept. */
-  function placeOf(match: Match): number {
-    let low = 0
-    let high = kept.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (isBetter(kept[middle] as Match, match)) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
+  /** Whether this one would be among them with this score. */
   function wouldKeep(id: number, score: number, length: number): boolean {
-    if (kept.length < most) return true
-    const worst = kept[most - 1] as Match
+    const worst = kept[most - 1]
+    if (!worst) return true
     if (score !== worst.score) return score > worst.score
     return length !== worst.length ? length < worst.length : id < worst.id
   }
 
-  return {
-    wouldKeep,
-    offer(id, score, length) {
-      if (!wouldKeep(id, score, length)) return
-      const match = { id, score, length }
-      kept.splice(placeOf(match), 0, match)
-      if (kept.length > most) kept.pop()
-    },
-    list: () => kept,
+  function offer(id: number, score: number, length: number): void {
+    if (!wouldKeep(id, score, length)) return
+    kept.push({ id, score, length })
+    kept.sort((a, b) => b.score - a.score || a.length - b.length || a.id - b.id)
+    if (kept.length > most) kept.pop()
   }
-}
 
-function isBetter(one: Match, other: Match): boolean {
-  if (one.score !== other.score) return one.score > other.score
-  return one.length !== other.length ? one.length < other.length : one.id < other.id
+  return { kept, wouldKeep, offer }
 }
 
 /**
@@ -82,8 +56,7 @@ function isBetter(one: Match, other: Match): boolean {
 function foldUnit(text: string, at: number): number {
   const code = text.charCodeAt(at)
   if (code < 128) return code
-  const base = plainLetters.get(code) ?? plainLetter(code)
-  return base ?? 128 + (code % 128)
+  return plainLetters.get(code) ?? plainLetter(code) ?? 128 + (code % 128)
 }
 
 function isAscii(text: string): boolean {
@@ -340,58 +313,33 @@ function bonusAt(bytes: Uint8Array, place: number, start: number): number {
  * Many paths in few arrays: a hundred thousand strings and objects would be slow and large. Ids are given in order and
  * never reused; a removed path keeps its id and matches nothing.
  */
-export interface PathStore {
-  readonly count: number
-  readonly removed: number
-  bytes(): Uint8Array
-  starts(): Uint32Array
-  /** The kinds of characters; none for a removed path. */
-  bits(): Uint32Array
-  /** The same for characters at word starts. */
-  wordBits(): Uint32Array
-  nameStarts(): Uint32Array
-  add(path: string): number
-  remove(id: number): void
-  isThere(id: number): boolean
-  pathOf(id: number): string
-}
+export type PathStore = ReturnType<typeof createPathStore>
 
-export function createPathStore(): PathStore {
-  let bytes = Buffer.alloc(1 << 16)
-  let starts = new Uint32Array(1 << 10)
-  let nameStarts = new Uint32Array(1 << 10)
-  let bits = new Uint32Array(1 << 10)
-  let wordBits = new Uint32Array(1 << 10)
+export function createPathStore() {
   // Paths whose bytes are ambiguous.
   const odd = new Map<number, string>()
-  let count = 0
-  let removed = 0
+  const store = {
+    count: 0,
+    removed: 0,
+    bytes: Buffer.alloc(1 << 16),
+    starts: new Uint32Array(1 << 10),
+    nameStarts: new Uint32Array(1 << 10),
+    /** The kinds of characters. Every path has at least one: zero marks a removed one. */
+    bits: new Uint32Array(1 << 10),
+    /** The same for characters at word starts. */
+    wordBits: new Uint32Array(1 << 10),
 
-  return {
-    get count() {
-      return count
-    },
-    get removed() {
-      return removed
-    },
-    bytes: () => bytes,
-    starts: () => starts,
-    nameStarts: () => nameStarts,
-    bits: () => bits,
-    wordBits: () => wordBits,
-
-    add(path) {
-      const id = count
-      const start = starts[id] as number
+    add(path: string): void {
+      const id = store.count
+      const start = store.starts[id] as number
       const end = start + path.length
-      if (end > bytes.length) bytes = Buffer.concat([bytes], Math.max(end, bytes.length * 2))
-      if (id + 1 >= starts.length) {
-        starts = grown(starts)
-        nameStarts = grown(nameStarts)
-        bits = grown(bits)
-        wordBits = grown(wordBits)
+      if (end > store.bytes.length) {
+        store.bytes = Buffer.concat([store.bytes], Math.max(end, store.bytes.length * 2))
       }
-      // Every path has at least one: zero marks a removed one.
+      if (id + 1 >= store.starts.length) {
+        for (const name of ['starts', 'nameStarts', 'bits', 'wordBits'] as const) store[name] = grown(store[name])
+      }
+      const { bytes } = store
       let found = 0
       let atWords = 0
       for (let at = 0; at < path.length; at += 1) {
@@ -402,24 +350,24 @@ export function createPathStore(): PathStore {
         if (bonusAt(bytes, start + at, start) > 0) atWords |= bit
       }
       if (!isAscii(path)) odd.set(id, path)
-      bits[id] = found
-      wordBits[id] = atWords
-      nameStarts[id] = start + path.lastIndexOf('/') + 1
-      starts[id + 1] = end
-      count += 1
-      return id
+      store.bits[id] = found
+      store.wordBits[id] = atWords
+      store.nameStarts[id] = start + path.lastIndexOf('/') + 1
+      store.starts[id + 1] = end
+      store.count += 1
     },
 
-    remove(id) {
-      if (bits[id] === 0) return
-      bits[id] = 0
+    remove(id: number): void {
+      if (store.bits[id] === 0) return
+      store.bits[id] = 0
       odd.delete(id)
-      removed += 1
+      store.removed += 1
     },
 
-    isThere: (id) => bits[id] !== 0,
-    pathOf: (id) => odd.get(id) ?? bytes.toString('latin1', starts[id], starts[id + 1]),
+    pathOf: (id: number): string =>
+      odd.get(id) ?? store.bytes.toString('latin1', store.starts[id], store.starts[id + 1]),
   }
+  return store
 }
 
 function grown(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
@@ -428,21 +376,11 @@ function grown(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return larger
 }
 
-interface FoundPath {
-  path: string
-  score: number
-}
-
 interface FoundPaths {
   /** Best first. */
-  matches: FoundPath[]
+  matches: { path: string; score: number }[]
   /** How many match; more than are listed. */
   total: number
-}
-
-/** Searches one store. Further typing searches only earlier matches. */
-interface PathSearch {
-  search(query: string, limit: number): FoundPaths
 }
 
 interface Known {
@@ -460,15 +398,15 @@ interface Known {
 const maxKnown = 24
 const maxKnownIds = 2_000_000
 
-export function createPathSearch(store: PathStore): PathSearch {
+/** Searches one store. Further typing searches only earlier matches. */
+export function createPathSearch(store: PathStore) {
   // Latest last.
   let known: Known[] = []
 
   /** Every match of a query also matches its prefix. */
   function narrowest(query: string): Known | undefined {
-    return known
-      .filter((one) => query.startsWith(one.query))
-      .reduce<Known | undefined>((best, one) => (best && best.query.length >= one.query.length ? best : one), undefined)
+    const wider = known.filter((one) => query.startsWith(one.query))
+    return wider.sort((a, b) => b.query.length - a.query.length)[0]
   }
 
   function remember(fresh: Known): void {
@@ -478,18 +416,13 @@ export function createPathSearch(store: PathStore): PathSearch {
   }
 
   return {
-    search(text, limit) {
+    search(text: string, limit: number): FoundPaths {
       const query = text.normalize('NFC').trimStart()
       const terms = parseQuery(query)
       if (terms.length === 0) return firstPaths(store, limit)
       const from = narrowest(query)
-      const { ids, bounds, best } = matchesOf({
-        store,
-        terms,
-        from,
-        limit,
-        added: query.slice(from?.query.length ?? 0),
-      })
+      const added = query.slice(from?.query.length ?? 0)
+      const { ids, bounds, best } = matchesOf({ store, terms, from, limit, added })
       remember({ query, ids, bounds, best: best.map(({ id }) => id), upTo: store.count })
       const matches = best.map(({ id, score }) => ({ path: store.pathOf(id), score }))
       return { matches, total: ids.length }
@@ -498,9 +431,9 @@ export function createPathSearch(store: PathStore): PathSearch {
 }
 
 function firstPaths(store: PathStore, limit: number): FoundPaths {
-  const matches: FoundPath[] = []
+  const matches: FoundPaths['matches'] = []
   for (let id = 0; id < store.count && matches.length < limit; id += 1) {
-    if (store.isThere(id)) matches.push({ path: store.pathOf(id), score: 0 })
+    if (store.bits[id] !== 0) matches.push({ path: store.pathOf(id), score: 0 })
   }
   return { matches, total: store.count - store.removed }
 }
@@ -516,13 +449,10 @@ interface Matching {
 
 function matchesOf({ store, terms, from, added, limit }: Matching) {
   const best = createBestMatches(limit)
-  const starts = store.starts()
-  const nameStarts = store.nameStarts()
-  const bits = store.bits()
-  const wordBits = store.wordBits()
+  const { starts, nameStarts, bits, wordBits } = store
   const wanted = terms.reduce((all, term) => all | term.bits, 0)
   const mustLookTwice = terms.some(({ exact }) => exact)
-  const candidate = { bytes: store.bytes(), start: 0, end: 0, nameStart: 0, wordBits: 0 }
+  const candidate = { bytes: store.bytes, start: 0, end: 0, nameStart: 0, wordBits: 0 }
   const earlier = from?.ids ?? new Uint32Array(0)
   const since = from?.upTo ?? 0
   const ids = new Uint32Array(earlier.length + store.count - since)
@@ -571,7 +501,7 @@ function matchesOf({ store, terms, from, added, limit }: Matching) {
     keep(id, done.get(id) ?? consider(id, (from?.bounds[at] as number) + maxAdded))
   }
   for (let id = since; id < store.count; id += 1) keep(id, consider(id, Number.POSITIVE_INFINITY))
-  return { ids: ids.slice(0, matched), bounds: bounds.slice(0, matched), best: best.list() }
+  return { ids: ids.slice(0, matched), bounds: bounds.slice(0, matched), best: best.kept }
 }
 
 function maxForAdded(added: string): number {

@@ -61,17 +61,17 @@ function toBytes(text: string): string {
 /** Whether the whole text matches. Both are bytes, one character each, as in git. */
 type Glob = (text: string) => boolean
 
-type Token =
-  | { kind: 'one'; fits(code: number): boolean }
-  /** `*`: any characters except slashes. */
-  | { kind: 'star' }
+interface Token {
+  fits(code: number): boolean
+  /** `*` and a final `**`: any number of characters, including none. */
+  repeats?: true
   /** `**` and a slash as a whole part of the path: any number of folders, including none. */
-  | { kind: 'folders' }
-  /** `**` at the end: everything that remains. */
-  | { kind: 'rest' }
+  isFolders?: true
+}
 
 const slash = 47
 const signs = /[*?[\\]/
+const isNoSlash = (code: number) => code !== slash
 
 /**
  * Compiles a .gitignore pattern as git does; only a slash matches a slash. Undefined: it can match nothing.
@@ -91,40 +91,36 @@ function tokensOf(pattern: string): Token[] | undefined {
   for (let at = 0; at < pattern.length; ) {
     const sign = pattern[at]
     if (sign === '*') {
-      const end = endOfRun(pattern, at)
-      tokens.push(starToken(pattern, at, end))
-      at = tokens.at(-1)?.kind === 'folders' ? end + 1 : end
+      let end = at
+      while (pattern[end] === '*') end += 1
+      const token = starToken(pattern, at, end)
+      tokens.push(token)
+      at = token.isFolders ? end + 1 : end
     } else if (sign === '?') {
-      tokens.push({ kind: 'one', fits: (code) => code !== slash })
+      tokens.push({ fits: isNoSlash })
       at += 1
     } else if (sign === '[') {
       const set = readSet(pattern, at)
       if (!set) return undefined
-      tokens.push({ kind: 'one', fits: set.fits })
+      tokens.push(set)
       at = set.end
     } else {
       const code = pattern.charCodeAt(sign === '\\' ? at + 1 : at)
       if (Number.isNaN(code)) return undefined
-      tokens.push({ kind: 'one', fits: (other) => other === code })
+      tokens.push({ fits: (other) => other === code })
       at += sign === '\\' ? 2 : 1
     }
   }
   return tokens
 }
 
-function endOfRun(pattern: string, at: number): number {
-  let end = at
-  while (pattern[end] === '*') end += 1
-  return end
-}
-
 function starToken(pattern: string, at: number, end: number): Token {
   // Git compares the literal prefix separately, and treats the rest as its own pattern.
   const isFirst = at === pattern.search(signs)
   const isPart = end - at >= 2 && (isFirst || pattern[at - 1] === '/')
-  if (isPart && end === pattern.length) return { kind: 'rest' }
-  if (isPart && pattern[end] === '/') return { kind: 'folders' }
-  return { kind: 'star' }
+  if (isPart && end === pattern.length) return { fits: () => true, repeats: true }
+  if (isPart && pattern[end] === '/') return { fits: () => true, isFolders: true }
+  return { fits: isNoSlash, repeats: true }
 }
 
 const classes: Readonly<Record<string, RegExp>> = {
@@ -189,7 +185,13 @@ function fits(tokens: readonly Token[], text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     const next = new Set<number>()
-    for (const place of places) step(tokens, { place, code, next })
+    for (const place of places) {
+      const token = tokens[place]
+      if (!token?.fits(code)) continue
+      // Inside a folder's name it waits for the slash; the next token starts only after it.
+      if (token.isFolders && code !== slash) next.add(place)
+      else enter(tokens, next, token.repeats || token.isFolders ? place : place + 1)
+    }
     if (next.size === 0) return false
     places = next
   }
@@ -199,33 +201,8 @@ function fits(tokens: readonly Token[], text: string): boolean {
 /** Adds the position, and those after tokens that can be empty. */
 function enter(tokens: readonly Token[], places: Set<number>, place: number): void {
   places.add(place)
-  const kind = tokens[place]?.kind
-  if (kind === 'star' || kind === 'folders' || kind === 'rest') enter(tokens, places, place + 1)
-}
-
-function step(
-  tokens: readonly Token[],
-  { place, code, next }: { place: number; code: number; next: Set<number> },
-): void {
   const token = tokens[place]
-  switch (token?.kind) {
-    case 'one':
-      if (token.fits(code)) enter(tokens, next, place + 1)
-      return
-    case 'star':
-      if (code !== slash) enter(tokens, next, place)
-      return
-    case 'folders':
-      // Inside a folder's name it waits for the slash; the next token starts only after it.
-      if (code === slash) enter(tokens, next, place)
-      else next.add(place)
-      return
-    case 'rest':
-      enter(tokens, next, place)
-      return
-    case undefined:
-      return
-  }
+  if (token?.repeats || token?.isFolders) enter(tokens, places, place + 1)
 }
 
 /** The rules of a folder: its own override those of outer folders. */

@@ -12,12 +12,13 @@ import {
   type AssetEntry,
   type AssetFailure,
   type AssetPlace,
-  type Assets,
+  type AssetText,
   type AssetVersion,
   type AssetWritten,
   createAssetVersions,
   createKeyedLock,
   cutPage,
+  type Etag,
   failure,
   type NextAsset,
   notThere,
@@ -30,8 +31,6 @@ import {
   checkBudget,
   createPinnedBlocks,
   createPins,
-  type PinnedBlocks,
-  type Pins,
   pinnedTokens,
   readBlockFolder,
   readBlockLabel,
@@ -39,13 +38,7 @@ import {
 } from './pins.ts'
 
 /** Files, blocks and pins, and their part of the prompt. */
-export interface OpenAssets {
-  assets: Assets
-  pins: Pins
-  pinned: PinnedBlocks
-  /** The agent whose pins a session uses: by default `main`. */
-  agentOf(userId: string, sessionId: string): Promise<string>
-}
+export type OpenAssets = ReturnType<typeof openAssets>
 
 export function openAssets(dependencies: {
   database: Database
@@ -60,7 +53,7 @@ export function openAssets(dependencies: {
   promptFolders?: () => readonly string[]
   /** Backends beside files and blocks. */
   others?: readonly AssetBackend[]
-}): OpenAssets {
+}) {
   const { database, others = [] } = dependencies
   const pinned = createPinnedBlocks(dependencies)
   const needs = { ...dependencies, onPinnedChanged: pinned.refresh }
@@ -69,7 +62,8 @@ export function openAssets(dependencies: {
     assets: createAssets({ ...dependencies, backends }),
     pins: createPins(needs),
     pinned,
-    async agentOf(userId, sessionId) {
+    /** The agent whose pins a session uses: by default `main`. */
+    async agentOf(userId: string, sessionId: string): Promise<string> {
       const row = await database.read
         .selectFrom('sessions')
         .select('agent')
@@ -247,13 +241,6 @@ function entryOf({ label, content, updated_at }: BlockRow): AssetEntry {
   return { uri, path: uri, bytes: Buffer.byteLength(content), modifiedAt: updated_at }
 }
 
-interface AssetAddress {
-  ok: true
-  scheme: string
-  /** The part after the scheme, or the plain path as given. */
-  path: string
-}
-
 const maxCharacters = 4_096
 // C0, DEL, C1, bidirectional and zero-width characters: a path that looks like another one is rejected.
 const unseen = /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e01ef}]/u
@@ -263,7 +250,7 @@ const uri = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is
 const otherNames: Readonly<Record<string, string>> = { ikigai: 'familiar' }
 
 /** `notes/x.md`, `/home/max/x.md`, `familiar:///blocks/x.md`: the backend, and the path for it. */
-export function parseAddress(text: string): AssetAddress | AssetFailure {
+export function parseAddress(text: string): { ok: true; scheme: string; path: string } | AssetFailure {
   if (text.trim() === '') return failure('invalid_path', 'The path is empty.')
   if (text.length > maxCharacters) return failure('invalid_path', 'The path is too long.')
   if (!text.isWellFormed() || unseen.test(text)) {
@@ -288,13 +275,16 @@ type MakeNext = (
   newest: AssetVersion | undefined,
 ) => NextAsset | AssetFailure
 
-type Resolved = { ok: true; backend: AssetBackend; place: AssetPlace }
-
 /**
- * One interface over several stores. All operations on a text are implemented here, once: the backends only store it,
- * so that results and failures are the same everywhere.
+ * Files and blocks, with the same kind of names: `notes/x.md`, `familiar:///blocks/x.md`. All operations on a text are
+ * implemented here, once: the backends only store it, so that results and failures are the same everywhere. Expected
+ * failures are data.
+ *
+ * No change loses data: the previous content is a version. An undo is a change like any other, and can be undone.
  */
-function createAssets(dependencies: { backends: readonly AssetBackend[]; database: Database; clock: Clock }): Assets {
+export type Assets = ReturnType<typeof createAssets>
+
+function createAssets(dependencies: { backends: readonly AssetBackend[]; database: Database; clock: Clock }) {
   const backends = new Map(dependencies.backends.map((backend) => [backend.scheme, backend]))
   const versions = createAssetVersions(dependencies)
   const oneAtATime = createKeyedLock()
@@ -308,14 +298,14 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
     return failure('unknown_scheme', `${address.scheme}:// is not supported. Use a plain path, or: ${known.join(', ')}`)
   }
 
-  async function resolve(actor: AssetActor, path: string): Promise<Resolved | AssetFailure> {
+  async function resolve(actor: AssetActor, path: string) {
     const found = backendOf(path)
     if (!found.ok) return found
     const place = await found.backend.locate(actor, found.path)
-    return place.ok ? { ok: true, backend: found.backend, place: { uri: place.uri, path: place.path } } : place
+    return place.ok ? { ok: true as const, backend: found.backend, place: { uri: place.uri, path: place.path } } : place
   }
 
-  async function load(actor: AssetActor, path: string, maxBytes: number) {
+  async function load(actor: AssetActor, path: string, maxBytes: number): Promise<AssetText | AssetFailure> {
     const resolved = await resolve(actor, path)
     if (!resolved.ok) return resolved
     const { backend, place } = resolved
@@ -324,7 +314,7 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
     const newest = await versions.newest(actor.userId, place.uri)
     const { content, modifiedAt } = stored
     return {
-      ok: true as const,
+      ok: true,
       ...place,
       content,
       etag: etagOf(content),
@@ -337,18 +327,18 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
 
   async function change(
     actor: AssetActor,
-    request: { path: string; etag?: string | null | undefined; isRemoval?: true },
+    request: { path: string; etag?: Etag; isRemoval?: true },
     make: MakeNext,
   ): Promise<AssetWritten | AssetFailure> {
     const resolved = await resolve(actor, request.path)
     if (!resolved.ok) return resolved
-    const { backend, place } = resolved
-    return oneAtATime(`${actor.userId} ${place.uri}`, () => changeAlone(actor, { ...request, place, backend }, make))
+    const { place } = resolved
+    return oneAtATime(`${actor.userId} ${place.uri}`, () => changeAlone(actor, { ...request, ...resolved }, make))
   }
 
   async function changeAlone(
     actor: AssetActor,
-    request: { place: AssetPlace; backend: AssetBackend; etag?: string | null | undefined; isRemoval?: true },
+    request: { place: AssetPlace; backend: AssetBackend; etag?: Etag; isRemoval?: true },
     make: MakeNext,
   ): Promise<AssetWritten | AssetFailure> {
     const { place, backend } = request
@@ -390,9 +380,14 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
   }
 
   return {
-    load: (actor, { path }) => load(actor, path, maxWrittenBytes),
+    /** The complete text, unless it exceeds the write limit. */
+    load: (actor: AssetActor, { path }: { path: string }) => load(actor, path, maxWrittenBytes),
 
-    async read(actor, { path, offset, limit }) {
+    /** Some of its lines, with a note on how to continue if there are more. */
+    async read(
+      actor: AssetActor,
+      { path, offset, limit }: { path: string; offset?: number | undefined; limit?: number | undefined },
+    ) {
       const loaded = await load(actor, path, maxReadBytes)
       if (!loaded.ok) return loaded
       const { content, ...known } = loaded
@@ -400,10 +395,10 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
       return page.ok ? { ...known, ...page } : page
     },
 
-    write: (actor, request) =>
+    write: (actor: AssetActor, request: { path: string; content: string; etag?: Etag }) =>
       change(actor, request, () => ({ ok: true, content: request.content, trust: actor.trust })),
 
-    async edit(actor, request) {
+    async edit(actor: AssetActor, request: TextEdit & { path: string; etag?: Etag }) {
       let count = 0
       const written = await change(actor, request, (found, place, newest) => {
         if (!found) return notThere(place.path)
@@ -416,33 +411,36 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
       return written.ok ? { ...written, count } : written
     },
 
-    remove: (actor, request) =>
+    /** Deletes it; its versions stay, and an undo restores it. */
+    remove: (actor: AssetActor, request: { path: string; etag?: Etag }) =>
       change(actor, { ...request, isRemoval: true }, (found, place, newest) =>
         found ? { ok: true, content: null, trust: newest?.trust ?? found.trust } : notThere(place.path),
       ),
 
-    async list(actor, { prefix }) {
-      const found = prefix === '' ? backendOf('.') : backendOf(prefix)
-      if (!found.ok) return found
-      return found.backend.list(actor, prefix === '' ? '' : found.path)
+    /** The entries of a folder; an empty prefix means the workspace. */
+    async list(actor: AssetActor, { prefix }: { prefix: string }) {
+      const found = backendOf(prefix || '.')
+      return found.ok ? await found.backend.list(actor, prefix && found.path) : found
     },
 
-    async stat(actor, { path }) {
+    async stat(actor: AssetActor, { path }: { path: string }) {
       const resolved = await resolve(actor, path)
-      return resolved.ok ? resolved.backend.stat(actor, resolved.place) : resolved
+      return resolved.ok ? await resolved.backend.stat(actor, resolved.place) : resolved
     },
 
-    async history(actor, { path }) {
+    /** Newest first. */
+    async history(actor: AssetActor, { path }: { path: string }) {
       const resolved = await resolve(actor, path)
       if (!resolved.ok) return resolved
       const { backend, place } = resolved
       const kept = await versions.list(actor.userId, place.uri)
       const stored = await backend.stat(actor, place)
       if (kept.length === 0 && !stored.ok) return stored
-      return { ok: true, ...place, versions: kept }
+      return { ok: true as const, ...place, versions: kept }
     },
 
-    async undo(actor, request) {
+    /** Restores the previous or the given version. */
+    async undo(actor: AssetActor, request: { path: string; version?: number | undefined; etag?: Etag }) {
       for (let attempt = 1; ; attempt += 1) {
         const resolved = await resolve(actor, request.path)
         if (!resolved.ok) return resolved
@@ -455,7 +453,8 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
         if (!target) {
           return failure('no_version', `${place.path} has no ${request.version ?? 'earlier'} version.`)
         }
-        const etag = request.etag === undefined ? (content === null ? null : etagOf(content)) : request.etag
+        const current = content === null ? null : etagOf(content)
+        const etag = request.etag === undefined ? current : request.etag
         const undone = await change(actor, { path: request.path, etag }, () => ({
           ok: true,
           content: target.content,
@@ -480,11 +479,7 @@ function targetOf(
   return newest && newest.content !== content ? newest : before
 }
 
-function conflictOf(
-  found: StoredAsset | undefined,
-  expected: string | null | undefined,
-  path: string,
-): AssetFailure | undefined {
+function conflictOf(found: StoredAsset | undefined, expected: Etag, path: string): AssetFailure | undefined {
   if (expected === undefined) return undefined
   const etag = found ? etagOf(found.content) : null
   if (etag === expected) return undefined

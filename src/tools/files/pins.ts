@@ -2,10 +2,9 @@ import type { Clock } from '../../base/clock.ts'
 import { createTurnstile } from '../../base/work.ts'
 import type { Pin, PinnedList } from '../../protocol/files.ts'
 import type { Label } from '../../protocol/messages.ts'
+import type { Seen } from '../../security/approvals.ts'
 import type { Database, Reader, Writer } from '../../storage/database.ts'
 import { type AssetFailure, failure, notThere } from './assets.ts'
-
-type PinOutcome = ({ ok: true; pin: Pin } & Omit<PinnedList, 'pins'>) | AssetFailure
 
 /** The pins of one agent of one user. */
 export interface PinOwner {
@@ -14,12 +13,7 @@ export interface PinOwner {
 }
 
 /** The blocks in an agent's prompt, and their order. Pinning changes no block, and writing one pins nothing. */
-export interface Pins {
-  list(owner: PinOwner): Promise<PinnedList>
-  /** At the end or at `position`; a pinned block moves there. Must fit the budget. */
-  pin(owner: PinOwner, request: { path: string; position?: number | undefined }): Promise<PinOutcome>
-  unpin(owner: PinOwner, request: { path: string }): Promise<({ ok: true; label: string } & PinnedList) | AssetFailure>
-}
+export type Pins = ReturnType<typeof createPins>
 
 export function createPins(dependencies: {
   database: Database
@@ -27,10 +21,10 @@ export function createPins(dependencies: {
   budget: () => number
   /** After the commit. */
   onPinnedChanged(userId: string): Promise<void>
-}): Pins {
+}) {
   const { database, clock, budget, onPinnedChanged } = dependencies
 
-  async function pinIn(writer: Writer, owner: PinOwner, label: string, position?: number): Promise<PinOutcome> {
+  async function pinIn(writer: Writer, owner: PinOwner, label: string, position: number | undefined) {
     const { userId: user_id, agent } = owner
     const block = await writer
       .selectFrom('blocks')
@@ -55,7 +49,7 @@ export function createPins(dependencies: {
     await order(writer, owner, others.toSpliced(Math.max(0, place - 1), 0, label))
     const { pins, ...sums } = await listIn(writer, owner)
     const pin = pins.find((one) => one.label === label)
-    return pin ? { ok: true, pin, ...sums } : notThere(blockUri(label))
+    return pin ? { ok: true as const, pin, ...sums } : notThere(blockUri(label))
   }
 
   async function unpinIn(writer: Writer, owner: PinOwner, label: string) {
@@ -65,36 +59,38 @@ export function createPins(dependencies: {
   }
 
   async function listIn(reader: Reader | Writer, owner: PinOwner): Promise<PinnedList> {
-    // A block removed by an undo keeps its pin for the next undo, and earlier versions kept all of them.
-    const rows = (await pinRows(reader, owner)).filter(({ is_deleted }) => !is_deleted)
-    const pins = rows.map(({ label, tokens, trust, pinned_at }, index): Pin => {
-      return {
+    const pins = (await pinRows(reader, owner)).filter(isThere).map(
+      ({ label, tokens, trust, pinned_at }, index): Pin => ({
         label,
         position: index + 1,
         tokens: tokens ?? 0,
         trust: trust ?? 'internal',
         pinnedAt: pinned_at,
-      }
-    })
+      }),
+    )
     return { pins, tokens: pins.reduce((sum, pin) => sum + pin.tokens, 0), budget: budget() }
   }
 
+  async function change<T extends { ok: boolean }>(
+    owner: PinOwner,
+    path: string,
+    changeIn: (writer: Writer, label: string) => Promise<T>,
+  ) {
+    // A command may name a block by its label alone.
+    const read = readBlockLabel(path.replace(/^(familiar|ikigai):\/\//i, ''))
+    if (!read.ok) return read
+    const changed = await database.write((writer) => changeIn(writer, read.label))
+    if (changed.ok) await onPinnedChanged(owner.userId)
+    return changed
+  }
+
   return {
-    list: (owner) => listIn(database.read, owner),
-    async pin(owner, { path, position }) {
-      const read = readBlockLabel(withoutScheme(path))
-      if (!read.ok) return read
-      const pinned = await database.write((writer) => pinIn(writer, owner, read.label, position))
-      if (pinned.ok) await onPinnedChanged(owner.userId)
-      return pinned
-    },
-    async unpin(owner, { path }) {
-      const read = readBlockLabel(withoutScheme(path))
-      if (!read.ok) return read
-      const unpinned = await database.write((writer) => unpinIn(writer, owner, read.label))
-      if (unpinned.ok) await onPinnedChanged(owner.userId)
-      return unpinned
-    },
+    list: (owner: PinOwner) => listIn(database.read, owner),
+    /** At the end or at `position`; a pinned block moves there. Must fit the budget. */
+    pin: (owner: PinOwner, { path, position }: { path: string; position?: number | undefined }) =>
+      change(owner, path, (writer, label) => pinIn(writer, owner, label, position)),
+    unpin: (owner: PinOwner, { path }: { path: string }) =>
+      change(owner, path, (writer, label) => unpinIn(writer, owner, label)),
   }
 }
 
@@ -108,14 +104,12 @@ export async function removePinIn(writer: Writer, owner: PinOwner, label: string
     .executeTakeFirst()
   if (Number(numDeletedRows) === 0) return false
   const left = await pinRows(writer, owner)
-  const labels = left.map((row) => row.label)
-  await order(writer, owner, labels)
+  await order(
+    writer,
+    owner,
+    left.map((row) => row.label),
+  )
   return true
-}
-
-/** A command may name a block by its label alone. */
-function withoutScheme(path: string): string {
-  return path.replace(/^(familiar|ikigai):\/\//i, '')
 }
 
 function pinRows(reader: Reader | Writer, { userId, agent }: PinOwner) {
@@ -130,6 +124,11 @@ function pinRows(reader: Reader | Writer, { userId, agent }: PinOwner) {
     .orderBy('pins.position')
     .orderBy('pins.label')
     .execute()
+}
+
+/** A block removed by an undo keeps its pin for the next undo, and earlier versions kept all of them. */
+function isThere({ is_deleted }: { is_deleted: number | null }): boolean {
+  return !is_deleted
 }
 
 /** Sets the positions; unchanged ones are skipped. */
@@ -151,20 +150,11 @@ async function order(writer: Writer, owner: PinOwner, labels: readonly string[])
 /** The total tokens of an agent's pinned blocks, and the share of one of them. Deleted ones count zero. */
 export async function pinnedTokens(
   writer: Writer,
-  { userId, agent, label }: { userId: string; agent: string; label: string },
+  { label, ...owner }: PinOwner & { label: string },
 ): Promise<{ all: number; own: number }> {
-  const rows = await writer
-    .selectFrom('pins')
-    .innerJoin('blocks', (join) =>
-      join.onRef('blocks.user_id', '=', 'pins.user_id').onRef('blocks.label', '=', 'pins.label'),
-    )
-    .select(['blocks.label', 'blocks.tokens'])
-    .where('pins.user_id', '=', userId)
-    .where('pins.agent', '=', agent)
-    .where('blocks.is_deleted', '=', 0)
-    .execute()
+  const rows = (await pinRows(writer, owner)).filter(isThere)
   return {
-    all: rows.reduce((sum, { tokens }) => sum + tokens, 0),
+    all: rows.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0),
     own: rows.find((row) => row.label === label)?.tokens ?? 0,
   }
 }
@@ -274,17 +264,9 @@ interface Prompted {
  * The rendered pinned blocks, available synchronously. The same pins always give the same bytes. Code that changes pins
  * or pinned blocks calls `refresh` after the commit.
  */
-export interface PinnedBlocks {
-  /** Loads all users' pins. Called before the first turn. */
-  start(): Promise<void>
-  refresh(userId: string): Promise<void>
-  /** In pin order. */
-  of(userId: string, agent: string): readonly PinnedBlock[]
-  /** The content that a session has seen through them (SEC-6): untrusted if one of them is; always private. */
-  seen(userId: string, agent: string): { untrusted: boolean; private: boolean }
-}
+export type PinnedBlocks = ReturnType<typeof createPinnedBlocks>
 
-export function createPinnedBlocks({ database }: { database: Database }): PinnedBlocks {
+export function createPinnedBlocks({ database }: { database: Database }) {
   const users = new Map<string, ReadonlyMap<string, Prompted>>()
   const waiting = new Map<string, Promise<void>>()
   // One after the other, so that the newest read wins.
@@ -315,17 +297,18 @@ export function createPinnedBlocks({ database }: { database: Database }): Pinned
     return joined
   }
 
-  const find = (userId: string, agent: string) => users.get(userId)?.get(agent)
-
   return {
-    async start() {
+    /** Loads all users' pins. Called before the first turn. */
+    async start(): Promise<void> {
       const rows = await database.read.selectFrom('pins').select('user_id').distinct().execute()
       for (const { user_id } of rows) await refresh(user_id)
     },
     refresh,
-    of: (userId, agent) => find(userId, agent)?.blocks ?? [],
-    seen(userId, agent) {
-      const pinned = find(userId, agent)
+    /** In pin order. */
+    of: (userId: string, agent: string) => users.get(userId)?.get(agent)?.blocks ?? [],
+    /** The content that a session has seen through them (SEC-6): untrusted if one of them is; always private. */
+    seen(userId: string, agent: string): Seen {
+      const pinned = users.get(userId)?.get(agent)
       return { untrusted: pinned?.isUntrusted ?? false, private: pinned !== undefined }
     },
   }

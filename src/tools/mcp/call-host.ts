@@ -29,23 +29,10 @@ export class UserAsked extends Error {
 export class RequestRefused extends Error {}
 
 /** Answers a server's requests during one call, for the user who made the call. */
-export interface CallHost {
-  /** Throws `UserAsked` if the user has not answered yet. */
-  elicit(params: ElicitRequestParams): Promise<ElicitResult>
-  /** Throws `RequestRefused`. */
-  sample(params: CreateMessageRequestParams, signal: AbortSignal): Promise<CreateMessageResult>
-  /** Rejected requests with reasons, for the model that made the call. */
-  notes(): string[]
-  /** The call has its result: stored answers for it are deleted. */
-  done(): void
-}
+export type CallHost = ReturnType<CallHosts['hostFor']>
 
 /** For all calls to one server: stores answers until their call is repeated, and counts samples. */
-export interface CallHosts {
-  /** Stores the user's answer for a call that may have to wait for approval first. */
-  hears(call: { tool: string; arguments: Json; heard: HeardCall }): void
-  hostFor(call: { tool: string; arguments: Json; context: ToolContext }): CallHost
-}
+export type CallHosts = ReturnType<typeof createCallHosts>
 
 const answersHoldMs = 30 * 60_000
 const maxKept = 200
@@ -65,7 +52,7 @@ export function createCallHosts(needs: {
   clock: Clock
   /** Undefined: the server may not use the model. */
   askModel: AskModel | undefined
-}): CallHosts {
+}) {
   const { server, clock, askModel } = needs
   const kept = new Map<string, Kept>()
   /** By call: whether a user could answer a question. */
@@ -78,7 +65,8 @@ export function createCallHosts(needs: {
   }
 
   return {
-    hears({ tool, arguments: given, heard }) {
+    /** Stores the user's answer for a call that may have to wait for approval first. */
+    hears({ tool, arguments: given, heard }: { tool: string; arguments: Json; heard: HeardCall }): void {
       if (withUser.size >= maxKept) withUser.clear()
       withUser.set(heard.callId, heard.hasUser)
       const scope = scopeOf(heard, tool, given)
@@ -87,7 +75,7 @@ export function createCallHosts(needs: {
         kept.set(key, { ...before, answer: heard.userText })
       }
     },
-    hostFor({ tool, arguments: given, context }) {
+    hostFor({ tool, arguments: given, context }: { tool: string; arguments: Json; context: ToolContext }) {
       const scope = scopeOf(context, tool, given)
       const hasUser = withUser.get(context.callId) ?? context.userText !== ''
       withUser.delete(context.callId)
@@ -99,11 +87,14 @@ export function createCallHosts(needs: {
       }
 
       return {
+        /** Rejected requests with reasons, for the model that made the call. */
         notes: () => notes,
-        done() {
+        /** The call has its result: stored answers for it are deleted. */
+        done(): void {
           for (const key of kept.keys()) if (key.startsWith(scope)) kept.delete(key)
         },
-        async elicit(params) {
+        /** Throws `UserAsked` if the user has not answered yet. */
+        async elicit(params: ElicitRequestParams): Promise<ElicitResult> {
           const asked = readElicitation(params)
           if (asked.kind === 'refused') return declined(asked.reason)
           sweep()
@@ -124,7 +115,8 @@ export function createCallHosts(needs: {
           kept.set(key, { question, answer: null, result: null, until })
           throw new UserAsked(question)
         },
-        async sample(params, signal) {
+        /** Throws `RequestRefused`. */
+        async sample(params: CreateMessageRequestParams, signal: AbortSignal): Promise<CreateMessageResult> {
           if (!askModel) throw new RequestRefused('Sampling is off for this server.')
           sampledAt = sampledAt.filter((at) => at > clock.now() - 60_000)
           if (sampledAt.length >= maxSamplesPerMinute) {
@@ -133,14 +125,8 @@ export function createCallHosts(needs: {
           }
           const { system, text } = readSample(params)
           sampledAt.push(clock.now())
-          const answer = await askModel({
-            userId: context.userId,
-            sessionId: context.sessionId,
-            purpose: 'mcp_sampling',
-            system,
-            text,
-            signal,
-          })
+          const { userId, sessionId } = context
+          const answer = await askModel({ userId, sessionId, purpose: 'mcp_sampling', system, text, signal })
           if (!answer.ok) {
             notes.push(`The server requested a model response, which failed: ${answer.message}`)
             throw new RequestRefused('The model did not respond.')
@@ -401,8 +387,7 @@ function expected(field: Field): string {
   const choices = choicesOf(field)
   if (choices.length > 0) return `one of: ${choices.map(({ title }) => title).join(', ')}`
   const { minimum, maximum, minLength, maxLength } = field
-  const limits = field.type === 'string' ? [minLength, maxLength] : [minimum, maximum]
-  const [least, most] = limits
+  const [least, most] = field.type === 'string' ? [minLength, maxLength] : [minimum, maximum]
   const bounds = [least === undefined ? '' : `from ${least}`, most === undefined ? '' : `up to ${most}`].filter(Boolean)
   return [`a ${kinds[field.type]}`, ...bounds].join(' ')
 }
@@ -458,10 +443,7 @@ function readPicture(part: Extract<Content, { type: 'image' }>): { mediaType: st
 /** Servers repeat a structured result as text, for older clients. The model gets it once. */
 function structuredText(content: unknown, texts: readonly string[]): string | undefined {
   if (content === undefined) return undefined
-  const said = texts.map((text) => {
-    const parsed = parseAnyJson(text)
-    return canonicalJson(parsed.ok ? parsed.value : text)
-  })
+  const said = texts.map((text) => canonicalJson(decoded(text)))
   const isSaid = formsOf(content).some((form) => said.includes(form) || `[${said.join(',')}]` === form)
   return isSaid ? undefined : JSON.stringify(content)
 }

@@ -2,13 +2,9 @@ import type {
   AuthProvider,
   CallToolResult,
   Client,
-  GetPromptResult,
   JSONRPCMessage,
   Progress,
-  Prompt,
-  ReadResourceResult,
-  Resource,
-  ResourceTemplateType,
+  RequestOptions,
   StreamableHTTPClientTransport,
   Transport,
 } from '@modelcontextprotocol/client'
@@ -23,34 +19,13 @@ import { createLoginAuth, createLoginFetch, hostsOf, LoginNeeded, type McpLogins
 import {
   isProgram,
   type McpAddress,
-  type McpOffers,
   type McpServerSettings,
   type ServerProgram,
   startProgram,
 } from './server-program.ts'
 
 /** A connected server. */
-export interface McpConnection {
-  readonly protocolVersion: string
-  readonly serverName: string
-  readonly offers: McpOffers
-  /** Its current tool list, unchecked. */
-  listTools(signal: AbortSignal): Promise<unknown[]>
-  callTool(call: {
-    name: string
-    arguments: { [key: string]: Json }
-    signal: AbortSignal
-    onProgress(progress: Progress): void
-    /** Without it, all requests of the server are declined. */
-    host?: CallHost
-  }): Promise<CallToolResult>
-  listResources(signal: AbortSignal): Promise<{ resources: Resource[]; templates: ResourceTemplateType[] }>
-  readResource(uri: string, signal: AbortSignal): Promise<ReadResourceResult>
-  listPrompts(signal: AbortSignal): Promise<Prompt[]>
-  getPrompt(prompt: { name: string; arguments: Record<string, string> }, signal: AbortSignal): Promise<GetPromptResult>
-  /** Closes it. Nothing of it is left when this resolves: no process, no open stream. */
-  close(): Promise<void>
-}
+export type McpConnection = Awaited<ReturnType<typeof connectServer>>
 
 export interface ConnectNeeds {
   /** The value of an environment variable of this machine. */
@@ -88,7 +63,7 @@ export async function connectServer(
     /** Called once, when the connection is gone for whatever reason. */
     onClosed(reason: string): void
   },
-): Promise<McpConnection> {
+) {
   const { server, settings, logger, signal } = needs
   const sdk = await import('@modelcontextprotocol/client')
   let reasonOf = () => ''
@@ -222,49 +197,58 @@ export async function connectServer(
   }
 
   const offered = client.getServerCapabilities()
-  /** Bypasses the library's cache: the server's current state counts. */
-  const optionsFor = (requestSignal: AbortSignal) => ({
-    signal: requestSignal,
-    timeout: lastResortMs,
-    cacheMode: 'refresh' as const,
-  })
+
+  function request<T>(
+    requestSignal: AbortSignal,
+    send: (options: RequestOptions & { cacheMode: 'refresh' }) => Promise<T>,
+  ): Promise<T> {
+    // Bypasses the library's cache: the server's current state counts.
+    const options = { signal: requestSignal, timeout: lastResortMs, cacheMode: 'refresh' as const }
+    return untilAborted(asLogin(send(options)), requestSignal)
+  }
 
   return {
     offers: { resources: offered?.resources !== undefined, prompts: offered?.prompts !== undefined },
     protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
     serverName: client.getServerVersion()?.name ?? '',
-    async listTools(listSignal) {
+    /** Its current tool list, unchecked. */
+    async listTools(listSignal: AbortSignal): Promise<unknown[]> {
       if (!offered?.tools) return []
-      return (await untilAborted(asLogin(client.listTools(undefined, optionsFor(listSignal))), listSignal)).tools
+      return (await request(listSignal, (options) => client.listTools(undefined, options))).tools
     },
-    async listResources(listSignal) {
-      const options = optionsFor(listSignal)
-      const { resources } = await untilAborted(asLogin(client.listResources(undefined, options)), listSignal)
-      // Many servers with resources do not support templates and reject the request.
-      const { resourceTemplates } = await untilAborted(
+    async listResources(listSignal: AbortSignal) {
+      const { resources } = await request(listSignal, (options) => client.listResources(undefined, options))
+      const { resourceTemplates } = await request(listSignal, (options) =>
         client.listResourceTemplates(undefined, options).catch((cause: unknown) => {
+          // Many servers with resources do not support templates and reject the request.
           if (sdk.ProtocolError.isInstance(cause)) return { resourceTemplates: [] }
           throw cause
         }),
-        listSignal,
       )
       return { resources, templates: resourceTemplates }
     },
-    readResource: (uri, readSignal) =>
-      untilAborted(asLogin(client.readResource({ uri }, optionsFor(readSignal))), readSignal),
-    listPrompts: async (listSignal) =>
-      (await untilAborted(asLogin(client.listPrompts(undefined, optionsFor(listSignal))), listSignal)).prompts,
-    getPrompt: (prompt, promptSignal) =>
-      untilAborted(asLogin(client.getPrompt(prompt, optionsFor(promptSignal))), promptSignal),
-    async callTool({ name, arguments: given, signal: callSignal, onProgress, host }) {
+    readResource: (uri: string, readSignal: AbortSignal) =>
+      request(readSignal, (options) => client.readResource({ uri }, options)),
+    listPrompts: async (listSignal: AbortSignal) =>
+      (await request(listSignal, (options) => client.listPrompts(undefined, options))).prompts,
+    getPrompt: (prompt: { name: string; arguments: Record<string, string> }, promptSignal: AbortSignal) =>
+      request(promptSignal, (options) => client.getPrompt(prompt, options)),
+    async callTool(wanted: {
+      name: string
+      arguments: { [key: string]: Json }
+      signal: AbortSignal
+      onProgress(progress: Progress): void
+      /** Without it, all requests of the server are declined. */
+      host?: CallHost
+    }): Promise<CallToolResult> {
+      const { name, arguments: given, signal: callSignal, onProgress, host } = wanted
       const asked = new AbortController()
       const call = { host, stop: (reason: Error) => asked.abort(reason) }
-      const options = { timeout: lastResortMs, onprogress: onProgress }
       const ending = AbortSignal.any([callSignal, asked.signal])
+      const options = { timeout: lastResortMs, onprogress: onProgress, signal: ending }
       inFlight.add(call)
       try {
-        const calling = client.callTool({ name, arguments: given }, { ...options, signal: ending })
-        const result = await untilAborted(asLogin(calling), ending)
+        const result = await untilAborted(asLogin(client.callTool({ name, arguments: given }, options)), ending)
         host?.done()
         return result
       } catch (cause) {
@@ -276,7 +260,8 @@ export async function connectServer(
         inFlight.delete(call)
       }
     },
-    async close() {
+    /** Nothing of it is left when this resolves: no process, no open stream. */
+    async close(): Promise<void> {
       await client.close().catch(() => undefined)
       await closeFetches()
     },
@@ -288,26 +273,22 @@ const maxMessages = 2_000
 const maxBytes = 64 * 1024 * 1024
 const windowMs = 10_000
 
-/** Counts a server's messages. `take` returns false once there are too many. */
-interface FloodGate {
-  take(sent: { messages: number; bytes: number }): boolean
-}
+type FloodGate = (messages: number, bytes: number) => boolean
 
+/** Counts a server's messages. Returns false once there are too many. */
 function createFloodGate(clock: Clock): FloodGate {
   let since = clock.now()
   let messages = 0
   let bytes = 0
-  return {
-    take(sent) {
-      if (clock.now() - since >= windowMs) {
-        since = clock.now()
-        messages = 0
-        bytes = 0
-      }
-      messages += sent.messages
-      bytes += sent.bytes
-      return messages <= maxMessages && bytes <= maxBytes
-    },
+  return (moreMessages, moreBytes) => {
+    if (clock.now() - since >= windowMs) {
+      since = clock.now()
+      messages = 0
+      bytes = 0
+    }
+    messages += moreMessages
+    bytes += moreBytes
+    return messages <= maxMessages && bytes <= maxBytes
   }
 }
 
@@ -343,7 +324,7 @@ function limitAnswer(response: Response, gate: FloodGate, onTooMuch: (reason: st
             last = byte
           }
         }
-        const isFlood = !gate.take({ messages: events, bytes: chunk.length })
+        const isFlood = !gate(events, chunk.length)
         if (!isFlood && size <= largestMessageBytes) return controller.enqueue(chunk)
         const reason = isFlood
           ? 'it sends too many messages'
@@ -408,24 +389,16 @@ function createAddressTransport(options: {
   return { transport, reason: () => reason }
 }
 
-const lineReaderNewline = 0x0a
-
 /** Assembles lines from pieces. */
-interface LineReader {
-  /** The lines that end in these bytes. The rest waits for the next ones. */
-  take(bytes: Buffer): string[]
-  /** Bytes of the incomplete line. */
-  waiting(): number
-}
-
-export function createLineReader(): LineReader {
+export function createLineReader() {
   let pieces: Buffer[] = []
   let waiting = 0
   return {
-    take(bytes) {
+    /** The lines that end in these bytes. The rest waits for the next ones. */
+    take(bytes: Buffer): string[] {
       const lines: string[] = []
       let from = 0
-      for (let end = bytes.indexOf(lineReaderNewline); end >= 0; end = bytes.indexOf(lineReaderNewline, from)) {
+      for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, from)) {
         lines.push(Buffer.concat([...pieces, bytes.subarray(from, end)]).toString('utf8'))
         pieces = []
         waiting = 0
@@ -435,11 +408,10 @@ export function createLineReader(): LineReader {
       waiting += bytes.length - from
       return lines
     },
+    /** Bytes of the incomplete line. */
     waiting: () => waiting,
   }
 }
-
-type Parse = (line: string) => JSONRPCMessage
 
 const maxBadLines = 100
 
@@ -453,7 +425,7 @@ interface ProgramTransport extends Transport {
 
 /** Messages as lines over a program's standard input and output, with limits on size and rate. */
 function createProgramTransport(
-  options: Omit<Parameters<typeof startProgram>[0], 'onData' | 'onEnd'> & { parse: Parse },
+  options: Omit<Parameters<typeof startProgram>[0], 'onData' | 'onEnd'> & { parse(line: string): JSONRPCMessage },
 ): ProgramTransport {
   const { clock, parse } = options
   const gate = createFloodGate(clock)
@@ -487,7 +459,7 @@ function createProgramTransport(
     const lines = reader.take(bytes)
     const isTooLong = reader.waiting() > largestMessageBytes
     if (isTooLong) breakOff(`it writes a message of more than ${largestMessageBytes} bytes`)
-    else if (!gate.take({ messages: lines.length, bytes: bytes.length })) breakOff('it sends too many messages')
+    else if (!gate(lines.length, bytes.length)) breakOff('it sends too many messages')
     for (const line of lines) if (reason === '') give(line)
   }
 

@@ -43,51 +43,43 @@ interface McpLogin extends z.infer<typeof storedSchema> {
 }
 
 /** Logins at MCP servers, in the vault under `mcp:NAME`, each token in its own row so that it is redacted. */
-export interface McpLogins {
-  /** Undefined if there is none for this address. */
-  read(server: string, url: string): Promise<McpLogin | undefined>
-  save(server: string, login: McpLogin): Promise<void>
-  /** Whether there was one. */
-  remove(server: string): Promise<boolean>
-}
+export type McpLogins = ReturnType<typeof createMcpLogins>
 
 const secretNames = ['access_token', 'refresh_token', 'client_secret', 'login'] as const
+type SecretName = (typeof secretNames)[number]
 
 export function createMcpLogins(dependencies: {
   vault: Pick<Vault, 'get' | 'set' | 'delete'>
   userId: string
   /** Another process may have logged in: each value that is read is redacted from then on. */
   redactor: Pick<Redactor, 'add'>
-}): McpLogins {
+}) {
   const { vault, userId, redactor } = dependencies
   const redacted = new Set<string>()
 
-  const secretOf = (server: string, name: (typeof secretNames)[number]) => ({ userId, owner: `mcp:${server}`, name })
+  const secretOf = (server: string, name: SecretName) => ({ userId, owner: `mcp:${server}`, name })
 
-  async function get(server: string, name: (typeof secretNames)[number]): Promise<string | null> {
+  async function get(server: string, name: SecretName): Promise<string | null> {
     // An unreadable secret, because the vault key is lost, counts as no login: servers without one still work.
     const value = await vault.get(secretOf(server, name)).catch((cause: unknown) => {
       if (cause instanceof FamiliarError) return undefined
       throw cause
     })
-    return redactedFrom(name, value ?? null)
-  }
-
-  function redactedFrom(name: (typeof secretNames)[number], value: string | null): string | null {
-    if (value !== null && name !== 'login' && !redacted.has(value)) {
+    if (value !== undefined && name !== 'login' && !redacted.has(value)) {
       redacted.add(value)
       redactor.add(value)
     }
-    return value
+    return value ?? null
   }
 
-  async function put(server: string, name: (typeof secretNames)[number], value: string | null): Promise<void> {
+  async function put(server: string, name: SecretName, value: string | null): Promise<void> {
     if (value === null) await vault.delete(secretOf(server, name))
     else await vault.set(secretOf(server, name), value)
   }
 
   return {
-    async read(server, url) {
+    /** Undefined if there is none for this address. */
+    async read(server: string, url: string): Promise<McpLogin | undefined> {
       const text = await get(server, 'login')
       if (text === null) return undefined
       const stored = parseJson(text, storedSchema)
@@ -98,13 +90,15 @@ export function createMcpLogins(dependencies: {
       const clientSecret = await get(server, 'client_secret')
       return { ...stored.value, accessToken, refreshToken, clientSecret }
     },
-    async save(server, { accessToken, refreshToken, clientSecret, ...stored }) {
+    async save(server: string, login: McpLogin): Promise<void> {
+      const { accessToken, refreshToken, clientSecret, ...stored } = login
       await put(server, 'client_secret', clientSecret)
       await put(server, 'refresh_token', refreshToken)
       await put(server, 'access_token', accessToken)
       await put(server, 'login', JSON.stringify(stored))
     },
-    async remove(server) {
+    /** Whether there was one. */
+    async remove(server: string): Promise<boolean> {
       let existed = false
       for (const name of secretNames) existed = (await vault.delete(secretOf(server, name))) || existed
       return existed
@@ -206,17 +200,7 @@ function clientOf({ clientId, clientSecret, clientAuthMethod }: McpLogin) {
 }
 
 /** A login that waits for the user, who has to open `url` in a browser. */
-export interface PendingLogin {
-  url: URL
-  /**
-   * `answer`: the parameters that the browser returned, or the bare code. Throws if they do not belong to this login;
-   * another answer can still be given.
-   */
-  finish(answer: URLSearchParams | string): Promise<void>
-  /** Whether the parameters belong to this login, by their `state`. */
-  isOwn(answer: URLSearchParams): boolean
-  close(): Promise<void>
-}
+export type PendingLogin = Awaited<ReturnType<typeof beginLogin>>
 
 /** Finds the login page, registers Familiar there and prepares the address for the browser. */
 export async function beginLogin(options: {
@@ -229,7 +213,7 @@ export async function beginLogin(options: {
   logins: Pick<McpLogins, 'save'>
   allowedHosts: readonly AllowedHost[]
   signal: AbortSignal
-}): Promise<PendingLogin> {
+}) {
   const { server, address, redirectUrl, state, logins, signal } = options
   const sdk = await import('@modelcontextprotocol/client')
   const guarded = createLoginFetch(address, options.allowedHosts)
@@ -316,8 +300,13 @@ export async function beginLogin(options: {
 
   return {
     url,
+    /** Whether the parameters belong to this login, by their `state`. */
     isOwn,
-    async finish(answer) {
+    /**
+     * `answer`: the parameters that the browser returned, or the bare code. Throws if they do not belong to this login;
+     * another answer can still be given.
+     */
+    async finish(answer: URLSearchParams | string): Promise<void> {
       if (typeof answer !== 'string' && !isOwn(answer)) {
         throw new Error('this is not the answer to this login (its `state` differs)')
       }

@@ -1,13 +1,13 @@
 import type { CallToolResult, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/client'
 import { z } from 'zod'
-import { canonicalJson, parseAnyJson } from '../../base/json.ts'
+import { canonicalJson } from '../../base/json.ts'
 import { truncateText } from '../../base/text.ts'
 import type { AskModel } from '../../memory/learning/ask-model.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { Database } from '../../storage/database.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import type { ToolRegistry } from '../registry.ts'
-import { defineTool, type Tool, type ToolContext, type ToolOutcome, type ToolReach } from '../tool.ts'
+import { defineTool, readArguments, type Tool, type ToolContext, type ToolOutcome, type ToolReach } from '../tool.ts'
 import { type CallHosts, createCallHosts, readServerResult, UserAsked } from './call-host.ts'
 import type { ConnectNeeds, McpConnection } from './connect-server.ts'
 import { createServerLink, type LinkLimits, McpFailure, type ServerLink } from './server-link.ts'
@@ -23,38 +23,22 @@ import {
   type ToolListing,
 } from './tool-listing.ts'
 
-interface McpServerStatus {
-  name: string
-  /** The program with its arguments, or the address. */
-  target: string
-  /** `changed`: it differs from what was approved, and is off until it is approved again. */
-  state: 'new' | 'approved' | 'changed' | 'disabled'
-  isConnected: boolean
-  /** It requires a login: `familiar mcp login NAME`. */
-  needsLogin: boolean
-  tools: { name: string; description: string; problem: string | null }[]
-  changes: string[]
-}
-
 /**
  * Registers the tools of approved servers. Without the owner's approval of its fingerprint a server is not even
  * started; one that has changed is switched off completely at once. A server starts with its first call.
  */
-export interface McpTools {
-  /** Reads the configuration and approvals again: at startup, after a reload, after `familiar mcp approve`. */
-  refresh(): Promise<void>
-  servers(): McpServerStatus[]
-  /** Stops every server. */
-  close(): Promise<void>
-}
+export type McpTools = ReturnType<typeof createMcpTools>
+
+/** `changed`: it differs from what was approved, and is off until it is approved again. */
+type ServerState = 'new' | 'approved' | 'changed' | 'disabled'
 
 const usualLimits: LinkLimits = { connectMs: 60_000, callMs: 60_000 }
 
 interface KnownServer {
   settings: McpServerSettings
   approval: McpApproval
-  state: McpServerStatus['state']
-  tools: McpServerStatus['tools']
+  state: ServerState
+  tools: { name: string; description: string; problem: string | null }[]
   link: ServerLink
   hosts: CallHosts
 }
@@ -69,7 +53,7 @@ export function createMcpTools(
     askModel?: AskModel
     limits?: LinkLimits
   },
-): McpTools {
+) {
   const { registry, logger, putMedia, limits = usualLimits } = needs
   const approvals = createMcpApprovals(needs)
   const known = new Map<string, KnownServer>()
@@ -128,26 +112,27 @@ export function createMcpTools(
     if (!entry) return
     const { settings, approval, state, hosts } = entry
     const named = nameTools(server, approval.tools)
-    const common = {
-      server,
-      settings,
-      putMedia,
-      hasLogin: async () => !isProgram(settings) && (await needs.logins.read(server, settings.url)) !== undefined,
+    const outcomeOf = async (result: CallToolResult, ifEmpty: string, notes: readonly string[] = []) => {
+      const { text, media } = await readServerResult(result, { server, putMedia })
+      // A local program can read the user's files, and a server with a key or a login knows an account.
+      const isPrivate =
+        isProgram(settings) ||
+        Object.keys(settings.headers).length > 0 ||
+        (await needs.logins.read(server, settings.url)) !== undefined
+      return {
+        text: [text || ifEmpty, ...notes.map((note) => `[Familiar: ${note}]`)].join('\n'),
+        isError: result.isError === true,
+        label: 'untrusted' as const,
+        ...(isPrivate && { isPrivate: true as const }),
+        ...(media.length > 0 && { media }),
+      }
     }
     const request: ServerLink['request'] = (signal, send) => requestApproved(server, signal, send)
     const tools = named
       .filter(({ problem }) => problem === null && state === 'approved')
-      .map(({ tool, name }) =>
-        createMcpTool({
-          ...common,
-          hosts,
-          tool,
-          name,
-          call: (call) => request(call.signal, (connection, signal) => connection.callTool({ ...call, signal })),
-        }),
-      )
+      .map(({ tool, name }) => createMcpTool({ server, settings, hosts, tool, name, request, outcomeOf }))
     // A server's own tool of that name takes precedence.
-    const others = createOfferTools({ ...common, offers: approval.offers, request }).filter(
+    const others = createOfferTools({ server, offers: approval.offers, request, outcomeOf }).filter(
       ({ definition }) => state === 'approved' && !named.some(({ name }) => name === definition.name),
     )
     const taken = registry.replace(sourceOf(server), [...tools, ...others])
@@ -210,10 +195,12 @@ export function createMcpTools(
   }
 
   return {
+    /** Reads the configuration and approvals again: at startup, after a reload, after `familiar mcp approve`. */
     refresh,
     servers: () =>
       [...known].map(([name, { settings, state, link, tools, approval }]) => ({
         name,
+        /** The program with its arguments, or the address. */
         target: isProgram(settings) ? [settings.command, ...settings.args].join(' ') : settings.url,
         state,
         isConnected: link.isConnected(),
@@ -221,14 +208,14 @@ export function createMcpTools(
         tools,
         changes: approval.changes,
       })),
-    async close() {
+    async close(): Promise<void> {
       await refreshing.catch(() => undefined)
       await Promise.all([...known.values()].map(({ link }) => link.close()))
     },
   }
 }
 
-function stateOf(settings: McpServerSettings, approval: McpApproval): McpServerStatus['state'] {
+function stateOf(settings: McpServerSettings, approval: McpApproval): ServerState {
   if (approval.fingerprint === null) return 'new'
   // The program or address may differ from the approved one.
   const isAsApproved = serverFingerprint(settings, approval.tools) === approval.fingerprint
@@ -244,42 +231,36 @@ const maxArgumentCharacters = 256 * 1024
 
 type JsonObject = { [key: string]: Json }
 
-/** One tool of a server, for the model. Its results are untrusted. */
+/** A server's result, for the model. It is untrusted. */
+type OutcomeOf = (result: CallToolResult, ifEmpty: string, notes?: readonly string[]) => Promise<ToolOutcome>
+
+/** One tool of a server, for the model. */
 function createMcpTool(options: {
   server: string
   settings: McpServerSettings
   tool: ListedTool
   name: string
-  call: McpConnection['callTool']
-  putMedia: MediaStore['put']
-  /** Whether calls use the user's login. */
-  hasLogin(): Promise<boolean>
+  request: ServerLink['request']
+  outcomeOf: OutcomeOf
   hosts: CallHosts
 }): Tool {
   const { server, settings, tool, name } = options
   const reach = reachOf(server, settings, tool)
 
   async function run(given: JsonObject, context: ToolContext): Promise<ToolOutcome> {
-    const { signal, progress } = context
     const host = options.hosts.hostFor({ tool: tool.name, arguments: given, context })
-    const result = await options.call({
-      host,
-      name: tool.name,
-      arguments: given,
-      signal,
-      onProgress: ({ progress: done, total, message }) =>
-        progress({ done, total: total ?? null, message: message?.slice(0, 500) ?? null }),
-    })
-    const isPrivate = seesPrivateData(settings) || (await options.hasLogin())
-    const { text, media } = await readServerResult(result, { server, putMedia: options.putMedia })
-    const answer = text || (result.isError ? 'It failed without an error message.' : 'Done.')
-    return {
-      text: [answer, ...host.notes().map((note) => `[Familiar: ${note}]`)].join('\n'),
-      isError: result.isError === true,
-      label: 'untrusted',
-      ...(isPrivate && { isPrivate }),
-      ...(media.length > 0 && { media }),
-    }
+    const result = await options.request(context.signal, (connection, signal) =>
+      connection.callTool({
+        host,
+        name: tool.name,
+        arguments: given,
+        signal,
+        onProgress: ({ progress: done, total, message }) =>
+          context.progress({ done, total: total ?? null, message: message?.slice(0, 500) ?? null }),
+      }),
+    )
+    const ifEmpty = result.isError ? 'It failed without an error message.' : 'Done.'
+    return await options.outcomeOf(result, ifEmpty, host.notes())
   }
 
   return {
@@ -294,11 +275,11 @@ function createMcpTool(options: {
     aliases: [],
     reach: () => reach,
     hears(heard) {
-      const given = readArguments(heard.input)
+      const given = readObject(heard.input)
       if (given) options.hosts.hears({ tool: tool.name, arguments: given, heard })
     },
     async run(input, context) {
-      const given = readArguments(input)
+      const given = readObject(input)
       if (!given) return failed(`The arguments of ${name} must be a JSON object.`)
       const size = JSON.stringify(given).length
       if (size > maxArgumentCharacters) {
@@ -324,11 +305,6 @@ function reachOf(server: string, settings: McpServerSettings, { annotations }: L
   return { kind: isProgram(settings) && isClosed ? 'reads' : 'acts', destination: `mcp:${server}` }
 }
 
-/** A local program can read the user's files, and a server with a key knows an account. */
-function seesPrivateData(settings: McpServerSettings): boolean {
-  return isProgram(settings) || Object.keys(settings.headers).length > 0
-}
-
 /** The result for the model of a failed request. Rethrows errors that are not the server's. */
 function failureOutcome(cause: unknown): ToolOutcome {
   if (!(cause instanceof McpFailure)) throw cause
@@ -345,15 +321,10 @@ function schemaOf({ inputSchema }: ListedTool): JsonObject {
   return { type: 'object', ...schema }
 }
 
-function readArguments(input: Json): JsonObject | undefined {
-  const value = typeof input === 'string' && input.trim() !== '' ? decoded(input) : input
-  if (value === null || value === '') return {}
+function readObject(input: Json): JsonObject | undefined {
+  const given = readArguments(input)
+  const value = given.ok ? (given.value ?? {}) : undefined
   return typeof value === 'object' && !Array.isArray(value) ? value : undefined
-}
-
-function decoded(text: string): Json {
-  const parsed = parseAnyJson(text)
-  return parsed.ok ? parsed.value : text
 }
 
 /** The question contains text of the server, so the session has seen it. */
@@ -375,13 +346,11 @@ const maxLineCharacters = 300
  */
 function createOfferTools(options: {
   server: string
-  settings: McpServerSettings
   offers: McpOffers
   request: ServerLink['request']
-  putMedia: MediaStore['put']
-  hasLogin(): Promise<boolean>
+  outcomeOf: OutcomeOf
 }): Tool[] {
-  const { server, settings, offers, request } = options
+  const { server, offers } = options
   const nameOf = (what: string) => `mcp_${slugOf(server)}_${what}`
   const reachOf = (kind: ToolReach['kind']) => (): ToolReach => ({ kind, destination: `mcp:${server}` })
 
@@ -390,16 +359,7 @@ function createOfferTools(options: {
     send: (connection: McpConnection, signal: AbortSignal) => Promise<CallToolResult>,
   ): Promise<ToolOutcome> {
     try {
-      const result = await request(signal, send)
-      const { text, media } = await readServerResult(result, { server, putMedia: options.putMedia })
-      const isPrivate = seesPrivateData(settings) || (await options.hasLogin())
-      return {
-        text: text || 'It is empty.',
-        isError: false,
-        label: 'untrusted',
-        ...(isPrivate && { isPrivate }),
-        ...(media.length > 0 && { media }),
-      }
+      return await options.outcomeOf(await options.request(signal, send), 'It is empty.')
     } catch (cause) {
       return failureOutcome(cause)
     }

@@ -30,12 +30,7 @@ export class McpFailure extends Error {
  * The connection to one server: started by the first call, and restarted by the first call after a failure, with
  * growing pauses. Nothing restarts by itself.
  */
-export interface ServerLink {
-  /** One request, within the time limit of a call. Throws an `McpFailure`, `UserAsked` or the signal's reason. */
-  request<T>(signal: AbortSignal, send: (connection: McpConnection, signal: AbortSignal) => Promise<T>): Promise<T>
-  isConnected(): boolean
-  close(): Promise<void>
-}
+export type ServerLink = ReturnType<typeof createServerLink>
 
 export function createServerLink(
   needs: ConnectNeeds & {
@@ -47,7 +42,7 @@ export function createServerLink(
     /** Whether it required a login at its last connection or call. */
     onLogin(isNeeded: boolean): Promise<void>
   },
-): ServerLink {
+) {
   const { server, limits, clock, logger } = needs
   let opening: Promise<McpConnection> | undefined
   let isOpen = false
@@ -147,7 +142,11 @@ export function createServerLink(
 
   return {
     isConnected: () => isOpen,
-    async request(signal, send) {
+    /** One request, within the time limit of a call. Throws an `McpFailure`, `UserAsked` or the signal's reason. */
+    async request<T>(
+      signal: AbortSignal,
+      send: (connection: McpConnection, signal: AbortSignal) => Promise<T>,
+    ): Promise<T> {
       const own = await untilAborted(connection(), signal)
       const limit = timeLimit(limits.callMs)
       try {
@@ -160,7 +159,11 @@ export function createServerLink(
         if (cause instanceof UserAsked) throw cause
         if (limit.signal.aborted) {
           timeouts += 1
-          if (timeouts >= maxTimeouts) await hangUp(own)
+          if (timeouts >= maxTimeouts) {
+            timeouts = 0
+            failed('it no longer answers')
+            await own.close()
+          }
           throw new McpFailure(
             'timed_out',
             `The MCP server ${server} did not answer within ${limits.callMs / 1_000} seconds.`,
@@ -171,18 +174,12 @@ export function createServerLink(
         limit.stop()
       }
     },
-    async close() {
+    async close(): Promise<void> {
       ending.abort(new Error('Familiar is stopping'))
       const own = await opening?.catch(() => undefined)
       isOpen = false
       await own?.close()
     },
-  }
-
-  async function hangUp(own: McpConnection): Promise<void> {
-    timeouts = 0
-    failed('it no longer answers')
-    await own.close()
   }
 
   async function loginFailure(cause: LoginNeeded): Promise<McpFailure> {

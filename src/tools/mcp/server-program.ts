@@ -10,15 +10,7 @@ const maxLinesPerMinute = 100
 const maxLineLength = 1_000
 
 /** A server's process with all its children: one group, which ends as a whole. */
-export interface ServerProgram {
-  readonly pid: number | undefined
-  /** False: it no longer reads. */
-  write(text: string): boolean
-  /** Immediately. */
-  kill(): void
-  /** Ends it: by closing its input, then by a signal, then by force. Resolves when it is gone. */
-  end(): Promise<void>
-}
+export type ServerProgram = ReturnType<typeof startProgram>
 
 /**
  * Starts the program with only the variables that the owner named. Its standard error goes to the log. `onEnd` is
@@ -33,7 +25,7 @@ export function startProgram(options: {
   logger: Logger
   onData(bytes: Buffer): void
   onEnd(reason: string): void
-}): ServerProgram {
+}) {
   const { server, program, clock, logger } = options
   const child = spawn(program.command, [...program.args], {
     env: environmentOf(program, options.environment),
@@ -64,13 +56,15 @@ export function startProgram(options: {
 
   return {
     pid: child.pid,
-    write(text) {
+    /** False: it no longer reads. */
+    write(text: string): boolean {
       if (hasEnded || !child.stdin?.writable) return false
       child.stdin.write(text)
       return true
     },
     kill: () => killGroup(child, 'SIGKILL'),
-    async end() {
+    /** Ends it: by closing its input, then by a signal, then by force. Resolves when it is gone. */
+    async end(): Promise<void> {
       if (hasEnded) return
       child.stdin?.end()
       const cancelAsking = clock.after(politeMs, () => killGroup(child, 'SIGTERM'))

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import { sha256 } from '../../base/ids.ts'
 import { canonicalJson, isDeeperThan, parseJson } from '../../base/json.ts'
-import { findHiddenIn } from '../../base/text.ts'
+import { findHiddenIn, oneLine } from '../../base/text.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { Database } from '../../storage/database.ts'
 import { identityOf, type McpOffers, type McpServerSettings, noOffers, offersSchema } from './server-program.ts'
@@ -44,18 +44,20 @@ export function readToolListing(listed: readonly unknown[]): ToolListing {
   if (listed.length > maxTools) return refused(`It lists ${listed.length} tools; the limit is ${maxTools}.`)
   const tools: ListedTool[] = []
   for (const [index, given] of listed.entries()) {
-    const problem = tooMuch(given)
-    if (problem) return refused(`Its ${ordinal(index)} tool ${problem}`)
+    const which = `Its ${index + 1}. tool`
+    if (isDeeperThan(given as Json, deepestSchema)) {
+      return refused(`${which} is nested more than ${deepestSchema} levels deep.`)
+    }
+    const size = JSON.stringify(given)?.length ?? 0
+    if (size > largestSchema) return refused(`${which} has ${size} characters; the limit is ${largestSchema}.`)
     const read = listedToolSchema.safeParse(given)
     if (!read.success) {
       const [issue] = read.error.issues
-      return refused(`Its ${ordinal(index)} tool is not valid: ${issue?.path.join('.')}: ${issue?.message}`)
+      return refused(`${which} is not valid: ${issue?.path.join('.')}: ${issue?.message}`)
     }
     const hidden = findHiddenIn(read.data as Json, 'tool')
     if (hidden) {
-      return refused(
-        `Its ${ordinal(index)} tool contains an invisible character (${hidden.character}), in ${hidden.path}.`,
-      )
+      return refused(`${which} contains an invisible character (${hidden.character}), in ${hidden.path}.`)
     }
     if (tools.some((tool) => tool.name === read.data.name)) {
       return refused(`It lists two tools named ${JSON.stringify(read.data.name)}.`)
@@ -65,18 +67,8 @@ export function readToolListing(listed: readonly unknown[]): ToolListing {
   return { ok: true, tools: tools.sort((a, b) => (a.name < b.name ? -1 : 1)) }
 }
 
-function tooMuch(given: unknown): string | undefined {
-  if (isDeeperThan(given as Json, deepestSchema)) return `is nested more than ${deepestSchema} levels deep.`
-  const size = JSON.stringify(given)?.length ?? 0
-  return size > largestSchema ? `has ${size} characters; the limit is ${largestSchema}.` : undefined
-}
-
 function refused(problem: string): { ok: false; problem: string } {
   return { ok: false, problem: problem.toWellFormed() }
-}
-
-function ordinal(index: number): string {
-  return `${index + 1}.`
 }
 
 /** The owner's approval of a server, and what it covers. */
@@ -95,17 +87,7 @@ export interface McpApproval {
 }
 
 /** Stored in `tool_states` under `mcp:NAME`. */
-export interface McpApprovals {
-  read(server: string): Promise<McpApproval>
-  approve(
-    server: string,
-    approved: { fingerprint: string; tools: readonly ListedTool[]; offers?: McpOffers },
-  ): Promise<void>
-  /** By the owner, or because it differs from what was approved: then with the changes. */
-  disable(server: string, changes?: readonly string[]): Promise<void>
-  /** Records observations of a server, whether it is approved or not. */
-  note(server: string, seen: Partial<Pick<McpApproval, 'needsLogin' | 'offers'>>): Promise<void>
-}
+export type McpApprovals = ReturnType<typeof createMcpApprovals>
 
 const keptSchema = z.object({
   tools: z.array(listedToolSchema),
@@ -116,9 +98,7 @@ const keptSchema = z.object({
 const nothing = { tools: [], changes: [], needsLogin: false, offers: noOffers }
 const maxChanges = 100
 
-export function createMcpApprovals(dependencies: { database: Database; clock: Clock }): McpApprovals {
-  const { database, clock } = dependencies
-
+export function createMcpApprovals({ database, clock }: { database: Database; clock: Clock }) {
   async function read(server: string): Promise<McpApproval> {
     const row = await database.read
       .selectFrom('tool_states')
@@ -150,12 +130,19 @@ export function createMcpApprovals(dependencies: { database: Database; clock: Cl
 
   return {
     read,
-    approve: (server, { fingerprint, tools, offers = noOffers }) =>
-      write(server, { isEnabled: true, fingerprint, tools: [...tools], changes: [], needsLogin: false, offers }),
-    async disable(server, changes = []) {
+    approve: (
+      server: string,
+      approved: { fingerprint: string; tools: readonly ListedTool[]; offers?: McpOffers },
+    ): Promise<void> => {
+      const { fingerprint, tools, offers = noOffers } = approved
+      return write(server, { isEnabled: true, ...nothing, fingerprint, tools: [...tools], offers })
+    },
+    /** By the owner, or because it differs from what was approved: then with the changes. */
+    async disable(server: string, changes: readonly string[] = []): Promise<void> {
       await write(server, { ...(await read(server)), isEnabled: false, changes: [...changes] })
     },
-    async note(server, seen) {
+    /** Records observations of a server, whether it is approved or not. */
+    async note(server: string, seen: Partial<Pick<McpApproval, 'needsLogin' | 'offers'>>): Promise<void> {
       const known = await read(server)
       const noted = { ...known, ...seen }
       if (canonicalJson(noted) !== canonicalJson(known)) await write(server, noted)
@@ -186,7 +173,7 @@ export function describeChanges(before: readonly ListedTool[], now: readonly Lis
   const old = new Map(before.map((tool) => [tool.name, tool]))
   const added = now
     .filter((tool) => !old.has(tool.name))
-    .map((tool) => `added ${tool.name}: ${oneLine(tool.description)}`)
+    .map((tool) => `added ${tool.name}: ${oneLine(tool.description ?? '')}`)
   const removed = before
     .filter((tool) => !now.some(({ name }) => name === tool.name))
     .map((tool) => `removed ${tool.name}`)
@@ -227,10 +214,6 @@ const maxShown = 600
 function shown(value: unknown): string {
   if (value === undefined) return ''
   return typeof value === 'string' ? value : canonicalJson(value)
-}
-
-function oneLine(text = ''): string {
-  return text.replaceAll(/\s+/g, ' ').trim()
 }
 
 const toolNameLongestName = 64
