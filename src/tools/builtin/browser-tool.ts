@@ -2,7 +2,7 @@ import type { ElementHandle, Frame, Page } from 'playwright-core'
 import { z } from 'zod'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { cleanForeignText, foreignLine, pageOf } from '../documents/foreign-text.ts'
-import { defineTool, failed, type Tool, type ToolOutcome, type ToolReach } from '../tool.ts'
+import { defineTool, failed, succeeded, type ToolOutcome, type ToolReach } from '../tool.ts'
 import { type BrowserNeeds, type Browsers, createBrowsers } from './browsers.ts'
 import type { PutMedia } from './message.ts'
 
@@ -215,10 +215,6 @@ async function readPage(scene: OpenScene, offset: number): Promise<ToolOutcome> 
   })
 }
 
-async function clickElement(scene: OpenScene, target: ElementTarget): Promise<ToolOutcome> {
-  return await actOn(scene, target, (element) => element.click({ timeout: actionMs, signal: scene.signal }))
-}
-
 async function typeText(
   scene: OpenScene,
   target: ElementTarget,
@@ -350,17 +346,11 @@ const inputSchema = z.object({
 })
 type BrowserInput = z.output<typeof inputSchema>
 
-interface BrowserTool {
-  tool: Tool
-  /** Ends every browser with all its processes. */
-  close(): Promise<void>
-}
-
 /**
  * The user's Chromium, headless and with a separate profile. Nothing is started or loaded before the first use. Pages
  * reach public addresses only, through the proxy of `openProxy`.
  */
-export function createBrowserTool(needs: BrowserNeeds & { putMedia: PutMedia }): BrowserTool {
+export function createBrowserTool(needs: BrowserNeeds & { putMedia: PutMedia }) {
   const browsers = createBrowsers(needs)
   const tool = defineTool({
     name: 'browser',
@@ -370,30 +360,20 @@ export function createBrowserTool(needs: BrowserNeeds & { putMedia: PutMedia }):
     effect: 'at-most-once',
     serial: true,
     reach: reachOf,
-    async run(input, context) {
-      const { action, url } = input
-      const { userId, sessionId, signal } = context
-      const scene = { browsers, userId, sessionId, signal }
-      if (action === 'open') {
-        if (pageOriginOf(url) === undefined) return failed('url: must be an http or https address.')
-        const page = await browsers.page(userId, sessionId)
-        return await holding(page, () => act({ ...scene, page }, input))
-      }
-      const page = await browsers.openPage(userId, sessionId)
+    async run(input, { userId, sessionId, signal }) {
+      const isOpening = input.action === 'open'
+      if (isOpening && pageOriginOf(input.url) === undefined) return failed('url: must be an http or https address.')
+      const page = isOpening ? await browsers.page(userId, sessionId) : await browsers.openPage(userId, sessionId)
       if (!page) return failed('No page is open. Use open first.')
-      return await holding(page, () => act({ ...scene, page }, input))
+      // The page of a call stays open until the call ends, whatever else is opened meanwhile.
+      const release = browsers.hold(page)
+      try {
+        return await act({ browsers, userId, sessionId, signal, page }, input)
+      } finally {
+        release()
+      }
     },
   })
-
-  /** The page of a call stays open until the call ends, whatever else is opened meanwhile. */
-  async function holding(page: Page, work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
-    const release = browsers.hold(page)
-    try {
-      return await work()
-    } finally {
-      release()
-    }
-  }
 
   async function act(open: OpenScene, { action, url, ref, text, submit = false, offset }: BrowserInput) {
     switch (action) {
@@ -404,7 +384,8 @@ export function createBrowserTool(needs: BrowserNeeds & { putMedia: PutMedia }):
       case 'back':
         return await goBack(open)
       case 'close':
-        return await closePage(browsers, open.userId, open.sessionId)
+        await browsers.closePage(open.userId, open.sessionId)
+        return succeeded('Closed.')
       case 'open':
         return await openAddress(open, url ?? '')
       case 'click':
@@ -413,13 +394,18 @@ export function createBrowserTool(needs: BrowserNeeds & { putMedia: PutMedia }):
         if (ref === undefined || origin === undefined) {
           return failed(`${action} needs ref and url: the element as read shows it, and the address of its page.`)
         }
-        if (action === 'click') return await clickElement(open, { ref, origin })
+        if (action === 'click') {
+          return await actOn(open, { ref, origin }, (element) =>
+            element.click({ timeout: actionMs, signal: open.signal }),
+          )
+        }
         if (text === undefined) return failed('text: must be given.')
         return await typeText(open, { ref, origin }, { text, submit })
       }
     }
   }
 
+  /** `close` ends every browser with all its processes. */
   return { tool, close: browsers.close }
 }
 
@@ -438,9 +424,4 @@ function reachOf({ action, url }: BrowserInput): ToolReach {
     case 'type':
       return { kind: 'acts', destination: pageOriginOf(url) ?? null }
   }
-}
-
-async function closePage(browsers: Browsers, userId: string, sessionId: string) {
-  await browsers.closePage(userId, sessionId)
-  return { text: 'Closed.', isError: false }
 }

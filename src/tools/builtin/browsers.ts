@@ -23,21 +23,7 @@ export interface BrowserNeeds {
  * One browser per user, with a page per session. Closed after idle minutes. Above the page limit the oldest is closed,
  * first of the session that opened one too many, and never one in use.
  */
-export interface Browsers {
-  /** The session's current page; a blank one if there is none. Throws a FamiliarError without Chromium. */
-  page(userId: string, sessionId: string): Promise<Page>
-  /** Undefined if the session has no open page. */
-  openPage(userId: string, sessionId: string): Promise<Page | undefined>
-  /** Keeps the page open until the returned function is called. */
-  hold(page: Page): () => void
-  /** Why an address was blocked for the user's browser; undefined if it was not. */
-  refusalOf(userId: string, url: URL): Promise<string | undefined>
-  /** From now on, also after a restart, this user's browser content counts as private. */
-  noteSignIn(userId: string): Promise<void>
-  isSignedIn(userId: string): Promise<boolean>
-  closePage(userId: string, sessionId: string): Promise<void>
-  close(): Promise<void>
-}
+export type Browsers = ReturnType<typeof createBrowsers>
 
 interface OpenBrowser {
   context: BrowserContext
@@ -62,7 +48,7 @@ export function profileDirectoryOf(directory: string, userId: string): string {
   return join(directory, sha256(userId).slice(0, 16))
 }
 
-export function createBrowsers(needs: BrowserNeeds): Browsers {
+export function createBrowsers(needs: BrowserNeeds) {
   const { clock } = needs
   const opened = new Map<string, Promise<OpenBrowser>>()
   const held = new Map<Page, number>()
@@ -76,7 +62,7 @@ export function createBrowsers(needs: BrowserNeeds): Browsers {
     await ensurePrivateDirectory(profileDirectory)
     const proxy = await needs.openProxy()
     try {
-      const context = await launchChromium({ ...needs, executable, profileDirectory, proxy })
+      const context = await launchChromium(needs, { executable, profileDirectory, proxy })
       const signInMark = join(profileDirectory, 'signed-in')
       const isSignedIn = await readBytes(signInMark).then(
         () => true,
@@ -164,7 +150,8 @@ export function createBrowsers(needs: BrowserNeeds): Browsers {
   }
 
   return {
-    async page(userId, sessionId) {
+    /** The session's current page; a blank one if there is none. Throws a FamiliarError without Chromium. */
+    async page(userId: string, sessionId: string): Promise<Page> {
       const browser = await use(userId)
       const current = currentPage(browser, sessionId)
       if (current) return noteUse(browser, current)
@@ -177,13 +164,15 @@ export function createBrowsers(needs: BrowserNeeds): Browsers {
         browser.creating -= 1
       }
     },
-    async openPage(userId, sessionId) {
+    /** Undefined if the session has no open page. */
+    async openPage(userId: string, sessionId: string): Promise<Page | undefined> {
       if (!opened.has(userId)) return undefined
       const browser = await use(userId)
       const current = currentPage(browser, sessionId)
       return current && noteUse(browser, current)
     },
-    hold(page) {
+    /** Keeps the page open until the returned function is called. */
+    hold(page: Page): () => void {
       held.set(page, (held.get(page) ?? 0) + 1)
       return () => {
         const left = (held.get(page) ?? 0) - 1
@@ -191,21 +180,23 @@ export function createBrowsers(needs: BrowserNeeds): Browsers {
         else held.delete(page)
       }
     },
-    refusalOf: async (userId, url) => (await opened.get(userId))?.proxy.refusalOf(url),
-    async noteSignIn(userId) {
+    /** Why an address was blocked for the user's browser; undefined if it was not. */
+    refusalOf: async (userId: string, url: URL) => (await opened.get(userId))?.proxy.refusalOf(url),
+    /** From now on, also after a restart, this user's browser content counts as private. */
+    async noteSignIn(userId: string): Promise<void> {
       const browser = await opened.get(userId)
       if (!browser || browser.isSignedIn) return
       browser.isSignedIn = true
       await writeFileAtomically(browser.signInMark, '')
     },
-    isSignedIn: async (userId) => (await opened.get(userId))?.isSignedIn === true,
-    async closePage(userId, sessionId) {
+    isSignedIn: async (userId: string) => (await opened.get(userId))?.isSignedIn === true,
+    async closePage(userId: string, sessionId: string): Promise<void> {
       const browser = await opened.get(userId)
       const pages = browser?.pages.get(sessionId) ?? []
       await Promise.all(pages.map((page) => page.close()))
       if (browser?.pages.size === 0) await browser.context.close()
     },
-    async close() {
+    async close(): Promise<void> {
       const browsers = await Promise.allSettled(opened.values())
       await Promise.all(browsers.map((each) => (each.status === 'fulfilled' ? each.value.context.close() : undefined)))
     },
@@ -238,14 +229,8 @@ const noChromium =
   'Chromium is not installed. The user can install it (Debian: sudo apt-get install chromium; Chrome and Edge also ' +
   'work), or set its path in familiar.toml: executable under [tools.browser].'
 
-interface BrowserReport {
-  executable: string | null
-  /** A problem or weakness; null if there is none. */
-  problem: string | null
-}
-
-/** For `familiar doctor`. */
-export async function inspectBrowser(places: ChromiumPlaces, isRoot: boolean): Promise<BrowserReport> {
+/** For `familiar doctor`: a problem or weakness, or null if there is none. */
+export async function inspectBrowser(places: ChromiumPlaces, isRoot: boolean) {
   const executable = (await findChromium(places)) ?? null
   if (executable === null) return { executable, problem: noChromium }
   const problem = isRoot
@@ -277,23 +262,17 @@ const closedWays = [
   '--gcm-mcs-endpoint=https://0.0.0.0',
 ]
 
-interface LaunchOptions {
-  executable: string
-  /** Separate from the user's browser, without its cookies. */
-  profileDirectory: string
-  proxy: LoopbackProxy
-  /** As root Chromium does not start with its sandbox. */
-  isRoot: boolean
-  searchPath: string
-}
-
 /** Starts a headless browser with its own profile, environment and process group. */
-async function launchChromium(options: LaunchOptions): Promise<BrowserContext> {
-  const { executable, profileDirectory, proxy, isRoot, searchPath } = options
+async function launchChromium(
+  { isRoot, searchPath }: BrowserNeeds,
+  { executable, profileDirectory, proxy }: { executable: string; profileDirectory: string; proxy: LoopbackProxy },
+): Promise<BrowserContext> {
   const { chromium } = await import('playwright-core')
+  // A profile of its own, without the cookies of the user's browser.
   return await chromium.launchPersistentContext(profileDirectory, {
     executablePath: executable,
     headless: true,
+    // As root Chromium does not start with its sandbox.
     chromiumSandbox: !isRoot,
     proxy: { server: proxy.server, username: proxy.username, password: proxy.password },
     args: closedWays,

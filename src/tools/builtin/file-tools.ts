@@ -9,12 +9,6 @@ import { imageTypeOf } from '../files/references.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOutcome } from '../tool.ts'
 import { saidByUser } from './memory-forget.ts'
 
-interface DocumentFile {
-  name: string
-  mediaType: string
-  bytes: Uint8Array
-}
-
 export type DocumentText =
   | {
       ok: true
@@ -30,12 +24,14 @@ export type DocumentText =
     }
 
 /** Converts any file to text, by its content. Throws only the signal's reason. */
-export type ReadDocument = (file: DocumentFile, signal: AbortSignal) => Promise<DocumentText>
+export type ReadDocument = (
+  file: { name: string; mediaType: string; bytes: Uint8Array },
+  signal: AbortSignal,
+) => Promise<DocumentText>
 
 /** Text is decoded here; PDF and Office files are read in a separate process, within limits. */
 export function createReadDocument({ readPage }: { readPage: ReadPage }): ReadDocument {
-  return async (file, signal) => {
-    const { name, mediaType, bytes } = file
+  return async ({ name, mediaType, bytes }, signal) => {
     if (bytes.length === 0) return { ok: false, reason: 'is empty' }
     const kind = packedKindOf(bytes)
     if (kind === 'old-office') return { ok: false, reason: oldOfficeReason(bytes) }
@@ -46,10 +42,10 @@ export function createReadDocument({ readPage }: { readPage: ReadPage }): ReadDo
       return { ok: true, text, isCut: isCut || (pages !== undefined && pages.read < pages.total), pages }
     }
     if (imageTypeOf(bytes)) return { ok: false, reason: 'is an image' }
-    const played = /^(audio|video)\//.exec(mediaType)?.[1]
     const text = detectText(bytes)
     if (text !== undefined && text.trim() === '') return { ok: false, reason: 'is empty' }
     if (text !== undefined) return { ok: true, text: cleanForeignText(text), isCut: false }
+    const played = /^(audio|video)\//.exec(mediaType)?.[1]
     if (played) return { ok: false, reason: `is ${played}, which cannot be sent to the model` }
     const ending = /\.(pdf|docx|xlsx|pptx|odt|ods|odp)$/i.exec(name)?.[1]?.toLowerCase()
     if (ending) return { ok: false, reason: `is damaged, or is not a .${ending} file` }
@@ -121,6 +117,18 @@ function createFileEdit(needs: AssetNeeds, lastSeen: LastSeen): Tool {
   })
 }
 
+interface ReadText {
+  text: string
+  note: string | null
+  lines: number
+}
+
+function readOutcome({ text: whole, note, lines }: ReadText, ifEmpty: string, label: Label): ToolOutcome {
+  const text = lines === 0 ? ifEmpty : whole
+  const shown = note === null ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${note}`
+  return { text: shown, isError: false, isPrivate: true, label }
+}
+
 function createFileRead(needs: AssetNeeds, lastSeen: LastSeen): Tool {
   /** The shown text is not what an edit would change, so it does not count as seen. */
   async function readAsText(
@@ -130,14 +138,7 @@ function createFileRead(needs: AssetNeeds, lastSeen: LastSeen): Tool {
     const read = await needs.readDocument?.({ userId, path, signal })
     if (!read?.ok) return failed(read?.message ?? `${path} is not text.`)
     const page = cutPage(read.text, { offset, limit })
-    if (!page.ok) return failed(page.message)
-    const text = page.lines === 0 ? `[${read.path} contains no text]` : page.text
-    return {
-      text: page.note === null ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${page.note}`,
-      isError: false,
-      isPrivate: true,
-      label: read.trust,
-    }
+    return page.ok ? readOutcome(page, `[${read.path} contains no text]`, read.trust) : failed(page.message)
   }
 
   return defineTool({
@@ -155,13 +156,7 @@ function createFileRead(needs: AssetNeeds, lastSeen: LastSeen): Tool {
       if (!read.ok && read.code === 'binary' && needs.readDocument) return readAsText({ path, offset, limit }, context)
       if (!read.ok) return failed(read.message)
       lastSeen.set(context.sessionId, read.uri, read.etag)
-      const text = read.lines === 0 ? `[${read.path} is empty]` : read.text
-      return {
-        text: read.note === null ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${read.note}`,
-        isError: false,
-        isPrivate: true,
-        label: read.trust,
-      }
+      return readOutcome(read, `[${read.path} is empty]`, read.trust)
     },
   })
 }
@@ -190,26 +185,27 @@ function createFileWrite(needs: AssetNeeds & { assets: Pick<Assets, 'stat'> }, l
   })
 }
 
+const mostSeen = 5_000
+
 /** The last version of a file that each session saw, so that it does not overwrite unseen changes. Kept in memory. */
-interface LastSeen {
-  get(sessionId: string, uri: string): string | undefined
-  set(sessionId: string, uri: string, etag: string | null): void
-}
-
-const most = 5_000
-
-function createLastSeen(): LastSeen {
+function createLastSeen() {
   const etags = new Map<string, string>()
   return {
-    get: (sessionId, uri) => etags.get(`${sessionId} ${uri}`),
-    set(sessionId, uri, etag) {
-      const key = `${sessionId} ${uri}`
-      etags.delete(key)
-      if (etag !== null) etags.set(key, etag)
-      const [oldest] = etags.keys()
-      if (etags.size > most && oldest !== undefined) etags.delete(oldest)
+    get: (sessionId: string, uri: string) => etags.get(`${sessionId} ${uri}`),
+    set(sessionId: string, uri: string, etag: string | null): void {
+      if (etag === null) etags.delete(`${sessionId} ${uri}`)
+      else setNewest(etags, `${sessionId} ${uri}`, etag, mostSeen)
     },
   }
+}
+type LastSeen = ReturnType<typeof createLastSeen>
+
+/** Sets the newest entry of a map, and deletes the oldest one above `most`. */
+export function setNewest<Value>(entries: Map<string, Value>, key: string, value: Value, most: number): void {
+  entries.delete(key)
+  entries.set(key, value)
+  const [oldest] = entries.keys()
+  if (entries.size > most && oldest !== undefined) entries.delete(oldest)
 }
 
 /** Files and blocks, for the model: the same three tools for both (ASSET-1). */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { oneLine } from '../../base/text.ts'
 import type { ChangedBy, CorrectionOutcome } from '../../memory/corrections.ts'
 import type { Fact } from '../../memory/facts.ts'
 import { haveOneStem } from '../../memory/learning/exchange.ts'
@@ -46,7 +47,7 @@ export function createMemoryForget(needs: Needs): Tool {
       return succeeded(`Forgotten on ${formatDate(earlier.at, timeZone)} ${citeMemory(wanted)}`)
     },
   })
-  return takesAlso(tool, { memory_title: 'id', title: 'id' })
+  return { ...tool, run: (input, context) => tool.run(withId(input), context) }
 
   async function changedBy(memory: Memory, context: ToolContext): Promise<ChangedBy> {
     const consent = consentToForget(context, memory, timeZone)
@@ -116,16 +117,11 @@ function tells(memory: Memory, other: Memory): boolean {
   return shareOf(tellingWordsOf(other.content), memory.content) >= sameShare
 }
 
-/** The tool, which also accepts the argument names of other systems. They are not advertised. */
-function takesAlso(tool: Tool, names: Readonly<Record<string, string>>): Tool {
-  return { ...tool, run: (input, context) => tool.run(renamed(input, names), context) }
-}
-
-function renamed(input: Json, names: Readonly<Record<string, string>>): Json {
+/** Other systems name the id `memory_title` or `title`: these work too, and are not advertised. */
+function withId(input: Json): Json {
   if (input === null || typeof input !== 'object' || Array.isArray(input)) return input
-  const given = { ...input }
-  for (const [other, name] of Object.entries(names)) given[name] ??= given[other] ?? null
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
+  const id = input.id ?? input.memory_title ?? input.title ?? null
+  return id === null ? {} : { id }
 }
 
 const usersShare = 0.8
@@ -200,7 +196,9 @@ export function consentToForget(turn: UsersTurn, memory: Memory, timeZone: strin
     if (named === undefined) continue
     if (cites(text, memory)) return { given: 'exactly' }
     const words = tellingWordsOf(named).filter((word) => !genericWords.has(word))
-    if (shareOf(words, memoryWords(memory)) === 1) return { given: 'by_words', words }
+    if (shareOf(words, [memory.content, memory.title ?? '', ...memory.tags].join(' ')) === 1) {
+      return { given: 'by_words', words }
+    }
   }
   return { given: 'no' }
 }
@@ -212,7 +210,8 @@ export function consentToEdit(
   { content, timeZone }: { content: string; timeZone: string },
 ): boolean {
   if (agrees(turn, editQuestion(memory, { content, timeZone }))) return true
-  const corrects = sentencesOf(turn).some(({ request, text }) => [request, text].some(isCorrection))
+  const isCorrection = (sentence: string) => afterPhrase(sentence, corrections) !== undefined
+  const corrects = sentencesOf(turn).some(({ request, text }) => isCorrection(request) || isCorrection(text))
   if (!corrects || !saidByUser(content, turn.userText)) return false
   return cites(turn.userText, memory) || shareOf(tellingWordsOf(memory.content), turn.userText) >= 0.5
 }
@@ -245,17 +244,9 @@ function sentencesOf({ userText }: UsersTurn) {
   return userText.length > maxOrderLength ? [] : readSentences(userText.trim().split('\n')[0] ?? '')
 }
 
-function isCorrection(sentence: string): boolean {
-  return afterPhrase(sentence, corrections) !== undefined
-}
-
 function cites(text: string, { id }: Memory): boolean {
   const parts = text.split(/[\s,;()[\]]+/).map((part) => part.replace(/[.!?]+$/, ''))
   return parts.includes(id) || parts.includes(`memory:${id}`)
-}
-
-function memoryWords({ content, title, tags }: Memory): string {
-  return [content, title ?? '', ...tags].join(' ')
 }
 
 /** In the user's words. */
@@ -267,6 +258,6 @@ function told({ kind, content }: Memory): string {
 const maxQuoteLength = 300
 
 function quoted(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim()
+  const line = oneLine(text)
   return line.length > maxQuoteLength ? `“${line.slice(0, maxQuoteLength).toWellFormed()} …”` : `“${line}”`
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { sha256 } from '../../base/ids.ts'
 import type { Label, MediaPart } from '../../protocol/messages.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
-import { defineTool, failed, type Tool, type ToolContext } from '../tool.ts'
+import { defineTool, failed, type Tool } from '../tool.ts'
 
 /**
  * The delivery state of a message to the user. `conversation`: it is only in the conversation, and no channel delivers
@@ -87,18 +87,17 @@ export function createSlashCommand({ commands }: { commands: AgentCommands }): T
     effect: 'at-most-once',
     serial: true,
     reach: ({ command }) => ({ kind: commands.acts(lineOf(command)) ? 'acts' : 'reads', destination: null }),
-    async run({ command }, context) {
-      const { userId, sessionId, userText, seen, signal } = context
-      const outcome = await commands.run({
+    async run({ command }, { userId, sessionId, userText, answers, seen, signal }) {
+      const { ok, text, question, label, isPrivate } = await commands.run({
         userId,
         sessionId,
         line: lineOf(command),
         by: 'agent',
         trust: seen.untrusted ? 'untrusted' : 'internal',
-        confirm: confirmedBy(context),
+        // Only a yes, and nothing else, confirms what was asked.
+        confirm: answers !== null && readSpokenAnswer(userText) === 'approve' ? confirmationOf(answers) : undefined,
         signal,
       })
-      const { ok, text, question, label, isPrivate } = outcome
       const told = { ...(label && { label }), ...(isPrivate && { isPrivate }) }
       if (!question) return { text, isError: !ok, ...told }
       // An automated message has no user who could answer.
@@ -116,10 +115,6 @@ export function createSlashCommand({ commands }: { commands: AgentCommands }): T
 /** Identifies a question when its answer arrives: the same for the same words, and for no others. */
 export function confirmationOf(question: string): string {
   return sha256(question).slice(0, 32)
-}
-
-function confirmedBy({ userText, answers }: Pick<ToolContext, 'userText' | 'answers'>): string | undefined {
-  return answers !== null && readSpokenAnswer(userText) === 'approve' ? confirmationOf(answers) : undefined
 }
 
 /** Models often omit the slash. */

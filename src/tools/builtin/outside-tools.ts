@@ -13,6 +13,7 @@ import { createReadPage, type ReadPage } from '../documents/read-page.ts'
 import { defineTool, failed, type Tool, type ToolOutcome } from '../tool.ts'
 import { createBrowserTool } from './browser-tool.ts'
 import { createFetches, type Fetches, fetchFailure, type OpenFetch } from './fetches.ts'
+import { setNewest } from './file-tools.ts'
 import type { PutMedia } from './message.ts'
 import { createWebSearch, type WebSearchSettings } from './web-search.ts'
 
@@ -44,18 +45,10 @@ export interface OutsideNeeds {
   clock: Clock
 }
 
-interface OutsideTools {
-  tools: Tool[]
-  /** The tool's speaker. */
-  speaker: Speaker
-  /** Ends the browsers and releases the network. */
-  close(): Promise<void>
-}
-
 const usualPath = '/usr/local/bin:/usr/bin:/bin'
 
 /** The tools that reach beyond the conversation: the web, a browser, programs, a voice. */
-export function createOutsideTools(needs: OutsideNeeds): OutsideTools {
+export function createOutsideTools(needs: OutsideNeeds) {
   const { settings, environment } = needs
   const fetches = createFetches(needs.openFetch)
   const searchPath = environment.PATH ?? usualPath
@@ -80,7 +73,8 @@ export function createOutsideTools(needs: OutsideNeeds): OutsideTools {
       createExecTool({ ...needs, settings: () => settings().exec }),
       createSpeechTool({ ...needs, speaker }),
     ],
-    async close() {
+    /** Ends the browsers and releases the network. */
+    async close(): Promise<void> {
       await browser.close()
       await fetches.close()
     },
@@ -261,34 +255,11 @@ export function createSpeechTool({ speaker, putMedia }: SpeechNeeds): Tool {
 interface RecentPage {
   text: string
   isPrivate: boolean
-}
-
-/** The most recently read texts, so that paging asks the server once. */
-interface RecentPages {
-  keep(sessionId: string, url: string, page: RecentPage): void
-  find(sessionId: string, url: string): RecentPage | undefined
+  at: number
 }
 
 const maxPages = 8
 const maxMs = 15 * 60_000
-
-function createRecentPages(clock: Clock): RecentPages {
-  const pages = new Map<string, { page: RecentPage; at: number }>()
-  const keyOf = (sessionId: string, url: string) => `${sessionId} ${url}`
-  return {
-    keep(sessionId, url, page) {
-      const key = keyOf(sessionId, url)
-      pages.delete(key)
-      pages.set(key, { page, at: clock.now() })
-      const [oldest] = pages.keys()
-      if (pages.size > maxPages && oldest !== undefined) pages.delete(oldest)
-    },
-    find(sessionId, url) {
-      const kept = pages.get(keyOf(sessionId, url))
-      return kept && clock.now() - kept.at < maxMs ? kept.page : undefined
-    },
-  }
-}
 
 interface WebFetchNeeds {
   fetches: Fetches
@@ -306,7 +277,8 @@ const headers = {
 
 export function createWebFetch(needs: WebFetchNeeds): Tool {
   const { fetches, allowedHosts, clock } = needs
-  const recent = createRecentPages(clock)
+  /** The most recently read texts, so that paging asks the server once. */
+  const recent = new Map<string, RecentPage>()
   return defineTool({
     name: 'web_fetch',
     description:
@@ -319,16 +291,18 @@ export function createWebFetch(needs: WebFetchNeeds): Tool {
     reach: ({ url }) => ({ kind: 'acts', destination: new URL(url).origin }),
     async run({ url, offset }, { sessionId, signal }) {
       // The next page comes from the same text as the first, even if the site has changed since.
-      const known = offset > 0 ? recent.find(sessionId, url) : undefined
-      if (known !== undefined) return page(known, offset)
+      const key = `${sessionId} ${url}`
+      const known = offset > 0 ? recent.get(key) : undefined
+      if (known && clock.now() - known.at < maxMs) return page(known, offset)
       try {
         const response = await fetches.reaching(allowedHosts())(url, { headers, signal })
         const read = await readResponse(needs, response, signal)
         if ('outcome' in read) return read.outcome
         // Content from the owner's network is private.
         const isPrivate = createListedHosts(allowedHosts())(new URL(response.url))
-        recent.keep(sessionId, url, { text: read.text, isPrivate })
-        return page({ text: read.text, isPrivate }, offset)
+        const fresh = { text: read.text, isPrivate, at: clock.now() }
+        setNewest(recent, key, fresh, maxPages)
+        return page(fresh, offset)
       } catch (error) {
         return fetchFailure(error, new URL(url).host, signal)
       }

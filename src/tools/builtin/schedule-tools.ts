@@ -3,23 +3,73 @@ import type { Label } from '../../protocol/messages.ts'
 import type { Schedule, SchedulePreview, ScheduleRun } from '../../protocol/schedules.ts'
 import { defineTool, failed, succeeded, type Tool } from '../tool.ts'
 
-/** The tools for scheduled messages (SCHED-1). */
-export function createScheduleTools(needs: { schedules: Schedules }): Tool[] {
-  return [createScheduleMessage(needs), createListScheduled(needs), createCancelScheduled(needs)]
-}
+const maxShown = 50
 
-function createCancelScheduled({ schedules }: { schedules: Pick<Schedules, 'cancel'> }): Tool {
-  return defineTool({
-    name: 'cancel_scheduled',
-    description: 'Cancel a scheduled message by its id.',
-    input: z.object({ id: z.string().min(1) }),
-    effect: 'idempotent',
-    reach: () => ({ kind: 'acts', destination: 'schedule' }),
-    async run({ id }, { userId }) {
-      const schedule = await schedules.cancel(userId, id.trim())
-      return succeeded(`Cancelled: ${schedule.id}. It will not run again.`)
-    },
-  })
+/** The tools for scheduled messages (SCHED-1). */
+export function createScheduleTools({ schedules }: { schedules: Schedules }): Tool[] {
+  return [
+    // Always for the conversation of the call, which shares what was seen here.
+    defineTool({
+      name: 'schedule_message',
+      description:
+        'Schedule a message to yourself in this conversation, to act on it or remind the user later. Give `at` for once or `cron` for repeated runs.',
+      input: z.object({
+        message: z.string().min(1).describe('The task or text'),
+        at: z.string().optional().describe('ISO 8601, or such as "in 20 minutes", "tomorrow at 9:00"'),
+        cron: z.string().optional().describe('Five fields, or "*/30" for every 30 minutes'),
+        name: z.string().optional(),
+        time_zone: z.string().optional().describe('Default: the user’s'),
+        catch_up: z
+          .enum(['latest', 'all', 'none'])
+          .optional()
+          .describe('How to handle runs missed while Familiar was off'),
+      }),
+      effect: 'idempotent',
+      reach: () => ({ kind: 'acts', destination: 'schedule' }),
+      async run({ message, at, cron, name, time_zone, catch_up }, { userId, sessionId, callId, seen }) {
+        if ((at === undefined) === (cron === undefined)) return failed('Give either `at` or `cron`.')
+        const schedule = await schedules.add({
+          userId,
+          time: at === undefined ? { cron: cron ?? '' } : { at },
+          message,
+          session: sessionId,
+          name,
+          timeZone: time_zone,
+          catchUp: catch_up,
+          author: 'agent',
+          trust: seen.untrusted ? 'untrusted' : 'internal',
+          key: `${sessionId}:${callId}`,
+        })
+        return succeeded(`Scheduled: ${describeSchedule(schedule)}`)
+      },
+    }),
+    defineTool({
+      name: 'list_scheduled',
+      description: 'List scheduled messages with their ids and the result of their last run.',
+      input: z.object({ all: z.boolean().optional().describe('Include finished ones') }),
+      effect: 'idempotent',
+      async run({ all }, { userId }) {
+        const listed = await schedules.list(userId, { all: all ?? false })
+        if (listed.length === 0) return succeeded('Nothing is scheduled.')
+        const shown = listed.slice(0, maxShown)
+        const lines = shown.map(({ schedule, lastRun }) => describeSchedule(schedule, lastRun))
+        if (listed.length > shown.length) lines.push(`… and ${listed.length - shown.length} more.`)
+        const isUntrusted = shown.some(({ schedule }) => schedule.trust === 'untrusted')
+        return { ...succeeded(lines.join('\n')), isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) }
+      },
+    }),
+    defineTool({
+      name: 'cancel_scheduled',
+      description: 'Cancel a scheduled message by its id.',
+      input: z.object({ id: z.string().min(1) }),
+      effect: 'idempotent',
+      reach: () => ({ kind: 'acts', destination: 'schedule' }),
+      async run({ id }, { userId }) {
+        const schedule = await schedules.cancel(userId, id.trim())
+        return succeeded(`Cancelled: ${schedule.id}. It will not run again.`)
+      },
+    }),
+  ]
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -49,64 +99,6 @@ export function describeSchedule(schedule: Schedule, lastRun: ScheduleRun | null
   const message =
     kind === 'heartbeat' ? '' : ` ${JSON.stringify(schedule.message.slice(0, maxShownLength).toWellFormed())}`
   return `${id} (${marks.join('; ')}) ${untrusted}${JSON.stringify(name)}${message}`
-}
-
-const maxShown = 50
-
-function createListScheduled({ schedules }: { schedules: Pick<Schedules, 'list'> }): Tool {
-  return defineTool({
-    name: 'list_scheduled',
-    description: 'List scheduled messages with their ids and the result of their last run.',
-    input: z.object({ all: z.boolean().optional().describe('Include finished ones') }),
-    effect: 'idempotent',
-    async run({ all }, { userId }) {
-      const listed = await schedules.list(userId, { all: all ?? false })
-      if (listed.length === 0) return succeeded('Nothing is scheduled.')
-      const shown = listed.slice(0, maxShown)
-      const lines = shown.map(({ schedule, lastRun }) => describeSchedule(schedule, lastRun))
-      if (listed.length > shown.length) lines.push(`… and ${listed.length - shown.length} more.`)
-      const isUntrusted = shown.some(({ schedule }) => schedule.trust === 'untrusted')
-      return { ...succeeded(lines.join('\n')), isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) }
-    },
-  })
-}
-
-/** Always for the conversation of the call, which shares what was seen here. */
-function createScheduleMessage({ schedules }: { schedules: Pick<Schedules, 'add'> }): Tool {
-  return defineTool({
-    name: 'schedule_message',
-    description:
-      'Schedule a message to yourself in this conversation, to act on it or remind the user later. Give `at` for once or `cron` for repeated runs.',
-    input: z.object({
-      message: z.string().min(1).describe('The task or text'),
-      at: z.string().optional().describe('ISO 8601, or such as "in 20 minutes", "tomorrow at 9:00"'),
-      cron: z.string().optional().describe('Five fields, or "*/30" for every 30 minutes'),
-      name: z.string().optional(),
-      time_zone: z.string().optional().describe('Default: the user’s'),
-      catch_up: z
-        .enum(['latest', 'all', 'none'])
-        .optional()
-        .describe('How to handle runs missed while Familiar was off'),
-    }),
-    effect: 'idempotent',
-    reach: () => ({ kind: 'acts', destination: 'schedule' }),
-    async run({ message, at, cron, name, time_zone, catch_up }, { userId, sessionId, callId, seen }) {
-      if ((at === undefined) === (cron === undefined)) return failed('Give either `at` or `cron`.')
-      const schedule = await schedules.add({
-        userId,
-        time: at === undefined ? { cron: cron ?? '' } : { at },
-        message,
-        session: sessionId,
-        name,
-        timeZone: time_zone,
-        catchUp: catch_up,
-        author: 'agent',
-        trust: seen.untrusted ? 'untrusted' : 'internal',
-        key: `${sessionId}:${callId}`,
-      })
-      return succeeded(`Scheduled: ${describeSchedule(schedule)}`)
-    },
-  })
 }
 
 export type ScheduleTime =

@@ -4,14 +4,44 @@ import { foreignLine } from '../documents/foreign-text.ts'
 import { defineTool, failed, type Tool, type ToolOutcome } from '../tool.ts'
 import { allowedHostOf, type Fetches, fetchFailure } from './fetches.ts'
 
-const answerSchema = z.object({
+interface SearchHit {
+  title: string
+  url: string
+  snippet: string
+}
+
+/** How one service is called and what its responses mean. Sends nothing itself. */
+interface SearchProvider {
+  name: string
+  /** Null if each owner runs their own server. */
+  usualBaseUrl: string | null
+  /** `baseUrl` has no trailing slash. */
+  request(query: { baseUrl: string; apiKey: string | null; query: string; limit: number }): {
+    url: string
+    init: RequestInit
+  }
+  /** The body of a response with status 200. Titles and snippets are unchanged. */
+  read(body: string): Parsed<SearchHit[]>
+  /** Meanings of a status that are specific to this service. */
+  explains: Readonly<Record<number, string>>
+}
+
+const braveHit = z.object({ title: z.string(), url: z.string(), description: z.string().default('') })
+const braveAnswer = z
   // Missing if nothing was found.
-  web: z
-    .object({
-      results: z.array(z.object({ title: z.string(), url: z.string(), description: z.string().default('') })),
-    })
-    .optional(),
-})
+  .object({ web: z.object({ results: z.array(braveHit) }).optional() })
+  .transform(({ web }) => web?.results.map(({ description, ...hit }) => ({ ...hit, snippet: description })) ?? [])
+
+/** The form of the other two services. */
+function answerWith(content: z.ZodType<string | null | undefined>) {
+  const hit = z.object({ title: z.string(), url: z.string(), content })
+  return z
+    .object({ results: z.array(hit) })
+    .transform(({ results }) => results.map(({ title, url, content }) => ({ title, url, snippet: content ?? '' })))
+}
+const searxngAnswer = answerWith(z.string().nullish())
+const tavilyAnswer = answerWith(z.string().default(''))
+
 const maxResults = 20
 const badKey = 'Brave rejected the key. Check the variable that api_key_env names under [tools.web_search].'
 
@@ -29,45 +59,10 @@ export const brave: SearchProvider = {
       init: { headers: { accept: 'application/json', 'x-subscription-token': apiKey ?? '' } },
     }
   },
-  read(body) {
-    const answer = parseJson(body, answerSchema)
-    if (!answer.ok) return answer
-    const results = answer.value.web?.results ?? []
-    return { ok: true, value: results.map(({ title, url, description }) => ({ title, url, snippet: description })) }
-  },
+  read: (body) => parseJson(body, braveAnswer),
   // An unknown key is answered with 422, not 401.
   explains: { 401: badKey, 403: badKey, 422: 'Brave rejected the key or the query.' },
 }
-
-interface SearchHit {
-  title: string
-  url: string
-  snippet: string
-}
-
-interface SearchQuery {
-  /** Without a trailing slash. */
-  baseUrl: string
-  apiKey: string | null
-  query: string
-  limit: number
-}
-
-/** How one service is called and what its responses mean. Sends nothing itself. */
-interface SearchProvider {
-  name: string
-  /** Null if each owner runs their own server. */
-  usualBaseUrl: string | null
-  request(query: SearchQuery): { url: string; init: RequestInit }
-  /** The body of a response with status 200. Titles and snippets are unchanged. */
-  read(body: string): Parsed<SearchHit[]>
-  /** Meanings of a status that are specific to this service. */
-  explains: Readonly<Record<number, string>>
-}
-
-const searxngAnswerSchema = z.object({
-  results: z.array(z.object({ title: z.string(), url: z.string(), content: z.string().nullish() })),
-})
 
 /** A server of the owner's, or of someone they trust. It has no result limit: the rest is dropped here. */
 export const searxng: SearchProvider = {
@@ -77,20 +72,10 @@ export const searxng: SearchProvider = {
     const parameters = new URLSearchParams({ q: query, format: 'json' })
     return { url: `${baseUrl}/search?${parameters}`, init: { headers: { accept: 'application/json' } } }
   },
-  read(body) {
-    const answer = parseJson(body, searxngAnswerSchema)
-    if (!answer.ok) return answer
-    return {
-      ok: true,
-      value: answer.value.results.map(({ title, url, content }) => ({ title, url, snippet: content ?? '' })),
-    }
-  },
+  read: (body) => parseJson(body, searxngAnswer),
   explains: { 403: 'The SearXNG server does not return JSON: add "json" to search.formats in its settings.yml.' },
 }
 
-const tavilyAnswerSchema = z.object({
-  results: z.array(z.object({ title: z.string(), url: z.string(), content: z.string().default('') })),
-})
 const usedUp = 'The Tavily plan is used up.'
 
 export const tavily: SearchProvider = {
@@ -106,14 +91,7 @@ export const tavily: SearchProvider = {
       },
     }
   },
-  read(body) {
-    const answer = parseJson(body, tavilyAnswerSchema)
-    if (!answer.ok) return answer
-    return {
-      ok: true,
-      value: answer.value.results.map(({ title, url, content }) => ({ title, url, snippet: content })),
-    }
-  },
+  read: (body) => parseJson(body, tavilyAnswer),
   explains: {
     401: 'Tavily rejected the key. Check the variable that api_key_env names under [tools.web_search].',
     432: usedUp,
