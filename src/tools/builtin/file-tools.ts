@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Label } from '../../protocol/messages.ts'
-import { detectText } from '../documents/decode-text.ts'
-import { cleanForeignText } from '../documents/foreign-text.ts'
+import { cleanForeignText, detectText } from '../documents/foreign-text.ts'
 import type { ReadPage } from '../documents/read-page.ts'
 import { type AssetActor, type AssetFailure, cutPage } from '../files/assets.ts'
 import type { Assets } from '../files/open-assets.ts'

@@ -1,6 +1,7 @@
 import { isProbablyReaderable, Readability } from '@mozilla/readability'
 import { parseHTML } from 'linkedom'
 import TurndownService from 'turndown'
+import { oneLine } from '../../base/text.ts'
 
 export interface PageText {
   title: string
@@ -101,10 +102,6 @@ function renderLink(content: string, href: string): string {
 function renderImage(node: unknown): string {
   const description = oneLine((node as PageElement).getAttribute('alt') ?? '')
   return description === '' ? '' : `[image: ${description}]`
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').trim()
 }
 
 const neverShown =

@@ -14,6 +14,7 @@ interface Document {
 
 interface Element {
   name: string
+  local: string
   attributes: Readonly<Record<string, string>>
 }
 
@@ -40,16 +41,17 @@ function openDocument(bytes: Uint8Array): Document {
   }
 }
 
-/** Walks through XML. Only predefined entities are expanded. */
+/** Walks through XML. Only predefined entities are expanded. `local` is a name without its prefix. */
 function walk(
   xml: string,
-  on: { open?(element: Element): void; text?(text: string): void; close?(name: string): void },
+  on: { open?(element: Element): void; text?(text: string): void; close?(name: string, local: string): void },
 ): void {
+  const localName = (name: string) => name.slice(name.indexOf(':') + 1)
   const parser = new Parser(
     {
-      onopentag: (name, attributes) => on.open?.({ name, attributes }),
+      onopentag: (name, attributes) => on.open?.({ name, local: localName(name), attributes }),
       ontext: (text) => on.text?.(text),
-      onclosetag: (name) => on.close?.(name),
+      onclosetag: (name) => on.close?.(name, localName(name)),
     },
     { xmlMode: true, decodeEntities: true },
   )
@@ -57,13 +59,26 @@ function walk(
 }
 
 /** Paragraphs and tables in order, as Markdown. A table inside a cell becomes text of that cell. */
-function createWriter() {
+function createWriter(names: { table: string; row: string; cells: readonly string[] }) {
   const blocks: string[] = []
   const cells: string[][] = []
   let rows: string[] = []
   let row: string[] | undefined
   let depth = 0
   let paragraph = ''
+
+  function endCell(repeat: number): void {
+    const text = (cells.pop() ?? []).join(' ').replaceAll('|', '\\|').replaceAll(/\s+/g, ' ')
+    const times = text === '' ? Math.min(repeat, maxColumns) : Math.min(repeat, 16)
+    for (let time = 0; time < times && row && row.length < maxColumns; time += 1) row.push(text)
+  }
+
+  function endRow(): void {
+    const line = row && rowLine(row)
+    if (line !== undefined) rows.push(line)
+    row = undefined
+  }
+
   return {
     add(text: string) {
       paragraph += text
@@ -76,29 +91,21 @@ function createWriter() {
       if (cell) cell.push(text)
       else blocks.push(`${prefix}${text}`)
     },
-    beginTable() {
-      depth += 1
-      if (depth === 1) rows = []
-    },
-    beginRow() {
-      if (depth === 1) row = []
-    },
-    beginCell() {
-      if (depth === 1) cells.push([])
-    },
-    endCell(repeat = 1) {
+    /** The start of any element: a table, a row and a cell count. */
+    open(name: string) {
+      if (name === names.table) {
+        depth += 1
+        if (depth === 1) rows = []
+      }
       if (depth !== 1) return
-      const text = (cells.pop() ?? []).join(' ').replaceAll('|', '\\|').replaceAll(/\s+/g, ' ')
-      const times = text === '' ? Math.min(repeat, maxColumns) : Math.min(repeat, 16)
-      for (let time = 0; time < times && row && row.length < maxColumns; time += 1) row.push(text)
+      if (name === names.row) row = []
+      else if (names.cells.includes(name)) cells.push([])
     },
-    endRow() {
-      if (depth !== 1 || !row) return
-      const line = rowLine(row)
-      if (line !== undefined) rows.push(line)
-      row = undefined
-    },
-    endTable() {
+    /** The end of any element. */
+    close(name: string, repeat = 1) {
+      if (depth === 1 && names.cells.includes(name)) endCell(repeat)
+      else if (depth === 1 && name === names.row) endRow()
+      if (name !== names.table) return
       depth -= 1
       if (depth > 0 || rows.length === 0) return
       blocks.push(asTable(rows))
@@ -123,13 +130,13 @@ function asTable([head = '', ...rest]: readonly string[]): string {
 }
 
 function wordText(zip: Document): string {
-  const parts = [wordPart(zip.text('word/document.xml'))]
+  const parts = [blocksText('w:', zip.text('word/document.xml'))]
   for (const [name, heading] of [
     ['footnotes', 'Footnotes'],
     ['endnotes', 'Endnotes'],
     ['comments', 'Comments'],
   ]) {
-    const text = wordPart(zip.text(`word/${name}.xml`))
+    const text = blocksText('w:', zip.text(`word/${name}.xml`))
     if (text !== '') parts.push(`## ${heading}`, text)
   }
   return parts.join('\n\n')
@@ -137,36 +144,35 @@ function wordText(zip: Document): string {
 
 const headingStyle = /^(?:heading|berschrift|überschrift|titre|ttulo|título|titolo|kop|rubrik|overskrift)\s*([1-6])$/i
 
-function wordPart(xml: string): string {
-  const writer = createWriter()
+/** The text of Word (`w:`) or of a slide (`a:`). */
+function blocksText(space: 'w:' | 'a:', xml: string): string {
+  const writer = createWriter({ table: `${space}tbl`, row: `${space}tr`, cells: [`${space}tc`] })
   let prefix = ''
   let isText = false
   let skipped = 0
   walk(xml, {
-    open({ name, attributes }) {
+    open({ name, local, attributes }) {
       // Word repeats the same text for older programs.
-      if (name === 'mc:Fallback') skipped += 1
-      else if (name === 'w:p') prefix = ''
-      else if (name === 'w:pStyle') prefix = stylePrefix(attributes['w:val'] ?? '') || prefix
-      else if (name === 'w:numPr') prefix ||= '- '
-      else if (name === 'w:t') isText = skipped === 0
-      else if (name === 'w:tab') writer.add('\t')
-      else if (name === 'w:noBreakHyphen') writer.add('-')
-      else if (name === 'w:br' || name === 'w:cr') writer.add('\n')
-      else if (name === 'w:tbl') writer.beginTable()
-      else if (name === 'w:tr') writer.beginRow()
-      else if (name === 'w:tc') writer.beginCell()
+      if (space === 'w:' && name === 'mc:Fallback') skipped += 1
+      if (!name.startsWith(space)) return
+      if (local === 'p') prefix = ''
+      else if (local === 'pStyle') prefix = stylePrefix(attributes['w:val'] ?? '') || prefix
+      else if (local === 'numPr') prefix ||= '- '
+      else if (local === 't') isText = skipped === 0
+      else if (local === 'tab') writer.add('\t')
+      else if (local === 'noBreakHyphen') writer.add('-')
+      else if (local === 'br' || local === 'cr') writer.add('\n')
+      else writer.open(name)
     },
     text(text) {
       if (isText) writer.add(text)
     },
-    close(name) {
-      if (name === 'mc:Fallback') skipped -= 1
-      else if (name === 'w:t') isText = false
-      else if (name === 'w:p') writer.endParagraph(prefix)
-      else if (name === 'w:tc') writer.endCell()
-      else if (name === 'w:tr') writer.endRow()
-      else if (name === 'w:tbl') writer.endTable()
+    close(name, local) {
+      if (space === 'w:' && name === 'mc:Fallback') skipped -= 1
+      if (!name.startsWith(space)) return
+      if (local === 't') isText = false
+      else if (local === 'p') writer.endParagraph(prefix)
+      else writer.close(name)
     },
   })
   return writer.text()
@@ -183,9 +189,9 @@ function sheetsText(zip: Document, maxCharacters: number): Pick<PageText, 'text'
   const targets = targetsOf(zip, 'xl/workbook.xml')
   let is1904 = false
   walk(zip.text('xl/workbook.xml'), {
-    open({ name, attributes }) {
-      if (localName(name) === 'workbookPr') is1904 = /^(?:1|true)$/.test(attributes.date1904 ?? '')
-      if (localName(name) !== 'sheet') return
+    open({ local, attributes }) {
+      if (local === 'workbookPr') is1904 = /^(?:1|true)$/.test(attributes.date1904 ?? '')
+      if (local !== 'sheet') return
       const target = targets.get(attributes['r:id'] ?? '')
       if (target) sheets.push({ name: attributes.name ?? '', target })
     },
@@ -207,8 +213,7 @@ function sharedStrings(xml: string): string[] {
   let isText = false
   let isHint = false
   walk(xml, {
-    open({ name }) {
-      const local = localName(name)
+    open({ local }) {
       if (local === 'si') current = ''
       else if (local === 'rPh') isHint = true
       else if (local === 't') isText = !isHint
@@ -216,8 +221,7 @@ function sharedStrings(xml: string): string[] {
     text(text) {
       if (isText) current += text
     },
-    close(name) {
-      const local = localName(name)
+    close(_name, local) {
       if (local === 't') isText = false
       else if (local === 'rPh') isHint = false
       else if (local === 'si') strings.push(current)
@@ -233,8 +237,7 @@ function dateStyles(xml: string): Set<number> {
   let isCells = false
   let index = 0
   walk(xml, {
-    open({ name, attributes }) {
-      const local = localName(name)
+    open({ local, attributes }) {
       if (local === 'numFmt') formats.set(attributes.numFmtId ?? '', attributes.formatCode ?? '')
       else if (local === 'cellXfs') isCells = true
       else if (local === 'xf' && isCells) {
@@ -244,8 +247,8 @@ function dateStyles(xml: string): Set<number> {
         index += 1
       }
     },
-    close(name) {
-      if (localName(name) === 'cellXfs') isCells = false
+    close(_name, local) {
+      if (local === 'cellXfs') isCells = false
     },
   })
   return dates
@@ -262,8 +265,7 @@ function sheetRows(
   let value = ''
   let isValue = false
   walk(xml, {
-    open({ name, attributes }) {
-      const local = localName(name)
+    open({ local, attributes }) {
       if (local === 'row') row = []
       else if (local === 'c') {
         const column = columnOf(attributes.r ?? '') ?? row.length
@@ -274,8 +276,7 @@ function sheetRows(
     text(text) {
       if (isValue) value += text
     },
-    close(name) {
-      const local = localName(name)
+    close(_name, local) {
       if (local === 'v' || local === 't') isValue = false
       else if (local === 'c' && cell) {
         const { column } = cell
@@ -329,42 +330,18 @@ function slidesText(zip: Document, maxCharacters: number): Pick<PageText, 'text'
   return joinPages(
     slides.map((target, index) => () => {
       const notes = [...targetsOf(zip, target).values()].find((name) => name.includes('notesSlide'))
-      const spoken = notes ? slideText(zip.text(notes)) : ''
-      const text = `## Slide ${index + 1} of ${slides.length}\n\n${slideText(zip.text(target))}`
+      const spoken = notes ? blocksText('a:', zip.text(notes)) : ''
+      const text = `## Slide ${index + 1} of ${slides.length}\n\n${blocksText('a:', zip.text(target))}`
       return spoken === '' ? text : `${text}\n\nNotes: ${spoken}`
     }),
     maxCharacters,
   )
 }
 
-function slideText(xml: string): string {
-  const writer = createWriter()
-  let isText = false
-  walk(xml, {
-    open({ name }) {
-      if (name === 'a:t') isText = true
-      else if (name === 'a:br') writer.add('\n')
-      else if (name === 'a:tbl') writer.beginTable()
-      else if (name === 'a:tr') writer.beginRow()
-      else if (name === 'a:tc') writer.beginCell()
-    },
-    text(text) {
-      if (isText) writer.add(text)
-    },
-    close(name) {
-      if (name === 'a:t') isText = false
-      else if (name === 'a:p') writer.endParagraph()
-      else if (name === 'a:tc') writer.endCell()
-      else if (name === 'a:tr') writer.endRow()
-      else if (name === 'a:tbl') writer.endTable()
-    },
-  })
-  return writer.text()
-}
-
 function openDocumentText(zip: Document): string {
   if (/encryption-data/.test(zip.text('META-INF/manifest.xml'))) throw new Error('it is encrypted')
-  const writer = createWriter()
+  const cells = ['table:table-cell', 'table:covered-table-cell']
+  const writer = createWriter({ table: 'table:table', row: 'table:table-row', cells })
   let prefix = ''
   let lists = 0
   let paragraphs = 0
@@ -394,13 +371,12 @@ function openDocumentText(zip: Document): string {
       else if (name === 'draw:page') {
         slide += 1
         writer.heading(`## Slide ${slide}`)
-      } else if (name === 'table:table') {
-        if (zip.text('mimetype').includes('spreadsheet')) writer.heading(`## Sheet: ${attributes['table:name'] ?? ''}`)
-        writer.beginTable()
-      } else if (name === 'table:table-row') writer.beginRow()
-      else if (name === 'table:table-cell' || name === 'table:covered-table-cell') {
-        repeat = Number(attributes['table:number-columns-repeated'] ?? 1) || 1
-        writer.beginCell()
+      } else {
+        if (name === 'table:table' && zip.text('mimetype').includes('spreadsheet')) {
+          writer.heading(`## Sheet: ${attributes['table:name'] ?? ''}`)
+        }
+        if (cells.includes(name)) repeat = Number(attributes['table:number-columns-repeated'] ?? 1) || 1
+        writer.open(name)
       }
     },
     text(text) {
@@ -417,9 +393,7 @@ function openDocumentText(zip: Document): string {
         paragraphs -= 1
         writer.endParagraph(prefix)
       } else if (name === 'text:list') lists -= 1
-      else if (name === 'table:table-cell' || name === 'table:covered-table-cell') writer.endCell(repeat)
-      else if (name === 'table:table-row') writer.endRow()
-      else if (name === 'table:table') writer.endTable()
+      else writer.close(name, repeat)
     },
   })
   const titles = { 'text:note': 'Footnotes', 'office:annotation': 'Comments' }
@@ -452,9 +426,9 @@ function targetsOf(zip: Document, part: string): Map<string, string> {
   const folder = posix.dirname(part)
   const targets = new Map<string, string>()
   walk(zip.text(`${folder}/_rels/${posix.basename(part)}.rels`), {
-    open({ name, attributes }) {
+    open({ local, attributes }) {
       const { Id: id, Target: target, TargetMode: mode } = attributes
-      if (localName(name) !== 'Relationship' || !id || !target || mode === 'External') return
+      if (local !== 'Relationship' || !id || !target || mode === 'External') return
       targets.set(id, target.startsWith('/') ? target.slice(1) : posix.normalize(`${folder}/${target}`))
     },
   })
@@ -476,8 +450,4 @@ function titleOf(zip: Document): string {
     },
   })
   return title
-}
-
-function localName(name: string): string {
-  return name.slice(name.indexOf(':') + 1)
 }

@@ -1,6 +1,5 @@
 import { parseAnyJson } from '../../base/json.ts'
-import { decodeResponse } from './decode-text.ts'
-import { cleanForeignText, foreignLine } from './foreign-text.ts'
+import { cleanForeignText, decodeResponse, foreignLine } from './foreign-text.ts'
 import type { PageText } from './html-to-markdown.ts'
 import type { PageTask } from './read-page.ts'
 
@@ -36,10 +35,7 @@ async function answer(task: PageTask, bytes: Uint8Array): Promise<string> {
 
 /** The libraries are large, and each document type needs its own. */
 async function read({ kind, contentType, address, maxCharacters }: PageTask, bytes: Uint8Array): Promise<PageText> {
-  if (kind === 'pdf') {
-    const { pdfToText } = await import('./pdf-to-text.ts')
-    return await pdfToText(bytes, maxCharacters)
-  }
+  if (kind === 'pdf') return await pdfToText(bytes, maxCharacters)
   if (kind === 'office') {
     const { officeToText } = await import('./office-to-text.ts')
     return officeToText(bytes, maxCharacters)
@@ -48,4 +44,29 @@ async function read({ kind, contentType, address, maxCharacters }: PageTask, byt
   if (kind === 'text') return { title: '', text }
   const { htmlToMarkdown } = await import('./html-to-markdown.ts')
   return htmlToMarkdown(text, address)
+}
+
+/** The text of a PDF in page order, up to `maxCharacters`. */
+async function pdfToText(bytes: Uint8Array, maxCharacters: number): Promise<PageText> {
+  const { getDocumentProxy } = await import('unpdf')
+  const document = await getDocumentProxy(bytes, { verbosity: 0 }).catch((cause: Error) => {
+    throw new Error(cause.name === 'PasswordException' ? 'it is encrypted' : cause.message, { cause })
+  })
+  const pages: string[] = []
+  let size = 0
+  for (let number = 1; number <= document.numPages && size < maxCharacters; number += 1) {
+    const { items } = await (await document.getPage(number)).getTextContent()
+    const words = items.map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : ''))
+    const page = `[page ${number} of ${document.numPages}]\n${words.join('').trim()}`
+    pages.push(page)
+    size += page.length
+  }
+  const hasText = pages.some((page) => page.includes('\n') && page.slice(page.indexOf('\n')).trim() !== '')
+  const { info } = await document.getMetadata()
+  const title: unknown = 'Title' in info ? info.Title : undefined
+  return {
+    title: typeof title === 'string' ? title : '',
+    text: hasText ? pages.join('\n\n') : '',
+    pages: { read: pages.length, total: document.numPages },
+  }
 }

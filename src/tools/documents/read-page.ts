@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { parseJson } from '../../base/json.ts'
 import type { ChildOutcome, RunChild } from '../../base/processes.ts'
 import { createTurnstile } from '../../base/work.ts'
-import type { DocumentKind } from './decode-text.ts'
+import type { DocumentKind } from './foreign-text.ts'
 
 /** The first line of the reading process's input; the document's bytes follow it. */
 export interface PageTask {
@@ -13,10 +13,6 @@ export interface PageTask {
   address: string
   maxCharacters: number
 }
-
-type ReadDocument =
-  | { ok: true; title: string; text: string; isCut: boolean; pages?: { read: number; total: number } | undefined }
-  | { ok: false; message: string; timedOut?: true }
 
 /**
  * Converts an untrusted document to text. It is read in a separate process, within limits, so that it cannot harm this
@@ -37,6 +33,8 @@ const answerSchema = z.discriminatedUnion('ok', [
   }),
   z.object({ ok: z.literal(false), message: z.string() }),
 ])
+
+type ReadDocument = z.infer<typeof answerSchema> & { timedOut?: true }
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const script = fileURLToPath(new URL('./page-child.ts', import.meta.url))
@@ -81,7 +79,5 @@ function readAnswer({ end, stdout }: ChildOutcome): ReadDocument {
   if (end.kind !== 'exited' || end.code !== 0) return { ok: false, message: 'it is too large or too damaged to read' }
   const lastLine = Buffer.from(stdout).toString().trimEnd().split('\n').at(-1) ?? ''
   const answer = parseJson(lastLine, answerSchema)
-  if (!answer.ok) return { ok: false, message: 'it could not be read' }
-  if (!answer.value.ok) return answer.value
-  return answer.value
+  return answer.ok ? answer.value : { ok: false, message: 'it could not be read' }
 }

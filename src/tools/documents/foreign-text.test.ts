@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeResponse, detectText } from './decode-text.ts'
+import { decodeResponse, detectText } from './foreign-text.ts'
 
 const latin1 = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
 const utf8 = (text: string) => new Uint8Array(Buffer.from(text))
