@@ -4,16 +4,18 @@ import { parseJson } from '../base/json.ts'
 import type { TelemetryKept, TelemetryRequest } from '../protocol/tools.ts'
 import type { Database } from '../storage/database.ts'
 
+const text = z.string().nullable().default(null)
+const number = z.number().nullable().default(null)
 /** The place and time context of a tool. Every field is always present; null if unknown. */
 const telemetrySchema = z.object({
-  time: z.string().nullable(),
-  locale: z.string().nullable(),
-  language: z.string().nullable(),
-  city: z.string().nullable(),
-  country: z.string().nullable(),
-  lat: z.number().nullable(),
-  lon: z.number().nullable(),
-  device: z.string().nullable(),
+  time: text,
+  locale: text,
+  language: text,
+  city: text,
+  country: text,
+  lat: number,
+  lon: number,
+  device: text,
 })
 export type ClientContext = z.infer<typeof telemetrySchema>
 
@@ -22,17 +24,16 @@ export type ClientContext = z.infer<typeof telemetrySchema>
  * without a check, so this machine's is the default.
  */
 export function completeContext(known: Partial<ClientContext>, now: number): ClientContext {
-  const { time, locale, language, city, country, lat, lon, device } = known
+  // The tests of a tool may have values of any kind: they are passed on.
+  const names = Object.keys(telemetrySchema.shape) as (keyof ClientContext)[]
+  const context = Object.fromEntries(names.map((name) => [name, known[name] ?? null])) as ClientContext
+  const { time, locale, language } = context
   const here = locale || language || new Intl.DateTimeFormat().resolvedOptions().locale
   return {
+    ...context,
     time: time ?? new Date(now).toISOString(),
     locale: here,
     language: language || (here.split(/[-_]/)[0] ?? here),
-    city: city ?? null,
-    country: country ?? null,
-    lat: lat ?? null,
-    lon: lon ?? null,
-    device: device ?? null,
   }
 }
 
@@ -41,19 +42,9 @@ const keptForMs = 60 * 60_000
 const keptSchema = telemetrySchema.omit({ time: true })
 
 /** Data about the user's latest client: deleted after an hour. Location is only stored with the user's permission. */
-export interface ClientContexts {
-  /** Replaces earlier data. */
-  keep(userId: string, told: TelemetryRequest): Promise<TelemetryKept>
-  /** Every field, null if unknown. The time is always now. */
-  telemetryFor(userId: string): Promise<ClientContext>
-  /** Deletes data that expired while Familiar was stopped. */
-  start(): Promise<void>
-  /** Stops automatic deletion. */
-  close(): void
-}
+export type ClientContexts = ReturnType<typeof createClientContexts>
 
-export function createClientContexts(dependencies: { database: Database; clock: Clock }): ClientContexts {
-  const { database, clock } = dependencies
+export function createClientContexts({ database, clock }: { database: Database; clock: Clock }) {
   let cancelTimer: (() => void) | undefined
 
   /** Deletes data after an hour, and schedules the next deletion. */
@@ -75,17 +66,9 @@ export function createClientContexts(dependencies: { database: Database; clock: 
   }
 
   return {
-    async keep(userId, { placeConsent, ...told }) {
-      const place = placeConsent ? told : {}
-      const data = keptSchema.parse({
-        locale: told.locale ?? null,
-        language: told.language ?? null,
-        device: told.device ?? null,
-        city: place.city ?? null,
-        country: place.country ?? null,
-        lat: place.lat ?? null,
-        lon: place.lon ?? null,
-      })
+    /** Replaces earlier data. */
+    async keep(userId: string, { placeConsent, city, country, lat, lon, ...told }: TelemetryRequest) {
+      const data = keptSchema.parse({ ...told, ...(placeConsent && { city, country, lat, lon }) })
       const row = { user_id: userId, data: JSON.stringify(data), at: clock.now() }
       await database.write((writer) =>
         writer
@@ -96,9 +79,10 @@ export function createClientContexts(dependencies: { database: Database; clock: 
       )
       forgetAt(row.at + keptForMs)
       const hasPlace = [data.city, data.country, data.lat, data.lon].some((field) => field !== null)
-      return { hasPlace, keptUntil: row.at + keptForMs }
+      return { hasPlace, keptUntil: row.at + keptForMs } satisfies TelemetryKept
     },
-    async telemetryFor(userId) {
+    /** Every field, null if unknown. The time is always now, in seconds as tools expect it: `2026-02-20T17:00:00Z`. */
+    async telemetryFor(userId: string): Promise<ClientContext> {
       const row = await database.read
         .selectFrom('client_telemetry')
         .select(['data', 'at'])
@@ -107,24 +91,11 @@ export function createClientContexts(dependencies: { database: Database; clock: 
       const isFresh = row !== undefined && clock.now() - Number(row.at) < keptForMs
       if (row && !isFresh) await forgetOld()
       const kept = isFresh ? parseJson(row.data, keptSchema) : undefined
-      return { ...(kept?.ok ? kept.value : nothingKnown), time: secondsOf(clock.now()) }
+      const time = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')
+      return { ...(kept?.ok ? kept.value : keptSchema.parse({})), time }
     },
+    /** Deletes data that expired while Familiar was stopped. */
     start: forgetOld,
     close: () => cancelTimer?.(),
   }
-}
-
-const nothingKnown = {
-  locale: null,
-  language: null,
-  city: null,
-  country: null,
-  lat: null,
-  lon: null,
-  device: null,
-}
-
-/** `2026-02-20T17:00:00Z`, as tools expect it. */
-function secondsOf(time: number): string {
-  return new Date(time).toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -26,20 +26,7 @@ export interface ToolShelf {
   find(userId: string, name: string): Tool | undefined
 }
 
-export interface ToolRegistry extends ToolView {
-  /** Includes this user's shelves, without tools that they may not use. */
-  viewOf(userId: string): ToolView
-  /** A registered name hides the same name on a shelf. */
-  addShelf(shelf: ToolShelf): void
-  add(tool: Tool): void
-  /**
-   * Replaces all tools of the source (`contract`, `mcp:calendar`), effective with the next lookup. Tools whose name or
-   * alias belongs to another source are skipped, and their names returned.
-   */
-  replace(source: string, tools: readonly Tool[]): string[]
-  /** All registered tools with their source, sorted by name, whether tools are switched on or not. */
-  entries(): readonly RegisteredTool[]
-}
+export type ToolRegistry = ReturnType<typeof createToolRegistry>
 
 export interface RegisteredTool {
   tool: Tool
@@ -62,17 +49,24 @@ export function createToolRegistry(
   prepare: (tool: Tool) => Tool = (tool) => tool,
   allows: (userId: string, toolName: string) => boolean = () => true,
   isDisabled: (toolName: string) => boolean = () => false,
-): ToolRegistry {
+) {
   const byName = new Map<string, RegisteredTool>()
   const shelves: ToolShelf[] = []
-  let sorted: readonly RegisteredTool[] | undefined
-  let sortedTools: readonly Tool[] | undefined
+  /** Computed again after a change. */
+  let sorted: { entries: readonly RegisteredTool[]; tools: readonly Tool[] } | undefined
 
   function put({ tool, source }: RegisteredTool): void {
     const entry = { tool: prepare(tool), source }
     for (const name of namesOf(tool)) byName.set(name, entry)
     sorted = undefined
-    sortedTools = undefined
+  }
+
+  function inOrder() {
+    const byToolName = (a: RegisteredTool, b: RegisteredTool) =>
+      a.tool.definition.name < b.tool.definition.name ? -1 : 1
+    const entries = sorted?.entries ?? [...new Set(byName.values())].sort(byToolName)
+    sorted ??= { entries, tools: entries.map(({ tool }) => tool) }
+    return sorted
   }
 
   function findOnShelves(userId: string, name: string): Tool | undefined {
@@ -84,16 +78,19 @@ export function createToolRegistry(
     return undefined
   }
 
-  const registry: ToolRegistry = {
-    add(tool) {
+  const registry = {
+    add(tool: Tool): void {
       const taken = namesOf(tool).find((name) => byName.has(name))
       if (taken !== undefined) throw new Error(`A tool named ${taken} is already registered`)
       put({ tool, source: builtinSource })
     },
-    replace(source, replacing) {
+    /**
+     * Replaces all tools of the source (`contract`, `mcp:calendar`), effective with the next lookup. Tools whose name
+     * or alias belongs to another source are skipped, and their names returned.
+     */
+    replace(source: string, replacing: readonly Tool[]): string[] {
       for (const [name, entry] of byName) if (entry.source === source) byName.delete(name)
       sorted = undefined
-      sortedTools = undefined
       const leftOut: string[] = []
       for (const tool of replacing) {
         if (namesOf(tool).some((name) => byName.has(name))) leftOut.push(tool.definition.name)
@@ -101,7 +98,8 @@ export function createToolRegistry(
       }
       return leftOut
     },
-    viewOf(userId) {
+    /** Includes this user's shelves, without tools that they may not use. */
+    viewOf(userId: string): ToolView {
       const isTheirs = (tool: Tool) => allows(userId, tool.definition.name)
       return {
         find(name) {
@@ -112,25 +110,21 @@ export function createToolRegistry(
         mayHave: (name) => isEnabled() && allows(userId, name),
       }
     },
-    addShelf: (shelf) => void shelves.push(shelf),
-    find(name) {
+    /** A registered name hides the same name on a shelf. */
+    addShelf: (shelf: ToolShelf): void => void shelves.push(shelf),
+    find(name: string): Tool | undefined {
       const tool = isEnabled() ? byName.get(name)?.tool : undefined
       return tool && isDisabled(tool.definition.name) ? undefined : tool
     },
-    list() {
+    list(): readonly Tool[] {
       if (!isEnabled()) return []
-      sortedTools ??= registry.entries().map((entry) => entry.tool)
-      const all = sortedTools
+      const all = inOrder().tools
       return all.some((tool) => isDisabled(tool.definition.name))
         ? all.filter((tool) => !isDisabled(tool.definition.name))
         : all
     },
-    entries() {
-      sorted ??= [...new Set(byName.values())].sort((a, b) =>
-        a.tool.definition.name < b.tool.definition.name ? -1 : 1,
-      )
-      return sorted
-    },
+    /** All registered tools with their source, sorted by name, whether tools are switched on or not. */
+    entries: (): readonly RegisteredTool[] => inOrder().entries,
   }
   for (const tool of tools) registry.add(tool)
   return registry
@@ -184,7 +178,7 @@ export function rankTools(
     score: factor(tool) * (scoreWords(tool, wanted, query.trim()) + meaningWeight * close),
   })
   const place = ({ tool, score }: RankedCapability) =>
-    isNamed(tool, query.trim()) ? Number.POSITIVE_INFINITY : factor(tool) * score
+    namesOf(tool).includes(query.trim()) ? Number.POSITIVE_INFINITY : factor(tool) * score
   const found = capabilities.toSorted((a, b) => place(b) - place(a) || 0)
   const scores = found.map(({ tool, closeness: close }) => rank(tool, close).score).sort((a, b) => b - a)
   return [
@@ -197,20 +191,16 @@ export function rankTools(
 }
 
 function scoreWords(tool: Tool, wanted: readonly string[], query: string): number {
-  const { name, description } = tool.definition
-  if (isNamed(tool, query)) return Number.POSITIVE_INFINITY
-  const nameWords = contentWords([name, ...tool.aliases].join(' ').replaceAll('_', ' '))
-  const descriptionWords = contentWords(description)
-  const documentationWords = contentWords((tool.documentation ?? '').slice(0, maxDocumentation))
+  if (namesOf(tool).includes(query)) return Number.POSITIVE_INFINITY
+  const weights = [
+    { known: contentWords(namesOf(tool).join(' ').replaceAll('_', ' ')), weight: nameWeight },
+    { known: contentWords(tool.definition.description), weight: 1 },
+    { known: contentWords((tool.documentation ?? '').slice(0, maxDocumentation)), weight: documentationWeight },
+  ]
   return wanted.reduce((sum, word) => {
-    if (nameWords.some((known) => alike(known, word))) return sum + nameWeight
-    if (descriptionWords.some((known) => alike(known, word))) return sum + 1
-    return documentationWords.some((known) => alike(known, word)) ? sum + documentationWeight : sum
+    const found = weights.find(({ known }) => known.some((other) => alike(other, word)))
+    return sum + (found?.weight ?? 0)
   }, 0)
-}
-
-function isNamed({ definition, aliases }: Tool, query: string): boolean {
-  return [definition.name, ...aliases].includes(query)
 }
 
 /** "messages" matches "message": one word begins with the other. Shorter ones must be equal. */
@@ -239,13 +229,7 @@ export interface AuditedCall {
 }
 
 /** The audit trail of all tool calls. Only the newest calls of each user are kept. */
-export interface ToolAudit {
-  record(call: AuditedCall): Promise<void>
-  /** In the unit that writes the call's result. */
-  recordIn(writer: Writer, call: AuditedCall): Promise<void>
-  /** Newest first. */
-  list(userId: string, query: { tool?: string | undefined; limit: number }): Promise<ToolCall[]>
-}
+export type ToolAudit = ReturnType<typeof createToolAudit>
 
 const maxCalls = 10_000
 /** How many more there may be before the oldest are deleted: checking at every call would cost too much. */
@@ -259,7 +243,7 @@ export function createToolAudit(dependencies: {
   ids: Ids
   redact(text: string): string
   maxCallsPerUser?: number
-}): ToolAudit {
+}) {
   const { database, clock, ids, redact, maxCallsPerUser = maxCalls } = dependencies
   /** Only decides when to check: a retried unit may count a call twice. */
   const sinceLook = new Map<string, number>()
@@ -289,9 +273,10 @@ export function createToolAudit(dependencies: {
     return Number(numDeletedRows)
   }
 
-  const audit: ToolAudit = {
-    record: (call) => database.write((writer) => audit.recordIn(writer, call)),
-    async recordIn(writer, call) {
+  const audit = {
+    record: (call: AuditedCall): Promise<void> => database.write((writer) => audit.recordIn(writer, call)),
+    /** In the unit that writes the call's result. */
+    async recordIn(writer: Writer, call: AuditedCall): Promise<void> {
       const row: ToolCallRow = {
         id: ids.next(),
         user_id: call.userId,
@@ -315,7 +300,8 @@ export function createToolAudit(dependencies: {
       const isOver = calls > slack && (await dropOldest(writer, call.userId)) <= 1
       sinceLook.set(call.userId, isOver ? 0 : calls)
     },
-    async list(userId, { tool, limit }) {
+    /** Newest first. */
+    async list(userId: string, { tool, limit }: { tool?: string | undefined; limit: number }): Promise<ToolCall[]> {
       let selected = database.read.selectFrom('tool_calls').selectAll().where('user_id', '=', userId)
       if (tool !== undefined) selected = selected.where('tool', '=', tool)
       const rows = await selected.orderBy('at', 'desc').orderBy('id', 'desc').limit(limit).execute()
@@ -363,12 +349,8 @@ export function createToolMeaning(dependencies: {
     const isKnown = ({ name, hash }: { name: string; hash: string }) => known.get(name)?.hash === hash
     if (!wanted.every(isKnown)) await readStored()
     const fresh = wanted.filter((one) => !isKnown(one))
-    if (fresh.length > 0)
-      await embedFresh(
-        fresh,
-        wanted.map(({ name }) => name),
-        signal,
-      )
+    const names = wanted.map(({ name }) => name)
+    if (fresh.length > 0) await embedFresh(fresh, names, signal)
     return new Map(
       wanted.flatMap((one) => {
         const vector = known.get(one.name)?.vector
@@ -392,11 +374,8 @@ export function createToolMeaning(dependencies: {
     names: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
-    const vectors = await embedder.embed(
-      fresh.map(({ text }) => text),
-      'memory',
-      signal,
-    )
+    const texts = fresh.map(({ text }) => text)
+    const vectors = await embedder.embed(texts, 'memory', signal)
     const rows = fresh.flatMap(({ name, hash }, index) => {
       const vector = vectors[index]
       if (!vector) return []

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { canonicalJson, parseJson } from '../base/json.ts'
+import { oneLine } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
 import { contentWords, foldedWords } from '../memory/words.ts'
 import { readYaml, type YamlValue } from './yaml.ts'
@@ -29,18 +30,13 @@ export function findSkills<T extends Pick<Skill, 'name' | 'description'>>(
   limit = 5,
 ): T[] {
   const wanted = new Set(wordsOf(query))
+  const countIn = (text: string) => wordsOf(text).filter((word) => wanted.has(word)).length
   return skills
-    .map((skill) => ({ skill, score: scoreOf(skill, wanted) }))
+    .map((skill) => ({ skill, score: 2 * countIn(skill.name.replaceAll(/[-_]/g, ' ')) + countIn(skill.description) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score || (a.skill.name < b.skill.name ? -1 : 1))
     .slice(0, limit)
     .map(({ skill }) => skill)
-}
-
-function scoreOf({ name, description }: Pick<Skill, 'name' | 'description'>, wanted: ReadonlySet<string>): number {
-  const inName = wordsOf(name.replaceAll(/[-_]/g, ' ')).filter((word) => wanted.has(word)).length
-  const inDescription = wordsOf(description).filter((word) => wanted.has(word)).length
-  return 2 * inName + inDescription
 }
 
 function wordsOf(text: string): string[] {
@@ -88,7 +84,8 @@ function splitFrontMatter(written: string): FrontMatter {
   }
 }
 
-type SkillReading = { ok: true; skill: Skill } | { ok: false; problem: string }
+type NoSkill = { ok: false; problem: string }
+type SkillReading = { ok: true; skill: Skill } | NoSkill
 
 const maxFrontMatter = 64 * 1024
 const maxDescriptionLength = 1_024
@@ -125,9 +122,7 @@ export async function readSkill(text: string, { folder }: { folder: string }): P
   }
 }
 
-async function readFields(
-  yaml: string,
-): Promise<{ ok: true; value: Record<string, YamlValue> } | Extract<SkillReading, { ok: false }>> {
+async function readFields(yaml: string): Promise<{ ok: true; value: Record<string, YamlValue> } | NoSkill> {
   if (yaml.length > maxFrontMatter) return wrong('its front matter has more than 64 KB')
   const reading = await readYaml(yaml)
   // The line of the file: the first is the one of ---.
@@ -138,7 +133,7 @@ async function readFields(
   return { ok: true, value }
 }
 
-function wrong(problem: string): Extract<SkillReading, { ok: false }> {
+function wrong(problem: string): NoSkill {
   return { ok: false, problem: `SKILL.md: ${problem}` }
 }
 
@@ -160,16 +155,12 @@ function descriptionOf(written: string | undefined, body: string, notes: string[
 
 /** From the first paragraph that is not a heading, or from the heading if there is nothing else. */
 function firstWords(body: string): string {
-  const paragraphs = body.split(/\n\s*\n/).map(oneLine)
+  const paragraphs = body.split(/\n\s*\n/).map((paragraph) => oneLine(paragraph))
   const words = paragraphs.find((text) => text !== '' && !text.startsWith('#')) ?? paragraphs[0] ?? ''
   return words
     .replace(/^#+\s*/, '')
     .slice(0, 200)
     .toWellFormed()
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').trim()
 }
 
 function scalar(value: YamlValue | undefined): string | undefined {
@@ -213,9 +204,13 @@ export function whySkillOff(
   const enable = `familiar skills enable ${name}`
   const off = `Off. To enable it: ${enable}`
   if (origin === 'workspace') return state?.isEnabled === false ? off : undefined
-  const approved = readFingerprint(state?.fingerprint)
-  if (!approved) return `It comes from elsewhere and is not approved yet. To approve it: ${enable}`
-  const changes = changesSince(approved, fingerprint)
+  const parsed = state?.fingerprint ? parseJson(state.fingerprint, fingerprintSchema) : undefined
+  if (!parsed?.ok) return `It comes from elsewhere and is not approved yet. To approve it: ${enable}`
+  const approved = parsed.value
+  const changes = [
+    ...(approved.instructions === fingerprint.instructions ? [] : ['what it says']),
+    ...(approved.files === fingerprint.files ? [] : ['its files']),
+  ]
   if (changes.length > 0) return `Changed since it was approved (${changes.join(', ')}). To approve it again: ${enable}`
   return state?.isEnabled ? undefined : off
 }
@@ -223,18 +218,6 @@ export function whySkillOff(
 /** The owner's approval of the skill in its current state. */
 export function approvedSkill({ origin, fingerprint }: JudgedSkill): SkillState {
   return { isEnabled: true, fingerprint: origin === 'workspace' ? null : canonicalJson(fingerprint) }
-}
-
-function changesSince(approved: SkillFingerprint, now: SkillFingerprint): string[] {
-  return [
-    ...(approved.instructions === now.instructions ? [] : ['what it says']),
-    ...(approved.files === now.files ? [] : ['its files']),
-  ]
-}
-
-function readFingerprint(text: string | null | undefined): SkillFingerprint | undefined {
-  const parsed = text ? parseJson(text, fingerprintSchema) : undefined
-  return parsed?.ok ? parsed.value : undefined
 }
 
 const heading = 'Skills: instructions for certain tasks. Call load_skill before such a task to read one.'
@@ -252,10 +235,8 @@ export function skillLines(
   if (skills.length === 0) return undefined
   const sorted = skills.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   for (const length of lineLengths) {
-    const text = textOf(
-      sorted.map((skill) => lineOf(skill, length)),
-      sorted.length,
-    )
+    const lines = sorted.map((skill) => lineOf(skill, length))
+    const text = textOf(lines, sorted.length)
     if (estimateTokens(text) <= budgetTokens) return text
   }
   const lines: string[] = []

@@ -7,12 +7,84 @@ import type { Seen } from '../../security/approvals.ts'
 import type { SpawnRow } from '../../storage/feature-tables.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tool.ts'
 
-/** The tools for delegating work to sub-agents. */
-export function createSubagentTools(dependencies: { subagents: Subagents; clock: Clock }): Tool[] {
-  return [createSessionsSpawn(dependencies), createSessionsWait(dependencies), createSessionsCollect(dependencies)]
-}
-
 const maxAtOnce = 20
+const maxTaskCharacters = 20_000
+
+/** The tools for delegating work to sub-agents. */
+export function createSubagentTools({ subagents, clock }: { subagents: Subagents; clock: Clock }): Tool[] {
+  return [
+    // Delegates a task. A call repeated after a restart finds its sub-agent.
+    defineTool({
+      name: 'sessions_spawn',
+      description:
+        'Give a task to a sub-agent with its own context, and get its answer. It knows nothing of this conversation: state everything it needs. Several calls run in parallel.',
+      input: z.object({
+        task: z.string().trim().min(1).max(maxTaskCharacters).describe('The task, and what the answer must contain.'),
+        tools: z.array(z.string()).max(50).optional().describe('Its tools, by name. Default: yours.'),
+        model: z.string().optional().describe('provider/name. Default: the configured one.'),
+        wait: z
+          .boolean()
+          .default(true)
+          .describe('false: return at once; sessions_wait and sessions_collect get the answer.'),
+      }),
+      effect: 'idempotent',
+      async run({ task, tools = null, model = null, wait }, context) {
+        const { userId, sessionId, turnId, callId, seen } = context
+        const request = { task, tools, model, seen }
+        const spawn = await subagents.spawn({ userId, sessionId, turnId, callId, request })
+        if (wait) return outcomeOfSpawns([await subagents.ended(spawn, context)])
+        const told = `Sub-agent ${spawn.id} is working on it. sessions_wait waits for its answer.`
+        return { ...succeeded(told), foundTools: ['sessions_wait', 'sessions_collect'] }
+      },
+    }),
+    // Waits for sub-agents that were started without waiting; unfinished ones continue.
+    defineTool({
+      name: 'sessions_wait',
+      description: 'Wait until your sub-agents have finished, and get their answers.',
+      input: z.object({
+        ids: z.array(z.string()).max(50).optional().describe('Default: those of this turn, and all running ones.'),
+        timeout_seconds: z.number().positive().max(3_600).default(600),
+      }),
+      effect: 'idempotent',
+      async run({ ids, timeout_seconds: seconds }, context) {
+        const known = await subagents.list(context.userId, context.sessionId)
+        // Includes finished ones of this turn, so that a call repeated after a restart returns the same.
+        const chosen = chooseSpawns(
+          known,
+          ids,
+          ({ result, parentTurnId }) => result === null || parentTurnId === context.turnId,
+        )
+        if (chosen.length === 0) return failed('No sub-agent is running. sessions_collect gets the answers.')
+        const late = new AbortController()
+        const cancel = clock.after(seconds * 1_000, () => late.abort())
+        try {
+          const wait = { signal: AbortSignal.any([late.signal, context.signal]), progress: context.progress }
+          const ended = chosen.map((spawn) =>
+            subagents.ended(spawn, wait).catch((cause: unknown) => {
+              if (!late.signal.aborted || context.signal.aborted) throw cause
+              return spawn
+            }),
+          )
+          return outcomeOfSpawns(await Promise.all(ended))
+        } finally {
+          cancel()
+        }
+      },
+    }),
+    // The results of this conversation's sub-agents so far.
+    defineTool({
+      name: 'sessions_collect',
+      description: 'Get the answers of your sub-agents, without waiting for running ones.',
+      input: z.object({ ids: z.array(z.string()).max(50).optional().describe('Default: all of this conversation.') }),
+      effect: 'idempotent',
+      async run({ ids }, { userId, sessionId }) {
+        const chosen = chooseSpawns(await subagents.list(userId, sessionId), ids, () => true)
+        if (chosen.length === 0) return failed('There are no sub-agents in this conversation.')
+        return { ...outcomeOfSpawns(chosen), isError: false }
+      },
+    }),
+  ]
+}
 
 /** The named ones, in that order, each once; without names the newest that match `isMeant`. */
 function chooseSpawns(
@@ -38,15 +110,14 @@ export const deniedTools: ReadonlySet<string> = new Set(['sessions_spawn', 'tts'
 function outcomeOfSpawns(spawns: readonly Spawn[]): ToolOutcome {
   const results = spawns.flatMap(({ result }) => (result ? [result] : []))
   return {
-    text: spawns.length === 1 ? spawns.map(tellOne).join('') : spawns.map(tellWithId).join('\n\n'),
+    text:
+      spawns.length === 1
+        ? spawns.map(tellOne).join('')
+        : spawns.map((spawn) => `Sub-agent ${spawn.id}: ${tellOne(spawn)}`).join('\n\n'),
     isError: spawns.length > 0 && spawns.every(({ state }) => state === 'failed' || state === 'stopped'),
     ...(results.some(({ seen }) => seen.untrusted) && { label: 'untrusted' }),
     ...(results.some(({ seen }) => seen.private) && { isPrivate: true }),
   }
-}
-
-function tellWithId(spawn: Spawn): string {
-  return `Sub-agent ${spawn.id}: ${tellOne(spawn)}`
 }
 
 function tellOne({ state, result }: Spawn): string {
@@ -59,87 +130,6 @@ function tellOne({ state, result }: Spawn): string {
     default:
       return `It did not finish (${result.outcome}): ${result.text}`
   }
-}
-
-/** The results of this conversation's sub-agents so far. */
-function createSessionsCollect({ subagents }: { subagents: Subagents }): Tool {
-  return defineTool({
-    name: 'sessions_collect',
-    description: 'Get the answers of your sub-agents, without waiting for running ones.',
-    input: z.object({ ids: z.array(z.string()).max(50).optional().describe('Default: all of this conversation.') }),
-    effect: 'idempotent',
-    async run({ ids }, { userId, sessionId }) {
-      const chosen = chooseSpawns(await subagents.list(userId, sessionId), ids, () => true)
-      if (chosen.length === 0) return failed('There are no sub-agents in this conversation.')
-      return { ...outcomeOfSpawns(chosen), isError: false }
-    },
-  })
-}
-
-const maxTaskCharacters = 20_000
-
-/** Delegates a task. A call repeated after a restart finds its sub-agent. */
-function createSessionsSpawn({ subagents }: { subagents: Subagents }): Tool {
-  return defineTool({
-    name: 'sessions_spawn',
-    description:
-      'Give a task to a sub-agent with its own context, and get its answer. It knows nothing of this conversation: state everything it needs. Several calls run in parallel.',
-    input: z.object({
-      task: z.string().trim().min(1).max(maxTaskCharacters).describe('The task, and what the answer must contain.'),
-      tools: z.array(z.string()).max(50).optional().describe('Its tools, by name. Default: yours.'),
-      model: z.string().optional().describe('provider/name. Default: the configured one.'),
-      wait: z
-        .boolean()
-        .default(true)
-        .describe('false: return at once; sessions_wait and sessions_collect get the answer.'),
-    }),
-    effect: 'idempotent',
-    async run({ task, tools = null, model = null, wait }, context) {
-      const { userId, sessionId, turnId, callId, seen } = context
-      const request = { task, tools, model, seen }
-      const spawn = await subagents.spawn({ userId, sessionId, turnId, callId, request })
-      if (wait) return outcomeOfSpawns([await subagents.ended(spawn, context)])
-      const told = `Sub-agent ${spawn.id} is working on it. sessions_wait waits for its answer.`
-      return { ...succeeded(told), foundTools: ['sessions_wait', 'sessions_collect'] }
-    },
-  })
-}
-
-/** Waits for sub-agents that were started without waiting; unfinished ones continue. */
-function createSessionsWait({ subagents, clock }: { subagents: Subagents; clock: Clock }): Tool {
-  return defineTool({
-    name: 'sessions_wait',
-    description: 'Wait until your sub-agents have finished, and get their answers.',
-    input: z.object({
-      ids: z.array(z.string()).max(50).optional().describe('Default: those of this turn, and all running ones.'),
-      timeout_seconds: z.number().positive().max(3_600).default(600),
-    }),
-    effect: 'idempotent',
-    async run({ ids, timeout_seconds: seconds }, context) {
-      const known = await subagents.list(context.userId, context.sessionId)
-      // Includes finished ones of this turn, so that a call repeated after a restart returns the same.
-      const chosen = chooseSpawns(
-        known,
-        ids,
-        ({ result, parentTurnId }) => result === null || parentTurnId === context.turnId,
-      )
-      if (chosen.length === 0) return failed('No sub-agent is running. sessions_collect gets the answers.')
-      const late = new AbortController()
-      const cancel = clock.after(seconds * 1_000, () => late.abort())
-      try {
-        const wait = { signal: AbortSignal.any([late.signal, context.signal]), progress: context.progress }
-        const ended = chosen.map((spawn) =>
-          subagents.ended(spawn, wait).catch((cause: unknown) => {
-            if (!late.signal.aborted || context.signal.aborted) throw cause
-            return spawn
-          }),
-        )
-        return outcomeOfSpawns(await Promise.all(ended))
-      } finally {
-        cancel()
-      }
-    },
-  })
 }
 
 export interface SpawnRequest {
