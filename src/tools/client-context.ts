@@ -19,10 +19,7 @@ const telemetrySchema = z.object({
 })
 export type ClientContext = z.infer<typeof telemetrySchema>
 
-/**
- * The known values, with null for the rest. Time, locale and language are never null: published tools split the locale
- * without a check, so this machine's is the default.
- */
+/** Time, locale and language are never null: published tools split the locale without a check. */
 export function completeContext(known: Partial<ClientContext>, now: number): ClientContext {
   // The tests of a tool may have values of any kind: they are passed on.
   const names = Object.keys(telemetrySchema.shape) as (keyof ClientContext)[]
@@ -47,7 +44,6 @@ export type ClientContexts = ReturnType<typeof createClientContexts>
 export function createClientContexts({ database, clock }: { database: Database; clock: Clock }) {
   let cancelTimer: (() => void) | undefined
 
-  /** Deletes data after an hour, and schedules the next deletion. */
   async function forgetOld(): Promise<void> {
     cancelTimer?.()
     cancelTimer = undefined
@@ -66,7 +62,6 @@ export function createClientContexts({ database, clock }: { database: Database; 
   }
 
   return {
-    /** Replaces earlier data. */
     async keep(userId: string, { placeConsent, city, country, lat, lon, ...told }: TelemetryRequest) {
       const data = keptSchema.parse({ ...told, ...(placeConsent && { city, country, lat, lon }) })
       const row = { user_id: userId, data: JSON.stringify(data), at: clock.now() }

@@ -11,9 +11,7 @@ import { type Database, fromVectorBytes, toVectorBytes, type Writer } from '../s
 import type { ToolCallRow } from '../storage/tables.ts'
 import type { Tool } from './tool.ts'
 
-/** The tools of one user's turns. */
 export interface ToolView {
-  /** By name or alias. */
   find(name: string): Tool | undefined
   /** Sorted by name, so that the same set always makes the same request. Does not include shelves. */
   list(): readonly Tool[]
@@ -35,7 +33,6 @@ export interface RegisteredTool {
 
 /** The source of tools that were added one by one: built-in ones. */
 export const builtinSource = 'builtin'
-/** The source of custom tools in folders. */
 export const contractSource = 'contract'
 
 /**
@@ -52,7 +49,6 @@ export function createToolRegistry(
 ) {
   const byName = new Map<string, RegisteredTool>()
   const shelves: ToolShelf[] = []
-  /** Computed again after a change. */
   let sorted: { entries: readonly RegisteredTool[]; tools: readonly Tool[] } | undefined
 
   function put({ tool, source }: RegisteredTool): void {
@@ -147,7 +143,6 @@ const meaningWeight = 10
 /** How close tools are in meaning to a question, by name: 0 is unrelated, 1 identical. */
 type Closeness = ReadonlyMap<string, number>
 
-/** A capability found by a search among all of them. */
 export interface RankedCapability {
   tool: Tool
   /** The search score, 0 to 1. */
@@ -221,7 +216,6 @@ export interface AuditedCall {
   userText: string
   outcome: ToolCallRow['outcome']
   durationMs: number
-  /** The sandbox it ran in. */
   driver?: string | null
   budgetRemaining?: number | null
   /** The reason of a failure, redacted and shortened. */
@@ -248,7 +242,6 @@ export function createToolAudit(dependencies: {
   /** Only decides when to check: a retried unit may count a call twice. */
   const sinceLook = new Map<string, number>()
 
-  /** Returns how many were deleted. */
   async function dropOldest(writer: Writer, userId: string): Promise<number> {
     const oldestKept = await writer
       .selectFrom('tool_calls')
@@ -300,7 +293,6 @@ export function createToolAudit(dependencies: {
       const isOver = calls > slack && (await dropOldest(writer, call.userId)) <= 1
       sinceLook.set(call.userId, isOver ? 0 : calls)
     },
-    /** Newest first. */
     async list(userId: string, { tool, limit }: { tool?: string | undefined; limit: number }): Promise<ToolCall[]> {
       let selected = database.read.selectFrom('tool_calls').selectAll().where('user_id', '=', userId)
       if (tool !== undefined) selected = selected.where('tool', '=', tool)
@@ -430,7 +422,6 @@ export function closenessOf(cosine: number, model: string): number {
   return Math.max(0, (cosine - threshold) / (1 - threshold))
 }
 
-/** Both have the length one. */
 function cosine(a: Float32Array, b: Float32Array): number {
   if (a.length !== b.length) return 0
   return a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)

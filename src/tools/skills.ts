@@ -5,12 +5,10 @@ import { estimateTokens } from '../base/tokens.ts'
 import { contentWords, foldedWords } from '../memory/words.ts'
 import { readYaml, type YamlValue } from './yaml.ts'
 
-/** The content of a SKILL.md. */
 export interface Skill {
   name: string
   /** Its purpose and when to use it; one line. */
   description: string
-  /** The text for the model when it is loaded. */
   instructions: string
   /** Its instructions are included in every prompt. */
   isAlways: boolean
@@ -23,7 +21,6 @@ export interface Skill {
 /** Its location. Skills in the workspace are the user's own; others are untrusted until the owner approves them. */
 export type SkillOrigin = 'workspace' | 'imported' | 'directory'
 
-/** Those whose name or description contains words of the query, best first. */
 export function findSkills<T extends Pick<Skill, 'name' | 'description'>>(
   skills: readonly T[],
   query: string,
@@ -180,7 +177,6 @@ function isTrue(value: YamlValue | undefined): boolean {
 const fingerprintSchema = z.object({ instructions: z.string(), files: z.string() })
 export type SkillFingerprint = z.infer<typeof fingerprintSchema>
 
-/** The owner's decision about a skill. */
 export interface SkillState {
   isEnabled: boolean
   /** Its fingerprint when it was approved; null if it was not. */
@@ -215,7 +211,6 @@ export function whySkillOff(
   return state?.isEnabled ? undefined : off
 }
 
-/** The owner's approval of the skill in its current state. */
 export function approvedSkill({ origin, fingerprint }: JudgedSkill): SkillState {
   return { isEnabled: true, fingerprint: origin === 'workspace' ? null : canonicalJson(fingerprint) }
 }
@@ -224,10 +219,7 @@ const heading = 'Skills: instructions for certain tasks. Call load_skill before 
 /** Tried in order: all of them in fewer words are better than some in many. */
 const lineLengths = [240, 120, 70]
 
-/**
- * A line for each, shorter if there are many, as many as fit, and a count of the rest. The same skills give the same
- * bytes. Undefined if there are none.
- */
+/** A line for each, shorter if there are many, as many as fit, and a count of the rest. Undefined if there are none. */
 export function skillLines(
   skills: readonly Pick<Skill, 'name' | 'description'>[],
   budgetTokens = 600,

@@ -22,7 +22,6 @@ export interface ToolContext {
   /** The content in view of the model when it made the call: after untrusted content its arguments may be untrusted. */
   seen: Seen
   signal: AbortSignal
-  /** Reports progress of a long call. Not stored. */
   progress(data: Json): void
 }
 
@@ -41,13 +40,10 @@ export interface ToolOutcome {
   label?: Label
   /** The text contains private data: memories, files, other conversations. Marks the session permanently. */
   isPrivate?: true
-  /** A card that is shown beside the text. */
   card?: Card
-  /** Files that it produced. */
   media?: MediaPart[]
   /** Text for the user that is sent at once, while the turn continues. */
   says?: string
-  /** A reaction to the user's message. */
   reaction?: string
   /** The build that it started or found running. */
   buildId?: string
@@ -67,7 +63,6 @@ export interface ToolReach {
   destination: string | null
 }
 
-/** A call that may be made now. */
 interface BegunCall extends Pick<ToolContext, 'userId' | 'sessionId' | 'turnId' | 'callId'> {
   input: Json
 }
@@ -205,7 +200,6 @@ export function defineTool<Input extends z.ZodObject>(plan: ToolPlan<Input>): To
   }
 }
 
-/** The outcome of a successful call. */
 export function succeeded(text: string): ToolOutcome {
   return { text, isError: false }
 }
@@ -238,10 +232,7 @@ function describeIssues(error: z.ZodError): string {
     .join('; ')
 }
 
-/**
- * The same tool, whose outcome, progress and errors contain no secrets. This must be applied first: a secret that a
- * length limit has cut in two can no longer be found.
- */
+/** The outcome, progress and errors contain no secrets. Must be applied first: a secret cut in two cannot be found. */
 export function redactTool(tool: Tool, redactor: Pick<Redactor, 'redact'>): Tool {
   return {
     ...tool,

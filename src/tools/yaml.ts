@@ -6,7 +6,6 @@ export type YamlValue = string | YamlValue[] | { [key: string]: YamlValue }
 type YamlReading = { ok: true; value: YamlValue } | { ok: false; line: number; problem: string }
 type YamlLibrary = typeof import('yaml')
 
-/** Deeper than any front matter needs. */
 const deepest = 24
 /** Repairing a line may bring up another one that is wrong. */
 const maxPasses = 4
@@ -26,7 +25,6 @@ export async function readYaml(text: string): Promise<YamlReading> {
   for (let pass = 1; ; pass += 1) {
     const lines = new library.LineCounter()
     const document = library.parseDocument(current, {
-      // Every scalar is a text.
       schema: 'failsafe',
       // The library compares each key with every other one; `convert` uses a map.
       uniqueKeys: false,

@@ -29,7 +29,6 @@ const controls = new Set(
     'menuitem menuitemcheckbox menuitemradio'
   ).split(' '),
 )
-/** Inline elements. */
 const inWords = new Set(
   'strong emphasis code superscript subscript mark time text cell gridcell columnheader rowheader'.split(' '),
 )
@@ -144,16 +143,12 @@ function prefixOf({ role, level = 1 }: Node): string {
   return role === 'listitem' ? '- ' : role === 'row' ? '| ' : ''
 }
 
-/** The origin of an http or https address; undefined for anything else. */
 function pageOriginOf(address: string | undefined): string | undefined {
   const url = address === undefined ? null : URL.parse(address)
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url.origin : undefined
 }
 
-/**
- * The origin that receives an action on an element: its page or frame, as the browser reports it, because a script can
- * claim anything. A frame without an address belongs to its parent.
- */
+/** The origin of an element, as the browser reports it. A frame without an address belongs to its parent. */
 async function originOfElement(element: ElementHandle): Promise<string | undefined> {
   for (let frame: Frame | null = await element.ownerFrame(); frame; frame = frame.parentFrame()) {
     if (!/^about:(blank|srcdoc)$/.test(frame.url())) return pageOriginOf(frame.url())
@@ -161,7 +156,6 @@ async function originOfElement(element: ElementHandle): Promise<string | undefin
   return undefined
 }
 
-/** A page, its user and session, and the signal that ends waiting for it. */
 interface OpenScene {
   page: Page
   browsers: Browsers
@@ -170,7 +164,6 @@ interface OpenScene {
   signal: AbortSignal
 }
 
-/** An element, and the origin that the caller intends to act on. */
 interface ElementTarget {
   ref: string
   origin: string
@@ -180,7 +173,6 @@ const openMs = 30_000
 const actionMs = 10_000
 /** A page may load endlessly; its content by then is read. */
 const loadMs = 5_000
-/** How long a click may take to navigate. */
 const leadMs = 500
 const pageCharacters = 6_000
 
@@ -346,10 +338,7 @@ const inputSchema = z.object({
 })
 type BrowserInput = z.output<typeof inputSchema>
 
-/**
- * The user's Chromium, headless and with a separate profile. Nothing is started or loaded before the first use. Pages
- * reach public addresses only, through the proxy of `openProxy`.
- */
+/** The user's Chromium, headless, with its own profile; public addresses only. Nothing starts before the first use. */
 export function createBrowserTool(needs: BrowserNeeds & { putMedia: PutMedia }) {
   const browsers = createBrowsers(needs)
   const tool = defineTool({
@@ -405,7 +394,6 @@ export function createBrowserTool(needs: BrowserNeeds & { putMedia: PutMedia }) 
     }
   }
 
-  /** `close` ends every browser with all its processes. */
   return { tool, close: browsers.close }
 }
 

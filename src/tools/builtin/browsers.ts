@@ -9,11 +9,8 @@ import type { LoopbackProxy } from '../../security/network/sandbox-proxy.ts'
 
 export interface BrowserNeeds {
   settings: () => { executable: string | null }
-  /** The search path for programs. */
   searchPath: string
-  /** Contains a profile per user. */
   directory: string
-  /** Opens the browser's network access, with the usual rules. */
   openProxy: () => Promise<LoopbackProxy>
   isRoot: boolean
   clock: Clock
@@ -106,10 +103,7 @@ export function createBrowsers(needs: BrowserNeeds) {
     return browser
   }
 
-  /**
-   * Closes pages above the limit: first those without a session, then the least recently used of `sessionId`, then of
-   * others.
-   */
+  /** Above the limit: first those without a session, then the least recently used of `sessionId`, then others. */
   function closeOldest(browser: OpenBrowser, sessionId?: string): void {
     const open = browser.context.pages().filter((page) => !page.isClosed() && !closing.has(page))
     const isFree = (page: Page) => open.includes(page) && !held.has(page)
@@ -164,14 +158,12 @@ export function createBrowsers(needs: BrowserNeeds) {
         browser.creating -= 1
       }
     },
-    /** Undefined if the session has no open page. */
     async openPage(userId: string, sessionId: string): Promise<Page | undefined> {
       if (!opened.has(userId)) return undefined
       const browser = await use(userId)
       const current = currentPage(browser, sessionId)
       return current && noteUse(browser, current)
     },
-    /** Keeps the page open until the returned function is called. */
     hold(page: Page): () => void {
       held.set(page, (held.get(page) ?? 0) + 1)
       return () => {
@@ -214,9 +206,7 @@ const usualPlaces = [
 ]
 
 interface ChromiumPlaces {
-  /** From the config; null if not set. */
   executable: string | null
-  /** The search path for programs. */
   searchPath: string
 }
 
@@ -262,7 +252,6 @@ const closedWays = [
   '--gcm-mcs-endpoint=https://0.0.0.0',
 ]
 
-/** Starts a headless browser with its own profile, environment and process group. */
 async function launchChromium(
   { isRoot, searchPath }: BrowserNeeds,
   { executable, profileDirectory, proxy }: { executable: string; profileDirectory: string; proxy: LoopbackProxy },

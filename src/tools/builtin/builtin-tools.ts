@@ -72,7 +72,6 @@ export function createBuiltinTools(
   ]
 }
 
-/** Ends the turn with a question; the user's next message is its answer. */
 function createAskUser(): Tool {
   return defineTool({
     name: 'ask_user',
@@ -120,7 +119,6 @@ function createCommitmentUpdate(needs: Pick<MemoryNeeds, 'commitments' | 'clock'
     },
   })
 
-  /** The end of that day; null for none. */
   function readDue(text: string): number | null {
     if (['', 'none', 'null', 'no'].includes(text.trim().toLowerCase())) return null
     const day = parseDay(text) ?? readDeadline(text.trim(), clock.now(), timeZone)?.day
@@ -136,7 +134,6 @@ function createCommitmentUpdate(needs: Pick<MemoryNeeds, 'commitments' | 'clock'
 const limit = 20
 const usualStyle: SynthesisStyle = 'factual'
 
-/** Reports progress as `expanding`, `searching` and `found`. */
 function createDeepMemory(needs: Pick<MemoryNeeds, 'memories' | 'deepRecall' | 'files' | 'timeZone'>): Tool {
   const { memories, deepRecall, timeZone } = needs
   return defineTool({
@@ -191,10 +188,7 @@ interface Change {
 const looked = 20
 const sameShare = 0.8
 
-/**
- * As with forgetting: the user's own memories change only on their request. Repetitions of a memory are corrected with
- * it.
- */
+/** The user's own memories change only on their request. Repetitions of a memory are corrected with it. */
 function createMemoryEdit(needs: Needs): Tool {
   const { memories, recall, corrections, timeZone } = needs
   return defineTool({
@@ -220,7 +214,6 @@ function createMemoryEdit(needs: Needs): Tool {
     },
   })
 
-  /** Notes and facts that say no more than the memory. */
   async function repetitionsOf(memory: Memory, { userId, signal }: ToolContext): Promise<Memory[]> {
     const found = await recall.recall({ userId, text: memory.content, limit: looked, kinds: ['note', 'fact'], signal })
     return found
@@ -368,7 +361,6 @@ function wordsOf(fact: { entity: string; attribute: string; value: string }, { s
   return [fact.entity, ...(seen.untrusted ? [fact.attribute] : []), fact.value].join(' ')
 }
 
-/** Puts an emoji beside the user's message. */
 export function createReact(): Tool {
   return defineTool({
     name: 'react',
@@ -422,7 +414,6 @@ function createRecallMemory(needs: Pick<MemoryNeeds, 'memories' | 'recall' | 'fi
     return found.filter((memory) => !isGateQuestion(memory))
   }
 
-  /** Undefined if a day cannot be read. */
   function filterOf({ tag, from, until }: z.output<typeof input>): MemoryFilter | undefined {
     const [first, last] = [from, until].map((day) => day && readDates(day, clock.now(), timeZone))
     if ((from && !first) || (until && !last)) return undefined

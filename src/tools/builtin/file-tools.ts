@@ -12,7 +12,6 @@ export type DocumentText =
   | {
       ok: true
       text: string
-      /** There is more than was read. */
       isCut: boolean
       pages?: { read: number; total: number } | undefined
     }
@@ -67,7 +66,6 @@ function oldOfficeReason(bytes: Uint8Array): string {
     : 'is in an old Office format; save it as .docx, .xlsx or .pptx'
 }
 
-/** Maps messages of the reading process, and for a PDF of its library. */
 function reasonOf(message: string): string {
   if (message === 'it is encrypted') return 'is encrypted; send it without a password'
   if (message === 'it is an archive, not a document') return 'is an archive; send the files in it'
@@ -78,13 +76,11 @@ function reasonOf(message: string): string {
 
 export interface AssetNeeds {
   assets: Pick<Assets, 'read' | 'write' | 'edit'>
-  /** Converts a file that is not plain UTF-8 text (PDF, Office, another encoding). */
   readDocument?(asked: {
     userId: string
     path: string
     signal: AbortSignal
   }): Promise<{ ok: true; path: string; text: string; trust: Label } | AssetFailure>
-  /** The agent whose pins the session uses. */
   agentOf(userId: string, sessionId: string): Promise<string>
 }
 

@@ -72,10 +72,7 @@ export function createMemoryForget(needs: Needs): Tool {
     return { ...succeeded(`${refusal} They have been asked.`), question: forgetQuestion(memory, timeZone) }
   }
 
-  /**
-   * Facts extracted from a note are forgotten with it; if an extracted fact is forgotten, the user is asked about the
-   * note.
-   */
+  /** Facts extracted from a note are forgotten with it. After an extracted fact, the user is asked about the note. */
   async function tellForgotten(outcome: Forgotten, by: ChangedBy, context: ToolContext): Promise<ToolOutcome> {
     const { memory, alsoForgotten } = outcome
     const derived = memory.kind === 'note' ? await forgetDerived(memory, by, context) : []
@@ -112,7 +109,6 @@ export function createMemoryForget(needs: Needs): Tool {
   }
 }
 
-/** The memory contains all or nearly all of the other. */
 function tells(memory: Memory, other: Memory): boolean {
   return shareOf(tellingWordsOf(other.content), memory.content) >= sameShare
 }
@@ -131,10 +127,7 @@ const readCharacters = 4_000
 // A model writes "User likes tea" where the user says "I like tea".
 const standIns = new Set(['user', 'users'])
 
-/**
- * The author of a note. It is the user's if nearly all of its words are from this turn's user message. Everything else
- * is the agent's, whatever the model says.
- */
+/** The user's if nearly all of its words are from this turn's user message; otherwise the agent's, whatever it says. */
 export function whoseWords(text: string, userText: string): 'user' | 'agent' {
   if (mentionsAny([text])(userText)) return 'user'
   if (text.length > readCharacters) return 'agent'
@@ -153,7 +146,6 @@ export function originOf(
   return saidByUser(text, userText) ? { source: 'user' } : { source: 'agent', label: 'untrusted' }
 }
 
-/** The user said everything that the text says. */
 export function saidByUser(text: string, userText: string): boolean {
   return (
     mentionsAny([text])(userText) || (text.length <= readCharacters && shareOf(tellingWordsOf(text), userText) === 1)
@@ -171,10 +163,7 @@ export function tellingWordsOf(text: string): string[] {
   return contentWords(text, maxWords).filter((word) => !standIns.has(word))
 }
 
-/**
- * Whether the user asked for a change to their own memories: determined from their words of this turn, never from what
- * a model claims. If in doubt, it asks.
- */
+/** Determined from the user's words of this turn, never from what a model claims. If in doubt, it asks. */
 type Consent =
   /** By citation, or by a yes to exactly this question. */
   | { given: 'exactly' }
@@ -234,7 +223,6 @@ export function factQuestion(known: Fact, value: string): string {
   return `I have ${quoted(factSentence(known))} ${citeMemory(known.id)} Should I change it to ${quoted(value)}?`
 }
 
-/** They were asked exactly this, and said yes and nothing else. */
 export function agrees({ userText, answers }: UsersTurn, question: string): boolean {
   return answers === question && isPhrase(userText.trim().replaceAll(',', ''), agreements)
 }
@@ -249,7 +237,6 @@ function cites(text: string, { id }: Memory): boolean {
   return parts.includes(id) || parts.includes(`memory:${id}`)
 }
 
-/** In the user's words. */
 function told({ kind, content }: Memory): string {
   const fact = kind === 'fact' ? readFact(content) : undefined
   return fact ? factSentence(fact) : content

@@ -10,7 +10,6 @@ import type { Memory, MemoryKind, MemoryLabel } from '../../memory/memory.ts'
 import { bestPassage, contentWords, countWords, entityKey, foldedWords } from '../../memory/words.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tool.ts'
 
-/** A memory as shown to a model. */
 export interface ShownMemory {
   id: string
   at: number
@@ -25,11 +24,9 @@ export interface ShownMemory {
   until?: number | null | undefined
   /** `in trip.md:12-18`, or who said it. */
   origin?: string | undefined
-  /** For a commitment. */
   due?: string | undefined
 }
 
-/** A memory, or a passage of one. */
 export interface FoundMemory extends Memory {
   wholeLength?: number | undefined
 }
@@ -40,7 +37,6 @@ export function tellMemories(text: string, told: readonly Pick<ShownMemory, 'lab
   return { text, isError: false, isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) }
 }
 
-/** The citation of a memory, for the model and the user. */
 export function citeMemory(id: string): string {
   return `[memory:${id}]`
 }
@@ -91,7 +87,6 @@ export function renderMemory(memory: ShownMemory, timeZone: string): string {
   return `${head} ${marks}${memory.text.replaceAll(lineBreak, '\n  ')}`
 }
 
-/** `2026-11-15`, in the user's time zone. */
 export function formatDate(time: number, timeZone: string): string {
   return formatDay(dayOf(time, timeZone))
 }
@@ -111,7 +106,6 @@ function marksOf({ kind, title, tags = [], until, origin, due }: ShownMemory, ti
   return marks.length > 0 ? `(${marks.join('; ')}) ` : ''
 }
 
-/** The dependencies of the memory tools. */
 export interface MemoryNeeds
   extends Pick<
     FamiliarMemory,
@@ -142,7 +136,6 @@ export async function showMemories(
   return memories.map((memory) => toShownMemory(memory, places.get(memory.id)))
 }
 
-/** One per line; for a long one the passage that matches best. */
 export function renderMemories(shown: readonly ShownMemory[], about: string, timeZone: string): string {
   const room = Math.max(
     leastCharacters,
@@ -287,7 +280,6 @@ function dueOf(state: Commitment['state'], deadline: number | null, timeZone: st
 const usualLimit = 10
 const maxMemories = 50
 const maxByWords = 5
-/** Separates exact answers from those found by words. */
 const foundByWords = 'Found by words:'
 
 const input = z.object({
@@ -358,17 +350,13 @@ export function createMemoryQuery(needs: MemoryNeeds): Tool {
 }
 
 export interface HistoryEntry {
-  /** Its sequence number in the session's log. */
   seq: number
   at: number
   role: 'user' | 'assistant' | 'tool'
   text: string
 }
 
-/**
- * The newest `limit` entries of the session before `before`, oldest first, including those that a compaction removed
- * from the prompt. Empty if the session belongs to another user.
- */
+/** The newest `limit` entries before `before`, oldest first, also compacted ones. Empty for another user's session. */
 export type OpenHistory = (range: {
   sessionId: string
   userId: string

@@ -4,13 +4,9 @@ import type { Label, MediaPart } from '../../protocol/messages.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import { defineTool, failed, type Tool } from '../tool.ts'
 
-/**
- * The delivery state of a message to the user. `conversation`: it is only in the conversation, and no channel delivers
- * it.
- */
+/** `conversation`: it is only in the conversation, and no channel delivers it. */
 interface MessageState {
   state: 'conversation' | 'queued' | 'sent' | 'failed'
-  /** The channel: `telegram`. */
   channel?: string
   reason?: string
 }
@@ -54,7 +50,6 @@ function describe({ state, channel, reason }: MessageState): string {
 /** Stores a tool's file, once under the hash of its content. */
 export type PutMedia = (file: { name: string; mediaType: string; data: Uint8Array }) => Promise<MediaPart>
 
-/** The chat commands, as far as a tool needs them. */
 interface AgentCommands {
   /** Whether the line would change something without asking first, decided by the line alone. */
   acts(line: string): boolean
@@ -75,10 +70,7 @@ interface AgentCommands {
   }>
 }
 
-/**
- * The agent's part of the chat commands. A permanent change needs the user's yes, and nothing else, to exactly that
- * question: a model cannot say it for them.
- */
+/** A permanent change needs the user's yes, and nothing else, to exactly that question. A model cannot say it. */
 export function createSlashCommand({ commands }: { commands: AgentCommands }): Tool {
   return defineTool({
     name: 'slash_command',

@@ -36,7 +36,6 @@ export interface OutsideNeeds {
   /** The voice models of this machine, released by their creator. Undefined: there are none. */
   voice?: LocalVoice
   workspace: string
-  /** Contains the browser profiles. */
   browserDirectory: string
   /** The environment of programs on this machine: PATH and the like, without secrets. */
   environment: Readonly<Record<string, string>>
@@ -46,7 +45,6 @@ export interface OutsideNeeds {
 
 const usualPath = '/usr/local/bin:/usr/bin:/bin'
 
-/** The tools that reach beyond the conversation: the web, a browser, programs, a voice. */
 export function createOutsideTools(needs: OutsideNeeds) {
   const { settings, environment } = needs
   const fetches = createFetches(needs.openFetch)
@@ -72,7 +70,6 @@ export function createOutsideTools(needs: OutsideNeeds) {
       createExecTool({ ...needs, settings: () => settings().exec }),
       createSpeechTool({ ...needs, speaker }),
     ],
-    /** Ends the browsers and releases the network. */
     async close(): Promise<void> {
       await browser.close()
       await fetches.close()
@@ -90,7 +87,6 @@ interface FinishedRun {
 const stdoutCharacters = 8_000
 const stderrCharacters = 3_000
 
-/** A command's output and how it ended. Any end but success is an error. */
 function describeRun({ end, stdout, stderr, durationMs }: FinishedRun): ToolOutcome {
   const printed = withoutMiddle(textOf(stdout), stdoutCharacters)
   const complained = withoutMiddle(textOf(stderr), stderrCharacters)
@@ -137,9 +133,7 @@ interface ExecNeeds {
   sandbox: Pick<Sandbox, 'run'>
   runChild: RunChild
   settings: () => { host: 'ask' | 'never' }
-  /** The working directory of commands on the host. */
   workspace: string
-  /** The complete environment of commands on the host: without secrets. */
   environment: Readonly<Record<string, string>>
 }
 
@@ -156,10 +150,7 @@ const sandboxLimits = { memoryBytes: 512 * megabyte, processes: 64, outputBytes,
 // If its input is a socket, as here, bash assumes a remote shell and reads the user's .bashrc with its exports.
 const bash = ['bash', '--noprofile', '--norc', '-c'] as const
 
-/**
- * Runs a command in a sandbox. On the host it runs only after the owner has approved exactly that command: the caller
- * of `run` ensures that, by `reach`.
- */
+/** On the host it runs only after the owner has approved exactly that command: the caller ensures that, by `reach`. */
 export function createExecTool(needs: ExecNeeds): Tool {
   return defineTool({
     name: 'exec',
@@ -262,7 +253,6 @@ const maxMs = 15 * 60_000
 
 interface WebFetchNeeds {
   fetches: Fetches
-  /** Hosts of the owner's network that may be read. */
   allowedHosts: () => readonly AllowedHost[]
   readPage: ReadPage
   clock: Clock
@@ -353,7 +343,6 @@ interface WebNeeds extends Omit<WebFetchNeeds, 'readPage'> {
   runChild: RunChild
 }
 
-/** The web tools without a browser. */
 export function createWebTools(needs: WebNeeds): Tool[] {
   return [
     createWebFetch({ ...needs, readPage: createReadPage(needs) }),

@@ -117,9 +117,7 @@ export interface ScheduleRequest {
   /** Name or id of the target session. */
   session: string
   name?: string | undefined
-  /** Default: the user's. */
   timeZone?: string | undefined
-  /** Default: `latest`. */
   catchUp?: Schedule['catchUp'] | undefined
   author: Schedule['author']
   trust: Label
@@ -127,17 +125,12 @@ export interface ScheduleRequest {
   key?: string
 }
 
-/**
- * Scheduled messages. Schedules of other users are `not_found`. An unreadable or past time is a `bad_request` that says
- * so.
- */
+/** Schedules of other users are `not_found`. An unreadable or past time is a `bad_request` that says so. */
 export interface Schedules {
-  /** The result of a request, without storing it. */
   preview(time: ScheduleTime, timeZone?: string): SchedulePreview
   add(request: ScheduleRequest): Promise<Schedule>
   /** Upcoming ones, next first; with `all` also finished ones, newest first. */
   list(userId: string, options?: { all?: boolean }): Promise<{ schedule: Schedule; lastRun: ScheduleRun | null }[]>
-  /** With its newest runs, newest first. */
   show(userId: string, id: string): Promise<{ schedule: Schedule; runs: ScheduleRun[] }>
   /** Idempotent. Throws `conflict` if it has already run for the last time. */
   cancel(userId: string, id: string): Promise<Schedule>

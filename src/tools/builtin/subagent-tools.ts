@@ -10,7 +10,6 @@ import { defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../t
 const maxAtOnce = 20
 const maxTaskCharacters = 20_000
 
-/** The tools for delegating work to sub-agents. */
 export function createSubagentTools({ subagents, clock }: { subagents: Subagents; clock: Clock }): Tool[] {
   return [
     // Delegates a task. A call repeated after a restart finds its sub-agent.
@@ -71,7 +70,6 @@ export function createSubagentTools({ subagents, clock }: { subagents: Subagents
         }
       },
     }),
-    // The results of this conversation's sub-agents so far.
     defineTool({
       name: 'sessions_collect',
       description: 'Get the answers of your sub-agents, without waiting for running ones.',
@@ -100,10 +98,7 @@ function chooseSpawns(
   })
 }
 
-/**
- * Tools that no sub-agent has, whatever its parent has: it cannot start sub-agents, contact the user or schedule
- * anything.
- */
+/** Tools that no sub-agent has: it cannot start sub-agents, contact the user or schedule anything. */
 export const deniedTools: ReadonlySet<string> = new Set(['sessions_spawn', 'tts', 'react', 'schedule_message'])
 
 /** The report about sub-agents. Labels follow what they had in view, not what they say (SEC-17). */
@@ -149,7 +144,6 @@ export interface SpawnResult {
   seen: Seen
 }
 
-/** A task that a conversation delegated. */
 export interface Spawn {
   id: string
   userId: string
@@ -158,7 +152,6 @@ export interface Spawn {
   parentTurnId: string
   request: SpawnRequest
   state: SpawnRow['state']
-  /** Null until its session has ended. */
   result: SpawnResult | null
   /** Its own session; null if it has not started. */
   sessionId: string | null
@@ -166,10 +159,7 @@ export interface Spawn {
   endedAt: number | null
 }
 
-/**
- * Sub-agents: sessions of the same loop that work for another one (SUB-1). Every sub-agent ends, also after a crash,
- * and its result is written before it is reported.
- */
+/** Sub-agents (SUB-1). Each one ends, also after a crash, and its result is written before it is reported. */
 export interface Subagents {
   /**
    * The same call of the same conversation is the same sub-agent. Throws `bad_request` for unavailable tools or models,
@@ -184,6 +174,5 @@ export interface Subagents {
   }): Promise<Spawn>
   /** Resolves when it has ended. Aborting the wait does not stop it; throws CallSuspended if the daemon stops. */
   ended(spawn: Spawn, wait: { signal: AbortSignal; progress(data: Json): void }): Promise<Spawn>
-  /** All sub-agents of the conversation, oldest first. */
   list(userId: string, sessionId: string): Promise<Spawn[]>
 }

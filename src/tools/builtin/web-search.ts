@@ -13,7 +13,6 @@ interface SearchHit {
 /** How one service is called and what its responses mean. Sends nothing itself. */
 interface SearchProvider {
   name: string
-  /** Null if each owner runs their own server. */
   usualBaseUrl: string | null
   /** `baseUrl` has no trailing slash. */
   request(query: { baseUrl: string; apiKey: string | null; query: string; limit: number }): {
@@ -32,7 +31,6 @@ const braveAnswer = z
   .object({ web: z.object({ results: z.array(braveHit) }).optional() })
   .transform(({ web }) => web?.results.map(({ description, ...hit }) => ({ ...hit, snippet: description })) ?? [])
 
-/** The form of the other two services. */
 function answerWith(content: z.ZodType<string | null | undefined>) {
   const hit = z.object({ title: z.string(), url: z.string(), content })
   return z

@@ -11,7 +11,6 @@ const addressLimit = 2_000
 interface LinkAddress {
   /** The complete address, in ASCII and without credentials. */
   address: string
-  /** The host, for display. */
   host: string
 }
 
@@ -110,7 +109,6 @@ function isHarmless(value: string): boolean {
   return depth === 0
 }
 
-/** Validates an attribute: returns its value, or undefined to drop it. */
 type AttributeValue = (text: string) => string | undefined
 
 /** As text: 300 kB of image data. */
@@ -145,7 +143,6 @@ const id: AttributeValue = (text) => {
   return name === undefined ? undefined : `${idPrefix}${name}`
 }
 
-/** A color, or a gradient of the same card. */
 const paint: AttributeValue = (text) => {
   const reference = /^url\(\s?['"]?#([\w-]{1,80})['"]?\s?\)$/i.exec(text.trim())?.[1]
   if (reference === undefined) return oneOf('none')(text) ?? cssColour(text)
@@ -153,7 +150,6 @@ const paint: AttributeValue = (text) => {
   return name === undefined ? undefined : `url(#${name})`
 }
 
-/** Another gradient of the same card. */
 const localReference: AttributeValue = (text) => {
   const name = text.trim().startsWith('#') ? id(text.trim().slice(1)) : undefined
   return name === undefined ? undefined : `#${name}`
@@ -279,7 +275,6 @@ const drawingElements: Readonly<Record<string, Attributes>> = {
   stop: { style, offset: length, 'stop-color': cssColour, 'stop-opacity': length },
 }
 
-/** Elements allowed within `svg`. */
 export const drawingNames: ReadonlySet<string> = new Set(Object.keys(drawingElements).filter((name) => name !== 'svg'))
 
 /** Every element that a card may have, with its attribute rules. Everything else is removed. */

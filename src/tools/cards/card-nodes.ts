@@ -36,7 +36,6 @@ export function cardIcon(text: string | null | undefined): string | null {
 /** Icon names refer to a font that no card may load: common ones are replaced by an emoji. */
 const pictures: Readonly<Record<string, string>> = cardWords.icons
 
-/** The icon as a character; undefined if it has none. */
 export function iconPicture(icon: string | null): string | undefined {
   if (icon === null || !icon.startsWith('fa-')) return icon ?? undefined
   const [first = ''] = icon.slice('fa-'.length).split('-')
@@ -49,7 +48,6 @@ export interface CardElement {
   children: readonly CardNode[]
 }
 
-/** A part of a card: text, or an element with its children. */
 export type CardNode = string | CardElement
 
 export const voidElements: ReadonlySet<string> = new Set(['br', 'col', 'hr', 'img', 'wbr'])
@@ -84,10 +82,7 @@ interface OpenElement extends CardElement {
   children: CardNode[]
 }
 
-/**
- * Reads HTML written by `sanitiseCard` or its library: lower-case tags, quoted values, four entities. It is not a
- * parser for untrusted HTML; anything of another shape is text.
- */
+/** Reads HTML written by `sanitiseCard` or its library, not untrusted HTML: anything of another shape is text. */
 export function readFragment(html: string): CardNode[] {
   const root: OpenElement = { name: '', attributes: {}, children: [] }
   const open: OpenElement[] = [root]

@@ -79,7 +79,6 @@ export function alignTable({ caption, head, rows }: TableRows, width: number): s
   ]
 }
 
-/** The widest columns shrink until all fit. */
 function fitColumns(widths: number[], room: number): number[] {
   const fitted = [...widths]
   let excess = fitted.reduce((sum, width) => sum + width, 0) - room
@@ -114,7 +113,6 @@ function inlineText(nodes: readonly CardNode[]): string {
   return nodes.map(textOfNode).join('')
 }
 
-/** The same in one line. */
 function oneLine(nodes: readonly CardNode[]): string {
   return inlineText(nodes).replace(/\s+/g, ' ').trim()
 }
@@ -213,7 +211,6 @@ interface TextStyle {
 }
 
 const row = /(?:^|;)display:(?:inline-)?flex(?:;(?!.*flex-direction:column)|$)/i
-/** Elements with an empty line around them. */
 const spaced = new Set('blockquote details dl figure h1 h2 h3 h4 h5 h6 hr ol p pre table ul'.split(' '))
 
 /** Nodes as lines of text. One empty line separates blocks. */

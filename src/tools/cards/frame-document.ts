@@ -5,10 +5,7 @@ import { type CardNode, cssColour, escapeHtml, iconPicture, readFragment } from 
 import cardWords from './card-words.json' with { type: 'json' }
 import { styleOf } from './show-slides.ts'
 
-/**
- * The only style sheet of a card's frame. It is constant, so that policies can name its hash and allow no other.
- * `contain` keeps positioned elements within the card.
- */
+/** The only style sheet of a card's frame, constant so that policies can name its hash and allow no other. */
 const frameStyle = `\n${readBundledText(new URL('./frame.css', import.meta.url))}\n`
 
 const styleHash = `'sha256-${createHash('sha256').update(frameStyle).digest('base64')}'`
@@ -44,10 +41,7 @@ export const framePagePolicy: Readonly<Record<string, string>> = {
  */
 export const framePageHeaders: Readonly<Record<string, string>> = { 'connection-allowlist': '(response-origin)' }
 
-/**
- * The complete document of a card, for `srcdoc` of a frame with `frameAttributes`. It is safe even if the card's HTML
- * was never sanitized.
- */
+/** For `srcdoc` of a frame with `frameAttributes`. It is safe even if the card's HTML was never sanitized. */
 export function frameDocument(card: Card): string {
   const { title, html, icon, accentColor, backgroundColor } = card
   const paper = cardPaper(card)
@@ -75,7 +69,6 @@ const papers = {
   dark: { ground: [28, 31, 36, 1], text: [230, 232, 235, 1] },
 } as const satisfies Record<string, { ground: Color; text: Color }>
 
-/** The contrast from which large text is readable. */
 const readable = 3
 
 /** A run of text: undefined stands for the paper's color. */
@@ -85,10 +78,7 @@ interface Run {
   ground: Color | undefined
 }
 
-/**
- * The paper on which most of a card is readable: a card with light text needs a dark one, whatever the page looks like.
- * Undefined if both work; then the card follows the page.
- */
+/** The paper on which most of a card is readable. Undefined if both work; then the card follows the page. */
 function cardPaper({ title, html, backgroundColor }: Card): 'light' | 'dark' | undefined {
   const tint = readColor(backgroundColor ?? '')
   const runs = [{ length: title.length, color: undefined, ground: undefined }, ...runsOf(readFragment(html), {})]

@@ -15,7 +15,6 @@ import { cardText } from './card-text.ts'
 import { showSlides } from './show-slides.ts'
 
 interface CardSource {
-  /** As the tool wrote it. */
   html: string | null | undefined
   /** The title of this run; the manifest's title applies to all runs. */
   title?: string | null | undefined
@@ -24,7 +23,6 @@ interface CardSource {
   accentColor?: string | null | undefined
   backgroundColor?: string | null | undefined
   icon?: string | null | undefined
-  /** The data of fetched images, by address. */
   pictures?: ReadonlyMap<string, string> | undefined
 }
 
@@ -46,7 +44,6 @@ export function makeCard(source: CardSource): Card | undefined {
   }
 }
 
-/** Elements that only occur in a table. */
 const tableParts: ReadonlySet<string> = new Set([
   'thead',
   'tbody',
@@ -59,10 +56,7 @@ const tableParts: ReadonlySet<string> = new Set([
   'col',
 ])
 
-/**
- * A table in which every part has its required parent. Other nodes are placed before it, where a browser would move
- * them.
- */
+/** Every part gets its required parent. Other nodes are placed before the table, where a browser would move them. */
 function arrangeTable(table: CardElement, place: Place): CardNode[] {
   if (place.depth + tableDepth > depthLimit) return arrange(table.children, place)
   const strays: CardNode[] = []
@@ -114,10 +108,7 @@ function isOneOf(node: CardNode, ...names: string[]): node is CardElement {
   return typeof node !== 'string' && names.includes(node.name)
 }
 
-/**
- * A link without a target: a click in the frame would load it and reveal the click. Its host is shown, its whole
- * address is the title, and both can be copied.
- */
+/** A link shows its host and has no target: a click in the frame would load it. Its title is the whole address. */
 function withHost({ name, attributes, children }: CardElement): CardElement {
   const { href, ...rest } = attributes
   const link = href === undefined ? undefined : linkAddress(href)
@@ -137,7 +128,6 @@ function textOf(nodes: readonly CardNode[]): string {
   return nodes.map((node) => (typeof node === 'string' ? node : textOf(node.children))).join('')
 }
 
-/** The context of a node. */
 interface Place {
   parent: string
   grandparent: string
@@ -147,7 +137,6 @@ interface Place {
 
 const top: Place = { parent: '', grandparent: '', depth: 0, isInLink: false }
 const depthLimit = 48
-/** A table, its body, its row, its cell. */
 const tableDepth = 4
 const headings = new Set(['h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
 const lists = new Set(['ul', 'ol'])
@@ -208,7 +197,6 @@ function arrangeDrawing(nodes: readonly CardNode[], depth: number, parent: strin
   )
 }
 
-/** Adjacent texts are joined, as in a browser. */
 function joinTexts(nodes: readonly CardNode[]): CardNode[] {
   const joined: CardNode[] = []
   for (const node of nodes) {
@@ -237,10 +225,8 @@ function plainTitle(text: string): string {
 }
 
 const sizeLimit = 256 * 1024
-/** The limit for all images of a card, as text. */
 const pictureLimit = 1024 * 1024
 const picture = /data:image\/\w{1,8};base64,[A-Za-z0-9+/=]+/g
-/** The limit for start and end tags together. */
 const tagLimit = 20_000
 const nestingLimit = 200
 
@@ -264,7 +250,6 @@ export function sanitiseCard(html: string, pictures: ReadonlyMap<string, string>
   return sizeProblem(written) ?? written
 }
 
-/** The image addresses of a card, each once and in order. */
 export function pictureAddresses(html: string): string[] {
   if (sizeProblem(html)) return []
   const found = new Set<string>()

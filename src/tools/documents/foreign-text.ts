@@ -30,7 +30,6 @@ const maxControls = 0.01
 /** Above this share of bytes beyond ASCII it is not single-byte Western text. */
 const maxHighBytes = 0.4
 
-/** Detects text by its bytes; undefined if it is not text. */
 export function detectText(bytes: Uint8Array): string | undefined {
   const encoding = markOf(bytes) ?? wideEncodingOf(bytes)
   if (encoding !== undefined) return plausible(decodeStrictly(bytes, encoding))
@@ -75,7 +74,6 @@ function wideEncodingOf(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined 
   return even > many && odd === 0 ? 'utf-16be' : undefined
 }
 
-/** How far the declared encoding is searched in a page. */
 const prescanBytes = 2_048
 
 /** Decodes by the byte order mark, by the header, by the page's declaration, or by appearance. */
@@ -108,7 +106,6 @@ function decoderFor(charset: string | undefined): InstanceType<typeof TextDecode
   try {
     return new TextDecoder(charset)
   } catch {
-    // An unknown name.
     return undefined
   }
 }

@@ -130,10 +130,7 @@ const hides: Record<string, (value: string) => boolean> = {
   top: (value) => farAway.test(value),
 }
 
-/**
- * Removes invisible text, the usual place for prompt injection. This helps but is no guarantee: the rest is still
- * untrusted.
- */
+/** Removes invisible text, the usual place for prompt injection. This is no guarantee: the rest is still untrusted. */
 function dropHidden(root: PageElement): void {
   for (const element of [...root.querySelectorAll(neverShown)]) element.remove()
   for (const element of [...root.querySelectorAll('[style]')]) if (isHidden(element)) element.remove()

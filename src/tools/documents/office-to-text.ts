@@ -91,7 +91,6 @@ function createWriter(names: { table: string; row: string; cells: readonly strin
       if (cell) cell.push(text)
       else blocks.push(`${prefix}${text}`)
     },
-    /** The start of any element: a table, a row and a cell count. */
     open(name: string) {
       if (name === names.table) {
         depth += 1
@@ -101,7 +100,6 @@ function createWriter(names: { table: string; row: string; cells: readonly strin
       if (name === names.row) row = []
       else if (names.cells.includes(name)) cells.push([])
     },
-    /** The end of any element. */
     close(name: string, repeat = 1) {
       if (depth === 1 && names.cells.includes(name)) endCell(repeat)
       else if (depth === 1 && name === names.row) endRow()
@@ -118,7 +116,6 @@ function createWriter(names: { table: string; row: string; cells: readonly strin
   }
 }
 
-/** Undefined for a row without content. */
 function rowLine(row: readonly string[]): string | undefined {
   const last = row.findLastIndex((cell) => cell !== '')
   return last < 0 ? undefined : `| ${row.slice(0, last + 1).join(' | ')} |`
@@ -408,7 +405,6 @@ function openDocumentText(zip: Document): string {
   return writer.text()
 }
 
-/** As many of the pages as fit; at least the first. */
 function joinPages(pages: readonly (() => string)[], maxCharacters: number): Pick<PageText, 'text' | 'pages'> {
   const read: string[] = []
   let size = 0
@@ -421,7 +417,6 @@ function joinPages(pages: readonly (() => string)[], maxCharacters: number): Pic
   return { text: read.join('\n\n'), pages: { read: read.length, total: pages.length } }
 }
 
-/** The targets of a part's relations, by id. */
 function targetsOf(zip: Document, part: string): Map<string, string> {
   const folder = posix.dirname(part)
   const targets = new Map<string, string>()

@@ -14,10 +14,7 @@ export interface PageTask {
   maxCharacters: number
 }
 
-/**
- * Converts an untrusted document to text. It is read in a separate process, within limits, so that it cannot harm this
- * one.
- */
+/** Converts an untrusted document to text in a separate process, within limits, so that it cannot harm this one. */
 export type ReadPage = (
   document: Omit<PageTask, 'maxCharacters'> & { bytes: Uint8Array },
   signal: AbortSignal,

@@ -6,7 +6,6 @@ import type { AssetVersionRow } from '../../storage/feature-tables.ts'
 
 interface Known extends AssetPlace {
   ok: true
-  /** Hash of the whole content. */
   etag: string
   version: number
   trust: Label
@@ -20,7 +19,6 @@ export interface AssetWritten extends AssetPlace {
   isNew: boolean
   /** False if it already had this content: nothing was written. */
   isChanged: boolean
-  /** Null if it no longer exists. */
   etag: string | null
   version: number
   trust: Label
@@ -35,7 +33,6 @@ export interface AssetActor {
   author: 'user' | 'agent'
   /** The agent whose pins count: `main`, or `sessions.agent`. */
   agent: string
-  /** The trust of the text that they write. */
   trust: Label
 }
 
@@ -61,18 +58,15 @@ export interface AssetEntry extends AssetPlace {
 export interface AssetList {
   ok: true
   entries: AssetEntry[]
-  /** There are more than are listed. */
   isCut: boolean
 }
 
-/** The content after a change; null: it does not exist. */
 export interface NextAsset {
   ok: true
   content: string | null
   trust: Label
 }
 
-/** With `isSame` it already has this content. */
 export type PlannedAsset = NextAsset & { isSame: boolean }
 
 /** A change to whatever exists at the time of writing. */
@@ -81,12 +75,8 @@ export interface AssetChange {
   isRemoval?: true
   /** Computes the new content. Synchronous, and may be called again. */
   next(found: StoredAsset | undefined): PlannedAsset | AssetFailure
-  /**
-   * Stores the old and new content, and returns the version. In `writer`'s unit if the backend has one; otherwise
-   * called before the change, so that nothing is lost.
-   */
+  /** Returns the version. In `writer`'s unit if there is one; otherwise before the change, so that nothing is lost. */
   record(step: RecordedStep, writer?: Writer): Promise<number>
-  /** The change recorded as this version failed. */
   takeBack(version: number): Promise<void>
 }
 
@@ -118,10 +108,7 @@ export interface AssetBackend {
   /** Everything under a folder, sorted by path; an empty prefix means all. */
   list(actor: AssetActor, prefix: string): Promise<AssetList | AssetFailure>
   stat(actor: AssetActor, place: AssetPlace): Promise<({ ok: true } & AssetEntry) | AssetFailure>
-  /**
-   * Makes a change atomically: what `next` received is what is replaced. Called for one change of a place at a time.
-   * Undefined if the backend is read-only.
-   */
+  /** Atomic: what `next` received is what is replaced. One change of a place at a time. Undefined: read-only. */
   write?(actor: AssetActor, place: AssetPlace, change: AssetChange): Promise<AssetChanged | AssetFailure>
 }
 
@@ -178,7 +165,6 @@ export function tooLarge(path: string, maxBytes: number): AssetFailure {
 
 export interface AssetVersion {
   version: number
-  /** Null: it did not exist. */
   content: string | null
   tokens: number
   author: 'user' | 'agent'
@@ -222,7 +208,6 @@ export function createAssetVersions({ database, clock }: { database: Database; c
   }
 
   return {
-    /** Newest first. */
     list: (userId: string, uri: string): Promise<AssetVersion[]> => select(database.read, userId, uri).execute(),
     newest: (userId: string, uri: string) => newestIn(database.read, userId, uri),
     /** In `writer`'s unit, or in its own. Returns the new current version. */
@@ -300,7 +285,6 @@ export function cutPage(
   return { ok: true, text: shown, firstLine: first, lastLine: last, lines, note }
 }
 
-/** The start of each line. Text after the last line break is a line only if it is not empty. */
 function lineStarts(text: string): number[] {
   const starts = [0]
   for (let at = text.indexOf('\n'); at >= 0 && at + 1 < text.length; at = text.indexOf('\n', at + 1))

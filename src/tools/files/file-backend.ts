@@ -29,10 +29,7 @@ export async function readFileBytes(
   return read.ok ? { ok: true, path: location.path, data: read.bytes, trust: location.root.trust } : read
 }
 
-/**
- * Decodes bytes as text that encodes to the same bytes again, so that an edit changes nothing else; anything else is
- * binary.
- */
+/** Only text that encodes to the same bytes again, so that an edit changes nothing else; anything else is binary. */
 function decodeAsset(bytes: Uint8Array, path: string): { ok: true; content: string } | AssetFailure {
   try {
     const content = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -59,9 +56,7 @@ export async function inFolderOf<T>(
   }
 }
 
-/** A folder whose files are accessible. */
 interface FileRoot {
-  /** Absolute, as the user wrote it. */
   path: string
   /** The trust of its files if none is recorded. */
   trust: Label
@@ -74,7 +69,6 @@ function innermost<T extends { path: string }>(folders: readonly T[], path: stri
     .sort((one, other) => other.path.length - one.path.length)[0]
 }
 
-/** A file's location, with all links resolved. */
 interface FileLocation {
   ok: true
   root: FileRoot
@@ -97,10 +91,7 @@ export interface FileBounds {
 // Reveals nothing about that path, not even whether it exists.
 const outside = failure('outside', 'That path is outside the accessible folders.')
 
-/**
- * Resolves the real path of a name. Nothing outside the roots is accessed: first the written path must lie in one, then
- * its link target.
- */
+/** Resolves a name. Nothing outside the roots is accessed: the written path must lie in one, then its link target. */
 export async function locateFile(bounds: FileBounds, path: string): Promise<FileLocation | AssetFailure> {
   const [workspace] = bounds.roots
   if (!workspace) return outside
@@ -162,10 +153,7 @@ const maxEntries = 1_000
 const maxNames = 50_000
 const maxDepth = 32
 
-/**
- * The plain files under a folder, or the one named file. Links are not followed; hidden files and installed packages
- * are skipped. Throws system errors.
- */
+/** Plain files only: links are not followed, hidden files and installed packages are skipped. Throws system errors. */
 async function listFiles(location: FileLocation, bounds: FileBounds): Promise<AssetList | AssetFailure> {
   const entries: AssetEntry[] = []
   let looked = 0
@@ -203,7 +191,6 @@ async function listFiles(location: FileLocation, bounds: FileBounds): Promise<As
     }
   }
 
-  /** A folder inside may be closed. */
   async function isOpen(names: readonly string[]): Promise<boolean> {
     return (await locateFile(bounds, join(location.real, ...names))).ok
   }
@@ -286,9 +273,7 @@ type StoredFile = ({ ok: true } & StoredAsset & { mode: number }) | AssetFailure
 
 /** Files of the allowed folders. Text only: other files are neither shown nor replaced. */
 export function createFileBackend(dependencies: {
-  /** The folders that a user can access; none for a user without files. */
   boundsOf(userId: string): FileBounds
-  /** Further workspace files that the config puts into the prompt. */
   promptFiles?: () => readonly string[]
   /** Folders anywhere whose files can be put into the prompt. */
   promptFolders?: () => readonly string[]

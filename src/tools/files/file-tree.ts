@@ -15,9 +15,7 @@ import { type IgnoreChain, isIgnored, parseIgnoreRules } from './ignore-rules.ts
 interface Folder {
   /** From the root, with a trailing slash; empty for the root. */
   path: string
-  /** Undefined: its names must be read. */
   stamp: number | undefined
-  /** Of its .gitignore. */
   rulesStamp: string | undefined
   /** Changes with the sources of its own rules. */
   rulesKey: string
@@ -32,7 +30,6 @@ interface Folder {
 
 /** A name may be added within the clock tick in which a folder was read. */
 const coarsestClockMs = 2_000
-/** Above this share of removed files, the store is rebuilt. */
 const maxRemoved = 0.5
 
 /**
@@ -50,7 +47,6 @@ export function createFileTree(options: {
   const top = newFolder('')
   const tree = {
     store: createPathStore(),
-    /** There are more than are kept. */
     isCut: false,
     /** Updates the store in small steps, so that the thread can answer in between. */
     *look(): Generator<void> {
@@ -168,7 +164,6 @@ export function createFileTree(options: {
   }
 }
 
-/** Git's own folder, and names that cannot be written. */
 function isNoName(name: string): boolean {
   return name === '.git' || /[\p{Cc}\ufffd]/u.test(name)
 }
@@ -197,7 +192,6 @@ function newFolder(path: string): Folder {
 interface FolderContent {
   files: string[]
   folders: string[]
-  /** Changes when a name is added or removed. */
   stamp: number
 }
 
@@ -260,7 +254,6 @@ function withDescriptor<T>(path: string, flags: number, use: (descriptor: number
   }
 }
 
-/** The folder with symlinks resolved. */
 export function realFolder(path: string): string | undefined {
   try {
     const real = realpathSync.native(path)

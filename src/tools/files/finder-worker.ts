@@ -15,7 +15,6 @@ function realPath(folder: string): string {
   return realFolder(folder) ?? folder
 }
 
-/** How long it scans before it checks for questions. */
 const sliceMs = 8
 /** The first question waits this long for a complete answer: most trees are small. */
 const firstLookMs = 150

@@ -14,11 +14,9 @@ import {
 interface Finding {
   /** Best first. `name`: a file's path from its root, or a block's label. `reference`: as in a message. */
   found: { name: string; reference: string }[]
-  /** How many match. */
   total: number
   /** The scan is incomplete: a later request may find more. */
   isIndexing: boolean
-  /** There are more than can be searched. */
   isCut: boolean
 }
 
@@ -57,7 +55,6 @@ export function createFileFinder(options: {
   /** Folders that are not shown even below a root. A root below one of them is shown. */
   closed: readonly string[]
   clock: Clock
-  /** Per root. */
   maxFiles?: number
 }) {
   const { roots, closed, clock, maxFiles = usualMostFiles } = options
@@ -139,7 +136,6 @@ export function createFinders(dependencies: {
   rootsOf(userId: string): readonly string[]
   /** Folders that are closed to all users, also below a root; a root below one of them is open. */
   closed: readonly string[]
-  /** The labels of this user's blocks. */
   labelsOf(userId: string): Promise<readonly string[]>
   clock: Clock
 }) {

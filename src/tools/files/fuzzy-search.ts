@@ -1,6 +1,5 @@
 export interface FinderThreadData {
   root: string
-  /** Folders that are not shown, even below the root. */
   closed: readonly string[]
   maxFiles: number
 }
@@ -13,11 +12,9 @@ export interface FinderAnswer extends FoundFiles {
   id: number
 }
 
-/** Paths are from the root. */
 export interface FoundFiles extends FoundPaths {
   /** The scan is incomplete: a later request may find more. */
   isIndexing: boolean
-  /** There are more files than are kept. */
   isCut: boolean
 }
 
@@ -90,7 +87,6 @@ interface Term {
   lower: Uint8Array
   upper: Uint8Array
   bits: number
-  /** The bit of each character. */
   each: Uint32Array
   hasSlash: boolean
   /** The term itself, if its bytes are ambiguous; such matches are verified. */
@@ -188,9 +184,7 @@ interface Candidate {
   bytes: Uint8Array
   start: number
   end: number
-  /** The start of the file name. */
   nameStart: number
-  /** The kinds of characters at word starts. */
   wordBits: number
 }
 
@@ -247,10 +241,7 @@ function boundScore(term: Term, { bytes, start, end, nameStart, wordBits }: Cand
   return length * forMatch + bonuses + Math.max(0, inName + gap)
 }
 
-/**
- * The best score of all matches of a term on a path. Takes the term's length times the path's: a gap costs by its
- * length, so only the best way to each position matters.
- */
+/** The best score of a term on a path. A gap costs by its length, so only the best way to each position matters. */
 function scoreTerm({ lower, upper }: Term, { bytes, start, end, nameStart }: Candidate): number {
   let [row, before]: readonly [Row, Row] = rows
   before.count = 0
@@ -303,7 +294,6 @@ function scoreTerm({ lower, upper }: Term, { bytes, start, end, nameStart }: Can
   return best
 }
 
-/** The bonus of a match at this position. */
 function bonusAt(bytes: Uint8Array, place: number, start: number): number {
   const before = place === start ? slash : (kindOf[bytes[place - 1] as number] as number)
   return bonusOf[before * kinds + (kindOf[bytes[place] as number] as number)] as number
@@ -377,9 +367,7 @@ function grown(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
 }
 
 interface FoundPaths {
-  /** Best first. */
   matches: { path: string; score: number }[]
-  /** How many match; more than are listed. */
   total: number
 }
 
@@ -387,9 +375,7 @@ interface Known {
   query: string
   /** The matches among the paths of that time. */
   ids: Uint32Array
-  /** The upper bound of each score. */
   bounds: Int32Array
-  /** The best of them. */
   best: readonly number[]
   upTo: number
 }
@@ -400,7 +386,6 @@ const maxKnownIds = 2_000_000
 
 /** Searches one store. Further typing searches only earlier matches. */
 export function createPathSearch(store: PathStore) {
-  // Latest last.
   let known: Known[] = []
 
   /** Every match of a query also matches its prefix. */
@@ -442,7 +427,6 @@ interface Matching {
   store: PathStore
   terms: readonly Term[]
   from: Known | undefined
-  /** The additional text of the query. */
   added: string
   limit: number
 }

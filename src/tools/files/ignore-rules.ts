@@ -7,7 +7,6 @@ interface Rule {
 
 /** The rules of one .gitignore. `name` is the last part of `path`, which starts at the folder of the file. */
 interface IgnoreRules {
-  /** Undefined if no rule matches. */
   decide(entry: { name: string; path: string; isFolder: boolean }): 'ignored' | 'kept' | undefined
 }
 

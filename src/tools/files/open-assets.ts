@@ -37,21 +37,16 @@ import {
   removePinIn,
 } from './pins.ts'
 
-/** Files, blocks and pins, and their part of the prompt. */
 export type OpenAssets = ReturnType<typeof openAssets>
 
 export function openAssets(dependencies: {
   database: Database
   clock: Clock
-  /** The block budget in tokens, from the current config. */
   budget: () => number
-  /** The folders that a user can access. */
   boundsOf(userId: string): FileBounds
-  /** Further workspace files that the config puts into the prompt. */
   promptFiles?: () => readonly string[]
   /** Folders of skills beside the workspace's own. */
   promptFolders?: () => readonly string[]
-  /** Backends beside files and blocks. */
   others?: readonly AssetBackend[]
 }) {
   const { database, others = [] } = dependencies
@@ -82,7 +77,6 @@ interface TextEdit {
   all?: boolean | undefined
 }
 
-/** Replaces one passage by another, exactly as given. */
 function applyEdit(
   text: string,
   edit: TextEdit,
@@ -117,7 +111,6 @@ const maxEntries = 1_000
 function createBlockBackend(dependencies: {
   database: Database
   clock: Clock
-  /** In tokens, from the current config. */
   budget: () => number
   /** A pinned block changed. Called after the commit. */
   onPinnedChanged(userId: string): Promise<void>
@@ -380,7 +373,6 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
   }
 
   return {
-    /** The complete text, unless it exceeds the write limit. */
     load: (actor: AssetActor, { path }: { path: string }) => load(actor, path, maxWrittenBytes),
 
     /** Some of its lines, with a note on how to continue if there are more. */
@@ -428,7 +420,6 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
       return resolved.ok ? await resolved.backend.stat(actor, resolved.place) : resolved
     },
 
-    /** Newest first. */
     async history(actor: AssetActor, { path }: { path: string }) {
       const resolved = await resolve(actor, path)
       if (!resolved.ok) return resolved
@@ -439,7 +430,6 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
       return { ok: true as const, ...place, versions: kept }
     },
 
-    /** Restores the previous or the given version. */
     async undo(actor: AssetActor, request: { path: string; version?: number | undefined; etag?: Etag }) {
       for (let attempt = 1; ; attempt += 1) {
         const resolved = await resolve(actor, request.path)

@@ -6,7 +6,6 @@ import type { Seen } from '../../security/approvals.ts'
 import type { Database, Reader, Writer } from '../../storage/database.ts'
 import { type AssetFailure, failure, notThere } from './assets.ts'
 
-/** The pins of one agent of one user. */
 export interface PinOwner {
   userId: string
   agent: string
@@ -19,7 +18,6 @@ export function createPins(dependencies: {
   database: Database
   clock: Clock
   budget: () => number
-  /** After the commit. */
   onPinnedChanged(userId: string): Promise<void>
 }) {
   const { database, clock, budget, onPinnedChanged } = dependencies
@@ -131,7 +129,6 @@ function isThere({ is_deleted }: { is_deleted: number | null }): boolean {
   return !is_deleted
 }
 
-/** Sets the positions; unchanged ones are skipped. */
 async function order(writer: Writer, owner: PinOwner, labels: readonly string[]): Promise<void> {
   const { userId, agent } = owner
   const places = new Map((await pinRows(writer, owner)).map(({ label, position }) => [label, position]))
@@ -159,10 +156,7 @@ export async function pinnedTokens(
   }
 }
 
-/**
- * ASSET-3: the pinned blocks without this one, plus its new size, must fit. Shrinking is always allowed: after the
- * budget was lowered, it is the only way back.
- */
+/** ASSET-3: the pinned blocks with its new size must fit. Shrinking is allowed even above a lowered budget. */
 export function checkBudget(
   pinned: { all: number; own: number },
   tokens: number,
@@ -304,7 +298,6 @@ export function createPinnedBlocks({ database }: { database: Database }) {
       for (const { user_id } of rows) await refresh(user_id)
     },
     refresh,
-    /** In pin order. */
     of: (userId: string, agent: string) => users.get(userId)?.get(agent)?.blocks ?? [],
     /** The content that a session has seen through them (SEC-6): untrusted if one of them is; always private. */
     seen(userId: string, agent: string): Seen {

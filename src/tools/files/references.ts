@@ -10,7 +10,6 @@ interface AskedReference {
 
 export interface ReferenceText {
   ok: true
-  /** The name to show. */
   path: string
   text: string
   /** A note about the missing part and how to continue; null if complete. */
@@ -25,15 +24,12 @@ export interface ReferenceText {
 export interface ReferenceSources {
   /** A page of a file; for a long one its beginning. A file that is not text is a failure with the code `binary`. */
   readFile(asked: AskedReference): Promise<ReferenceText | AssetFailure>
-  /** The same for a block, by its label. */
   readBlock(asked: AskedReference): Promise<ReferenceText | AssetFailure>
   /** The bytes of a file that is not text; `too_large` if it has more than `maxBytes`. */
   readBytes(
     asked: AskedReference & { maxBytes: number },
   ): Promise<{ ok: true; path: string; data: Uint8Array; trust: Label } | AssetFailure>
-  /** Stores an image as if it had been attached. */
   keepMedia(file: { name: string; mediaType: string; data: Uint8Array }): Promise<MediaPart>
-  /** How untrusted text is shown to a model. */
   asData(text: string): string
 }
 
@@ -41,9 +37,7 @@ interface Expansion {
   text: string
   /** For the user: what was not found or was cut. */
   notes: string[]
-  /** Referenced images, as attachments. */
   media: MediaPart[]
-  /** The included content and its trust. */
   included: { kind: Reference['kind']; path: string; trust: Label }[]
 }
 

@@ -41,7 +41,6 @@ const maxSampleCharacters = 40_000
 
 interface Kept {
   question: string
-  /** The user's reply to it. */
   answer: string | null
   result: ElicitResult | null
   until: number
@@ -115,7 +114,6 @@ export function createCallHosts(needs: {
           kept.set(key, { question, answer: null, result: null, until })
           throw new UserAsked(question)
         },
-        /** Throws `RequestRefused`. */
         async sample(params: CreateMessageRequestParams, signal: AbortSignal): Promise<CreateMessageResult> {
           if (!askModel) throw new RequestRefused('Sampling is off for this server.')
           sampledAt = sampledAt.filter((at) => at > clock.now() - 60_000)
@@ -205,7 +203,6 @@ type Form = z.infer<typeof formSchema>
 type Elicitation =
   | { kind: 'form'; message: string; form: Form }
   | { kind: 'url'; message: string; url: URL }
-  /** It is declined, and the model gets the reason. */
   | { kind: 'refused'; reason: string }
 
 /** Secrets must not be entered in a form: the protocol requires an address instead. */

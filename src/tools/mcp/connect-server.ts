@@ -24,19 +24,14 @@ import {
   startProgram,
 } from './server-program.ts'
 
-/** A connected server. */
 export type McpConnection = Awaited<ReturnType<typeof connectServer>>
 
 export interface ConnectNeeds {
-  /** The value of an environment variable of this machine. */
   environment: (name: string) => string | undefined
-  /** The working directory of programs. */
   workingDirectory: string
   /** Hosts of the owner's network that everything may reach. A server's own origin is added for that server only. */
   allowedHosts: () => readonly AllowedHost[]
-  /** The owner's logins at servers that require one. */
   logins: Pick<McpLogins, 'read' | 'save'>
-  /** Familiar's version, as reported to servers. */
   version: string
   clock: Clock
   logger: Logger
@@ -45,7 +40,6 @@ export interface ConnectNeeds {
 /** Programs that wait for `initialize` never answer the first question of the newer protocol. */
 const probeMs = 3_000
 const maxPages = 20
-/** How often a server may ask during one call. */
 const maxAskRounds = 5
 /** The library's limit, above all of ours. */
 const lastResortMs = 15 * 60_000
@@ -292,7 +286,6 @@ function createFloodGate(clock: Clock): FloodGate {
   }
 }
 
-/** The largest message that is read from a server. */
 const largestMessageBytes = 8 * 1024 * 1024
 
 const newline = 0x0a
@@ -348,7 +341,6 @@ function createAddressTransport(options: {
   Transport: typeof StreamableHTTPClientTransport
   address: McpAddress
   fetch: GuardedFetch
-  /** Without it there is no login. */
   auth?: AuthProvider | undefined
   clock: Clock
 }): { transport: Transport; reason: () => string } {
@@ -389,7 +381,6 @@ function createAddressTransport(options: {
   return { transport, reason: () => reason }
 }
 
-/** Assembles lines from pieces. */
 export function createLineReader() {
   let pieces: Buffer[] = []
   let waiting = 0
@@ -408,7 +399,6 @@ export function createLineReader() {
       waiting += bytes.length - from
       return lines
     },
-    /** Bytes of the incomplete line. */
     waiting: () => waiting,
   }
 }

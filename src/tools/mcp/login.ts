@@ -78,7 +78,6 @@ export function createMcpLogins(dependencies: {
   }
 
   return {
-    /** Undefined if there is none for this address. */
     async read(server: string, url: string): Promise<McpLogin | undefined> {
       const text = await get(server, 'login')
       if (text === null) return undefined
@@ -97,7 +96,6 @@ export function createMcpLogins(dependencies: {
       await put(server, 'access_token', accessToken)
       await put(server, 'login', JSON.stringify(stored))
     },
-    /** Whether there was one. */
     async remove(server: string): Promise<boolean> {
       let existed = false
       for (const name of secretNames) existed = (await vault.delete(secretOf(server, name))) || existed
@@ -206,9 +204,7 @@ export type PendingLogin = Awaited<ReturnType<typeof beginLogin>>
 export async function beginLogin(options: {
   server: string
   address: McpAddress
-  /** The redirect address on this machine. */
   redirectUrl: string
-  /** Unguessable. */
   state: string
   logins: Pick<McpLogins, 'save'>
   allowedHosts: readonly AllowedHost[]
@@ -300,7 +296,6 @@ export async function beginLogin(options: {
 
   return {
     url,
-    /** Whether the parameters belong to this login, by their `state`. */
     isOwn,
     /**
      * `answer`: the parameters that the browser returned, or the bare code. Throws if they do not belong to this login;

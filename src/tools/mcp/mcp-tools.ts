@@ -106,7 +106,6 @@ export function createMcpTools(
     })
   }
 
-  /** Registers the tools of a server, or removes them. */
   function register(server: string): void {
     const entry = known.get(server)
     if (!entry) return
@@ -234,7 +233,6 @@ type JsonObject = { [key: string]: Json }
 /** A server's result, for the model. It is untrusted. */
 type OutcomeOf = (result: CallToolResult, ifEmpty: string, notes?: readonly string[]) => Promise<ToolOutcome>
 
-/** One tool of a server, for the model. */
 function createMcpTool(options: {
   server: string
   settings: McpServerSettings

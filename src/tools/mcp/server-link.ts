@@ -11,7 +11,6 @@ const maxPauseMs = 5 * 60_000
 const maxTimeouts = 2
 
 export interface LinkLimits {
-  /** The time limit for starting it and reading its list. */
   connectMs: number
   callMs: number
 }
@@ -26,10 +25,7 @@ export class McpFailure extends Error {
   }
 }
 
-/**
- * The connection to one server: started by the first call, and restarted by the first call after a failure, with
- * growing pauses. Nothing restarts by itself.
- */
+/** Started by the first call, and again by the first call after a failure, with growing pauses. */
 export type ServerLink = ReturnType<typeof createServerLink>
 
 export function createServerLink(
@@ -216,7 +212,6 @@ export type ServerInspection =
   | {
       ok: true
       tools: ListedTool[]
-      /** Whether it also has resources and prompts. */
       offers: McpOffers
       fingerprint: string
       serverName: string

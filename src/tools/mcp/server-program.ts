@@ -3,7 +3,6 @@ import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 
-/** The default PATH of programs. */
 const plainPath = '/usr/local/bin:/usr/bin:/bin'
 const politeMs = 1_000
 const maxLinesPerMinute = 100
@@ -12,10 +11,7 @@ const maxLineLength = 1_000
 /** A server's process with all its children: one group, which ends as a whole. */
 export type ServerProgram = ReturnType<typeof startProgram>
 
-/**
- * Starts the program with only the variables that the owner named. Its standard error goes to the log. `onEnd` is
- * called once, for whatever reason.
- */
+/** It gets only the variables that the owner named, and its standard error goes to the log. `onEnd` is called once. */
 export function startProgram(options: {
   server: string
   program: McpProgram
@@ -56,7 +52,6 @@ export function startProgram(options: {
 
   return {
     pid: child.pid,
-    /** False: it no longer reads. */
     write(text: string): boolean {
       if (hasEnded || !child.stdin?.writable) return false
       child.stdin.write(text)
@@ -120,7 +115,6 @@ function logLines(
   })
 }
 
-/** A server of the Model Context Protocol, from the configuration. */
 export type McpServerSettings = McpProgram | McpAddress
 
 interface CommonSettings {
@@ -148,7 +142,6 @@ export function isProgram(settings: McpServerSettings): settings is McpProgram {
   return 'command' in settings
 }
 
-/** The features of a server besides tools. */
 export const offersSchema = z.object({ resources: z.boolean(), prompts: z.boolean() })
 export type McpOffers = z.infer<typeof offersSchema>
 export const noOffers: McpOffers = { resources: false, prompts: false }

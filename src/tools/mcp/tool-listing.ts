@@ -74,15 +74,12 @@ function refused(problem: string): { ok: false; problem: string } {
 /** The owner's approval of a server, and what it covers. */
 export interface McpApproval {
   isEnabled: boolean
-  /** Null if the owner has not approved it. */
   fingerprint: string | null
-  /** As they were when it was approved. */
   tools: ListedTool[]
   /** The changes since, if the server was switched off because of them. */
   changes: string[]
   /** It required a login when it was last used, and there was none since. */
   needsLogin: boolean
-  /** As of its last connection. */
   offers: McpOffers
 }
 
@@ -141,7 +138,6 @@ export function createMcpApprovals({ database, clock }: { database: Database; cl
     async disable(server: string, changes: readonly string[] = []): Promise<void> {
       await write(server, { ...(await read(server)), isEnabled: false, changes: [...changes] })
     },
-    /** Records observations of a server, whether it is approved or not. */
     async note(server: string, seen: Partial<Pick<McpApproval, 'needsLogin' | 'offers'>>): Promise<void> {
       const known = await read(server)
       const noted = { ...known, ...seen }
@@ -222,14 +218,10 @@ const toolNameLongestName = 64
 interface NamedTool {
   tool: ListedTool
   name: string
-  /** Null if the name is valid. */
   problem: string | null
 }
 
-/**
- * `mcp_calendar_create_event`. Two tools with the same resulting name are both rejected: which one is meant would
- * depend on the server's order.
- */
+/** `mcp_calendar_create_event`. Two tools with the same result are both rejected: the order must not decide. */
 export function nameTools(server: string, tools: readonly ListedTool[]): NamedTool[] {
   const named = tools.map((tool) => ({ tool, name: `mcp_${slugOf(server)}_${slugOf(tool.name)}` }))
   return named.map(({ tool, name }) => ({ tool, name, problem: problemOf(name, named, tool) }))
