@@ -275,10 +275,10 @@ function ended(child: ChildProcess, clock: Clock): Promise<ChildEnd> {
   })
 }
 
-function killGroup({ pid }: ChildProcess): void {
+export function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
   if (pid === undefined) return
   try {
-    process.kill(-pid, 'SIGKILL')
+    process.kill(-pid, signal)
   } catch {
     // The group is empty.
   }

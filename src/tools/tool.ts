@@ -116,34 +116,21 @@ type JsonObject = { [key: string]: Json }
 const safeIntegers = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
 
 /** The JSON Schema of a tool's arguments, without parts that models do not need. `strict` closes every object in it. */
-function toolInputSchema(schema: z.ZodObject, { strict }: { strict: boolean }): JsonObject {
-  const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input' }) as JsonObject
-  return trim(described, strict)
+function toolInputSchema(schema: z.ZodObject, strict: boolean): JsonObject {
+  const { $schema: _, ...described } = z.toJSONSchema(schema, {
+    io: 'input',
+    override({ jsonSchema }) {
+      if (jsonSchema.minLength === 1) delete jsonSchema.minLength
+      if (safeIntegers.includes(jsonSchema.minimum ?? 0)) delete jsonSchema.minimum
+      if (safeIntegers.includes(jsonSchema.maximum ?? 0)) delete jsonSchema.maximum
+      if (typeof jsonSchema.additionalProperties === 'boolean') delete jsonSchema.additionalProperties
+      if (strict && jsonSchema.type === 'object') jsonSchema.additionalProperties = false
+    },
+  })
+  return described as JsonObject
 }
 
-function trim(schema: JsonObject, strict: boolean): JsonObject {
-  const trimmed: JsonObject = {}
-  for (const [key, value] of Object.entries(schema)) {
-    if (isNoise(key, value)) continue
-    if (key === 'properties' || key === '$defs') {
-      const named = Object.entries(value as JsonObject)
-      trimmed[key] = Object.fromEntries(named.map(([name, inner]) => [name, trimInner(inner, strict)]))
-    } else trimmed[key] = trimInner(value, strict)
-  }
-  if (strict && trimmed.type === 'object') trimmed.additionalProperties = false
-  return trimmed
-}
-
-function trimInner(value: Json, strict: boolean): Json {
-  if (Array.isArray(value)) return value.map((inner) => trimInner(inner, strict))
-  return value !== null && typeof value === 'object' ? trim(value, strict) : value
-}
-
-function isNoise(key: string, value: Json): boolean {
-  if (key === 'minLength') return value === 1
-  if (key === 'minimum' || key === 'maximum') return safeIntegers.includes(value as number)
-  return key === 'additionalProperties' && typeof value === 'boolean'
-}
+const maxIssues = 5
 
 interface ToolPlan<Input extends z.ZodObject> {
   name: string
@@ -162,8 +149,6 @@ interface ToolPlan<Input extends z.ZodObject> {
   run(input: z.output<Input>, context: ToolContext): Promise<ToolOutcome>
 }
 
-const readsOnly: ToolReach = { kind: 'reads', destination: null }
-
 /** A tool whose arguments are validated by its schema. Bad arguments give an error outcome that names the field. */
 export function defineTool<Input extends z.ZodObject>(plan: ToolPlan<Input>): Tool {
   const strict = plan.strict ?? false
@@ -171,7 +156,7 @@ export function defineTool<Input extends z.ZodObject>(plan: ToolPlan<Input>): To
     definition: {
       name: plan.name,
       description: plan.description,
-      inputSchema: toolInputSchema(plan.input, { strict }),
+      inputSchema: toolInputSchema(plan.input, strict),
       ...(strict && { strict }),
     },
     effect: plan.effect,
@@ -179,7 +164,7 @@ export function defineTool<Input extends z.ZodObject>(plan: ToolPlan<Input>): To
     core: plan.core ?? false,
     aliases: plan.aliases ?? [],
     reach(input) {
-      if (!plan.reach) return readsOnly
+      if (!plan.reach) return { kind: 'reads', destination: null }
       const given = readArguments(input)
       const checked = given.ok ? plan.input.safeParse(given.value) : undefined
       // It will not run with these; if it did, its destination would be unknown.
@@ -189,7 +174,11 @@ export function defineTool<Input extends z.ZodObject>(plan: ToolPlan<Input>): To
       const given = readArguments(input)
       if (!given.ok) return failed(`Bad arguments for ${plan.name}. ${given.message}`)
       const checked = plan.input.safeParse(given.value)
-      if (!checked.success) return failed(`Bad arguments for ${plan.name}. ${describeIssues(checked.error)}`)
+      if (!checked.success) {
+        const issues = checked.error.issues.slice(0, maxIssues)
+        const listed = issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`)
+        return failed(`Bad arguments for ${plan.name}. ${listed.join('; ')}`)
+      }
       try {
         return await plan.run(checked.data, context)
       } catch (error) {
@@ -223,15 +212,6 @@ export function readArguments(input: Json): Parsed<Json> {
   }
 }
 
-const maxIssues = 5
-
-function describeIssues(error: z.ZodError): string {
-  return error.issues
-    .slice(0, maxIssues)
-    .map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`)
-    .join('; ')
-}
-
 /** The outcome, progress and errors contain no secrets. Must be applied first: a secret cut in two cannot be found. */
 export function redactTool(tool: Tool, redactor: Pick<Redactor, 'redact'>): Tool {
   return {
@@ -241,24 +221,23 @@ export function redactTool(tool: Tool, redactor: Pick<Redactor, 'redact'>): Tool
       try {
         return redactJson(redactor, await tool.run(input, { ...context, progress }))
       } catch (cause) {
-        throw redactError(redactor, cause)
+        const message = cause instanceof Error ? cause.message : String(cause)
+        const redacted = redactor.redact(message)
+        throw redacted === message ? cause : new Error(redacted)
       }
     },
   }
 }
 
-function redactError(redactor: Pick<Redactor, 'redact'>, cause: unknown): unknown {
-  const message = cause instanceof Error ? cause.message : String(cause)
-  const redacted = redactor.redact(message)
-  return redacted === message ? cause : new Error(redacted)
-}
-
 /** The same tool, with the duration and outcome of its calls recorded. */
 export function watchTool(tool: Tool, telemetry: Telemetry): Tool {
-  const labels = { 'gen_ai.tool.name': toldName(tool) }
+  // Client tools and built tools are reported by their kind: their names are user text.
+  const built = tool.definition.name.startsWith('cap_') ? 'capability' : tool.definition.name
+  const target = tool.isClients ? 'client' : built
+  const labels = { 'gen_ai.tool.name': target }
   const measured = {
     operation: 'execute_tool',
-    target: labels['gen_ai.tool.name'],
+    target,
     kind: 'internal',
     attributes: { 'gen_ai.operation.name': 'execute_tool', ...labels },
     metric: 'gen_ai.execute_tool.duration',
@@ -275,12 +254,6 @@ export function watchTool(tool: Tool, telemetry: Telemetry): Tool {
       return timed(telemetry, { ...measured, errorOf }, () => tool.run(input, context))
     },
   }
-}
-
-/** Client tools and built tools are reported by their kind: their names are user text. */
-function toldName({ definition, isClients }: Tool): string {
-  if (isClients) return 'client'
-  return definition.name.startsWith('cap_') ? 'capability' : definition.name
 }
 
 function failureOf({ isError, timedOut, serviceFailed }: ToolOutcome): string | undefined {

@@ -5,7 +5,7 @@ import type { Commitment } from '../../memory/commitments.ts'
 import type { ChangedBy, CorrectionOutcome, MemoryChange } from '../../memory/corrections.ts'
 import { readDates, readDeadline } from '../../memory/dates.ts'
 import { factBeginning, type WrittenFact } from '../../memory/facts.ts'
-import { type DeepRecallProgress, type SynthesisStyle, synthesisStyles } from '../../memory/learning/deep-recall.ts'
+import { synthesisStyles } from '../../memory/learning/deep-recall.ts'
 import { isGateQuestion } from '../../memory/learning/gate-questions.ts'
 import { readPlainStatements } from '../../memory/learning/plain-statements.ts'
 import type { Memory, MemoryFilter, MemoryKind } from '../../memory/memory.ts'
@@ -47,13 +47,14 @@ import { createMessage, type MessageUser } from './message.ts'
 /** All built-in tools except `find_tools`, which needs the registry that contains these. */
 export function createBuiltinTools(
   needs: MemoryNeeds & {
-    describeStatus: DescribeStatus
+    /** Uptime, model, today's cost, tokens and session as text, for the user of the context only. */
+    describeStatus(context: ToolContext): Promise<string>
     openHistory: OpenHistory
     messageUser?: MessageUser | undefined
   },
 ): Tool[] {
   return [
-    createAskUser(),
+    askUser,
     createCommitmentUpdate(needs),
     createDeepMemory(needs),
     createHistoryOpen(needs),
@@ -64,26 +65,31 @@ export function createBuiltinTools(
     createMemoryUndo(needs),
     createMemoryWrite(needs),
     createMessage(needs),
-    createReact(),
-    createReason(),
+    react,
+    reason,
     createRecallMemory(needs),
-    createSessionStatus(needs),
+    defineTool({
+      name: 'session_status',
+      description: 'Uptime, model, cost, tokens, session.',
+      input: z.object({}),
+      effect: 'idempotent',
+      core: true,
+      run: async (_input, context) => succeeded(await needs.describeStatus(context)),
+    }),
     createStoreMemory(needs),
   ]
 }
 
-function createAskUser(): Tool {
-  return defineTool({
-    name: 'ask_user',
-    description: 'Ask the user and wait for the answer. Only when you cannot continue without it.',
-    input: z.object({ question: z.string().trim().min(1) }),
-    effect: 'idempotent',
-    core: true,
-    async run({ question }) {
-      return { text: 'The user was asked.', isError: false, question }
-    },
-  })
-}
+const askUser = defineTool({
+  name: 'ask_user',
+  description: 'Ask the user and wait for the answer. Only when you cannot continue without it.',
+  input: z.object({ question: z.string().trim().min(1) }),
+  effect: 'idempotent',
+  core: true,
+  async run({ question }) {
+    return { text: 'The user was asked.', isError: false, question }
+  },
+})
 
 function createCommitmentUpdate(needs: Pick<MemoryNeeds, 'commitments' | 'clock' | 'timeZone'>): Tool {
   const { commitments, clock, timeZone } = needs
@@ -132,7 +138,6 @@ function createCommitmentUpdate(needs: Pick<MemoryNeeds, 'commitments' | 'clock'
 }
 
 const limit = 20
-const usualStyle: SynthesisStyle = 'factual'
 
 function createDeepMemory(needs: Pick<MemoryNeeds, 'memories' | 'deepRecall' | 'files' | 'timeZone'>): Tool {
   const { memories, deepRecall, timeZone } = needs
@@ -142,16 +147,9 @@ function createDeepMemory(needs: Pick<MemoryNeeds, 'memories' | 'deepRecall' | '
       'Search memory thoroughly: asks in several ways, follows links, summarizes. Slow; use it when recall_memory is not enough.',
     input: z.object({ question: z.string().trim().min(1), style: z.enum(synthesisStyles).optional() }),
     effect: 'idempotent',
-    async run({ question, style = usualStyle }, { userId, sessionId, signal, progress }) {
-      const answer = await deepRecall({
-        userId,
-        sessionId,
-        question,
-        limit,
-        style,
-        signal,
-        onProgress: (step) => progress(asJson(step)),
-      })
+    async run({ question, style = 'factual' }, { userId, sessionId, signal, progress }) {
+      const onProgress = (step: object) => progress({ ...step } as Json)
+      const answer = await deepRecall({ userId, sessionId, question, limit, style, signal, onProgress })
       const found = answer.memories.map(({ memory }) => memory)
       if (found.length === 0) return succeeded('Nothing found.')
       const ids = found.map(({ id }) => id)
@@ -165,17 +163,6 @@ function createDeepMemory(needs: Pick<MemoryNeeds, 'memories' | 'deepRecall' | '
       return tellMemories([text, ...new Set(notes)].join('\n'), found)
     },
   })
-}
-
-function asJson(step: DeepRecallProgress): Json {
-  switch (step.status) {
-    case 'expanding':
-      return { ...step }
-    case 'searching':
-      return { ...step, searches: [...step.searches] }
-    case 'found':
-      return { ...step, memories: [...step.memories] }
-  }
 }
 
 type Needs = Pick<MemoryNeeds, 'memories' | 'facts' | 'recall' | 'corrections' | 'clock' | 'timeZone'>
@@ -297,7 +284,10 @@ function createMemoryUndo({ corrections, timeZone }: Pick<MemoryNeeds, 'correcti
       }
       const undone = await corrections.undo(context.userId, newest.id)
       if (!undone) return failed('That change can no longer be undone.')
-      for (const change of earlier.filter((other) => belongs(other, newest))) {
+      // Repetitions of a memory are changed at the same moment; all of them are undone together.
+      const belongs = ({ action, madeBy, at }: MemoryChange) =>
+        action === newest.action && madeBy === newest.madeBy && Math.abs(newest.at - at) <= oneChangeMs
+      for (const change of earlier.filter(belongs)) {
         await corrections.undo(context.userId, change.id)
       }
       const shown = toShownMemory(undone.before)
@@ -305,13 +295,6 @@ function createMemoryUndo({ corrections, timeZone }: Pick<MemoryNeeds, 'correcti
       return tellMemories(`${undone.action === 'forgotten' ? 'Brought back' : 'As before'}:\n${text}`, [shown])
     },
   })
-}
-
-/** Repetitions of a memory are changed at the same moment; all of them are undone together. */
-function belongs(other: MemoryChange, newest: MemoryChange): boolean {
-  return (
-    other.action === newest.action && other.madeBy === newest.madeBy && Math.abs(newest.at - other.at) <= oneChangeMs
-  )
 }
 
 type RefusedFact = Extract<WrittenFact, { outcome: 'refused' }>
@@ -361,19 +344,17 @@ function wordsOf(fact: { entity: string; attribute: string; value: string }, { s
   return [fact.entity, ...(seen.untrusted ? [fact.attribute] : []), fact.value].join(' ')
 }
 
-export function createReact(): Tool {
-  return defineTool({
-    name: 'react',
-    description: 'React to the user’s message with one emoji.',
-    input: z.object({ emoji: z.string().trim().min(1).max(40) }),
-    effect: 'idempotent',
-    async run({ emoji }) {
-      const reaction = asEmoji(emoji)
-      if (reaction === undefined) return failed('emoji: must be exactly one emoji, such as 👍')
-      return { text: 'Done.', isError: false, reaction }
-    },
-  })
-}
+export const react = defineTool({
+  name: 'react',
+  description: 'React to the user’s message with one emoji.',
+  input: z.object({ emoji: z.string().trim().min(1).max(40) }),
+  effect: 'idempotent',
+  async run({ emoji }) {
+    const reaction = asEmoji(emoji)
+    if (reaction === undefined) return failed('emoji: must be exactly one emoji, such as 👍')
+    return { text: 'Done.', isError: false, reaction }
+  },
+})
 
 /** The fully qualified emoji; undefined if the text is anything else. "❤" means "❤️". */
 function asEmoji(text: string): string | undefined {
@@ -381,15 +362,13 @@ function asEmoji(text: string): string | undefined {
 }
 
 /** Lets models without reasoning think step by step. It changes nothing; the thought stays in the log. */
-export function createReason(): Tool {
-  return defineTool({
-    name: 'reason',
-    description: 'Think through a hard problem step by step before you act. It has no other effect.',
-    input: z.object({ thought: z.string().min(1) }),
-    effect: 'idempotent',
-    run: async () => succeeded('Go on.'),
-  })
-}
+export const reason = defineTool({
+  name: 'reason',
+  description: 'Think through a hard problem step by step before you act. It has no other effect.',
+  input: z.object({ thought: z.string().min(1) }),
+  effect: 'idempotent',
+  run: async () => succeeded('Go on.'),
+})
 
 const usualLimit = 5
 const maxMemories = 20
@@ -437,29 +416,11 @@ function createRecallMemory(needs: Pick<MemoryNeeds, 'memories' | 'recall' | 'fi
         ? await listNewest(userId, { limit, ...(kind && { kind }), filter })
         : (await recall.recall({ userId, text: query, limit, kinds, filter, signal })).map(withPassage)
       if (found.length === 0) return succeeded('Nothing noted.')
-      if (!isList) {
-        await memories.used(
-          userId,
-          found.map(({ id }) => id),
-        )
-      }
+      const ids = found.map(({ id }) => id)
+      if (!isList) await memories.used(userId, ids)
       const shown = await showMemories(needs, userId, found)
       return tellMemories(renderMemories(shown, query, timeZone), shown)
     },
-  })
-}
-
-/** Uptime, model, today's cost, tokens and session as text, for the user of the context only. */
-type DescribeStatus = (context: ToolContext) => Promise<string>
-
-function createSessionStatus({ describeStatus }: { describeStatus: DescribeStatus }): Tool {
-  return defineTool({
-    name: 'session_status',
-    description: 'Uptime, model, cost, tokens, session.',
-    input: z.object({}),
-    effect: 'idempotent',
-    core: true,
-    run: async (_input, context) => succeeded(await describeStatus(context)),
   })
 }
 
@@ -481,8 +442,9 @@ function createStoreMemory({ memories, timeZone }: Pick<MemoryNeeds, 'memories' 
     core: true,
     aliases: ['save_memory'],
     async run(input, context) {
-      const id = noteIdOf(context)
-      const { userId, sessionId, turnId } = context
+      const { userId, sessionId, turnId, callId } = context
+      // The same call always makes the same note. Providers guarantee unique call ids only within one response.
+      const id = sha256(JSON.stringify([userId, sessionId, turnId, callId])).slice(0, idLength)
       const { content, title = '', category = '', tags = [] } = input
       // Only the note's text unless untrusted content could have written the rest.
       const written = context.seen.untrusted ? [content, title, category, ...tags].join(' ') : content
@@ -496,9 +458,4 @@ function createStoreMemory({ memories, timeZone }: Pick<MemoryNeeds, 'memories' 
       return tellMemories(`${text} ${citeMemory(memory.id)}`, [memory])
     },
   })
-}
-
-/** The same call always makes the same note. Providers guarantee unique call ids only within one response. */
-function noteIdOf({ userId, sessionId, turnId, callId }: ToolContext): string {
-  return sha256(JSON.stringify([userId, sessionId, turnId, callId])).slice(0, idLength)
 }

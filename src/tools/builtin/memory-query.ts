@@ -137,10 +137,8 @@ export async function showMemories(
 }
 
 export function renderMemories(shown: readonly ShownMemory[], about: string, timeZone: string): string {
-  const room = Math.max(
-    leastCharacters,
-    Math.floor(memoriesAnswerCharacters / Math.max(1, shown.length)) - memoriesHeadCharacters,
-  )
+  const each = Math.floor(memoriesAnswerCharacters / Math.max(1, shown.length))
+  const room = Math.max(leastCharacters, each - memoriesHeadCharacters)
   return shown
     .map((memory) =>
       renderMemory({ ...memory, text: bestPassage(memory.text, about, room, memory.wholeLength) }, timeZone),
@@ -167,10 +165,8 @@ async function queryFacts(needs: MemoryNeeds, asked: FactsAsked): Promise<{ foun
   const others = asked.about === undefined ? facts.filter((fact) => entityKey(fact.entity) !== 'user') : facts
   const count = asked.about === undefined ? await countEntities(needs, asked.userId, others) : others.length
   const shown = others.slice(0, asked.limit)
-  const memories = await needs.memories.getMany(
-    asked.userId,
-    shown.map(({ id }) => id),
-  )
+  const ids = shown.map(({ id }) => id)
+  const memories = await needs.memories.getMany(asked.userId, ids)
   const until = new Map(shown.map((fact) => [fact.id, fact.validTo]))
   const found = await showMemories(needs, asked.userId, memories)
   return { count, found: found.map((memory) => ({ ...memory, until: until.get(memory.id) ?? null })) }
@@ -241,10 +237,8 @@ async function queryTime(needs: MemoryNeeds, asked: TimeAsked): Promise<ShownMem
 
 async function episodesOf({ episodes, memories }: MemoryNeeds, { userId, range }: TimeAsked): Promise<Memory[]> {
   const found = await episodes.list(userId, { limit: pageSize, ...range })
-  return await memories.getMany(
-    userId,
-    found.map(({ id }) => id),
-  )
+  const ids = found.map(({ id }) => id)
+  return await memories.getMany(userId, ids)
 }
 
 /** Newest first, without the assistant's words and file contents. */
@@ -338,13 +332,7 @@ export function createMemoryQuery(needs: MemoryNeeds): Tool {
 
   /** Including overdue ones, which are still owed. */
   async function openCommitments(userId: string, { who, to, limit }: MemoryQuestion): Promise<ShownMemory[]> {
-    const listed = await commitments.list({
-      userId,
-      states: ['open', 'expired'],
-      limit,
-      ...(who !== undefined && { who }),
-      ...(to !== undefined && { toWhom: to }),
-    })
+    const listed = await commitments.list({ userId, states: ['open', 'expired'], limit, who, toWhom: to })
     return listed.map((commitment) => showCommitment(commitment, timeZone))
   }
 }

@@ -100,21 +100,16 @@ function describeRun({ end, stdout, stderr, durationMs }: FinishedRun): ToolOutc
   return end.kind === 'timed_out' ? { ...outcome, timedOut: true } : outcome
 }
 
+const ends = {
+  timed_out: 'stopped: time limit exceeded',
+  out_of_memory: 'stopped: memory limit exceeded',
+  output_too_large: 'stopped: output limit exceeded',
+}
+
 function describeEnd(end: FinishedRun['end']): string {
-  switch (end.kind) {
-    case 'exited':
-      return `exit code ${end.code}`
-    case 'killed':
-      return `killed by ${end.signal}`
-    case 'timed_out':
-      return 'stopped: time limit exceeded'
-    case 'out_of_memory':
-      return 'stopped: memory limit exceeded'
-    case 'output_too_large':
-      return 'stopped: output limit exceeded'
-    case 'not_started':
-      return `could not be started: ${end.reason}`
-  }
+  if (end.kind === 'exited') return `exit code ${end.code}`
+  if (end.kind === 'killed') return `killed by ${end.signal}`
+  return end.kind === 'not_started' ? `could not be started: ${end.reason}` : ends[end.kind]
 }
 
 function textOf(bytes: Uint8Array): string {
@@ -210,12 +205,8 @@ async function runOnHost(needs: ExecNeeds, { command, seconds, signal }: Command
   return { ...describeRun(outcome), label: 'untrusted', isPrivate: true }
 }
 
-interface SpeechNeeds {
-  speaker: Pick<Speaker, 'speak' | 'destination'>
-  putMedia: PutMedia
-}
-
-export function createSpeechTool({ speaker, putMedia }: SpeechNeeds): Tool {
+export function createSpeechTool(needs: { speaker: Pick<Speaker, 'speak' | 'destination'>; putMedia: PutMedia }): Tool {
+  const { speaker, putMedia } = needs
   return defineTool({
     name: 'tts',
     description: 'Speak a text: makes an audio file for the user.',

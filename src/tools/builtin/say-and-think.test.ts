@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toolContext } from '../../../test/support/tool-context.ts'
-import { createReact, createReason } from './builtin-tools.ts'
+import { react, reason } from './builtin-tools.ts'
 import { createMessage } from './message.ts'
 
 describe('message', () => {
@@ -30,11 +30,11 @@ describe('react', () => {
     ['🇲🇹', '🇲🇹'],
     ['👍🏽', '👍🏽'],
   ])('accepts one emoji: %s', async (emoji, reaction) => {
-    expect(await createReact().run({ emoji }, toolContext())).toMatchObject({ isError: false, reaction })
+    expect(await react.run({ emoji }, toolContext())).toMatchObject({ isError: false, reaction })
   })
 
   it.each(['👍👍', 'ok', '1', 'a👍', '<b>', '\u202e👍', '☃x'])('rejects anything else: %j', async (emoji) => {
-    const outcome = await createReact().run({ emoji }, toolContext())
+    const outcome = await react.run({ emoji }, toolContext())
     expect(outcome).toMatchObject({ isError: true })
     expect(outcome.reaction).toBeUndefined()
   })
@@ -42,6 +42,6 @@ describe('react', () => {
 
 describe('reason', () => {
   it('has no effect', async () => {
-    expect(await createReason().run({ thought: 'First …' }, toolContext())).toEqual({ text: 'Go on.', isError: false })
+    expect(await reason.run({ thought: 'First …' }, toolContext())).toEqual({ text: 'Go on.', isError: false })
   })
 })

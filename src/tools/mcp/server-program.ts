@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
+import { killGroup } from '../../base/processes.ts'
 
 const plainPath = '/usr/local/bin:/usr/bin:/bin'
 const politeMs = 1_000
@@ -74,15 +75,6 @@ export function startProgram(options: {
 function environmentOf({ environment }: McpProgram, lookUp: (name: string) => string | undefined) {
   const named = environment.map((name) => [name, lookUp(name)] as const)
   return { PATH: plainPath, ...Object.fromEntries(named.filter(([, value]) => value !== undefined)) }
-}
-
-function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, signal)
-  } catch {
-    // The group is empty.
-  }
 }
 
 function describeStart(command: string, error: NodeJS.ErrnoException): string {
