@@ -57,28 +57,21 @@ function toSkillName(text: string): string | undefined {
   return isSkillName(name) ? name : undefined
 }
 
-/** A text and its front matter between two lines of `---`. */
-type FrontMatter =
-  | { kind: 'none'; body: string }
-  | { kind: 'yaml'; yaml: string; body: string }
-  /** `---js` and the like: a language that some readers execute. This one executes nothing. */
-  | { kind: 'foreign'; language: string }
-  | { kind: 'open' }
-
-function splitFrontMatter(written: string): FrontMatter {
+/** The text, and its front matter between two lines of `---` if it has one. */
+function splitFrontMatter(written: string): { ok: true; yaml: string | null; body: string } | NoSkill {
   const text = written.replace(/^\ufeff/, '').replaceAll(/\r\n?/g, '\n')
   const opening = /^---(?!-)[ \t]*([^\n]*)\n?/.exec(text)
-  if (!opening) return { kind: 'none', body: text.trim() }
+  if (!opening) return { ok: true, yaml: null, body: text.trim() }
+  // `---js` and the like: a language that some readers execute. This one executes nothing.
   const language = opening[1]?.trim() ?? ''
-  if (language !== '' && !language.startsWith('#') && !/^ya?ml$/i.test(language)) return { kind: 'foreign', language }
+  if (language !== '' && !language.startsWith('#') && !/^ya?ml$/i.test(language)) {
+    return wrong(`its front matter is written in ${language.slice(0, 20)}, not in YAML`)
+  }
   const rest = text.slice(opening[0].length)
   const closing = /^(?:---|\.\.\.)[ \t]*$/m.exec(rest)
-  if (!closing) return { kind: 'open' }
-  return {
-    kind: 'yaml',
-    yaml: rest.slice(0, closing.index),
-    body: rest.slice(closing.index + closing[0].length).trim(),
-  }
+  if (!closing) return wrong('its front matter has no end: a line of ---')
+  const body = rest.slice(closing.index + closing[0].length).trim()
+  return { ok: true, yaml: rest.slice(0, closing.index), body }
 }
 
 type NoSkill = { ok: false; problem: string }
@@ -93,10 +86,8 @@ const maxDescriptionLength = 1_024
  */
 export async function readSkill(text: string, { folder }: { folder: string }): Promise<SkillReading> {
   const split = splitFrontMatter(text)
-  if (split.kind === 'foreign')
-    return wrong(`its front matter is written in ${split.language.slice(0, 20)}, not in YAML`)
-  if (split.kind === 'open') return wrong('its front matter has no end: a line of ---')
-  const fields = split.kind === 'yaml' ? await readFields(split.yaml) : { ok: true as const, value: {} }
+  if (!split.ok) return split
+  const fields = split.yaml === null ? { ok: true as const, value: {} } : await readFields(split.yaml)
   if (!fields.ok) return fields
   const { value } = fields
   const notes: string[] = []

@@ -81,7 +81,7 @@ function createTurndown(): TurndownService {
   // Escaped marks are noise for a reader of the plain text.
   turndown.escape = (text) => text
   turndown.remove('title')
-  turndown.addRule('link', { filter: 'a', replacement: (content, node) => renderLink(content.trim(), hrefOf(node)) })
+  turndown.addRule('link', { filter: 'a', replacement: (content, node) => renderLink(content.trim(), node) })
   turndown.addRule('image', { filter: 'img', replacement: (_content, node) => renderImage(node) })
   turndown.addRule('cell', { filter: ['td', 'th'], replacement: (content) => ` ${oneLine(content)} |` })
   turndown.addRule('row', { filter: 'tr', replacement: (content) => (content.trim() ? `\n|${content}` : '') })
@@ -89,11 +89,8 @@ function createTurndown(): TurndownService {
   return turndown
 }
 
-function hrefOf(node: unknown): string {
-  return (node as PageElement).getAttribute('href') ?? ''
-}
-
-function renderLink(content: string, href: string): string {
+function renderLink(content: string, node: unknown): string {
+  const href = (node as PageElement).getAttribute('href') ?? ''
   if (content === '' || href === '') return content
   return content === href ? href : `[${oneLine(content)}](${href})`
 }
@@ -115,20 +112,15 @@ const farAway = /^-\d{3,}/
 const hides: Record<string, (value: string) => boolean> = {
   display: (value) => value === 'none',
   visibility: (value) => value === 'hidden' || value === 'collapse',
-  opacity: (value) => zero.test(value),
-  'font-size': (value) => zero.test(value),
-  width: (value) => zero.test(value),
-  height: (value) => zero.test(value),
-  'max-width': (value) => zero.test(value),
-  'max-height': (value) => zero.test(value),
   color: (value) => value === 'transparent',
   transform: (value) => /^scale[xy]?\(0[,)]/.test(value),
   'clip-path': (value) => /^inset\((50|100)%/.test(value),
   clip: (value) => /^rect\([01](px)?[, ]/.test(value),
-  'text-indent': (value) => farAway.test(value),
-  left: (value) => farAway.test(value),
-  top: (value) => farAway.test(value),
 }
+for (const name of ['opacity', 'font-size', 'width', 'height', 'max-width', 'max-height']) {
+  hides[name] = (value) => zero.test(value)
+}
+for (const name of ['text-indent', 'left', 'top']) hides[name] = (value) => farAway.test(value)
 
 /** Removes invisible text, the usual place for prompt injection. This is no guarantee: the rest is still untrusted. */
 function dropHidden(root: PageElement): void {

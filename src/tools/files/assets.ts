@@ -200,8 +200,7 @@ export function createAssetVersions({ database, clock }: { database: Database; c
     await insert({ content: next.content, author, trust: next.trust, at })
     await writer
       .deleteFrom('asset_versions')
-      .where('user_id', '=', user_id)
-      .where('uri', '=', uri)
+      .where((row) => row.and({ user_id, uri }))
       .where('version', '<=', version - maxVersions)
       .execute()
     return version
@@ -218,9 +217,7 @@ export function createAssetVersions({ database, clock }: { database: Database; c
       await database.write(async (writer) => {
         await writer
           .deleteFrom('asset_versions')
-          .where('user_id', '=', userId)
-          .where('uri', '=', toIndexKey(uri))
-          .where('version', '=', version)
+          .where((row) => row.and({ user_id: userId, uri: toIndexKey(uri), version }))
           .execute()
       })
     },
@@ -235,8 +232,7 @@ function select(reader: Reader | Writer, userId: string, uri: string) {
   return reader
     .selectFrom('asset_versions')
     .select(['version', 'content', 'tokens', 'author', 'trust', 'at'])
-    .where('user_id', '=', userId)
-    .where('uri', '=', toIndexKey(uri))
+    .where((row) => row.and({ user_id: userId, uri: toIndexKey(uri) }))
     .orderBy('version', 'desc')
 }
 

@@ -99,7 +99,7 @@ export async function locateFile(bounds: FileBounds, path: string): Promise<File
     return failure('invalid_path', '~ is not supported here. Use a path in the workspace, or an absolute one.')
   }
   const written = isAbsolute(path) ? resolve(path) : resolve(workspace.path, path)
-  const roots = await Promise.all(bounds.roots.map(realRoot))
+  const roots = await Promise.all(bounds.roots.map(async (root) => ({ ...root, path: await realOrWritten(root.path) })))
   const closed = await Promise.all(bounds.closed.map(realOrWritten))
   if (![...bounds.roots, ...roots].some((root) => namesBelow(root.path, written))) return outside
   const real = await realPathOf(written).catch((cause: NodeJS.ErrnoException) => cause)
@@ -117,10 +117,6 @@ export async function locateFile(bounds: FileBounds, path: string): Promise<File
     path: inWorkspace ? inWorkspace.join('/') || '.' : real,
     inWorkspace,
   }
-}
-
-async function realRoot(root: FileRoot): Promise<FileRoot> {
-  return { ...root, path: await realOrWritten(root.path) }
 }
 
 /** An unreadable root must not make the others unreachable. */
@@ -282,7 +278,7 @@ export function createFileBackend(dependencies: {
 
   async function makesPrompt({ inWorkspace, real }: FileLocation): Promise<boolean> {
     if (inWorkspace && isPromptFile(inWorkspace, promptFiles())) return true
-    const folders = await Promise.all(promptFolders().map((folder) => realPathOf(folder).catch(() => folder)))
+    const folders = await Promise.all(promptFolders().map(realOrWritten))
     return folders.some((folder) => namesBelow(folder, real) !== undefined)
   }
 

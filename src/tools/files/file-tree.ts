@@ -15,13 +15,13 @@ import { type IgnoreChain, isIgnored, parseIgnoreRules } from './ignore-rules.ts
 interface Folder {
   /** From the root, with a trailing slash; empty for the root. */
   path: string
-  stamp: number | undefined
-  rulesStamp: string | undefined
+  stamp?: number | undefined
+  rulesStamp?: string | undefined
   /** Changes with the sources of its own rules. */
   rulesKey: string
   /** Its rules, and the surrounding rules when it was read. */
-  chain: IgnoreChain | undefined
-  outer: IgnoreChain | undefined
+  chain?: IgnoreChain | undefined
+  outer?: IgnoreChain | undefined
   /** Its files have consecutive ids in the store. */
   firstId: number
   files: number
@@ -89,11 +89,12 @@ export function createFileTree(options: {
     const rulesKey = `${isRepository} ${rules?.stamp} ${excluded?.stamp}`
     // The same object signals to subfolders that nothing has changed.
     if (rulesKey !== folder.rulesKey || outer !== folder.outer) {
-      folder.chain = [excluded?.text, rules?.text].reduce<IgnoreChain | undefined>(
-        (chain, text) => linked(chain, text, folder.path),
-        // Outer rules do not apply inside a nested repository.
-        isRepository ? undefined : outer,
-      )
+      // Outer rules do not apply inside a nested repository.
+      folder.chain = isRepository ? undefined : outer
+      for (const { text } of [excluded, rules].filter((file) => file !== undefined)) {
+        const parsed = parseIgnoreRules(text)
+        if (parsed) folder.chain = { rules: parsed, base: folder.path, outer: folder.chain }
+      }
     }
     folder.rulesKey = rulesKey
     folder.outer = outer
@@ -168,23 +169,8 @@ function isNoName(name: string): boolean {
   return name === '.git' || /[\p{Cc}\ufffd]/u.test(name)
 }
 
-function linked(outer: IgnoreChain | undefined, text: string | undefined, base: string): IgnoreChain | undefined {
-  const rules = text === undefined ? undefined : parseIgnoreRules(text)
-  return rules ? { rules, base, outer } : outer
-}
-
 function newFolder(path: string): Folder {
-  return {
-    path,
-    stamp: undefined,
-    rulesStamp: undefined,
-    rulesKey: '',
-    chain: undefined,
-    outer: undefined,
-    firstId: 0,
-    files: 0,
-    folders: new Map(),
-  }
+  return { path, rulesKey: '', firstId: 0, files: 0, folders: new Map() }
 }
 
 // All of this blocks on the disk: it runs in the finder's own thread.

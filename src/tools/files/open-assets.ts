@@ -62,8 +62,7 @@ export function openAssets(dependencies: {
       const row = await database.read
         .selectFrom('sessions')
         .select('agent')
-        .where('id', '=', sessionId)
-        .where('user_id', '=', userId)
+        .where((row) => row.and({ id: sessionId, user_id: userId }))
         .executeTakeFirst()
       return row?.agent ?? 'main'
     },
@@ -181,8 +180,7 @@ function createBlockBackend(dependencies: {
       const rows = await database.read
         .selectFrom('blocks')
         .selectAll()
-        .where('user_id', '=', userId)
-        .where('is_deleted', '=', 0)
+        .where((row) => row.and({ user_id: userId, is_deleted: 0 }))
         .orderBy('label')
         .execute()
       const { prefix } = folder
@@ -209,8 +207,7 @@ function findRow(reader: Reader | Writer, userId: string, label: string): Promis
   return reader
     .selectFrom('blocks')
     .selectAll()
-    .where('user_id', '=', userId)
-    .where('label', '=', label)
+    .where((row) => row.and({ user_id: userId, label }))
     .executeTakeFirst()
 }
 
@@ -218,8 +215,7 @@ async function agentsPinning(writer: Writer, userId: string, label: string): Pro
   const rows = await writer
     .selectFrom('pins')
     .select('agent')
-    .where('user_id', '=', userId)
-    .where('label', '=', label)
+    .where((row) => row.and({ user_id: userId, label }))
     .execute()
   return rows.map(({ agent }) => agent)
 }

@@ -27,9 +27,7 @@ export function createPins(dependencies: {
     const block = await writer
       .selectFrom('blocks')
       .select('tokens')
-      .where('user_id', '=', user_id)
-      .where('label', '=', label)
-      .where('is_deleted', '=', 0)
+      .where((row) => row.and({ user_id, label, is_deleted: 0 }))
       .executeTakeFirst()
     if (!block) return notThere(blockUri(label))
     const known = (await pinRows(writer, owner)).map((row) => row.label)
@@ -96,9 +94,7 @@ export function createPins(dependencies: {
 export async function removePinIn(writer: Writer, owner: PinOwner, label: string): Promise<boolean> {
   const { numDeletedRows } = await writer
     .deleteFrom('pins')
-    .where('user_id', '=', owner.userId)
-    .where('agent', '=', owner.agent)
-    .where('label', '=', label)
+    .where((row) => row.and({ user_id: owner.userId, agent: owner.agent, label }))
     .executeTakeFirst()
   if (Number(numDeletedRows) === 0) return false
   const left = await pinRows(writer, owner)
@@ -117,8 +113,7 @@ function pinRows(reader: Reader | Writer, { userId, agent }: PinOwner) {
       join.onRef('blocks.user_id', '=', 'pins.user_id').onRef('blocks.label', '=', 'pins.label'),
     )
     .select(['pins.label', 'pins.position', 'pins.pinned_at', 'blocks.tokens', 'blocks.trust', 'blocks.is_deleted'])
-    .where('pins.user_id', '=', userId)
-    .where('pins.agent', '=', agent)
+    .where((row) => row.and({ 'pins.user_id': userId, 'pins.agent': agent }))
     .orderBy('pins.position')
     .orderBy('pins.label')
     .execute()
@@ -137,9 +132,7 @@ async function order(writer: Writer, owner: PinOwner, labels: readonly string[])
     await writer
       .updateTable('pins')
       .set({ position: index + 1 })
-      .where('user_id', '=', userId)
-      .where('agent', '=', agent)
-      .where('label', '=', label)
+      .where((row) => row.and({ user_id: userId, agent, label }))
       .execute()
   }
 }
@@ -274,8 +267,7 @@ export function createPinnedBlocks({ database }: { database: Database }) {
         join.onRef('blocks.user_id', '=', 'pins.user_id').onRef('blocks.label', '=', 'pins.label'),
       )
       .select(['pins.agent', 'pins.label', 'blocks.content', 'blocks.trust'])
-      .where('pins.user_id', '=', userId)
-      .where('blocks.is_deleted', '=', 0)
+      .where((row) => row.and({ 'pins.user_id': userId, 'blocks.is_deleted': 0 }))
       .orderBy('pins.agent')
       .orderBy('pins.position')
       .orderBy('pins.label')

@@ -72,23 +72,16 @@ function refused(problem: string): { ok: false; problem: string } {
 }
 
 /** The owner's approval of a server, and what it covers. */
-export interface McpApproval {
-  isEnabled: boolean
-  fingerprint: string | null
-  tools: ListedTool[]
-  /** The changes since, if the server was switched off because of them. */
-  changes: string[]
-  /** It required a login when it was last used, and there was none since. */
-  needsLogin: boolean
-  offers: McpOffers
-}
+export type McpApproval = z.infer<typeof keptSchema> & { isEnabled: boolean; fingerprint: string | null }
 
 /** Stored in `tool_states` under `mcp:NAME`. */
 export type McpApprovals = ReturnType<typeof createMcpApprovals>
 
 const keptSchema = z.object({
   tools: z.array(listedToolSchema),
+  /** The changes since, if the server was switched off because of them. */
   changes: z.array(z.string()),
+  /** It required a login when it was last used, and there was none since. */
   needsLogin: z.boolean().default(false),
   offers: offersSchema.default(noOffers),
 })
