@@ -92,92 +92,14 @@ async function actorOf(needs: AssetNeeds, context: ToolContext, text = ''): Prom
   return { userId, author: 'agent', agent, trust: isOthers ? 'untrusted' : 'internal' }
 }
 
-function createFileEdit(needs: AssetNeeds, lastSeen: LastSeen): Tool {
-  return defineTool({
-    name: 'file_edit',
-    description: 'Replace old, which must occur once, with new; with all, every occurrence.',
-    input: z.object({ path: z.string().min(1), old: z.string(), new: z.string(), all: z.boolean().optional() }),
-    // The replacement may contain the replaced text: a second run would be another edit.
-    effect: 'at-most-once',
-    serial: true,
-    core: true,
-    reach: () => ({ kind: 'acts', destination: null }),
-    async run(edit, context) {
-      const edited = await needs.assets.edit(await actorOf(needs, context, edit.new), edit)
-      if (!edited.ok) return failed(edited.message)
-      lastSeen.set(context.sessionId, edited.uri, edited.etag)
-      const places = edited.count === 1 ? '' : ` in ${edited.count} places`
-      return succeeded(`Edited ${edited.path}${places}.`)
-    },
-  })
-}
-
-interface ReadText {
-  text: string
-  note: string | null
-  lines: number
-}
-
-function readOutcome({ text: whole, note, lines }: ReadText, ifEmpty: string, label: Label): ToolOutcome {
+function readOutcome(
+  { text: whole, note, lines }: { text: string; note: string | null; lines: number },
+  ifEmpty: string,
+  label: Label,
+): ToolOutcome {
   const text = lines === 0 ? ifEmpty : whole
   const shown = note === null ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${note}`
   return { text: shown, isError: false, isPrivate: true, label }
-}
-
-function createFileRead(needs: AssetNeeds, lastSeen: LastSeen): Tool {
-  /** The shown text is not what an edit would change, so it does not count as seen. */
-  async function readAsText(
-    { path, offset, limit }: { path: string; offset?: number | undefined; limit?: number | undefined },
-    { userId, signal }: ToolContext,
-  ): Promise<ToolOutcome> {
-    const read = await needs.readDocument?.({ userId, path, signal })
-    if (!read?.ok) return failed(read?.message ?? `${path} is not text.`)
-    const page = cutPage(read.text, { offset, limit })
-    return page.ok ? readOutcome(page, `[${read.path} contains no text]`, read.trust) : failed(page.message)
-  }
-
-  return defineTool({
-    name: 'file_read',
-    description: 'Read a file of the workspace (text, PDF, Office), or a block: familiar:///blocks/x.md.',
-    input: z.object({
-      path: z.string().min(1),
-      offset: z.int().min(1).optional().describe('first line'),
-      limit: z.int().min(1).optional().describe('lines'),
-    }),
-    effect: 'idempotent',
-    core: true,
-    async run({ path, offset, limit }, context) {
-      const read = await needs.assets.read(await actorOf(needs, context), { path, offset, limit })
-      if (!read.ok && read.code === 'binary' && needs.readDocument) return readAsText({ path, offset, limit }, context)
-      if (!read.ok) return failed(read.message)
-      lastSeen.set(context.sessionId, read.uri, read.etag)
-      return readOutcome(read, `[${read.path} is empty]`, read.trust)
-    },
-  })
-}
-
-/** A file that another author changed after the session read it is not overwritten: the model must read it again. */
-function createFileWrite(needs: AssetNeeds & { assets: Pick<Assets, 'stat'> }, lastSeen: LastSeen): Tool {
-  return defineTool({
-    name: 'file_write',
-    description: 'Write a whole file or block.',
-    input: z.object({ path: z.string().min(1), content: z.string() }),
-    effect: 'idempotent',
-    serial: true,
-    core: true,
-    reach: () => ({ kind: 'acts', destination: null }),
-    async run({ path, content }, context) {
-      const { sessionId } = context
-      const actor = await actorOf(needs, context, content)
-      const there = await needs.assets.stat(actor, { path })
-      const etag = there.ok ? lastSeen.get(sessionId, there.uri) : undefined
-      const written = await needs.assets.write(actor, { path, content, etag })
-      if (!written.ok) return failed(written.message)
-      lastSeen.set(sessionId, written.uri, written.etag)
-      if (!written.isChanged) return succeeded(`${written.path} already has this content.`)
-      return succeeded(written.isNew ? `Wrote ${written.path} (new).` : `Wrote ${written.path}.`)
-    },
-  })
 }
 
 const mostSeen = 5_000
@@ -193,7 +115,6 @@ function createLastSeen() {
     },
   }
 }
-type LastSeen = ReturnType<typeof createLastSeen>
 
 /** Sets the newest entry of a map, and deletes the oldest one above `most`. */
 export function setNewest<Value>(entries: Map<string, Value>, key: string, value: Value, most: number): void {
@@ -206,5 +127,75 @@ export function setNewest<Value>(entries: Map<string, Value>, key: string, value
 /** Files and blocks, for the model: the same three tools for both (ASSET-1). */
 export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'stat'> }): Tool[] {
   const lastSeen = createLastSeen()
-  return [createFileRead(needs, lastSeen), createFileWrite(needs, lastSeen), createFileEdit(needs, lastSeen)]
+
+  /** The shown text is not what an edit would change, so it does not count as seen. */
+  async function readAsText(
+    { path, offset, limit }: { path: string; offset?: number | undefined; limit?: number | undefined },
+    { userId, signal }: ToolContext,
+  ): Promise<ToolOutcome> {
+    const read = await needs.readDocument?.({ userId, path, signal })
+    if (!read?.ok) return failed(read?.message ?? `${path} is not text.`)
+    const page = cutPage(read.text, { offset, limit })
+    return page.ok ? readOutcome(page, `[${read.path} contains no text]`, read.trust) : failed(page.message)
+  }
+
+  return [
+    defineTool({
+      name: 'file_read',
+      description: 'Read a file of the workspace (text, PDF, Office), or a block: familiar:///blocks/x.md.',
+      input: z.object({
+        path: z.string().min(1),
+        offset: z.int().min(1).optional().describe('first line'),
+        limit: z.int().min(1).optional().describe('lines'),
+      }),
+      effect: 'idempotent',
+      core: true,
+      async run({ path, offset, limit }, context) {
+        const read = await needs.assets.read(await actorOf(needs, context), { path, offset, limit })
+        if (!read.ok && read.code === 'binary' && needs.readDocument)
+          return readAsText({ path, offset, limit }, context)
+        if (!read.ok) return failed(read.message)
+        lastSeen.set(context.sessionId, read.uri, read.etag)
+        return readOutcome(read, `[${read.path} is empty]`, read.trust)
+      },
+    }),
+    // A file that another author changed after the session read it is not overwritten: the model must read it again.
+    defineTool({
+      name: 'file_write',
+      description: 'Write a whole file or block.',
+      input: z.object({ path: z.string().min(1), content: z.string() }),
+      effect: 'idempotent',
+      serial: true,
+      core: true,
+      reach: () => ({ kind: 'acts', destination: null }),
+      async run({ path, content }, context) {
+        const { sessionId } = context
+        const actor = await actorOf(needs, context, content)
+        const there = await needs.assets.stat(actor, { path })
+        const etag = there.ok ? lastSeen.get(sessionId, there.uri) : undefined
+        const written = await needs.assets.write(actor, { path, content, etag })
+        if (!written.ok) return failed(written.message)
+        lastSeen.set(sessionId, written.uri, written.etag)
+        if (!written.isChanged) return succeeded(`${written.path} already has this content.`)
+        return succeeded(written.isNew ? `Wrote ${written.path} (new).` : `Wrote ${written.path}.`)
+      },
+    }),
+    defineTool({
+      name: 'file_edit',
+      description: 'Replace old, which must occur once, with new; with all, every occurrence.',
+      input: z.object({ path: z.string().min(1), old: z.string(), new: z.string(), all: z.boolean().optional() }),
+      // The replacement may contain the replaced text: a second run would be another edit.
+      effect: 'at-most-once',
+      serial: true,
+      core: true,
+      reach: () => ({ kind: 'acts', destination: null }),
+      async run(edit, context) {
+        const edited = await needs.assets.edit(await actorOf(needs, context, edit.new), edit)
+        if (!edited.ok) return failed(edited.message)
+        lastSeen.set(context.sessionId, edited.uri, edited.etag)
+        const places = edited.count === 1 ? '' : ` in ${edited.count} places`
+        return succeeded(`Edited ${edited.path}${places}.`)
+      },
+    }),
+  ]
 }

@@ -162,14 +162,12 @@ function baseUrlOf({ provider, baseUrl }: WebSearchSettings): string | null {
 function refused({ name, explains }: SearchProvider, { status, headers }: Response): ToolOutcome {
   const known = explains[status]
   if (known !== undefined) return outside(`${known} (${status})`)
-  if (status === 429) return outside(`${name} rate limit reached.${waitOf(headers)} (429)`)
+  if (status === 429) {
+    const seconds = /^\d{1,6}$/.exec(headers.get('retry-after') ?? '')?.[0]
+    return outside(`${name} rate limit reached.${seconds === undefined ? '' : ` Wait ${seconds} s.`} (429)`)
+  }
   if (status >= 500) return outside(`${name} is unavailable (${status}). Try again later.`)
   return outside(`${name} rejected the search (${status}).`)
-}
-
-function waitOf(headers: Headers): string {
-  const seconds = /^\d{1,6}$/.exec(headers.get('retry-after') ?? '')?.[0]
-  return seconds === undefined ? '' : ` Wait ${seconds} s.`
 }
 
 function outside(message: string): ToolOutcome {

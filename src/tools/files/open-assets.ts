@@ -76,11 +76,7 @@ interface TextEdit {
   all?: boolean | undefined
 }
 
-function applyEdit(
-  text: string,
-  edit: TextEdit,
-  path: string,
-): { ok: true; text: string; count: number } | AssetFailure {
+function applyEdit(text: string, edit: TextEdit, path: string) {
   if (edit.old === '') return failure('empty_old', 'old is empty: there is nothing to replace.')
   if (edit.old === edit.new) return failure('same', 'old and new are the same: nothing would change.')
   // Half a surrogate pair is never a valid text, though it would be found inside one.
@@ -91,7 +87,7 @@ function applyEdit(
     const message = `old occurs ${count} times in ${path}. Give more of the surrounding text, or all: true.`
     return failure('ambiguous', message, { count })
   }
-  return { ok: true, text: pieces.join(edit.new), count }
+  return { ok: true as const, text: pieces.join(edit.new), count }
 }
 
 /** The two most common reasons for a miss. */
@@ -129,7 +125,8 @@ function createBlockBackend(dependencies: {
     if (!next.ok) return next
     if (next.isSame) return { ok: true, next, version: null, isPinned: false }
     const tokens = next.content === null ? 0 : estimateTokens(next.content)
-    const pinning = await agentsPinning(writer, user_id, label)
+    const pins = writer.selectFrom('pins').select('agent')
+    const pinning = (await pins.where((row) => row.and({ user_id, label })).execute()).map(({ agent }) => agent)
     if (next.content !== null) {
       for (const agent of new Set([actor.agent, ...pinning])) {
         const pinned = await pinnedTokens(writer, { userId: user_id, agent, label })
@@ -209,15 +206,6 @@ function findRow(reader: Reader | Writer, userId: string, label: string): Promis
     .selectAll()
     .where((row) => row.and({ user_id: userId, label }))
     .executeTakeFirst()
-}
-
-async function agentsPinning(writer: Writer, userId: string, label: string): Promise<string[]> {
-  const rows = await writer
-    .selectFrom('pins')
-    .select('agent')
-    .where((row) => row.and({ user_id: userId, label }))
-    .execute()
-  return rows.map(({ agent }) => agent)
 }
 
 function storedOf(row: BlockRow): StoredAsset | undefined {

@@ -235,18 +235,6 @@ interface PinnedBlock {
   text: string
 }
 
-interface PinnedContent {
-  label: string
-  content: string
-  trust: Label
-}
-
-/** An agent's pinned blocks as sent: rendered once per change, not per request. */
-interface Prompted {
-  blocks: readonly PinnedBlock[]
-  isUntrusted: boolean
-}
-
 /**
  * The rendered pinned blocks, available synchronously. The same pins always give the same bytes. Code that changes pins
  * or pinned blocks calls `refresh` after the commit.
@@ -254,7 +242,8 @@ interface Prompted {
 export type PinnedBlocks = ReturnType<typeof createPinnedBlocks>
 
 export function createPinnedBlocks({ database }: { database: Database }) {
-  const users = new Map<string, ReadonlyMap<string, Prompted>>()
+  /** By user and agent, as sent: rendered once per change, not per request. */
+  const users = new Map<string, ReadonlyMap<string, { blocks: readonly PinnedBlock[]; isUntrusted: boolean }>>()
   const waiting = new Map<string, Promise<void>>()
   // One after the other, so that the newest read wins.
   const oneAtATime = createTurnstile(1)
@@ -273,7 +262,11 @@ export function createPinnedBlocks({ database }: { database: Database }) {
       .orderBy('pins.label')
       .execute()
     const byAgent = Map.groupBy(rows, ({ agent }) => agent)
-    users.set(userId, new Map(Array.from(byAgent, ([agent, contents]) => [agent, prompted(contents)])))
+    const rendered = Array.from(byAgent, ([agent, blocks]) => {
+      const isUntrusted = blocks.some(({ trust }) => trust === 'untrusted')
+      return [agent, { blocks: blocks.map(render), isUntrusted }] as const
+    })
+    users.set(userId, new Map(rendered))
   }
 
   function refresh(userId: string): Promise<void> {
@@ -299,14 +292,10 @@ export function createPinnedBlocks({ database }: { database: Database }) {
   }
 }
 
-function prompted(contents: readonly PinnedContent[]): Prompted {
-  return { blocks: contents.map(render), isUntrusted: contents.some(({ trust }) => trust === 'untrusted') }
-}
-
 const blockTag = /<(?=\/?\s*block\b)/gi
 
 /** Untrusted text is quoted and marked; nothing in a block can imitate its end. */
-function render({ label, content, trust }: PinnedContent): PinnedBlock {
+function render({ label, content, trust }: { label: string; content: string; trust: Label }): PinnedBlock {
   const inner = content.replaceAll(blockTag, '‹')
   const text =
     trust === 'untrusted'

@@ -91,7 +91,8 @@ export async function expandReferences(
       return found.code === 'binary' && kind === 'file' ? attach(asked, asWritten) : refused(asWritten, found)
     const shown = truncateText(found.text, referencesMostCharacters)
     if (shown.length > room) return stays(asWritten, 'this message has no space left')
-    const note = shown === found.text ? found.note : cutNote(found.text.length)
+    const note =
+      shown === found.text ? found.note : `[${referencesMostCharacters} of ${found.text.length} characters are shown]`
     if (note !== null) expansion.notes.push(`${asWritten} is incomplete: ${note}`)
     expansion.included.push({ kind, path: found.path, trust: found.trust })
     const content = found.trust === 'untrusted' ? request.asData(shown) : shown
@@ -117,10 +118,6 @@ function refused(asWritten: string, failure: AssetFailure): Outcome {
 
 function stays(asWritten: string, reason: string): Outcome {
   return { note: `${asWritten} was not replaced: ${reason}` }
-}
-
-function cutNote(length: number): string {
-  return `[${referencesMostCharacters} of ${length} characters are shown]`
 }
 
 /** A name in one line that cannot end the line, or the fence, that contains it. */
@@ -250,23 +247,17 @@ export function findReferences(text: string): Reference[] {
       at = text.indexOf('@', inside.end)
       continue
     }
-    const signs = countSigns(text, at)
+    let signs = 1
+    while (text[at + signs] === '@') signs += 1
     const found = signs <= 2 && opens(text, at) ? readPath(text, at + signs) : undefined
-    if (found?.path) references.push(toReference(signs, { ...found, path: found.path, start: at }))
+    if (found?.path) {
+      const [kind, path] =
+        signs === 1 ? (['file', found.path] as const) : (['block', found.path.replace(ownScheme, '')] as const)
+      references.push({ kind, path, start: at, end: found.end })
+    }
     at = text.indexOf('@', found?.end ?? at + signs)
   }
   return references
-}
-
-function toReference(signs: number, found: { path: string; start: number; end: number }): Reference {
-  if (signs === 1) return { kind: 'file', ...found }
-  return { kind: 'block', ...found, path: found.path.replace(ownScheme, '') }
-}
-
-function countSigns(text: string, at: number): number {
-  let end = at
-  while (text[end] === '@') end += 1
-  return end - at
 }
 
 function opens(text: string, at: number): boolean {

@@ -405,18 +405,10 @@ export function createLineReader() {
 
 const maxBadLines = 100
 
-interface ProgramTransport extends Transport {
-  /** These two tell the library that the other side is a program. */
-  readonly pid: number | null
-  readonly stderr: null
-  /** Why it ended by itself, or had to be ended; empty otherwise. */
-  reason(): string
-}
-
 /** Messages as lines over a program's standard input and output, with limits on size and rate. */
 function createProgramTransport(
   options: Omit<Parameters<typeof startProgram>[0], 'onData' | 'onEnd'> & { parse(line: string): JSONRPCMessage },
-): ProgramTransport {
+) {
   const { clock, parse } = options
   const gate = createFloodGate(clock)
   const reader = createLineReader()
@@ -459,7 +451,8 @@ function createProgramTransport(
     transport.onerror?.(new Error(why))
   }
 
-  const transport: ProgramTransport = {
+  const transport: Transport & { readonly pid: number | null; readonly stderr: null; reason(): string } = {
+    // `pid` and `stderr` tell the library that the other side is a program.
     get pid() {
       return program?.pid ?? null
     },

@@ -144,8 +144,18 @@ export function createLoginAuth(options: {
     const sdk = await import('@modelcontextprotocol/client')
     try {
       const tokens = await sdk.refreshAuthorization(login.issuer, {
-        metadata: metadataOf(login),
-        clientInformation: clientOf(login),
+        metadata: {
+          issuer: login.issuer,
+          authorization_endpoint: login.issuer,
+          token_endpoint: login.tokenEndpoint,
+          response_types_supported: ['code'],
+          token_endpoint_auth_methods_supported: login.authMethods,
+        },
+        clientInformation: {
+          client_id: login.clientId,
+          ...(login.clientSecret !== null && { client_secret: login.clientSecret }),
+          ...(login.clientAuthMethod !== null && { token_endpoint_auth_method: login.clientAuthMethod }),
+        },
         refreshToken: login.refreshToken,
         ...(login.resource !== null && { resource: login.resource }),
         fetchFn: fetch,
@@ -176,24 +186,6 @@ export function createLoginAuth(options: {
       })
       return refreshing
     },
-  }
-}
-
-function metadataOf({ issuer, tokenEndpoint, authMethods }: McpLogin) {
-  return {
-    issuer,
-    authorization_endpoint: issuer,
-    token_endpoint: tokenEndpoint,
-    response_types_supported: ['code'],
-    token_endpoint_auth_methods_supported: authMethods,
-  }
-}
-
-function clientOf({ clientId, clientSecret, clientAuthMethod }: McpLogin) {
-  return {
-    client_id: clientId,
-    ...(clientSecret !== null && { client_secret: clientSecret }),
-    ...(clientAuthMethod !== null && { token_endpoint_auth_method: clientAuthMethod }),
   }
 }
 
