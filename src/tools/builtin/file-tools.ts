@@ -102,7 +102,7 @@ function readOutcome(
   return { text: shown, isError: false, isPrivate: true, label }
 }
 
-const mostSeen = 5_000
+const maxSeen = 5_000
 
 /** The last version of a file that each session saw, so that it does not overwrite unseen changes. Kept in memory. */
 function createLastSeen() {
@@ -111,7 +111,7 @@ function createLastSeen() {
     get: (sessionId: string, uri: string) => etags.get(`${sessionId} ${uri}`),
     set(sessionId: string, uri: string, etag: string | null): void {
       if (etag === null) etags.delete(`${sessionId} ${uri}`)
-      else setNewest(etags, `${sessionId} ${uri}`, etag, mostSeen)
+      else setNewest(etags, `${sessionId} ${uri}`, etag, maxSeen)
     },
   }
 }
