@@ -9,10 +9,9 @@ import type { Speaker, Transcriber } from '../models/speech/speech.ts'
 import type { modelsReplySchema, Setting } from '../protocol/status.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { type Config, type ConfigProblem, diskFiles, formatProblems } from './config/config.ts'
-import { type ConfigFlags, type Environment, readEnvironment, readOrReport } from './config/environment.ts'
-import { loadConfig } from './config/load-config.ts'
-import { settingsSchema } from './config/settings-schema.ts'
-import { checkToml, dottedKey, indexToml, type TomlPath } from './config/toml.ts'
+import { type ConfigFlags, type Environment, readEnvironment } from './config/environment.ts'
+import { loadConfig, readSettings } from './config/load-config.ts'
+import { dottedKey, type TomlPath } from './config/toml.ts'
 import type { Finding } from './doctor/checks.ts'
 import { homePaths } from './home-paths.ts'
 
@@ -41,14 +40,8 @@ export function openHomeDesk(dependencies: {
 
   async function examine(network: boolean): Promise<Finding[]> {
     // Loaded on demand, because it is seldom used.
-    const [{ examine: look }, { ok }, { checkRestart, checkRoutes }, { checkSandbox }, { checkVoice }] =
-      await Promise.all([
-        import('./doctor/examine.ts'),
-        import('./doctor/checks.ts'),
-        import('./doctor/checks.ts'),
-        import('./doctor/checks.ts'),
-        import('./doctor/checks.ts'),
-      ])
+    const { examine: look } = await import('./doctor/examine.ts')
+    const { ok, checkRestart, checkRoutes, checkSandbox, checkVoice } = await import('./doctor/checks.ts')
     const running = `${baseUrl()}, process ${process.pid}, up for ${formatDuration(clock.now() - startedAt)}`
     return look({
       homePath: home,
@@ -145,11 +138,8 @@ export function describeSettings(source: {
 }): Setting[] {
   const { home, env, flags, config } = source
   const paths = homePaths(home)
-  const text = readOrReport(diskFiles, paths.config, []) ?? ''
-  const checked = checkToml({ file: paths.config, text, schema: settingsSchema })
-  const settings = (checked.ok ? checked.value : checked.sound) ?? settingsSchema.parse({})
-  const index = checked.index ?? indexToml('')
-  // Its problems are reported when the config is loaded.
+  // Problems are reported when the config is loaded.
+  const { settings, index } = readSettings(paths.config, diskFiles, [])
   const dotenv = { file: paths.environment, files: diskFiles, problems: [], warnings: [] }
   const environment = readEnvironment({ ...dotenv, env, flags })
   const described = leavesOf(settings).map(({ path, value }): Setting => {
@@ -173,13 +163,8 @@ function placeOf(environment: Environment, name: string): Pick<Setting, 'origin'
   return { origin: 'environment', place }
 }
 
-interface Leaf {
-  path: TomlPath
-  value: unknown
-}
-
 /** Recurses into tables; lists and empty tables are values. */
-function leavesOf(value: unknown, path: TomlPath = []): Leaf[] {
+function leavesOf(value: unknown, path: TomlPath = []): { path: TomlPath; value: unknown }[] {
   const isTable = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isTable || (Object.keys(value).length === 0 && path.length > 0)) return [{ path, value }]
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, [...path, key]))

@@ -1,14 +1,24 @@
 import type { Generated } from 'kysely'
 
+/** A row whose named columns may be left out when it is inserted. */
+export type WithDefaults<Row, Name extends keyof Row> = Omit<Row, Name> & { [Key in Name]: Generated<Row[Key]> }
+
 /** Tables that the user and the agent both work with: blocks, pins, schedules, sub-agents, client tools. */
 export interface WorkspaceTables {
-  blocks: BlockTable
+  blocks: WithDefaults<BlockRow, 'is_deleted'>
   asset_versions: AssetVersionRow
-  pins: PinRow
+  pins: {
+    user_id: string
+    /** `main`, or the session of a fork. */
+    agent: string
+    label: string
+    position: number
+    pinned_at: number
+  }
   schedules: ScheduleRow
   schedule_runs: ScheduleRunRow
   spawns: SpawnRow
-  client_calls: ClientCallTable
+  client_calls: WithDefaults<ClientCallRow, 'is_error'>
 }
 
 /** The origin of content: untrusted content is quoted as data everywhere. */
@@ -26,9 +36,6 @@ export interface BlockRow {
   created_at: number
   updated_at: number
 }
-interface BlockTable extends Omit<BlockRow, 'is_deleted'> {
-  is_deleted: Generated<0 | 1>
-}
 
 /** Earlier versions of files and blocks. */
 export interface AssetVersionRow {
@@ -41,15 +48,6 @@ export interface AssetVersionRow {
   author: 'user' | 'agent'
   trust: Trust
   at: number
-}
-
-interface PinRow {
-  user_id: string
-  /** `main`, or the session of a fork. */
-  agent: string
-  label: string
-  position: number
-  pinned_at: number
 }
 
 export interface ScheduleRow {
@@ -109,20 +107,32 @@ export interface ClientCallRow {
   asked_at: number
   expires_at: number
 }
-interface ClientCallTable extends Omit<ClientCallRow, 'is_error'> {
-  is_error: Generated<0 | 1>
-}
 
 /** The tools that Familiar builds itself (CAP): their versions, storage and build history. */
 export interface CapabilityTables {
-  capabilities: CapabilityTable
+  capabilities: WithDefaults<CapabilityRow, 'calls' | 'failures'>
   capability_versions: CapabilityVersionRow
-  capability_storage: CapabilityStorageRow
-  capability_vectors: CapabilityVectorRow
-  builds: BuildTable
+  capability_storage: {
+    capability_id: string
+    key: string
+    value: string
+    updated_at: number
+  }
+  capability_vectors: {
+    capability_id: string
+    model: string
+    text_hash: string
+    /** Two vectors in sequence: of its description, and of the description together with example requests. */
+    vector: Uint8Array
+  }
+  builds: WithDefaults<BuildRow, 'is_told'>
   build_events: BuildEventRow
   build_questions: BuildQuestionRow
-  build_files: BuildFileRow
+  build_files: {
+    build_id: string
+    path: string
+    content: string
+  }
 }
 
 export interface CapabilityRow {
@@ -149,10 +159,6 @@ export interface CapabilityRow {
   created_at: number
   updated_at: number
 }
-interface CapabilityTable extends Omit<CapabilityRow, 'calls' | 'failures'> {
-  calls: Generated<number>
-  failures: Generated<number>
-}
 
 export interface CapabilityVersionRow {
   capability_id: string
@@ -162,21 +168,6 @@ export interface CapabilityVersionRow {
   hash: string
   build_id: string | null
   created_at: number
-}
-
-interface CapabilityStorageRow {
-  capability_id: string
-  key: string
-  value: string
-  updated_at: number
-}
-
-interface CapabilityVectorRow {
-  capability_id: string
-  model: string
-  text_hash: string
-  /** Two vectors in sequence: of its description, and of the description together with example requests. */
-  vector: Uint8Array
 }
 
 export interface BuildRow {
@@ -196,9 +187,6 @@ export interface BuildRow {
   created_at: number
   updated_at: number
   ended_at: number | null
-}
-interface BuildTable extends Omit<BuildRow, 'is_told'> {
-  is_told: Generated<0 | 1>
 }
 
 export interface BuildEventRow {
@@ -224,19 +212,44 @@ export interface BuildQuestionRow {
   expires_at: number
 }
 
-interface BuildFileRow {
-  build_id: string
-  path: string
-  content: string
-}
-
 /** Outgoing and incoming traffic of channels: the outbox, contacts, one-time links. */
 export interface ChannelTables {
   outbox: OutboxRow
-  delivery_cursors: DeliveryCursorRow
-  channel_marks: ChannelMarkRow
-  channel_contacts: ChannelContactRow
-  pairing_codes: PairingCodeRow
+  /** How far a session's log has been copied to a channel's outbox. */
+  delivery_cursors: {
+    channel: string
+    session_id: string
+    seq: number
+  }
+  /** State of a channel: its read position, and since when it is in use. */
+  channel_marks: {
+    channel: string
+    name: string
+    value: string
+    updated_at: number
+  }
+  /** Maps an outside address to a user. */
+  channel_contacts: {
+    channel: string
+    /** The channel's number for the person. */
+    address: string
+    user_id: string
+    /** The name that the person chose there: for display only, never trusted. */
+    name: string
+    paired_at: number
+  }
+  /**
+   * A single-use code with a short life: the person who sends it from outside becomes a contact of the user who made it.
+   */
+  pairing_codes: {
+    id: string
+    channel: string
+    user_id: string
+    code_hash: string
+    created_at: number
+    expires_at: number
+    used_at: number | null
+  }
   one_time_links: OneTimeLinkRow
 }
 
@@ -266,45 +279,6 @@ export interface OutboxRow {
   updated_at: number
 }
 
-/** How far a session's log has been copied to a channel's outbox. */
-interface DeliveryCursorRow {
-  channel: string
-  session_id: string
-  seq: number
-}
-
-/** State of a channel: its read position, and since when it is in use. */
-interface ChannelMarkRow {
-  channel: string
-  name: string
-  value: string
-  updated_at: number
-}
-
-/** Maps an outside address to a user. */
-interface ChannelContactRow {
-  channel: string
-  /** The channel's number for the person. */
-  address: string
-  user_id: string
-  /** The name that the person chose there: for display only, never trusted. */
-  name: string
-  paired_at: number
-}
-
-/**
- * A single-use code with a short life: the person who sends it from outside becomes a contact of the user who made it.
- */
-interface PairingCodeRow {
-  id: string
-  channel: string
-  user_id: string
-  code_hash: string
-  created_at: number
-  expires_at: number
-  used_at: number | null
-}
-
 /** A link that does one thing, once, for a short time. */
 export interface OneTimeLinkRow {
   id: string
@@ -322,7 +296,13 @@ export interface OneTimeLinkRow {
 /** State of the page: signed-in browsers, session titles, read positions. */
 export interface PageTables {
   browsers: BrowserRow
-  session_views: SessionViewRow
+  session_views: {
+    session_id: string
+    /** The title that the user chose; null shows the first message instead. */
+    title: string | null
+    /** The newest event that was shown. */
+    read_seq: number
+  }
 }
 
 export interface BrowserRow {
@@ -336,12 +316,4 @@ export interface BrowserRow {
   created_at: number
   seen_at: number
   expires_at: number
-}
-
-interface SessionViewRow {
-  session_id: string
-  /** The title that the user chose; null shows the first message instead. */
-  title: string | null
-  /** The newest event that was shown. */
-  read_seq: number
 }

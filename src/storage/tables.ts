@@ -1,41 +1,122 @@
 import type { Generated } from 'kysely'
-import type { CapabilityTables, ChannelTables, PageTables, WorkspaceTables } from './feature-tables.ts'
+import type { CapabilityTables, ChannelTables, PageTables, WithDefaults, WorkspaceTables } from './feature-tables.ts'
 
 /** Times are milliseconds since the epoch, money is whole nano-dollars, `data` columns hold JSON text. */
-export interface Tables extends CapabilityTables, ChannelTables, FleetTables, PageTables, WorkspaceTables {
-  users: UserTable
+export interface Tables extends CapabilityTables, ChannelTables, PageTables, WorkspaceTables {
+  users: WithDefaults<UserRow, 'tier'>
   access_tokens: AccessTokenRow
-  sessions: SessionTable
+  sessions: WithDefaults<SessionRow, 'agent'>
   session_events: SessionEventRow
   session_snapshots: SessionSnapshotRow
   inbox: InboxRow
-  media: MediaRow
+  media: {
+    hash: string
+    media_type: string
+    bytes: number
+    created_at: number
+  }
   cost_ledger: CostLedgerRow
   cost_totals: CostTotalRow
-  memories: MemoryTable
+  memories: WithDefaults<MemoryRow, 'number'>
   facts: FactRow
   episodes: EpisodeRow
   commitments: CommitmentRow
   memory_files: MemoryFileRow
-  chunks: ChunkRow
+  chunks: {
+    id: string
+    user_id: string
+    file_id: string
+    first_line: number
+    last_line: number
+  }
   entity_aliases: EntityAliasRow
-  fact_attributes: FactAttributeRow
+  fact_attributes: {
+    user_id: string
+    attribute_key: string
+    is_multi_valued: 0 | 1
+  }
   memory_edges: MemoryEdgeRow
-  memory_vectors: MemoryVectorTable
-  memory_tags: MemoryTagRow
+  /**
+   * The vectors of memories in the format of `toVectorBytes`; at most one per memory, model and passage. Replaced by
+   * deleting and inserting: updates are rejected, because caches of vectors would not notice them.
+   */
+  memory_vectors: {
+    number: number
+    user_id: string
+    model: string
+    /** Hash of the embedded text: the same text is not embedded twice. */
+    text_hash: string
+    vector: Uint8Array
+    /** The passage of a long text, starting at 0. */
+    part: Generated<number>
+    /** Grows with every vector that is written, and is never reused. */
+    place: Generated<number>
+  }
+  /** The tags of memories, for searching; the memory itself holds them in order. */
+  memory_tags: {
+    user_id: string
+    tag: string
+    number: number
+  }
   memory_changes: MemoryChangeRow
-  memory_marks: MemoryMarkRow
+  /** Progress of a background task: a position in a session's log, the hash of a file, a count of recalls. */
+  memory_marks: {
+    user_id: string
+    name: string
+    value: string
+    updated_at: number
+  }
   tool_weights: ToolWeightRow
-  memory_speakers: MemorySpeakerRow
+  /** Names of people who speak in a user's conversations. */
+  memory_speakers: {
+    user_id: string
+    name: string
+  }
   tool_states: ToolStateRow
-  tool_settings: ToolSettingRow
-  tool_vectors: ToolVectorRow
-  client_telemetry: ClientTelemetryRow
+  /** A user's settings for a tool; its secrets are in `secrets`. */
+  tool_settings: {
+    user_id: string
+    tool: string
+    key: string
+    /** JSON. */
+    value: string
+    updated_at: number
+  }
+  /** The vector of a tool's description: embedded again only when the text changes. */
+  tool_vectors: {
+    tool: string
+    model: string
+    text_hash: string
+    vector: Uint8Array
+  }
+  /** Data that the user's latest client sent about itself, with permission, kept for an hour. */
+  client_telemetry: {
+    user_id: string
+    data: string
+    at: number
+  }
   secrets: SecretRow
   tool_calls: ToolCallRow
   approvals: ApprovalRow
   trigger_runs: TriggerRunRow
-  webhook_nonces: WebhookNonceRow
+  webhook_nonces: {
+    tool: string
+    nonce: string
+    at: number
+  }
+  daemons: {
+    id: string
+    role: 'api' | 'worker' | 'all'
+    /** The advisory lock that it holds while it lives. */
+    lock_key: number
+    /** JSON: the names under which it takes jobs. */
+    workers: string
+    started_at: number
+  }
+  session_holders: {
+    session_id: string
+    daemon_id: string
+  }
 }
 
 export interface UserRow {
@@ -45,9 +126,6 @@ export interface UserRow {
   /** The plan, by its name in the config. */
   tier: string
   created_at: number
-}
-interface UserTable extends Omit<UserRow, 'tier'> {
-  tier: Generated<string>
 }
 
 export interface AccessTokenRow {
@@ -77,9 +155,6 @@ export interface SessionRow {
   created_at: number
   updated_at: number
 }
-interface SessionTable extends Omit<SessionRow, 'agent'> {
-  agent: Generated<string>
-}
 
 export interface SessionEventRow {
   session_id: string
@@ -108,13 +183,6 @@ export interface InboxRow {
   turn_id: string | null
   received_at: number
   data: string
-}
-
-interface MediaRow {
-  hash: string
-  media_type: string
-  bytes: number
-  created_at: number
 }
 
 export interface CostLedgerRow {
@@ -190,10 +258,6 @@ export interface MemoryRow {
   superseded_by: string | null
 }
 
-interface MemoryTable extends Omit<MemoryRow, 'number'> {
-  number: Generated<number>
-}
-
 /** Keys are the folded form of the adjacent column, for comparing. */
 export interface FactRow {
   id: string
@@ -248,26 +312,12 @@ export interface MemoryFileRow {
   indexed_at: number
 }
 
-interface ChunkRow {
-  id: string
-  user_id: string
-  file_id: string
-  first_line: number
-  last_line: number
-}
-
 export interface EntityAliasRow {
   user_id: string
   alias_key: string
   alias: string
   entity_key: string
   entity: string
-}
-
-interface FactAttributeRow {
-  user_id: string
-  attribute_key: string
-  is_multi_valued: 0 | 1
 }
 
 export interface MemoryEdgeRow {
@@ -277,33 +327,6 @@ export interface MemoryEdgeRow {
   relation: string
   weight: number
   created_at: number
-}
-
-/**
- * The vectors of memories in the format of `toVectorBytes`; at most one per memory, model and passage. Replaced by
- * deleting and inserting: updates are rejected, because caches of vectors would not notice them.
- */
-interface MemoryVectorRow {
-  number: number
-  user_id: string
-  model: string
-  /** Hash of the embedded text: the same text is not embedded twice. */
-  text_hash: string
-  vector: Uint8Array
-}
-
-interface MemoryVectorTable extends MemoryVectorRow {
-  /** The passage of a long text, starting at 0. */
-  part: Generated<number>
-  /** Grows with every vector that is written, and is never reused. */
-  place: Generated<number>
-}
-
-/** The tags of memories, for searching; the memory itself holds them in order. */
-interface MemoryTagRow {
-  user_id: string
-  tag: string
-  number: number
 }
 
 /** The previous state of a changed or forgotten memory, while it can be undone. */
@@ -316,20 +339,6 @@ export interface MemoryChangeRow {
   at: number
   undo_until: number
   data: string
-}
-
-/** Progress of a background task: a position in a session's log, the hash of a file, a count of recalls. */
-interface MemoryMarkRow {
-  user_id: string
-  name: string
-  value: string
-  updated_at: number
-}
-
-/** Names of people who speak in a user's conversations. */
-interface MemorySpeakerRow {
-  user_id: string
-  name: string
 }
 
 /** The decayed sum of the outcomes of a tool's calls, as of `updated_at`. */
@@ -355,31 +364,6 @@ export interface ToolStateRow {
   /** JSON that the tool asked to receive at its next run. */
   state: string | null
   updated_at: number
-}
-
-/** A user's settings for a tool; its secrets are in `secrets`. */
-interface ToolSettingRow {
-  user_id: string
-  tool: string
-  key: string
-  /** JSON. */
-  value: string
-  updated_at: number
-}
-
-/** The vector of a tool's description: embedded again only when the text changes. */
-interface ToolVectorRow {
-  tool: string
-  model: string
-  text_hash: string
-  vector: Uint8Array
-}
-
-/** Data that the user's latest client sent about itself, with permission, kept for an hour. */
-interface ClientTelemetryRow {
-  user_id: string
-  data: string
-  at: number
 }
 
 export interface SecretRow {
@@ -446,31 +430,4 @@ export interface TriggerRunRow {
   error: string | null
   /** The body of a webhook, until its run starts. */
   input: string | null
-}
-
-interface WebhookNonceRow {
-  tool: string
-  nonce: string
-  at: number
-}
-
-/** The daemons that share the database, and which of them runs the turns of which session. */
-interface FleetTables {
-  daemons: DaemonRow
-  session_holders: SessionHolderRow
-}
-
-interface DaemonRow {
-  id: string
-  role: 'api' | 'worker' | 'all'
-  /** The advisory lock that it holds while it lives. */
-  lock_key: number
-  /** JSON: the names under which it takes jobs. */
-  workers: string
-  started_at: number
-}
-
-interface SessionHolderRow {
-  session_id: string
-  daemon_id: string
 }

@@ -1,4 +1,5 @@
 import { basename, isAbsolute, join } from 'node:path'
+import { camelKeys } from '../../base/json.ts'
 import type { S3Settings } from '../../fleet/s3.ts'
 import type { EmbeddingSettings } from '../../memory/embedding/embedders.ts'
 import {
@@ -14,10 +15,10 @@ import type { AllowedHost } from '../../security/network/destinations.ts'
 import { tokenBits } from '../../security/tokens.ts'
 import { type Plan, withBuiltInPlans } from '../../security/users.ts'
 import { homePaths } from '../home-paths.ts'
-import { type Config, type ConfigFiles, type ConfigProblem, camelSettings, diskFiles, sortProblems } from './config.ts'
+import { type Config, type ConfigFiles, type ConfigProblem, diskFiles } from './config.ts'
 import { type ConfigFlags, type Environment, firstOf, readEnvironment, readOrReport } from './environment.ts'
 import { type Settings, settingsSchema } from './settings-schema.ts'
-import { checkToml, dottedKey, indexToml, nearestName, type TomlIndex, type TomlPath } from './toml.ts'
+import { checkToml, dottedKey, nearestName, type TomlIndex, type TomlPath } from './toml.ts'
 import { baseUrl, type ProviderFile, providerSchema, usualKeyVariables } from './tools-schema.ts'
 
 export type LoadedConfig =
@@ -30,6 +31,17 @@ export type LoadedConfig =
     }
   | { ok: false; problems: ConfigProblem[] }
 
+/** One reading of a home's config: its sources, and the problems and warnings found so far. */
+interface Reading {
+  /** `familiar.toml`. */
+  file: string
+  settings: Settings
+  index: TomlIndex
+  environment: Environment
+  problems: ConfigProblem[]
+  warnings: string[]
+}
+
 /**
  * Defaults, `familiar.toml`, `providers.d/*.toml`, `.env`, the environment and the command line, each overriding the
  * one before. Read-only. All or nothing: with one problem there is no config, and all problems are reported.
@@ -40,71 +52,84 @@ export function loadConfig(source: {
   flags?: ConfigFlags
   files?: ConfigFiles
 }): LoadedConfig {
-  const paths = homePaths(source.home)
-  const files = source.files ?? diskFiles
+  const { env, flags = {}, files = diskFiles } = source
+  const { environment: dotenv, config: file, providers: directory } = homePaths(source.home)
   const problems: ConfigProblem[] = []
   const warnings: string[] = []
+  const environment = readEnvironment({ file: dotenv, files, env, flags, problems, warnings })
+  const reading = { file, ...readSettings(file, files, problems), environment, problems, warnings }
+  const read = readProviders(reading, { directory, files })
+  checkRoutes(reading, read)
+  const config = toConfig(reading, read.providers)
+  applyOverrides(reading, config, read)
+  checkRemoteAccess(reading, config)
 
-  const { env, flags = {} } = source
-  const environment = readEnvironment({ file: paths.environment, files, env, flags, problems, warnings })
-
-  const file = paths.config
-  const checked = checkToml({ file, text: readOrReport(files, file, problems) ?? '', schema: settingsSchema })
-  if (!checked.ok) problems.push(...checked.problems)
-  const settings = (checked.ok ? checked.value : checked.sound) ?? settingsSchema.parse({})
-  const index = checked.index ?? indexToml('')
-
-  const load = settings.providers.load?.map((name, place) => {
-    const path = ['providers', 'load', place]
-    return { name, file, line: index.lineOf(path), key: 'providers.load' }
+  if (problems.length === 0) return { ok: true, config, environment: environment.values(), warnings }
+  const sorted = problems.toSorted((a, b) => {
+    if (a.file !== b.file) return a.file < b.file ? -1 : 1
+    return (a.line ?? 0) - (b.line ?? 0)
   })
-  const read = readProviders({ directory: paths.providers, files, environment, load, problems, warnings })
-  problems.push(...checkRoutes({ file, index, routes: settings.routes, tiers: settings.tiers, read }))
-
-  const embedding = readEmbedding({ file, embedding: settings.memory.embedding, environment, warnings })
-  const tools = readTools({ file, settings, environment, warnings })
-  const channels = readChannels({ file, settings, environment, warnings })
-  const telemetry = readTelemetry({ settings: settings.telemetry, environment, problems, warnings })
-  const shared = readShared({ file, index, shared: settings.shared, environment, problems })
-  const config = { ...toConfig(settings, read.providers, embedding), ...tools, ...channels, telemetry, shared }
-  problems.push(...applyOverrides({ config, environment, read, warnings }))
-  problems.push(...checkRemoteAccess({ config, environment, file, index }))
-
-  if (problems.length > 0) return { ok: false, problems: sortProblems(problems) }
-  return { ok: true, config, environment: environment.values(), warnings }
+  return { ok: false, problems: sorted }
 }
 
-function toConfig(
-  settings: Settings,
-  providers: Config['providers'],
-  embedding: EmbeddingSettings,
-): Omit<Config, 'tools' | 'sandbox' | 'policy' | 'mcp' | 'telegram' | 'callback' | 'voice' | 'telemetry' | 'shared'> {
-  const { sources, ...routes } = settings.routes
-  const { tiers, sources: tierSources } = settings.agent.context
+/** `familiar.toml`. What is wrong in it is a problem; the rest of it is used for further checks. */
+export function readSettings(file: string, files: ConfigFiles, problems: ConfigProblem[]) {
+  const text = readOrReport(files, file, problems) ?? ''
+  const { value = settingsSchema.parse({}), problems: found, index } = checkToml({ file, text, schema: settingsSchema })
+  problems.push(...found)
+  return { settings: value, index }
+}
+
+/** The config with keys instead of the names of their variables: pass those to the redactor before anything is logged. */
+export function toConfig(reading: Reading, providers: ProviderSettings[]) {
+  const { settings } = reading
+  const { name, max_rounds: maxRounds, context } = settings.agent
+  const embedding = readEmbedding(reading)
   return {
     providers,
-    routes: { ...routes, sources },
-    budget: camelSettings(settings.budget),
+    /** Each list contains existing `provider/model` ids: the first is tried first, the rest are its fallbacks. */
+    routes: settings.routes,
+    budget: camelKeys(settings.budget),
     agent: {
-      name: settings.agent.name,
-      maxRounds: settings.agent.max_rounds,
-      context: { tiers, sources: { system: 'operational', ...tierSources } },
+      name,
+      maxRounds,
+      context: { ...context, sources: { system: 'operational', ...context.sources } as typeof context.sources },
     },
-    sessions: camelSettings(settings.sessions),
-    subagents: camelSettings(settings.subagents),
-    clientTools: camelSettings(settings.client_tools),
-    compaction: camelSettings(settings.compaction),
-    http: camelSettings(settings.http),
-    database: camelSettings(settings.database),
+    sessions: camelKeys(settings.sessions),
+    subagents: camelKeys(settings.subagents),
+    clientTools: camelKeys(settings.client_tools),
+    compaction: camelKeys(settings.compaction),
+    http: camelKeys(settings.http),
+    /** The URL may contain a password: pass it to the redactor. */
+    database: camelKeys(settings.database),
+    /** Hosts of the owner's network that may be called. */
     egress: { allowedHosts: settings.egress.allowed_hosts.map(toAllowedHost) },
     log: settings.log,
-    capabilities: camelSettings(settings.capabilities),
-    assets: camelSettings(settings.assets),
+    capabilities: camelKeys(settings.capabilities),
+    assets: camelKeys(settings.assets),
     skills: settings.skills,
     memory: { ...settings.memory, embedding },
+    /** By name, including the built-in ones. */
     tiers: readTiers(settings.tiers),
-    keyFile: null,
-    token: null,
+    /** The path of the secrets' key file, if the environment sets it. */
+    keyFile: null as string | null,
+    /** The owner's bearer token if the environment sets one; otherwise Familiar makes its own. */
+    token: null as string | null,
+    ...readTools(reading),
+    ...readChannels(reading),
+    telemetry: readTelemetry(reading),
+    shared: readShared(reading),
+  }
+}
+
+/** Resolves variables that a file names: the first one that is set; null, with a warning, if none is. */
+function createResolve({ file, environment, warnings }: Pick<Reading, 'file' | 'environment' | 'warnings'>) {
+  return (named: string | readonly string[] | undefined, consequence: string): string | null => {
+    const variables = [named ?? []].flat()
+    const value = firstOf(environment, variables)
+    if (variables.length > 0 && value === undefined)
+      warnings.push(`${file}: ${variables[0]} is not set, so ${consequence}`)
+    return value ?? null
   }
 }
 
@@ -117,30 +142,23 @@ function toAllowedHost(text: string): AllowedHost {
 const offlineModelId = 'offline/offline'
 
 /** Reports every route to an unknown model. */
-function checkRoutes(source: {
-  file: string
-  index: TomlIndex
-  routes: { sources: Readonly<Record<string, string[]>> } & Readonly<Partial<Record<string, unknown>>>
-  tiers: Readonly<Record<string, { routes: object }>>
-  read: ReadProviders
-}): ConfigProblem[] {
-  const { file, index, routes, tiers, read } = source
-  const { sources, ...purposes } = routes
+function checkRoutes({ file, settings, index, problems }: Reading, read: ReadProviders): void {
+  const { sources, ...purposes } = settings.routes
   const targets: { path: TomlPath; ids: string[] }[] = [
-    ...Object.entries(purposes).map(([name, ids]) => ({ path: ['routes', name], ids: ids as string[] })),
+    ...Object.entries(purposes).map(([name, ids]) => ({ path: ['routes', name], ids })),
     ...Object.entries(sources).map(([name, ids]) => ({ path: ['routes', 'sources', name], ids })),
-    ...Object.entries(tiers).flatMap(([tier, { routes: own }]) =>
-      Object.entries(own).map(([name, ids]) => ({ path: ['tiers', tier, 'routes', name], ids: ids as string[] })),
+    ...Object.entries(settings.tiers).flatMap(([tier, { routes }]) =>
+      Object.entries(routes).map(([name, ids]) => ({ path: ['tiers', tier, 'routes', name], ids })),
     ),
   ]
-  return targets.flatMap(({ path, ids }) =>
-    ids.flatMap((id, place) => {
+  for (const { path, ids } of targets) {
+    for (const [place, id] of ids.entries()) {
       const message = describeUnknownModel(id, read)
-      if (message === undefined) return []
+      if (message === undefined) continue
       const exact = index.find([...path, place]) ? [...path, place] : path
-      return [{ file, line: index.lineOf(exact), key: dottedKey(exact), message }]
-    }),
-  )
+      problems.push({ file, line: index.lineOf(exact), key: dottedKey(exact), message })
+    }
+  }
 }
 
 /** Undefined for a model that exists, or may. */
@@ -155,15 +173,8 @@ function describeUnknownModel(id: string, { providers, broken }: ReadProviders):
 }
 
 /** Applies the environment variables to the config; each invalid one is a problem. */
-function applyOverrides(source: {
-  config: Config
-  environment: Environment
-  /** Its providers are those of the config: one that is added here is in both. */
-  read: ReadProviders
-  warnings: string[]
-}): ConfigProblem[] {
-  const { config, environment } = source
-  const problems: ConfigProblem[] = []
+function applyOverrides(reading: Reading, config: Config, read: ReadProviders): void {
+  const { environment, problems } = reading
 
   /** Passes the variable to `apply`, which returns what is wrong with it. */
   function override(name: string, apply: (value: string) => string | undefined) {
@@ -211,8 +222,8 @@ function applyOverrides(source: {
     config.sandbox.driver = checked.data.driver
   })
   override('FAMILIAR_MODEL', (value) => {
-    addNamedProvider(value, source)
-    const message = describeUnknownModel(value, source.read)
+    addNamedProvider(value, reading, read)
+    const message = describeUnknownModel(value, read)
     if (message !== undefined) return message
     config.routes.primary = [value]
   })
@@ -221,7 +232,6 @@ function applyOverrides(source: {
     if (!/^[\x21-\x7e]{1,512}$/.test(value)) return 'must be one word of at most 512 plain characters'
     config.token = value
   })
-  return problems
 }
 
 const knownModels: Readonly<Partial<Record<ProviderType, Record<string, ModelSettings>>>> = {
@@ -235,8 +245,7 @@ const knownModels: Readonly<Partial<Record<ProviderType, Record<string, ModelSet
  * `FAMILIAR_MODEL=openai/gpt-x` needs no file: a provider without a file whose name is a type is treated as that type,
  * with its default key variable and address.
  */
-function addNamedProvider(id: string, source: Parameters<typeof applyOverrides>[0]) {
-  const { environment, read } = source
+function addNamedProvider(id: string, { environment, warnings }: Reading, read: ReadProviders) {
   const [name = '', ...rest] = id.split('/')
   const model = rest.join('/')
   const type = providerTypes.find((known) => known === name)
@@ -244,78 +253,41 @@ function addNamedProvider(id: string, source: Parameters<typeof applyOverrides>[
   if (!known || model === '' || read.broken.has(name) || read.providers.some((other) => other.name === name)) return
   const variables = usualKeyVariables[type] ?? []
   const apiKey = firstOf(environment, variables)
-  if (variables.length > 0 && !apiKey)
-    source.warnings.push(`${variables[0]} is not set, so ${name} is called without a key`)
+  if (variables.length > 0 && !apiKey) warnings.push(`${variables[0]} is not set, so ${name} is called without a key`)
   const settings = known[model] ?? Object.values(known).find((other) => other.model === model) ?? { model }
   read.providers.push({ name, type, ...(apiKey && { apiKey }), models: { [model]: settings, ...known } })
 }
 
 /** `[telegram]`, `[callback]` and `[voice]` with keys instead of their variables' names. */
-function readChannels(source: {
-  file: string
-  settings: Settings
-  environment: Environment
-  warnings: string[]
-}): Pick<Config, 'telegram' | 'callback' | 'voice'> {
-  const { file, settings, environment, warnings } = source
-  const { telegram, callback, voice } = settings
-
-  function resolved(variable: string, consequence: string): string | null {
-    const value = environment.get(variable)?.value
-    if (value === undefined) warnings.push(`${file}: ${variable} is not set, so ${consequence}`)
-    return value ?? null
-  }
-
-  function readTelegram(): Config['telegram'] {
-    if (!telegram?.enabled) return null
-    const token = resolved(telegram.token_env, 'Telegram stays off')
-    if (token === null) return null
-    return {
-      token,
-      allowedIds: telegram.allowed_ids,
-      apiRoot: telegram.api_root.replace(/\/+$/, ''),
-      repeatUnknown: telegram.repeat_unknown,
-    }
-  }
-
-  function readCallback(): Config['callback'] {
-    if (!callback) return null
-    const secret = resolved(callback.secret_env, 'no callback is made')
-    return secret === null ? null : { url: callback.url, secret, channels: callback.channels }
-  }
-
-  const { provider, base_url, api_key_env, model } = voice.transcription
+function readChannels(reading: Reading) {
+  const { telegram, callback, voice } = reading.settings
+  const resolve = createResolve(reading)
+  const token = telegram?.enabled ? resolve(telegram.token_env, 'Telegram stays off') : null
+  const secret = callback ? resolve(callback.secret_env, 'no callback is made') : null
+  const { provider, base_url, api_key_env, model = null } = voice.transcription
+  const apiKey = resolve(api_key_env, 'speech is transcribed without a key')
   return {
-    telegram: readTelegram(),
-    callback: readCallback(),
-    voice: {
-      transcription: {
-        provider,
-        baseUrl: base_url ?? null,
-        apiKey: api_key_env === undefined ? null : resolved(api_key_env, 'speech is transcribed without a key'),
-        model: model ?? null,
-      },
-    },
+    /** Null if it is not set up. */
+    telegram:
+      telegram && token !== null
+        ? {
+            token,
+            allowedIds: telegram.allowed_ids,
+            apiRoot: telegram.api_root.replace(/\/+$/, ''),
+            repeatUnknown: telegram.repeat_unknown,
+          }
+        : null,
+    /** Null if there is none. */
+    callback: callback && secret !== null ? { url: callback.url, secret, channels: callback.channels } : null,
+    voice: { transcription: { provider, baseUrl: base_url ?? null, apiKey, model } },
   }
 }
 
 /** The `[memory.embedding]` table with its key instead of the variable's name. */
-function readEmbedding(source: {
-  file: string
-  embedding: Settings['memory']['embedding']
-  environment: Environment
-  warnings: string[]
-}): EmbeddingSettings {
-  const { provider, model, base_url: baseUrl, api_key_env: variable } = source.embedding
-  const apiKey = variable === undefined ? undefined : source.environment.get(variable)?.value
-  if (variable !== undefined && apiKey === undefined)
-    source.warnings.push(`${source.file}: ${variable} is not set, so ${provider} embeds without a key`)
-  return {
-    provider,
-    ...(model !== undefined && { model }),
-    ...(baseUrl !== undefined && { baseUrl }),
-    ...(apiKey !== undefined && { apiKey }),
-  }
+function readEmbedding(reading: Reading): EmbeddingSettings {
+  const { api_key_env, ...embedding } = reading.settings.memory.embedding
+  const apiKey = createResolve(reading)(api_key_env, `${embedding.provider} embeds without a key`)
+  return { ...camelKeys(embedding), ...(apiKey !== null && { apiKey }) }
 }
 
 const advice = {
@@ -329,24 +301,15 @@ interface ReadProviders {
   broken: Set<string>
 }
 
-/** The requested provider files; all of them if `load` names none. */
-function readProviders(source: {
-  directory: string
-  files: ConfigFiles
-  environment: Environment
-  load: { name: string; file: string; line: number; key: string }[] | undefined
-  problems: ConfigProblem[]
-  warnings: string[]
-}): ReadProviders {
-  const { directory, files, problems } = source
+/** The requested provider files; all of them if `providers.load` names none. */
+function readProviders(reading: Reading, { directory, files }: { directory: string; files: ConfigFiles }) {
+  const { settings, index, problems } = reading
   const available = files
     .list(directory)
     .filter((name) => name.endsWith('.toml'))
     .map((name) => basename(name, '.toml'))
-  const wanted = source.load ?? available.map((name) => ({ name, file: '', line: 1, key: '' }))
-
   const result: ReadProviders = { providers: [], broken: new Set() }
-  for (const { name, file: askedIn, line, key } of wanted) {
+  for (const [place, name] of (settings.providers.load ?? available).entries()) {
     const file = join(directory, `${name}.toml`)
     if (!/^[a-z0-9][a-z0-9_-]*$/.test(name)) {
       problems.push({ file, line: 1, key: '', message: 'must have a name of lower-case letters, digits, - and _' })
@@ -355,32 +318,31 @@ function readProviders(source: {
     if (result.providers.some((provider) => provider.name === name) || result.broken.has(name)) continue
     const text = available.includes(name) ? readOrReport(files, file, problems) : undefined
     const checked = text === undefined ? undefined : checkToml({ file, text, schema: providerSchema, advice })
-    if (checked?.ok) result.providers.push(toProvider({ ...source, name, file, provider: checked.value }))
+    if (checked?.value && checked.problems.length === 0)
+      result.providers.push(toProvider({ ...reading, file }, name, checked.value))
     else result.broken.add(name)
-    if (checked?.ok === false) problems.push(...checked.problems)
+    problems.push(...(checked?.problems ?? []))
     if (!available.includes(name)) {
       const near = nearestName(name, available)
       const hint = near
         ? `; did you mean ${near}?`
         : `; there ${available.length === 0 ? 'is no file in it' : `are: ${available.join(', ')}`}`
-      problems.push({ file: askedIn, line, key, message: `providers.d/${name}.toml does not exist${hint}` })
+      const line = index.lineOf(['providers', 'load', place])
+      const message = `providers.d/${name}.toml does not exist${hint}`
+      problems.push({ file: reading.file, line, key: 'providers.load', message })
     }
   }
   return result
 }
 
-function toProvider(source: {
-  name: string
-  file: string
-  provider: ProviderFile
-  environment: Environment
-  warnings: string[]
-}): ProviderSettings {
-  const { name, provider, environment } = source
-  const variables = provider.api_key_env ? [provider.api_key_env] : (usualKeyVariables[provider.type] ?? [])
-  const apiKey = firstOf(environment, variables)
-  if (variables.length > 0 && apiKey === undefined)
-    source.warnings.push(`${source.file}: ${variables[0]} is not set, so ${name} is called without a key`)
+function toProvider(
+  reading: Pick<Reading, 'file' | 'environment' | 'warnings'>,
+  name: string,
+  provider: ProviderFile,
+): ProviderSettings {
+  const resolve = createResolve(reading)
+  const variables = provider.api_key_env ?? usualKeyVariables[provider.type]
+  const apiKey = resolve(variables, `${name} is called without a key`)
   const secrets: string[] = []
   type Value = string | number | boolean | { env: string }
   function resolved<T extends Value>(table: Record<string, T> | undefined, where: string) {
@@ -389,11 +351,10 @@ function toProvider(source: {
         if (typeof value === 'string' && /auth|key|token|secret|cookie/i.test(key)) secrets.push(value)
         return [[key, value]]
       }
-      const found = environment.get(value.env)?.value
-      if (found === undefined)
-        source.warnings.push(`${source.file}: ${value.env} is not set, so ${name} is called without ${where}.${key}`)
-      else secrets.push(found)
-      return found === undefined ? [] : [[key, found]]
+      const found = resolve(value.env, `${name} is called without ${where}.${key}`)
+      if (found === null) return []
+      secrets.push(found)
+      return [[key, found]]
     })
     return entries.length > 0 ? Object.fromEntries(entries) : undefined
   }
@@ -410,8 +371,8 @@ function toProvider(source: {
     ...(provider.body && { body: provider.body }),
     ...(secrets.length > 0 && { secrets }),
     ...(provider.base_url !== undefined && { baseUrl: provider.base_url }),
-    ...(apiKey !== undefined && { apiKey }),
-    models: Object.fromEntries(Object.entries(provider.models).map(([key, model]) => [key, camelSettings(model)])),
+    ...(apiKey !== null && { apiKey }),
+    models: Object.fromEntries(Object.entries(provider.models).map(([key, model]) => [key, camelKeys(model)])),
   }
 }
 
@@ -424,15 +385,8 @@ export type SharedSettings =
  * The `[shared]` table with keys instead of their variables' names; null if there is none. A missing key is a problem,
  * not a warning: files would go to a place that no other daemon sees.
  */
-function readShared(source: {
-  file: string
-  index: TomlIndex
-  shared: Settings['shared']
-  environment: Environment
-  problems: ConfigProblem[]
-}): SharedSettings | null {
-  const { file, index, shared, environment, problems } = source
-  const { directory, s3 } = shared
+function readShared({ file, settings, index, environment, problems }: Reading): SharedSettings | null {
+  const { directory, s3 } = settings.shared
   if (directory !== undefined) return { kind: 'directory', directory }
   if (!s3) return null
 
@@ -445,18 +399,18 @@ function readShared(source: {
     return value ?? ''
   }
 
+  const { endpoint, region, bucket, prefix, path_style: pathStyle, session_token_env: tokenVariable } = s3
   return {
     kind: 's3',
     s3: {
-      endpoint: s3.endpoint,
-      region: s3.region,
-      bucket: s3.bucket,
-      prefix: s3.prefix === '' || s3.prefix.endsWith('/') ? s3.prefix : `${s3.prefix}/`,
-      pathStyle: s3.path_style,
+      endpoint,
+      region,
+      bucket,
+      prefix: prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`,
+      pathStyle,
       accessKeyId: resolved('access_key_env', s3.access_key_env),
       secretAccessKey: resolved('secret_key_env', s3.secret_key_env),
-      sessionToken:
-        s3.session_token_env === undefined ? undefined : resolved('session_token_env', s3.session_token_env),
+      sessionToken: tokenVariable === undefined ? undefined : resolved('session_token_env', tokenVariable),
     },
     cacheMegabytes: s3.cache_megabytes,
   }
@@ -475,13 +429,9 @@ export interface TelemetrySettings {
 }
 
 /** `[telemetry]`, overridden by OpenTelemetry's standard variables. */
-function readTelemetry(source: {
-  settings: Settings['telemetry']
-  environment: Environment
-  problems: ConfigProblem[]
-  warnings: string[]
-}): TelemetrySettings {
-  const { settings, environment, problems, warnings } = source
+function readTelemetry(reading: Reading): TelemetrySettings {
+  const { environment, problems, warnings } = reading
+  const settings = reading.settings.telemetry
   const value = (name: string) => environment.get(name)?.value
 
   function address(name: string): string | undefined {
@@ -551,80 +501,58 @@ function readPairs(text: string): Record<string, string> | undefined {
 function readTiers(tiers: Settings['tiers']): Readonly<Record<string, Plan>> {
   const configured = Object.entries(tiers).map(([name, { tools, routes, budget, max_sessions }]): [string, Plan] => [
     name,
-    { name, tools, routes, budget: camelSettings(budget), maxSessions: max_sessions ?? null },
+    { name, tools, routes, budget: camelKeys(budget), maxSessions: max_sessions ?? null },
   ])
   return withBuiltInPlans(Object.fromEntries(configured))
 }
 
-type ToolsConfig = Pick<Config, 'tools' | 'sandbox' | 'policy' | 'mcp'>
-
 /** `[tools]`, `[sandbox]`, `[policy]` and `[mcp]` with keys instead of their variables' names. */
-function readTools(source: {
-  file: string
-  settings: Settings
-  environment: Environment
-  warnings: string[]
-}): ToolsConfig {
-  const { file, settings, environment, warnings } = source
+function readTools(reading: Reading) {
+  const { tools, sandbox, policy, mcp } = reading.settings
+  const resolve = createResolve(reading)
+  const { web_search: search, tts, browser, ...plain } = tools
 
-  function resolved(variable: string | undefined, consequence: string): string | null {
-    if (variable === undefined) return null
-    const value = environment.get(variable)?.value
-    if (value === undefined) warnings.push(`${file}: ${variable} is not set, so ${consequence}`)
-    return value ?? null
+  function toServer(name: string, server: (typeof mcp.servers)[string]) {
+    if ('command' in server) return server
+    const { url, sampling, oauth_client_id: clientId } = server
+    const oauth = clientId !== undefined && {
+      clientId,
+      clientSecret: resolve(server.oauth_client_secret_env, `the login at ${name} is made without it`),
+    }
+    const headers = Object.entries(server.header_env).flatMap(([header, variable]) => {
+      const value = resolve(variable, `${name} is called without ${header}`)
+      return value === null ? [] : [[header, value] as const]
+    })
+    const optional = { ...(sampling !== undefined && { sampling }), ...(oauth && { oauth }) }
+    return { url, ...optional, headers: Object.fromEntries(headers) }
   }
 
-  const { web_search: search, tts, browser } = settings.tools
   return {
     tools: {
-      enabled: settings.tools.enabled,
-      disabled: settings.tools.disabled,
-      directories: settings.tools.directories,
-      exec: settings.tools.exec,
+      ...plain,
+      /** Null if none is configured. */
       webSearch: search
         ? {
             provider: search.provider,
-            apiKey: resolved(search.api_key_env, `${search.provider} is called without a key`),
+            apiKey: resolve(search.api_key_env, `${search.provider} is called without a key`),
             baseUrl: search.base_url ?? null,
           }
         : null,
       browser: { executable: browser.executable ?? null },
       tts: {
         provider: tts.provider,
-        apiKey: resolved(tts.api_key_env, `${tts.provider} is called without a key`),
+        apiKey: resolve(tts.api_key_env, `${tts.provider} is called without a key`),
         voice: tts.voice ?? null,
       },
     },
     sandbox: {
-      driver: settings.sandbox.driver,
-      containerSocket: settings.sandbox.container_socket ?? null,
-      pythonIndexUrl: settings.sandbox.python_index_url ?? null,
+      driver: sandbox.driver,
+      containerSocket: sandbox.container_socket ?? null,
+      pythonIndexUrl: sandbox.python_index_url ?? null,
     },
-    policy: { destinations: settings.policy.destinations, approvalMinutes: settings.policy.approval_minutes },
+    policy: camelKeys(policy),
     mcp: {
-      servers: Object.fromEntries(
-        Object.entries(settings.mcp.servers).map(([name, server]) => [
-          name,
-          'command' in server
-            ? server
-            : {
-                url: server.url,
-                ...(server.sampling !== undefined && { sampling: server.sampling }),
-                ...(server.oauth_client_id !== undefined && {
-                  oauth: {
-                    clientId: server.oauth_client_id,
-                    clientSecret: resolved(server.oauth_client_secret_env, `the login at ${name} is made without it`),
-                  },
-                }),
-                headers: Object.fromEntries(
-                  Object.entries(server.header_env).flatMap(([header, variable]) => {
-                    const value = resolved(variable, `${name} is called without ${header}`)
-                    return value === null ? [] : [[header, value]]
-                  }),
-                ),
-              },
-        ]),
-      ),
+      servers: Object.fromEntries(Object.entries(mcp.servers).map(([name, server]) => [name, toServer(name, server)])),
     },
   }
 }
@@ -632,15 +560,8 @@ function readTools(source: {
 const neededBits = 256
 
 /** Remote access requires two settings: a flag, and an unguessable token. */
-function checkRemoteAccess(source: {
-  config: Config
-  environment: Environment
-  file: string
-  index: TomlIndex
-}): ConfigProblem[] {
-  const { config, environment, file, index } = source
-  if (isLoopback(config.http.host)) return []
-  const problems: ConfigProblem[] = []
+function checkRemoteAccess({ environment, file, index, problems }: Reading, config: Config): void {
+  if (isLoopback(config.http.host)) return
   const variable = environment.get('FAMILIAR_HOST')
   const place = variable
     ? { file: variable.file, line: variable.line, key: variable.key }
@@ -655,7 +576,6 @@ function checkRemoteAccess(source: {
     const message = `${config.http.host} is reachable from other machines; this requires a token of ${neededBits} bits, and ${found} (openssl rand -hex 32 makes one)`
     problems.push({ ...place, message })
   }
-  return problems
 }
 
 export function isLoopback(host: string): boolean {

@@ -1,75 +1,66 @@
 import { z } from 'zod'
 import { logLevels } from '../../base/logger.ts'
 import { embeddingProviders } from '../../memory/embedding/embedders.ts'
-import { purposes } from '../../models/model.ts'
+import { type Purpose, purposes } from '../../models/model.ts'
 import { ownerPlanName } from '../../security/users.ts'
 import {
   assetsSchema,
   baseUrl,
   capabilitiesSchema,
+  count,
+  flag,
+  hostOrigin,
+  listOf,
   mcpSchema,
+  mistakeAt,
   policySchema,
   sandboxSchema,
   skillsSchema,
+  table,
   toolsSchema,
   variableName,
 } from './tools-schema.ts'
 
 /** `[telegram]` of `familiar.toml`. Without the table there is no Telegram. */
 const telegramSchema = z.strictObject({
-  enabled: z.boolean().default(true).describe('Whether the bot runs.'),
+  enabled: flag(true, 'Whether the bot runs.'),
   token_env: variableName.default('TELEGRAM_BOT_TOKEN').describe('Variable that holds the token of the bot.'),
-  allowed_ids: z
-    .array(z.int().positive())
-    .default([])
-    .describe('Telegram user ids that are the owner. Everyone else has to pair with a code.'),
+  allowed_ids: listOf(count, 'Telegram user ids that are the owner. Everyone else has to pair with a code.'),
   api_root: baseUrl.default('https://api.telegram.org').describe('Address of the Bot API server.'),
-  repeat_unknown: z
-    .boolean()
-    .default(true)
-    .describe('Whether a message that may or may not have arrived is sent again, marked as a repeat.'),
+  repeat_unknown: flag(true, 'Whether a message that may or may not have arrived is sent again, marked as a repeat.'),
 })
 
 /** `[callback]` of `familiar.toml`: the program that is called after every processed message. */
 const callbackSchema = z.strictObject({
   url: baseUrl.describe('Address that receives a signed POST after every turn.'),
   secret_env: variableName.describe('Variable that holds the secret for the signature.'),
-  channels: z
-    .array(z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'must be the name of a channel'))
-    .default([])
-    .describe('Channels to report. Empty means all of them.'),
+  channels: listOf(
+    z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'must be the name of a channel'),
+    'Channels to report. Empty means all of them.',
+  ),
 })
 
 /** `[voice]` of `familiar.toml`. Speech output is set in `[tools.tts]`. */
-const voiceSchema = z
-  .strictObject({
-    transcription: z
-      .strictObject({
-        provider: z
-          .enum(['auto', 'local', 'openai-compatible', 'off'])
-          .default('auto')
-          .describe('The transcriber of speech. auto uses the local model if `familiar voice install` installed it.'),
-        base_url: baseUrl.exactOptional().describe('Address of the server, for openai-compatible.'),
-        api_key_env: variableName.exactOptional().describe('Variable that holds the key of the server.'),
-        model: z.string().min(1).max(200).exactOptional().describe('Model name, for openai-compatible.'),
-      })
-      .refine(
-        ({ provider, base_url, model }) =>
-          provider !== 'openai-compatible' || (base_url !== undefined && model !== undefined),
-        { path: ['base_url'], error: 'and model are required for provider "openai-compatible"' },
-      )
-      .prefault({}),
-  })
-  .prefault({})
+const voiceSchema = table({
+  transcription: z
+    .strictObject({
+      provider: z
+        .enum(['auto', 'local', 'openai-compatible', 'off'])
+        .default('auto')
+        .describe('The transcriber of speech. auto uses the local model if `familiar voice install` installed it.'),
+      base_url: baseUrl.exactOptional().describe('Address of the server, for openai-compatible.'),
+      api_key_env: variableName.exactOptional().describe('Variable that holds the key of the server.'),
+      model: z.string().min(1).max(200).exactOptional().describe('Model name, for openai-compatible.'),
+    })
+    .refine(
+      ({ provider, base_url, model }) =>
+        provider !== 'openai-compatible' || (base_url !== undefined && model !== undefined),
+      { path: ['base_url'], error: 'and model are required for provider "openai-compatible"' },
+    )
+    .prefault({}),
+})
 
-interface Embedding {
-  provider?: string
-  model?: string
-  base_url?: string
-  api_key_env?: string
-}
-
-const tableSchema = z.strictObject({
+const embeddingTable = z.strictObject({
   provider: z
     .enum(embeddingProviders)
     .default('local')
@@ -80,51 +71,38 @@ const tableSchema = z.strictObject({
 })
 
 const idle = 'has no effect without a server: provider = "openai-compatible" or "ollama"'
-const embeddingSchema = tableSchema
+const embeddingSchema = embeddingTable
   .refine(
     ({ provider, model }) => !isServer(provider) || model !== undefined,
-    told('model', 'is required for a server'),
+    mistakeAt('model', 'is required for a server'),
   )
   .refine(
     ({ provider, base_url }) => provider !== 'openai-compatible' || base_url !== undefined,
-    told('base_url', 'is required for provider "openai-compatible"'),
+    mistakeAt('base_url', 'is required for provider "openai-compatible"'),
   )
-  .refine(isUsed('model'), told('model', idle))
-  .refine(isUsed('base_url'), told('base_url', idle))
-  .refine(isUsed('api_key_env'), told('api_key_env', idle))
+  .refine(isUsed('model'), mistakeAt('model', idle))
+  .refine(isUsed('base_url'), mistakeAt('base_url', idle))
+  .refine(isUsed('api_key_env'), mistakeAt('api_key_env', idle))
 
 /** `[memory]` of `familiar.toml`. */
-const memorySchema = z
-  .strictObject({
-    decay: z
-      .enum(['time', 'cycles'])
-      .default('time')
-      .describe('Whether memories fade with time or with the number of turns.'),
-    conversations: z.boolean().default(true).describe('Whether conversations can be recalled later, line by line.'),
-    extraction: z
-      .boolean()
-      .default(true)
-      .describe('Whether a model extracts facts worth keeping from each exchange. Each costs one small call.'),
-    embedding: embeddingSchema.prefault({}),
-  })
-  .prefault({})
+const memorySchema = table({
+  decay: z
+    .enum(['time', 'cycles'])
+    .default('time')
+    .describe('Whether memories fade with time or with the number of turns.'),
+  conversations: flag(true, 'Whether conversations can be recalled later, line by line.'),
+  extraction: flag(true, 'Whether a model extracts facts worth keeping from each exchange. Each costs one small call.'),
+  embedding: embeddingSchema.prefault({}),
+})
 
 function isServer(provider: string | undefined): boolean {
   return provider === 'openai-compatible' || provider === 'ollama'
 }
 
 /** Not checked for an invalid provider. */
-function isUsed(key: keyof Embedding): (embedding: Embedding) => boolean {
-  return (embedding) => embedding[key] === undefined || (embedding.provider !== 'local' && embedding.provider !== 'off')
-}
-
-/** Checked even if other keys are wrong: all mistakes are reported at once. */
-function told(key: keyof Embedding, error: string) {
-  return {
-    path: [key],
-    error,
-    when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null,
-  }
+function isUsed(key: 'model' | 'base_url' | 'api_key_env') {
+  return (embedding: z.output<typeof embeddingTable>) =>
+    embedding[key] === undefined || (embedding.provider !== 'local' && embedding.provider !== 'off')
 }
 
 const s3Schema = z.strictObject({
@@ -147,10 +125,10 @@ const s3Schema = z.strictObject({
     )
     .default('')
     .describe('Prefix of every key, for a bucket with other contents.'),
-  path_style: z
-    .boolean()
-    .default(false)
-    .describe('Put the bucket into the path instead of the host name. Most servers other than AWS need this.'),
+  path_style: flag(
+    false,
+    'Put the bucket into the path instead of the host name. Most servers other than AWS need this.',
+  ),
   access_key_env: variableName.default('AWS_ACCESS_KEY_ID').describe('Variable that holds the access key.'),
   secret_key_env: variableName.default('AWS_SECRET_ACCESS_KEY').describe('Variable that holds the secret key.'),
   session_token_env: variableName.exactOptional().describe('Variable that holds the session token.'),
@@ -174,65 +152,21 @@ const sharedSchema = z
   .prefault({})
 
 /** `[telemetry]` of `familiar.toml`. Without an address nothing is sent. */
-const telemetrySchema = z
-  .strictObject({
-    endpoint: baseUrl
-      .exactOptional()
-      .describe('OTLP collector over HTTP, such as http://127.0.0.1:4318. Nothing is sent without it.'),
-    traces: z.boolean().default(true).describe('Whether traces are sent.'),
-    metrics: z.boolean().default(true).describe('Whether metrics are sent.'),
-    service_name: z
-      .string()
-      .regex(/^[\w.-]{1,100}$/, 'must be a name of letters, digits and . _ -')
-      .default('familiar')
-      .describe('Service name in traces and metrics.'),
-    metrics_interval_seconds: z.int().min(1).max(3_600).default(60).describe('Seconds between two reports of metrics.'),
-  })
-  .prefault({})
-
-const tierName = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _')
-  .refine((name) => name !== ownerPlanName, 'is built in: the owner may use everything')
-const pattern = z
-  .string()
-  .max(200)
-  .regex(/^[A-Za-z0-9_.:*-]+$/, 'must be the name of a tool, with * as a wildcard')
-const usd = z.number().nonnegative()
-
-/**
- * `[tiers.NAME]` of `familiar.toml`: a plan. Without `tools.allow` there are no tools; unset models and budgets use the
- * defaults.
- */
-function tiersSchema<Route extends z.ZodType>(route: Route) {
-  const routes = Object.fromEntries(
-    purposes.map((purpose) => [purpose, route.exactOptional().describe(`As routes.${purpose}, for this plan.`)]),
-  ) as Record<(typeof purposes)[number], z.ZodExactOptional<Route>>
-  const tier = z.strictObject({
-    tools: z
-      .strictObject({
-        allow: z.array(pattern).default([]).describe('Tools that users of this plan may call; * matches any letters.'),
-        deny: z.array(pattern).default([]).describe('Tools that they may not call, even if allow names them.'),
-      })
-      .prefault({}),
-    routes: z.strictObject(routes).prefault({}),
-    budget: z
-      .strictObject({
-        per_message_usd: usd.exactOptional().describe('Limit for one message.'),
-        per_build_usd: usd.exactOptional().describe('Limit for one build of a tool.'),
-        per_day_usd: usd.exactOptional().describe('Limit for one day.'),
-        per_month_usd: usd.exactOptional().describe('Limit for one month.'),
-      })
-      .prefault({}),
-    max_sessions: z.int().positive().exactOptional().describe('How many sessions a user of this plan may have.'),
-  })
-  return z.record(tierName, tier).default({})
-}
-
-/** The schema of `familiar.toml`. Strict throughout: an unknown key is a mistake. */
+const telemetrySchema = table({
+  endpoint: baseUrl
+    .exactOptional()
+    .describe('OTLP collector over HTTP, such as http://127.0.0.1:4318. Nothing is sent without it.'),
+  traces: flag(true, 'Whether traces are sent.'),
+  metrics: flag(true, 'Whether metrics are sent.'),
+  service_name: z
+    .string()
+    .regex(/^[\w.-]{1,100}$/, 'must be a name of letters, digits and . _ -')
+    .default('familiar')
+    .describe('Service name in traces and metrics.'),
+  metrics_interval_seconds: z.int().min(1).max(3_600).default(60).describe('Seconds between two reports of metrics.'),
+})
 
 const contextTiers = ['full', 'operational'] as const
-export type PromptProfile = (typeof contextTiers)[number]
 
 const slug = z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'must be a name of lower-case letters, digits, - and _')
 const modelId = z
@@ -242,8 +176,7 @@ const route = z.preprocess(
   (value) => (typeof value === 'string' ? [value] : value),
   z.array(modelId, 'must be a model such as "local/main", or a list of them').min(1, 'must name at least one model'),
 )
-const settingsUsd = z.number().nonnegative()
-const count = z.int().positive()
+const usd = z.number().nonnegative()
 const ratio = z.number().gt(0).lt(1)
 // Files directly in one folder: these are read into every prompt.
 const workspaceFile = z
@@ -262,14 +195,8 @@ const hostAndPort = z
     /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/,
     'must be a host, or a host and port such as "nas.local:8080"',
   )
-const origin = z
-  .string()
-  .refine(
-    (text) => URL.canParse(text) && new URL(text).origin === text,
-    'must be an origin such as "https://example.org"',
-  )
 
-const purposeTexts: Record<(typeof purposes)[number], string> = {
+const purposeTexts: Record<Purpose, string> = {
   primary: 'Model that answers. A list names fallbacks.',
   fast: 'Model for small tasks, such as titles and extraction.',
   builder: 'Model that builds tools.',
@@ -277,135 +204,130 @@ const purposeTexts: Record<(typeof purposes)[number], string> = {
   compaction: 'Model that summarizes long sessions.',
   subagent: 'Model of sub-agents.',
 }
-const routes = Object.fromEntries(
-  purposes.map((purpose) => [purpose, route.exactOptional().describe(purposeTexts[purpose])]),
-) as Record<(typeof purposes)[number], z.ZodExactOptional<typeof route>>
 
+/** An optional route for each purpose. */
+function routesWith(describe: (purpose: Purpose) => string) {
+  const entries = purposes.map((purpose) => [purpose, route.exactOptional().describe(describe(purpose))])
+  return Object.fromEntries(entries) as Record<Purpose, z.ZodExactOptional<typeof route>>
+}
+
+const tierName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _')
+  .refine((name) => name !== ownerPlanName, 'is built in: the owner may use everything')
+const pattern = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z0-9_.:*-]+$/, 'must be the name of a tool, with * as a wildcard')
+
+/**
+ * `[tiers.NAME]` of `familiar.toml`: a plan. Without `tools.allow` there are no tools; unset models and budgets use the
+ * defaults.
+ */
+const tierSchema = z.strictObject({
+  tools: table({
+    allow: listOf(pattern, 'Tools that users of this plan may call; * matches any letters.'),
+    deny: listOf(pattern, 'Tools that they may not call, even if allow names them.'),
+  }),
+  routes: table(routesWith((purpose) => `As routes.${purpose}, for this plan.`)),
+  budget: table({
+    per_message_usd: usd.exactOptional().describe('Limit for one message.'),
+    per_build_usd: usd.exactOptional().describe('Limit for one build of a tool.'),
+    per_day_usd: usd.exactOptional().describe('Limit for one day.'),
+    per_month_usd: usd.exactOptional().describe('Limit for one month.'),
+  }),
+  max_sessions: count.exactOptional().describe('How many sessions a user of this plan may have.'),
+})
+
+/** The schema of `familiar.toml`. Strict throughout: an unknown key is a mistake. */
 export const settingsSchema = z.strictObject({
-  providers: z
-    .strictObject({
-      load: z.array(slug).exactOptional().describe('Provider files to load from providers.d. Default: all.'),
-    })
-    .prefault({}),
-  routes: z
-    .strictObject({
-      ...routes,
-      sources: z.record(slug, route).default({}).describe('Routes by source of the message, such as telegram.'),
-    })
-    .prefault({}),
-  budget: z
-    .strictObject({
-      per_message_usd: settingsUsd.default(5).describe('Spending limit for one message.'),
-      per_build_usd: settingsUsd.default(2).describe('Spending limit for one build of a tool.'),
-      per_day_usd: settingsUsd.default(20).describe('Spending limit for one day.'),
-      per_month_usd: settingsUsd.nullable().default(null).describe('Spending limit for one month.'),
-    })
-    .prefault({}),
-  agent: z
-    .strictObject({
-      name: z.string().trim().min(1).max(60).default('Familiar').describe('Name of the agent.'),
-      max_rounds: count.max(1000).default(50).describe('Limit of model calls in one turn.'),
-      context: z
-        .strictObject({
-          tiers: z
-            .strictObject({
-              full: z
-                .array(workspaceFile)
-                .default(['SOUL.md', 'AGENTS.md', 'USER.md', 'IDENTITY.md', 'TOOLS.md', 'MEMORY.md'])
-                .describe('Workspace files in the full prompt.'),
-              operational: z
-                .array(workspaceFile)
-                .default(['SOUL.md', 'AGENTS.md', 'HEARTBEAT.md'])
-                .describe('Workspace files in the short prompt of automated messages.'),
-            })
-            .prefault({}),
-          sources: z
-            .record(slug, z.enum(contextTiers))
-            .default({})
-            .describe('Prompt profile by source of the message.'),
-        })
-        .prefault({}),
-    })
-    .prefault({}),
-  sessions: z
-    .strictObject({
-      debounce_ms: z
-        .int()
-        .nonnegative()
-        .max(60_000)
-        .default(500)
-        .describe('Messages that arrive within this time are answered together.'),
-      max_concurrent_turns: count.max(1000).default(8).describe('Limit of turns that run at once.'),
-      max_queued_per_session: count.default(100).describe('Limit of waiting messages in one session.'),
-      max_queued: count.default(10_000).describe('Limit of waiting messages in all.'),
-    })
-    .prefault({}),
-  subagents: z
-    .strictObject({
-      max_rounds: count.max(1000).default(50).describe('Limit of model calls of one sub-agent.'),
-      max_at_once: count.max(100).default(5).describe('Limit of sub-agents that run at once for one session.'),
-    })
-    .prefault({}),
-  client_tools: z
-    .strictObject({
-      timeout_seconds: count.max(86_400).default(60).describe('How long a turn waits for the result of a client tool.'),
-    })
-    .prefault({}),
-  compaction: z
-    .strictObject({
-      threshold_tokens: z.int().min(1000).default(150_000).describe('Size of the history that triggers compaction.'),
-      warn_ratio: ratio.default(0.8).describe('Share of the threshold at which the model is warned.'),
-      keep_ratio: ratio.default(1 / 3).describe('Share of the history that stays word for word.'),
-    })
-    .prefault({}),
-  http: z
-    .strictObject({
-      port: z.int().min(0).max(65_535).default(8100).describe('Port of the page and the API.'),
-      host: host.default('127.0.0.1').describe('Address to listen on.'),
-      allow_remote: z
-        .boolean()
-        .default(false)
-        .describe('Whether `host` may be an address that other machines reach. Needs FAMILIAR_TOKEN.'),
-      allowed_hosts: z.array(host).default([]).describe('More host names that requests may use.'),
-      allowed_origins: z.array(origin).default([]).describe('Web pages that may call the API from a browser.'),
-      public_url: origin.nullable().default(null).describe('Address for links that are sent out.'),
-      max_body_bytes: z
-        .int()
-        .min(1024)
-        .default(2 * 1024 * 1024)
-        .describe('Size limit of a request body.'),
-      max_attachment_bytes: z.int().min(1024).default(20_000_000).describe('Size limit of one attachment.'),
-      rate_limit_per_minute: count.default(600).describe('Requests per minute from one address or token.'),
-      failed_logins_per_minute: count.default(10).describe('Wrong tokens per minute from one address.'),
-      max_streams: count.default(256).describe('Limit of open event streams.'),
-      max_streams_per_user: count.default(64).describe('Limit of open event streams per user.'),
-      max_bytes_in_flight: z
-        .int()
-        .min(1024)
-        .default(256 * 1024 * 1024)
-        .describe('Total size of the request bodies that are read at once.'),
-    })
-    .prefault({}),
-  database: z
-    .strictObject({
-      url: postgresUrl
-        .nullable()
-        .default(null)
-        .describe('PostgreSQL address. Without one the database is a SQLite file.'),
-      pool_size: z.int().min(4).max(500).default(20).describe('Limit of connections to PostgreSQL.'),
-    })
-    .prefault({}),
-  egress: z
-    .strictObject({
-      allowed_hosts: z
-        .array(hostAndPort)
-        .default([])
-        .describe('Private hosts that Familiar may reach, such as nas.local:8080.'),
-    })
-    .prefault({}),
-  log: z
-    .strictObject({ level: z.enum(logLevels).default('info').describe('Lowest level that is logged.') })
-    .prefault({}),
+  providers: table({
+    load: z.array(slug).exactOptional().describe('Provider files to load from providers.d. Default: all.'),
+  }),
+  routes: table({
+    ...routesWith((purpose) => purposeTexts[purpose]),
+    sources: z.record(slug, route).default({}).describe('Routes by source of the message, such as telegram.'),
+  }),
+  budget: table({
+    per_message_usd: usd.default(5).describe('Spending limit for one message.'),
+    per_build_usd: usd.default(2).describe('Spending limit for one build of a tool.'),
+    per_day_usd: usd.default(20).describe('Spending limit for one day.'),
+    per_month_usd: usd.nullable().default(null).describe('Spending limit for one month.'),
+  }),
+  agent: table({
+    name: z.string().trim().min(1).max(60).default('Familiar').describe('Name of the agent.'),
+    max_rounds: count.max(1000).default(50).describe('Limit of model calls in one turn.'),
+    context: table({
+      tiers: table({
+        full: z
+          .array(workspaceFile)
+          .default(['SOUL.md', 'AGENTS.md', 'USER.md', 'IDENTITY.md', 'TOOLS.md', 'MEMORY.md'])
+          .describe('Workspace files in the full prompt.'),
+        operational: z
+          .array(workspaceFile)
+          .default(['SOUL.md', 'AGENTS.md', 'HEARTBEAT.md'])
+          .describe('Workspace files in the short prompt of automated messages.'),
+      }),
+      sources: z.record(slug, z.enum(contextTiers)).default({}).describe('Prompt profile by source of the message.'),
+    }),
+  }),
+  sessions: table({
+    debounce_ms: z
+      .int()
+      .nonnegative()
+      .max(60_000)
+      .default(500)
+      .describe('Messages that arrive within this time are answered together.'),
+    max_concurrent_turns: count.max(1000).default(8).describe('Limit of turns that run at once.'),
+    max_queued_per_session: count.default(100).describe('Limit of waiting messages in one session.'),
+    max_queued: count.default(10_000).describe('Limit of waiting messages in all.'),
+  }),
+  subagents: table({
+    max_rounds: count.max(1000).default(50).describe('Limit of model calls of one sub-agent.'),
+    max_at_once: count.max(100).default(5).describe('Limit of sub-agents that run at once for one session.'),
+  }),
+  client_tools: table({
+    timeout_seconds: count.max(86_400).default(60).describe('How long a turn waits for the result of a client tool.'),
+  }),
+  compaction: table({
+    threshold_tokens: z.int().min(1000).default(150_000).describe('Size of the history that triggers compaction.'),
+    warn_ratio: ratio.default(0.8).describe('Share of the threshold at which the model is warned.'),
+    keep_ratio: ratio.default(1 / 3).describe('Share of the history that stays word for word.'),
+  }),
+  http: table({
+    port: z.int().min(0).max(65_535).default(8100).describe('Port of the page and the API.'),
+    host: host.default('127.0.0.1').describe('Address to listen on.'),
+    allow_remote: flag(false, 'Whether `host` may be an address that other machines reach. Needs FAMILIAR_TOKEN.'),
+    allowed_hosts: listOf(host, 'More host names that requests may use.'),
+    allowed_origins: listOf(hostOrigin, 'Web pages that may call the API from a browser.'),
+    public_url: hostOrigin.nullable().default(null).describe('Address for links that are sent out.'),
+    max_body_bytes: z
+      .int()
+      .min(1024)
+      .default(2 * 1024 * 1024)
+      .describe('Size limit of a request body.'),
+    max_attachment_bytes: z.int().min(1024).default(20_000_000).describe('Size limit of one attachment.'),
+    rate_limit_per_minute: count.default(600).describe('Requests per minute from one address or token.'),
+    failed_logins_per_minute: count.default(10).describe('Wrong tokens per minute from one address.'),
+    max_streams: count.default(256).describe('Limit of open event streams.'),
+    max_streams_per_user: count.default(64).describe('Limit of open event streams per user.'),
+    max_bytes_in_flight: z
+      .int()
+      .min(1024)
+      .default(256 * 1024 * 1024)
+      .describe('Total size of the request bodies that are read at once.'),
+  }),
+  database: table({
+    url: postgresUrl
+      .nullable()
+      .default(null)
+      .describe('PostgreSQL address. Without one the database is a SQLite file.'),
+    pool_size: z.int().min(4).max(500).default(20).describe('Limit of connections to PostgreSQL.'),
+  }),
+  egress: table({
+    allowed_hosts: listOf(hostAndPort, 'Private hosts that Familiar may reach, such as nas.local:8080.'),
+  }),
+  log: table({ level: z.enum(logLevels).default('info').describe('Lowest level that is logged.') }),
   tools: toolsSchema,
   sandbox: sandboxSchema,
   capabilities: capabilitiesSchema,
@@ -419,7 +341,7 @@ export const settingsSchema = z.strictObject({
   voice: voiceSchema,
   telemetry: telemetrySchema,
   shared: sharedSchema,
-  tiers: tiersSchema(route),
+  tiers: z.record(tierName, tierSchema).default({}),
 })
 
 export type Settings = z.output<typeof settingsSchema>

@@ -25,7 +25,9 @@ function candidates(text: string, path: readonly string[], value: TomlValue): st
   const index = indexToml(text)
   const table = path.slice(0, -1)
   const key = path.slice(-1).map(writeKey).join()
-  const written = writeValue(value)
+  const written = stringify({ value })
+    .replace(/^value = /, '')
+    .trimEnd()
   const found: string[] = []
 
   const existing = index.find(path)?.value
@@ -50,14 +52,8 @@ function candidates(text: string, path: readonly string[], value: TomlValue): st
   return found
 }
 
-function writeKey(part: string): string {
-  return /^[A-Za-z0-9_-]+$/.test(part) ? part : JSON.stringify(part)
-}
-
-function writeValue(value: TomlValue): string {
-  return stringify({ value })
-    .replace(/^value = /, '')
-    .trimEnd()
+function writeKey(part: PropertyKey): string {
+  return /^[A-Za-z0-9_-]+$/.test(String(part)) ? String(part) : JSON.stringify(part)
 }
 
 function splice(text: string, start: number, end: number, middle: string): string {
@@ -272,7 +268,8 @@ export function indexToml(text: string): TomlIndex {
         table.push(index)
       } else if (length !== undefined) table.push(length - 1)
     }
-    record(table, { line, value: undefined, headerEnd: lineEnd(text, at) })
+    const newline = text.indexOf('\n', at)
+    record(table, { line, value: undefined, headerEnd: newline === -1 ? text.length : newline + 1 })
   }
 
   function walkPair(parent: TomlPath) {
@@ -285,28 +282,19 @@ export function indexToml(text: string): TomlIndex {
   function walkValue(path: TomlPath, line: number) {
     const start = at
     const first = text[at]
-    if (first === '[') walkList(path)
-    else if (first === '{') walkInlineTable(path)
+    if (first === '[') walkInside(']', (index) => walkValue([...path, index], lineAt(at)))
+    else if (first === '{') walkInside('}', () => walkPair(path))
     else if (take(stringToken) === undefined) at = start + (take(scalar)?.trimEnd().length ?? 0)
     record(path, { line, value: { start, end: at }, headerEnd: undefined })
   }
 
-  function walkList(path: TomlPath) {
+  /** A list or an inline table: every item up to the closing bracket. */
+  function walkInside(end: string, walkItem: (index: number) => void) {
     at += 1
     for (let index = 0; at < text.length; index += 1) {
       take(betweenValues)
-      if (text[at] === ']') break
-      walkValue([...path, index], lineAt(at))
-    }
-    at += 1
-  }
-
-  function walkInlineTable(path: TomlPath) {
-    at += 1
-    while (at < text.length) {
-      take(betweenValues)
-      if (text[at] === '}') break
-      walkPair(path)
+      if (text[at] === end) break
+      walkItem(index)
     }
     at += 1
   }
@@ -349,11 +337,6 @@ function keyParts(key: string): string[] {
   return parts
 }
 
-function lineEnd(text: string, from: number): number {
-  const newline = text.indexOf('\n', from)
-  return newline === -1 ? text.length : newline + 1
-}
-
 /** Converts increasing offsets to lines without counting from the start each time. */
 function lineCounter(text: string): (offset: number) => number {
   let line = 1
@@ -364,48 +347,47 @@ function lineCounter(text: string): (offset: number) => number {
   }
 }
 
-type CheckedToml<T> =
-  | { ok: true; value: T; index: TomlIndex }
-  /** `sound` is the rest without the invalid keys, for further checks; never to run with. */
-  | { ok: false; problems: ConfigProblem[]; sound: T | undefined; index: TomlIndex | undefined }
-
-/** Checks one TOML text against its schema: the value, or every problem with its line. Never throws. */
+/**
+ * Checks one TOML text against its schema: the value, or every problem with its line. Never throws. With problems, the
+ * value is the rest without the invalid keys, for further checks; never to run with.
+ */
 export function checkToml<T>(source: {
   file: string
   text: string
   schema: z.ZodType<T>
   /** The advice for a key that is rejected on purpose. */
   advice?: Readonly<Record<string, string>>
-}): CheckedToml<T> {
+}): { value: T | undefined; problems: ConfigProblem[]; index: TomlIndex } {
   const { file, text, schema } = source
   let document: Record<string, unknown>
   try {
     document = parse(text)
   } catch (cause) {
-    return { ok: false, problems: [syntaxProblem(file, cause)], sound: undefined, index: undefined }
+    return { value: undefined, problems: [syntaxProblem(file, cause)], index: indexToml('') }
   }
   const index = indexToml(text)
   const checked = schema.safeParse(document, { error: describeIssue })
-  if (checked.success) return { ok: true, value: checked.data, index }
+  if (checked.success) return { value: checked.data, problems: [], index }
 
+  const mistaken: TomlPath[] = []
   const problems = checked.error.issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') {
-      const path = heldPath(document, issue.path)
-      const found =
-        issue.code === 'custom' || issue.code === 'invalid_key' ? '' : foundValue(path, valueAt(document, path))
-      return [{ file, line: index.lineOf(path), key: dottedKey(path), message: `${issue.message}${found}` }]
-    }
-    return issue.keys.map((key) => {
-      const path = [...issue.path, key]
-      const message = source.advice?.[key] ?? adviseOnKey(schema, issue.path, key)
-      return { file, line: index.lineOf(path), key: dottedKey(path), message }
+    const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
+    mistaken.push(...paths)
+    return paths.map((named) => {
+      const path = heldPath(document, named)
+      const key = dottedKey(path)
+      return { file, line: index.lineOf(path), key, message: messageOf(issue, path) }
     })
   })
 
-  const mistaken = checked.error.issues.flatMap((issue) =>
-    'keys' in issue ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
-  )
-  return { ok: false, problems, sound: schema.safeParse(without(document, mistaken)).data, index }
+  function messageOf(issue: z.core.$ZodIssue, path: TomlPath): string {
+    const key = String(path.at(-1))
+    if (issue.code === 'unrecognized_keys') return source.advice?.[key] ?? adviseOnKey(schema, issue.path, key)
+    if (issue.code === 'custom' || issue.code === 'invalid_key') return issue.message
+    return `${issue.message}${foundValue(path, valueAt(document, path))}`
+  }
+
+  return { value: schema.safeParse(without(document, mistaken)).data, problems, index }
 }
 
 /** A copy without these keys, and without any list that contains one of them. */
@@ -432,8 +414,7 @@ function syntaxProblem(file: string, cause: unknown): ConfigProblem {
 export function dottedKey(path: TomlPath): string {
   return path.reduce<string>((key, part) => {
     if (typeof part === 'number') return `${key}[${part}]`
-    const name = /^[A-Za-z0-9_-]+$/.test(String(part)) ? String(part) : JSON.stringify(part)
-    return key === '' ? name : `${key}.${name}`
+    return key === '' ? writeKey(part) : `${key}.${writeKey(part)}`
   }, '')
 }
 

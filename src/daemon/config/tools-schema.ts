@@ -10,15 +10,45 @@ export const usualKeyVariables: Readonly<Partial<Record<ProviderType, readonly s
   google: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GOOGLE_API_KEY'],
 }
 
-export const baseUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https address' })
-  .refine((url) => !URL.canParse(url) || !hasCredentials(new URL(url)), 'must not contain a user name or password')
+export const baseUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).refine((url) => {
+  if (!URL.canParse(url)) return true
+  const { username, password } = new URL(url)
+  return username === '' && password === ''
+}, 'must not contain a user name or password')
 
 export const variableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, such as LOCAL_KEY')
 
-const count = z.int().positive()
+export const count = z.int().positive()
+
+/** A table that may be missing: then all its defaults count. */
+export function table<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.strictObject(shape).prefault({} as never)
+}
+
+export function flag(usual: boolean, text: string) {
+  return z.boolean().default(usual).describe(text)
+}
+
+export function listOf<Item extends z.ZodType>(item: Item, text: string) {
+  return z.array(item).default([]).describe(text)
+}
+
+/** For a check of several keys: it runs even if other keys are wrong, so that all mistakes are reported at once. */
+export function mistakeAt(key: string, error: string) {
+  return {
+    path: [key],
+    error,
+    when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null,
+  }
+}
+
+export const hostOrigin = z.string().refine(isOrigin, 'must be an origin such as "https://example.org"')
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text
+}
 
 const fromEnvironment = z.strictObject({ env: variableName })
 /** Text, or its variable: `{ env = "NAME" }`. */
@@ -77,31 +107,18 @@ export const providerSchema = z
       )
       .default({}),
   })
-  .refine((provider) => provider.type !== 'openai-compatible' || provider.base_url !== undefined, {
-    path: ['base_url'],
-    error: 'is required for type "openai-compatible"',
-    // Checked even if other keys are wrong: all mistakes are reported at once.
-    when: ({ value }) => typeof value === 'object' && value !== null,
-  })
-  .refine((provider) => (provider.type === 'ai-sdk') === (provider.package !== undefined), {
-    path: ['package'],
-    error: 'is required for type "ai-sdk" and only valid there: package = "@ai-sdk/mistral"',
-    when: ({ value }) => typeof value === 'object' && value !== null,
-  })
+  .refine(
+    (provider) => provider.type !== 'openai-compatible' || provider.base_url !== undefined,
+    mistakeAt('base_url', 'is required for type "openai-compatible"'),
+  )
+  .refine(
+    (provider) => (provider.type === 'ai-sdk') === (provider.package !== undefined),
+    mistakeAt('package', 'is required for type "ai-sdk" and only valid there: package = "@ai-sdk/mistral"'),
+  )
 
 export type ProviderFile = z.output<typeof providerSchema>
 
-function hasCredentials(url: URL): boolean {
-  return url.username !== '' || url.password !== ''
-}
-
 const absolutePath = z.string().refine((path) => isAbsolute(path), 'must be an absolute path')
-
-interface Keyed {
-  provider?: string
-  api_key_env?: string
-  base_url?: string
-}
 
 const webSearchSchema = z
   .strictObject({
@@ -111,11 +128,11 @@ const webSearchSchema = z
   })
   .refine(
     ({ provider, base_url }) => provider !== 'searxng' || base_url !== undefined,
-    told('base_url', 'is required for provider "searxng"'),
+    mistakeAt('base_url', 'is required for provider "searxng"'),
   )
   .refine(
     ({ provider, api_key_env }) => provider === 'searxng' || provider === undefined || api_key_env !== undefined,
-    told('api_key_env', 'is required: the name of the variable with the key'),
+    mistakeAt('api_key_env', 'is required: the name of the variable with the key'),
   )
 
 const speechSchema = z
@@ -129,52 +146,44 @@ const speechSchema = z
   })
   .refine(
     ({ provider, api_key_env }) => provider !== 'elevenlabs' || api_key_env !== undefined,
-    told('api_key_env', 'is required for provider "elevenlabs"'),
+    mistakeAt('api_key_env', 'is required for provider "elevenlabs"'),
   )
 
 /** `[tools]` of `familiar.toml`. */
-export const toolsSchema = z
-  .strictObject({
-    enabled: z.boolean().default(true).describe('Whether the model has tools at all.'),
-    disabled: z
-      .array(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a tool'))
-      .default([])
-      .describe('Tools that are switched off, by name.'),
-    directories: z.array(absolutePath).default([]).describe('More folders of tools, next to tools/ in the home.'),
-    web_search: webSearchSchema.exactOptional(),
-    browser: z
-      .strictObject({ executable: absolutePath.exactOptional().describe('Path of Chromium. Default: search for it.') })
-      .prefault({}),
-    exec: z
-      .strictObject({
-        host: z
-          .enum(['ask', 'never'])
-          .default('ask')
-          .describe('Whether exec may ask to run a command outside the sandbox.'),
-      })
-      .prefault({}),
-    tts: speechSchema.prefault({}),
-  })
-  .prefault({})
+export const toolsSchema = table({
+  enabled: flag(true, 'Whether the model has tools at all.'),
+  disabled: listOf(
+    z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a tool'),
+    'Tools that are switched off, by name.',
+  ),
+  directories: listOf(absolutePath, 'More folders of tools, next to tools/ in the home.'),
+  web_search: webSearchSchema.exactOptional(),
+  browser: table({ executable: absolutePath.exactOptional().describe('Path of Chromium. Default: search for it.') }),
+  exec: table({
+    host: z
+      .enum(['ask', 'never'])
+      .default('ask')
+      .describe('Whether exec may ask to run a command outside the sandbox.'),
+  }),
+  tts: speechSchema.prefault({}),
+})
 
 /** `[sandbox]` of `familiar.toml`. */
-export const sandboxSchema = z
-  .strictObject({
-    driver: z
-      .enum(['auto', 'embedded', 'container', 'off'])
-      .default('auto')
-      .describe('Sandbox for code. embedded is bubblewrap, container is Docker or Podman.'),
-    container_socket: absolutePath.exactOptional().describe('Socket of Docker or Podman.'),
-    python_index_url: z
-      .url('must be an address such as "https://pypi.example.org/simple"')
-      .refine(
-        (text) => /^https?:/.test(text) && !new URL(text).username,
-        'must be an http or https address without a password',
-      )
-      .exactOptional()
-      .describe('Package index for Python packages of tools. Default: PyPI.'),
-  })
-  .prefault({})
+export const sandboxSchema = table({
+  driver: z
+    .enum(['auto', 'embedded', 'container', 'off'])
+    .default('auto')
+    .describe('Sandbox for code. embedded is bubblewrap, container is Docker or Podman.'),
+  container_socket: absolutePath.exactOptional().describe('Socket of Docker or Podman.'),
+  python_index_url: z
+    .url('must be an address such as "https://pypi.example.org/simple"')
+    .refine(
+      (text) => /^https?:/.test(text) && !new URL(text).username,
+      'must be an http or https address without a password',
+    )
+    .exactOptional()
+    .describe('Package index for Python packages of tools. Default: PyPI.'),
+})
 
 const destination = z
   .string()
@@ -185,67 +194,56 @@ const destination = z
   )
 
 /** `[capabilities]` of `familiar.toml`. */
-export const capabilitiesSchema = z
-  .strictObject({
-    repair: z
-      .enum(['ask', 'auto', 'off'])
-      .default('ask')
-      .describe('Whether a built tool that fails is repaired: after a question, by itself, or never.'),
-    max_rounds: z.int().min(1).max(1000).default(25).describe('Limit of model calls in one build.'),
-    build_minutes: z
-      .int()
-      .min(1)
-      .max(120)
-      .default(10)
-      .describe('Time limit of a build, without the time that it waits for you.'),
-    max_concurrent_builds: z.int().min(1).max(100).default(3).describe('Limit of builds that run at once.'),
-  })
-  .prefault({})
+export const capabilitiesSchema = table({
+  repair: z
+    .enum(['ask', 'auto', 'off'])
+    .default('ask')
+    .describe('Whether a built tool that fails is repaired: after a question, by itself, or never.'),
+  max_rounds: z.int().min(1).max(1000).default(25).describe('Limit of model calls in one build.'),
+  build_minutes: z
+    .int()
+    .min(1)
+    .max(120)
+    .default(10)
+    .describe('Time limit of a build, without the time that it waits for you.'),
+  max_concurrent_builds: z.int().min(1).max(100).default(3).describe('Limit of builds that run at once.'),
+})
 
 /** `[assets]` of `familiar.toml`. */
-export const assetsSchema = z
-  .strictObject({
-    roots: z
-      .array(absolutePath)
-      .default([])
-      .describe('Folders outside the workspace that the agent may read and write.'),
-    attachment_tokens: z
-      .int()
-      .min(0)
-      .max(1_000_000)
-      .default(20_000)
-      .describe('Limit of attached text in one message. The model reads the rest with a tool.'),
-    block_budget_tokens: z
-      .int()
-      .min(1_000)
-      .max(1_000_000)
-      .default(100_000)
-      .describe('Limit of pinned text in the prompt.'),
-  })
-  .prefault({})
+export const assetsSchema = table({
+  roots: listOf(absolutePath, 'Folders outside the workspace that the agent may read and write.'),
+  attachment_tokens: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(20_000)
+    .describe('Limit of attached text in one message. The model reads the rest with a tool.'),
+  block_budget_tokens: z
+    .int()
+    .min(1_000)
+    .max(1_000_000)
+    .default(100_000)
+    .describe('Limit of pinned text in the prompt.'),
+})
 
 /** `[skills]` of `familiar.toml`. */
-export const skillsSchema = z
-  .strictObject({
-    directories: z.array(absolutePath).default([]).describe('More folders of skills, next to workspace/skills.'),
-  })
-  .prefault({})
+export const skillsSchema = table({
+  directories: listOf(absolutePath, 'More folders of skills, next to workspace/skills.'),
+})
 
 /** `[policy]` of `familiar.toml`. */
-export const policySchema = z
-  .strictObject({
-    destinations: z
-      .array(destination)
-      .default([])
-      .describe('Destinations that need no approval: an origin, mcp:NAME, tool:NAME or client:NAME.'),
-    approval_minutes: z.int().min(1).max(1440).default(15).describe('How long an approval request stays open.'),
-  })
-  .prefault({})
+export const policySchema = table({
+  destinations: listOf(
+    destination,
+    'Destinations that need no approval: an origin, mcp:NAME, tool:NAME or client:NAME.',
+  ),
+  approval_minutes: z.int().min(1).max(1440).default(15).describe('How long an approval request stays open.'),
+})
 
 const programSchema = z.strictObject({
   command: z.string().min(1).describe('Program to start.'),
-  args: z.array(z.string()).default([]).describe('Its arguments.'),
-  environment: z.array(variableName).default([]).describe('Variables that it receives, by name.'),
+  args: listOf(z.string(), 'Its arguments.'),
+  environment: listOf(variableName, 'Variables that it receives, by name.'),
   sampling: z.boolean().optional().describe('Whether the server may use your fast model.'),
 })
 
@@ -266,26 +264,11 @@ const addressSchema = z.strictObject({
 })
 
 /** `[mcp.servers.NAME]` of `familiar.toml`. */
-export const mcpSchema = z
-  .strictObject({
-    servers: z
-      .record(
-        z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _'),
-        z.union([programSchema, addressSchema], 'must have either a command or a url'),
-      )
-      .default({}),
-  })
-  .prefault({})
-
-function isOrigin(text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text
-}
-
-/** Checked even if other keys are wrong: all mistakes are reported at once. */
-function told(key: keyof Keyed, error: string) {
-  return {
-    path: [key],
-    error,
-    when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null,
-  }
-}
+export const mcpSchema = table({
+  servers: z
+    .record(
+      z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _'),
+      z.union([programSchema, addressSchema], 'must have either a command or a url'),
+    )
+    .default({}),
+})
