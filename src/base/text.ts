@@ -78,6 +78,11 @@ function segmentWidth(segment: string): number {
   return wide.test(segment) || segment.includes('\ufe0f') ? 2 : 1
 }
 
+/** The words of an error, whatever was thrown. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** Local time of the reader. */
 export function formatTime(time: string | number): string {
   const date = new Date(time)

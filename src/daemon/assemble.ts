@@ -8,9 +8,9 @@ import type { Clock } from '../base/clock.ts'
 import { replaceFile } from '../base/files.ts'
 import { createIds, sha256 } from '../base/ids.ts'
 import { openLogger } from '../base/logger.ts'
+import { reasonOf } from '../base/text.ts'
 import { createWorkContext, logFieldsOf } from '../base/work.ts'
 import { catalogOfPlan } from '../custom-tools/catalog.ts'
-import type { DaemonRole } from '../fleet/fleet.ts'
 import { createHttpApp } from '../http/app.ts'
 import { createLazyMcp } from '../http/mcp/mcp-caller.ts'
 import { createSecretLinks } from '../http/secret-links.ts'
@@ -30,7 +30,7 @@ import type { Config, ConfigProblem, ReloadableConfig, RestartConfig } from './c
 import { followConfigFiles, restartNeeded } from './config/follow-config.ts'
 import { loadConfig } from './config/load-config.ts'
 import { createCore } from './core.ts'
-import type { Components, Daemon, StartOptions } from './daemon.ts'
+import type { Components, Daemon, Essentials, StartOptions } from './daemon.ts'
 import { writeDaemonInfo } from './daemon-lock.ts'
 import { openDatabase } from './doctor/check-database.ts'
 import { openHomeDesk } from './home-desk.ts'
@@ -43,11 +43,6 @@ import { createPageService } from './page.ts'
 import { createRemoveUser } from './remove-user.ts'
 import { openTools } from './tools.ts'
 import { openWorkspace } from './workspace.ts'
-
-/** A command that only reads runs no turns. */
-function roleOf({ recover, role = 'all' }: StartOptions): DaemonRole {
-  return recover === false ? 'api' : role
-}
 
 /** How long the first turns wait for tools that are still being read. */
 const toolsPatienceMs = 5_000
@@ -64,24 +59,16 @@ function ownNames({ host, publicUrl }: Config['http']): string[] {
   return publicUrl === null ? bound : [...bound, new URL(publicUrl).hostname]
 }
 
-/** The wired daemon. Nothing runs before `listen`; `startDaemon` calls the phases in order. */
-interface Assembled {
-  /** Rejects with `CannotListen` where the port is taken. */
-  listen(): Promise<void>
-  /** Resumes the turns and messages of an earlier run. */
-  recover(): Promise<{ resumedTurns: number; queuedMessages: number }>
-  /** Starts to take turns, and the duties of the leader once this daemon leads. */
-  lead(): Promise<void>
-  toDaemon(recovered: { resumedTurns: number; queuedMessages: number }): Daemon
-}
-
-/** Wires everything. Each part that has a life cycle is added to `components`, which the caller starts and stops. */
+/**
+ * Wires everything. Each part that has a life cycle is added to `components`, which the caller starts and stops. Nothing
+ * runs before `listen`; `startDaemon` calls the returned phases in order.
+ */
 export async function assemble(
   options: StartOptions & { clock: Clock },
   paths: HomePaths,
   loaded: Extract<ReturnType<typeof loadConfig>, { ok: true }>,
   components: Components,
-): Promise<Assembled> {
+) {
   const { home, env, clock, writeLine, onStep } = options
   const load = () => loadConfig({ home, env, flags: flagsOf(options) })
   const atStart: RestartConfig = loaded.config
@@ -120,8 +107,10 @@ export async function assemble(
   const opened = await openDatabase({ config: current, paths, clock, logger, redact })
   components.add({ stop: opened.database.close })
   const ids = createIds(clock)
+  // A command that only reads runs no turns.
+  const role = options.recover === false ? 'api' : (options.role ?? 'all')
   const fleet = components.add(
-    opened.postgres ? await openFleet(opened.postgres, { role: roleOf(options), clock, ids, logger }) : soleDaemon,
+    opened.postgres ? await openFleet(opened.postgres, { role, clock, ids, logger }) : soleDaemon,
   )
   const { database, onWrite } = watchWrites(watchUnits(fleet.tell(opened.database), telemetry))
   const shared = atStart.shared
@@ -161,34 +150,26 @@ export async function assemble(
   // Without the key of the vault, approvals do not outlive this run. Nothing else depends on it.
   const approvalKey = await vault.deriveKey('approvals').catch(() => randomBytes(32))
   const audit = createToolAudit({ database, clock, ids, redact: redactor.redact })
+  const essentials: Essentials = { config, atStart, paths, database, redactor, clock, ids, logger, timeZone }
   const core = createCore({
-    database,
+    ...essentials,
     models,
-    config,
-    atStart,
-    workspace: paths.workspace,
-    mediaDirectory: paths.media,
     publishMonitor: (state) =>
       replaceFile(paths.monitor, `${JSON.stringify(redactJson(redactor, state))}\n`).catch((cause) =>
-        logger.warn('monitor.json was not written', { error: describe(cause) }),
+        logger.warn('monitor.json was not written', { error: reasonOf(cause) }),
       ),
-    clock,
-    ids,
     random: Math.random,
-    logger,
-    timeZone,
     users,
-    ...(options.extraTools && { extraTools: options.extraTools }),
+    extraTools: options.extraTools,
     messageUser: (message) => channels.message(message),
     audit,
-    redactor,
     approvalKey: () => approvalKey,
     telemetry,
-    ...(shared && { shared }),
-    ...(fleet.fleet && { fleet: fleet.fleet }),
-    ...(onStep && { onStep }),
+    shared,
+    fleet: fleet.fleet,
+    onStep,
   })
-  const { conversations, media, memory, monitor, log, modelsOf, chooseModel, askModel, embedder } = core
+  const { conversations, monitor, modelsOf, chooseModel, askModel, embedder } = core
   // A command that only reads starts no background work.
   components.add(options.recover === false ? { stop: core.stop } : core)
   observation.watch({ conversations, database })
@@ -199,106 +180,29 @@ export async function assemble(
     logger,
   })
   components.add({ stop: sandbox.close })
-  const tools = components.add(
-    openTools({
-      config,
-      atStart,
-      paths,
-      registry: core.tools,
-      prepareTool: core.prepareTool,
-      sandbox,
-      vault,
-      redactor,
-      audit,
-      media,
-      database,
-      conversations,
-      models,
-      askModel,
-      embedder,
-      shared,
-      useRoles: core.useRoles,
-      ...(options.onBuildStep && { onBuildStep: options.onBuildStep }),
-      ownerId,
-      environment: () => environment,
-      version,
-      clock,
-      ids,
-      logger,
-      timeZone,
-    }),
-  )
+  const parts = { ...essentials, ...core, registry: core.tools, models, sandbox, vault, audit, shared, users, ownerId }
+  const { onBuildStep, onTelegramStep, onOutboxStep } = options
+  const tools = components.add(openTools({ ...parts, onBuildStep, environment: () => environment }))
+  const { capabilities } = tools
   const costReport = (userId: string, period: CostPeriod) => reportCost(database, { userId, period, now: clock.now() })
-  const workspace = components.add(
-    openWorkspace({
-      config,
-      atStart,
-      paths,
-      registry: core.tools,
-      conversations,
-      sandbox,
-      database,
-      media,
-      memory,
-      capabilities: tools.capabilities,
-      costReport,
-      modelsOf,
-      chooseModel,
-      askModel,
-      redact: redactor.redact,
-      ownerId,
-      timeZone,
-      clock,
-      ids,
-      logger,
-    }),
-  )
+  const workspace = components.add(openWorkspace({ ...parts, capabilities, costReport }))
   core.useWorkspace(workspace.roles)
 
-  const { learning, followFiles } = core
-  const memoryApi = httpMemory({
-    database,
-    memory,
-    learning,
-    followFiles,
-    spoolDirectory: paths.run,
-    clock,
-    timeZone,
-  })
-  const removeUser = createRemoveUser({
-    database,
-    users,
-    conversations,
-    builds: tools.capabilities.builds,
-    exportMemories: memoryApi.exportMemories,
-    mediaDirectory: paths.media,
-    shared,
-    capabilitiesDirectory: paths.capabilities,
-    browserDirectory: paths.browserProfiles,
-    clock,
-  })
+  const memoryApi = httpMemory({ ...parts, spoolDirectory: paths.run })
+  const { builds } = capabilities
+  const removeUser = createRemoveUser({ ...parts, builds, exportMemories: memoryApi.exportMemories })
   let url = ''
   const baseUrl = () => current.http.publicUrl ?? url
   const links = createOneTimeLinks({ database, clock, ids })
-  const secretLinks = createSecretLinks({ database, links, capabilities: tools.capabilities, baseUrl })
+  const secretLinks = createSecretLinks({ database, links, capabilities, baseUrl })
   const channels = openChannels({
-    config,
-    atStart,
-    database,
-    conversations,
+    ...parts,
     commands: workspace.commands,
-    builds: tools.capabilities.builds,
-    log,
-    monitor,
-    media,
+    builds,
     transcriber: tools.voice.transcriber,
-    users,
     secretLink: secretLinks.secretLink,
-    clock,
-    ids,
-    logger,
-    ...(options.onTelegramStep && { onTelegramStep: options.onTelegramStep }),
-    ...(options.onOutboxStep && { onOutboxStep: options.onOutboxStep }),
+    onTelegramStep,
+    onOutboxStep,
   })
   // A command that only reads fetches and sends nothing.
   components.add(options.recover === false ? { stop: channels.stop } : channels)
@@ -312,11 +216,11 @@ export async function assemble(
   }
   const agentName = () => config().agent.name
   const mcpServer = createLazyMcp({
+    ...parts,
     name: agentName(),
     version,
-    memory,
     conversations: patient,
-    capabilities: tools.capabilities,
+    capabilities,
     skills: workspace.skills,
     assets: workspace.assets,
     allowsTool: mayUse,
@@ -326,25 +230,10 @@ export async function assemble(
         for (const stop of unfollow) stop()
       }
     },
-    redactor,
-    clock,
-    timeZone,
-    logger,
   })
   const imageFetch = createGuardedFetch({ maxBytes: atStart.http.maxAttachmentBytes })
   components.add({ stop: imageFetch.close })
-  const page = createPageService({
-    database,
-    links,
-    views: core.views,
-    monitor,
-    users,
-    agentName,
-    commandLine,
-    baseUrl,
-    clock,
-    ids,
-  })
+  const page = createPageService({ ...parts, links, agentName, commandLine, baseUrl })
   const startedAt = clock.now()
   const http = createHttpApp({
     observation: observation.http,
@@ -384,9 +273,9 @@ export async function assemble(
     }),
     ...memoryApi,
     users: { users, removeUser, tokens: { ...tokens, createToken: createSecretToken } },
-    media,
+    media: core.media,
     tools: catalogOfPlan(tools.catalog, mayUse),
-    capabilities: tools.capabilities,
+    capabilities,
     triggers: tools.triggers,
     telemetry: tools.telemetry,
     mcp: tools.mcp,
@@ -420,10 +309,11 @@ export async function assemble(
     return made
   }
 
+  /** Rejects with `CannotListen` where the port is taken. */
   async function listen(): Promise<void> {
     const { host, port } = atStart.http
     const server = await serveHttp({ ...http, host, port, logger }).catch((cause) => {
-      throw new CannotListen(describe(cause), { cause })
+      throw new CannotListen(reasonOf(cause), { cause })
     })
     components.add({ stop: () => server.close(1_000) })
     url = server.url
@@ -432,7 +322,10 @@ export async function assemble(
 
   let discovered: Promise<void> | undefined
 
-  /** The first turn has the tools of folders and MCP servers, but a folder that is slow to read delays no turn. */
+  /**
+   * Resumes the turns and messages of an earlier run. The first turn has the tools of folders and MCP servers, but a folder
+   * that is slow to read delays no turn.
+   */
   async function recover(): Promise<{ resumedTurns: number; queuedMessages: number }> {
     discovered = tools.discover()
     const patience = Promise.withResolvers<void>()
@@ -447,10 +340,10 @@ export async function assemble(
     return recovered
   }
 
+  /** Starts to take turns, and the duties of the leader once this daemon leads. */
   async function lead(): Promise<void> {
     await discovered
-    const { catalog } = tools.capabilities
-    fleet.follow({ users, vault, workspace, channels, catalog, tools, conversations })
+    fleet.follow({ users, vault, workspace, channels, catalog: capabilities.catalog, tools, conversations })
     await core.takeTurns()
     await fleet.whenLeading(components.lead)
     observation.ready()
@@ -493,7 +386,7 @@ export async function assemble(
   }
 
   function report(message: string): (cause: unknown) => void {
-    return (cause) => logger.error(message, { error: describe(cause) })
+    return (cause) => logger.error(message, { error: reasonOf(cause) })
   }
 
   let closing: Promise<void> | undefined
@@ -501,7 +394,7 @@ export async function assemble(
     listen,
     recover,
     lead,
-    toDaemon(recovered) {
+    toDaemon(recovered: { resumedTurns: number; queuedMessages: number }): Daemon {
       logger.info('ready', { url, model: models.route('primary')[0]?.info.id, ...recovered })
       return {
         url,
@@ -532,10 +425,6 @@ export async function assemble(
       }
     },
   }
-}
-
-function describe(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }
 
 /** All secrets of the config but the keys of providers, which the model set adds itself. */

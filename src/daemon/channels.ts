@@ -1,9 +1,7 @@
 import type { Commands } from '../agent/commands/command.ts'
 import type { Conversations } from '../agent/conversations.ts'
 import type { SessionLog } from '../agent/sessions/session-log.ts'
-import { type Clock, sleep } from '../base/clock.ts'
-import type { Ids } from '../base/ids.ts'
-import type { Logger } from '../base/logger.ts'
+import { sleep } from '../base/clock.ts'
 import type { Monitor } from '../base/telemetry/monitor.ts'
 import { createCallbackItems, createCallbackSender } from '../channels/callback.ts'
 import { createOutbox } from '../channels/create-outbox.ts'
@@ -14,12 +12,7 @@ import { createBuildNews } from '../channels/telegram/build-news.ts'
 import { createTelegramItems } from '../channels/telegram/items.ts'
 import { createPairing, createTelegramContacts } from '../channels/telegram/pairing.ts'
 import { createTelegramSender, telegramChannel, toOutgoing } from '../channels/telegram/sender.ts'
-import {
-  createTelegramDesk,
-  type OnTelegramStep,
-  type TelegramDesk,
-  telegramHosts,
-} from '../channels/telegram/services.ts'
+import { createTelegramDesk, type OnTelegramStep, telegramHosts } from '../channels/telegram/services.ts'
 import { createTelegramChannel } from '../channels/telegram/telegram-channel.ts'
 import { markdownPayloads } from '../channels/telegram/text-payloads.ts'
 import type { Builds } from '../custom-tools/builder/builds.ts'
@@ -28,27 +21,14 @@ import type { Transcriber } from '../models/speech/speech.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
 import type { Users } from '../security/users.ts'
-import type { Database } from '../storage/database.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { allowedHostOf } from '../tools/builtin/fetches.ts'
 import type { MessageUser } from '../tools/builtin/message.ts'
-import type { ReloadableConfig, RestartConfig } from './config/config.ts'
-import type { Component } from './daemon.ts'
+import type { Essentials } from './daemon.ts'
 
-export interface OpenChannels extends Component {
-  outbox: Outbox
-  telegram: TelegramDesk
-  /** To the user's chats, where there are any. */
-  message: MessageUser
-  /** Another daemon died: looks for events that it did not announce. Does nothing before `lead`. */
-  catchUp(): Promise<void>
-  stop(): Promise<void>
-}
+export type OpenChannels = ReturnType<typeof openChannels>
 
-interface ChannelNeeds {
-  config: () => ReloadableConfig
-  atStart: Pick<RestartConfig, 'telegram'>
-  database: Database
+interface ChannelNeeds extends Essentials {
   conversations: Conversations
   commands: Commands
   builds: Builds
@@ -58,11 +38,8 @@ interface ChannelNeeds {
   transcriber: Transcriber
   users: Users
   secretLink: SecretLinks['secretLink']
-  clock: Clock
-  ids: Ids
-  logger: Logger
-  onTelegramStep?: OnTelegramStep
-  onOutboxStep?: OnOutboxStep
+  onTelegramStep: OnTelegramStep | undefined
+  onOutboxStep: OnOutboxStep | undefined
 }
 
 /** A long poll is one slow response; its content is small, and a file may be 20 MB. */
@@ -73,16 +50,12 @@ const messagePatienceMs = 5_000
 const messageLookMs = 100
 
 /** The outgoing channels and Telegram, wired. The set of channels is fixed at the start of the daemon. */
-export function openChannels(needs: ChannelNeeds): OpenChannels {
+export function openChannels(needs: ChannelNeeds) {
   const { database, users, clock, logger } = needs
   const outbox = createOutbox({ ...needs, ...(needs.onOutboxStep && { onStep: needs.onOutboxStep }) })
   const deliveries = createDeliveries({ ...needs, outbox })
-  const contacts = createTelegramContacts({
-    database,
-    users,
-    allowedIds: () => needs.config().telegram?.allowedIds ?? [],
-    clock,
-  })
+  const allowedIds = () => needs.config().telegram?.allowedIds ?? []
+  const contacts = createTelegramContacts({ database, users, allowedIds, clock })
   const pairing = createPairing({ ...needs, contacts })
   const chatsOf = async (userId: string) => {
     return (await contacts.list()).filter((contact) => contact.userId === userId).map(({ id }) => String(id))
@@ -100,7 +73,8 @@ export function openChannels(needs: ChannelNeeds): OpenChannels {
       telegram?.start()
       if (opened.length > 0) logger.info('channels are open', { channels: opened.map(({ sender }) => sender.channel) })
     },
-    async message({ userId, sessionId, callId, text, signal }) {
+    /** To the user's chats, where there are any. */
+    async message({ userId, sessionId, callId, text, signal }: Parameters<MessageUser>[0]): ReturnType<MessageUser> {
       if (!telegram) return { state: 'conversation' }
       const session = await database.read
         .selectFrom('sessions')
@@ -116,13 +90,8 @@ export function openChannels(needs: ChannelNeeds): OpenChannels {
       if (chats.length === 0) return { state: 'conversation' }
       const items = chats.flatMap((chatId) =>
         markdownPayloads(text).map((payload, part) => {
-          return toOutgoing({
-            userId,
-            chatId,
-            key: `message:${sessionId}:${callId}:${chatId}:${part}`,
-            payload,
-            sessionId,
-          })
+          const key = `message:${sessionId}:${callId}:${chatId}:${part}`
+          return toOutgoing({ userId, chatId, key, payload, sessionId })
         }),
       )
       await database.write((writer) => outbox.putIn(writer, items))
@@ -130,9 +99,8 @@ export function openChannels(needs: ChannelNeeds): OpenChannels {
       const keys = new Set(items.map(({ key }) => key))
       const until = clock.now() + messagePatienceMs
       for (;;) {
-        const sent = (await outbox.list(userId, { channel: telegramChannel, limit: 100 })).filter(({ key }) =>
-          keys.has(key),
-        )
+        const listed = await outbox.list(userId, { channel: telegramChannel, limit: 100 })
+        const sent = listed.filter(({ key }) => keys.has(key))
         const failed = sent.find(({ state }) => state === 'failed' || state === 'cancelled')
         if (failed) return { state: 'failed', channel: telegramChannel, ...(failed.error && { reason: failed.error }) }
         if (sent.length > 0 && sent.every(({ state }) => state === 'sent'))
@@ -141,6 +109,7 @@ export function openChannels(needs: ChannelNeeds): OpenChannels {
         await sleep(clock, messageLookMs, signal)
       }
     },
+    /** Another daemon died: looks for events that it did not announce. Does nothing before `lead`. */
     catchUp: deliveries.catchUp,
     async stop() {
       await telegram?.close()
@@ -160,7 +129,7 @@ function openTelegram(
     chatsOf(userId: string): Promise<string[]>
   },
 ) {
-  const { config, builds, media, secretLink, clock, onTelegramStep } = needs
+  const { config, media, secretLink, clock, onTelegramStep } = needs
   const { outbox, contacts } = parts
   const settings = needs.atStart.telegram
   if (!settings) return undefined
@@ -172,7 +141,6 @@ function openTelegram(
     ...needs,
     ...parts,
     api,
-    builds,
     ...(onTelegramStep && { onStep: onTelegramStep }),
   })
   const news = createBuildNews({ ...needs, outbox, chatsOf: parts.chatsOf })

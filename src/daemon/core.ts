@@ -9,17 +9,12 @@ import { type Coordination, createSoleDaemon } from '../agent/coordination.ts'
 import { reportCost } from '../agent/costs.ts'
 import { createLiveResponses } from '../agent/event-stream.ts'
 import { createFleetCoordination } from '../agent/fleet-coordination.ts'
-import { createLearning, type Learning } from '../agent/learning.ts'
+import { createLearning } from '../agent/learning.ts'
 import { createLedger, limitsOfBudget, limitsOfPlan } from '../agent/ledger.ts'
 import type { OnStep } from '../agent/next-step.ts'
-import { createRoles, type Roles } from '../agent/roles.ts'
+import { createRoles } from '../agent/roles.ts'
 import { createInbox, createRefuseOverload } from '../agent/sessions/inbox.ts'
-import {
-  createOpenSessions,
-  createSessionViews,
-  createSnapshots,
-  type SessionViews,
-} from '../agent/sessions/open-sessions.ts'
+import { createOpenSessions, createSessionViews, createSnapshots } from '../agent/sessions/open-sessions.ts'
 import { textOf } from '../agent/sessions/projection.ts'
 import type { LoggedEvent } from '../agent/sessions/session-event.ts'
 import { createSessionLog, type SessionLog } from '../agent/sessions/session-log.ts'
@@ -30,19 +25,15 @@ import { createTurns } from '../agent/turn.ts'
 import { createMessageOrigins, watchRecall, watchTurns } from '../agent/turn-telemetry.ts'
 import type { Clock } from '../base/clock.ts'
 import { createTextFileCache, readBundledText } from '../base/files.ts'
-import type { Ids } from '../base/ids.ts'
 import { parseJson } from '../base/json.ts'
-import type { Logger } from '../base/logger.ts'
-import { createMonitor, type Monitor, type MonitorState } from '../base/telemetry/monitor.ts'
+import { createMonitor, type MonitorState } from '../base/telemetry/monitor.ts'
 import { createSilentTelemetry, type Telemetry } from '../base/telemetry/telemetry.ts'
+import { reasonOf } from '../base/text.ts'
 import { createFindTools } from '../custom-tools/find-tools.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { SharedPlace } from '../fleet/shared-files.ts'
-import type { Embedder } from '../memory/embedding/embedders.ts'
 import { createProceduralMemory } from '../memory/episodes.ts'
-import type { FamiliarMemory } from '../memory/familiar-memory.ts'
 import { readWorkspaceFiles } from '../memory/files/index-files.ts'
-import type { AskModel } from '../memory/learning/ask-model.ts'
 import { createConsolidation, createFileConsolidation } from '../memory/learning/consolidation.ts'
 import { createExtraction } from '../memory/learning/extraction.ts'
 import { removeGateQuestions } from '../memory/learning/gate-questions.ts'
@@ -50,106 +41,54 @@ import { createConversationIndex } from '../memory/learning/index-conversation.t
 import type { Models } from '../models/model.ts'
 import { modelsOfUser, redactModels, watchModels } from '../models/watch-models.ts'
 import { createApprovals } from '../security/approvals.ts'
-import { type Redactor, redactBytes, redactJson } from '../security/redactor.ts'
+import { redactBytes, redactJson } from '../security/redactor.ts'
 import { allowsModel, allowsTool, routeOf, type Users } from '../security/users.ts'
 import type { Database } from '../storage/database.ts'
-import { createMediaStore, type MediaStore } from '../storage/media-store.ts'
+import { createMediaStore } from '../storage/media-store.ts'
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts'
 import type { HistoryEntry, OpenHistory } from '../tools/builtin/memory-query.ts'
 import type { MessageUser } from '../tools/builtin/message.ts'
 import { createSubagentTools } from '../tools/builtin/subagent-tools.ts'
-import { createToolRegistry, type ToolAudit, type ToolRegistry } from '../tools/registry.ts'
+import { createToolRegistry, type ToolAudit } from '../tools/registry.ts'
 import { redactTool, type Tool, watchTool } from '../tools/tool.ts'
-import type { ReloadableConfig, RestartConfig } from './config/config.ts'
-import type { Component } from './daemon.ts'
+import type { Essentials } from './daemon.ts'
 import { starterFiles } from './home.ts'
 import { openMemory } from './memory.ts'
 import { declaredDestinations } from './open-sandbox.ts'
 
-export interface Core extends Component {
-  conversations: Conversations
-  monitor: Monitor
-  media: MediaStore
-  tools: ToolRegistry
-  /** Redaction and telemetry, for tools outside the registry. */
-  prepareTool(tool: Tool): Tool
-  /** Embeds questions and memories; undefined if nothing is embedded. */
-  embedder: Embedder | undefined
-  /**
-   * Adds the roles of sub-agents and the Builder, and their news for the main agent. Call it before anything is
-   * recovered.
-   */
-  useRoles: Roles['use']
-  useWorkspace: Roles['useWorkspace']
-  /** Single questions to the fast model. */
-  askModel: AskModel
-  modelsOf(userId: string): Models
-  chooseModel: Sessions['chooseModel']
-  log: SessionLog
-  views: SessionViews
-  memory: FamiliarMemory
-  learning: Learning
-  /** Watches the folders that the user has indexed. Returns at once. */
-  followFiles(userId: string): void
-  /** Starts to take turns from a queue that several daemons share. */
-  takeTurns(): Promise<void>
-  /** Resumes the background work of an earlier run: sub-agents, learning, embedding, files. */
-  lead(): Promise<void>
-  /** After `conversations.close`. */
-  stop(): Promise<void>
-}
+export type Core = ReturnType<typeof createCore>
 
 /**
  * Wires everything between the channels and the database. It owns neither the database nor the models: the caller
  * closes them after `close`.
  */
-export function createCore(dependencies: {
-  database: Database
-  models: Models
-  /** Read at every use, so that a reload takes effect at once. */
-  config: () => ReloadableConfig
-  atStart: Pick<RestartConfig, 'capabilities' | 'memory' | 'sessions'>
-  workspace: string
-  mediaDirectory: string
-  publishMonitor(state: MonitorState): Promise<void>
-  clock: Clock
-  ids: Ids
-  random: () => number
-  logger: Logger
-  timeZone: string
-  /** The users of this home, with their plans. */
-  users: Pick<Users, 'tierOf' | 'isOwner' | 'list'>
-  /** Tools beside the built-in ones. */
-  extraTools?: readonly Tool[]
-  /** How the `message` tool reaches the user. Absent: by the conversation alone. */
-  messageUser?: MessageUser
-  /** The audit trail of every tool call. */
-  audit: Pick<ToolAudit, 'recordIn'>
-  /** Knows every secret: none of them is stored, sent to a model or shown (SEC-13). */
-  redactor: Redactor
-  /** Seals approvals: 32 bytes that lie apart from the database, the same after a restart. */
-  approvalKey: () => Uint8Array
-  /** The place of media that other daemons read too; absent if media are only in the home. */
-  shared?: SharedPlace
-  /** The daemons that share the database; absent for a single daemon. */
-  fleet?: Fleet
-  /** Absent: no telemetry. */
-  telemetry?: Telemetry
-  onStep?: OnStep
-}): Core {
-  const {
-    database,
-    config,
-    atStart,
-    clock,
-    ids,
-    random,
-    logger,
-    timeZone,
-    redactor,
-    onStep = () => undefined,
-  } = dependencies
-  const { telemetry = createSilentTelemetry() } = dependencies
+export function createCore(
+  dependencies: Essentials & {
+    models: Models
+    publishMonitor(state: MonitorState): Promise<void>
+    random: () => number
+    /** The users of this home, with their plans. */
+    users: Pick<Users, 'tierOf' | 'isOwner' | 'list'>
+    /** Tools beside the built-in ones. */
+    extraTools?: readonly Tool[] | undefined
+    /** How the `message` tool reaches the user. Absent: by the conversation alone. */
+    messageUser?: MessageUser
+    /** The audit trail of every tool call. */
+    audit: Pick<ToolAudit, 'recordIn'>
+    /** Seals approvals: 32 bytes that lie apart from the database, the same after a restart. */
+    approvalKey: () => Uint8Array
+    /** The place of media that other daemons read too; absent if media are only in the home. */
+    shared?: SharedPlace | undefined
+    /** The daemons that share the database; absent for a single daemon. */
+    fleet?: Fleet | undefined
+    /** Absent: no telemetry. */
+    telemetry?: Telemetry
+    onStep?: OnStep | undefined
+  },
+) {
+  const { database, config, atStart, paths, clock, ids, random, logger, timeZone, redactor, fleet } = dependencies
+  const { telemetry = createSilentTelemetry(), onStep = () => undefined } = dependencies
+  const base = { database, clock, ids, logger, timeZone }
   const origins = createMessageOrigins(telemetry.work)
   const models = redactModels(watchModels(dependencies.models, telemetry), redactor)
   const { tierOf: tierOfUser, isOwner } = dependencies.users
@@ -158,68 +97,51 @@ export function createCore(dependencies: {
     const tier = tierOfUser(userId)
     return modelsOfUser(models, { route: (purpose) => routeOf(tier, purpose), allows: (id) => allowsModel(tier, id) })
   }
-  const { fleet } = dependencies
   const coordination: Coordination = fleet
     ? createFleetCoordination({
+        ...base,
         fleet,
-        database,
         inbox: () => inbox,
         debounceMs: () => config().sessions.debounceMs,
         maxQueued: () => config().sessions.maxQueued,
         beforeHelper: () => subagents.prepare(),
-        clock,
-        logger,
       })
     : createSoleDaemon()
-  const log = createSessionLog({ database, clock, wakeups: coordination.createWakeups('sessions') })
-  const sessions = createSessions({ database, clock, ids, maxSessions: (userId) => tierOfUser(userId).maxSessions })
+  const log = createSessionLog({ ...base, wakeups: coordination.createWakeups('sessions') })
+  const sessions = createSessions({ ...base, maxSessions: (userId) => tierOfUser(userId).maxSessions })
   const { stateIn } = coordination
   const openSessions = createOpenSessions({ log, snapshots: createSnapshots({ database }), stateIn })
   const inbox = origins.watch(
     createInbox({
-      database,
+      ...base,
       sessions,
-      clock,
-      ids,
       refuseOverload: createRefuseOverload({ limits: () => config().sessions, depth: coordination.depth }),
       redact: (payload) => redactJson(redactor, payload),
       coordination,
     }),
   )
   const ledger = createLedger({
-    database,
-    clock,
-    ids,
+    ...base,
     caps: (userId) => limitsOfPlan(tierOfUser(userId), limitsOfBudget(config().budget)),
   })
   const monitor = createMonitor({ clock, publish: dependencies.publishMonitor })
   const media = createMediaStore({
-    database,
-    directory: dependencies.mediaDirectory,
+    ...base,
+    directory: paths.media,
     shared: dependencies.shared?.media,
-    clock,
     redact: (bytes) => redactBytes(redactor, bytes),
   })
-  const askModel = createAskModel({ database, ledger, modelsOf, clock, random })
+  const askModel = createAskModel({ ...base, ledger, modelsOf, random })
   const opened = openMemory({
-    database,
+    ...dependencies,
     askModel,
-    config,
-    atStart,
     userIds,
-    workspace: dependencies.workspace,
-    clock,
-    ids,
-    random,
-    logger,
-    redactor,
-    timeZone,
     onSessionsChanged: (sessionIds) => sessionIds.forEach(openSessions.forget),
   })
   const { memory } = opened
-  const learnt = { ...memory, database, askModel, clock, logger, timeZone, agentName: () => config().agent.name }
+  const learnt = { ...memory, ...base, askModel, agentName: () => config().agent.name }
   const learning = createLearning({
-    database,
+    ...base,
     log,
     models,
     index: createConversationIndex(learnt),
@@ -227,8 +149,6 @@ export function createCore(dependencies: {
     consolidation: createConsolidation(learnt),
     consolidateFile: createFileConsolidation(learnt),
     readFiles: (userId) => readWorkspaceFiles(memory.files, userId),
-    clock,
-    logger,
     isIndexing: () => config().memory.conversations,
     isExtracting: () => config().memory.extraction,
     isHere: coordination.isHere,
@@ -236,7 +156,7 @@ export function createCore(dependencies: {
   const recallForTurn = watchRecall(createRecallForTurn({ memory, clock, timeZone }), telemetry)
   const live = coordination.shareLive(createLiveResponses(log.wakeHere), { clock, wake: log.wakeHere })
   const context = createContext({
-    workspace: dependencies.workspace,
+    workspace: paths.workspace,
     tiers: () => config().agent.context.tiers,
     readTextFile: createTextFileCache(clock, 100),
     timeZone,
@@ -249,8 +169,7 @@ export function createCore(dependencies: {
     [
       ...createBuiltinTools({
         ...memory,
-        clock,
-        timeZone,
+        ...base,
         describeStatus: (call) => describeStatus({ database, models: modelsOf(call.userId), clock, startedAt }, call),
         openHistory: (range) => openHistory({ log, sessions }, range),
         messageUser: dependencies.messageUser,
@@ -265,21 +184,17 @@ export function createCore(dependencies: {
   const procedural = createProceduralMemory({ database, clock })
   const stopping = new AbortController()
   const subagents = createSubagents({
-    database,
+    ...base,
     conversations: () => conversations,
     modelsOf,
     tools,
     seenIn: async (sessionId) => (await openSessions.projection(sessionId)).seen,
     limits: () => config().subagents,
     stopping: stopping.signal,
-    clock,
-    ids,
-    logger,
   })
   for (const tool of createSubagentTools({ subagents, clock })) tools.add(tool)
   const clientCalls = createClientCalls({
-    database,
-    clock,
+    ...base,
     timeoutSeconds: () => config().clientTools.timeoutSeconds,
     stopping: stopping.signal,
     prepareTool,
@@ -298,31 +213,27 @@ export function createCore(dependencies: {
   )
 
   const approvals = createApprovals({
-    database,
+    ...base,
     key: dependencies.approvalKey,
-    clock,
-    ids,
     minutes: () => config().policy.approvalMinutes,
   })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
   const beginCalls = createBeginCalls({ approvals, destinations: () => declaredDestinations(config()), records })
   const compaction = createCompaction({
-    database,
+    ...base,
     log,
     openSessions,
     ledger,
     modelsOf,
     roleOf,
-    clock,
     random,
-    logger,
     settings: () => config().compaction,
     beforeSwap: learning.beforeSwap,
     onStep,
   })
   const turns = watchTurns(
     createTurns({
-      database,
+      ...base,
       log,
       openSessions,
       inbox,
@@ -347,16 +258,14 @@ export function createCore(dependencies: {
       expand: roles.expand,
       readAttachments: roles.readAttachments,
       maxAttachmentTokens: () => config().assets.attachmentTokens,
-      clock,
-      ids,
       random,
-      logger,
       onStep,
     }),
     telemetry,
     origins,
   )
   const conversations: Conversations = createConversations({
+    ...base,
     coordination,
     log,
     openSessions,
@@ -370,9 +279,6 @@ export function createCore(dependencies: {
     live,
     approvals,
     answerApproval: createAnswerApproval({ database, approvals, sessions, inbox, tierOf }),
-    clock,
-    ids,
-    logger,
     settings: {
       debounceMs: () => config().sessions.debounceMs,
       maxConcurrentTurns: atStart.sessions.maxConcurrentTurns,
@@ -385,7 +291,10 @@ export function createCore(dependencies: {
     onTurnEnded(session, end) {
       roles.onTurnEnded(session, end)
       // Also after a crash between recording a stop and stopping the sub-agents.
-      if (end.outcome === 'stopped') void subagents.stopAll(session.userId, session.id).catch(reportUnstopped)
+      if (end.outcome !== 'stopped') return
+      subagents
+        .stopAll(session.userId, session.id)
+        .catch((cause) => logger.error('could not stop the sub-agents', { error: reasonOf(cause) }))
     },
     subagents,
     clientCalls,
@@ -401,9 +310,6 @@ export function createCore(dependencies: {
       await removeGateQuestions({ database, memories: memory.memories, now: clock.now }, userId)
     }
   }
-  function reportUnstopped(cause: unknown): void {
-    logger.error('could not stop the sub-agents', { error: cause instanceof Error ? cause.message : String(cause) })
-  }
 
   return {
     conversations: {
@@ -413,8 +319,10 @@ export function createCore(dependencies: {
         return conversations.recover()
       },
     },
+    /** Adds roles, and their news for the main agent. Call both before anything is recovered. */
     useRoles: roles.use,
     useWorkspace: roles.useWorkspace,
+    /** Single questions to the fast model. */
     askModel,
     modelsOf,
     chooseModel: sessions.chooseModel,
@@ -423,12 +331,17 @@ export function createCore(dependencies: {
     monitor,
     media,
     tools,
+    /** Redaction and telemetry, for tools outside the registry. */
     prepareTool,
+    /** Undefined if nothing is embedded. */
     embedder: opened.embedder,
     memory,
     learning,
-    followFiles: (userId) => void opened.files.follow(userId),
+    /** Watches the folders that the user has indexed. Returns at once. */
+    followFiles: (userId: string) => void opened.files.follow(userId),
+    /** Starts to take turns from a queue that several daemons share. */
     takeTurns: coordination.start,
+    /** Resumes the background work of an earlier run: sub-agents, learning, embedding, files. */
     async lead() {
       await subagents.recover()
       await learning.recover()
@@ -437,6 +350,7 @@ export function createCore(dependencies: {
       )
       opened.lead()
     },
+    /** After `conversations.close`. */
     async stop() {
       await cleaning
       await learning.close()
@@ -448,10 +362,9 @@ export function createCore(dependencies: {
 
 /** A short status report of the agent about itself. */
 async function describeStatus(
-  facts: { database: Database; models: Models; clock: Clock; startedAt: number },
+  { database, models, clock, startedAt }: { database: Database; models: Models; clock: Clock; startedAt: number },
   call: { userId: string; sessionId: string },
 ): Promise<string> {
-  const { database, models, clock, startedAt } = facts
   const cost = await reportCost(database, { userId: call.userId, period: 'today', now: clock.now() })
   const session = await database.read
     .selectFrom('sessions')
@@ -488,17 +401,17 @@ function formatDuration(milliseconds: number): string {
 
 /** Pages back into the log, past every compaction. Reads events in steps from the end, never the whole log. */
 async function openHistory(
-  dependencies: { log: SessionLog; sessions: Sessions },
+  { log, sessions }: { log: SessionLog; sessions: Sessions },
   range: Parameters<OpenHistory>[0],
 ): Promise<HistoryEntry[]> {
-  const session = await dependencies.sessions.get(range.userId, range.sessionId)
+  const session = await sessions.get(range.userId, range.sessionId)
   if (!session) return []
   const step = Math.max(100, range.limit * 4)
   let end = range.before ?? session.lastSeq + 1
   let entries: HistoryEntry[] = []
   while (entries.length < range.limit && end > 1) {
     const after = Math.max(0, end - 1 - step)
-    const { events } = await dependencies.log.read(session.id, { after, limit: end - 1 - after })
+    const { events } = await log.read(session.id, { after, limit: end - 1 - after })
     entries = [...events.flatMap(entryOf), ...entries]
     end = after + 1
   }

@@ -1,15 +1,18 @@
 import type { Conversations } from '../agent/conversations.ts'
 import type { OnStep } from '../agent/next-step.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
+import type { Ids } from '../base/ids.ts'
+import type { Logger } from '../base/logger.ts'
 import type { OnOutboxStep } from '../channels/outbox.ts'
 import type { OnTelegramStep } from '../channels/telegram/services.ts'
 import type { OnBuildStep } from '../custom-tools/builder/create-builds.ts'
 import type { DaemonRole } from '../fleet/fleet.ts'
 import { FamiliarError } from '../protocol/errors.ts'
+import type { Redactor } from '../security/redactor.ts'
 import type { Database } from '../storage/database.ts'
 import type { Tool } from '../tools/tool.ts'
 import { assemble, CannotListen, flagsOf } from './assemble.ts'
-import type { ConfigProblem } from './config/config.ts'
+import type { ConfigProblem, ReloadableConfig, RestartConfig } from './config/config.ts'
 import { loadConfig } from './config/load-config.ts'
 import { acquireDaemonLock } from './daemon-lock.ts'
 import { openHome } from './home.ts'
@@ -62,6 +65,21 @@ function noFleet(role: DaemonRole): StartResult {
   const message = `The role ${role} is for daemons that share a PostgreSQL database, but this home uses a SQLite file.`
   const hint = 'Set FAMILIAR_DATABASE_URL, or omit --role. To move the database: familiar migrate --to postgres://…'
   return { ok: false, reason: 'database', message, hint }
+}
+
+/** The values that nearly every part of the daemon is given. */
+export interface Essentials {
+  /** Read at every use, so that a reload takes effect at once. */
+  config: () => ReloadableConfig
+  atStart: RestartConfig
+  paths: HomePaths
+  database: Database
+  /** Knows every secret: none of them is stored, sent to a model or shown (SEC-13). */
+  redactor: Redactor
+  clock: Clock
+  ids: Ids
+  logger: Logger
+  timeZone: string
 }
 
 /** A part of the daemon with a life cycle. Methods without work are absent. */

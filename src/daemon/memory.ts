@@ -1,7 +1,4 @@
-import type { Learning } from '../agent/learning.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Ids } from '../base/ids.ts'
-import type { Logger } from '../base/logger.ts'
 import type { HttpMemory } from '../http/dependencies.ts'
 import { createCommitments } from '../memory/commitments.ts'
 import { createCorrections } from '../memory/corrections.ts'
@@ -14,7 +11,7 @@ import { createEpisodes } from '../memory/episodes.ts'
 import { createFacts } from '../memory/facts.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
 import { createFileIndex } from '../memory/files/index-files.ts'
-import { createFileWatch, type FileWatch } from '../memory/files/watch-files.ts'
+import { createFileWatch } from '../memory/files/watch-files.ts'
 import { createGraph } from '../memory/graph.ts'
 import type { AskModel } from '../memory/learning/ask-model.ts'
 import { createDeepRecall, createSynthesis } from '../memory/learning/deep-recall.ts'
@@ -23,22 +20,8 @@ import { createAliases } from '../memory/names.ts'
 import { createEmbeddingText, createFindByMeaning, noMeaning } from '../memory/recall/meaning.ts'
 import { createRecall } from '../memory/recall/recall.ts'
 import { createKnownSpeakers } from '../memory/recall/window-words.ts'
-import type { Redactor } from '../security/redactor.ts'
-import type { Database } from '../storage/database.ts'
-import { createToolMeaning, type ToolMeaning } from '../tools/registry.ts'
-import type { ReloadableConfig, RestartConfig } from './config/config.ts'
-import type { Component } from './daemon.ts'
-
-interface OpenMemory extends Component {
-  memory: FamiliarMemory
-  files: FileWatch
-  /** Undefined if nothing is embedded. */
-  toolMeaning: ToolMeaning | undefined
-  embedder: Embedder | undefined
-  /** Starts the work in the background: missing vectors, indexed files, the daily purge. Returns at once. */
-  lead(): void
-  stop(): Promise<void>
-}
+import { createToolMeaning } from '../tools/registry.ts'
+import type { Essentials } from './daemon.ts'
 
 /** A write unit is committed within this, unless the disk is very slow: then the second check finds it. */
 const soonMs = 30
@@ -47,63 +30,39 @@ const settleMs = 3_000
 const dayMs = 24 * 60 * 60 * 1_000
 
 /** Memory, wired: new text is searchable by words in the same unit, by meaning a moment later. */
-export function openMemory(dependencies: {
-  database: Database
-  askModel: AskModel
-  config: () => ReloadableConfig
-  atStart: Pick<RestartConfig, 'memory'>
-  userIds: () => readonly string[]
-  workspace: string
-  clock: Clock
-  ids: Ids
-  random: () => number
-  logger: Logger
-  redactor: Pick<Redactor, 'redact'>
-  timeZone: string
-  /** Sessions in which text was forgotten permanently. */
-  onSessionsChanged(sessionIds: readonly string[]): void
-}): OpenMemory {
-  const { database, askModel, config, workspace, clock, ids, logger, timeZone } = dependencies
+export function openMemory(
+  dependencies: Essentials & {
+    askModel: AskModel
+    userIds: () => readonly string[]
+    random: () => number
+    /** Sessions in which text was forgotten permanently. */
+    onSessionsChanged(sessionIds: readonly string[]): void
+  },
+) {
+  const { database, askModel, config, paths, clock, ids, logger, timeZone } = dependencies
+  const base = { database, clock, ids, logger, timeZone }
   const speakers = createKnownSpeakers({ database, now: clock.now })
-  const embedding = openEmbedding({
-    database,
-    settings: dependencies.atStart.memory.embedding,
-    clock,
-    random: dependencies.random,
-    logger,
-    redact: dependencies.redactor.redact,
-    embeddingText: createEmbeddingText(speakers),
-  })
+  const embedding = openEmbedding({ ...dependencies, embeddingText: createEmbeddingText(speakers) })
   const memories = createMemories({
-    database,
-    clock,
-    ids,
+    ...base,
     readDates: (text, at) => readDates(text, at, timeZone),
     onWritten: embedding.wakeSoon,
   })
   const graph = createGraph({ database, clock })
   const recall = createRecall({
-    database,
+    ...base,
     memories,
     graph,
     speakers,
-    clock,
-    timeZone,
     decay: () => config().memory.decay,
     findByMeaning: embedding.findByMeaning,
   })
   const synthesise = createSynthesis({ askModel, timeZone })
-  const index = createFileIndex({ database, memories, clock, workspace })
+  const index = createFileIndex({ ...base, memories, workspace: paths.workspace })
   const files = createFileWatch({ index, clock, logger })
   const facts = createFacts({ database, clock, memories })
-  const corrections = createCorrections({
-    database,
-    clock,
-    ids,
-    memories,
-    facts,
-    onSessionsChanged: dependencies.onSessionsChanged,
-  })
+  const { onSessionsChanged } = dependencies
+  const corrections = createCorrections({ ...base, memories, facts, onSessionsChanged })
   let cancelPurge = () => {}
   let purging: Promise<unknown> = Promise.resolve()
 
@@ -125,17 +84,19 @@ export function openMemory(dependencies: {
       corrections,
       files: index,
       recall,
-      decayState: async (userId) => ({
+      decayState: async (userId: string) => ({
         policy: config().memory.decay,
         now: clock.now(),
         cycle: await memories.cycle(userId),
       }),
       deepRecall: createDeepRecall({ recall, graph, memories, askModel, synthesise }),
-      embeddingStatus: async (userId) => embedding.job?.status(userId),
-    },
+      embeddingStatus: async (userId: string) => embedding.job?.status(userId),
+    } satisfies FamiliarMemory,
     files,
+    /** Undefined if nothing is embedded, like the embedder. */
     toolMeaning: embedding.toolMeaning,
     embedder: embedding.embedder,
+    /** Starts the work in the background: missing vectors, indexed files, the daily purge. Returns at once. */
     lead() {
       embedding.job?.wake()
       for (const userId of dependencies.userIds()) void files.follow(userId)
@@ -150,17 +111,12 @@ export function openMemory(dependencies: {
   }
 }
 
-function openEmbedding(dependencies: {
-  database: Database
-  settings: RestartConfig['memory']['embedding']
-  clock: Clock
-  random: () => number
-  logger: Logger
-  redact: Redactor['redact']
-  embeddingText: ReturnType<typeof createEmbeddingText>
-}) {
-  const { database, settings, clock, random, logger, redact, embeddingText } = dependencies
-  const embedders = createEmbedders(settings, { modelFolder: localModelFolder, clock, random, redact })
+function openEmbedding(
+  dependencies: Essentials & { random: () => number; embeddingText: ReturnType<typeof createEmbeddingText> },
+) {
+  const { database, atStart, clock, random, logger, redactor, embeddingText } = dependencies
+  const { redact } = redactor
+  const embedders = createEmbedders(atStart.memory.embedding, { modelFolder: localModelFolder, clock, random, redact })
   const { current } = embedders
   // The tool search asks the same question for each kind of tool.
   const asked = current && cachedQuestions(current)
@@ -233,16 +189,11 @@ function createWakeSoon(clock: Clock, job: EmbeddingJob | undefined) {
 }
 
 /** Memory for the HTTP API. */
-export function httpMemory(options: {
-  database: Database
-  memory: FamiliarMemory
-  learning: Learning
-  followFiles(userId: string): void
-  spoolDirectory: string
-  clock: Clock
-  timeZone: string
-}): HttpMemory {
-  const { database, memory, learning, followFiles, spoolDirectory, clock, timeZone } = options
+export function httpMemory(
+  options: Pick<Essentials, 'database' | 'clock'> &
+    Pick<HttpMemory, 'memory' | 'learning' | 'followFiles' | 'spoolDirectory' | 'timeZone'>,
+): HttpMemory {
+  const { database, clock, memory, learning, followFiles, spoolDirectory, timeZone } = options
   const { memories, files } = memory
   return {
     memory,

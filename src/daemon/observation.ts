@@ -2,25 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Conversations } from '../agent/conversations.ts'
 import { type Clock, sleep } from '../base/clock.ts'
 import { openTelemetry } from '../base/telemetry/open-telemetry.ts'
-import type { Telemetry } from '../base/telemetry/telemetry.ts'
 import type { WorkContext } from '../base/work.ts'
-import type { HttpObservation } from '../http/dependencies.ts'
 import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
 import type { Database } from '../storage/database.ts'
 import { allowedHostOf } from '../tools/builtin/fetches.ts'
 import type { TelemetrySettings } from './config/load-config.ts'
-
-interface Observation {
-  telemetry: Telemetry
-  http: HttpObservation
-  /** From now on `/readyz` reports ready if the database answers. */
-  ready(): void
-  /** Accepts no more work; called before anything is closed. */
-  draining(): void
-  /** Sources of metrics that are read at each reading. */
-  watch(sources: { conversations: Pick<Conversations, 'load'>; database: Database }): void
-  close(): Promise<void>
-}
 
 const closeWithinMs = 2_000
 const databaseWithinMs = 2_000
@@ -36,7 +22,7 @@ export function openObservation(dependencies: {
   clock: Clock
   /** On the disk of the home. */
   freeBytes(): Promise<number>
-}): Observation {
+}) {
   const { settings, work, version, redact, clock, freeBytes } = dependencies
   const targets = [settings.traces, settings.metrics].flatMap((url) => (url === null ? [] : [new URL(url)]))
   const fetch = createGuardedFetch({ allowedHosts: targets.map(allowedHostOf), maxRedirects: 0 })
@@ -63,13 +49,16 @@ export function openObservation(dependencies: {
   return {
     telemetry,
     http: { telemetry, health: { isReady: async () => isTaking && (await hasRoom()) && (await answers()) } },
+    /** From now on `/readyz` reports ready if the database answers. */
     ready() {
       isTaking = true
     },
+    /** Accepts no more work; called before anything is closed. */
     draining() {
       isTaking = false
     },
-    watch(sources) {
+    /** Sources of metrics that are read at each reading. */
+    watch(sources: { conversations: Pick<Conversations, 'load'>; database: Database }) {
       database = sources.database
       const { load } = sources.conversations
       telemetry.observe('familiar.turns.running', () => [{ value: load().running }])

@@ -3,9 +3,10 @@ import type { Conversations } from '../agent/conversations.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Ids, sha256 } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
+import { reasonOf } from '../base/text.ts'
 import type { CapabilityCatalog } from '../custom-tools/built-catalog.ts'
 import type { DaemonRole, Fleet } from '../fleet/fleet.ts'
-import { type AskS3, bucketAddress, createAskS3, createS3Blobs, type S3Settings } from '../fleet/s3.ts'
+import { bucketAddress, createAskS3, createS3Blobs, type S3Settings } from '../fleet/s3.ts'
 import { createCachedBlobs, type SharedPlace } from '../fleet/shared-files.ts'
 import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
 import type { Users } from '../security/users.ts'
@@ -105,10 +106,8 @@ export async function openFleet(
     for (const reader of new Set(tables.map((table) => readers.get(table)))) await reader?.(followers)
   }
 
-  function report(cause: unknown): void {
-    const error = cause instanceof Error ? cause.message : String(cause)
-    logger.error('could not read the changes of another daemon', { error })
-  }
+  const report = (cause: unknown) =>
+    logger.error('could not read the changes of another daemon', { error: reasonOf(cause) })
 
   function readAll(): void {
     read([...readers.keys()]).catch(report)
@@ -161,8 +160,6 @@ export async function openFleet(
   }
 }
 
-interface OpenSharedPlace extends SharedPlace, Component {}
-
 /** The storage of `[shared]`. It is not accessed yet. */
 export function openSharedPlace(options: {
   settings: SharedSettings
@@ -170,12 +167,9 @@ export function openSharedPlace(options: {
   cacheDirectory: string
   clock: Clock
   random: () => number
-}): OpenSharedPlace {
+}): SharedPlace & Component {
   const { settings, cacheDirectory } = options
-  if (settings.kind === 'directory') {
-    const store = createDirectoryBlobs(settings)
-    return partsOf(store)
-  }
+  if (settings.kind === 'directory') return partsOf(createDirectoryBlobs(settings))
   const { ask, close } = openS3({ ...options, s3: settings.s3 })
   const parts = partsOf(createS3Blobs({ ask, prefix: () => settings.s3.prefix }))
   const media = createCachedBlobs({
@@ -188,10 +182,7 @@ export function openSharedPlace(options: {
 }
 
 /** Requests to one bucket, which can reach its host and no other on the owner's own network. */
-export function openS3(options: { s3: S3Settings; clock: Clock; random: () => number; timeoutMs?: number }): {
-  ask: AskS3
-  close(): Promise<void>
-} {
+export function openS3(options: { s3: S3Settings; clock: Clock; random: () => number; timeoutMs?: number }) {
   const { s3, clock, random, timeoutMs = 120_000 } = options
   const { hostname, port, protocol } = new URL(bucketAddress(s3))
   const allowedHosts = [{ host: hostname, port: Number(port) || (protocol === 'http:' ? 80 : 443) }]

@@ -2,33 +2,30 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { SessionViews } from '../agent/sessions/open-sessions.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Ids } from '../base/ids.ts'
 import type { Monitor } from '../base/telemetry/monitor.ts'
 import type { HttpPage, PageFiles } from '../http/page.ts'
 import { createSignedInBrowsers, type OneTimeLinks } from '../security/sign-in.ts'
 import type { Users } from '../security/users.ts'
-import type { Database } from '../storage/database.ts'
+import type { Essentials } from './daemon.ts'
 
 const signInMinutes = 10
 
 /** The places of the built page: beside the program in a package, in `.runtime/` of a clone. */
 const places = ['../page', '../../.runtime/page'].map((place) => fileURLToPath(new URL(place, import.meta.url)))
 
-export function createPageService(dependencies: {
-  database: Database
-  links: OneTimeLinks
-  views: SessionViews
-  monitor: Pick<Monitor, 'current'>
-  users: Pick<Users, 'list' | 'named'>
-  agentName(): string
-  commandLine(words: string): string
-  /** The address for a browser. Known once it listens. */
-  baseUrl(): string
-  clock: Clock
-  ids: Ids
-}): HttpPage {
-  const { links, views, monitor, users, agentName, baseUrl } = dependencies
+export function createPageService(
+  dependencies: Pick<Essentials, 'database' | 'clock' | 'ids'> & {
+    links: OneTimeLinks
+    views: SessionViews
+    monitor: Pick<Monitor, 'current'>
+    users: Pick<Users, 'list' | 'named'>
+    agentName(): string
+    commandLine(words: string): string
+    /** The address for a browser. Known once it listens. */
+    baseUrl(): string
+  },
+): HttpPage {
+  const { links, views, monitor, users, agentName, commandLine, baseUrl } = dependencies
   const files = findFiles()
   return {
     browsers: createSignedInBrowsers(dependencies),
@@ -40,7 +37,7 @@ export function createPageService(dependencies: {
     views,
     runningSessions: () => new Set(monitor.current().turns.map(({ sessionId }) => sessionId)),
     agentName,
-    commandLine: dependencies.commandLine,
+    commandLine,
     userName: (userId) => users.list().find(({ id }) => id === userId)?.name ?? '',
     userNamed: (name) => users.named(name).id,
     ...(files && { files }),

@@ -11,18 +11,22 @@ import type { MemoryExport } from '../memory/transfer/export-memories.ts'
 import { historyEventSchema } from '../protocol/api.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { toWire, type Wire } from '../protocol/operation.ts'
-import { deleteUserRows, readUserRows, type User, type Users } from '../security/users.ts'
+import { deleteUserRows, readUserRows, type Users } from '../security/users.ts'
 import type { Database, Reader } from '../storage/database.ts'
 import { profileDirectoryOf } from '../tools/builtin/browsers.ts'
+import type { HomePaths } from './home-paths.ts'
 
-interface RemovedUser {
-  user: User
-  /** The folder of the export, and the names of its files. */
-  directory: string
-  files: string[]
+interface RemovalNeeds {
+  database: Database
+  users: Users
+  conversations: Pick<Conversations, 'history' | 'stop'>
+  builds: { stop(userId: string, id: string): Promise<unknown> }
+  exportMemories(request: MemoryExport): AsyncGenerator<string>
+  paths: Pick<HomePaths, 'media' | 'capabilities' | 'browserProfiles'>
+  /** Files in the shared place are deleted with those here. */
+  shared: SharedPlace | undefined
+  clock: Clock
 }
-
-type RemoveUser = (request: { name: string; directory: string; signal: AbortSignal }) => Promise<RemovedUser>
 
 const pauseMs = 100
 const maxPauses = 100
@@ -32,20 +36,8 @@ const maxPauses = 100
  * home (USERS-1). If the export fails nothing is deleted; the user has no access until they get a new token. An
  * interrupted removal can be repeated. Earlier backups stay as they are.
  */
-export function createRemoveUser(needs: {
-  database: Database
-  users: Users
-  conversations: Pick<Conversations, 'history' | 'stop'>
-  builds: { stop(userId: string, id: string): Promise<unknown> }
-  exportMemories(request: MemoryExport): AsyncGenerator<string>
-  mediaDirectory: string
-  capabilitiesDirectory: string
-  browserDirectory: string
-  /** Files in the shared place are deleted with those here. */
-  shared?: SharedPlace | undefined
-  clock: Clock
-}): RemoveUser {
-  const { database, users, conversations, clock } = needs
+export function createRemoveUser(needs: RemovalNeeds) {
+  const { database, users, conversations, paths, clock } = needs
 
   async function stopEverything(userId: string, signal: AbortSignal): Promise<void> {
     for (let pause = 0; pause < maxPauses; pause += 1) {
@@ -64,17 +56,17 @@ export function createRemoveUser(needs: {
     const media = await mediaOfUserAlone(database.read, userId)
     const selected = database.read.selectFrom('capabilities').select('id').where('user_id', '=', userId)
     const capabilities = (await selected.execute()).map(({ id }) => id)
-    const paths = [
-      ...media.map((hash) => join(needs.mediaDirectory, hash)),
-      ...capabilities.map((id) => join(needs.capabilitiesDirectory, id)),
-      profileDirectoryOf(needs.browserDirectory, userId),
+    const files = [
+      ...media.map((hash) => join(paths.media, hash)),
+      ...capabilities.map((id) => join(paths.capabilities, id)),
+      profileDirectoryOf(paths.browserProfiles, userId),
     ]
-    for (const path of paths) await rm(path, { recursive: true, force: true })
+    for (const path of files) await rm(path, { recursive: true, force: true })
     if (needs.shared) await deleteShared(needs.shared, { media, capabilities })
     return media
   }
 
-  return async ({ name, directory, signal }) => {
+  return async ({ name, directory, signal }: { name: string; directory: string; signal: AbortSignal }) => {
     const user = users.named(name)
     if (user.role === 'owner') throw new FamiliarError('bad_request', 'The owner cannot be removed')
     await users.shutOut(user.id)
@@ -150,13 +142,7 @@ const linesPerWrite = 500
  * everything is on the disk. Returns the written files, sorted by name.
  */
 async function exportUser(
-  needs: {
-    database: Database
-    conversations: Pick<Conversations, 'history'>
-    exportMemories(request: MemoryExport): AsyncGenerator<string>
-    mediaDirectory: string
-    shared?: Pick<SharedPlace, 'media'> | undefined
-  },
+  needs: RemovalNeeds,
   { userId, directory, signal }: { userId: string; directory: string; signal: AbortSignal },
 ): Promise<string[]> {
   await requireEmpty(directory)
@@ -203,7 +189,7 @@ async function exportUser(
     const name = `media/${hash}`
     await mkdir(join(directory, 'media'), { recursive: true, mode: 0o700 })
     // A file that is already lost must not stop the rest.
-    const isHere = await copyFile(join(needs.mediaDirectory, hash), join(directory, name)).then(
+    const isHere = await copyFile(join(needs.paths.media, hash), join(directory, name)).then(
       () => true,
       (cause) => ignoreAbsent(cause),
     )

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { Conversations } from '../agent/conversations.ts'
 import type { CapabilityRoles, Roles } from '../agent/roles.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import { createRunChild, type RunChild } from '../base/processes.ts'
 import { createWakeups } from '../base/work.ts'
@@ -13,14 +12,13 @@ import { createAnswerBuild, createBuilderTools } from '../custom-tools/builder/t
 import { createCapabilityCatalog } from '../custom-tools/built-catalog.ts'
 import {
   builderPrompt,
-  type Capabilities,
   createAfterFailure,
   createCapabilities,
   createCapabilityPrompt,
   createCapabilityRepairs,
 } from '../custom-tools/capabilities.ts'
 import { createCapabilityTools } from '../custom-tools/capability-tools.ts'
-import { createContractTools, type ToolCatalog } from '../custom-tools/catalog.ts'
+import { createContractTools } from '../custom-tools/catalog.ts'
 import { createCapabilityRuns, createCapabilityShelf } from '../custom-tools/custom-tool.ts'
 import { createCapabilityExecutor } from '../custom-tools/execute.ts'
 import { createPythonPackages, type PythonPackages, packageIndexAt } from '../custom-tools/packages.ts'
@@ -31,84 +29,57 @@ import type { SharedPlace } from '../fleet/shared-files.ts'
 import type { Embedder } from '../memory/embedding/embedders.ts'
 import type { AskModel } from '../memory/learning/ask-model.ts'
 import type { Models } from '../models/model.ts'
-import { createLocalVoice, type LocalVoice } from '../models/speech/local-voice.ts'
-import type { Speaker, Transcriber } from '../models/speech/speech.ts'
+import { createLocalVoice } from '../models/speech/local-voice.ts'
 import { createTranscriber } from '../models/speech/transcriber.ts'
 import { builderChannel } from '../protocol/messages.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
 import { createPictureFetch, type FetchPictures } from '../security/network/picture-fetch.ts'
 import { createSandboxProxy, openLoopbackProxy, type SandboxProxy } from '../security/network/sandbox-proxy.ts'
-import type { Redactor } from '../security/redactor.ts'
 import type { Vault } from '../security/vault.ts'
 import type { Database } from '../storage/database.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { createFetches } from '../tools/builtin/fetches.ts'
 import { createOutsideTools } from '../tools/builtin/outside-tools.ts'
-import { type ClientContexts, createClientContexts } from '../tools/client-context.ts'
+import { createClientContexts } from '../tools/client-context.ts'
 import { createMcpLogins } from '../tools/mcp/login.ts'
-import { createMcpTools, type McpTools } from '../tools/mcp/mcp-tools.ts'
+import { createMcpTools } from '../tools/mcp/mcp-tools.ts'
 import { createToolRegistry, type ToolAudit, type ToolRegistry } from '../tools/registry.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { ReloadableConfig, RestartConfig } from './config/config.ts'
-import type { Component } from './daemon.ts'
-import type { HomePaths } from './home-paths.ts'
+import type { ReloadableConfig } from './config/config.ts'
+import type { Essentials } from './daemon.ts'
+import { version } from './home-paths.ts'
 import { declaredDestinations } from './open-sandbox.ts'
-import { createToolTriggers, type ToolTriggers } from './scheduler/tool-triggers.ts'
+import { createToolTriggers } from './scheduler/tool-triggers.ts'
 
-export interface OpenTools extends Component {
-  catalog: ToolCatalog
-  capabilities: Capabilities
-  triggers: ToolTriggers
-  telemetry: ClientContexts
-  mcp: McpTools
-  voice: { speaker: Speaker; transcriber: Transcriber }
-  /** Finds the tools of folders and MCP servers. After `start`. */
-  discover(): Promise<void>
-  /** After another daemon wrote a decision of the owner about tools. */
-  readDecisions(): Promise<void>
-}
+export type OpenTools = ReturnType<typeof openTools>
 
 /** The tools that reach beyond the conversation, wired: the web, programs, folders, servers, schedules. */
-export function openTools(dependencies: {
-  config: () => ReloadableConfig
-  atStart: Pick<RestartConfig, 'sandbox' | 'tools'>
-  paths: HomePaths
-  registry: ToolRegistry
-  /** Done to every tool of the Builder, as to those of the registry. */
-  prepareTool(tool: Tool): Tool
-  sandbox: Sandbox
-  vault: Vault
-  redactor: Redactor
-  audit: ToolAudit
-  media: MediaStore
-  database: Database
-  conversations: Conversations
-  models: Models
-  askModel: AskModel
-  embedder: Embedder | undefined
-  shared?: SharedPlace | undefined
-  useRoles: Roles['use']
-  onBuildStep?: OnBuildStep
-  ownerId: string
-  environment: () => Readonly<Record<string, string>>
-  version: string
-  clock: Clock
-  ids: Ids
-  logger: Logger
-  timeZone: string
-}): OpenTools {
+export function openTools(
+  dependencies: Essentials & {
+    registry: ToolRegistry
+    /** Done to every tool of the Builder, as to those of the registry. */
+    prepareTool(tool: Tool): Tool
+    sandbox: Sandbox
+    vault: Vault
+    audit: ToolAudit
+    media: MediaStore
+    conversations: Conversations
+    models: Models
+    askModel: AskModel
+    embedder: Embedder | undefined
+    shared: SharedPlace | undefined
+    useRoles: Roles['use']
+    onBuildStep: OnBuildStep | undefined
+    ownerId: string
+    environment: () => Readonly<Record<string, string>>
+  },
+) {
   const { config, paths, registry, sandbox, media, database, clock, logger } = dependencies
   const runChild = createRunChild({ clock })
   const environment = plainEnvironment(dependencies.environment())
-  const voice = openVoice({
-    config,
-    folder: paths.voice,
-    runChild,
-    searchPath: environment.PATH ?? '/usr/local/bin:/usr/bin:/bin',
-    clock,
-    logger,
-  })
+  const searchPath = environment.PATH ?? '/usr/local/bin:/usr/bin:/bin'
+  const voice = openVoice({ ...dependencies, folder: paths.voice, runChild, searchPath })
   const outside = createOutsideTools({
     settings: () => config().tools,
     allowedHosts: () => config().egress.allowedHosts,
@@ -126,24 +97,17 @@ export function openTools(dependencies: {
   })
   for (const tool of outside.tools) registry.add(tool)
   const telemetry = createClientContexts({ database, clock })
-  const proxy = createSandboxProxy({
-    directory: paths.run,
-    logger,
-    listedHosts: () => config().egress.allowedHosts,
-  })
+  const listedHosts = () => config().egress.allowedHosts
+  const proxy = createSandboxProxy({ directory: paths.run, logger, listedHosts })
   const mcp = createMcpTools({
+    ...dependencies,
     servers: () => config().mcp.servers,
     environment: (name) => dependencies.environment()[name],
     workingDirectory: paths.workspace,
-    allowedHosts: () => config().egress.allowedHosts,
+    allowedHosts: listedHosts,
     logins: createMcpLogins({ ...dependencies, userId: dependencies.ownerId }),
-    version: dependencies.version,
-    database,
-    registry,
+    version,
     putMedia: media.put,
-    askModel: dependencies.askModel,
-    clock,
-    logger,
   })
   const { pythonIndexUrl: indexUrl } = dependencies.atStart.sandbox
   const packages = createPythonPackages({
@@ -152,7 +116,7 @@ export function openTools(dependencies: {
     proxy,
     ...(indexUrl !== null && { index: packageIndexAt(indexUrl) }),
   })
-  const fetchPictures = createPictureFetch({ listedHosts: () => config().egress.allowedHosts })
+  const fetchPictures = createPictureFetch({ listedHosts })
   const contract = createContractTools({
     ...dependencies,
     packages,
@@ -166,13 +130,7 @@ export function openTools(dependencies: {
     fetchPictures,
     telemetry: telemetry.telemetryFor,
   })
-  const opened = openCapabilities({
-    ...dependencies,
-    packages,
-    proxy,
-    fetchPictures,
-    ...(dependencies.onBuildStep && { onStep: dependencies.onBuildStep }),
-  })
+  const opened = openCapabilities({ ...dependencies, packages, proxy, fetchPictures })
   dependencies.useRoles(opened.roles)
   const triggers = createToolTriggers({
     ...dependencies,
@@ -190,6 +148,7 @@ export function openTools(dependencies: {
     mcp,
     voice: { speaker: outside.speaker, transcriber: voice.transcriber },
     start: opened.start,
+    /** Finds the tools of folders and MCP servers. After `start`. */
     async discover() {
       await telemetry.start()
       await Promise.all([contract.start(), mcp.refresh()])
@@ -202,6 +161,7 @@ export function openTools(dependencies: {
       await mcp.refresh()
       triggers.refresh()
     },
+    /** After another daemon wrote a decision of the owner about tools. */
     async readDecisions() {
       await Promise.all([contract.start(), mcp.refresh()])
     },
@@ -265,42 +225,16 @@ function createBuildWork({ conversations, database }: { conversations: Conversat
   }
 }
 
-interface OpenCapabilities {
-  capabilities: Capabilities
-  roles: CapabilityRoles
-  /** Loads the stored ones. Before the conversations recover, whose turns may call them. */
-  start(): Promise<void>
-  /** Resumes unfinished builds. After the conversations recovered. */
-  recover(): Promise<void>
-  /** After the conversations, before the sandbox and the database. */
-  close(): Promise<void>
-}
-
 /** The tools that Familiar builds itself, wired. */
-function openCapabilities(dependencies: {
-  config: () => ReloadableConfig
-  paths: HomePaths
-  registry: ToolRegistry
-  prepareTool(tool: Tool): Tool
-  conversations: Conversations
-  models: Models
-  embedder: Embedder | undefined
-  sandbox: Sandbox
-  proxy: Pick<SandboxProxy, 'open'>
-  fetchPictures: FetchPictures
-  packages: PythonPackages
-  vault: Vault
-  redactor: Redactor
-  audit: ToolAudit
-  database: Database
-  clock: Clock
-  ids: Ids
-  logger: Logger
-  /** The place in which daemons exchange versions. */
-  shared?: SharedPlace | undefined
-  onStep?: OnBuildStep
-}): OpenCapabilities {
-  const { config, paths, registry, models, sandbox, vault, audit, logger } = dependencies
+function openCapabilities(
+  dependencies: Parameters<typeof openTools>[0] & {
+    proxy: Pick<SandboxProxy, 'open'>
+    fetchPictures: FetchPictures
+    packages: PythonPackages
+  },
+) {
+  const { config, paths, registry, models, sandbox, vault, audit, logger, onBuildStep } = dependencies
+  const onStep = onBuildStep && { onStep: onBuildStep }
   const isEnabled = () => config().tools.enabled
   const versions = createVersionStore({ directory: paths.capabilities, shared: dependencies.shared?.capabilities })
   const catalog = createCapabilityCatalog({ ...dependencies, versions })
@@ -310,6 +244,7 @@ function openCapabilities(dependencies: {
   const runs = createCapabilityRuns({ ...dependencies, catalog, executor, isEnabled })
   const builds = createBuilds({
     ...dependencies,
+    ...onStep,
     catalog,
     work: createBuildWork(dependencies),
     wakeups: createWakeups(),
@@ -325,6 +260,7 @@ function openCapabilities(dependencies: {
   for (const tool of [...tools, createAnswerBuild({ builds })]) registry.add(tool)
   const builderTools = createBuilderTools({
     ...dependencies,
+    ...onStep,
     builds,
     gate,
     executor,
@@ -339,16 +275,20 @@ function openCapabilities(dependencies: {
     roles: {
       builder: {
         // Core: there are seven, and the Builder cannot search for tools.
-        tools: createToolRegistry(builderTools.map(toCore), isEnabled, dependencies.prepareTool),
+        tools: createToolRegistry(
+          builderTools.map((tool) => ({ ...tool, core: true })),
+          isEnabled,
+          dependencies.prepareTool,
+        ),
         system: [{ name: 'builder', tier: 'stable', text: builderPrompt }],
         maxRounds: () => config().capabilities.maxRounds,
       },
       lines: prompt.lines,
       search: search.search,
       async news({ userId, id }) {
-        const { lines, builds: told, isUntrusted } = await builds.news({ userId, sessionId: id })
+        const { lines, builds: named, isUntrusted } = await builds.news({ userId, sessionId: id })
         if (lines.length === 0) return undefined
-        return { lines, isUntrusted, onTold: (writer) => builds.markToldIn(writer, told) }
+        return { lines, isUntrusted, onTold: (writer) => builds.markToldIn(writer, named) }
       },
       onBuilderEnded(session, { outcome, text }) {
         const why = { isStopped: outcome === 'stopped', reason: text }
@@ -359,23 +299,22 @@ function openCapabilities(dependencies: {
           })
         })
       },
-    },
+    } satisfies CapabilityRoles,
+    /** Loads the stored ones. Before the conversations recover, whose turns may call them. */
     async start() {
       await catalog.start()
       // A search waits for it; nothing else needs it.
       void search.start().catch((error: unknown) => logger.warn('capabilities are not indexed yet', { error }))
     },
+    /** Resumes unfinished builds. After the conversations recovered. */
     recover: builds.recover,
+    /** After the conversations, before the sandbox and the database. */
     async close() {
       prompt.close()
       await builds.close()
       await search.close()
     },
   }
-}
-
-function toCore(tool: Tool): Tool {
-  return { ...tool, core: true }
 }
 
 async function whyNothingIsBuilt(models: Models, sandbox: Sandbox): Promise<string | undefined> {
@@ -386,13 +325,6 @@ async function whyNothingIsBuilt(models: Models, sandbox: Sandbox): Promise<stri
   return driver === null ? 'no sandbox works on this machine. Run familiar doctor for details.' : undefined
 }
 
-interface OpenedVoice {
-  /** The models of this machine; other voices belong to the tools. */
-  local: LocalVoice
-  transcriber: Transcriber
-  close(): Promise<void>
-}
-
 /** Speech input and output. Nothing is loaded before its first use. */
 function openVoice(needs: {
   config: () => ReloadableConfig
@@ -401,7 +333,7 @@ function openVoice(needs: {
   searchPath: string
   clock: Clock
   logger: Logger
-}): OpenedVoice {
+}) {
   const { config } = needs
   const local = createLocalVoice(needs)
   const fetches = createFetches((allowedHosts) => createGuardedFetch({ allowedHosts }))
@@ -412,6 +344,7 @@ function openVoice(needs: {
     fetchReaching: fetches.reaching,
   })
   return {
+    /** The models of this machine; other voices belong to the tools. */
     local,
     transcriber,
     async close() {

@@ -1,5 +1,5 @@
 import { extname, join } from 'node:path'
-import type { CommandServices, Commands } from '../agent/commands/command.ts'
+import type { CommandServices } from '../agent/commands/command.ts'
 import { createCommands } from '../agent/commands/create-commands.ts'
 import type { Conversations } from '../agent/conversations.ts'
 import type { WorkspaceRoles } from '../agent/roles.ts'
@@ -7,15 +7,13 @@ import { asData } from '../agent/sessions/projection.ts'
 import type { ExpandMessage, ReadAttachments } from '../agent/turn.ts'
 import { type Clock, dayOf, formatDay } from '../base/clock.ts'
 import { createTextFileCache } from '../base/files.ts'
-import { type Ids, sha256 } from '../base/ids.ts'
+import { sha256 } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import { createRunChild } from '../base/processes.ts'
 import { estimateTokens } from '../base/tokens.ts'
-import type { Skills } from '../custom-tools/skill-folders.ts'
 import { createSkills } from '../custom-tools/skills.ts'
 import { type MediaPart, type MediaReading, quotedHistoryType } from '../protocol/messages.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import type { Database } from '../storage/database.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import {
   type AssetNeeds,
@@ -25,7 +23,7 @@ import {
   type ReadDocument,
 } from '../tools/builtin/file-tools.ts'
 import { createSlashCommand } from '../tools/builtin/message.ts'
-import { createScheduleTools, type Schedules } from '../tools/builtin/schedule-tools.ts'
+import { createScheduleTools } from '../tools/builtin/schedule-tools.ts'
 import { createReadPage } from '../tools/documents/read-page.ts'
 import { type AssetActor, type AssetFailure, failure } from '../tools/files/assets.ts'
 import {
@@ -35,49 +33,26 @@ import {
   locateFile,
   readFileBytes,
 } from '../tools/files/file-backend.ts'
-import { createFinders, type Finders } from '../tools/files/finders.ts'
-import { type Assets, type OpenAssets, openAssets } from '../tools/files/open-assets.ts'
+import { createFinders } from '../tools/files/finders.ts'
+import { type Assets, openAssets } from '../tools/files/open-assets.ts'
 import { namedBlockUri } from '../tools/files/pins.ts'
 import { expandReferences, fenced, imageTypeOf, oneLineName, type ReferenceText } from '../tools/files/references.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
-import type { ReloadableConfig, RestartConfig } from './config/config.ts'
-import type { Component } from './daemon.ts'
-import type { HomePaths } from './home-paths.ts'
+import type { Essentials } from './daemon.ts'
 import { createSchedules } from './scheduler/create-schedules.ts'
 
-export interface OpenWorkspace extends Component {
-  assets: OpenAssets
-  finders: Finders
-  skills: Skills
-  schedules: Schedules
-  commands: Commands
-  roles: WorkspaceRoles
-  /** After another daemon wrote blocks or pins. */
-  readPins(): Promise<void>
-  readSchedules(): Promise<void>
-}
+export type OpenWorkspace = ReturnType<typeof openWorkspace>
 
 /** The shared work of user and agent, wired: files and blocks, skills, schedules, commands. */
 export function openWorkspace(
-  dependencies: {
-    config: () => ReloadableConfig
-    atStart: Pick<RestartConfig, 'assets'>
-    paths: HomePaths
+  dependencies: Essentials & {
     registry: ToolRegistry
     conversations: Conversations
     sandbox: Sandbox
-    database: Database
     media: MediaStore
     ownerId: string
-    timeZone: string
-    clock: Clock
-    ids: Ids
-    logger: Logger
-  } & Pick<
-    CommandServices,
-    'memory' | 'capabilities' | 'costReport' | 'modelsOf' | 'chooseModel' | 'askModel' | 'redact'
-  >,
-): OpenWorkspace {
+  } & Pick<CommandServices, 'memory' | 'capabilities' | 'costReport' | 'modelsOf' | 'chooseModel' | 'askModel'>,
+) {
   const { config, atStart, paths, registry, database, ownerId, clock } = dependencies
   // The home itself is closed: keys and data lie there. Files are the owner's; others have blocks.
   const rootsOf = (userId: string) =>
@@ -104,7 +79,10 @@ export function openWorkspace(
   const finders = createFinders({
     rootsOf: (userId) => rootsOf(userId).map(({ path }) => path),
     closed: [paths.root],
-    labelsOf: (userId) => blockLabels(database, userId),
+    async labelsOf(userId) {
+      const blocks = database.read.selectFrom('blocks').select('label').where('user_id', '=', userId)
+      return (await blocks.where('is_deleted', '=', 0).execute()).map(({ label }) => label)
+    },
     clock,
   })
   const skills = createSkills({
@@ -123,7 +101,8 @@ export function openWorkspace(
       return text === undefined ? undefined : { text, label: 'owner' }
     },
   })
-  const commands = createCommands({ ...dependencies, ...opened, skills, schedules, tools: registry })
+  const { redact } = dependencies.redactor
+  const commands = createCommands({ ...dependencies, ...opened, redact, skills, schedules, tools: registry })
   const tools = [
     ...createAssetTools({ ...opened, ...documentsIn(boundsOf, readDocument) }),
     ...createScheduleTools({ schedules }),
@@ -152,12 +131,13 @@ export function openWorkspace(
       expand: createExpandMessage({ ...opened, boundsOf, media: dependencies.media }),
       readAttachments: createReadAttachments({ ...dependencies, boundsOf, readDocument }),
       onForked: ({ userId }) => opened.pinned.refresh(userId),
-    },
+    } satisfies WorkspaceRoles,
     async start() {
       await Promise.all([opened.pinned.start(), skills.reload()])
     },
     lead: () => schedules.start(),
     reload: () => skills.reload(),
+    /** After another daemon wrote blocks or pins. */
     readPins: opened.pinned.start,
     readSchedules: schedules.look,
     async stop() {
@@ -194,16 +174,6 @@ function documentsIn(
   }
 }
 
-async function blockLabels(database: Database, userId: string): Promise<string[]> {
-  const rows = await database.read
-    .selectFrom('blocks')
-    .select('label')
-    .where('user_id', '=', userId)
-    .where('is_deleted', '=', 0)
-    .execute()
-  return rows.map(({ label }) => label)
-}
-
 /** Resolves references in a message to the user's files and blocks. */
 function createExpandMessage({
   assets,
@@ -219,9 +189,7 @@ function createExpandMessage({
     const actor: AssetActor = { userId, author: 'user', agent: 'main', trust: 'owner' }
     const whole = await assets.load(actor, { path })
     if (whole.ok) return { ok: true, path: whole.path, text: whole.content, note: null, trust: whole.trust }
-    if (whole.code !== 'too_large') return whole
-    const page = await assets.read(actor, { path })
-    return page.ok ? { ok: true, path: page.path, text: page.text, note: page.note, trust: page.trust } : page
+    return whole.code === 'too_large' ? assets.read(actor, { path }) : whole
   }
 
   return ({ userId, text, signal }) =>
@@ -281,21 +249,21 @@ function createReadAttachments(dependencies: {
   ): Promise<MediaPart> {
     const { userId, room, signal } = asked
     // It is already in the message, between fences; the file only marks it as untrusted.
-    if (part.mediaType === quotedHistoryType) return withReading(part, { state: 'text', note: '', text: '' })
+    if (part.mediaType === quotedHistoryType) return { ...part, reading: { state: 'text', note: '', text: '' } }
     let bytes: Uint8Array
     try {
       bytes = await media.load(part.hash)
     } catch {
-      return withReading(part, unreadable(part, 'is missing: its file is gone', undefined))
+      return { ...part, reading: unreadable(part, 'is missing: its file is gone', undefined) }
     }
     const path = await save(userId, part.name, bytes)
     const image = imageTypeOf(bytes)
-    if (image) return withReading({ ...part, mediaType: image }, { state: 'image', note: '', ...(path && { path }) })
+    if (image) return { ...part, mediaType: image, reading: { state: 'image', note: '', ...(path && { path }) } }
     if (part.mediaType.startsWith('image/') && part.mediaType !== 'image/svg+xml') {
-      return withReading(part, unreadable(part, `is ${part.mediaType}, which models cannot see`, path))
+      return { ...part, reading: unreadable(part, `is ${part.mediaType}, which models cannot see`, path) }
     }
     const read = await readDocument({ name: part.name, mediaType: part.mediaType, bytes }, signal)
-    return withReading(part, read.ok ? asText(part, read, { room, path }) : unreadable(part, read.reason, path))
+    return { ...part, reading: read.ok ? asText(part, read, { room, path }) : unreadable(part, read.reason, path) }
   }
 
   return async ({ userId, media: parts, maxTokens, signal }) => {
@@ -309,10 +277,6 @@ function createReadAttachments(dependencies: {
     }
     return done
   }
-}
-
-function withReading(part: MediaPart, reading: MediaReading): MediaPart {
-  return { ...part, reading }
 }
 
 function unreadable(part: MediaPart, reason: string, path: string | undefined): MediaReading {
@@ -342,10 +306,16 @@ function asText(
     }
   }
   const shown = fitting(read.text, room)
+  const block = (note: string | null) => fenced({ name: `attachment ${name}`, content: asData(shown), note })
   const pages = read.pages
   if (shown.length === read.text.length && !read.isCut) {
     const count = pages ? `, ${counted(pages.total, unitOf(read.text))}` : ''
-    return { state: 'text', note: `Sent as text${count}.`, text: block(name, shown, savedNote(path)), ...saved }
+    return {
+      state: 'text',
+      note: `Sent as text${count}.`,
+      text: block(path === undefined ? null : `[Saved as ${path}.]`),
+      ...saved,
+    }
   }
   const lines = countLines(shown)
   const amount = pages
@@ -360,17 +330,9 @@ function asText(
   return {
     state: 'partial',
     note: `${sent}${rest}.`,
-    text: shown === '' ? `[Attached: ${name}. ${sent}. ${readOn}]` : block(name, shown, `[${amount} shown. ${readOn}]`),
+    text: shown === '' ? `[Attached: ${name}. ${sent}. ${readOn}]` : block(`[${amount} shown. ${readOn}]`),
     ...saved,
   }
-}
-
-function block(name: string, text: string, note: string | null): string {
-  return fenced({ name: `attachment ${name}`, content: asData(text), note })
-}
-
-function savedNote(path: string | undefined): string | null {
-  return path === undefined ? null : `[Saved as ${path}.]`
 }
 
 /** As much of the beginning as fits, up to the end of a line. */

@@ -13,6 +13,7 @@ import { catalogOfPlan, createContractTools } from '../../src/custom-tools/catal
 import { createPythonPackages } from '../../src/custom-tools/packages.ts'
 import { createSkills } from '../../src/custom-tools/skills.ts'
 import { openHomeDesk } from '../../src/daemon/home-desk.ts'
+import { homePaths } from '../../src/daemon/home-paths.ts'
 import { httpMemory } from '../../src/daemon/memory.ts'
 import { createPageService } from '../../src/daemon/page.ts'
 import { createRemoveUser } from '../../src/daemon/remove-user.ts'
@@ -259,9 +260,7 @@ export async function serveFamiliar(
     ...memory,
     users,
     builds: capabilities.capabilities.builds,
-    mediaDirectory: join(familiar.home, 'media'),
-    capabilitiesDirectory: join(familiar.home, 'capabilities'),
-    browserDirectory: join(familiar.home, 'browser'),
+    paths: homePaths(familiar.home),
     shared: options.shared,
     clock,
   })

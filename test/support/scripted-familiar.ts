@@ -12,6 +12,7 @@ import type { Telemetry } from '../../src/base/telemetry/telemetry.ts'
 import type { Config } from '../../src/daemon/config/config.ts'
 import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { type Core, createCore } from '../../src/daemon/core.ts'
+import { homePaths } from '../../src/daemon/home-paths.ts'
 import type { LanguageModel, Purpose } from '../../src/models/model.ts'
 import { createRedactor } from '../../src/security/redactor.ts'
 import { createAccessTokens } from '../../src/security/tokens.ts'
@@ -90,8 +91,7 @@ export async function openScriptedFamiliar(options: {
     },
     config: () => loaded.config,
     atStart: loaded.config,
-    workspace: join(home, 'workspace'),
-    mediaDirectory: join(home, 'media'),
+    paths: homePaths(home),
     publishMonitor: async (state) => void published.push(structuredClone(state)),
     clock,
     ids,
