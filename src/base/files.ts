@@ -23,6 +23,11 @@ import { fileURLToPath } from 'node:url'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Clock } from './clock.ts'
 
+/** Whether it is an error of the system with one of these codes. */
+export function hasCode(cause: unknown, ...codes: string[]): boolean {
+  return cause instanceof Error && 'code' in cause && codes.includes(String(cause.code))
+}
+
 /** Reads a prompt or other text that is stored beside the code. */
 export function readBundledText(url: URL): string {
   return readFileSync(fileURLToPath(url), 'utf8').trim()

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.ts'
-import { writeFileAtomically } from '../base/files.ts'
+import { hasCode, writeFileAtomically } from '../base/files.ts'
 import { parseJson } from '../base/json.ts'
 import { homePaths } from './home-paths.ts'
 
@@ -30,8 +30,8 @@ export async function acquireDaemonLock(home: string, clock: Clock = systemClock
   const paths = homePaths(home)
   const lock = tryLock(paths.daemonLock)
   if (!lock) {
-    const holder = await findHolder(home)
-    return { ok: false, pid: holder?.pid ?? null, startedAt: holder?.startedAt ?? null, url: holder?.url ?? null }
+    const { pid = null, startedAt = null, url = null } = (await findHolder(home)) ?? {}
+    return { ok: false, pid, startedAt, url }
   }
   try {
     const identity = processIdentity(process.pid) ?? ''
@@ -47,7 +47,7 @@ export async function acquireDaemonLock(home: string, clock: Clock = systemClock
       if (!lock.isOpen) return
       // While the lock is still held, so these files are ours.
       await rm(paths.pidFile, { force: true })
-      await removeRecord(home)
+      await rm(paths.daemonInfo, { force: true })
       lock.close()
     },
   }
@@ -99,7 +99,7 @@ function isRunning(pid: number): boolean {
     return true
   } catch (cause) {
     // It exists, but cannot be signalled.
-    return cause instanceof Error && 'code' in cause && cause.code === 'EPERM'
+    return hasCode(cause, 'EPERM')
   }
 }
 
@@ -136,14 +136,6 @@ const recordSchema = z.object({
 })
 type DaemonRecord = z.infer<typeof recordSchema>
 
-/** How the CLI reaches the daemon of this home. The credential is valid as long as the daemon runs. */
-interface DaemonInfo {
-  pid: number
-  startedAt: number
-  url: string
-  credential: string
-}
-
 /** Only for the process that holds the lock; readable by this user only. */
 export async function writeDaemonInfo(home: string, info: { url: string; credential: string }): Promise<void> {
   const record = readRecord(home)
@@ -151,8 +143,11 @@ export async function writeDaemonInfo(home: string, info: { url: string; credent
   await writeRecord(home, { ...record, ...info })
 }
 
-/** The running daemon that listens; undefined if there is none, whatever an earlier one left behind. */
-export function readDaemonInfo(home: string): DaemonInfo | undefined {
+/**
+ * How the CLI reaches the running daemon that listens; undefined if there is none, whatever an earlier one left behind.
+ * The credential is valid as long as the daemon runs.
+ */
+export function readDaemonInfo(home: string) {
   const record = readLiveRecord(home)
   if (!record || record.url === null || record.credential === null) return undefined
   const { pid, startedAt, url, credential } = record
@@ -167,10 +162,6 @@ export function readLiveRecord(home: string): DaemonRecord | undefined {
 
 export async function writeRecord(home: string, record: DaemonRecord): Promise<void> {
   await writeFileAtomically(homePaths(home).daemonInfo, `${JSON.stringify(record)}\n`)
-}
-
-async function removeRecord(home: string): Promise<void> {
-  await rm(homePaths(home).daemonInfo, { force: true })
 }
 
 function readRecord(home: string): DaemonRecord | undefined {

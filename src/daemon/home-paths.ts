@@ -5,36 +5,10 @@ import { delimiter, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from './config/config.ts'
 
-/** All paths of the home, by name. Nothing else in the program joins these paths. */
-export interface HomePaths {
-  root: string
-  config: string
-  providers: string
-  environment: string
-  database: string
-  key: string
-  workspace: string
-  workspaceMemory: string
-  skills: string
-  tools: string
-  capabilities: string
-  media: string
-  monitor: string
-  backups: string
-  log: string
-  run: string
-  cache: string
-  sandbox: string
-  browserProfiles: string
-  voice: string
-  /** Packages of model providers, in npm's layout. */
-  packages: string
-  daemonInfo: string
-  daemonLock: string
-  pidFile: string
-}
+export type HomePaths = ReturnType<typeof homePaths>
 
-export function homePaths(home: string): HomePaths {
+/** All paths of the home, by name. Nothing else in the program joins these paths. */
+export function homePaths(home: string) {
   const root = resolve(home)
   const inside = (...parts: string[]) => join(root, ...parts)
   return {
@@ -58,6 +32,7 @@ export function homePaths(home: string): HomePaths {
     sandbox: inside('run', 'sandbox'),
     browserProfiles: inside('browser'),
     voice: inside('voice'),
+    /** Packages of model providers, in npm's layout. */
     packages: inside('packages'),
     daemonInfo: inside('run', 'daemon.json'),
     daemonLock: inside('run', 'daemon.lock'),

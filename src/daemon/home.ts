@@ -1,6 +1,7 @@
 import { chmod, lstat, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ensurePrivateDirectory, readBundledText } from '../base/files.ts'
+import { ensurePrivateDirectory, hasCode, readBundledText } from '../base/files.ts'
+import { reasonOf } from '../base/text.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { type HomePaths, homePaths } from './home-paths.ts'
 
@@ -23,7 +24,9 @@ export async function openHome(home: string): Promise<OpenedHome> {
     await makeDirectory(paths.root)
     await ensurePrivateDirectory(paths.root)
     const isNew = (await readdir(paths.root)).length === 0
-    for (const directory of directoriesOf(paths)) {
+    const { providers, workspace, workspaceMemory, skills, tools, capabilities, media, backups, log, run } = paths
+    const inside = [providers, workspace, workspaceMemory, skills, tools, capabilities, media, backups, log, run]
+    for (const directory of inside) {
       current = directory
       await ensurePrivateDirectory(directory)
     }
@@ -43,11 +46,6 @@ export async function openHome(home: string): Promise<OpenedHome> {
 
 export const starterFiles = ['SOUL.md', 'AGENTS.md', 'USER.md', 'IDENTITY.md'] as const
 
-function directoriesOf(paths: HomePaths): string[] {
-  const { providers, workspace, workspaceMemory, skills, tools, capabilities, media, backups, log, run } = paths
-  return [providers, workspace, workspaceMemory, skills, tools, capabilities, media, backups, log, run]
-}
-
 /** Problems that tightening cannot fix: others may have changed the files already. */
 async function checkHome(root: string): Promise<Extract<OpenedHome, { ok: false }> | undefined> {
   const found = await lstat(root).catch(() => undefined)
@@ -63,13 +61,13 @@ async function checkHome(root: string): Promise<Extract<OpenedHome, { ok: false 
 /** With its parents, one by one: Node's recursive `mkdir` never returns if the system answers ENOENT. */
 async function makeDirectory(path: string): Promise<void> {
   const found = await lstat(path).catch((cause) => {
-    if (errorCode(cause) !== 'ENOENT') throw cause
+    if (!hasCode(cause, 'ENOENT')) throw cause
   })
   if (found) return
   await makeDirectory(dirname(path))
   await mkdir(path, { mode: 0o700 }).catch((cause) => {
     // Another process was faster.
-    if (errorCode(cause) !== 'EEXIST') throw cause
+    if (!hasCode(cause, 'EEXIST')) throw cause
   })
 }
 
@@ -79,54 +77,36 @@ async function makePrivate(path: string): Promise<void> {
 }
 
 async function writeIfAbsent(path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text, { mode: 0o600, flag: 'wx' })
-  } catch (cause) {
-    if (errorCode(cause) !== 'EEXIST') throw cause
-  }
+  await writeFile(path, text, { mode: 0o600, flag: 'wx' }).catch((cause) => {
+    if (!hasCode(cause, 'EEXIST')) throw cause
+  })
 }
+
+/** By the system's error code: what is wrong, and what to do about it. */
+const failures: { codes: string[]; message(path: string): string; advice: string }[] = [
+  {
+    codes: ['EACCES', 'EPERM'],
+    message: (path) => `No permission to write ${path}.`,
+    advice: 'Take ownership (chown, chmod 700)',
+  },
+  { codes: ['EROFS'], message: (path) => `${path} is on a read-only file system.`, advice: 'Mount it writable' },
+  {
+    codes: ['ENOSPC', 'EDQUOT'],
+    message: (path) => `The disk is full: ${path} was not written.`,
+    advice: 'Free some space',
+  },
+  {
+    codes: ['ENOTDIR', 'ENOENT'],
+    message: (path) => `${path} cannot be created: a part of it is not a directory.`,
+    advice: 'Check the path',
+  },
+]
 
 function describeFailure(path: string, cause: unknown): OpenedHome {
-  const code = errorCode(cause instanceof FamiliarError ? (cause.cause ?? cause) : cause)
-  const elsewhere = 'or choose another place: FAMILIAR_HOME=/your/path'
-  switch (code) {
-    case 'EACCES':
-    case 'EPERM':
-      return {
-        ok: false,
-        path,
-        message: `No permission to write ${path}.`,
-        hint: `Take ownership (chown, chmod 700), ${elsewhere}`,
-      }
-    case 'EROFS':
-      return {
-        ok: false,
-        path,
-        message: `${path} is on a read-only file system.`,
-        hint: `Mount it writable, ${elsewhere}`,
-      }
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return {
-        ok: false,
-        path,
-        message: `The disk is full: ${path} was not written.`,
-        hint: `Free some space, ${elsewhere}`,
-      }
-    case 'ENOTDIR':
-    case 'ENOENT':
-      return {
-        ok: false,
-        path,
-        message: `${path} cannot be created: a part of it is not a directory.`,
-        hint: `Check the path, ${elsewhere}`,
-      }
-    default:
-      if (!(cause instanceof Error)) throw cause
-      return { ok: false, path, message: cause.message, hint: `Check ${path}, ${elsewhere}` }
-  }
-}
-
-function errorCode(cause: unknown): unknown {
-  return cause instanceof Error && 'code' in cause ? cause.code : undefined
+  const first = cause instanceof FamiliarError ? (cause.cause ?? cause) : cause
+  const known = failures.find(({ codes }) => hasCode(first, ...codes))
+  if (!known && !(cause instanceof Error)) throw cause
+  const message = known ? known.message(path) : reasonOf(cause)
+  const hint = `${known?.advice ?? `Check ${path}`}, or choose another place: FAMILIAR_HOME=/your/path`
+  return { ok: false, path, message, hint }
 }

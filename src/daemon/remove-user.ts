@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import type { Conversations } from '../agent/conversations.ts'
 import { type Clock, sleep } from '../base/clock.ts'
+import { hasCode } from '../base/files.ts'
 import { sha256 } from '../base/ids.ts'
 import type { Build } from '../custom-tools/builder/builds.ts'
 import type { SharedPlace } from '../fleet/shared-files.ts'
@@ -191,7 +192,10 @@ async function exportUser(
     // A file that is already lost must not stop the rest.
     const isHere = await copyFile(join(needs.paths.media, hash), join(directory, name)).then(
       () => true,
-      (cause) => ignoreAbsent(cause),
+      (cause) => {
+        if (hasCode(cause, 'ENOENT')) return false
+        throw cause
+      },
     )
     if (isHere || (await fetchMedia(needs.shared, hash, join(directory, name)))) files.add(name)
   }
@@ -225,9 +229,4 @@ async function requireEmpty(directory: string): Promise<void> {
 
 function toLine(row: Record<string, unknown>): string {
   return JSON.stringify(row, (_key, value) => (typeof value === 'bigint' ? Number(value) : value))
-}
-
-function ignoreAbsent(cause: unknown): false {
-  if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return false
-  throw cause
 }

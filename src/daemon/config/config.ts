@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { relative } from 'node:path'
+import { hasCode } from '../../base/files.ts'
 import { toDisplayText } from '../../base/text.ts'
 import type { toConfig } from './load-config.ts'
 
@@ -52,7 +53,7 @@ function unlessAbsent<T>(task: () => T): T | undefined {
   try {
     return task()
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
+    if (hasCode(cause, 'ENOENT')) return undefined
     throw cause
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import { formatBytes, formatTime, plural } from '../../base/text.ts'
+import { formatBytes, formatTime, plural, reasonOf } from '../../base/text.ts'
 import { createVaultKey, readKeyFile } from '../../security/vault.ts'
 import type { Database } from '../../storage/database.ts'
 import { allMigrations } from '../../storage/migrations/all-migrations.ts'
@@ -21,7 +21,7 @@ import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
 import { readNeedLogin } from '../../tools/mcp/tool-listing.ts'
 import type { Config } from '../config/config.ts'
 import { type HomePaths, homePaths } from '../home-paths.ts'
-import { type Finding, fail, ok, reasonOf, shellQuoted, warn } from './checks.ts'
+import { type Finding, fail, ok, shellQuoted, tablesOf, warn } from './checks.ts'
 
 export interface DatabaseCheck {
   findings: Finding[]
@@ -114,20 +114,13 @@ async function look(path: string) {
   try {
     const { pending, isEmpty } = await planSqliteMigrations(createSqliteConnection(raw, path), path, allMigrations)
     if (isEmpty) return { pending, newestEvent: undefined, keyIds: [], media: [], needLogin: [] }
+    // An older version may not have the table yet.
+    const tables = tablesOf(raw)
+    const rowsOf = (table: string) => (tables.has(table) ? raw.prepare(`select * from ${table}`).all() : [])
     const newest = raw.prepare('select max(at) as at from session_events').get()?.at
-    const hasSecrets = raw.prepare("select 1 from sqlite_master where name = 'secrets'").get() !== undefined
-    const keyIds = hasSecrets
-      ? raw
-          .prepare('select key_id from secrets')
-          .all()
-          .map((row) => row.key_id)
-      : []
-    const media = raw
-      .prepare('select hash from media')
-      .all()
-      .map((row) => String(row.hash))
-    const hasStates = raw.prepare("select 1 from sqlite_master where name = 'tool_states'").get() !== undefined
-    const states = hasStates ? raw.prepare('select name, state from tool_states').all() : []
+    const keyIds = rowsOf('secrets').map((row) => row.key_id)
+    const media = rowsOf('media').map((row) => String(row.hash))
+    const states = rowsOf('tool_states')
     const needLogin = readNeedLogin(states.map(({ name, state }) => ({ name: String(name), state: String(state) })))
     return { pending, newestEvent: typeof newest === 'number' ? newest : undefined, keyIds, media, needLogin }
   } finally {

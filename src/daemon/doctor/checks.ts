@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../../base/clock.ts'
+import { reasonOf } from '../../base/text.ts'
 import { tokenizerName } from '../../base/tokens.ts'
 import { loadTool } from '../../custom-tools/command.ts'
 import { findToolFolders, readToolFolder } from '../../custom-tools/tool-folder.ts'
@@ -11,7 +12,7 @@ import { baseUrlOf, providerHosts } from '../../models/models-from-config.ts'
 import type { ProviderSettings } from '../../models/provider-connection.ts'
 import type { Speaker, Transcriber } from '../../models/speech/speech.ts'
 import { createInstalledParts } from '../../models/speech/voice-parts.ts'
-import type { Sandbox, SandboxTest } from '../../sandbox/sandbox.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { createGuardedFetch } from '../../security/network/guarded-fetch.ts'
 import type { Config } from '../config/config.ts'
 import { isLoopback } from '../config/load-config.ts'
@@ -63,10 +64,6 @@ export function fail(check: string, message: string, mend?: string): Finding {
 /** As a word of a shell command. */
 export function shellQuoted(path: string): string {
   return /^[\w./@%+=:-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
-}
-
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** Which model serves which purpose. */
@@ -147,9 +144,11 @@ export async function checkSandbox(config: Config, sandbox: Pick<Sandbox, 'statu
     return [warn('sandbox', 'Disabled, so no code can run (sandbox.driver, or FAMILIAR_SANDBOX).')]
   }
   const { driver, tried } = await sandbox.status()
-  const passedOver = tried.filter(({ test }) => !test.ok)
-  if (driver === null)
-    return [fail('sandbox', `${passedOver.map(describe).join('; ')}. No code can run.`, fixOf(tried))]
+  if (driver === null) {
+    const failed = tried.flatMap(({ driver: name, test }) => (test.ok ? [] : [{ name, ...test }]))
+    const reasons = failed.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
+    return [fail('sandbox', `${reasons}. No code can run.`, failed.find(({ fix }) => fix)?.fix ?? undefined)]
+  }
   const used = tried.find((each) => each.driver === driver)
   if (!used?.test.ok) return []
   const proofs = used.test.proofs.map(({ name }) => name).join(', ')
@@ -157,14 +156,6 @@ export async function checkSandbox(config: Config, sandbox: Pick<Sandbox, 'statu
     ok('sandbox', `${driver}${used.test.program ? ` (${used.test.program})` : ''}; tested here: ${proofs}`),
     ...used.test.lacks.map(({ what, fix }) => warn('sandbox', what, fix ?? undefined)),
   ]
-}
-
-function describe({ driver, test }: { driver: string; test: SandboxTest }): string {
-  return `${driver}: ${test.ok ? 'holds' : test.reason}`
-}
-
-function fixOf(tried: readonly { test: SandboxTest }[]): string | undefined {
-  return tried.flatMap(({ test }) => (!test.ok && test.fix ? [test.fix] : []))[0]
 }
 
 /** More of them have one cause, such as a deleted folder, and need no line each. */
@@ -227,15 +218,15 @@ async function namesOfFolders(roots: readonly string[]): Promise<Set<string>> {
   return new Set(await Promise.all(names))
 }
 
+export function tablesOf(raw: DatabaseSync): Set<unknown> {
+  const rows = raw.prepare('select name from sqlite_master').all()
+  return new Set(rows.map(({ name }) => name))
+}
+
 function readTools(path: string): { built: BuiltTool[]; installed: string[] } {
   const raw = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
   try {
-    const tables = new Set(
-      raw
-        .prepare('select name from sqlite_master')
-        .all()
-        .map(({ name }) => name),
-    )
+    const tables = tablesOf(raw)
     if (!tables.has('capability_versions') || !tables.has('tool_states')) return { built: [], installed: [] }
     const rows = raw
       .prepare(

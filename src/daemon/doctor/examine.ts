@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { systemClock } from '../../base/clock.ts'
-import { formatBytes, formatTime, plural } from '../../base/text.ts'
+import { formatBytes, formatTime, plural, reasonOf } from '../../base/text.ts'
 import { createTelegramApi } from '../../channels/telegram/api.ts'
 import { telegramHosts } from '../../channels/telegram/services.ts'
 import { createS3Blobs } from '../../fleet/s3.ts'
@@ -22,25 +22,15 @@ import { type LoadedConfig, loadConfig, type SharedSettings } from '../config/lo
 import { homePaths, keyFileOf } from '../home-paths.ts'
 import { openS3 } from '../open-fleet.ts'
 import { checkDatabase, type DatabaseCheck } from './check-database.ts'
-import {
-  checkProviders,
-  checkTokenizer,
-  checkTools,
-  type Finding,
-  fail,
-  ok,
-  reasonOf,
-  shellQuoted,
-  warn,
-} from './checks.ts'
+import { checkProviders, checkTokenizer, checkTools, type Finding, fail, ok, shellQuoted, warn } from './checks.ts'
 
-type ExamineSoundConfig = Extract<LoadedConfig, { ok: true }>
+type SoundConfig = Extract<LoadedConfig, { ok: true }>
 
 /** Parts that a daemon has open, and the command line opens for this check only. */
 export interface PartChecks {
-  routes(loaded: ExamineSoundConfig): Promise<Finding[]>
-  voice(loaded: ExamineSoundConfig): Promise<Finding[]>
-  sandbox(loaded: ExamineSoundConfig): Promise<Finding[]>
+  routes(loaded: SoundConfig): Promise<Finding[]>
+  voice(loaded: SoundConfig): Promise<Finding[]>
+  sandbox(loaded: SoundConfig): Promise<Finding[]>
 }
 
 /** Checks everything, changes nothing, and needs neither a daemon nor a valid configuration. */
@@ -82,17 +72,13 @@ export async function examine(options: {
     ...(loaded.ok ? await examineLook('telegram', checkTelegram(loaded, network)) : []),
     ...(loaded.ok ? await examineLook('voice', parts.voice(loaded)) : []),
     ...(loaded.ok ? await examineLook('browser', checkBrowser(loaded.config, loaded.environment.PATH ?? '')) : []),
-    ...(loaded.ok ? checkLogins(loaded, database.needLogin ?? []) : []),
+    ...(database.needLogin ?? [])
+      // Servers that are no longer configured need no login.
+      .filter((name) => loaded.ok && name in loaded.config.mcp.servers)
+      .map((name) => warn('mcp', `The MCP server ${name} needs login.`, `familiar mcp login ${name}`)),
     ...(loaded.ok ? await examineLook('sandbox', parts.sandbox(loaded)) : []),
     checkTokenizer(),
   ]
-}
-
-/** Servers that are no longer configured need no login. */
-function checkLogins({ config }: ExamineSoundConfig, needLogin: readonly string[]): Finding[] {
-  return needLogin
-    .filter((name) => name in config.mcp.servers)
-    .map((name) => warn('mcp', `The MCP server ${name} needs login.`, `familiar mcp login ${name}`))
 }
 
 /** A check that fails is a finding too. */
@@ -199,7 +185,7 @@ async function isWritable(path: string): Promise<boolean> {
   )
 }
 
-async function statOf(path: string): Promise<Stats | undefined> {
+function statOf(path: string): Promise<Stats | undefined> {
   return lstat(path).catch(() => undefined)
 }
 
@@ -220,12 +206,14 @@ export async function checkKey(database: Pick<Database, 'read'>, { keyFile, home
   } catch (error) {
     return fail(check, reasonOf(error))
   }
-  const others = await countSealedOtherwise(database, key && createVaultKey(key).id)
+  const keyId = key && createVaultKey(key).id
+  const secrets = await database.read.selectFrom('secrets').select('key_id').execute()
+  const others = secrets.filter(({ key_id }) => key_id !== keyId).length
   if (others > 0) {
     const what = plural(others, 'secret is', 'secrets are')
     const isAtHome = !key && keyFile !== homeKey && existsSync(homeKey)
-    const mend = isAtHome ? `cp -p ${shellQuoted(homeKey)} ${shellQuoted(keyFile)}` : undefined
-    return fail(check, `${what} encrypted with a key other than ${keyFile}, and cannot be read here.`, mend)
+    const repair = isAtHome ? `cp -p ${shellQuoted(homeKey)} ${shellQuoted(keyFile)}` : undefined
+    return fail(check, `${what} encrypted with a key other than ${keyFile}, and cannot be read here.`, repair)
   }
   if (keyFile !== homeKey) return ok(check, `${keyFile}, shared by every daemon that has it`)
   return warn(
@@ -233,11 +221,6 @@ export async function checkKey(database: Pick<Database, 'read'>, { keyFile, home
     `${keyFile} belongs to this home only: daemons of other homes cannot read secrets or answer approvals that were encrypted here. Set [shared] directory to use one key for all of them.`,
     'FAMILIAR_KEY_FILE=/a/shared/path in the environment of each daemon',
   )
-}
-
-async function countSealedOtherwise({ read }: Pick<Database, 'read'>, keyId: string | undefined): Promise<number> {
-  const rows = await read.selectFrom('secrets').select('key_id').execute()
-  return rows.filter(({ key_id }) => key_id !== keyId).length
 }
 
 const neededNode = [24, 15] as const
@@ -264,10 +247,10 @@ async function checkDisk(homePath: string): Promise<Finding> {
 /** `newestEvent` is the latest time in the database. */
 function checkClock(now: number, newestEvent: number | undefined): Finding {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const mend = 'sudo timedatectl set-ntp true'
-  if (now < firstRelease) return fail('clock', `It says ${formatTime(now)}, which is before Familiar existed.`, mend)
+  const repair = 'sudo timedatectl set-ntp true'
+  if (now < firstRelease) return fail('clock', `It says ${formatTime(now)}, which is before Familiar existed.`, repair)
   if (newestEvent !== undefined && newestEvent > now + 60_000) {
-    return warn('clock', `It says ${formatTime(now)}, but the newest entry is from ${formatTime(newestEvent)}.`, mend)
+    return warn('clock', `It says ${formatTime(now)}, but the newest entry is from ${formatTime(newestEvent)}.`, repair)
   }
   return ok('clock', `${formatTime(now)} (${zone})`)
 }
@@ -298,9 +281,9 @@ async function look(database: PostgresDatabase, key: KeyPlaces): Promise<Databas
     select current_setting('server_version') as version, pg_database_size(current_database()) as bytes,
       (select max(at) from session_events) as newest, (select count(*) from daemons) as daemons`.execute(database.read)
   const [row] = rows
-  const told = `PostgreSQL ${row?.version}, ${formatBytes(row?.bytes ?? 0)}, version ${allMigrations.at(-1)?.name}`
+  const what = `PostgreSQL ${row?.version}, ${formatBytes(row?.bytes ?? 0)}, version ${allMigrations.at(-1)?.name}`
   const findings = [
-    ok('database', `${told}; ${plural(row?.daemons ?? 0, 'daemon shares it', 'daemons share it')}`),
+    ok('database', `${what}; ${plural(row?.daemons ?? 0, 'daemon shares it', 'daemons share it')}`),
     describeSearch(await database.vectorSearch.describe()),
     await checkKey(database, key),
   ]
@@ -383,8 +366,6 @@ function checkSkew(skewMs: number, place: string): Finding[] {
 function probeName(): string {
   return `doctor-${randomBytes(8).toString('hex')}`
 }
-
-type SoundConfig = Extract<LoadedConfig, { ok: true }>
 
 const botSchema = z.object({ username: z.string().default('') })
 

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
-import { readBundledText, writeFileAtomically } from '../../base/files.ts'
+import { hasCode, readBundledText, writeFileAtomically } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
 import { loadSkillFolder } from '../../custom-tools/skill-folders.ts'
 import { isInside } from '../../memory/files/index-files.ts'
@@ -96,7 +96,7 @@ async function unlessThere(making: Promise<unknown>): Promise<boolean> {
     await making
     return true
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false
+    if (hasCode(cause, 'EEXIST')) return false
     throw cause
   }
 }
@@ -128,7 +128,7 @@ async function readPlace(path: string): Promise<'free' | { text: string | undefi
   try {
     return { text: await readFile(path, 'utf8') }
   } catch (cause) {
-    return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT' ? 'free' : { text: undefined }
+    return hasCode(cause, 'ENOENT') ? 'free' : { text: undefined }
   }
 }
 
@@ -237,11 +237,10 @@ async function takeAway(workspace: string, { path, way }: WrittenFile): Promise<
   if (starter !== undefined) return await writeFileAtomically(join(workspace, path), `${starter}\n`)
   await rm(join(workspace, path))
   // Folders that are empty now; those of the home itself stay.
-  for (let folder = dirname(path); folder.includes('/'); folder = dirname(folder)) {
-    const isGone = await rmdir(join(workspace, folder)).then(
-      () => true,
-      () => false,
-    )
-    if (!isGone) return
+  try {
+    for (let folder = dirname(path); folder.includes('/'); folder = dirname(folder))
+      await rmdir(join(workspace, folder))
+  } catch {
+    // Not empty.
   }
 }

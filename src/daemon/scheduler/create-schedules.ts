@@ -9,12 +9,11 @@ import { FamiliarError } from '../../protocol/errors.ts'
 import { isWorkChannel } from '../../protocol/messages.ts'
 import type { Schedule, SchedulePreview } from '../../protocol/schedules.ts'
 import type { ScheduleRequest, Schedules, ScheduleTime } from '../../tools/builtin/schedule-tools.ts'
-import { createDeliverRun, type DeliveryNeeds, planDue, punctualMs } from './deliver-run.ts'
+import { createDeliverRun, type DeliveryNeeds, notRunning, planDue, punctualMs } from './deliver-run.ts'
 import { createScheduleRecords } from './schedule-records.ts'
 import { createAlarm } from './trigger-runs.ts'
 
 const retryMs = 60_000
-const notRunning = 'Familiar was not running at that time, or the machine was asleep.'
 
 export interface RunningSchedules extends Schedules {
   /** Recovers from a crash, makes up for missed runs, and starts. After the conversations have recovered. */
@@ -40,7 +39,7 @@ export function createSchedules(
   const { conversations, clock, ids, logger, onStep = () => undefined } = needs
   const records = createScheduleRecords(needs)
   const deliverRun = createDeliverRun({ ...needs, records })
-  const alarm = createAlarm({ clock, onTime: () => void look() })
+  const setAlarm = createAlarm({ clock, onTime: () => void look() })
   let steps = Promise.resolve()
   let isRunning = false
 
@@ -78,8 +77,8 @@ export function createSchedules(
       if (!(await records.moveOn(schedule, plan, notRunning))) continue
       if (plan.begins.length > 0) onStep('run_written')
       if (plan.missed.length > 0) {
-        const told = { schedule: schedule.id, missed: plan.missed.length, made_up: plan.begins.length }
-        logger.warn('scheduled messages were missed', told)
+        const counts = { missed: plan.missed.length, made_up: plan.begins.length }
+        logger.warn('scheduled messages were missed', { schedule: schedule.id, ...counts })
       }
     }
   }
@@ -95,7 +94,7 @@ export function createSchedules(
   }
 
   function wakeAt(time: number | undefined): void {
-    alarm.set(isRunning ? time : undefined)
+    setAlarm(isRunning ? time : undefined)
   }
 
   function look(): Promise<void> {
@@ -160,7 +159,7 @@ export function createSchedules(
     look,
     async close() {
       isRunning = false
-      alarm.set(undefined)
+      setAlarm(undefined)
       await steps
     },
   }
@@ -216,14 +215,13 @@ export function readMoment(text: string, now: number, timeZone: string): ReadMom
     .trim()
     .toLowerCase()
     .replaceAll(/[\s,]+/g, ' ')
-  const at = said.length > longest ? undefined : read(said, now, timeZone)
+  const at =
+    said.length > longest
+      ? undefined
+      : (readIso(said, timeZone) ?? readFromNow(said, now) ?? readWords(said, now, timeZone))
   if (at === undefined) return { ok: false, message: `${quoted(text)} is not a valid time. ${forms}` }
   if (at <= now) return { ok: false, message: `${quoted(text)} is in the past: it was ${new Date(at).toISOString()}.` }
   return { ok: true, at }
-}
-
-function read(said: string, now: number, timeZone: string): number | undefined {
-  return readIso(said, timeZone) ?? readFromNow(said, now) ?? readWords(said, now, timeZone)
 }
 
 function readIso(said: string, timeZone: string): number | undefined {
@@ -232,9 +230,9 @@ function readIso(said: string, timeZone: string): number | undefined {
   const time = timeOf(Number(hour), Number(minute))
   const seconds = Number(second)
   if (!day || !time || seconds > 59) return undefined
-  const aheadMs = offset === undefined ? 0 : offsetOf(offset)
-  if (aheadMs === undefined) return undefined
   if (offset !== undefined) {
+    const aheadMs = offsetOf(offset)
+    if (aheadMs === undefined) return undefined
     return Date.UTC(day.year, day.month - 1, day.day, time.hour, time.minute, seconds) - aheadMs
   }
   const moment = momentOn(day, time, timeZone)
@@ -263,15 +261,11 @@ function readWords(said: string, now: number, timeZone: string): number | undefi
     .replaceAll(/ +/g, ' ')
     .trim()
   const isNoon = !clock && noon.test(said)
-  const part = partOfDay(rest)
+  const part = partsOfDay[/(?:morning|afternoon|evening|night)$/.exec(rest)?.[0] ?? '']
   const time = clock ? readClock(clock, part) : isNoon ? { hour: 12, minute: 0 } : (part ?? usualTime)
   if (!time) return undefined
   if (rest === '') return clock || isNoon ? nextAt(time, now, timeZone) : undefined
   return namedDay.test(rest) ? onNamedDay(rest, time, now, timeZone) : undefined
-}
-
-function partOfDay(rest: string): TimeOfDay | undefined {
-  return partsOfDay[/(?:morning|afternoon|evening|night)$/.exec(rest)?.[0] ?? '']
 }
 
 /** "at 8" in the evening is 20:00. Undefined for an invalid time. */
@@ -398,8 +392,7 @@ function checkedZone(timeZone: string): string {
   try {
     return new Intl.DateTimeFormat('en-US', { timeZone }).resolvedOptions().timeZone
   } catch {
-    const shown = JSON.stringify(timeZone.slice(0, 80).toWellFormed())
-    throw new FamiliarError('bad_request', `${shown} is not a valid time zone. Write it like Europe/Malta.`)
+    throw new FamiliarError('bad_request', `${quoted(timeZone)} is not a valid time zone. Write it like Europe/Malta.`)
   }
 }
 

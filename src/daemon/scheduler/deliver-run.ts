@@ -2,6 +2,7 @@ import type { Conversations } from '../../agent/conversations.ts'
 import type { Clock } from '../../base/clock.ts'
 import { parseCronExpression } from '../../base/cron-expression.ts'
 import type { Logger } from '../../base/logger.ts'
+import { reasonOf } from '../../base/text.ts'
 import { type ErrorCode, FamiliarError } from '../../protocol/errors.ts'
 import type { Label } from '../../protocol/messages.ts'
 import type { Schedule, ScheduleRun } from '../../protocol/schedules.ts'
@@ -34,11 +35,18 @@ export function createDeliverRun(needs: DeliveryNeeds & { records: ScheduleRecor
 
   async function send(schedule: Schedule, { dueAt, startedAt }: ScheduleRun): Promise<RunEnd> {
     const key = `schedule:${schedule.id}:${new Date(dueAt).toISOString()}`
-    const sent = await findMessage(database, schedule.userId, key)
+    const sent = await database.read
+      .selectFrom('inbox')
+      .select(['id', 'received_at'])
+      .where('user_id', '=', schedule.userId)
+      .where('key', '=', key)
+      .executeTakeFirst()
     if (sent) return arrived(sent.id, Number(sent.received_at) - dueAt)
     if (schedule.state === 'cancelled') return { state: 'missed', error: 'It was cancelled.' }
-    const said = await wordsOf(schedule)
-    if (!said) return { state: 'missed', error: 'HEARTBEAT.md is empty or does not exist.' }
+    const { kind, message: text, trust: label } = schedule
+    const said = kind === 'heartbeat' ? await needs.readHeartbeat(schedule.userId) : { text, label }
+    if (!said || (kind === 'heartbeat' && said.text.trim() === ''))
+      return { state: 'missed', error: 'HEARTBEAT.md is empty or does not exist.' }
     const now = Math.max(clock.now(), startedAt ?? 0)
     const { messageId } = await conversations.submit({
       userId: schedule.userId,
@@ -58,23 +66,12 @@ export function createDeliverRun(needs: DeliveryNeeds & { records: ScheduleRecor
     return arrived(messageId, now - dueAt)
   }
 
-  async function wordsOf({
-    kind,
-    userId,
-    message,
-    trust,
-  }: Schedule): Promise<{ text: string; label: Label } | undefined> {
-    if (kind !== 'heartbeat') return { text: message, label: trust }
-    const heartbeat = await needs.readHeartbeat(userId)
-    return heartbeat?.text.trim() ? heartbeat : undefined
-  }
-
   return async function deliverRun(schedule: Schedule, run: ScheduleRun): Promise<boolean> {
     let end: RunEnd
     try {
       end = await send(schedule, run)
     } catch (cause) {
-      const error = cause instanceof Error ? cause.message : String(cause)
+      const error = reasonOf(cause)
       logger.warn('a scheduled message could not be sent', { schedule: schedule.id, due: run.dueAt, error })
       if (cause instanceof FamiliarError && passing.has(cause.code)) return false
       end = { state: 'failed', error }
@@ -89,14 +86,8 @@ function arrived(messageId: string, delayMs: number): RunEnd {
   return { state: delayMs > punctualMs ? 'late' : 'delivered', messageId }
 }
 
-function findMessage(database: Database, userId: string, key: string) {
-  return database.read
-    .selectFrom('inbox')
-    .select(['id', 'received_at'])
-    .where('user_id', '=', userId)
-    .where('key', '=', key)
-    .executeTakeFirst()
-}
+/** Why a run was missed. */
+export const notRunning = 'Familiar was not running at that time, or the machine was asleep.'
 
 /** A run that starts later than this after its time is late. */
 export const punctualMs = 60_000
@@ -124,37 +115,23 @@ export function planDue(
   dueAt: number,
   now: number,
 ): DuePlan {
-  const passed = passedTimes(schedule, dueAt, now)
+  const { passed, next } = timesOf(schedule, dueAt, now)
   const [newest] = passed
   const isPunctual = newest !== undefined && now - newest <= punctualMs
   const count = { latest: 1, all: maxMadeUp, none: isPunctual ? 1 : 0 }[schedule.catchUp]
-  return {
-    begins: passed.slice(0, count).reverse(),
-    missed: passed.slice(count),
-    next: nextTime(schedule, now),
-  }
+  return { begins: passed.slice(0, count).reverse(), missed: passed.slice(count), next }
 }
 
-/** The first time after this one; null if there is none. */
-function nextTime(
-  { kind, expression, timeZone }: Pick<Schedule, 'kind' | 'expression' | 'timeZone'>,
-  after: number,
-): number | null {
-  if (kind === 'once') return null
-  const cron = parseCronExpression(expression, timeZone)
-  return (cron.ok ? cron.value.next(after) : undefined) ?? null
-}
-
-/** Newest first. */
-function passedTimes(
+/** The times that have passed, newest first, and the next one; null if there is none. */
+function timesOf(
   { kind, expression, timeZone }: Pick<Schedule, 'kind' | 'expression' | 'timeZone'>,
   dueAt: number,
   now: number,
-): number[] {
-  if (dueAt > now) return []
-  if (kind === 'once') return [dueAt]
+): { passed: number[]; next: number | null } {
+  if (kind === 'once') return { passed: dueAt > now ? [] : [dueAt], next: null }
   const cron = parseCronExpression(expression, timeZone)
-  return cron.ok ? cron.value.between(dueAt, now, maxWritten) : []
+  if (!cron.ok) return { passed: [], next: null }
+  return { passed: dueAt > now ? [] : cron.value.between(dueAt, now, maxWritten), next: cron.value.next(now) ?? null }
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { camelKeys, snakeKeys } from '../../base/json.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { Schedule, ScheduleRun } from '../../protocol/schedules.ts'
-import type { Database, Writer } from '../../storage/database.ts'
+import type { Database, Reader, Writer } from '../../storage/database.ts'
 import type { ScheduleRow, ScheduleRunRow } from '../../storage/feature-tables.ts'
 import type { DuePlan } from './deliver-run.ts'
 
@@ -15,57 +15,35 @@ const maxErrorLength = 500
 /** How a run ended. */
 export type RunEnd = Pick<ScheduleRun, 'state'> & Partial<Pick<ScheduleRun, 'messageId' | 'error'>>
 
+export type ScheduleRecords = ReturnType<typeof createScheduleRecords>
+
 /**
  * Stored schedules and their runs. User queries carry that user; the timer queries all, and runs are queried by their
  * schedule.
  */
-export interface ScheduleRecords {
-  /** Returns the existing one if the id is known. Throws `conflict` if there are too many, or two heartbeats. */
-  insert(schedule: Schedule): Promise<Schedule>
-  find(userId: string, id: string): Promise<Schedule | undefined>
-  list(userId: string, options: { all: boolean }): Promise<{ schedule: Schedule; lastRun: ScheduleRun | null }[]>
-  /** Newest first. */
-  runs(scheduleId: string): Promise<ScheduleRun[]>
-  /** Does nothing if it is no longer active. */
-  cancel(userId: string, id: string): Promise<void>
-  /** Due ones, and the time of the first one after them. */
-  due(now: number): Promise<{ schedules: (Schedule & { nextAt: number })[]; nextAt: number | undefined }>
-  /** Repeating ones whose next time was computed at a later time than now: the clock went back. */
-  ahead(now: number): Promise<(Schedule & { nextAt: number })[]>
-  /** Replaces the due time by the plan, in one commit. False if it was cancelled meanwhile. */
-  moveOn(schedule: Schedule, plan: DuePlan, reason: string): Promise<boolean>
-  /** A run in addition to its times. Keeps an existing one that starts at the same moment. */
-  begin(scheduleId: string, dueAt: number): Promise<void>
-  /** Recorded runs that have not ended, oldest first. */
-  begun(): Promise<{ schedule: Schedule; run: ScheduleRun }[]>
-  close(scheduleId: string, dueAt: number, end: RunEnd): Promise<void>
-}
+export function createScheduleRecords({ database, clock }: { database: Database; clock: Clock }) {
+  async function find(db: Reader, userId: string, id: string): Promise<Schedule | undefined> {
+    const row = await db
+      .selectFrom('schedules')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return row && scheduleOf(row)
+  }
 
-export function createScheduleRecords({ database, clock }: { database: Database; clock: Clock }): ScheduleRecords {
   return {
-    insert: (schedule) =>
+    /** Returns the existing one if the id is known. Throws `conflict` if there are too many, or two heartbeats. */
+    insert: (schedule: Schedule) =>
       database.write(async (writer) => {
-        const known = await writer
-          .selectFrom('schedules')
-          .selectAll()
-          .where('user_id', '=', schedule.userId)
-          .where('id', '=', schedule.id)
-          .executeTakeFirst()
-        if (known) return scheduleOf(known)
+        const known = await find(writer, schedule.userId, schedule.id)
+        if (known) return known
         await refuseTooMany(writer, schedule)
         await writer.insertInto('schedules').values(rowOf(schedule)).execute()
         return schedule
       }),
-    async find(userId, id) {
-      const row = await database.read
-        .selectFrom('schedules')
-        .selectAll()
-        .where('user_id', '=', userId)
-        .where('id', '=', id)
-        .executeTakeFirst()
-      return row && scheduleOf(row)
-    },
-    async list(userId, { all }) {
+    find: (userId: string, id: string) => find(database.read, userId, id),
+    async list(userId: string, { all }: { all: boolean }) {
       const own = database.read.selectFrom('schedules').selectAll().where('user_id', '=', userId).limit(maxListed)
       const rows = all
         ? await own.orderBy('created_at', 'desc').orderBy('id', 'desc').execute()
@@ -73,7 +51,8 @@ export function createScheduleRecords({ database, clock }: { database: Database;
       const newest = await newestRuns(database, userId)
       return rows.map((row) => ({ schedule: scheduleOf(row), lastRun: newest.get(row.id) ?? null }))
     },
-    async runs(scheduleId) {
+    /** Newest first. */
+    async runs(scheduleId: string) {
       const rows = await database.read
         .selectFrom('schedule_runs')
         .selectAll()
@@ -83,7 +62,8 @@ export function createScheduleRecords({ database, clock }: { database: Database;
         .execute()
       return rows.map(runOf)
     },
-    async cancel(userId, id) {
+    /** Does nothing if it is no longer active. */
+    async cancel(userId: string, id: string) {
       await database.write((writer) =>
         writer
           .updateTable('schedules')
@@ -94,16 +74,18 @@ export function createScheduleRecords({ database, clock }: { database: Database;
           .execute(),
       )
     },
-    async due(now) {
+    /** Due ones, and the time of the first one after them. */
+    async due(now: number) {
       const active = database.read.selectFrom('schedules').where('state', '=', 'active').orderBy('next_at')
       const rows = await active.selectAll().where('next_at', '<=', now).execute()
       const later = await active.select('next_at').where('next_at', '>', now).limit(1).executeTakeFirst()
       return {
-        schedules: rows.map((row) => ({ ...scheduleOf(row), nextAt: Number(row.next_at) })),
+        schedules: rows.map(activeOf),
         nextAt: later?.next_at == null ? undefined : Number(later.next_at),
       }
     },
-    async ahead(now) {
+    /** Repeating ones whose next time was computed at a later time than now: the clock went back. */
+    async ahead(now: number) {
       const rows = await database.read
         .selectFrom('schedules')
         .selectAll()
@@ -111,9 +93,10 @@ export function createScheduleRecords({ database, clock }: { database: Database;
         .where('kind', '!=', 'once')
         .where('updated_at', '>', now)
         .execute()
-      return rows.map((row) => ({ ...scheduleOf(row), nextAt: Number(row.next_at) }))
+      return rows.map(activeOf)
     },
-    moveOn: (schedule, { begins, missed, next }, reason) =>
+    /** Replaces the due time by the plan, in one commit. False if it was cancelled meanwhile. */
+    moveOn: (schedule: Schedule, { begins, missed, next }: DuePlan, reason: string) =>
       database.write(async (writer) => {
         const now = clock.now()
         const moved = await writer
@@ -136,10 +119,12 @@ export function createScheduleRecords({ database, clock }: { database: Database;
         await insertRuns(writer, [...past, ...begun])
         return true
       }),
-    begin: (scheduleId, dueAt) =>
+    /** A run in addition to its times. Keeps an existing one that starts at the same moment. */
+    begin: (scheduleId: string, dueAt: number) =>
       database.write((writer) =>
         insertRuns(writer, [runRow(scheduleId, dueAt, { state: 'begun', started_at: clock.now() })]),
       ),
+    /** Recorded runs that have not ended, oldest first. */
     async begun() {
       const rows = await database.read
         .selectFrom('schedule_runs')
@@ -157,7 +142,7 @@ export function createScheduleRecords({ database, clock }: { database: Database;
         return schedule ? [{ schedule, run: runOf(row) }] : []
       })
     },
-    async close(scheduleId, dueAt, { state, messageId = null, error = null }) {
+    async close(scheduleId: string, dueAt: number, { state, messageId = null, error = null }: RunEnd) {
       const shown = error?.slice(0, maxErrorLength).toWellFormed() ?? null
       await database.write((writer) =>
         writer
@@ -224,6 +209,11 @@ async function insertRuns(writer: Writer, rows: ScheduleRunRow[]): Promise<void>
 
 function scheduleOf({ contact, updated_at: _updated, ...row }: ScheduleRow): Schedule {
   return { ...camelKeys(row), session: contact }
+}
+
+/** An active schedule has a next time. */
+function activeOf(row: ScheduleRow): Schedule & { nextAt: number } {
+  return { ...scheduleOf(row), nextAt: Number(row.next_at) }
 }
 
 function rowOf({ session, ...schedule }: Schedule): ScheduleRow {

@@ -5,6 +5,7 @@ import { type Ids, signRequest } from '../../base/ids.ts'
 import { camelKeys, parseAnyJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import { toStorableText } from '../../base/text.ts'
+import { createTurnstile } from '../../base/work.ts'
 import type { ToolCatalog } from '../../custom-tools/catalog.ts'
 import type { HttpTriggers, WebhookCall, Webhooks } from '../../http/dependencies.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
@@ -13,6 +14,7 @@ import type { TriggerRun } from '../../protocol/tools.ts'
 import type { Vault } from '../../security/vault.ts'
 import { type Database, type Reader, toIndexKey, type Writer } from '../../storage/database.ts'
 import type { TriggerRunRow } from '../../storage/tables.ts'
+import { notRunning, punctualMs } from './deliver-run.ts'
 import {
   createAlarm,
   createTriggerRunner,
@@ -54,7 +56,7 @@ export function createToolTriggers(
   const ending = new AbortController()
   let hasStarted = false
   const runs = createTriggerRuns(needs)
-  const lanes = createToolLanes(maxAtOnce)
+  const lanes = createToolLanes()
   const runner = createTriggerRunner({ ...needs, runs })
   const perform = (run: RunToPerform) => runner(run, ending.signal)
   const isComing = async (tool: string) => (await needs.show(needs.ownerId, tool))?.status === 'building'
@@ -118,27 +120,28 @@ const retryMs = 60_000
 
 type CronTool = TriggeredTool & { trigger: { kind: 'cron' } }
 
+interface TriggerParts {
+  tools: () => readonly TriggeredTool[]
+  /** Whether a tool is still being prepared: its waiting runs are kept, and its calls accepted. */
+  isComing(tool: string): Promise<boolean>
+  runs: TriggerRuns
+  lanes: ReturnType<typeof createToolLanes>
+  /** Never throws. */
+  perform(run: RunToPerform): Promise<void>
+  clock: Clock
+  logger: Logger
+}
+
 /**
  * Starts the runs of cron tools at their times. The next time of each tool is stored before it comes, so that a start
  * finds missed runs. One timer for all of them, and none without a cron tool.
  */
-function createCronRuns(dependencies: {
-  tools: () => readonly TriggeredTool[]
-  /** Whether a tool is still being prepared: its waiting runs are kept. */
-  isComing(tool: string): Promise<boolean>
-  runs: TriggerRuns
-  lanes: ToolLanes
-  /** Never throws. */
-  perform(run: RunToPerform): Promise<void>
-  clock: Clock
-  timeZone: string
-  logger: Logger
-}) {
+function createCronRuns(dependencies: TriggerParts & { timeZone: string }) {
   const { runs, lanes, clock, timeZone, logger } = dependencies
   const expressions = new Map<string, CronExpression>()
   let steps = Promise.resolve()
   let isClosed = false
-  const alarm = createAlarm({ clock, onTime: () => void look() })
+  const setAlarm = createAlarm({ clock, onTime: () => void look() })
 
   function expressionOf(tool: CronTool): CronExpression | undefined {
     const { schedule } = tool.trigger
@@ -165,7 +168,7 @@ function createCronRuns(dependencies: {
         const next = await settle(tool, expression, waiting.get(tool.name))
         if (next !== undefined) times.push(next)
       }
-      for (const name of gone) if (!(await dependencies.isComing(name))) await runs.forget([name])
+      for (const name of gone) if (!(await dependencies.isComing(name))) await runs.forget(name)
       wakeAt(times.length > 0 ? Math.min(...times) : undefined)
     } catch (cause) {
       logger.error('could not read due runs; will retry', { error: cause })
@@ -190,8 +193,9 @@ function createCronRuns(dependencies: {
     const reason = isBusy ? 'The previous run was still in progress.' : notRunning
     if (missed.length > 0) {
       const count = passed.length === maxMissed ? `${missed.length} or more` : missed.length
-      const told = { tool: tool.name, missed: count, newest: isoTime(missed[0]), reason }
-      logger.warn('runs of a tool were missed', { ...told, late: begins === undefined ? 'none' : isoTime(begins) })
+      const newest = isoTime(missed[0])
+      const late = begins === undefined ? 'none' : isoTime(begins)
+      logger.warn('runs of a tool were missed', { tool: tool.name, missed: count, newest, reason, late })
     }
     const id = await runs.moveOn(tool.name, { missed, reason, begins, next })
     if (id !== undefined) lanes.add(tool.name, () => dependencies.perform({ id, kind: 'cron', tool, params: {} }))
@@ -199,7 +203,7 @@ function createCronRuns(dependencies: {
   }
 
   function wakeAt(time: number | undefined): void {
-    alarm.set(isClosed ? undefined : time)
+    setAlarm(isClosed ? undefined : time)
   }
 
   function look(): Promise<void> {
@@ -212,13 +216,11 @@ function createCronRuns(dependencies: {
     look,
     async close(): Promise<void> {
       isClosed = true
-      alarm.set(undefined)
+      setAlarm(undefined)
       await steps
     },
   }
 }
-
-const notRunning = 'Familiar was not running at that time, or the machine was asleep.'
 
 function isCron(tool: TriggeredTool): tool is CronTool {
   return tool.trigger.kind === 'cron'
@@ -227,9 +229,6 @@ function isCron(tool: TriggeredTool): tool is CronTool {
 function isoTime(time: number | undefined): string {
   return time === undefined ? '' : new Date(time).toISOString()
 }
-
-/** A run that starts later than this after its time is late. */
-const punctualMs = 60_000
 
 /** Automatic runs, newest first, preceded by future ones. */
 export async function listTriggerRuns(
@@ -246,35 +245,13 @@ export async function listTriggerRuns(
 }
 
 /** Runs tasks one after another per tool, with a limit over all tools. */
-interface ToolLanes {
-  isBusy(tool: string): boolean
-  /** Returns at once. The task must not throw. */
-  add(tool: string, task: () => Promise<void>): void
-  /** Resolves when nothing runs and nothing waits. */
-  idle(): Promise<void>
-}
-
-function createToolLanes(maxAtOnce: number): ToolLanes {
+function createToolLanes() {
   const lanes = new Map<string, Promise<void>>()
-  const waiting: (() => void)[] = []
-  let running = 0
-
-  async function inSlot(task: () => Promise<void>): Promise<void> {
-    if (running < maxAtOnce) running += 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      await task()
-    } finally {
-      // The longest waiting task takes the slot.
-      const next = waiting.shift()
-      if (next) next()
-      else running -= 1
-    }
-  }
-
+  const inSlot = createTurnstile(maxAtOnce)
   return {
-    isBusy: (tool) => lanes.has(tool),
-    add(tool, task) {
+    isBusy: (tool: string) => lanes.has(tool),
+    /** Returns at once. The task must not throw. */
+    add(tool: string, task: () => Promise<void>) {
       const before = lanes.get(tool) ?? Promise.resolve()
       const lane = before.then(() => inSlot(task))
       lanes.set(tool, lane)
@@ -282,6 +259,7 @@ function createToolLanes(maxAtOnce: number): ToolLanes {
         if (lanes.get(tool) === lane) lanes.delete(tool)
       })
     },
+    /** Resolves when nothing runs and nothing waits. */
     async idle() {
       while (lanes.size > 0) await Promise.all(lanes.values())
     },
@@ -292,12 +270,12 @@ function createToolLanes(maxAtOnce: number): ToolLanes {
 const maxSecondsOff = 300
 
 /** Compared if there is no secret, so that it takes the same time. */
-const nobodysSecret = randomBytes(32).toString('hex')
+const unknownSecret = randomBytes(32).toString('hex')
 
 /** Whether the sender knows the secret, by its hex signature. Takes the same time for a tool that does not exist. */
 export function isSignedWith(secret: string | undefined, call: WebhookCall): boolean {
   const { timestamp = '', nonce = '', signature = '', body } = call
-  const expected = signRequest(secret ?? nobodysSecret, { timestamp, nonce, body })
+  const expected = signRequest(secret ?? unknownSecret, { timestamp, nonce, body })
   const isWritten = /^\d{1,12}$/.test(timestamp) && /^[\w-]{8,128}$/.test(nonce) && /^[0-9a-f]{64}$/i.test(signature)
   const given = isWritten ? Buffer.from(signature, 'hex') : Buffer.alloc(expected.length)
   return timingSafeEqual(given, expected) && isWritten && secret !== undefined
@@ -317,22 +295,15 @@ interface WaitingRun {
 }
 
 /** Verifies and accepts calls for tools with a webhook trigger. */
-function createWebhooks(dependencies: {
-  tools: () => readonly TriggeredTool[]
-  /** Whether a tool is still being prepared: its calls are accepted, and wait for it. */
-  isComing(tool: string): Promise<boolean>
-  /** The signing secret of a tool's callers; undefined if there is none. */
-  secretOf(tool: string): Promise<string | undefined>
-  runs: TriggerRuns
-  lanes: ToolLanes
-  /** Never throws. */
-  perform(run: RunToPerform): Promise<void>
-  database: Database
-  clock: Clock
-  logger: Logger
-  /** Aborted when nothing more may start: waiting calls are processed at the next start. */
-  signal: AbortSignal
-}): Webhooks & { takeUp(): Promise<void> } {
+function createWebhooks(
+  dependencies: TriggerParts & {
+    /** The signing secret of a tool's callers; undefined if there is none. */
+    secretOf(tool: string): Promise<string | undefined>
+    database: Database
+    /** Aborted when nothing more may start: waiting calls are processed at the next start. */
+    signal: AbortSignal
+  },
+): Webhooks & { takeUp(): Promise<void> } {
   const { isComing, secretOf, runs, lanes, database, clock, logger, signal } = dependencies
   /** Running or waiting in its lane. */
   const queued = new Set<string>()

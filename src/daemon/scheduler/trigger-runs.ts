@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Ids } from '../../base/ids.ts'
 import { parseAnyJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
+import { reasonOf } from '../../base/text.ts'
 import type { ToolCatalog } from '../../custom-tools/catalog.ts'
 import type { ToolRun } from '../../custom-tools/execute.ts'
 import { wrapOutput } from '../../custom-tools/output.ts'
@@ -25,25 +26,10 @@ interface CronStep {
   next: number | undefined
 }
 
-/** Automatic runs in the order of their times: past, running and future ones. */
-export interface TriggerRuns {
-  /** Runs interrupted by a crash have failed: their progress is unknown. Returns how many. */
-  closeInterrupted(): Promise<number>
-  /** Oldest first. */
-  waiting(kind: TriggerRunRow['kind']): Promise<TriggerRunRow[]>
-  /** Replaces the waiting entry of this cron tool by the step, in one commit. Returns the id of the started run. */
-  moveOn(tool: string, step: CronStep): Promise<string | undefined>
-  /** These cron tools no longer wait for anything. */
-  forget(tools: readonly string[]): Promise<void>
-  /** A waiting webhook run, in the unit of the caller that accepted it. */
-  addWebhook(writer: Writer, tool: string, input: string): Promise<string>
-  /** Its input is deleted. False if it has already started: it must not start twice. */
-  begin(id: string): Promise<boolean>
-  /** With an error it has failed. */
-  finish(id: string, error?: string): Promise<void>
-}
+export type TriggerRuns = ReturnType<typeof createTriggerRuns>
 
-export function createTriggerRuns(dependencies: { database: Database; clock: Clock; ids: Ids }): TriggerRuns {
+/** Automatic runs in the order of their times: past, running and future ones. */
+export function createTriggerRuns(dependencies: { database: Database; clock: Clock; ids: Ids }) {
   const { database, clock, ids } = dependencies
 
   function rowOf(
@@ -62,14 +48,17 @@ export function createTriggerRuns(dependencies: { database: Database; clock: Clo
   }
 
   return {
+    /** Runs interrupted by a crash have failed: their progress is unknown. Returns how many. */
     async closeInterrupted() {
-      const change = { state: 'failed', finished_at: clock.now(), error: interrupted } as const
+      const error = 'Interrupted: Familiar stopped while it ran.'
+      const change = { state: 'failed', finished_at: clock.now(), error } as const
       const closed = await database.write((writer) =>
         writer.updateTable('trigger_runs').set(change).where('state', '=', 'running').executeTakeFirst(),
       )
       return Number(closed.numUpdatedRows)
     },
-    waiting: (kind) =>
+    /** Oldest first. */
+    waiting: (kind: TriggerRunRow['kind']) =>
       database.read
         .selectFrom('trigger_runs')
         .selectAll()
@@ -78,7 +67,8 @@ export function createTriggerRuns(dependencies: { database: Database; clock: Clo
         .orderBy('due_at')
         .orderBy('id')
         .execute(),
-    async moveOn(tool, { missed, reason, begins, next }) {
+    /** Replaces the waiting entry of this cron tool by the step, in one commit. Returns the id of the started run. */
+    async moveOn(tool: string, { missed, reason, begins, next }: CronStep) {
       const now = clock.now()
       const cron = { tool, kind: 'cron' } as const
       const past = missed.map((due_at) => rowOf({ ...cron, due_at, state: 'missed', error: reason }))
@@ -86,21 +76,24 @@ export function createTriggerRuns(dependencies: { database: Database; clock: Clo
         begins === undefined ? [] : [rowOf({ ...cron, due_at: begins, started_at: now, state: 'running' })]
       const coming = next === undefined ? [] : [rowOf({ ...cron, due_at: next, state: 'scheduled' })]
       await database.write(async (writer) => {
-        await deleteWaiting(writer, [tool])
+        await deleteWaiting(writer, tool)
         const rows = [...past, ...running, ...coming]
         if (rows.length > 0) await writer.insertInto('trigger_runs').values(rows).execute()
         await deleteOld(writer, tool)
       })
       return running[0]?.id
     },
-    forget: (tools) => database.write((writer) => deleteWaiting(writer, tools)),
-    async addWebhook(writer, tool, input) {
+    /** This cron tool no longer waits for anything. */
+    forget: (tool: string) => database.write((writer) => deleteWaiting(writer, tool)),
+    /** A waiting webhook run, in the unit of the caller that accepted it. */
+    async addWebhook(writer: Writer, tool: string, input: string) {
       const row = rowOf({ tool, kind: 'webhook', due_at: clock.now(), state: 'scheduled', input })
       await writer.insertInto('trigger_runs').values(row).execute()
       await deleteOld(writer, tool)
       return row.id
     },
-    async begin(id) {
+    /** Its input is deleted. False if it has already started: it must not start twice. */
+    async begin(id: string) {
       const change = { state: 'running', started_at: clock.now(), input: null } as const
       const begun = await database.write((writer) =>
         writer
@@ -112,7 +105,8 @@ export function createTriggerRuns(dependencies: { database: Database; clock: Clo
       )
       return Number(begun.numUpdatedRows) === 1
     },
-    async finish(id, error) {
+    /** With an error it has failed. */
+    async finish(id: string, error?: string) {
       const state = error === undefined ? ('done' as const) : ('failed' as const)
       const shown = error?.slice(0, maxErrorLength).toWellFormed() ?? null
       const change = { state, finished_at: clock.now(), error: shown, input: null }
@@ -121,13 +115,10 @@ export function createTriggerRuns(dependencies: { database: Database; clock: Clo
   }
 }
 
-const interrupted = 'Interrupted: Familiar stopped while it ran.'
-
-async function deleteWaiting(writer: Writer, tools: readonly string[]): Promise<void> {
-  if (tools.length === 0) return
+async function deleteWaiting(writer: Writer, tool: string): Promise<void> {
   await writer
     .deleteFrom('trigger_runs')
-    .where('tool', 'in', tools)
+    .where('tool', '=', tool)
     .where('kind', '=', 'cron')
     .where('state', '=', 'scheduled')
     .execute()
@@ -139,13 +130,8 @@ async function deleteWaiting(writer: Writer, tools: readonly string[]): Promise<
  */
 const maxWaitMs = 5 * 60_000
 
-/** One timer for the next due time, however far off. Nothing is read before that. */
-interface Alarm {
-  /** Replaces the previous time; undefined for none. */
-  set(time: number | undefined): void
-}
-
-export function createAlarm({ clock, onTime }: { clock: Clock; onTime(): void }): Alarm {
+/** One timer for the next due time, however far off. Each call replaces the previous time; undefined for none. */
+export function createAlarm({ clock, onTime }: { clock: Clock; onTime(): void }) {
   let cancelTimer = () => {}
 
   function set(time: number | undefined): void {
@@ -162,7 +148,7 @@ export function createAlarm({ clock, onTime }: { clock: Clock; onTime(): void })
     })
   }
 
-  return { set }
+  return set
 }
 
 const largestState = 64 * 1024
@@ -252,7 +238,7 @@ export function createTriggerRunner(needs: TriggerNeeds & { runs: TriggerRuns })
 
   return async function performRun(run: RunToPerform, signal: AbortSignal): Promise<void> {
     const error = await perform(run, signal).catch((cause: unknown) =>
-      signal.aborted ? 'Interrupted: Familiar was stopped.' : describe(cause),
+      signal.aborted ? 'Interrupted: Familiar was stopped.' : reasonOf(cause),
     )
     if (error !== undefined) logger.warn('an automatic run failed', { tool: run.tool.name, run: run.id, error })
     try {
@@ -268,10 +254,6 @@ function textToTell(tool: TriggeredTool, run: ToolRun): string | undefined {
   if (!(run.notify ?? tool.notifiesByDefault)) return undefined
   const text = run.text?.trim() || run.card?.text.trim()
   return text === '' ? undefined : text
-}
-
-function describe(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }
 
 /** A tool with a trigger, as its folder declares it. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { systemClock } from '../../base/clock.ts'
 import { createIds } from '../../base/ids.ts'
-import { formatDuration } from '../../base/text.ts'
+import { formatDuration, reasonOf } from '../../base/text.ts'
 import { readDaemonInfo, readLiveRecord } from '../../daemon/daemon-lock.ts'
 import {
   checkRestart,
@@ -12,7 +12,6 @@ import {
   type Finding,
   fail,
   ok,
-  reasonOf,
   warn,
 } from '../../daemon/doctor/checks.ts'
 import { examine, type PartChecks } from '../../daemon/doctor/examine.ts'
