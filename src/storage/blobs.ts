@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises'
-import { type OpenFolder, openFolder } from '../base/files.ts'
+import { hasCode, type OpenFolder, openFolder } from '../base/files.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 
 /**
@@ -81,7 +81,7 @@ function stepsOf(name: string): { folders: string[]; last: string } {
 }
 
 function isMissing(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')
+  return hasCode(cause, 'ENOENT', 'ENOTDIR')
 }
 
 /**

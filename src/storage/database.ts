@@ -1,16 +1,21 @@
 import {
   type Compilable,
   type CompiledQuery,
+  type ConnectionProvider,
+  type DatabaseConnection,
+  DefaultQueryExecutor,
   type Dialect,
   type DialectAdapter,
   type Driver,
-  type Kysely,
+  Kysely,
   type KyselyPlugin,
+  type KyselyProps,
+  type OperationNode,
   type QueryCompiler,
   type QueryResult,
   type RootOperationNode,
   TableNode,
-  type Transaction,
+  Transaction,
 } from 'kysely'
 import { sha256 } from '../base/ids.ts'
 import { errorType } from '../base/telemetry/metrics.ts'
@@ -149,6 +154,13 @@ export function reusableQuery<Values extends object, Row>(
   }
 }
 
+export interface TextEntry {
+  collection: string
+  userId: string
+  id: string
+  text: string
+}
+
 export interface TextMatch {
   id: string
   /** Larger is better; comparable only within one result. */
@@ -161,13 +173,10 @@ export interface TextMatch {
  * syntax, so no query text can break it. `collection` names what is searched (`notes`, …); ids are unique inside it.
  */
 export interface TextSearch {
-  index(
-    writer: Transaction<Tables>,
-    entry: { collection: string; userId: string; id: string; text: string },
-  ): Promise<void>
-  remove(writer: Transaction<Tables>, entry: { collection: string; id: string }): Promise<void>
+  index(writer: Writer, entry: TextEntry): Promise<void>
+  remove(writer: Writer, entry: { collection: string; id: string }): Promise<void>
   /** Everything of one user, in all collections. */
-  removeUser(writer: Transaction<Tables>, userId: string): Promise<void>
+  removeUser(writer: Writer, userId: string): Promise<void>
   search(query: {
     collection: string
     userId: string
@@ -185,23 +194,48 @@ export interface TextSearch {
   scrub(signal?: AbortSignal): Promise<void>
 }
 
-/** The parts of an engine that kysely needs. */
-interface Engine {
+/**
+ * Kysely for an engine whose connections and transactions are managed by the code that opened the database, never by
+ * kysely. Its default connection handling takes a mutex and a dozen promises per statement; here each statement goes to
+ * `execute` directly.
+ */
+export function createEngine(engine: {
   adapter: DialectAdapter
   compiler: QueryCompiler
   introspect: Dialect['createIntrospector']
-}
-
-/** A dialect whose connections and transactions are managed by the code that opened the database, never by kysely. */
-export function createUnitDialect({ adapter, compiler, introspect }: Engine): { dialect: Dialect; driver: Driver } {
+  plugins?: KyselyPlugin[]
+}) {
+  const { adapter, compiler, introspect, plugins = [] } = engine
   const dialect: Dialect = {
     createAdapter: () => adapter,
     createDriver: () => driver,
     createIntrospector: introspect,
     createQueryCompiler: () => compiler,
   }
-  return { dialect, driver }
+
+  function propsFor(execute: Execute): KyselyProps {
+    const connection: DatabaseConnection = {
+      async executeQuery<R>(query: CompiledQuery) {
+        return (await execute(query)) as QueryResult<R>
+      },
+      streamQuery() {
+        // An open cursor would keep all later reads of the connection at an old state.
+        throw new Error('Streaming is not supported; read in pages by key.')
+      },
+    }
+    const provider: ConnectionProvider = { provideConnection: (consumer) => consumer(connection) }
+    const executor = new DefaultQueryExecutor(compiler, adapter, provider, plugins)
+    return { config: { dialect }, dialect, driver, executor }
+  }
+
+  return {
+    createKysely: <DB>(execute: Execute) => new Kysely<DB>(propsFor(execute)),
+    /** Passed to a write unit: kysely's own transaction, except that the unit's owner controls begin and commit. */
+    createTransaction: <DB>(execute: Execute) => new Transaction<DB>(propsFor(execute)),
+  }
 }
+
+type Execute = (query: CompiledQuery) => QueryResult<unknown> | Promise<QueryResult<unknown>>
 
 const driver: Driver = {
   async init() {},
@@ -316,14 +350,10 @@ function noteTables(tables: Set<string>): KyselyPlugin {
 }
 
 function writtenTable(node: RootOperationNode): string | undefined {
-  const table =
-    node.kind === 'InsertQueryNode'
-      ? node.into
-      : node.kind === 'UpdateQueryNode'
-        ? node.table
-        : node.kind === 'DeleteQueryNode'
-          ? node.from.froms[0]
-          : undefined
+  let table: OperationNode | undefined
+  if (node.kind === 'InsertQueryNode') table = node.into
+  else if (node.kind === 'UpdateQueryNode') table = node.table
+  else if (node.kind === 'DeleteQueryNode') table = node.from.froms[0]
   return table && TableNode.is(table) ? table.table.identifier.name : undefined
 }
 

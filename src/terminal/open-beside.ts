@@ -41,7 +41,7 @@ function openFileBeside(path: string): Database {
     write,
     backup: (targetPath, onProgress) => copyDatabase({ databasePath: path, targetPath, onProgress }),
     sizeInBytes: () => sizeOfFiles(path),
-    checkIntegrity: () => inspectFile(path, 'full'),
+    checkIntegrity: () => inspectFile(path),
     async scrub(signal) {
       await textSearch.scrub(signal)
       await alone(() => rewriteFile(path))

@@ -40,7 +40,7 @@ export async function checkDatabase(homePath: string, options: { isInUse: boolea
   // Before anything opens the database, which would create an empty log.
   const log = checkLog(path, options.isInUse)
   try {
-    const problems = await inspectFile(path, 'full')
+    const problems = await inspectFile(path)
     if (problems.length > 0) return { findings: [fail('database', `${path} is damaged: ${problems[0]}`, mend)] }
     const { pending, newestEvent, keyIds, media, needLogin } = await look(path)
     const findings = [

@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
+import { reasonOf } from '../../base/text.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
+import type { TextEntry } from '../database.ts'
 
 /** The parts of a migration that the schema builder cannot express because they differ between engines. */
 export interface MigrationEngine {
@@ -7,12 +9,9 @@ export interface MigrationEngine {
   createTextIndex(db: Kysely<unknown>): Promise<void>
   /** An empty index in the current format; the caller indexes the texts again. */
   replaceTextIndex(db: Kysely<unknown>): Promise<void>
-  indexText(db: Kysely<unknown>, entry: { collection: string; userId: string; id: string; text: string }): Promise<void>
+  indexText(db: Kysely<unknown>, entry: TextEntry): Promise<void>
   /** Only texts that are already indexed; they keep their numbers. */
-  reindexText(
-    db: Kysely<unknown>,
-    entry: { collection: string; userId: string; id: string; text: string },
-  ): Promise<void>
+  reindexText(db: Kysely<unknown>, entry: TextEntry): Promise<void>
 }
 
 /**
@@ -75,10 +74,8 @@ export async function applyMigrations(options: {
     try {
       await migration.up(db, engine)
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new FamiliarError('internal', `Migration ${migration.name} failed (${reason}). Nothing was changed.`, {
-        cause,
-      })
+      const message = `Migration ${migration.name} failed (${reasonOf(cause)}). Nothing was changed.`
+      throw new FamiliarError('internal', message, { cause })
     }
     await migrationTables(db)
       .insertInto('schema_migrations')

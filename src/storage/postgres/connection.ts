@@ -1,24 +1,19 @@
 import {
   type ColumnDefinitionNode,
   type CompiledQuery,
-  type DatabaseConnection,
   DataTypeNode,
-  DefaultQueryExecutor,
   HandleEmptyInListsPlugin,
-  Kysely,
-  type KyselyProps,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryResult,
   RawNode,
   replaceWithNoncontingentExpression,
-  Transaction,
 } from 'kysely'
 import pg from 'pg'
 import type { Logger } from '../../base/logger.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import { createUnitDialect } from '../database.ts'
+import { createEngine } from '../database.ts'
 
 /** A name for a statement that is used repeatedly; undefined for others. */
 export type NameStatement = (sql: string) => string | undefined
@@ -46,12 +41,29 @@ export function createStatementNames({ usesUntilNamed = 4, limit = 512 } = {}): 
   }
 }
 
-export interface ConnectionPool {
-  readonly raw: pg.Pool
-  /** Provides a connection while `task` runs. A connection on which it failed is not reused. */
-  use<T>(task: (client: pg.PoolClient) => Promise<T>): Promise<T>
-  /** Rejects new tasks, waits for the running ones, and closes the connections. */
-  end(): Promise<void>
+export type ConnectionPool = ReturnType<typeof createConnectionPool>
+
+/** Work that a closing database waits for. */
+export function createTaken() {
+  const taken = new Set<Promise<unknown>>()
+  let isClosed = false
+  return {
+    async take<T>(task: () => Promise<T>): Promise<T> {
+      if (isClosed) throw new FamiliarError('unavailable', 'The database is closed.')
+      const result = task()
+      taken.add(result)
+      try {
+        return await result
+      } finally {
+        taken.delete(result)
+      }
+    },
+    /** Rejects new work and resolves when the running work is settled. */
+    async close(): Promise<void> {
+      isClosed = true
+      await Promise.allSettled(taken)
+    },
+  }
 }
 
 /** Opens connections on demand and replaces lost ones. */
@@ -61,10 +73,9 @@ function createConnectionPool(options: {
   /** Statements to run on each new connection. */
   settings: readonly string[]
   onLost: (error: Error) => void
-}): ConnectionPool {
+}) {
   const { url, max, settings, onLost } = options
-  const taken = new Set<Promise<unknown>>()
-  let isClosed = false
+  const { take, close } = createTaken()
   const raw = new pg.Pool({
     connectionString: url,
     max,
@@ -103,20 +114,12 @@ function createConnectionPool(options: {
 
   return {
     raw,
-    async use(task) {
-      if (isClosed) throw new FamiliarError('unavailable', 'The database is closed.')
-      const result = run(task)
-      taken.add(result)
-      try {
-        return await result
-      } finally {
-        taken.delete(result)
-      }
-    },
+    /** Provides a connection while `task` runs. A connection on which it failed is not reused. */
+    use: <T>(task: (client: pg.PoolClient) => Promise<T>) => take(() => run(task)),
+    /** Rejects new tasks, waits for the running ones, and closes the connections. */
     async end() {
-      isClosed = true
       // Otherwise the pool would let waiting tasks run into their timeout.
-      await Promise.allSettled(taken)
+      await close()
       await raw.end()
     },
   }
@@ -147,31 +150,6 @@ export function unescapeNulls(text: string): string {
   return plain + text.slice(from)
 }
 
-type Execute = (query: CompiledQuery) => Promise<QueryResult<unknown>>
-
-/** Runs each query on the connection that `execute` provides. */
-export function createKysely<DB>(execute: Execute): Kysely<DB> {
-  return new Kysely<DB>(kyselyProps(execute))
-}
-
-/** Passed to a write unit: kysely's own transaction, except that the unit controls begin and commit. */
-export function createTransaction<DB>(execute: Execute): Transaction<DB> {
-  return new Transaction<DB>(kyselyProps(execute))
-}
-
-function kyselyProps(execute: Execute): KyselyProps {
-  const connection: DatabaseConnection = {
-    executeQuery: <R>(query: CompiledQuery) => execute(query) as Promise<QueryResult<R>>,
-    streamQuery() {
-      throw new Error('Streaming is not supported; read in pages by key.')
-    },
-  }
-  const provider = {
-    provideConnection: <T>(consumer: (given: DatabaseConnection) => Promise<T>) => consumer(connection),
-  }
-  return { config, dialect, driver, executor: new DefaultQueryExecutor(compiler, adapter, provider, plugins) }
-}
-
 /** Maps the migrations' types to those that behave as in SQLite. */
 const columnTypes: Record<string, string> = {
   text: 'text collate "C"',
@@ -187,12 +165,13 @@ class Compiler extends PostgresQueryCompiler {
   }
 }
 
-const compiler = new Compiler()
-const adapter = new PostgresAdapter()
-// PostgreSQL rejects an empty list.
-const plugins = [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })]
-const { dialect, driver } = createUnitDialect({ adapter, compiler, introspect: (db) => new PostgresIntrospector(db) })
-const config = { dialect }
+export const { createKysely, createTransaction } = createEngine({
+  adapter: new PostgresAdapter(),
+  compiler: new Compiler(),
+  introspect: (db) => new PostgresIntrospector(db),
+  // PostgreSQL rejects an empty list.
+  plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })],
+})
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const uniqueViolation = '23505'
@@ -245,7 +224,7 @@ export function toStorageError(cause: unknown, place: string): unknown {
       retryAfterSeconds: 30,
     })
   }
-  const advice = adviceFor(code)
+  const advice = adviceByCode[code]
   if (advice) return new FamiliarError('unavailable', `${place} ${advice}`, { cause })
   if (isConnectionLost(cause)) {
     return new FamiliarError('unavailable', `${place} cannot be reached (${messageOf(cause)}). ${isItRunning}`, {
@@ -258,24 +237,17 @@ export function toStorageError(cause: unknown, place: string): unknown {
 
 const isItRunning = 'Check that it is running and that the URL has the right host and port.'
 
-function adviceFor(code: string): string | undefined {
-  switch (code) {
-    case '28P01':
-    case '28000':
-      return 'rejected the user or password in the URL. Check both, and the server’s pg_hba.conf.'
-    case '3D000':
-      return 'does not exist. Create it first: createdb <name>'
-    case '42501':
-      return 'does not permit its user to do this. Make the user the owner of the database, or grant it all rights on the schema.'
-    case '25006':
-      return 'is read-only: it is a standby, or its user may only read. Use the URL of the primary server.'
-    case '53300':
-      return 'has no free connections. Raise max_connections there, or lower the number of connections per daemon.'
-    case '53200':
-      return 'is out of memory.'
-    default:
-      return undefined
-  }
+const wrongPassword = 'rejected the user or password in the URL. Check both, and the server’s pg_hba.conf.'
+
+const adviceByCode: Readonly<Record<string, string>> = {
+  '28P01': wrongPassword,
+  '28000': wrongPassword,
+  '3D000': 'does not exist. Create it first: createdb <name>',
+  '42501':
+    'does not permit its user to do this. Make the user the owner of the database, or grant it all rights on the schema.',
+  '25006': 'is read-only: it is a standby, or its user may only read. Use the URL of the primary server.',
+  '53300': 'has no free connections. Raise max_connections there, or lower the number of connections per daemon.',
+  '53200': 'is out of memory.',
 }
 
 function isMissingSocket(error: unknown): boolean {
@@ -293,22 +265,14 @@ function messageOf(error: unknown): string {
   return one instanceof Error ? one.message : String(one)
 }
 
-export interface PostgresPools {
-  /** For write units, jobs and notices. */
-  readonly writing: ConnectionPool
-  /** Read-only connections. */
-  readonly reading: ConnectionPool
-  /** The database's name without user and password. */
-  readonly place: string
-  end(): Promise<void>
-}
+export type PostgresPools = ReturnType<typeof createPostgresPools>
 
 export function createPostgresPools(options: {
   url: string
   /** For both pools together. */
   size: number
   log?: Pick<Logger, 'warn'> | undefined
-}): PostgresPools {
+}) {
   const { url, size, log } = options
   const place = nameOf(url)
   const onLost = (error: Error) => log?.warn('lost a connection to the database', { reason: error.message })
@@ -317,8 +281,11 @@ export function createPostgresPools(options: {
   const reading = createConnectionPool({ url, max: reads, settings: readOnly, onLost })
   const writing = createConnectionPool({ url, max: Math.max(1, size - reads), settings, onLost })
   return {
+    /** For write units, jobs and notices. */
     writing,
+    /** Read-only connections. */
     reading,
+    /** The database's name without user and password. */
     place,
     async end() {
       await Promise.all([reading.end(), writing.end()])

@@ -1,3 +1,4 @@
+// Imported from the module, so that tests with fake timers do not block reads.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type CompiledQuery, type Kysely, type QueryResult, sql } from 'kysely'
 import type pg from 'pg'
@@ -67,14 +68,7 @@ export async function openPostgres(options: OpenPostgresOptions): Promise<Postgr
   const pools = createPostgresPools({ url, size: poolSize, log })
   const wiring: Wiring = { nameStatement: createStatementNames(), redact }
   try {
-    const applied = await migratePostgres({
-      pool: pools.writing,
-      place: pools.place,
-      wiring,
-      engine: postgresMigrationEngine,
-      known: migrations,
-      now: clock.now(),
-    })
+    const applied = await migratePostgres({ pools, wiring, known: migrations, now: clock.now() })
     if (applied.length > 0) log?.info('database migrated', { applied: applied.join(', ') })
   } catch (error) {
     await pools.end()
@@ -184,15 +178,14 @@ const oldestVersion = 140_000
  * migrated. Returns the names of the applied migrations.
  */
 function migratePostgres(options: {
-  pool: ConnectionPool
-  place: string
+  pools: PostgresPools
   wiring: Wiring
-  engine: MigrationEngine
   known: readonly Migration[]
   now: number
 }): Promise<string[]> {
-  const { pool, place, wiring, engine, known, now } = options
-  return pool.use(async (client) => {
+  const { pools, wiring, known, now } = options
+  const { place } = pools
+  return pools.writing.use(async (client) => {
     const db = createKysely<unknown>((query: CompiledQuery) => runStatement(client, query, wiring))
     await refuseServer(db, place)
     await client.query('begin')
@@ -202,7 +195,7 @@ function migratePostgres(options: {
     await client.query('set local idle_in_transaction_session_timeout = 0')
     const applied = (await hasMigrations(db, place)) ? await readAppliedMigrations(db) : []
     const pending = planMigrations(applied, known)
-    if (pending.length > 0) await applyMigrations({ db, engine, pending, now })
+    if (pending.length > 0) await applyMigrations({ db, engine: postgresMigrationEngine, pending, now })
     await client.query('commit')
     return pending.map(({ name }) => name)
   })
@@ -241,8 +234,6 @@ async function hasMigrations(db: Kysely<unknown>, place: string): Promise<boolea
 function refused(message: string): FamiliarError {
   return new FamiliarError('conflict', message)
 }
-
-// Imported from the module, so that tests with fake timers do not block reads.
 
 const maxTries = 5
 
@@ -404,18 +395,12 @@ function createPostgresTextSearch({
     const most = Math.floor(maxNumbers / words.length)
     const allowed = within && (await readAllowed(collection, userId, within))
     if (allowed?.length === 0) return []
-    const numbers = await readNumbers(read, { collection, userId, words, most, within: allowed })
+    const found = await readNumbers(read, { collection, userId, words, most, within: allowed })
     const weighed = phrases.map((phrase) => {
-      const lists = phrase.map((word) => numbers.get(word) ?? new Float64Array())
-      const holding = inAll(lists)
-      return {
-        numbers: holding,
-        weight: weigh(
-          holding,
-          scope,
-          lists.some((list) => list.length === most),
-        ),
-      }
+      const lists = phrase.map((word) => found.get(word) ?? new Float64Array())
+      const isCut = lists.some((list) => list.length === most)
+      const numbers = inAll(lists)
+      return { numbers, weight: weigh(numbers, scope, isCut) }
     })
     return rankByNumbers(weighed, Math.max(limit * 2, fewestCandidates))
   }

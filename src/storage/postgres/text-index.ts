@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
+import type { TextEntry } from '../database.ts'
 import { foldLetters, toIndexedWords } from '../words.ts'
 
 /**
@@ -39,13 +40,6 @@ export async function replacePostgresTextIndex(db: Kysely<unknown>): Promise<voi
   await createPostgresTextIndex(db)
 }
 
-export interface TextEntry {
-  collection: string
-  userId: string
-  id: string
-  text: string
-}
-
 /**
  * Replaces an existing entry. A new text is inserted without checking first: two units that read the end of an index
  * and then write there would conflict.
@@ -65,9 +59,7 @@ export async function indexText<T>(writer: Kysely<T>, { collection, userId, id, 
     await removeText(writer, { collection, id })
     number = await insert()
   }
-  await sql`
-    insert into text_index (scope, word, number)
-    select ${scope}::bigint, word, ${number}::bigint from unnest(${words}::text[]) as word`.execute(writer)
+  await addWords(writer, { scope, number, words })
 }
 
 /** Replaces the words of an existing text, under its number. Does nothing if the text is not indexed. */
@@ -79,13 +71,9 @@ export async function reindexText<T>(writer: Kysely<T>, { collection, id, text }
   if (!entry) return
   const { scope, number, words: before } = entry
   const { words, length } = toIndexedWords(foldLetters(text))
-  await sql`
-    delete from text_index
-    where scope = ${scope}::bigint and word = any(${before}::text[]) and number = ${number}`.execute(writer)
+  await deleteWords(writer, { scope, number, words: before })
   await sql`update text_entries set words = ${words}, length = ${length} where number = ${number}`.execute(writer)
-  await sql`
-    insert into text_index (scope, word, number)
-    select ${scope}::bigint, word, ${number}::bigint from unnest(${words}::text[]) as word`.execute(writer)
+  await addWords(writer, { scope, number, words })
 }
 
 export async function removeText<T>(
@@ -95,11 +83,25 @@ export async function removeText<T>(
   const removed = await sql<{ scope: string; number: number; words: string[] }>`
     delete from text_entries where collection = ${collection} and id = ${id}
     returning scope::text as scope, number, words`.execute(writer)
-  for (const { scope, number, words } of removed.rows) {
-    await sql`
-      delete from text_index
-      where scope = ${scope}::bigint and word = any(${words}::text[]) and number = ${number}`.execute(writer)
-  }
+  for (const entry of removed.rows) await deleteWords(writer, entry)
+}
+
+interface IndexedEntry {
+  scope: string
+  number: number | undefined
+  words: readonly string[]
+}
+
+async function addWords<T>(writer: Kysely<T>, { scope, number, words }: IndexedEntry): Promise<void> {
+  await sql`
+    insert into text_index (scope, word, number)
+    select ${scope}::bigint, word, ${number}::bigint from unnest(${words}::text[]) as word`.execute(writer)
+}
+
+async function deleteWords<T>(writer: Kysely<T>, { scope, number, words }: IndexedEntry): Promise<void> {
+  await sql`
+    delete from text_index
+    where scope = ${scope}::bigint and word = any(${words}::text[]) and number = ${number}`.execute(writer)
 }
 
 /** In all collections. */

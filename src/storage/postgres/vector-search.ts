@@ -3,9 +3,10 @@ import pg from 'pg'
 import type { Clock } from '../../base/clock.ts'
 import { sha256 } from '../../base/ids.ts'
 import type { Logger } from '../../base/logger.ts'
+import { untilAborted } from '../../base/work.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { type VectorMatch, type VectorSearch, vectorNumbers } from '../database.ts'
-import { cosine, toWideQuestion, type VectorQuestion } from '../vectors/stored-vectors.ts'
+import { bestFirst, cosine, toWideQuestion, type VectorQuestion } from '../vectors/stored-vectors.ts'
 import {
   createThreadedVectorSearch,
   defaultVectorLimits,
@@ -62,9 +63,8 @@ export function createPostgresVectorSearch(options: PostgresVectorSearchOptions)
     const key = JSON.stringify([userId, model])
     const before = known.get(key)
     if (before && clock.now() - before.at < figuresAgeMs && !awaitsIndex) return before.figures
-    const figures = await pools.reading.use((client) =>
-      readFigures(client, { userId, model, limit, exactLimit: indexFrom }),
-    )
+    const asked = { userId, model, limit, exactLimit: indexFrom }
+    const figures = await pools.reading.use((client) => readFigures(client, asked))
     if (known.size > 10_000) known.clear()
     known.set(key, { figures, at: clock.now() })
     return figures
@@ -127,7 +127,8 @@ export function createPostgresVectorSearch(options: PostgresVectorSearchOptions)
       signal?.throwIfAborted()
       if (isClosed) throw closed()
       try {
-        return await orAborted(search(question, signal), signal)
+        const found = search(question, signal)
+        return await (signal ? untilAborted(found, signal) : found)
       } catch (error) {
         if (signal?.aborted) throw signal.reason
         throw isClosed ? closed() : toStorageError(error, pools.place)
@@ -147,18 +148,6 @@ export function createPostgresVectorSearch(options: PostgresVectorSearchOptions)
 
 function closed(): FamiliarError {
   return new FamiliarError('unavailable', 'The vector search is closed.')
-}
-
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work
-  const aborted = Promise.withResolvers<never>()
-  const onAbort = () => aborted.reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([work, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }
 
 /** An index over the vectors of one model. It is derived from `memory_vectors` and can be rebuilt at any time. */
@@ -200,7 +189,9 @@ async function buildHnswIndex(url: string, { name, expression, condition }: Hnsw
   try {
     const lock = await client.query<{ isHeld: boolean }>('select pg_try_advisory_lock($1) as "isHeld"', [buildLock])
     if (!lock.rows[0]?.isHeld) return false
-    if (await isHalfBuilt(client, name)) await client.query(`drop index concurrently ${name}`)
+    // Left behind by an interrupted build.
+    const half = 'select from pg_index where indexrelid = to_regclass($1) and not (indisvalid and indisready)'
+    if ((await client.query(half, [name])).rows.length > 0) await client.query(`drop index concurrently ${name}`)
     await client.query(createFunction)
     await client.query(`set maintenance_work_mem = '256MB'`)
     await client.query(`
@@ -214,15 +205,6 @@ async function buildHnswIndex(url: string, { name, expression, condition }: Hnsw
 
 /** "FAMV" */
 const buildLock = 0x46414d56
-
-/** Left behind by an interrupted build. */
-async function isHalfBuilt(client: pg.Client, name: string): Promise<boolean> {
-  const { rows } = await client.query(
-    'select from pg_index where indexrelid = to_regclass($1) and not (indisvalid and indisready)',
-    [name],
-  )
-  return rows.length > 0
-}
 
 interface VectorFigures {
   /** Of the user; capped at one more than the counting limit. */
@@ -303,10 +285,8 @@ async function searchHnsw(pool: ConnectionPool, question: VectorQuestion): Promi
     await client.query('commit')
     return found.rows
   })
-  return rows
-    .map((row) => ({ number: row.number, score: cosine(wide, vectorNumbers(row.vector)) }))
-    .sort((a, b) => b.score - a.score || b.number - a.number)
-    .slice(0, limit)
+  const matches = rows.map((row) => ({ number: row.number, score: cosine(wide, vectorNumbers(row.vector)) }))
+  return bestFirst(matches).slice(0, limit)
 }
 
 // A sort would compute every vector of the user first; the planner does not know that cost.

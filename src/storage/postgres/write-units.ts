@@ -7,6 +7,7 @@ import type { Database, UnitOptions, Writer } from '../database.ts'
 import type { Tables } from '../tables.ts'
 import {
   type ConnectionPool,
+  createTaken,
   createTransaction,
   isConnectionLost,
   isDuplicate,
@@ -19,17 +20,7 @@ import {
 
 // Imported from the module, so that tests with fake timers do not block commits.
 
-interface Units {
-  write: Database['write']
-  /** Rejects new units and resolves when the running ones are settled. */
-  close(): Promise<void>
-}
-
 const begin = { rows: 'begin', all: 'begin isolation level serializable' }
-// About ten seconds of pauses in total: enough for a server to restart.
-const maxLosses = 12
-const maxRefusals = 40
-const maxDuplicates = 2
 const refusalsBeforeAlone = 2
 
 /**
@@ -43,11 +34,10 @@ export function createUnits(options: {
   wiring: Wiring
   concurrency: number
   random?: () => number
-}): Units {
+}): Pick<Database, 'write' | 'close'> {
   const { pool, place, wiring, concurrency, random = Math.random } = options
   const turns = createUnitTurns(concurrency)
-  const taken = new Set<Promise<unknown>>()
-  let isClosed = false
+  const { take, close } = createTaken()
 
   function attempt(unit: (writer: Writer) => Promise<unknown>, { meets }: UnitOptions): Promise<UnitOutcome> {
     const once = pool.use(async (client) => {
@@ -95,26 +85,16 @@ export function createUnits(options: {
   }
 
   return {
-    async write<T>(unit: (writer: Writer) => Promise<T>, options: UnitOptions = {}) {
-      if (isClosed) throw new FamiliarError('unavailable', 'The database is closed.')
-      const result = run(unit, options)
-      taken.add(result)
-      try {
-        return (await result) as T
-      } finally {
-        taken.delete(result)
-      }
-    },
-    async close() {
-      isClosed = true
-      await Promise.allSettled(taken)
-    },
+    write: <T>(unit: (writer: Writer) => Promise<T>, options: UnitOptions = {}) =>
+      take(() => run(unit, options) as Promise<T>),
+    close,
   }
 }
 
 type Kind = 'refusal' | 'duplicate' | 'loss'
 
-const most: Record<Kind, number> = { refusal: maxRefusals, duplicate: maxDuplicates, loss: maxLosses }
+/** About ten seconds of pauses in total after a loss: enough for a server to restart. */
+const most: Record<Kind, number> = { refusal: 40, duplicate: 2, loss: 12 }
 /** Milliseconds. Conflicting units must not collide again; a server needs time to come back. */
 const first: Record<Kind, number> = { refusal: 1, duplicate: 1, loss: 50 }
 const longest: Record<Kind, number> = { refusal: 100, duplicate: 10, loss: 2000 }
@@ -128,14 +108,8 @@ function kindOf(error: unknown): Kind | undefined {
 
 function givenUp(kind: Kind, outcome: UnitOutcome & { ok: false }, place: string): unknown {
   if (kind !== 'refusal') return toStorageError(outcome.error, place)
-  return new FamiliarError(
-    'unavailable',
-    'Too many concurrent writes to the same rows. Nothing was stored; try again.',
-    {
-      cause: outcome.reason,
-      retryAfterSeconds: 1,
-    },
-  )
+  const message = 'Too many concurrent writes to the same rows. Nothing was stored; try again.'
+  return new FamiliarError('unavailable', message, { cause: outcome.reason, retryAfterSeconds: 1 })
 }
 
 function unknownOutcome(place: string, cause: unknown): FamiliarError {
@@ -145,8 +119,6 @@ function unknownOutcome(place: string, cause: unknown): FamiliarError {
     { cause },
   )
 }
-
-// Imported from the module, so that tests with fake timers do not block commits.
 
 type UnitOutcome =
   | { ok: true; value: unknown }
@@ -230,25 +202,15 @@ async function runUnit(options: {
   return failure ? { ok: false, error: failure.error, reason } : { ok: true, value: result.value }
 }
 
-/** Schedules the units of this process. */
-interface UnitTurns {
-  /** Runs concurrently with others, in the order of the calls. */
-  shared<T>(task: () => Promise<T>): Promise<T>
-  /** Runs without others, before those that wait. */
-  alone<T>(task: () => Promise<T>): Promise<T>
-  /** Reports that a unit succeeded, or was rejected because of a conflict and must be retried. */
-  learn(outcome: 'done' | 'refused'): void
-}
-
 /** This many successful units raise the concurrency by one. */
 const unitsForOneMore = 24
 
 /**
- * Runs up to `limit` units at once, fewer when they conflict: a rejection halves the concurrency, and every success
+ * Schedules the units of this process: runs up to `limit` units at once, fewer when they conflict: a rejection halves the concurrency, and every success
  * raises it a little. A rejected unit costs as much as a stored one, so when all write to the same few pages, running
  * one after another is fastest.
  */
-export function createUnitTurns(limit: number): UnitTurns {
+export function createUnitTurns(limit: number) {
   const waiting: { alone: boolean; start: () => void }[] = []
   let running = 0
   let isAlone = false
@@ -283,9 +245,12 @@ export function createUnitTurns(limit: number): UnitTurns {
   }
 
   return {
-    shared: (task) => take(false, task),
-    alone: (task) => take(true, task),
-    learn(outcome) {
+    /** Runs concurrently with others, in the order of the calls. */
+    shared: <T>(task: () => Promise<T>) => take(false, task),
+    /** Runs without others, before those that wait. */
+    alone: <T>(task: () => Promise<T>) => take(true, task),
+    /** Reports that a unit succeeded, or was rejected because of a conflict and must be retried. */
+    learn(outcome: 'done' | 'refused') {
       allowed = outcome === 'done' ? Math.min(limit, allowed + 1 / unitsForOneMore) : Math.max(1, allowed / 2)
       startNext()
     },

@@ -15,20 +15,16 @@ import { dirname, join } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import {
   type CompiledQuery,
-  type DatabaseConnection,
-  DefaultQueryExecutor,
-  Kysely,
-  type KyselyProps,
+  type Kysely,
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
-  Transaction,
 } from 'kysely'
 import { z } from 'zod'
 import { parseJson } from '../../base/json.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import { createUnitDialect } from '../database.ts'
+import { createEngine } from '../database.ts'
 import { toStorageError } from './sqlite-error.ts'
 
 /** Creates the file if needed, readable by its owner only. SQLite gives its side files the same mode. */
@@ -62,17 +58,12 @@ const markSchema = z.object({
   isPending: z.boolean(),
 })
 
-export interface OpenMark {
-  /** Must be called once the database is open, and after every commit. */
-  note(): void
-}
-
 /**
  * Marks the database as open. The marker also records whether the last commits are in the write-ahead log only, so that
  * a start after a crash can tell whether that log is missing. It costs two stat calls per commit, and a write only
  * after a checkpoint. A marker that is too old or empty means nothing.
  */
-export function markOpen(path: string): OpenMark {
+export function markOpen(path: string) {
   writeFileSync(markerPath(path), '', { mode: 0o600 })
   let mark: z.infer<typeof markSchema> | undefined
   let log = ''
@@ -89,18 +80,17 @@ export function markOpen(path: string): OpenMark {
     const logText = JSON.stringify(foundLog)
     const wasWritten = foundLog !== undefined && logText !== log
     log = logText
-    if (!mark || !isSame(mark, found)) keep({ ...found, isPending: false })
+    if (mark?.size !== found.size || mark.modified !== found.modified) keep({ ...found, isPending: false })
     else if (wasWritten && !mark.isPending) keep({ ...found, isPending: true })
   }
 
-  return {
-    note() {
-      try {
-        note()
-      } catch {
-        // A marker that cannot be written must not fail a commit.
-      }
-    },
+  /** Must be called once the database is open, and after every commit. */
+  return () => {
+    try {
+      note()
+    } catch {
+      // A marker that cannot be written must not fail a commit.
+    }
   }
 }
 
@@ -137,10 +127,6 @@ function look(path: string): { size: number; modified: number } | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
   // Whole milliseconds: not every copy program keeps more.
   return found && { size: found.size, modified: Math.floor(found.mtimeMs) }
-}
-
-function isSame(one: { size: number; modified: number }, other: { size: number; modified: number }): boolean {
-  return one.size === other.size && one.modified === other.modified
 }
 
 function sizeOfLog(path: string): number {
@@ -190,11 +176,6 @@ export interface SqliteConnection {
   execute(query: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<unknown>
 }
 
-interface CachedStatement {
-  statement: StatementSync
-  returnsRows: boolean
-}
-
 // Much larger than the number of queries in the program; lists of changing length (`in (?, ?, …)`) are evicted.
 const statementLimit = 256
 
@@ -204,9 +185,9 @@ export function createSqliteConnection(
   /** Removes secrets from every text that is bound to a statement: all writes pass here (SEC-13). */
   redact?: (text: string) => string,
 ): SqliteConnection {
-  const statements = new Map<string, CachedStatement>()
+  const statements = new Map<string, { statement: StatementSync; returnsRows: boolean }>()
 
-  function prepare(sql: string): CachedStatement {
+  function prepare(sql: string) {
     const known = statements.get(sql)
     if (known) {
       // Moves it to the end of the map, so that used statements stay.
@@ -217,12 +198,7 @@ export function createSqliteConnection(
     const statement = raw.prepare(sql)
     const fresh = { statement, returnsRows: statement.columns().length > 0 }
     statements.set(sql, fresh)
-    if (statements.size > statementLimit) {
-      for (const oldest of statements.keys()) {
-        statements.delete(oldest)
-        break
-      }
-    }
+    if (statements.size > statementLimit) statements.delete(statements.keys().next().value ?? '')
     return fresh
   }
 
@@ -243,37 +219,15 @@ export function createSqliteConnection(
   }
 }
 
-type Execute = (query: CompiledQuery) => QueryResult<unknown>
+const engine = createEngine({
+  adapter: new SqliteAdapter(),
+  compiler: new SqliteQueryCompiler(),
+  introspect: (db) => new SqliteIntrospector(db),
+})
+
+export const { createTransaction } = engine
 
 /** Queries directly on the connection, without transactions of its own: those belong to its creator. */
-export function createKysely<DB>(connection: SqliteConnection): Kysely<DB> {
-  return new Kysely<DB>(kyselyProps((query) => connection.execute(query)))
+export function createKysely<DB>({ execute }: SqliteConnection): Kysely<DB> {
+  return engine.createKysely<DB>(execute)
 }
-
-/** Passed to a write unit: kysely's own transaction, except that the group controls begin and commit. */
-export function createTransaction<DB>(execute: Execute): Transaction<DB> {
-  return new Transaction<DB>(kyselyProps(execute))
-}
-
-// Kysely's default connection handling takes a mutex and a dozen promises per statement. Statements cannot overlap
-// here, so each goes to the connection directly.
-function kyselyProps(execute: Execute): KyselyProps {
-  const connection: DatabaseConnection = {
-    async executeQuery<R>(query: CompiledQuery) {
-      return execute(query) as QueryResult<R>
-    },
-    streamQuery() {
-      // An open cursor would keep all later reads of the connection at an old state.
-      throw new Error('Streaming is not supported; read in pages by key.')
-    },
-  }
-  const executor = new DefaultQueryExecutor(compiler, adapter, {
-    provideConnection: (consumer) => consumer(connection),
-  })
-  return { config, dialect, driver, executor }
-}
-
-const compiler = new SqliteQueryCompiler()
-const adapter = new SqliteAdapter()
-const { dialect, driver } = createUnitDialect({ adapter, compiler, introspect: (db) => new SqliteIntrospector(db) })
-const config = { dialect }

@@ -21,7 +21,6 @@ import {
   type SqliteConnection,
   timeForFileName,
 } from './connection.ts'
-import type { InspectionDepth } from './inspect-database.ts'
 import { meansDamage, toStorageError } from './sqlite-error.ts'
 import { createSqliteTextIndex, indexText, reindexText, replaceSqliteTextIndex } from './text-search.ts'
 
@@ -44,7 +43,7 @@ export async function copyDatabase(options: {
     closeSync(openSync(partialPath, 'wx', 0o600))
     await copyPages(databasePath, partialPath, onProgress)
     makeSelfContained(partialPath)
-    const problems = await inspectFile(partialPath, 'full')
+    const problems = await inspectFile(partialPath)
     if (problems.length > 0) throw new FamiliarError('internal', `The copy is damaged: ${problems.join('; ')}`)
     await rename(partialPath, targetPath)
     await syncDirectory(dirname(targetPath))
@@ -95,14 +94,18 @@ async function removePartial(path: string): Promise<void> {
   for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true })
 }
 
-/** `inspectDatabase` on a file, in a worker thread: on a large database it takes seconds. */
-export function inspectFile(path: string, depth: InspectionDepth): Promise<string[]> {
+/** All checks of `inspectDatabase` on a file, in a worker thread: on a large database it takes seconds. */
+export function inspectFile(path: string): Promise<string[]> {
+  return inWorker(path, 'inspect', 'The integrity check')
+}
+
+function inWorker<T>(path: string, task: 'inspect' | 'rewrite', name: string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./inspect-worker.ts', import.meta.url), { workerData: { path, depth } })
+    const worker = new Worker(new URL('./file-worker.ts', import.meta.url), { workerData: { path, task } })
     worker.once('message', resolve)
     worker.once('error', reject)
     // Has no effect once a message has arrived.
-    worker.once('exit', (code) => reject(new Error(`The integrity check ended early (exit code ${code}).`)))
+    worker.once('exit', (code) => reject(new Error(`${name} ended early (exit code ${code}).`)))
   })
 }
 
@@ -201,7 +204,7 @@ export async function restoreSqlite(options: RestoreSqliteOptions): Promise<{ ke
     await syncDirectory(dirname(databasePath))
     return { keptAside }
   } catch (error) {
-    for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(`${incoming}${suffix}`, { force: true })
+    await removePartial(incoming)
     throw toStorageError(error, databasePath)
   }
 }
@@ -228,7 +231,7 @@ async function checkBackup(path: string, backupPath: string, migrations: readonl
       raw.close()
     }
     makeSelfContained(path)
-    const problems = await inspectFile(path, 'full')
+    const problems = await inspectFile(path)
     if (problems.length > 0) throw notSound(backupPath, problems[0])
   } catch (cause) {
     if (meansDamage(cause)) throw notSound(backupPath, (cause as Error).message)
@@ -270,18 +273,12 @@ function foldWriteAheadLog(databasePath: string): void {
  * The pragma `secure_delete` overwrites deleted data. But if SQLite moved a row to another page, the old page can keep
  * a copy outside its cells, which no later deletion reaches. Only a new file is free of those.
  */
-export function rewriteFile(path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./rewrite-worker.ts', import.meta.url), { workerData: { path } })
-    worker.once('message', (isEmptied: boolean) => (isEmptied ? resolve() : reject(stillInUse())))
-    worker.once('error', (cause) => reject(toStorageError(cause, path)))
-    // Has no effect once a message has arrived.
-    worker.once('exit', (code) => reject(new Error(`Rewriting the database ended early (exit code ${code}).`)))
+export async function rewriteFile(path: string): Promise<void> {
+  const isEmptied = await inWorker<boolean>(path, 'rewrite', 'Rewriting the database').catch((cause) => {
+    throw toStorageError(cause, path)
   })
-}
-
-function stillInUse(): FamiliarError {
+  if (isEmptied) return
   const message =
     'Another program is reading the database, so its log still contains deleted data. Try again in a moment.'
-  return new FamiliarError('unavailable', message, { retryAfterSeconds: 10 })
+  throw new FamiliarError('unavailable', message, { retryAfterSeconds: 10 })
 }

@@ -22,7 +22,6 @@ import {
   markCleanStop,
   markOpen,
   newestBackup,
-  type OpenMark,
   prepareDatabaseFile,
   type SqliteConnection,
   sizeOfFiles,
@@ -65,28 +64,31 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteData
   const writer = connect(path, options.redact)
   try {
     const plan = await planSqliteMigrations(writer, path, migrations)
-    if (unclean) refuseDamage(writer, path, snapshotDirectory)
+    const problems = unclean ? inspectDatabase(writer.raw, 'quick') : []
+    if (problems.length > 0) throw damaged(path, snapshotDirectory, problems[0])
     if (missingLog) keepMissingLog(path, { ...missingLog, at: clock.now() })
-    const mark = markOpen(path)
+    const noteCommit = markOpen(path)
     configureWriter(writer.raw)
-    const now = clock.now()
-    const { snapshotPath } = await migrateSqlite({
-      ...plan,
-      connection: writer,
-      databasePath: path,
-      snapshotDirectory,
-      now,
-    })
+    const migration = { ...plan, connection: writer, databasePath: path, snapshotDirectory, now: clock.now() }
+    const { snapshotPath } = await migrateSqlite(migration)
     if (created) await syncDirectory(dirname(path))
     if (snapshotPath)
       log?.info('database migrated; the previous state was saved as a snapshot', { snapshot: snapshotPath })
     const reader = connect(path)
     configureReader(reader.raw)
-    mark.note()
-    return createSqliteDatabase({ path, clock, writer, reader, mark, recoveredFromUncleanStop: unclean, missingLog })
+    noteCommit()
+    return createSqliteDatabase({
+      path,
+      clock,
+      writer,
+      reader,
+      noteCommit,
+      recoveredFromUncleanStop: unclean,
+      missingLog,
+    })
   } catch (error) {
     writer.raw.close()
-    if (meansDamage(error)) throw damaged(path, snapshotDirectory, [(error as Error).message])
+    if (meansDamage(error)) throw damaged(path, snapshotDirectory, (error as Error).message)
     if (!unclean) markCleanStop(path)
     throw toStorageError(error, path)
   }
@@ -97,13 +99,13 @@ function createSqliteDatabase(options: {
   clock: Clock
   writer: SqliteConnection
   reader: SqliteConnection
-  mark: OpenMark
+  noteCommit: () => void
   recoveredFromUncleanStop: boolean
   missingLog: { since: number } | undefined
 }): SqliteDatabase {
-  const { path, clock, writer, reader, mark, recoveredFromUncleanStop, missingLog } = options
+  const { path, clock, writer, reader, noteCommit, recoveredFromUncleanStop, missingLog } = options
   const read = createKysely<Tables>(reader)
-  const { write, alone, close } = createGroupCommit({ connection: writer, onCommit: mark.note })
+  const { write, alone, close } = createGroupCommit({ connection: writer, onCommit: noteCommit })
   const textSearch = createSqliteTextSearch({ read, write })
   const vectorSearch = createSqliteVectorSearch({ path, clock })
   const copies = new Set<Promise<void>>()
@@ -131,7 +133,7 @@ function createSqliteDatabase(options: {
       return copy.finally(() => copies.delete(copy))
     },
     sizeInBytes: () => sizeOfFiles(path),
-    checkIntegrity: () => inspectFile(path, 'full'),
+    checkIntegrity: () => inspectFile(path),
     async scrub(signal) {
       await textSearch.scrub(signal)
       // A running copy reads the old file and would keep its old pages.
@@ -177,20 +179,12 @@ function configureReader(raw: DatabaseSync): void {
   `)
 }
 
-function refuseDamage(writer: SqliteConnection, path: string, snapshotDirectory: string): void {
-  const problems = inspectDatabase(writer.raw, 'quick')
-  if (problems.length > 0) throw damaged(path, snapshotDirectory, problems)
-}
-
-function damaged(path: string, snapshotDirectory: string, problems: string[]): FamiliarError {
+function damaged(path: string, snapshotDirectory: string, problem: string | undefined): FamiliarError {
   const backup = newestBackup(snapshotDirectory)
   const advice = backup
     ? `Restore the newest backup with: familiar restore ${backup}`
     : `${snapshotDirectory} contains no backup for \`familiar restore\`.`
-  return new FamiliarError(
-    'internal',
-    `The database ${path} is damaged (${problems[0]}). Nothing was changed. ${advice}`,
-  )
+  return new FamiliarError('internal', `The database ${path} is damaged (${problem}). Nothing was changed. ${advice}`)
 }
 
 export function createSqliteVectorSearch(options: { path: string; clock: Clock } & ThreadLimits): VectorSearch {

@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { hasCode } from '../../base/files.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 
 // https://sqlite.org/rescode.html
@@ -13,9 +14,7 @@ const primaryKeyConstraint = 1555
 
 /** Converts an error of SQLite or the disk to one that callers can act on. Others pass unchanged. */
 export function toStorageError(error: unknown, databasePath: string): unknown {
-  if (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
-    return storageFull(error)
-  }
+  if (hasCode(error, 'ENOSPC', 'EDQUOT')) return storageFull(error)
   const extendedCode = sqliteCode(error)
   if (extendedCode === undefined) return error
   const cause = error

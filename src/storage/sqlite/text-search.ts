@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { parseAnyJson } from '../../base/json.ts'
-import type { Database, Reader, TextSearch } from '../database.ts'
+import type { Database, Reader, TextEntry, TextSearch } from '../database.ts'
 import { createBestSlots } from '../vectors/stored-vectors.ts'
 import { foldLetters, lengthFactor, parseNumbers, spaceOut, toQueryWords, wordWeight } from '../words.ts'
 
@@ -176,10 +176,7 @@ function parseVarint(hex: string): number {
   return number
 }
 
-export async function indexText<T>(
-  writer: Kysely<T>,
-  { collection, userId, id, text }: { collection: string; userId: string; id: string; text: string },
-): Promise<void> {
+export async function indexText<T>(writer: Kysely<T>, { collection, userId, id, text }: TextEntry): Promise<void> {
   const scope = (await findScope(writer, collection, userId)) ?? (await addScope(writer, collection, userId))
   const number = BigInt(scope.last + 1)
   await sql`insert into text_entries (number, collection, id) values (${number}, ${collection}, ${id})`.execute(writer)
@@ -191,10 +188,7 @@ function toIndexable(text: string): string {
 }
 
 /** Replaces the words of an existing text, under its number. Does nothing if the text is not indexed. */
-export async function reindexText<T>(
-  writer: Kysely<T>,
-  { collection, id, text }: { collection: string; userId: string; id: string; text: string },
-): Promise<void> {
+export async function reindexText<T>(writer: Kysely<T>, { collection, id, text }: TextEntry): Promise<void> {
   const found = await sql<{ number: number }>`
     select number from text_entries where collection = ${collection} and id = ${id}`.execute(writer)
   const [entry] = found.rows

@@ -17,10 +17,7 @@ export interface VectorMemory {
   exactLimit: number
 }
 
-/** One question at a time: the next one is asked after the answer. */
-export interface StoredVectors {
-  search(question: VectorQuestion): Promise<VectorMatch[]>
-}
+export type StoredVectors = ReturnType<typeof createStoredVectors>
 
 // The best candidates of a coarse pass are compared again exactly; `createCoarseVectors` has the measured recall.
 const candidatesPerMatch = 4
@@ -32,18 +29,18 @@ interface Followed {
 }
 
 /**
- * The search itself. The vectors of a user and model are read once, then only additions. A deletion is noticed when the
+ * The search itself, one question at a time. The vectors of a user and model are read once, then only additions. A deletion is noticed when the
  * vector is about to be returned: a place is never reused, so an empty one was deleted or replaced.
  */
 export function createStoredVectors(
   source: VectorSource,
   { memoryBytes, exactLimit, createKernel = createFastestKernel }: VectorMemory & { createKernel?: () => VectorKernel },
-): StoredVectors {
+) {
   /** By model and user, least recently used first. */
   const followed = new Map<string, Followed>()
 
   return {
-    async search({ userId, model, vector, limit }) {
+    async search({ userId, model, vector, limit }: VectorQuestion): Promise<VectorMatch[]> {
       if (!vector.every(Number.isFinite)) throw badQuestion('must contain finite numbers only')
       const question = toWideQuestion(vector)
       // A zero vector has no direction, so nothing is nearest to it.
@@ -54,7 +51,10 @@ export function createStoredVectors(
         if (set.dimensions !== vector.length) {
           throw badQuestion(`has ${vector.length} dimensions, but the vectors of ${model} have ${set.dimensions}`)
         }
-        const candidates = set.nearest(question, set.isExact ? limit : candidatesFor(limit))
+        const candidates = set.nearest(
+          question,
+          set.isExact ? limit : Math.max(fewestCandidates, limit * candidatesPerMatch),
+        )
         const { matches, gone } = await (set.isExact ? keepPresent(candidates) : lookAgain(question, candidates))
         if (gone.length === 0) return bestFirst(matches).slice(0, limit)
         // If most candidates are deleted, many others are too: reading all again is faster than finding them one by
@@ -74,7 +74,11 @@ export function createStoredVectors(
       for (const { place, number, vector: bytes } of rows) {
         const vector = vectorNumbers(bytes)
         known.set ??= createVectorSet({ dimensions: vector.length, exactLimit, createKernel })
-        if (vector.length !== known.set.dimensions) throw oddVector(number, model, vector.length, known.set.dimensions)
+        const { dimensions } = known.set
+        if (vector.length !== dimensions) {
+          const message = `The vector of memory ${number} has ${vector.length} dimensions, but others of ${model} have ${dimensions}.`
+          throw new FamiliarError('internal', message)
+        }
         known.set.add({ place, number, vector })
       }
     }
@@ -95,11 +99,10 @@ export function createStoredVectors(
 
   async function keepPresent(candidates: readonly Candidate[]): Promise<Looked> {
     const there = await source.present(candidates.map(({ place }) => place))
-    const present = candidates.filter(({ place }) => there.has(place))
-    return {
-      matches: present.map(({ number, score }) => ({ number, score })),
-      gone: candidates.filter(({ place }) => !there.has(place)),
-    }
+    const isThere = ({ place }: Candidate) => there.has(place)
+    const present = candidates.filter(isThere)
+    const gone = candidates.filter((candidate) => !isThere(candidate))
+    return { matches: present.map(({ number, score }) => ({ number, score })), gone }
   }
 
   /** A coarse pass chose them: their scores are computed from the stored vectors. */
@@ -126,11 +129,7 @@ function createFastestKernel(): VectorKernel {
   return createWasmKernel() ?? createPlainKernel()
 }
 
-function candidatesFor(limit: number): number {
-  return Math.max(fewestCandidates, limit * candidatesPerMatch)
-}
-
-function bestFirst(matches: VectorMatch[]): VectorMatch[] {
+export function bestFirst(matches: VectorMatch[]): VectorMatch[] {
   return matches.sort((a, b) => b.score - a.score || b.number - a.number)
 }
 
@@ -142,29 +141,23 @@ function badQuestion(why: string): FamiliarError {
   return new FamiliarError('bad_request', `The query vector ${why}.`)
 }
 
-function oddVector(number: number, model: string, dimensions: number, usual: number): FamiliarError {
-  const message = `The vector of memory ${number} has ${dimensions} dimensions, but others of ${model} have ${usual}.`
-  return new FamiliarError('internal', message)
-}
+type BestSlots = ReturnType<typeof createBestSlots>
 
-/** Keeps the best few of many in one pass. */
-interface BestSlots {
-  /** Returns the minimum score for the next one: anything less need not be offered. */
-  offer(slot: number, score: number): number
-  /** Returns them best first, and empties the list. */
-  take(): { slot: number; score: number }[]
-}
-
-/** A heap whose root is the worst of the best. Among equal scores the higher number is better. */
-export function createBestSlots(limit: number, numberOf: (slot: number) => number): BestSlots {
+/**
+ * Keeps the best few of many in one pass: a heap whose root is the worst of the best. Among equal scores the higher
+ * number is better.
+ */
+export function createBestSlots(limit: number, numberOf: (slot: number) => number) {
   const slots: number[] = []
   const scores: number[] = []
   return {
-    offer(slot, score) {
+    /** Returns the minimum score for the next one: anything less need not be offered. */
+    offer(slot: number, score: number): number {
       if (slots.length < limit) rise(slot, score)
       else if (isWorse(at(slots, 0), at(scores, 0), slot, score)) sink(slot, score)
       return slots.length < limit ? Number.NEGATIVE_INFINITY : at(scores, 0)
     },
+    /** Returns them best first, and empties the list. */
     take() {
       const order = Array.from(slots, (slot, index) => ({ slot, score: at(scores, index) }))
       slots.length = 0
@@ -449,27 +442,7 @@ export function createExactVectors({ kernel, dimensions }: { kernel: VectorKerne
   }
 }
 
-/** The vectors of one user and one model, in memory. */
-interface VectorSet {
-  readonly dimensions: number
-  /** Memory in use, approximately. */
-  readonly bytes: number
-  /** Whether the candidates' scores are exact; otherwise they must be compared again. */
-  readonly isExact: boolean
-  add(vector: StoredVector): void
-  /** Candidates of the newest answer. */
-  remove(candidates: readonly Candidate[]): void
-  /** Best first, at most `limit`. */
-  nearest(question: WideQuestion, limit: number): Candidate[]
-}
-
-interface StoredVector {
-  /** The place in `memory_vectors`. */
-  place: number
-  /** The number of the memory. */
-  number: number
-  vector: Int8Array
-}
+type VectorSet = ReturnType<typeof createVectorSet>
 
 interface Candidate {
   slot: number
@@ -479,12 +452,8 @@ interface Candidate {
   score: number
 }
 
-/** Keeps up to `exactLimit` vectors whole, and above that only coarsely. */
-export function createVectorSet(options: {
-  dimensions: number
-  exactLimit: number
-  createKernel: () => VectorKernel
-}): VectorSet {
+/** The vectors of one user and one model, in memory: up to `exactLimit` whole, and above that only coarsely. */
+export function createVectorSet(options: { dimensions: number; exactLimit: number; createKernel: () => VectorKernel }) {
   const { dimensions, exactLimit, createKernel } = options
   const places: number[] = []
   const numbers: number[] = []
@@ -502,19 +471,23 @@ export function createVectorSet(options: {
 
   return {
     dimensions,
+    /** Memory in use, approximately. */
     get bytes() {
       return form.bytes + numbers.length * 16
     },
+    /** Whether the candidates' scores are exact; otherwise they must be compared again. */
     get isExact() {
       return exact !== undefined
     },
-    add({ place, number, vector }) {
+    /** By its place in `memory_vectors` and the number of its memory. */
+    add({ place, number, vector }: { place: number; number: number; vector: Int8Array }) {
       if (exact && numbers.length >= exactLimit) coarsen(exact)
       form.append(vector)
       places.push(place)
       numbers.push(number)
     },
-    remove(candidates) {
+    /** Candidates of the newest answer. */
+    remove(candidates: readonly Candidate[]) {
       // From the last slot on: a vector that moves into a gap is then never one that must go too.
       for (const { slot } of candidates.toSorted((a, b) => b.slot - a.slot)) {
         form.remove(slot)
@@ -522,7 +495,8 @@ export function createVectorSet(options: {
         moveLastTo(numbers, slot)
       }
     },
-    nearest(question, limit) {
+    /** Best first, at most `limit`. */
+    nearest(question: WideQuestion, limit: number): Candidate[] {
       const best = createBestSlots(limit, (slot) => numbers[slot] ?? 0)
       form.scan(question, best)
       return best.take().map(({ slot, score }) => ({

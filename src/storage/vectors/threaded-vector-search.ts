@@ -25,15 +25,23 @@ export function createThreadedVectorSearch(options: {
   idleMs: number
 }): Pick<VectorSearch, 'search' | 'close'> {
   const { startWorker, clock, idleMs } = options
-  let thread: VectorThread | undefined
+  let thread: AskedThread<Omit<VectorRequest, 'id'>, VectorMatch[]> | undefined
   let cancelRest: (() => void) | undefined
   /** Settles when every stopped thread has released the database. */
   let allEnded: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
-  function start(): VectorThread {
-    const started = startVectorThread(startWorker(), () => {
-      if (thread === started) thread = undefined
+  function start() {
+    const started = askThread<Omit<VectorRequest, 'id'>, VectorAnswer, VectorMatch[]>({
+      worker: startWorker(),
+      name: 'The vector search',
+      read({ matches, failure }) {
+        if (failure) throw new FamiliarError(failure.code, failure.message)
+        return matches ?? []
+      },
+      onEnd() {
+        if (thread === started) thread = undefined
+      },
     })
     return started
   }
@@ -56,7 +64,8 @@ export function createThreadedVectorSearch(options: {
       cancelRest?.()
       thread ??= start()
       try {
-        return await thread.ask({ userId, model, vector, limit }, signal)
+        // A copy of the vector: a view of a larger buffer would transfer the whole buffer.
+        return await thread.ask({ question: { userId, model, vector: vector.slice(), limit } }, signal)
       } finally {
         restWhenIdle()
       }
@@ -71,7 +80,7 @@ export function createThreadedVectorSearch(options: {
 }
 
 /**
- * Body of the thread of `startVectorThread`: answers one question after another. `toError` converts errors of the
+ * Body of the thread that `startWorker` starts: answers one question after another. `toError` converts errors of the
  * engine.
  */
 export function answerVectorQuestions(stored: StoredVectors, toError: (thrown: unknown) => unknown): void {
@@ -102,30 +111,6 @@ interface VectorAnswer {
   id: number
   matches?: VectorMatch[]
   failure?: { code: ErrorCode; message: string }
-}
-
-/** The searching thread. Its end resolves when it has released the database. */
-type VectorThread = AskedThread<VectorQuestion, VectorMatch[]>
-
-/** The worker runs `answerVectorQuestions`. `onEnd` is called once, whether it was stopped or died. */
-function startVectorThread(worker: Worker, onEnd: () => void): VectorThread {
-  const thread = askThread<Omit<VectorRequest, 'id'>, VectorAnswer, VectorMatch[]>({
-    worker,
-    name: 'The vector search',
-    read({ matches, failure }) {
-      if (failure) throw new FamiliarError(failure.code, failure.message)
-      return matches ?? []
-    },
-    onEnd,
-  })
-  return {
-    get isIdle() {
-      return thread.isIdle
-    },
-    // A copy of the vector: a view of a larger buffer would transfer the whole buffer.
-    ask: (question, signal) => thread.ask({ question: { ...question, vector: question.vector.slice() } }, signal),
-    end: thread.end,
-  }
 }
 
 export interface VectorRow {
