@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { parseJson } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
+import { reasonOf } from '../base/text.ts'
 import type { Json } from '../protocol/messages.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { PostgresDatabase } from '../storage/postgres/open-postgres.ts'
@@ -24,8 +25,8 @@ const keepalive = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5
 const migrationChannel = 'worker:migrate'
 
 function isBreaking(payload: string): boolean {
-  const told = parseJson(payload, z.object({ breaking: z.boolean() }))
-  return told.ok && told.value.breaking
+  const change = parseJson(payload, z.object({ breaking: z.boolean() }))
+  return change.ok && change.value.breaking
 }
 
 /** Makes this daemon one of those that share the database. */
@@ -86,7 +87,7 @@ export async function joinFleet({
   }
 
   function report(what: string): (cause: unknown) => void {
-    return (cause) => logger.warn(what, { error: cause instanceof Error ? cause.message : String(cause) })
+    return (cause) => logger.warn(what, { error: reasonOf(cause) })
   }
 
   let begin: (() => void) | undefined
@@ -103,17 +104,15 @@ export async function joinFleet({
       notices.tellGap()
     }
     if (workers > 0) jobs.lookAtAll()
-    if (leads && clock.now() >= forgetAt) await forgetIdle()
+    if (leads && clock.now() >= forgetAt) {
+      forgetAt = clock.now() + forgetMs
+      await jobs.forgetIdle()
+    }
     if (!begin || !(await presence.tryToLead(line))) return
     leads = true
     const beginOnce = begin
     begin = undefined
     beginOnce()
-  }
-
-  async function forgetIdle(): Promise<void> {
-    forgetAt = clock.now() + forgetMs
-    await jobs.forgetIdle()
   }
 
   function lookAgain(): void {
@@ -150,26 +149,15 @@ export async function joinFleet({
  * notified of a job and found none therefore looks again, this many times with this growing delay.
  */
 const maxFailedLooks = 2
-const inVainMs = 25
+const failedLookMs = 25
 
 /** The places of one kind in this process, and the way to wake those that wait for a job. */
-interface LaneWorkers {
-  /** Passed to graphile-worker, which reports its workers here. */
-  events: WorkerEvents
-  hasPlace(): boolean
-  /** There is a job: one who waits looks for it. */
-  expectOne(): void
-  /** There may be a job without a notice. */
-  lookOnce(): void
-  stop(): void
-}
-
-export function createLaneWorkers(atOnce: number): LaneWorkers {
+export function createLaneWorkers(atOnce: number) {
   const events: WorkerEvents = new EventEmitter()
   let wakeOne = () => {}
   let busy = 0
   let expected = 0
-  let timesInVain = 0
+  let failedLooks = 0
   let again: NodeJS.Timeout | undefined
 
   events.on('pool:create', ({ workerPool }) => {
@@ -184,7 +172,7 @@ export function createLaneWorkers(atOnce: number): LaneWorkers {
   })
   events.on('job:start', () => {
     busy += 1
-    timesInVain = 0
+    failedLooks = 0
     if (expected > 0) expected -= 1
     // If one job came without a notice, there may be another.
     else wakeOne()
@@ -194,25 +182,28 @@ export function createLaneWorkers(atOnce: number): LaneWorkers {
   })
   events.on('worker:getJob:empty', () => {
     if (expected === 0 || again) return
-    timesInVain += 1
-    if (timesInVain > maxFailedLooks) {
+    failedLooks += 1
+    if (failedLooks > maxFailedLooks) {
       expected = 0
-      timesInVain = 0
+      failedLooks = 0
       return
     }
     again = setTimeout(() => {
       again = undefined
       wakeOne()
-    }, inVainMs * timesInVain)
+    }, failedLookMs * failedLooks)
   })
 
   return {
+    /** Passed to graphile-worker, which reports its workers here. */
     events,
     hasPlace: () => busy + expected < atOnce,
+    /** There is a job: one who waits looks for it. */
     expectOne() {
       expected += 1
       wakeOne()
     },
+    /** There may be a job without a notice. */
     lookOnce: () => wakeOne(),
     stop() {
       clearTimeout(again)
@@ -278,7 +269,7 @@ export async function createLaneJobs({
   const shared = { logger: workerLogger(logger), noHandleSignals: true }
   const runners: Runner[] = []
   const names: string[] = []
-  const workers = new Map<string, LaneWorkers>()
+  const workers = new Map<string, ReturnType<typeof createLaneWorkers>>()
   let polling: NodeJS.Timeout | undefined
   const firstPool = openPool(connectionsOfKind)
   await runMigrations({ ...shared, pgPool: firstPool })

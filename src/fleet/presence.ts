@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Client, Pool } from 'pg'
 import { z } from 'zod'
 import { parseJson } from '../base/json.ts'
-import type { Database, Reader } from '../storage/database.ts'
+import type { Database, Reader, Writer } from '../storage/database.ts'
 import type { DaemonRole } from './fleet.ts'
 
 /** The advisory lock of the leader. Any number that nothing else uses. */
@@ -17,35 +17,19 @@ const looksUntilAbandoned = 5
  * The living daemons. A daemon holds an advisory lock on its connection, and PostgreSQL releases it at the moment the
  * connection breaks: there is no heartbeat to wait for.
  */
-export interface Presence {
-  /** Takes the lock on the line, then writes the record. */
-  enter(line: Client, daemon: { id: string; role: DaemonRole; now: number }): Promise<void>
-  nameWorkers(daemonId: string, workers: readonly string[]): Promise<void>
-  leave(daemonId: string): Promise<void>
-  /** True where the line holds the lock of the one who leads, from now on or from before. */
-  tryToLead(line: Client): Promise<boolean>
-  /** Removes the dead daemons and unlocks their jobs. Returns the number of jobs and daemons. */
-  bury(): Promise<{ daemons: number; workers: number }>
-}
-
-export function createPresence(database: Pick<Database, 'read' | 'write'>, pool: Pick<Pool, 'query'>): Presence {
+export function createPresence(database: Pick<Database, 'read' | 'write'>, pool: Pick<Pool, 'query'>) {
   let leads = false
   let looks = 0
 
-  /** Jobs that stayed unclaimed for seconds need no check every second. */
-  async function findSometimes(): Promise<string[]> {
-    looks += 1
-    return looks % looksUntilAbandoned === 0 ? findAbandoned(database.read) : []
-  }
-
   return {
-    async enter(line, { id, role, now }) {
+    /** Takes the lock on the line, then writes the record. */
+    async enter(line: Client, { id, role, now }: { id: string; role: DaemonRole; now: number }) {
       const lockKey = randomInt(1, 2 ** 47)
       await line.query('select pg_advisory_lock($1)', [lockKey])
       const row = { id, role, lock_key: lockKey, workers: '[]', started_at: now }
       await database.write((writer) => writer.insertInto('daemons').values(row).execute())
     },
-    async nameWorkers(daemonId, workers) {
+    async nameWorkers(daemonId: string, workers: readonly string[]) {
       await database.write((writer) =>
         writer
           .updateTable('daemons')
@@ -54,19 +38,25 @@ export function createPresence(database: Pick<Database, 'read' | 'write'>, pool:
           .execute(),
       )
     },
-    async leave(daemonId) {
+    async leave(daemonId: string) {
       await database.write((writer) => writer.deleteFrom('daemons').where('id', '=', daemonId).execute())
     },
-    async tryToLead(line) {
+    /** True where the line holds the lock of the one who leads, from now on or from before. */
+    async tryToLead(line: Client) {
       if (leads) return true
       const tried = await line.query<{ leads: boolean }>('select pg_try_advisory_lock($1) as leads', [leaderKey])
       leads = tried.rows[0]?.leads ?? false
       return leads
     },
+    /** Removes the dead daemons and unlocks their jobs. Returns the number of jobs and daemons. */
     async bury() {
       const dead = await findDead(database.read)
-      const buried = dead.length > 0 ? await takeOut(database, dead) : []
-      const workers = [...buried.flatMap(workersOf), ...(await findSometimes())]
+      // Only those that no other daemon has removed meanwhile.
+      const buried = dead.length > 0 ? await database.write((writer) => takeOut(writer, dead)) : []
+      // Jobs that stayed unclaimed for seconds need no check every second.
+      looks += 1
+      const abandoned = looks % looksUntilAbandoned === 0 ? await findAbandoned(database.read) : []
+      const workers = [...buried.flatMap(workersOf), ...abandoned]
       if (workers.length > 0) {
         await pool.query('select graphile_worker.force_unlock_workers($1::text[])', [workers])
       }
@@ -75,9 +65,8 @@ export function createPresence(database: Pick<Database, 'read' | 'write'>, pool:
   }
 }
 
-/** Only those that no other daemon has removed meanwhile. */
-function takeOut(database: Pick<Database, 'write'>, dead: readonly string[]): Promise<{ workers: string }[]> {
-  return database.write((writer) => writer.deleteFrom('daemons').where('id', 'in', dead).returning('workers').execute())
+function takeOut(writer: Writer, dead: readonly string[]): Promise<{ workers: string }[]> {
+  return writer.deleteFrom('daemons').where('id', 'in', dead).returning('workers').execute()
 }
 
 function workersOf({ workers }: { workers: string }): string[] {

@@ -5,11 +5,11 @@ import { type Kysely, sql } from 'kysely'
 import pg from 'pg'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { allMigrations } from '../../storage/migrations/all-migrations.ts'
-import { planMigrations, readAppliedMigrations } from '../../storage/migrations/migration.ts'
+import { type Migration, planMigrations, readAppliedMigrations } from '../../storage/migrations/migration.ts'
 import {
-  createKysely as postgresDialectCreateKysely,
-  toStorageError as postgresErrorToStorageError,
+  createKysely as createPostgresKysely,
   runStatement,
+  toStorageError as toPostgresError,
 } from '../../storage/postgres/connection.ts'
 import { createKysely, createSqliteConnection } from '../../storage/sqlite/connection.ts'
 import { planSqliteMigrations } from '../../storage/sqlite/copy-database.ts'
@@ -26,14 +26,7 @@ export async function openSqliteSource(path: string): Promise<TransferSource> {
     const { pending, isEmpty } = await planSqliteMigrations(connection, path, [...allMigrations, progressMigration])
     const read = createKysely<unknown>(connection)
     raw.exec('begin')
-    return {
-      engine: 'sqlite',
-      read,
-      pending: pending.filter((migration) => migration !== progressMigration).map(({ name }) => name),
-      isEmpty,
-      isUnfinished: !pending.includes(progressMigration),
-      close: async () => raw.close(),
-    }
+    return { engine: 'sqlite', read, ...stateOf(pending), isEmpty, close: async () => raw.close() }
   } catch (error) {
     raw.close()
     if (meansDamage(error))
@@ -62,24 +55,23 @@ export async function openPostgresSource(url: string): Promise<TransferSource> {
     const applied = (await hasMigrations(read)) ? await readAppliedMigrations(read) : []
     const pending = planMigrations(applied, [...allMigrations, progressMigration])
     const kept = opened.move()
-    return {
-      engine: 'postgres',
-      read,
-      pending: pending.filter((migration) => migration !== progressMigration).map(({ name }) => name),
-      isEmpty: applied.length === 0,
-      isUnfinished: !pending.includes(progressMigration),
-      close: () => kept.disposeAsync(),
-    }
+    const isEmpty = applied.length === 0
+    return { engine: 'postgres', read, ...stateOf(pending), isEmpty, close: () => kept.disposeAsync() }
   } catch (error) {
-    throw postgresErrorToStorageError(error, place)
+    throw toPostgresError(error, place)
   }
+}
+
+function stateOf(pending: readonly Migration[]) {
+  const others = pending.filter((migration) => migration !== progressMigration)
+  return { pending: others.map(({ name }) => name), isUnfinished: others.length === pending.length }
 }
 
 function createReader(client: pg.ClientBase, place: string): Kysely<unknown> {
   const wiring = { nameStatement: () => undefined }
-  return postgresDialectCreateKysely((query) =>
+  return createPostgresKysely((query) =>
     runStatement(client, query, wiring).catch((error) => {
-      throw postgresErrorToStorageError(error, place)
+      throw toPostgresError(error, place)
     }),
   )
 }
@@ -96,15 +88,13 @@ const pauseMs = 100
 /** One that has just been stopped may still be on its way out. */
 async function refuseConnected(read: Kysely<unknown>, place: string): Promise<void> {
   for (let look = 0; look < looks; look += 1) {
-    if ((await countConnected(read)) === 0) return
+    const counted = await sql<{ count: number }>`
+      select count(*) as count from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and application_name like 'familiar%'`.execute(
+      read,
+    )
+    if ((counted.rows[0]?.count ?? 0) === 0) return
     await pause(pauseMs)
   }
   throw new FamiliarError('conflict', `${place} is in use by a running Familiar. Stop every daemon that uses it first.`)
-}
-
-async function countConnected(read: Kysely<unknown>): Promise<number> {
-  const counted = await sql<{ count: number }>`
-    select count(*) as count from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid() and application_name like 'familiar%'`.execute(read)
-  return counted.rows[0]?.count ?? 0
 }

@@ -82,7 +82,7 @@ export const movedTables: Record<Exclude<keyof Tables, TablesOfTheMoment>, reado
 type TablesOfTheMoment = 'daemons' | 'session_holders'
 
 /** Tables that are not moved: internal ones of the engine, and those that are rebuilt from the moved rows. */
-function isMadeAnew(table: string): boolean {
+function isRebuilt(table: string): boolean {
   return ofTheMoment.has(table) || bookkeeping.has(table) || /^text_(scopes|entries|index)/.test(table)
 }
 
@@ -114,7 +114,7 @@ export interface TablePlan {
 export async function planTables(source: TransferEnd, target: TransferEnd): Promise<TablePlan[]> {
   const [here, there] = [await readSchema(source), await readSchema(target)]
   for (const table of new Set([...here.keys(), ...there.keys()])) {
-    if (!isMadeAnew(table) && !Object.hasOwn(movedTables, table)) {
+    if (!isRebuilt(table) && !Object.hasOwn(movedTables, table)) {
       throw new FamiliarError('conflict', `The table ${table} cannot be moved. Nothing was moved.`)
     }
   }
@@ -127,10 +127,6 @@ export async function planTables(source: TransferEnd, target: TransferEnd): Prom
     const longColumns = columns.filter(({ isLong }) => isLong).map((column) => column.name)
     return { name, key, columns: columns.map((column) => column.name), longColumns }
   })
-}
-
-async function readTableNames(end: TransferEnd): Promise<string[]> {
-  return [...(await readSchema(end)).keys()]
 }
 
 interface Column {
@@ -146,12 +142,8 @@ interface ColumnRow {
 
 async function readSchema({ engine, read }: TransferEnd): Promise<Map<string, Column[]>> {
   const columns = await (engine === 'sqlite' ? columnsOfFile : columnsOfServer).execute(read)
-  const schema = new Map<string, Column[]>()
-  for (const { table, name, type } of columns.rows) {
-    const column = { name, isLong: /text|blob|bytea/i.test(type) }
-    schema.set(table, [...(schema.get(table) ?? []), column])
-  }
-  return schema
+  const all = columns.rows.map(({ table, name, type }) => ({ table, name, isLong: /text|blob|bytea/i.test(type) }))
+  return Map.groupBy(all, ({ table }) => table)
 }
 
 const columnsOfFile = sql<ColumnRow>`
@@ -174,8 +166,8 @@ function describe(columns: readonly Column[]): string {
 
 /** The name of a table with rows; undefined if nothing was ever written. */
 export async function findRows(end: TransferEnd): Promise<string | undefined> {
-  for (const name of await readTableNames(end)) {
-    if (isMadeAnew(name) && !ofTheMoment.has(name)) continue
+  for (const name of (await readSchema(end)).keys()) {
+    if (isRebuilt(name) && !ofTheMoment.has(name)) continue
     const row = await end.read.selectFrom(name).selectAll().limit(1).executeTakeFirst()
     if (row) return name
   }
@@ -184,22 +176,20 @@ export async function findRows(end: TransferEnd): Promise<string | undefined> {
 
 export type Key = readonly CellValue[]
 
-interface Page {
-  rows: readonly Row[]
-  /** Of its last row. */
-  last: Key
-}
-
 const rowsPerPage = 200
 const bytesPerPage = 1024 * 1024
 /** Parameters per statement: the limit is 32,766 in SQLite and 65,535 in PostgreSQL. */
 const maxValues = 32_000
 
 /**
- * The rows of a table in the order of its key, from after `after` on. A page is some hundred rows, or less where they are
+ * The rows of a table in the order of its key, from after `after` on, with the key of the last one. A page is some hundred rows, or less where they are
  * large: memory does not grow with the table, nor with a few long texts in a row.
  */
-export async function* readPages(end: TransferEnd, table: TablePlan, after: Key | null = null): AsyncGenerator<Page> {
+export async function* readPages(
+  end: TransferEnd,
+  table: TablePlan,
+  after: Key | null = null,
+): AsyncGenerator<{ rows: readonly Row[]; last: Key }> {
   const limit = Math.min(rowsPerPage, Math.floor(maxValues / table.columns.length))
   for (let from = after; ; ) {
     const until = await endOfPage(end, { table, from, limit })
@@ -254,21 +244,13 @@ function compare(key: readonly string[], operator: '>' | '<=', values: Key) {
 export type CellValue = string | number | Uint8Array | null
 export type Row = Readonly<Record<string, CellValue>>
 
-/** Over rows in any order: engines need not sort alike. */
-interface RowChecksum {
-  readonly rows: number
-  add(row: Row): void
-  /** Hexadecimal. */
-  digest(): string
-}
-
 const modulus = 1n << 256n
 
 /**
- * The sum of the rows' own hashes. Two sets of rows that differ in one value, one row or one column have different sums,
+ * The sum of the rows' own hashes, in any order: engines need not sort alike. Two sets of rows that differ in one value, one row or one column have different sums,
  * but for a chance that will not happen by accident.
  */
-export function createRowChecksum(columns: readonly string[]): RowChecksum {
+export function createRowChecksum(columns: readonly string[]) {
   const names = columns.toSorted()
   let rows = 0
   let sum = 0n
@@ -276,12 +258,13 @@ export function createRowChecksum(columns: readonly string[]): RowChecksum {
     get rows() {
       return rows
     },
-    add(row) {
+    add(row: Row) {
       const hash = createHash('sha256')
       for (const name of names) addValue(hash, name, row[name])
       sum = (sum + BigInt(`0x${hash.digest('hex')}`)) % modulus
       rows += 1
     },
+    /** Hexadecimal. */
     digest: () => sum.toString(16).padStart(64, '0'),
   }
 }
@@ -289,15 +272,11 @@ export function createRowChecksum(columns: readonly string[]): RowChecksum {
 /** Its kind, its length and its bytes: no two rows are written alike. */
 function addValue(hash: ReturnType<typeof createHash>, name: string, value: CellValue | undefined): void {
   if (value === null) hash.update(`${name}-;`)
-  else if (typeof value === 'number') hash.update(`${name}#${writeNumber(value)};`)
+  // The shortest text that means this very number. SQLite has one zero, so the other one counts as the same.
+  else if (typeof value === 'number') hash.update(`${name}#${Object.is(value, -0) ? 0 : value};`)
   else if (typeof value === 'string') hash.update(`${name}"${Buffer.byteLength(value)}:`).update(value)
   else if (value instanceof Uint8Array) hash.update(`${name}*${value.length}:`).update(value)
   else throw new TypeError(`A row has ${typeof value} in its column ${name}`)
-}
-
-/** As the shortest text that means this very number. SQLite has one zero, so the other one counts as the same. */
-function writeNumber(value: number): string {
-  return Object.is(value, -0) ? '0' : String(value)
 }
 
 export interface TableChecksum {
@@ -328,10 +307,9 @@ export async function readChecksums(
 /** The names of those that are not the same. */
 export function differences(expected: readonly TableChecksum[], found: readonly TableChecksum[]): string[] {
   const byName = new Map(found.map((table) => [table.name, table]))
-  return expected
-    .filter(({ name, rows, checksum }) => {
-      const other = byName.get(name)
-      return other?.rows !== rows || other.checksum !== checksum
-    })
-    .map(({ name }) => name)
+  const isOther = ({ name, rows, checksum }: TableChecksum) => {
+    const other = byName.get(name)
+    return other?.rows !== rows || other.checksum !== checksum
+  }
+  return expected.filter(isOther).map(({ name }) => name)
 }

@@ -28,7 +28,7 @@ export interface TransferReport {
 }
 
 const textIndex = 'the text index'
-const beginAnew = 'Empty the target (delete the file, or drop and create the database) and start again.'
+const startOver = 'Empty the target (delete the file, or drop and create the database) and start again.'
 
 /**
  * Moves every row of `source` to `target`, which was opened with `progressMigration` and is empty or holds an
@@ -54,19 +54,30 @@ export async function transferDatabase(options: {
   const total = expected.reduce((sum, { rows }) => sum + rows, 0)
   const movedBefore = expected.reduce((sum, { name }) => sum + stepOf(name).done, 0)
   const copying = { signal, ...counting(options, 'copying', total, movedBefore) }
-  for (const table of tables) await copyTable({ source, target, table, progress: stepOf(table.name), ...copying })
+  for (const table of tables) {
+    const work = (writer: Writer, rows: readonly Row[]) =>
+      (writer as unknown as Kysely<Record<string, Row>>)
+        .insertInto(table.name)
+        .values(rows as Insertable<Row>[])
+        .execute()
+    await walkTable({ source, target, table, progress: stepOf(table.name), work, ...copying })
+  }
   await writeCounters(target, counters)
 
   const indexed = stepOf(textIndex)
   const indexing = { signal, ...counting(options, 'indexing', indexed.rows, indexed.done) }
   const memories = tables.find(({ name }) => name === 'memories') as TablePlan
-  await indexMemories({ database: target, memories, progress: indexed, indexMemory, ...indexing })
+  // Rebuilds the full-text index from the moved rows, in the order of the memories.
+  const work = async (writer: Writer, rows: readonly Row[]) => {
+    for (const row of rows) await indexMemory(target, writer, row as unknown as MemoryRow)
+  }
+  await walkTable({ source: target, target, table: memories, progress: indexed, work, ...indexing })
 
   const found = await readChecksums(target, tables, { signal, ...counting(options, 'checking', total) })
   const different = differences(expected, found)
   if (different.length > 0) {
     const where = different.join(', ')
-    throw new FamiliarError('internal', `The copied rows differ from the source in ${where}. ${beginAnew}`)
+    throw new FamiliarError('internal', `The copied rows differ from the source in ${where}. ${startOver}`)
   }
   // Until PostgreSQL knows how much there is of what, it plans as for empty tables.
   if (target.engine === 'postgres') await target.write((writer) => sql`analyze`.execute(writer))
@@ -84,10 +95,8 @@ async function takeUp(target: Database, expected: readonly TableChecksum[]): Pro
   }
   const changed = differences(expected, [...left.values()])
   if (changed.length > 0) {
-    throw new FamiliarError(
-      'conflict',
-      `The source has changed since this move started, in ${changed.join(', ')}. ${beginAnew}`,
-    )
+    const message = `The source has changed since this move started, in ${changed.join(', ')}. ${startOver}`
+    throw new FamiliarError('conflict', message)
   }
   return left
 }
@@ -182,35 +191,28 @@ function tablesOf(database: Reader | Writer): Kysely<ProgressTables> {
   return database as unknown as Kysely<ProgressTables>
 }
 
-/** From where it was left; a page and the note that it is there are one unit. */
-async function copyTable(options: {
+/** Works through a table from where it was left; the work on a page and the note that it is done are one unit. */
+async function walkTable(options: {
   source: TransferEnd
   target: Database
   table: TablePlan
   progress: StepProgress
+  work(writer: Writer, rows: readonly Row[]): Promise<unknown>
   onRows: (table: string, rows: number) => void
   signal: AbortSignal
 }): Promise<void> {
-  const { source, target, table, progress, onRows, signal } = options
-  const { name } = table
+  const { source, target, table, progress, work, onRows, signal } = options
+  const { name } = progress
   let { done } = progress
   for await (const { rows, last } of readPages(source, table, progress.last)) {
     signal.throwIfAborted()
     await target.write(async (writer) => {
-      await insert(writer, name, rows)
+      await work(writer, rows)
       await advance(writer, { name, done, rows: rows.length, last })
     })
     done += rows.length
     onRows(name, rows.length)
   }
-}
-
-async function insert(writer: Writer, table: string, rows: readonly Row[]): Promise<void> {
-  const into = writer as unknown as Kysely<Record<string, Row>>
-  await into
-    .insertInto(table)
-    .values(rows as Insertable<Row>[])
-    .execute()
 }
 
 /** Columns whose numbers are given by the engine and never twice, not even after their row is gone. */
@@ -225,55 +227,28 @@ async function readCounters(end: TransferEnd): Promise<Counters> {
 }
 
 async function readCounter({ engine, read }: TransferEnd, table: Counted): Promise<number> {
-  const given = engine === 'sqlite' ? sql`select seq as last from sqlite_sequence where name = ${table}` : lastOf(table)
+  const sequence = sql.table(`${table}_${counted[table]}_seq`)
+  const given =
+    engine === 'sqlite'
+      ? sql`select seq as last from sqlite_sequence where name = ${table}`
+      : // A sequence that was never used stands at its first number without having given it.
+        sql`select case when is_called then last_value else last_value - 1 end as last from ${sequence}`
   const found = await given.execute(read)
   const highest = await sql`select max(${sql.ref(counted[table])}) as last from ${sql.table(table)}`.execute(read)
   return Math.max(...[...found.rows, ...highest.rows].map((row) => Number((row as { last: unknown }).last ?? 0)))
-}
-
-/** A sequence that was never used stands at its first number without having given it. */
-function lastOf(table: Counted) {
-  const name = `${table}_${counted[table]}_seq`
-  return sql`select case when is_called then last_value else last_value - 1 end as last from ${sql.table(name)}`
 }
 
 /** The next row that is added gets a number that no row ever had. */
 async function writeCounters(database: Database, counters: Counters): Promise<void> {
   await database.write(async (writer) => {
     for (const [table, last] of Object.entries(counters) as [Counted, number][]) {
-      if (database.engine === 'sqlite') await writeSqliteCounter(writer, table, last)
-      else if (last > 0) await sql`select setval(${`${table}_${counted[table]}_seq`}, ${last})`.execute(writer)
+      if (database.engine === 'sqlite') {
+        await sql`delete from sqlite_sequence where name = ${table}`.execute(writer)
+        await sql`insert into sqlite_sequence (name, seq) values (${table}, ${last})`.execute(writer)
+      } else if (last > 0) await sql`select setval(${`${table}_${counted[table]}_seq`}, ${last})`.execute(writer)
     }
   })
 }
 
-async function writeSqliteCounter(writer: Writer, table: Counted, last: number): Promise<void> {
-  await sql`delete from sqlite_sequence where name = ${table}`.execute(writer)
-  await sql`insert into sqlite_sequence (name, seq) values (${table}, ${last})`.execute(writer)
-}
-
-/** Has the words of one memory found; its row is there already. */
+/** Indexes the words of one memory; its row is there already. */
 type IndexMemory = (database: Database, writer: Writer, memory: MemoryRow) => Promise<void>
-
-/** Rebuilds the full-text index from the moved rows, in the order of the memories. */
-async function indexMemories(options: {
-  database: Database
-  memories: TablePlan
-  progress: StepProgress
-  indexMemory: IndexMemory
-  onRows: (table: string, rows: number) => void
-  signal: AbortSignal
-}): Promise<void> {
-  const { database, memories, progress, indexMemory, onRows, signal } = options
-  const { name } = progress
-  let { done } = progress
-  for await (const { rows, last } of readPages(database, memories, progress.last)) {
-    signal.throwIfAborted()
-    await database.write(async (writer) => {
-      for (const row of rows) await indexMemory(database, writer, row as unknown as MemoryRow)
-      await advance(writer, { name, done, rows: rows.length, last })
-    })
-    done += rows.length
-    onRows(name, rows.length)
-  }
-}
