@@ -24,9 +24,7 @@ export type StartResult =
   | { ok: false; reason: 'config'; problems: ConfigProblem[] }
   | { ok: false; reason: 'locked'; pid: number | null; url: string | null }
 
-/**
- * Starts Familiar in a home; the only place where all parts are put together. `close` closes everything that it opened.
- */
+/** Starts Familiar in a home. `close` closes everything that it opened. */
 export async function startDaemon(options: StartOptions): Promise<StartResult> {
   const { home, env, clock = systemClock() } = options
   const opened = await openHome(home)
@@ -167,9 +165,7 @@ export interface Daemon {
     /** Changes after this time may be missing: the database's log was deleted after a crash. */
     missingSince: number | null
   }
-  /**
-   * Resolves with the reason when the other daemons consider this one dead: it must then be closed and may start again.
-   */
+  /** Resolves with the reason when the other daemons consider this one dead: it must then be closed. */
   lost: Promise<string>
   /** Reads the config again. A broken one changes nothing and is reported. It also happens when a file of it changes. */
   reload(): Promise<ConfigProblem[]>

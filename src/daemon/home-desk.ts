@@ -15,8 +15,6 @@ import { dottedKey, type TomlPath } from './config/toml.ts'
 import type { Finding } from './doctor/checks.ts'
 import { homePaths } from './home-paths.ts'
 
-type ListedModel = z.infer<typeof modelsReplySchema>['models'][number]
-
 /** The externally visible state of the home while its daemon runs. */
 export function openHomeDesk(dependencies: {
   home: string
@@ -56,7 +54,7 @@ export function openHomeDesk(dependencies: {
     })
   }
 
-  function listed({ info }: LanguageModel, isOwner: boolean): ListedModel {
+  function listed({ info }: LanguageModel, isOwner: boolean): z.infer<typeof modelsReplySchema>['models'][number] {
     const provider = info.id.split('/')[0] ?? ''
     const settings = isOwner ? models.providers().find(({ name }) => name === provider) : undefined
     const [input = 0, output = 0, cacheRead = 0, cacheWrite = 0] = info.costPerMtok ?? []
@@ -75,9 +73,7 @@ export function openHomeDesk(dependencies: {
 
   return {
     examine({ network }) {
-      const known = looking.get(network)
-      if (known) return known
-      const look = examine(network).finally(() => looking.delete(network))
+      const look = looking.get(network) ?? examine(network).finally(() => looking.delete(network))
       looking.set(network, look)
       return look
     },
@@ -125,7 +121,14 @@ const overrides: Readonly<Record<string, { variable: string; value(config: Confi
   'log.level': { variable: 'FAMILIAR_LOG', value: ({ log }) => log.level },
   'memory.embedding.provider': { variable: 'FAMILIAR_EMBEDDING', value: ({ memory }) => memory.embedding.provider },
   'sandbox.driver': { variable: 'FAMILIAR_SANDBOX', value: ({ sandbox }) => sandbox.driver },
-  'telemetry.endpoint': { variable: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: ({ telemetry }) => shownTarget(telemetry) },
+  'telemetry.endpoint': {
+    variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    value({ telemetry: { traces, metrics } }) {
+      const target = traces ?? metrics
+      // Only the origin: the rest of the address may contain a key.
+      return target === null ? null : new URL(target).origin
+    },
+  },
   'routes.primary': { variable: 'FAMILIAR_MODEL', value: ({ routes }) => routes.primary },
 }
 
@@ -180,10 +183,4 @@ function shown(path: TomlPath, value: unknown): string | null {
 
 function plainAddress({ protocol, host, pathname, search }: URL): string {
   return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}`
-}
-
-/** Only the origin: the rest of the address may contain a key. */
-function shownTarget({ traces, metrics }: Config['telemetry']): string | null {
-  const target = traces ?? metrics
-  return target === null ? null : new URL(target).origin
 }

@@ -6,7 +6,7 @@ import type { WorkContext } from '../base/work.ts'
 import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
 import type { Database } from '../storage/database.ts'
 import { allowedHostOf } from '../tools/builtin/fetches.ts'
-import type { TelemetrySettings } from './config/load-config.ts'
+import type { RestartConfig } from './config/config.ts'
 
 const closeWithinMs = 2_000
 const databaseWithinMs = 2_000
@@ -15,7 +15,7 @@ const leastFreeBytes = 16 * 1024 * 1024
 
 /** Monitoring of this daemon. Opened after the logger and closed before it, so that the last data is sent. */
 export function openObservation(dependencies: {
-  settings: TelemetrySettings
+  settings: RestartConfig['telemetry']
   work: WorkContext
   version: string
   redact: (text: string) => string

@@ -33,9 +33,7 @@ export function openSandbox(options: {
   })
 }
 
-/**
- * Destinations of calls that need no approval: those that the owner listed, and the services that the owner configured.
- */
+/** Destinations of calls that need no approval: those that the owner listed, and the configured services. */
 export function declaredDestinations({ policy, tools }: Pick<ReloadableConfig, 'policy' | 'tools'>): string[] {
   const services = [webSearchDestination(tools.webSearch), speechDestination(tools.tts)]
   return [...policy.destinations, ...services.filter((service) => service !== null)]

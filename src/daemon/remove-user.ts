@@ -63,7 +63,13 @@ export function createRemoveUser(needs: RemovalNeeds) {
       profileDirectoryOf(paths.browserProfiles, userId),
     ]
     for (const path of files) await rm(path, { recursive: true, force: true })
-    if (needs.shared) await deleteShared(needs.shared, { media, capabilities })
+    const { shared } = needs
+    if (!shared) return media
+    for (const hash of media) await shared.media.delete(hash)
+    for (const id of capabilities) {
+      for (const name of await Array.fromAsync(shared.capabilities.list(`${id}/`)))
+        await shared.capabilities.delete(name)
+    }
     return media
   }
 
@@ -81,16 +87,6 @@ export function createRemoveUser(needs: RemovalNeeds) {
     users.forget(user.id)
     await database.scrub(signal)
     return { user, directory, files }
-  }
-}
-
-async function deleteShared(
-  shared: SharedPlace,
-  { media, capabilities }: { media: readonly string[]; capabilities: readonly string[] },
-): Promise<void> {
-  for (const hash of media) await shared.media.delete(hash)
-  for (const id of capabilities) {
-    for (const name of await Array.fromAsync(shared.capabilities.list(`${id}/`))) await shared.capabilities.delete(name)
   }
 }
 
@@ -184,7 +180,9 @@ async function exportUser(
   }
   await append('memories.jsonl', waiting)
   for await (const { table, rows } of readUserRows(needs.database, userId)) {
-    await append(`tables/${table}.jsonl`, rows.map(toLine))
+    const numbers = (_key: string, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)
+    const lines = rows.map((row) => JSON.stringify(row, numbers))
+    await append(`tables/${table}.jsonl`, lines)
   }
   for (const hash of hashes) {
     const name = `media/${hash}`
@@ -197,26 +195,18 @@ async function exportUser(
         throw cause
       },
     )
-    if (isHere || (await fetchMedia(needs.shared, hash, join(directory, name)))) files.add(name)
+    const bytes = isHere ? undefined : await needs.shared?.media.get(hash)
+    const isFetched = bytes !== undefined && sha256(bytes) === hash
+    if (isFetched) await writeFile(join(directory, name), bytes, { mode: 0o600 })
+    if (isHere || isFetched) files.add(name)
   }
   for (const name of files) await sync(join(directory, name))
   return [...files].sort()
 }
 
-async function fetchMedia(
-  shared: Pick<SharedPlace, 'media'> | undefined,
-  hash: string,
-  path: string,
-): Promise<boolean> {
-  const bytes = await shared?.media.get(hash)
-  if (!bytes || sha256(bytes) !== hash) return false
-  await writeFile(path, bytes, { mode: 0o600 })
-  return true
-}
-
 async function sync(path: string): Promise<void> {
-  const file = await open(path, 'r')
-  await file.sync().finally(() => file.close())
+  await using file = await open(path, 'r')
+  await file.sync()
 }
 
 async function requireEmpty(directory: string): Promise<void> {
@@ -225,8 +215,4 @@ async function requireEmpty(directory: string): Promise<void> {
   })
   if ((await readdir(directory)).length === 0) return
   throw new FamiliarError('conflict', `${directory} is not empty; an export needs an empty folder`)
-}
-
-function toLine(row: Record<string, unknown>): string {
-  return JSON.stringify(row, (_key, value) => (typeof value === 'bigint' ? Number(value) : value))
 }

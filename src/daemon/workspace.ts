@@ -1,4 +1,4 @@
-import { extname, join } from 'node:path'
+import { join, parse } from 'node:path'
 import type { CommandServices } from '../agent/commands/command.ts'
 import { createCommands } from '../agent/commands/create-commands.ts'
 import type { Conversations } from '../agent/conversations.ts'
@@ -10,6 +10,7 @@ import { createTextFileCache } from '../base/files.ts'
 import { sha256 } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import { createRunChild } from '../base/processes.ts'
+import { plural } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
 import { createSkills } from '../custom-tools/skills.ts'
 import { type MediaPart, type MediaReading, quotedHistoryType } from '../protocol/messages.ts'
@@ -309,7 +310,7 @@ function asText(
   const block = (note: string | null) => fenced({ name: `attachment ${name}`, content: asData(shown), note })
   const pages = read.pages
   if (shown.length === read.text.length && !read.isCut) {
-    const count = pages ? `, ${counted(pages.total, unitOf(read.text))}` : ''
+    const count = pages ? `, ${plural(pages.total, unitOf(read.text))}` : ''
     return {
       state: 'text',
       note: `Sent as text${count}.`,
@@ -319,8 +320,9 @@ function asText(
   }
   const lines = countLines(shown)
   const amount = pages
-    ? `First ${countPages(shown)} of ${counted(pages.total, unitOf(read.text))}`
-    : `First ${lines.toLocaleString('en')} of ${counted(countLines(read.text), 'line')}`
+    ? // The last one perhaps in part.
+      `First ${Math.max(1, shown.match(pageMark)?.length ?? 0)} of ${plural(pages.total, unitOf(read.text))}`
+    : `First ${lines.toLocaleString('en')} of ${plural(countLines(read.text), 'line')}`
   const sent = shown === '' ? 'Not sent: the limit for the files of one message is reached' : `${amount} sent as text`
   const rest = path === undefined ? '' : `; the rest is in ${path}`
   const readOn =
@@ -347,11 +349,6 @@ function fitting(text: string, room: number): string {
 
 const pageMark = /^(?:\[page \d+ of \d+\]|## (?:Slide|Sheet:?) .*)$/gm
 
-/** How many of its pages the text contains, the last one perhaps in part. */
-function countPages(text: string): number {
-  return Math.max(1, text.match(pageMark)?.length ?? 0)
-}
-
 function unitOf(text: string): string {
   if (text.startsWith('## Sheet')) return 'sheet'
   return text.startsWith('## Slide') ? 'slide' : 'page'
@@ -359,10 +356,6 @@ function unitOf(text: string): string {
 
 function countLines(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
-}
-
-function counted(count: number, unit: string): string {
-  return `${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}`
 }
 
 /** A name that is not a path, hidden file or option, and valid on any file system. */
@@ -373,17 +366,16 @@ function safeName(name: string): string {
     .replaceAll(/\s+/g, ' ')
     .replace(/^[.\s-]+/, '')
     .replace(/[.\s]+$/, '')
-  const ending = extname(plain).slice(0, 20)
-  const stem = plain.slice(0, plain.length - extname(plain).length)
+  const { name: stem, ext } = parse(plain)
   let short = stem
   while (Buffer.byteLength(short) > 120) short = [...short].slice(0, -1).join('')
-  return `${short || 'file'}${ending}`
+  return `${short || 'file'}${ext.slice(0, 20)}`
 }
 
 function numbered(name: string, number: number): string {
   if (number === 1) return name
-  const ending = extname(name)
-  return `${name.slice(0, name.length - ending.length)}-${number}${ending}`
+  const { name: stem, ext } = parse(name)
+  return `${stem}-${number}${ext}`
 }
 
 /** The same bytes under the same name are the same file: a repeated turn saves nothing twice. */

@@ -1,4 +1,6 @@
 import type { Generated } from 'kysely'
+import type { SnakeKeys } from '../protocol/operation.ts'
+import type { Schedule, ScheduleRun } from '../protocol/schedules.ts'
 
 /** A row whose named columns may be left out when it is inserted. */
 export type WithDefaults<Row, Name extends keyof Row> = Omit<Row, Name> & { [Key in Name]: Generated<Row[Key]> }
@@ -50,34 +52,9 @@ export interface AssetVersionRow {
   at: number
 }
 
-export interface ScheduleRow {
-  id: string
-  user_id: string
-  name: string
-  kind: 'once' | 'cron' | 'heartbeat'
-  expression: string
-  time_zone: string
-  message: string
-  channel: string
-  contact: string
-  catch_up: 'latest' | 'all' | 'none'
-  author: 'user' | 'agent'
-  trust: Trust
-  state: 'active' | 'done' | 'cancelled'
-  next_at: number | null
-  created_at: number
-  updated_at: number
-}
+export type ScheduleRow = Omit<SnakeKeys<Schedule>, 'session'> & { contact: string; updated_at: number }
 
-export interface ScheduleRunRow {
-  schedule_id: string
-  due_at: number
-  state: 'begun' | 'delivered' | 'late' | 'missed' | 'failed'
-  started_at: number | null
-  finished_at: number | null
-  message_id: string | null
-  error: string | null
-}
+export type ScheduleRunRow = SnakeKeys<ScheduleRun> & { schedule_id: string }
 
 export interface SpawnRow {
   id: string
@@ -238,9 +215,7 @@ export interface ChannelTables {
     name: string
     paired_at: number
   }
-  /**
-   * A single-use code with a short life: the person who sends it from outside becomes a contact of the user who made it.
-   */
+  /** A single-use code with a short life: the sender becomes a contact of the user who made it. */
   pairing_codes: {
     id: string
     channel: string

@@ -1,4 +1,6 @@
 import type { Generated } from 'kysely'
+import type { SnakeKeys } from '../protocol/operation.ts'
+import type { TriggerRun } from '../protocol/tools.ts'
 import type { CapabilityTables, ChannelTables, PageTables, WithDefaults, WorkspaceTables } from './feature-tables.ts'
 
 /** Times are milliseconds since the epoch, money is whole nano-dollars, `data` columns hold JSON text. */
@@ -418,16 +420,7 @@ export interface ApprovalRow {
   answered_from: string | null
 }
 
-export interface TriggerRunRow {
-  id: string
-  tool: string
-  kind: 'cron' | 'webhook'
-  due_at: number
-  started_at: number | null
-  finished_at: number | null
-  /** `scheduled`: waits for its time (one per cron tool), or in the queue. */
-  state: 'scheduled' | 'running' | 'done' | 'failed' | 'missed'
-  error: string | null
+export interface TriggerRunRow extends Omit<SnakeKeys<TriggerRun>, 'is_late'> {
   /** The body of a webhook, until its run starts. */
   input: string | null
 }

@@ -197,40 +197,16 @@ function withoutEdOrIng(word: string): string {
 
 type Suffix = readonly [ending: string, instead: string]
 
+function suffixPairs(list: string): Suffix[] {
+  return list.split(/\s+/).map((pair) => pair.split('>') as [string, string])
+}
+
 // Ordered by their last letter but one, as in Porter's paper: the first that matches decides, whether it is removed or
 // not.
-const longSuffixes: readonly Suffix[] = [
-  ['ational', 'ate'],
-  ['tional', 'tion'],
-  ['enci', 'ence'],
-  ['anci', 'ance'],
-  ['izer', 'ize'],
-  ['logi', 'log'],
-  ['bli', 'ble'],
-  ['alli', 'al'],
-  ['entli', 'ent'],
-  ['eli', 'e'],
-  ['ousli', 'ous'],
-  ['ization', 'ize'],
-  ['ation', 'ate'],
-  ['ator', 'ate'],
-  ['alism', 'al'],
-  ['iveness', 'ive'],
-  ['fulness', 'ful'],
-  ['ousness', 'ous'],
-  ['aliti', 'al'],
-  ['iviti', 'ive'],
-  ['biliti', 'ble'],
-]
-const middleSuffixes: readonly Suffix[] = [
-  ['ical', 'ic'],
-  ['ness', ''],
-  ['icate', 'ic'],
-  ['iciti', 'ic'],
-  ['ful', ''],
-  ['ative', ''],
-  ['alize', 'al'],
-]
+const longSuffixes =
+  suffixPairs(`ational>ate tional>tion enci>ence anci>ance izer>ize logi>log bli>ble alli>al entli>ent eli>e ousli>ous
+  ization>ize ation>ate ator>ate alism>al iveness>ive fulness>ful ousness>ous aliti>al iviti>ive biliti>ble`)
+const middleSuffixes = suffixPairs(`ical>ic ness> icate>ic iciti>ic ful> ative> alize>al`)
 const lastSuffixes = `al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize`.split(' ')
 
 function suffixes(word: string): string {
@@ -291,9 +267,7 @@ const run = /[\p{L}\p{N}\p{Co}\p{M}]+/gu
 interface TextTokens {
   /** All tokens of the text in order, as stems without accents. */
   tokens: string[]
-  /**
-   * True for tokens that may belong to their neighbor: letters of unspaced scripts, and parts of words split by marks.
-   */
+  /** True for tokens that may belong to their neighbor: unspaced letters, and parts of words split by marks. */
   isPiece: boolean[]
 }
 
@@ -308,14 +282,10 @@ export function toTokens(text: string): TextTokens {
     const found = spaceOut(word).match(token) ?? []
     for (const piece of found) {
       tokens.push(porterStem(foldToken(piece)))
-      isPiece.push(found.length > 1 || isUnspacedLetter(piece, word))
+      isPiece.push(found.length > 1 || (piece.length === word.length && spaceOut(word) !== word))
     }
   }
   return { tokens, isPiece }
-}
-
-function isUnspacedLetter(piece: string, word: string): boolean {
-  return piece.length === word.length && spaceOut(word) !== word
 }
 
 const known = new Map<string, string>()
@@ -352,15 +322,11 @@ function withoutAccent(letter: string): string {
 const maxWordLength = 200
 const hashMark = '#'
 
-interface IndexedWords {
-  /** Each once. Adjacent pieces are also listed as a pair. */
-  words: string[]
-  /** The number of words in the text, counting repetitions. */
-  length: number
-}
-
-/** The words of a text for an index without phrases; pairs distinguish adjacent letters from distant ones. */
-export function toIndexedWords(text: string): IndexedWords {
+/**
+ * The words of a text, each once, for an index without phrases; adjacent pieces are also listed as a pair, which
+ * distinguishes adjacent letters from distant ones. `length` counts all words, with repetitions.
+ */
+export function toIndexedWords(text: string): { words: string[]; length: number } {
   const { tokens, isPiece } = toTokens(text)
   const words = new Set(tokens.map(shorten))
   for (let at = 1; at < tokens.length; at += 1) {
@@ -369,9 +335,7 @@ export function toIndexedWords(text: string): IndexedWords {
   return { words: [...words], length: tokens.length }
 }
 
-/**
- * The index words that a text must contain to contain the searched word: the word itself, or every pair of its pieces.
- */
+/** The index words of every text that contains the searched word: the word itself, or all pairs of its pieces. */
 export function toSoughtWords(word: string): string[] {
   const { tokens } = toTokens(word)
   if (tokens.length < 2) return tokens.map(shorten)

@@ -99,28 +99,17 @@ export function readOrReport(files: ConfigFiles, file: string, problems: ConfigP
   }
 }
 
-interface DotenvEntry {
-  name: string
-  value: string
-  line: number
-}
-
-interface Dotenv {
-  entries: DotenvEntry[]
-  /** Lines that are neither blank, comment nor NAME=VALUE. Their text is not repeated: it may contain a secret. */
-  problems: { line: number; message: string }[]
-}
-
 const assignment = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=[ \t]*/
 const unescaped: Record<string, string> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' }
 
 /**
  * `NAME=VALUE`, one per line: bare (ends at ` #`, trimmed), 'literal' or "with \n, \", \\". Nothing is expanded, and
- * quoted values end on their own line, so that a missing quote cannot swallow the lines below it.
+ * quoted values end on their own line, so that a missing quote cannot swallow the lines below it. Problems do not repeat
+ * the text of their line: it may contain a secret.
  */
-export function parseDotenv(text: string): Dotenv {
-  const entries: DotenvEntry[] = []
-  const problems: Dotenv['problems'] = []
+export function parseDotenv(text: string) {
+  const entries: { name: string; value: string; line: number }[] = []
+  const problems: { line: number; message: string }[] = []
   for (const [index, content] of text
     .replace(/^\ufeff/, '')
     .split(/\r?\n/)

@@ -5,9 +5,7 @@ import type { RestartConfig } from './config.ts'
 
 /** The quiet time after a burst of writes: an editor writes a file in several steps. */
 const settleMs = 200
-/**
- * How often the two files at the top of the home are checked. The directory cannot be watched: the database is in it.
- */
+/** How often the files at the top of the home are checked. It cannot be watched: the database is in it. */
 const lookEveryMs = 1_000
 
 /**

@@ -190,15 +190,14 @@ function applyOverrides(reading: Reading, config: Config, read: ReadProviders): 
     if (!(port <= 65_535)) return `must be a port from 0 to 65535 (found ${JSON.stringify(value)})`
     config.http.port = port
   })
+  const { http, database, log, sandbox } = settingsSchema.shape
   override('FAMILIAR_HOST', (value) => {
-    const checked = settingsSchema.shape.http.safeParse({ host: value })
-    if (!checked.success) return 'must be a host name or address'
+    if (!http.safeParse({ host: value }).success) return 'must be a host name or address'
     config.http.host = value
   })
   override('FAMILIAR_DATABASE_URL', (value) => {
-    const checked = settingsSchema.shape.database.safeParse({ url: value })
     // Not repeated here: it may contain a password.
-    if (!checked.success) return 'must be an address such as postgres://user@host/database'
+    if (!database.safeParse({ url: value }).success) return 'must be an address such as postgres://user@host/database'
     config.database.url = value
   })
   override('FAMILIAR_KEY_FILE', (value) => {
@@ -207,7 +206,7 @@ function applyOverrides(reading: Reading, config: Config, read: ReadProviders): 
     config.keyFile = value
   })
   override('FAMILIAR_LOG', (value) => {
-    const checked = settingsSchema.shape.log.safeParse({ level: value })
+    const checked = log.safeParse({ level: value })
     if (!checked.success) return `must be one of debug, info, warn, error (found ${JSON.stringify(value)})`
     config.log.level = checked.data.level
   })
@@ -217,7 +216,7 @@ function applyOverrides(reading: Reading, config: Config, read: ReadProviders): 
     config.memory.embedding = { provider: value }
   })
   override('FAMILIAR_SANDBOX', (value) => {
-    const checked = settingsSchema.shape.sandbox.safeParse({ driver: value })
+    const checked = sandbox.safeParse({ driver: value })
     if (!checked.success) return `must be auto, embedded, container or off (found ${JSON.stringify(value)})`
     config.sandbox.driver = checked.data.driver
   })
@@ -416,20 +415,8 @@ function readShared({ file, settings, index, environment, problems }: Reading): 
   }
 }
 
-export interface TelemetrySettings {
-  /** The addresses; null to send nothing. */
-  traces: string | null
-  metrics: string | null
-  /** May contain keys: pass their values to the redactor. */
-  headers: Record<string, string>
-  /** Attributes of this daemon for the collector. */
-  resource: Record<string, string>
-  timeoutMs: number
-  metricsIntervalMs: number
-}
-
 /** `[telemetry]`, overridden by OpenTelemetry's standard variables. */
-function readTelemetry(reading: Reading): TelemetrySettings {
+function readTelemetry(reading: Reading) {
   const { environment, problems, warnings } = reading
   const settings = reading.settings.telemetry
   const value = (name: string) => environment.get(name)?.value
@@ -469,13 +456,16 @@ function readTelemetry(reading: Reading): TelemetrySettings {
   }
 
   const telemetry = {
+    /** The addresses; null to send nothing. */
     traces: target('traces'),
     metrics: target('metrics'),
+    /** May contain keys: pass their values to the redactor. */
     headers: pairs('OTEL_EXPORTER_OTLP_HEADERS'),
+    /** Attributes of this daemon for the collector. */
     resource: {
       ...pairs('OTEL_RESOURCE_ATTRIBUTES'),
       'service.name': value('OTEL_SERVICE_NAME') ?? settings.service_name,
-    },
+    } as Record<string, string>,
     timeoutMs: milliseconds('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000),
     metricsIntervalMs: milliseconds('OTEL_METRIC_EXPORT_INTERVAL', settings.metrics_interval_seconds * 1_000),
   }
@@ -566,15 +556,12 @@ function checkRemoteAccess({ environment, file, index, problems }: Reading, conf
   const place = variable
     ? { file: variable.file, line: variable.line, key: variable.key }
     : { file, line: index.lineOf(['http', 'host']), key: 'http.host' }
-  if (!config.http.allowRemote) {
-    const message = `${config.http.host} is reachable from other machines; this requires allow_remote = true in [http] of familiar.toml`
-    problems.push({ ...place, message })
-  }
+  const require = (what: string) =>
+    problems.push({ ...place, message: `${config.http.host} is reachable from other machines; this requires ${what}` })
+  if (!config.http.allowRemote) require('allow_remote = true in [http] of familiar.toml')
   if (config.token === null || tokenBits(config.token) < neededBits) {
-    const token = environment.get('FAMILIAR_TOKEN')
-    const found = token ? 'FAMILIAR_TOKEN is too weak' : 'FAMILIAR_TOKEN is not set'
-    const message = `${config.http.host} is reachable from other machines; this requires a token of ${neededBits} bits, and ${found} (openssl rand -hex 32 makes one)`
-    problems.push({ ...place, message })
+    const found = environment.get('FAMILIAR_TOKEN') ? 'FAMILIAR_TOKEN is too weak' : 'FAMILIAR_TOKEN is not set'
+    require(`a token of ${neededBits} bits, and ${found} (openssl rand -hex 32 makes one)`)
   }
 }
 

@@ -73,7 +73,7 @@ const embeddingTable = z.strictObject({
 const idle = 'has no effect without a server: provider = "openai-compatible" or "ollama"'
 const embeddingSchema = embeddingTable
   .refine(
-    ({ provider, model }) => !isServer(provider) || model !== undefined,
+    ({ provider, model }) => (provider !== 'openai-compatible' && provider !== 'ollama') || model !== undefined,
     mistakeAt('model', 'is required for a server'),
   )
   .refine(
@@ -94,10 +94,6 @@ const memorySchema = table({
   extraction: flag(true, 'Whether a model extracts facts worth keeping from each exchange. Each costs one small call.'),
   embedding: embeddingSchema.prefault({}),
 })
-
-function isServer(provider: string | undefined): boolean {
-  return provider === 'openai-compatible' || provider === 'ollama'
-}
 
 /** Not checked for an invalid provider. */
 function isUsed(key: 'model' | 'base_url' | 'api_key_env') {

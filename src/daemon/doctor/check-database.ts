@@ -5,9 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import { formatBytes, formatTime, plural, reasonOf } from '../../base/text.ts'
 import { createVaultKey, readKeyFile } from '../../security/vault.ts'
-import type { Database } from '../../storage/database.ts'
 import { allMigrations } from '../../storage/migrations/all-migrations.ts'
-import type { PostgresDatabase } from '../../storage/postgres/open-postgres.ts'
 import {
   createSqliteConnection,
   findMissingLog,
@@ -110,41 +108,31 @@ function describeVersion(path: string, pending: readonly { name: string }[]): Fi
 }
 
 async function look(path: string) {
-  const raw = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
-  try {
-    const { pending, isEmpty } = await planSqliteMigrations(createSqliteConnection(raw, path), path, allMigrations)
-    if (isEmpty) return { pending, newestEvent: undefined, keyIds: [], media: [], needLogin: [] }
-    // An older version may not have the table yet.
-    const tables = tablesOf(raw)
-    const rowsOf = (table: string) => (tables.has(table) ? raw.prepare(`select * from ${table}`).all() : [])
-    const newest = raw.prepare('select max(at) as at from session_events').get()?.at
-    const keyIds = rowsOf('secrets').map((row) => row.key_id)
-    const media = rowsOf('media').map((row) => String(row.hash))
-    const states = rowsOf('tool_states')
-    const needLogin = readNeedLogin(states.map(({ name, state }) => ({ name: String(name), state: String(state) })))
-    return { pending, newestEvent: typeof newest === 'number' ? newest : undefined, keyIds, media, needLogin }
-  } finally {
-    raw.close()
-  }
+  using raw = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  const { pending, isEmpty } = await planSqliteMigrations(createSqliteConnection(raw, path), path, allMigrations)
+  if (isEmpty) return { pending, newestEvent: undefined, keyIds: [], media: [], needLogin: [] }
+  // An older version may not have the table yet.
+  const tables = tablesOf(raw)
+  const rowsOf = (table: string) => (tables.has(table) ? raw.prepare(`select * from ${table}`).all() : [])
+  const newest = raw.prepare('select max(at) as at from session_events').get()?.at
+  const keyIds = rowsOf('secrets').map((row) => row.key_id)
+  const media = rowsOf('media').map((row) => String(row.hash))
+  const states = rowsOf('tool_states')
+  const needLogin = readNeedLogin(states.map(({ name, state }) => ({ name: String(name), state: String(state) })))
+  return { pending, newestEvent: typeof newest === 'number' ? newest : undefined, keyIds, media, needLogin }
 }
 
-interface OpenedDatabase {
-  database: Database
-  /** Set if it is PostgreSQL: several daemons may share it. */
-  postgres: PostgresDatabase | undefined
-  uncleanStop: boolean
-  /** The write-ahead log of the previous daemon was missing: changes after this time may be lost. */
-  missingSince: number | null
-}
-
-/** The configured database: a server's, or the file of this home. */
+/**
+ * The configured database: a server's, which several daemons may share, or the file of this home. If the write-ahead log
+ * of the previous daemon was missing, changes after `missingSince` may be lost.
+ */
 export async function openDatabase(options: {
   config: Pick<Config, 'database'>
   paths: Pick<HomePaths, 'database' | 'backups'>
   clock: Clock
   logger: Logger
   redact: (text: string) => string
-}): Promise<OpenedDatabase> {
+}) {
   const { config, paths, clock, logger: log, redact } = options
   const { url, poolSize } = config.database
   if (url === null) {

@@ -224,36 +224,32 @@ export function tablesOf(raw: DatabaseSync): Set<unknown> {
 }
 
 function readTools(path: string): { built: BuiltTool[]; installed: string[] } {
-  const raw = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
-  try {
-    const tables = tablesOf(raw)
-    if (!tables.has('capability_versions') || !tables.has('tool_states')) return { built: [], installed: [] }
-    const rows = raw
-      .prepare(
-        `select capabilities.id, capabilities.name, capabilities.version as serving, users.role, kept.version, kept.hash
-         from capabilities
-         join users on users.id = capabilities.user_id
-         join capability_versions as kept on kept.capability_id = capabilities.id
-         where capabilities.state = 'active' order by capabilities.name`,
-      )
-      .all()
-    const built = new Map<string, BuiltTool>()
-    for (const row of rows) {
-      const id = String(row.id)
-      const tool = built.get(id) ?? {
-        name: String(row.name),
-        isOwners: row.role === 'owner',
-        serving: Number(row.serving),
-        versions: [],
-      }
-      tool.versions.push({ capabilityId: id, version: Number(row.version), hash: String(row.hash) })
-      built.set(id, tool)
+  using raw = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  const tables = tablesOf(raw)
+  if (!tables.has('capability_versions') || !tables.has('tool_states')) return { built: [], installed: [] }
+  const rows = raw
+    .prepare(
+      `select capabilities.id, capabilities.name, capabilities.version as serving, users.role, kept.version, kept.hash
+       from capabilities
+       join users on users.id = capabilities.user_id
+       join capability_versions as kept on kept.capability_id = capabilities.id
+       where capabilities.state = 'active' order by capabilities.name`,
+    )
+    .all()
+  const built = new Map<string, BuiltTool>()
+  for (const row of rows) {
+    const id = String(row.id)
+    const tool = built.get(id) ?? {
+      name: String(row.name),
+      isOwners: row.role === 'owner',
+      serving: Number(row.serving),
+      versions: [],
     }
-    const states = raw.prepare('select name from tool_states where is_enabled = 1 and fingerprint is not null').all()
-    // Skills and MCP servers have a prefix.
-    const installed = states.map(({ name }) => String(name)).filter((name) => !name.includes(':'))
-    return { built: [...built.values()], installed: installed.sort() }
-  } finally {
-    raw.close()
+    tool.versions.push({ capabilityId: id, version: Number(row.version), hash: String(row.hash) })
+    built.set(id, tool)
   }
+  const states = raw.prepare('select name from tool_states where is_enabled = 1 and fingerprint is not null').all()
+  // Skills and MCP servers have a prefix.
+  const installed = states.map(({ name }) => String(name)).filter((name) => !name.includes(':'))
+  return { built: [...built.values()], installed: installed.sort() }
 }

@@ -10,22 +10,14 @@ import { isInside } from '../../memory/files/index-files.ts'
 import { starterFiles } from '../home.ts'
 import type { HomePaths } from '../home-paths.ts'
 
-interface AppliedImport {
-  record: ImportRecord
-  /** The path of the record. */
-  recordPath: string
-  /** Conflicts that came up during the import. */
-  leftOut: LeftOut[]
-}
-
 /**
  * Performs the shown plan. Nothing existing is overwritten: places are checked again, and created only if free. Written
- * files are in the record even if the import ends early.
+ * files are in the record even if the import ends early. `leftOut` lists conflicts that came up meanwhile.
  */
 export async function applyImport(
   plan: ImportPlan,
   { paths, clock, signal }: { paths: HomePaths; clock: Clock; signal: AbortSignal },
-): Promise<AppliedImport> {
+) {
   const at = new Date(clock.now()).toISOString()
   const recordPath = join(paths.backups, `import-${at.replaceAll(/[:.]/g, '-')}-${randomUUID().slice(0, 8)}.json`)
   const record: ImportRecord = { kind: plan.kind, from: plan.from, at, written: [] }
@@ -208,15 +200,9 @@ export const importRecordSchema = z.object({
 type ImportRecord = z.infer<typeof importRecordSchema>
 type WrittenFile = ImportRecord['written'][number]
 
-interface UndoneImport {
-  removed: string[]
-  /** Changed since: they belong to the user now. */
-  kept: string[]
-}
-
-/** Removes files of an import that have not changed since. */
-export async function undoImport(record: ImportRecord, workspace: string): Promise<UndoneImport> {
-  const undone: UndoneImport = { removed: [], kept: [] }
+/** Removes files of an import that have not changed since; the others belong to the user now, and are kept. */
+export async function undoImport(record: ImportRecord, workspace: string) {
+  const undone: { removed: string[]; kept: string[] } = { removed: [], kept: [] }
   for (const file of record.written.toReversed()) {
     const path = join(workspace, file.path)
     // The record is an ordinary file, which may have been modified.

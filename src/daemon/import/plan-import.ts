@@ -25,16 +25,12 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 /** A text of another agent. Never follows a link: its target was not named (SEC-11). */
 async function readSourceText(path: string): Promise<{ ok: true; text: string } | { ok: false; reason: string }> {
   try {
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const found = await file.stat()
-      if (!found.isFile()) return { ok: false, reason: 'it is not a file' }
-      if (found.size > largestText) return { ok: false, reason: `it has more than ${largestText / 1_000_000} MB` }
-      const decoded = decodeIndexedFile(await file.readFile())
-      return decoded.ok ? { ok: true, text: decoded.text } : { ok: false, reason: 'it is not text' }
-    } finally {
-      await file.close()
-    }
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    const found = await file.stat()
+    if (!found.isFile()) return { ok: false, reason: 'it is not a file' }
+    if (found.size > largestText) return { ok: false, reason: `it has more than ${largestText / 1_000_000} MB` }
+    const decoded = decodeIndexedFile(await file.readFile())
+    return decoded.ok ? { ok: true, text: decoded.text } : { ok: false, reason: 'it is not text' }
   } catch (cause) {
     return { ok: false, reason: describeFileError(cause).message }
   }
@@ -118,7 +114,7 @@ async function readHermes(path: string): Promise<SourceLayout> {
     if (entry.isFile() && isPromptFile(name)) layout.texts.push({ from: join(path, name), to: name })
     else if (name === 'skills' && entry.isDirectory()) layout.skillRoots.push(join(path, name))
     else if (name === 'memories' && entry.isDirectory()) await readMemories(join(path, name), layout)
-    else if (!name.startsWith('.') || name.startsWith('.env')) layout.leftOut.push(leftOutOf(path, name, reasons))
+    else if (isWorthNaming(name)) layout.leftOut.push(leftOutOf(path, name, reasons))
   }
   return layout
 }
@@ -202,10 +198,8 @@ export async function planImport(request: {
   if (path === undefined) return { ok: false, problem: `There is nothing at ${request.path}.` }
   const layout = await agents[kind].read(path)
   if (layout.texts.length === 0 && layout.skillRoots.length === 0) {
-    return {
-      ok: false,
-      problem: `No ${agents[kind].name} workspace was found at ${path}: no SOUL.md, no memories, no skills.`,
-    }
+    const problem = `No ${agents[kind].name} workspace was found at ${path}: no SOUL.md, no memories, no skills.`
+    return { ok: false, problem }
   }
   const leftOut: LeftOut[] = [...layout.leftOut]
   const files: PlannedFile[] = []
@@ -221,10 +215,8 @@ export async function planImport(request: {
     }
   }
   const skills = await planSkills(layout.skillRoots, join(workspace, 'skills'))
-  return {
-    ok: true,
-    plan: { kind, from: path, files, skills: skills.planned, leftOut: [...leftOut, ...skills.leftOut] },
-  }
+  leftOut.push(...skills.leftOut)
+  return { ok: true, plan: { kind, from: path, files, skills: skills.planned, leftOut } }
 }
 
 async function planText(
@@ -233,7 +225,9 @@ async function planText(
 ): Promise<{ ok: true; file: PlannedFile } | { ok: false; reason: string }> {
   const read = await readSourceText(from)
   if (!read.ok) return read
-  const { text, count } = withoutKeys(kind === 'hermes' ? withoutSeparators(read.text) : read.text)
+  // Hermes separates its entries with a line of `§`: here an empty line does that.
+  const separated = kind === 'hermes' ? read.text.replaceAll(/^[ \t]*§[ \t]*$/gm, '') : read.text
+  const { text, count } = withoutKeys(separated)
   if (text.trim() === '') return { ok: false, reason: 'it is empty' }
   // Prompt files must be what they look like; a memory is only read (SEC-14).
   const hidden = isPromptFile(wanted) ? findHiddenIn(text, wanted) : undefined
@@ -242,11 +236,6 @@ async function planText(
   if (!place) return { ok: false, reason: `too many files of this name exist in ${workspace}` }
   const notes = count === 0 ? [] : [`${count === 1 ? 'what looks like a key is' : `${count} keys are`} left out`]
   return { ok: true, file: { from, wanted, ...place, text, notes } }
-}
-
-/** Hermes separates its entries with a line of `§`: here an empty line does that. */
-function withoutSeparators(text: string): string {
-  return text.replaceAll(/^[ \t]*§[ \t]*$/gm, '')
 }
 
 // Known key formats: OpenAI and similar, GitHub, Slack, Amazon, Google, Telegram, signed tokens, private keys.
@@ -310,9 +299,7 @@ async function planSkills(
 
 async function loadAll(roots: Parameters<typeof findSkillFolders>[0]) {
   const { folders } = await findSkillFolders(roots)
-  const loaded = []
-  for (const found of folders) loaded.push(await loadSkillFolder(found))
-  return loaded
+  return Array.fromAsync(folders, (found) => loadSkillFolder(found))
 }
 
 function holdsKey(bytes: Uint8Array): boolean {

@@ -15,14 +15,11 @@ import type { TriggerRunRow } from '../../storage/tables.ts'
 const keptForMs = 30 * 24 * 60 * 60_000
 const maxErrorLength = 500
 
-/** The actions for a cron tool at one moment. */
+/** The actions for a cron tool at one moment: missed times and why, the run that starts now, and the next time. */
 interface CronStep {
-  /** Times that passed without a run, and why. */
   missed: readonly number[]
   reason: string
-  /** The time whose run starts now; undefined if there is none. */
   begins: number | undefined
-  /** When it is due again; undefined if never. */
   next: number | undefined
 }
 
@@ -168,10 +165,8 @@ async function writeKeptState(
 ): Promise<void> {
   const text = JSON.stringify(state)
   if (text.length > largestState) {
-    throw new FamiliarError(
-      'payload_too_large',
-      `Its _state has ${text.length} characters; the limit is ${largestState}.`,
-    )
+    const message = `Its _state has ${text.length} characters; the limit is ${largestState}.`
+    throw new FamiliarError('payload_too_large', message)
   }
   const updated_at = clock.now()
   // A running tool is enabled: a missing row means nothing else.

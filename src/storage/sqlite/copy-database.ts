@@ -60,28 +60,21 @@ async function copyPages(
 ): Promise<void> {
   // A separate connection that holds one read transaction: the copy is the state of this moment, whatever is written
   // meanwhile. Without it, every commit would make SQLite start the copy again.
-  const source = new DatabaseSync(databasePath, { timeout: 5000 })
-  try {
-    source.exec('begin')
-    const total = Number(source.prepare('pragma page_count').get()?.page_count)
-    await backup(source, partialPath, {
-      rate: pagesPerStep,
-      progress: ({ remainingPages }) => onProgress?.(total - remainingPages, total),
-    })
-    onProgress?.(total, total)
-  } finally {
-    source.close()
-  }
+  using source = new DatabaseSync(databasePath, { timeout: 5000 })
+  source.exec('begin')
+  const total = Number(source.prepare('pragma page_count').get()?.page_count)
+  await backup(source, partialPath, {
+    rate: pagesPerStep,
+    progress: ({ remainingPages }) => onProgress?.(total - remainingPages, total),
+  })
+  onProgress?.(total, total)
 }
 
 /** Switches off the write-ahead log, so that the database is one durable file that can be moved anywhere. */
 function makeSelfContained(path: string): void {
-  const raw = new DatabaseSync(path)
-  try {
-    raw.exec('pragma journal_mode = delete')
-  } finally {
-    raw.close()
-  }
+  using raw = new DatabaseSync(path)
+  raw.exec('pragma journal_mode = delete')
+  raw.close()
   const file = openSync(path, 'r+')
   try {
     fsyncSync(file)
@@ -160,7 +153,9 @@ export async function migrateSqlite(options: {
   try {
     raw.exec(`pragma application_id = ${applicationId}`)
     await applyMigrations({ db: createKysely(connection), engine, pending, now })
-    refuseOrphans(raw)
+    const orphan = raw.prepare('pragma foreign_key_check').get()
+    if (orphan)
+      throw new FamiliarError('internal', `A migration left rows of ${orphan.table} without their parent rows.`)
     raw.exec('commit')
   } catch (error) {
     if (raw.isTransaction) raw.exec('rollback')
@@ -169,11 +164,6 @@ export async function migrateSqlite(options: {
     raw.exec('pragma foreign_keys = on')
   }
   return { snapshotPath }
-}
-
-function refuseOrphans(raw: DatabaseSync): void {
-  const orphan = raw.prepare('pragma foreign_key_check').get()
-  if (orphan) throw new FamiliarError('internal', `A migration left rows of ${orphan.table} without their parent rows.`)
 }
 
 export interface RestoreSqliteOptions {
@@ -213,29 +203,25 @@ async function copyDurably(from: string, to: string): Promise<void> {
   await rm(to, { force: true })
   await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
   await chmod(to, 0o600)
-  const file = await open(to, 'r+')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  await using file = await open(to, 'r+')
+  await file.sync()
 }
 
 async function checkBackup(path: string, backupPath: string, migrations: readonly Migration[]): Promise<void> {
   try {
-    const raw = new DatabaseSync(path)
-    try {
-      const { isEmpty } = await planSqliteMigrations(createSqliteConnection(raw, path), backupPath, migrations)
-      if (isEmpty) throw new FamiliarError('bad_request', `${backupPath} is empty.`)
-    } finally {
-      raw.close()
-    }
+    await refuseEmpty()
     makeSelfContained(path)
     const problems = await inspectFile(path)
     if (problems.length > 0) throw notSound(backupPath, problems[0])
   } catch (cause) {
     if (meansDamage(cause)) throw notSound(backupPath, (cause as Error).message)
     throw cause
+  }
+
+  async function refuseEmpty(): Promise<void> {
+    using raw = new DatabaseSync(path)
+    const { isEmpty } = await planSqliteMigrations(createSqliteConnection(raw, path), backupPath, migrations)
+    if (isEmpty) throw new FamiliarError('bad_request', `${backupPath} is empty.`)
   }
 }
 
@@ -256,13 +242,11 @@ async function keepAside(databasePath: string, asidePath: string): Promise<strin
 }
 
 function foldWriteAheadLog(databasePath: string): void {
-  const raw = new DatabaseSync(databasePath)
+  using raw = new DatabaseSync(databasePath)
   try {
     raw.prepare('select 1 from sqlite_schema').get()
   } catch {
     // Too damaged to read: the log moves along with it.
-  } finally {
-    raw.close()
   }
 }
 

@@ -6,14 +6,6 @@ import { createTransaction, type SqliteConnection } from './connection.ts'
 
 // Imported from the module, so that tests with fake timers do not block commits.
 
-interface GroupCommit {
-  write<T>(unit: (writer: Writer) => Promise<T>): Promise<T>
-  /** Runs `task` in its turn, with no transaction open. Units that arrive meanwhile wait, however long it takes. */
-  alone<T>(task: () => Promise<T>): Promise<T>
-  /** Rejects new units and resolves when the running ones are settled. */
-  close(): Promise<void>
-}
-
 interface Waiting {
   resolve(value: unknown): void
   reject(error: unknown): void
@@ -39,12 +31,12 @@ export function createGroupCommit(options: {
   connection: SqliteConnection
   unitsPerCommit?: number
   onCommit?: () => void
-}): GroupCommit {
+}) {
   const { connection, unitsPerCommit = 128, onCommit } = options
   const waiting: (Entry | Task)[] = []
   /** Units that ran inside the open transaction and wait for its commit. */
   let finished: Entry[] = []
-  let running: RunningUnit | undefined
+  let running: ReturnType<typeof startUnit> | undefined
   let working = false
   let turnAwaited = false
   let taskRuns = false
@@ -145,10 +137,12 @@ export function createGroupCommit(options: {
   }
 
   return {
-    write: (unit) => enqueue({ unit, value: undefined }),
-    alone: (task) => enqueue({ task }),
+    write: <T>(unit: (writer: Writer) => Promise<T>) => enqueue<T>({ unit, value: undefined }),
+    /** Runs `task` in its turn, with no transaction open. Units that arrive meanwhile wait, however long it takes. */
+    alone: <T>(task: () => Promise<T>) => enqueue<T>({ task }),
+    /** Rejects new units and resolves when the running ones are settled. */
     close() {
-      return new Promise((resolve) => {
+      return new Promise<void>((resolve) => {
         onClosed = resolve
         awaitTurn()
       })
@@ -163,19 +157,13 @@ const savepoint = { sql: 'savepoint unit', parameters: [] }
 const rollbackToSavepoint = { sql: 'rollback to unit', parameters: [] }
 const release = { sql: 'release unit', parameters: [] }
 
-interface RunningUnit {
-  readonly settled: Promise<unknown>
-  /** Must be called at every turn of the event loop during which the unit is still running. */
-  noteTurn(): void
-}
-
 /**
  * Runs a unit with a writer that works only until the unit settles.
  *
  * A unit that awaits only its own statements settles before the event loop turns once. One that waits for anything else
  * would delay all commits: it is aborted at the second turn without a statement.
  */
-function startUnit(connection: SqliteConnection, unit: (writer: Writer) => Promise<unknown>): RunningUnit {
+function startUnit(connection: SqliteConnection, unit: (writer: Writer) => Promise<unknown>) {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()
   let ended = false
   let failure: { error: unknown } | undefined
@@ -196,22 +184,21 @@ function startUnit(connection: SqliteConnection, unit: (writer: Writer) => Promi
     }
   })
 
-  function succeed(value: unknown): void {
-    ended = true
-    if (failure) reject(failure.error)
-    else resolve(value)
-  }
-
   function fail(error: unknown): void {
     ended = true
     reject(error)
   }
 
   const call = async () => unit(writer)
-  call().then(succeed, fail)
+  call().then((value) => {
+    ended = true
+    if (failure) reject(failure.error)
+    else resolve(value)
+  }, fail)
 
   return {
     settled: promise,
+    /** Must be called at every turn of the event loop during which the unit is still running. */
     noteTurn() {
       idleTurns = statements === statementsAtLastTurn ? idleTurns + 1 : 0
       statementsAtLastTurn = statements

@@ -77,15 +77,9 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteData
     const reader = connect(path)
     configureReader(reader.raw)
     noteCommit()
-    return createSqliteDatabase({
-      path,
-      clock,
-      writer,
-      reader,
-      noteCommit,
-      recoveredFromUncleanStop: unclean,
-      missingLog,
-    })
+    const onClosed = () => markCleanStop(path)
+    const database = createSqliteDatabase({ path, clock, writer, reader, onCommit: noteCommit, onClosed })
+    return { ...database, recoveredFromUncleanStop: unclean, missingLog }
   } catch (error) {
     writer.raw.close()
     if (meansDamage(error)) throw damaged(path, snapshotDirectory, (error as Error).message)
@@ -94,18 +88,29 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteData
   }
 }
 
+/**
+ * A second way into a file that a daemon may have open, for a row or two. It is neither migrated nor marked as stopped,
+ * which is the daemon's to do.
+ */
+export function openSqliteBeside(path: string, clock: Clock): Database {
+  const writer = connect(path)
+  writer.raw.exec(
+    'pragma synchronous = full; pragma foreign_keys = on; pragma secure_delete = on; pragma trusted_schema = off',
+  )
+  return createSqliteDatabase({ path, clock, writer, reader: writer })
+}
+
 function createSqliteDatabase(options: {
   path: string
   clock: Clock
   writer: SqliteConnection
   reader: SqliteConnection
-  noteCommit: () => void
-  recoveredFromUncleanStop: boolean
-  missingLog: { since: number } | undefined
-}): SqliteDatabase {
-  const { path, clock, writer, reader, noteCommit, recoveredFromUncleanStop, missingLog } = options
+  onCommit?: () => void
+  onClosed?: () => void
+}): Database {
+  const { path, clock, writer, reader, onCommit, onClosed } = options
   const read = createKysely<Tables>(reader)
-  const { write, alone, close } = createGroupCommit({ connection: writer, onCommit: noteCommit })
+  const { write, alone, close } = createGroupCommit({ connection: writer, ...(onCommit && { onCommit }) })
   const textSearch = createSqliteTextSearch({ read, write })
   const vectorSearch = createSqliteVectorSearch({ path, clock })
   const copies = new Set<Promise<void>>()
@@ -114,15 +119,13 @@ function createSqliteDatabase(options: {
   async function closeFiles(): Promise<void> {
     await Promise.allSettled([close(), vectorSearch.close(), ...copies])
     // The last connection merges the write-ahead log into the file, so it must be the writing one.
-    reader.raw.close()
+    if (reader !== writer) reader.raw.close()
     writer.raw.close()
-    markCleanStop(path)
+    onClosed?.()
   }
 
   return {
     engine: 'sqlite',
-    recoveredFromUncleanStop,
-    missingLog,
     read,
     textSearch,
     vectorSearch,
