@@ -30,7 +30,7 @@ import type { Config, ConfigProblem, ReloadableConfig, RestartConfig } from './c
 import { followConfigFiles, restartNeeded } from './config/follow-config.ts'
 import { loadConfig } from './config/load-config.ts'
 import { createCore } from './core.ts'
-import type { Components, Daemon, Essentials, StartOptions } from './daemon.ts'
+import type { Components, Essentials, StartOptions } from './daemon.ts'
 import { writeDaemonInfo } from './daemon-lock.ts'
 import { openDatabase } from './doctor/check-database.ts'
 import { openHomeDesk } from './home-desk.ts'
@@ -394,23 +394,32 @@ export async function assemble(
     listen,
     recover,
     lead,
-    toDaemon(recovered: { resumedTurns: number; queuedMessages: number }): Daemon {
+    toDaemon(recovered: { resumedTurns: number; queuedMessages: number }) {
       logger.info('ready', { url, model: models.route('primary')[0]?.info.id, ...recovered })
       return {
         url,
+        /** An address that signs the owner's browser in, once; null if the page was not built. */
         signInLink: async () => (page.files ? (await page.signInLink(ownerId)).url : null),
         paths,
         database,
         conversations,
         ownerId,
+        /** The current model. */
         model: primaryModel,
+        /** Made at the first start, and readable only now. */
         newToken,
+        /** For this machine's own command line, as long as the daemon runs. */
         credential,
         warnings: loaded.warnings,
+        /** After `missingSince` changes may be missing: the database's log was deleted after a crash. */
         recovered: { ...recovered, uncleanStop: opened.uncleanStop, missingSince: opened.missingSince },
+        /** Resolves with the reason when the other daemons consider this one dead: it must then be closed. */
         lost: fleet.lost,
+        /** Reads the config again. A broken one changes nothing and is reported. */
         reload,
+        /** Settings that have changed and take effect at the next start only, by their names in `familiar.toml`. */
         restartNeeded: changedSinceStart,
+        /** Finishes the running step (cut off after `graceMs`) and releases all resources. Safe to call twice. */
         close(graceMs = 10_000) {
           observation.draining()
           closing ??= (async () => {

@@ -1,4 +1,3 @@
-import type { Conversations } from '../agent/conversations.ts'
 import type { OnStep } from '../agent/next-step.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
@@ -92,23 +91,16 @@ export interface Component {
   stop?(): unknown
 }
 
-/** The parts of the daemon in the order in which they depend on each other. */
-export interface Components extends Required<Component> {
-  add<Part extends Component>(part: Part): Part
-  start(): Promise<void>
-  lead(): Promise<void>
-  reload(): Promise<void>
-  /** In reverse order. */
-  stop(): Promise<void>
-}
+export type Components = ReturnType<typeof createComponents>
 
-function createComponents(): Components {
+/** The parts of the daemon in the order in which they depend on each other; `stop` goes in reverse order. */
+function createComponents() {
   const parts: Component[] = []
   const inOrder = (method: 'start' | 'lead' | 'reload') => async () => {
     for (const part of parts) await part[method]?.()
   }
   return {
-    add(part) {
+    add<Part extends Component>(part: Part): Part {
       parts.push(part)
       return part
     },
@@ -143,34 +135,4 @@ export interface StartOptions {
   onOutboxStep?: OnOutboxStep
 }
 
-export interface Daemon {
-  url: string
-  /** An address that signs the owner's browser in, once; null if the page was not built. */
-  signInLink(): Promise<string | null>
-  paths: HomePaths
-  database: Database
-  conversations: Conversations
-  ownerId: string
-  /** The current model. */
-  model(): string
-  /** Made at the first start, and readable only now. */
-  newToken: string | undefined
-  /** For this machine's own command line, as long as the daemon runs. */
-  credential: string
-  warnings: readonly string[]
-  recovered: {
-    resumedTurns: number
-    queuedMessages: number
-    uncleanStop: boolean
-    /** Changes after this time may be missing: the database's log was deleted after a crash. */
-    missingSince: number | null
-  }
-  /** Resolves with the reason when the other daemons consider this one dead: it must then be closed. */
-  lost: Promise<string>
-  /** Reads the config again. A broken one changes nothing and is reported. It also happens when a file of it changes. */
-  reload(): Promise<ConfigProblem[]>
-  /** Settings that have changed and take effect at the next start only, by their names in `familiar.toml`. */
-  restartNeeded(): string[]
-  /** Finishes the running step (cut off after `graceMs`) and releases all resources. Safe to call twice. */
-  close(graceMs?: number): Promise<void>
-}
+export type Daemon = ReturnType<Awaited<ReturnType<typeof assemble>>['toDaemon']>

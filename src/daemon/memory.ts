@@ -153,9 +153,7 @@ function openEmbedding(
 function questionEmbedders(embedders: Embedders): (model: string) => Embedder | undefined {
   const cached = new Map<string, Embedder>()
   return (model) => {
-    const known = cached.get(model)
-    if (known) return known
-    const embedder = embedders.byModel(model)
+    const embedder = cached.has(model) ? undefined : embedders.byModel(model)
     if (embedder) cached.set(model, cachedQuestions(embedder))
     return cached.get(model)
   }

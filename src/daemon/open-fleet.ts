@@ -32,24 +32,9 @@ interface Followers {
   conversations: Pick<Conversations, 'recover'>
 }
 
-/** The daemons that share the database, as the wiring sees them. `soleDaemon` is the one for a database of its own. */
-interface OpenFleet extends Component, Pick<Fleet, 'lost' | 'role'> {
-  /** For the coordination of turns; undefined for a single daemon. */
-  readonly fleet: Fleet | undefined
-  /** The same database; the other daemons hear of writes to tables that they hold in memory. */
-  tell(database: Database): Database
-  /** Called after another daemon wrote to such a table. */
-  onElsewhere(listener: () => void): () => void
-  /** From now on this daemon reads again what others write. */
-  follow(followers: Followers): void
-  /** Calls `lead` when this daemon is the one for duties that one daemon does. */
-  whenLeading(lead: () => Promise<void>): Promise<void>
-  tellConfig(): void
-  onConfig(listener: () => void): void
-  /** Takes no further job; resolves when none is in progress. */
-  drain(): Promise<void>
-}
+type OpenFleet = Awaited<ReturnType<typeof openFleet>>
 
+/** For a database of its own. */
 export const soleDaemon: OpenFleet = {
   fleet: undefined,
   role: 'all',
@@ -61,6 +46,7 @@ export const soleDaemon: OpenFleet = {
   tellConfig() {},
   onConfig() {},
   async drain() {},
+  async stop() {},
 }
 
 type ReadAgain = (followers: Followers) => unknown
@@ -92,7 +78,7 @@ const lookAfterMs = 30_000
 export async function openFleet(
   postgres: PostgresDatabase,
   options: { role: DaemonRole; clock: Clock; ids: Ids; logger: Logger },
-): Promise<OpenFleet> {
+) {
   const { clock, logger } = options
   const { joinFleet } = await import('../fleet/join-fleet.ts')
   const fleet = await joinFleet({ ...options, database: postgres })
@@ -127,23 +113,29 @@ export async function openFleet(
   }
 
   return {
-    fleet,
+    /** For the coordination of turns; undefined for a single daemon. */
+    fleet: fleet as Fleet | undefined,
     role: fleet.role,
     lost: fleet.lost,
-    tell: (database) =>
+    /** The same database; the other daemons hear of writes to tables that they hold in memory. */
+    tell: (database: Database) =>
       watchTables(database, (tables) => {
         const held = [...tables].filter((table) => readers.has(table))
         if (held.length > 0) notices.publish('written', held)
       }),
-    onElsewhere: (listener) => notices.on('written', listener),
-    follow(given) {
+    /** Called after another daemon wrote to such a table. */
+    onElsewhere: (listener: () => void) => notices.on('written', listener),
+    /** From now on this daemon reads again what others write. */
+    follow(given: Followers) {
       followers = given
       readAll()
     },
     tellConfig: () => notices.publish('config', null),
-    onConfig: (listener) => void notices.on('config', listener),
+    onConfig: (listener: () => void) => void notices.on('config', listener),
+    /** Takes no further job; resolves when none is in progress. */
     drain: fleet.jobs.drain,
-    async whenLeading(lead) {
+    /** Calls `lead` when this daemon is the one for duties that one daemon does. */
+    async whenLeading(lead: () => Promise<void>) {
       if (fleet.role === 'api') return
       fleet.onLead(() => {
         isLeading = true

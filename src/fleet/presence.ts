@@ -50,9 +50,12 @@ export function createPresence(database: Pick<Database, 'read' | 'write'>, pool:
     },
     /** Removes the dead daemons and unlocks their jobs. Returns the number of jobs and daemons. */
     async bury() {
-      const dead = await findDead(database.read)
+      const found = await sql<{ id: string }>`select id from daemons where not ${holdsItsLock}`.execute(database.read)
+      const dead = found.rows.map(({ id }) => id)
       // Only those that no other daemon has removed meanwhile.
-      const buried = dead.length > 0 ? await database.write((writer) => takeOut(writer, dead)) : []
+      const takeOut = (writer: Writer) =>
+        writer.deleteFrom('daemons').where('id', 'in', dead).returning('workers').execute()
+      const buried = dead.length > 0 ? await database.write(takeOut) : []
       // Jobs that stayed unclaimed for seconds need no check every second.
       looks += 1
       const abandoned = looks % looksUntilAbandoned === 0 ? await findAbandoned(database.read) : []
@@ -63,10 +66,6 @@ export function createPresence(database: Pick<Database, 'read' | 'write'>, pool:
       return { daemons: buried.length, workers: workers.length }
     },
   }
-}
-
-function takeOut(writer: Writer, dead: readonly string[]): Promise<{ workers: string }[]> {
-  return writer.deleteFrom('daemons').where('id', 'in', dead).returning('workers').execute()
 }
 
 function workersOf({ workers }: { workers: string }): string[] {
@@ -81,11 +80,6 @@ const holdsItsLock = sql<boolean>`exists (
     and database = (select oid from pg_database where datname = current_database())
     and (classid::bigint << 32) + objid::bigint = daemons.lock_key
 )`
-
-async function findDead(read: Reader): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`select id from daemons where not ${holdsItsLock}`.execute(read)
-  return rows.map(({ id }) => id)
-}
 
 /** How many daemons use the database now. */
 export async function countLiving(read: Reader): Promise<number> {

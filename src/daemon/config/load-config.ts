@@ -556,12 +556,12 @@ function checkRemoteAccess({ environment, file, index, problems }: Reading, conf
   const place = variable
     ? { file: variable.file, line: variable.line, key: variable.key }
     : { file, line: index.lineOf(['http', 'host']), key: 'http.host' }
-  const require = (what: string) =>
+  const ask = (what: string) =>
     problems.push({ ...place, message: `${config.http.host} is reachable from other machines; this requires ${what}` })
-  if (!config.http.allowRemote) require('allow_remote = true in [http] of familiar.toml')
+  if (!config.http.allowRemote) ask('allow_remote = true in [http] of familiar.toml')
   if (config.token === null || tokenBits(config.token) < neededBits) {
     const found = environment.get('FAMILIAR_TOKEN') ? 'FAMILIAR_TOKEN is too weak' : 'FAMILIAR_TOKEN is not set'
-    require(`a token of ${neededBits} bits, and ${found} (openssl rand -hex 32 makes one)`)
+    ask(`a token of ${neededBits} bits, and ${found} (openssl rand -hex 32 makes one)`)
   }
 }
 

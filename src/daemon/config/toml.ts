@@ -206,17 +206,13 @@ interface TomlEntry {
   headerEnd: number | undefined
 }
 
-export interface TomlIndex {
-  find(path: TomlPath): TomlEntry | undefined
-  /** The line of the key or, if it is missing, of its nearest parent; 1 for none. */
-  lineOf(path: TomlPath): number
-}
+export type TomlIndex = ReturnType<typeof indexToml>
 
 /**
  * The position of each key of a TOML document. The parser keeps no positions, so this reads the text a second time. The
  * text must be valid: this does not check it.
  */
-export function indexToml(text: string): TomlIndex {
+export function indexToml(text: string) {
   const entries = new Map<string, TomlEntry>()
   const arrayLengths = new Map<string, number>()
   const lineAt = lineCounter(text)
@@ -307,8 +303,9 @@ export function indexToml(text: string): TomlIndex {
   }
 
   return {
-    find: (path) => entries.get(JSON.stringify(path)),
-    lineOf(path) {
+    find: (path: TomlPath) => entries.get(JSON.stringify(path)),
+    /** The line of the key or, if it is missing, of its nearest parent; 1 for none. */
+    lineOf(path: TomlPath) {
       for (let depth = path.length; depth > 0; depth -= 1) {
         const entry = entries.get(JSON.stringify(path.slice(0, depth)))
         if (entry) return entry.line

@@ -288,11 +288,7 @@ const maxWaiting = 100
 /** How long a nonce could be reused: its timestamp may be ahead and then old. */
 const nonceLifeMs = 2 * maxSecondsOff * 1_000
 
-interface WaitingRun {
-  id: string
-  tool: string
-  input: string
-}
+type WaitingRun = Pick<TriggerRunRow, 'id' | 'tool'> & { input: string }
 
 /** Verifies and accepts calls for tools with a webhook trigger. */
 function createWebhooks(

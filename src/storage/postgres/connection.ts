@@ -131,6 +131,7 @@ const nullCharacter = String.fromCharCode(0)
 const marker = String.fromCharCode(1)
 const writtenNull = marker + marker
 const writtenMarker = marker + String.fromCharCode(2)
+const writtenPair = new RegExp(`${writtenNull}|${writtenMarker}`, 'g')
 
 export function escapeNulls(text: string): string {
   if (!text.includes(nullCharacter) && !text.includes(marker)) return text
@@ -139,15 +140,8 @@ export function escapeNulls(text: string): string {
 
 export function unescapeNulls(text: string): string {
   if (!text.includes(marker)) return text
-  let plain = ''
-  let from = 0
-  for (let at = text.indexOf(marker); at >= 0; at = text.indexOf(marker, from)) {
-    const pair = text.slice(at, at + 2)
-    // Text written by another program is returned unchanged.
-    plain += text.slice(from, at) + (pair === writtenNull ? nullCharacter : pair === writtenMarker ? marker : pair)
-    from = at + 2
-  }
-  return plain + text.slice(from)
+  // Text written by another program is returned unchanged.
+  return text.replaceAll(writtenPair, (pair) => (pair === writtenNull ? nullCharacter : marker))
 }
 
 /** Maps the migrations' types to those that behave as in SQLite. */

@@ -1,21 +1,11 @@
 import { FamiliarError } from '../../protocol/errors.ts'
-import { type VectorMatch, vectorNumbers } from '../database.ts'
+import { type VectorMatch, type VectorSearch, vectorNumbers } from '../database.ts'
 import { createPlainKernel, createWasmKernel, type VectorKernel } from './kernels.ts'
-import type { VectorFollower, VectorSource } from './threaded-vector-search.ts'
+import type { defaultVectorLimits, VectorFollower, VectorSource } from './threaded-vector-search.ts'
 
-export interface VectorQuestion {
-  userId: string
-  model: string
-  vector: Float32Array
-  limit: number
-}
+export type VectorQuestion = Omit<Parameters<VectorSearch['search']>[0], 'signal'>
 
-export interface VectorMemory {
-  /** Memory limit for all vectors. The vectors of the current question are kept in any case. */
-  memoryBytes: number
-  /** Up to this many vectors of a user are compared exactly; above it, a coarse pass selects candidates. */
-  exactLimit: number
-}
+export type VectorMemory = Pick<typeof defaultVectorLimits, 'memoryBytes' | 'exactLimit'>
 
 export type StoredVectors = ReturnType<typeof createStoredVectors>
 

@@ -5,15 +5,14 @@ import { type ErrorCode, FamiliarError } from '../../protocol/errors.ts'
 import type { VectorMatch, VectorSearch } from '../database.ts'
 import type { StoredVectors, VectorQuestion } from './stored-vectors.ts'
 
-export interface ThreadLimits {
-  idleMs?: number
-  /** Memory limit for vectors. The largest set of a user is kept even above it. */
-  memoryBytes?: number
+export const defaultVectorLimits = {
+  idleMs: 5 * 60_000,
+  /** Memory limit for all vectors. Those of the current question are kept in any case. */
+  memoryBytes: 256 * 1024 * 1024,
   /** Up to this many vectors of a user are compared exactly. Above it, a coarse pass selects candidates. */
-  exactLimit?: number
+  exactLimit: 100_000,
 }
-
-export const defaultVectorLimits = { idleMs: 5 * 60_000, memoryBytes: 256 * 1024 * 1024, exactLimit: 100_000 }
+export type ThreadLimits = Partial<typeof defaultVectorLimits>
 
 /**
  * Searches in a worker thread that holds the vectors in memory. The first search starts it. After `idleMs` without a
