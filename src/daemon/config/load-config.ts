@@ -72,7 +72,7 @@ export function loadConfig(source: {
   return { ok: false, problems: sorted }
 }
 
-/** `familiar.toml`. What is wrong in it is a problem; the rest of it is used for further checks. */
+/** Reads `familiar.toml`. Its mistakes are problems; the rest of it is used for further checks. */
 export function readSettings(file: string, files: ConfigFiles, problems: ConfigProblem[]) {
   const text = readOrReport(files, file, problems) ?? ''
   const { value = settingsSchema.parse({}), problems: found, index } = checkToml({ file, text, schema: settingsSchema })

@@ -11,6 +11,7 @@ import {
   flag,
   hostOrigin,
   listOf,
+  matching,
   mcpSchema,
   mistakeAt,
   policySchema,
@@ -35,7 +36,7 @@ const callbackSchema = z.strictObject({
   url: baseUrl.describe('Address that receives a signed POST after every turn.'),
   secret_env: variableName.describe('Variable that holds the secret for the signature.'),
   channels: listOf(
-    z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'must be the name of a channel'),
+    matching(/^[a-z0-9][a-z0-9_-]*$/, 'must be the name of a channel'),
     'Channels to report. Empty means all of them.',
   ),
 })
@@ -103,15 +104,12 @@ function isUsed(key: 'model' | 'base_url' | 'api_key_env') {
 
 const s3Schema = z.strictObject({
   endpoint: baseUrl.describe('Address of the S3 server.'),
-  region: z
-    .string()
-    .regex(/^[a-z0-9-]+$/, 'must be a region such as "eu-central-1"')
+  region: matching(/^[a-z0-9-]+$/, 'must be a region such as "eu-central-1"')
     .default('us-east-1')
     .describe('Region of the bucket.'),
-  bucket: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
-    .describe('Name of the bucket.'),
+  bucket: matching(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket').describe(
+    'Name of the bucket.',
+  ),
   prefix: z
     .string()
     // No part may be one that a URL parser removes.
@@ -154,9 +152,7 @@ const telemetrySchema = table({
     .describe('OTLP collector over HTTP, such as http://127.0.0.1:4318. Nothing is sent without it.'),
   traces: flag(true, 'Whether traces are sent.'),
   metrics: flag(true, 'Whether metrics are sent.'),
-  service_name: z
-    .string()
-    .regex(/^[\w.-]{1,100}$/, 'must be a name of letters, digits and . _ -')
+  service_name: matching(/^[\w.-]{1,100}$/, 'must be a name of letters, digits and . _ -')
     .default('familiar')
     .describe('Service name in traces and metrics.'),
   metrics_interval_seconds: z.int().min(1).max(3_600).default(60).describe('Seconds between two reports of metrics.'),
@@ -164,10 +160,11 @@ const telemetrySchema = table({
 
 const contextTiers = ['full', 'operational'] as const
 
-const slug = z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'must be a name of lower-case letters, digits, - and _')
-const modelId = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9_-]*\/[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'must be written provider/model, such as "local/main"')
+const slug = matching(/^[a-z0-9][a-z0-9_-]*$/, 'must be a name of lower-case letters, digits, - and _')
+const modelId = matching(
+  /^[a-z0-9][a-z0-9_-]*\/[A-Za-z0-9][A-Za-z0-9._:-]*$/,
+  'must be written provider/model, such as "local/main"',
+)
 const route = z.preprocess(
   (value) => (typeof value === 'string' ? [value] : value),
   z.array(modelId, 'must be a model such as "local/main", or a list of them').min(1, 'must name at least one model'),
@@ -175,22 +172,18 @@ const route = z.preprocess(
 const usd = z.number().nonnegative()
 const ratio = z.number().gt(0).lt(1)
 // Files directly in one folder: these are read into every prompt.
-const workspaceFile = z
-  .string()
-  .regex(/^[A-Za-z0-9_-][A-Za-z0-9._-]*\.md$/, 'must be the name of a .md file in workspace/')
-const host = z.string().regex(/^[A-Za-z0-9.:[\]_-]+$/, 'must be a host name or address')
+const workspaceFile = matching(/^[A-Za-z0-9_-][A-Za-z0-9._-]*\.md$/, 'must be the name of a .md file in workspace/')
+const host = matching(/^[A-Za-z0-9.:[\]_-]+$/, 'must be a host name or address')
 const postgresUrl = z
   .string()
   .refine(
     (text) => /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text),
     'must be an address such as "postgres://user@host/database"',
   )
-const hostAndPort = z
-  .string()
-  .regex(
-    /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/,
-    'must be a host, or a host and port such as "nas.local:8080"',
-  )
+const hostAndPort = matching(
+  /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/,
+  'must be a host, or a host and port such as "nas.local:8080"',
+)
 
 const purposeTexts: Record<Purpose, string> = {
   primary: 'Model that answers. A list names fallbacks.',
@@ -207,10 +200,10 @@ function routesWith(describe: (purpose: Purpose) => string) {
   return Object.fromEntries(entries) as Record<Purpose, z.ZodExactOptional<typeof route>>
 }
 
-const tierName = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _')
-  .refine((name) => name !== ownerPlanName, 'is built in: the owner may use everything')
+const tierName = matching(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _').refine(
+  (name) => name !== ownerPlanName,
+  'is built in: the owner may use everything',
+)
 const pattern = z
   .string()
   .max(200)

@@ -3,6 +3,11 @@ import { z } from 'zod'
 import { isKnownPackage, knownPackages } from '../../models/ai-sdk-packages.ts'
 import { type ProviderType, providerTypes } from '../../models/provider-connection.ts'
 
+/** Text of one form; the message says which. */
+export function matching(form: RegExp, message: string) {
+  return z.string().regex(form, message)
+}
+
 /** The key variables that are tried if the file names none; the first that is set counts. */
 export const usualKeyVariables: Readonly<Partial<Record<ProviderType, readonly string[]>>> = {
   anthropic: ['ANTHROPIC_API_KEY'],
@@ -16,9 +21,10 @@ export const baseUrl = z.url({ protocol: /^https?$/, error: 'must be an http or 
   return username === '' && password === ''
 }, 'must not contain a user name or password')
 
-export const variableName = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, such as LOCAL_KEY')
+export const variableName = matching(
+  /^[A-Za-z_][A-Za-z0-9_]*$/,
+  'must be the name of an environment variable, such as LOCAL_KEY',
+)
 
 export const count = z.int().positive()
 
@@ -53,7 +59,7 @@ function isOrigin(text: string): boolean {
 const fromEnvironment = z.strictObject({ env: variableName })
 /** Text, or its variable: `{ env = "NAME" }`. */
 const value = z.union([z.string(), fromEnvironment], 'must be text or { env = "NAME" }')
-const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
+const headerName = matching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
 const body = z.record(z.string(), z.json())
 
 const modelSchema = z.strictObject({
@@ -101,10 +107,7 @@ export const providerSchema = z
       .describe('Extra query parameters. A value is text or { env = "NAME" }.'),
     body: body.exactOptional().describe('Extra fields of the request body, for all models.'),
     models: z
-      .record(
-        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'must be a name of letters, digits and . _ : -'),
-        modelSchema,
-      )
+      .record(matching(/^[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'must be a name of letters, digits and . _ : -'), modelSchema)
       .default({}),
   })
   .refine(
@@ -153,7 +156,7 @@ const speechSchema = z
 export const toolsSchema = table({
   enabled: flag(true, 'Whether the model has tools at all.'),
   disabled: listOf(
-    z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a tool'),
+    matching(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a tool'),
     'Tools that are switched off, by name.',
   ),
   directories: listOf(absolutePath, 'More folders of tools, next to tools/ in the home.'),
@@ -250,7 +253,7 @@ const programSchema = z.strictObject({
 const addressSchema = z.strictObject({
   url: baseUrl.describe('Address of the server.'),
   header_env: z
-    .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header'), variableName)
+    .record(matching(/^[A-Za-z0-9-]+$/, 'must be the name of a header'), variableName)
     .default({})
     .describe('Headers: the name and the variable that holds the value.'),
   oauth_client_id: z
@@ -267,7 +270,7 @@ const addressSchema = z.strictObject({
 export const mcpSchema = table({
   servers: z
     .record(
-      z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _'),
+      matching(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _'),
       z.union([programSchema, addressSchema], 'must have either a command or a url'),
     )
     .default({}),

@@ -24,14 +24,14 @@ import { type Finding, fail, ok, shellQuoted, tablesOf, warn } from './checks.ts
 export interface DatabaseCheck {
   findings: Finding[]
   /** The latest time in the database. */
-  newestEvent?: number
+  newestEvent?: number | undefined
   /** MCP servers that required a login when they were last used. */
   needLogin?: string[]
 }
 
 /** Reads the whole file, in a worker thread; a running daemon is not disturbed. */
 export async function checkDatabase(homePath: string, options: { isInUse: boolean }): Promise<DatabaseCheck> {
-  const { database: path, backups } = homePaths(homePath)
+  const { database: path, backups, key, media: mediaDirectory } = homePaths(homePath)
   if (!existsSync(path)) return { findings: [ok('database', 'Does not exist yet; the first start creates it.')] }
   const backup = newestBackup(backups)
   const mend = backup ? `familiar restore ${shellQuoted(backup)}` : undefined
@@ -43,20 +43,16 @@ export async function checkDatabase(homePath: string, options: { isInUse: boolea
     const { pending, newestEvent, keyIds, media, needLogin } = await look(path)
     const findings = [
       describeVersion(path, pending),
-      ...(await checkHomeKey(homePaths(homePath).key, keyIds)),
-      ...checkMedia(homePaths(homePath).media, media),
+      ...(await checkHomeKey(key, keyIds)),
+      ...checkMedia(mediaDirectory, media),
       ...log,
     ]
     if (!options.isInUse && log.length === 0 && stoppedUncleanly(path)) {
-      findings.push(
-        warn(
-          'database',
-          'The last shutdown was not clean. The database is intact; interrupted turns continue at the next start.',
-          'familiar serve',
-        ),
-      )
+      const message =
+        'The last shutdown was not clean. The database is intact; interrupted turns continue at the next start.'
+      findings.push(warn('database', message, 'familiar serve'))
     }
-    return { findings, needLogin, ...(newestEvent !== undefined && { newestEvent }) }
+    return { findings, needLogin, newestEvent }
   } catch (error) {
     return { findings: [fail('database', reasonOf(error), mend)] }
   }

@@ -288,8 +288,7 @@ async function look(database: PostgresDatabase, key: KeyPlaces): Promise<Databas
     await checkKey(database, key),
   ]
   const states = await database.read.selectFrom('tool_states').select(['name', 'state']).execute()
-  const needLogin = readNeedLogin(states)
-  return { findings, needLogin, ...(typeof row?.newest === 'number' && { newestEvent: row.newest }) }
+  return { findings, needLogin: readNeedLogin(states), newestEvent: row?.newest ?? undefined }
 }
 
 function describeSearch(how: string): Finding {
@@ -318,10 +317,9 @@ export async function checkShared({ shared }: Pick<Config, 'shared'>, network: b
 }
 
 async function sharedCheckDirectory({ directory }: Extract<SharedSettings, { kind: 'directory' }>): Promise<Finding[]> {
-  const probe = probeName()
   const store = createDirectoryBlobs({ directory })
   try {
-    const { mtimeMs } = await tryOut(store, probe, () => stat(join(directory, probe)))
+    const { mtimeMs } = await tryOut(store, (probe) => stat(join(directory, probe)))
     return [ok(sharedCheck, `${directory} can be read and written`), ...checkSkew(mtimeMs - Date.now(), directory)]
   } catch (error) {
     return [fail(sharedCheck, `${directory}: ${reasonOf(error)}`, `ls -ld ${shellQuoted(directory)}`)]
@@ -332,8 +330,7 @@ async function checkBucket({ s3 }: Extract<SharedSettings, { kind: 's3' }>, name
   const { ask, close } = openS3({ s3, clock: systemClock(), random: Math.random, timeoutMs: 10_000 })
   try {
     const store = createS3Blobs({ ask, prefix: () => s3.prefix })
-    const probe = probeName()
-    const { date } = await tryOut(store, probe, () => ask({ method: 'HEAD', key: probe }))
+    const { date } = await tryOut(store, (key) => ask({ method: 'HEAD', key }))
     const skew = date === undefined ? [] : checkSkew(date - Date.now(), name)
     return [ok(sharedCheck, `${name} can be read and written`), ...skew]
   } catch (error) {
@@ -344,13 +341,14 @@ async function checkBucket({ s3 }: Extract<SharedSettings, { kind: 's3' }>, name
 }
 
 /** Reads back what was written, and leaves nothing behind. */
-async function tryOut<T>(store: BlobStore, probe: string, look: () => Promise<T>): Promise<T> {
+async function tryOut<T>(store: BlobStore, look: (probe: string) => Promise<T>): Promise<T> {
+  const probe = `doctor-${randomBytes(8).toString('hex')}`
   const bytes = randomBytes(64)
   await store.put(probe, bytes)
   try {
     const read = await store.get(probe)
     if (!read || Buffer.compare(read, bytes) !== 0) throw new Error('the data read back differs from what was written')
-    return await look()
+    return await look(probe)
   } finally {
     await store.delete(probe)
   }
@@ -361,10 +359,6 @@ function checkSkew(skewMs: number, place: string): Finding[] {
   const minutes = plural(Math.round(Math.abs(skewMs) / 60_000), 'minute')
   const which = skewMs > 0 ? 'ahead of' : 'behind'
   return [warn(sharedCheck, `The clock of ${place} is ${minutes} ${which} this one.`, 'sudo timedatectl set-ntp true')]
-}
-
-function probeName(): string {
-  return `doctor-${randomBytes(8).toString('hex')}`
 }
 
 const botSchema = z.object({ username: z.string().default('') })

@@ -66,7 +66,7 @@ function createFollower(reads: {
   let settled = 0
   let inDoubt: { upTo: number; writers: ReadonlySet<string> } | undefined
   /** Places above the settled one that were already reported. */
-  const told = new Set<number>()
+  const reported = new Set<number>()
 
   function settleUpTo(newest: number, writers: readonly string[]): number {
     if (writers.length === 0) {
@@ -84,12 +84,12 @@ function createFollower(reads: {
       const { newest, writers } = await reads.readWriters()
       const settles = settleUpTo(newest, writers)
       for await (const rows of reads.readAfter(settled)) {
-        const fresh = rows.filter(({ place }) => !told.has(place))
-        for (const { place } of fresh) told.add(place)
+        const fresh = rows.filter(({ place }) => !reported.has(place))
+        for (const { place } of fresh) reported.add(place)
         yield fresh
       }
       settled = settles
-      for (const place of told) if (place <= settled) told.delete(place)
+      for (const place of reported) if (place <= settled) reported.delete(place)
     },
   }
 }

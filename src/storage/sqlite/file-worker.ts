@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
-import { inspectDatabase } from './inspect-database.ts'
+import { inspectDatabase } from './sqlite-error.ts'
 
 /** Work on a whole file, which takes seconds on a large one. */
 const { path, task } = workerData as { path: string; task: 'inspect' | 'rewrite' }

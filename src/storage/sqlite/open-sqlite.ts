@@ -29,8 +29,7 @@ import {
 } from './connection.ts'
 import { copyDatabase, inspectFile, migrateSqlite, planSqliteMigrations, rewriteFile } from './copy-database.ts'
 import { createGroupCommit } from './group-commit.ts'
-import { inspectDatabase } from './inspect-database.ts'
-import { meansDamage, toStorageError } from './sqlite-error.ts'
+import { inspectDatabase, meansDamage, toStorageError } from './sqlite-error.ts'
 import { createSqliteTextSearch } from './text-search.ts'
 import type { SqliteWorkerData } from './vector-worker.ts'
 

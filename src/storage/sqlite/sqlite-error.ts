@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
 import { hasCode } from '../../base/files.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 
@@ -62,5 +63,27 @@ function diskIsFull(databasePath: string): boolean {
     return disk.bavail * disk.bsize < 1024 * 1024
   } catch {
     return false
+  }
+}
+
+/**
+ * Problems of the file, for display; an empty list means a sound database. Blocks until the whole file is read. Both
+ * depths include SQLite's own check of the full-text index; `quick` skips comparing indexes with their tables, which
+ * reads all of both.
+ */
+export function inspectDatabase(raw: DatabaseSync, depth: 'quick' | 'full'): string[] {
+  try {
+    const pragma = depth === 'quick' ? 'quick_check' : 'integrity_check'
+    const structure = raw.prepare(`pragma ${pragma}(20)`).all()
+    const problems = structure.flatMap((row) => Object.values(row).map(String)).filter((line) => line !== 'ok')
+    const orphans = raw.prepare('pragma foreign_key_check').all()
+    for (const orphan of orphans.slice(0, 20)) {
+      problems.push(`${orphan.table} row ${orphan.rowid} refers to a missing row of ${orphan.parent}`)
+    }
+    return problems
+  } catch (error) {
+    // Some damage stops the check itself.
+    if (meansDamage(error)) return [(error as Error).message]
+    throw error
   }
 }
