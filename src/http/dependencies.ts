@@ -182,7 +182,7 @@ export interface HttpHome {
   models(userId: string, isOwner: boolean): z.infer<typeof modelsReplySchema>
 }
 
-interface HttpObservation {
+export interface HttpObservation {
   telemetry: Telemetry
   /** Returns quickly even if the database does not respond, and never rejects. */
   health: { isReady(): Promise<boolean> }
