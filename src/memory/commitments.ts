@@ -7,8 +7,8 @@ import type { Database, Reader, Writer } from '../storage/database.ts'
 import type { CommitmentRow } from '../storage/tables.ts'
 import { createMemoryJournal } from './journal.ts'
 import { type Memories, selectMemories } from './memories.ts'
-import { cleanLine, type MemoryLabel, type MemorySource, memoryFromRow, requireLine } from './memory.ts'
-import { allNamesOf, resolveNames } from './names.ts'
+import { cleanLine, isRow, type MemoryLabel, type MemorySource, memoryFromRow, requireLine } from './memory.ts'
+import { allNamesOf, oneName } from './names.ts'
 import { entityKey, whatKey } from './words.ts'
 
 /** An open commitment whose deadline has passed reads as `expired`. */
@@ -29,47 +29,40 @@ export interface NewCommitment {
 }
 
 /** Promises. The memory of the same id reads `WHO owes TO: WHAT, by DATE`. */
-export interface Commitments {
-  add(commitment: NewCommitment): Promise<{ commitment: Commitment; isNew: boolean }>
-  addIn(writer: Writer, commitment: NewCommitment): Promise<{ commitment: Commitment; isNew: boolean }>
-  get(userId: string, id: string): Promise<Commitment | undefined>
-  /** Open ones by deadline, those without one last; closed ones newest first. Names are resolved through aliases. */
-  list(question: {
-    userId: string
-    states?: readonly CommitmentState[] | undefined
-    who?: string | undefined
-    toWhom?: string | undefined
-    limit: number
-  }): Promise<Commitment[]>
-  /** Undefined if that user has no such commitment. */
-  update(
-    userId: string,
-    id: string,
-    change: { state?: Exclude<CommitmentState, 'expired'> | undefined; deadline?: number | null | undefined },
-  ): Promise<Commitment | undefined>
+export type Commitments = ReturnType<typeof createCommitments>
+
+interface CommitmentQuestion {
+  userId: string
+  states?: readonly CommitmentState[] | undefined
+  who?: string | undefined
+  toWhom?: string | undefined
+  limit: number
+}
+
+interface CommitmentChange {
+  state?: Exclude<CommitmentState, 'expired'> | undefined
+  deadline?: number | null | undefined
+}
+
+interface AddedCommitment {
+  commitment: Commitment
+  isNew: boolean
 }
 
 const maxNameLength = 200
 const maxWhatLength = 2_000
 
-export function createCommitments(dependencies: {
-  database: Database
-  clock: Clock
-  ids: Ids
-  memories: Memories
-}): Commitments {
+export function createCommitments(dependencies: { database: Database; clock: Clock; ids: Ids; memories: Memories }) {
   const { database, clock, memories } = dependencies
   const journal = createMemoryJournal(dependencies)
 
-  const commitments: Commitments = {
-    add: (commitment) => database.write((writer) => commitments.addIn(writer, commitment)),
+  const commitments = {
+    add: (commitment: NewCommitment): Promise<AddedCommitment> =>
+      database.write((writer) => commitments.addIn(writer, commitment)),
 
-    async addIn(writer, given) {
-      const who = await oneName(
-        writer,
-        given.userId,
-        requireLine(given.who, { what: 'Who owes', longest: maxNameLength }),
-      )
+    async addIn(writer: Writer, given: NewCommitment): Promise<AddedCommitment> {
+      const debtor = requireLine(given.who, { what: 'Who owes', longest: maxNameLength })
+      const who = await oneName(writer, given.userId, debtor)
       const toWhom = cleanLine(given.toWhom, maxNameLength)
       const owed = toWhom === null ? null : await oneName(writer, given.userId, toWhom)
       const what = requireLine(given.what, { what: 'A commitment', longest: maxWhatLength })
@@ -102,12 +95,13 @@ export function createCommitments(dependencies: {
       return { commitment: fromRow({ ...row, created_at: memory.createdAt, label: memory.label }), isNew }
     },
 
-    async get(userId, id) {
+    async get(userId: string, id: string): Promise<Commitment | undefined> {
       const row = await selectCommitment(database.read, userId, id)
       return row && fromRow(row)
     },
 
-    async list({ userId, states, who, toWhom, limit }) {
+    /** Open ones by deadline, those without one last; closed ones newest first. Names are resolved through aliases. */
+    async list({ userId, states, who, toWhom, limit }: CommitmentQuestion): Promise<Commitment[]> {
       const wanted = new Set<CommitmentState>(states ?? ['open', 'expired', 'done', 'cancelled'])
       const found: Commitment[] = []
       for (const part of parts) {
@@ -121,7 +115,8 @@ export function createCommitments(dependencies: {
       return found
     },
 
-    async update(userId, id, change) {
+    /** Undefined if that user has no such commitment. */
+    async update(userId: string, id: string, change: CommitmentChange): Promise<Commitment | undefined> {
       return await database.write(async (writer) => {
         const row = await selectCommitment(writer, userId, id)
         if (!row) return undefined
@@ -136,15 +131,9 @@ export function createCommitments(dependencies: {
 
   async function save(writer: Writer, row: CommitmentWithTime): Promise<Commitment> {
     const { id, user_id, state, deadline, closed_at } = row
-    await writer
-      .updateTable('commitments')
-      .set({ state, deadline, closed_at })
-      .where('user_id', '=', user_id)
-      .where('id', '=', id)
-      .execute()
-    const memory = await selectMemories(writer, user_id).where('id', '=', id).executeTakeFirstOrThrow()
-    const content = commitmentContent(row)
-    await memories.replaceIn(writer, { ...memoryFromRow(memory), content, updatedAt: clock.now() })
+    await writer.updateTable('commitments').set({ state, deadline, closed_at }).where(isRow(user_id, id)).execute()
+    const memory = memoryFromRow(await selectMemories(writer, user_id).where('id', '=', id).executeTakeFirstOrThrow())
+    await memories.replaceIn(writer, { ...memory, content: commitmentContent(row), updatedAt: clock.now() })
     return fromRow(row)
   }
 
@@ -243,12 +232,6 @@ async function selectSame(
     .where('state', '=', 'open')
     .execute()
   return rows.find((row) => row.who_key === who_key && row.to_whom_key === to_whom_key)
-}
-
-/** The name that it stands for, if unambiguous. */
-async function oneName(writer: Writer, userId: string, name: string): Promise<string> {
-  const entities = await resolveNames(writer, userId, name)
-  return entities.length === 1 ? (entities[0]?.name ?? name) : name
 }
 
 type Promised = Pick<CommitmentRow, 'who' | 'to_whom' | 'what' | 'deadline' | 'state'>

@@ -6,8 +6,8 @@ import { commitmentBeginning, commitmentEnd } from './commitments.ts'
 import { type Facts, factBeginning, type NewFact, type WrittenFact } from './facts.ts'
 import { forgetEverything } from './forget-everything.ts'
 import { copyMemory, createMemoryJournal, type JournalEntry, type MemoryCopy, restoreCopies } from './journal.ts'
-import { type Memories, selectMemories } from './memories.ts'
-import { type Memory, type MemoryEdit, memoryFromRow } from './memory.ts'
+import { findMemory, type Memories, selectMemories } from './memories.ts'
+import { isRow, type Memory, type MemoryEdit, memoryFromRow } from './memory.ts'
 import { findRepetitions } from './note-passages.ts'
 import { valueKey, whatKey } from './words.ts'
 
@@ -35,26 +35,7 @@ export interface MemoryChange {
  * Editing and forgetting. A forgotten memory is not found by anything; it remains only in the change journal, from
  * which it can be restored for 30 days.
  */
-export interface Corrections {
-  edit(userId: string, id: string, edit: MemoryEdit, by: ChangedBy): Promise<CorrectionOutcome>
-  /**
-   * By id, or by exact title. Repetitions are forgotten with it (`alsoForgotten`): the passages of conversations that
-   * contain it, and extractions from them that say the same.
-   */
-  forget(userId: string, idOrTitle: string, by: ChangedBy): Promise<CorrectionOutcome>
-  /**
-   * Writes a fact of the user's own. The replaced value can be restored, which removes the new one; null if it replaces
-   * nothing.
-   */
-  stateFact(fact: Omit<NewFact, 'source'>): Promise<{ written: WrittenFact; changeId: string | null }>
-  /** The newest change, or the given one. Undefined if none can be undone. */
-  undo(userId: string, changeId?: string): Promise<MemoryChange | undefined>
-  changes(userId: string, limit: number): Promise<MemoryChange[]>
-  /** Erases what can no longer be undone, from tables, full text, vectors and the file itself. Returns how many. */
-  purge(): Promise<number>
-  /** Everything about a subject, permanently and without undo. See MEM-14. */
-  forgetEverything(userId: string, about: string, signal?: AbortSignal): Promise<{ memories: number; events: number }>
-}
+export type Corrections = ReturnType<typeof createCorrections>
 
 export function createCorrections(dependencies: {
   database: Database
@@ -64,14 +45,14 @@ export function createCorrections(dependencies: {
   facts: Pick<Facts, 'writeIn'>
   /** Called with the sessions in which text was forgotten: caches of them must be reloaded. */
   onSessionsChanged?: ((sessionIds: readonly string[]) => void) | undefined
-}): Corrections {
+}) {
   const { database, clock, ids, memories, facts } = dependencies
   const journal = createMemoryJournal({ clock, ids })
 
   return {
-    async edit(userId, id, edit, by) {
+    async edit(userId: string, id: string, edit: MemoryEdit, by: ChangedBy): Promise<CorrectionOutcome> {
       return await database.write(async (writer): Promise<CorrectionOutcome> => {
-        const memory = await findIn(writer, userId, id)
+        const memory = await findMemory(writer, userId, id)
         if (!memory) return { ok: false, reason: 'not_found' }
         if (by === 'agent' && isUsersOwn(memory)) return { ok: false, reason: 'users_own', memory }
         const changeId = await journal.record(writer, { memory, others: [], action: 'edited', by })
@@ -81,18 +62,22 @@ export function createCorrections(dependencies: {
       })
     },
 
-    async forget(userId, idOrTitle, by) {
+    /**
+     * By id, or by exact title. Repetitions are forgotten with it (`alsoForgotten`): the passages of conversations that
+     * contain it, and extractions from them that say the same.
+     */
+    async forget(userId: string, idOrTitle: string, by: ChangedBy): Promise<CorrectionOutcome> {
       const known = (await memories.get(userId, idOrTitle)) ?? (await findByTitle(userId, idOrTitle))
       if (!known) return { ok: false, reason: 'not_found' }
       if (by === 'agent' && isUsersOwn(known)) return { ok: false, reason: 'users_own', memory: known }
       const repetitions = await findRepetitions(database, memories, known)
       return await database.write(async (writer): Promise<CorrectionOutcome> => {
-        const memory = await findIn(writer, userId, known.id)
+        const memory = await findMemory(writer, userId, known.id)
         // Forgotten by another request in between.
         if (!memory) return { ok: false, reason: 'not_found' }
         const alsoForgotten: Memory[] = []
         for (const { id } of repetitions) {
-          const repetition = await findIn(writer, userId, id)
+          const repetition = await findMemory(writer, userId, id)
           if (repetition && (by === 'user' || !isUsersOwn(repetition))) alsoForgotten.push(repetition)
         }
         const changeId = await journal.record(writer, { memory, others: alsoForgotten, action: 'forgotten', by })
@@ -101,23 +86,27 @@ export function createCorrections(dependencies: {
       })
     },
 
-    async stateFact(fact) {
+    /**
+     * Writes a fact of the user's own. The replaced value can be restored, which removes the new one; null if it replaces
+     * nothing.
+     */
+    async stateFact(fact: Omit<NewFact, 'source'>): Promise<{ written: WrittenFact; changeId: string | null }> {
       return await database.write(async (writer) => {
         const written = await facts.writeIn(writer, { ...fact, source: 'user' })
         if (written.outcome !== 'replaced') return { written, changeId: null }
         const replacement = written.fact.id
         const copies = await copyReplaced(writer, { userId: fact.userId, by: replacement, old: written.old.id })
-        const changeId = await journal.recordReplaced(writer, { copies, replacement, by: 'user' })
-        return { written, changeId }
+        return { written, changeId: await journal.recordReplaced(writer, copies, replacement) }
       })
     },
 
-    async undo(userId, changeId) {
+    /** The newest change, or the given one. Undefined if none can be undone. */
+    async undo(userId: string, changeId?: string): Promise<MemoryChange | undefined> {
       return await database.write(async (writer) => {
         const [entry] = await journal.list(writer, userId, { limit: 1, id: changeId })
         if (!entry) return undefined
         // An edited memory that was forgotten since is restored by undoing that first.
-        if (entry.action === 'edited' && !(await findIn(writer, userId, entry.memoryId))) return undefined
+        if (entry.action === 'edited' && !(await findMemory(writer, userId, entry.memoryId))) return undefined
         if (!(await takeBack(writer, userId, entry.replacement))) return undefined
         await restoreCopies(memories, writer, entry.copies)
         await journal.remove(writer, userId, entry.id)
@@ -125,11 +114,12 @@ export function createCorrections(dependencies: {
       })
     },
 
-    async changes(userId, limit) {
+    async changes(userId: string, limit: number): Promise<MemoryChange[]> {
       return (await journal.list(database.read, userId, { limit })).map(changeOf)
     },
 
-    async purge() {
+    /** Erases what can no longer be undone, from tables, full text, vectors and the file itself. Returns how many. */
+    async purge(): Promise<number> {
       const expired = await database.write((writer) => journal.emptyExpired(writer))
       if (expired === 0) return 0
       // Their rows are deleted last: if this fails, the next purge repeats it.
@@ -138,7 +128,8 @@ export function createCorrections(dependencies: {
       return expired
     },
 
-    forgetEverything: (userId, about, signal) =>
+    /** Everything about a subject, permanently and without undo. See MEM-14. */
+    forgetEverything: (userId: string, about: string, signal?: AbortSignal) =>
       forgetEverything({
         database,
         memories,
@@ -151,7 +142,7 @@ export function createCorrections(dependencies: {
 
   /** False if something newer replaced it since: two values would be true at once. */
   async function takeBack(writer: Writer, userId: string, replacement: string | null): Promise<boolean> {
-    const newer = replacement === null ? undefined : await findIn(writer, userId, replacement)
+    const newer = replacement === null ? undefined : await findMemory(writer, userId, replacement)
     if (!newer) return true
     if (newer.supersededAt !== null) return false
     await memories.removeIn(writer, newer)
@@ -166,11 +157,6 @@ export function createCorrections(dependencies: {
       .executeTakeFirst()
     return row && memoryFromRow(row)
   }
-}
-
-async function findIn(writer: Writer, userId: string, id: string): Promise<Memory | undefined> {
-  const row = await selectMemories(writer, userId).where('id', '=', id).executeTakeFirst()
-  return row && memoryFromRow(row)
 }
 
 /** Written or requested by the user: the agent may only propose to change it. */
@@ -206,54 +192,31 @@ async function copyReplaced(
  * If the content of a memory consists of details, they follow the edited content: the value of a fact, the object of a
  * commitment. Any other edit would create a contradiction and is rejected.
  */
-async function editDetails(writer: Writer, memory: Memory): Promise<void> {
-  if (memory.kind === 'fact') await editFact(writer, memory)
-  if (memory.kind === 'commitment') await editCommitment(writer, memory)
-  if (memory.kind === 'chunk') await refuseFile(writer, memory)
-}
-
-async function editFact(writer: Writer, { userId, id, content }: Memory): Promise<void> {
-  const fact = await writer
-    .selectFrom('facts')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (!fact) return
-  const value = between(content, factBeginning(fact), '')
-  await writer
-    .updateTable('facts')
-    .set({ value, value_key: valueKey(value) })
-    .where('user_id', '=', userId)
-    .where('id', '=', id)
-    .execute()
-}
-
-async function editCommitment(writer: Writer, { userId, id, content }: Memory): Promise<void> {
-  const row = await writer
-    .selectFrom('commitments')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (!row) return
-  const what = between(content, commitmentBeginning(row), commitmentEnd(row))
-  await writer
-    .updateTable('commitments')
-    .set({ what, what_key: whatKey(what) })
-    .where('user_id', '=', userId)
-    .where('id', '=', id)
-    .execute()
-}
-
-async function refuseFile(writer: Writer, { userId, id }: Memory): Promise<void> {
-  const row = await writer
-    .selectFrom('chunks')
-    .select('id')
-    .where('user_id', '=', userId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (row) throw new FamiliarError('bad_request', 'This is a passage of a file: change the file instead')
+async function editDetails(writer: Writer, { userId, id, kind, content }: Memory): Promise<void> {
+  const its = isRow(userId, id)
+  if (kind === 'fact') {
+    const fact = await writer.selectFrom('facts').selectAll().where(its).executeTakeFirst()
+    if (!fact) return
+    const value = between(content, factBeginning(fact), '')
+    await writer
+      .updateTable('facts')
+      .set({ value, value_key: valueKey(value) })
+      .where(its)
+      .execute()
+  }
+  if (kind === 'commitment') {
+    const row = await writer.selectFrom('commitments').selectAll().where(its).executeTakeFirst()
+    if (!row) return
+    const what = between(content, commitmentBeginning(row), commitmentEnd(row))
+    await writer
+      .updateTable('commitments')
+      .set({ what, what_key: whatKey(what) })
+      .where(its)
+      .execute()
+  }
+  if (kind === 'chunk' && (await writer.selectFrom('chunks').select('id').where(its).executeTakeFirst())) {
+    throw new FamiliarError('bad_request', 'This is a passage of a file: change the file instead')
+  }
 }
 
 function between(content: string, beginning: string, end: string): string {

@@ -1,10 +1,8 @@
-import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
-import { parseJson } from '../base/json.ts'
 import { type Database, type Reader, toIndexKey, type Writer } from '../storage/database.ts'
 import type { EpisodeRow, ToolWeightRow } from '../storage/tables.ts'
 import type { Memories } from './memories.ts'
-import { cleanLine, type MemoryLabel, type MemorySource } from './memory.ts'
+import { cleanLine, type MemoryLabel, type MemorySource, readList } from './memory.ts'
 import { topicsOf } from './words.ts'
 
 interface Episode {
@@ -26,29 +24,28 @@ export interface NewEpisode extends Omit<Episode, 'id'> {
   memoryId?: string | undefined
 }
 
-/** Summaries of segments of conversations. The memory of the same id contains summary, decisions and topics as text. */
-export interface Episodes {
-  addIn(writer: Writer, episode: NewEpisode): Promise<{ episode: Episode; isNew: boolean }>
-  get(userId: string, id: string): Promise<Episode | undefined>
-  /** Newest first; `from`/`until` select those that overlap that time. */
-  list(userId: string, page: { limit: number; from?: number; until?: number }): Promise<Episode[]>
+interface EpisodePage {
+  limit: number
+  from?: number
+  until?: number
 }
+
+/** Summaries of segments of conversations. The memory of the same id contains summary, decisions and topics as text. */
+export type Episodes = ReturnType<typeof createEpisodes>
 
 const maxItemLength = 500
 const maxItems = 32
 
-export function createEpisodes(dependencies: { database: Database; memories: Memories }): Episodes {
-  const { database, memories } = dependencies
-
+export function createEpisodes({ database, memories }: { database: Database; memories: Memories }) {
   return {
-    async addIn(writer, given) {
+    async addIn(writer: Writer, given: NewEpisode): Promise<{ episode: Episode; isNew: boolean }> {
       const known = given.memoryId && (await selectEpisode(writer, given.userId, given.memoryId))
       if (known) return { episode: episodeFromRow(known), isNew: false }
       const lists = { topics: cleanList(given.topics), decisions: cleanList(given.decisions) }
       const { memory, isNew } = await memories.addIn(writer, {
         userId: given.userId,
         kind: 'episode',
-        content: episodeContent(given.summary, lists),
+        content: `${given.summary.trim()}${listsAsText(lists)}`,
         source: given.source,
         label: given.label,
         sessionId: given.sessionId,
@@ -70,12 +67,13 @@ export function createEpisodes(dependencies: { database: Database; memories: Mem
       return { episode: episodeFromRow({ ...row, content: memory.content }), isNew: true }
     },
 
-    async get(userId, id) {
+    async get(userId: string, id: string): Promise<Episode | undefined> {
       const row = await selectEpisode(database.read, userId, id)
       return row && episodeFromRow(row)
     },
 
-    async list(userId, { limit, from, until }) {
+    /** Newest first; `from`/`until` select those that overlap that time. */
+    async list(userId: string, { limit, from, until }: EpisodePage): Promise<Episode[]> {
       let query = selectEpisodes(database.read, userId)
       if (from !== undefined) query = query.where('ended_at', '>=', from)
       if (until !== undefined) query = query.where('started_at', '<=', until)
@@ -98,22 +96,13 @@ function selectEpisode(reader: Reader | Writer, userId: string, id: string) {
   return selectEpisodes(reader, userId).where('episodes.id', '=', id).executeTakeFirst()
 }
 
-interface EpisodeLists {
-  topics: readonly string[]
-  decisions: readonly string[]
-}
-
-function episodeContent(summary: string, lists: EpisodeLists): string {
-  return `${summary.trim()}${listsAsText(lists)}`
-}
-
-function listsAsText({ topics, decisions }: EpisodeLists): string {
+function listsAsText({ topics, decisions }: Pick<Episode, 'topics' | 'decisions'>): string {
   const decided = decisions.length > 0 ? `\nDecided: ${decisions.join('; ')}` : ''
   return topics.length > 0 ? `${decided}\nTopics: ${topics.join(', ')}` : decided
 }
 
 function episodeFromRow(row: EpisodeRow & { content: string }): Episode {
-  const lists = { topics: listFromText(row.topics), decisions: listFromText(row.decisions) }
+  const lists = { topics: readList(row.topics), decisions: readList(row.decisions) }
   const ending = listsAsText(lists)
   return {
     id: row.id,
@@ -130,11 +119,6 @@ function cleanList(items: readonly string[]): string[] {
   return [...new Set(items.flatMap((item) => cleanLine(item, maxItemLength) ?? []))].slice(0, maxItems)
 }
 
-function listFromText(text: string): string[] {
-  const list = parseJson(text, z.array(z.string()))
-  return list.ok ? list.value : []
-}
-
 export type ToolCallOutcome = 'succeeded' | 'failed' | 'timed_out' | 'service_failed'
 
 interface ToolCallRecord {
@@ -149,13 +133,7 @@ interface ToolCallRecord {
  * Experience with tools: each call counts for or against its tool, in the topics of the user's request and overall. Old
  * outcomes decay. Weights are per user.
  */
-export interface ProceduralMemory {
-  record(call: ToolCallRecord): Promise<void>
-  /** In the unit that writes the call's result. */
-  recordIn(writer: Writer, call: ToolCallRecord): Promise<void>
-  /** Per tool -1 to 1, as of now: half overall, half in these topics. Unknown tools are omitted. */
-  weights(userId: string, topics: readonly string[]): Promise<ReadonlyMap<string, number>>
-}
+export type ProceduralMemory = ReturnType<typeof createProceduralMemory>
 
 const rewards: Record<ToolCallOutcome, number> = {
   succeeded: 0.3,
@@ -168,13 +146,12 @@ const halfLifeMs = 30 * 24 * 60 * 60_000
 const maxRows = 2_000
 const everything = ''
 
-export function createProceduralMemory(dependencies: { database: Database; clock: Clock }): ProceduralMemory {
-  const { database, clock } = dependencies
+export function createProceduralMemory({ database, clock }: { database: Database; clock: Clock }) {
+  const procedural = {
+    record: (call: ToolCallRecord): Promise<void> => database.write((writer) => procedural.recordIn(writer, call)),
 
-  const procedural: ProceduralMemory = {
-    record: (call) => database.write((writer) => procedural.recordIn(writer, call)),
-
-    async recordIn(writer, { userId, tool, userText, outcome }) {
+    /** In the unit that writes the call's result. */
+    async recordIn(writer: Writer, { userId, tool, userText, outcome }: ToolCallRecord): Promise<void> {
       const now = clock.now()
       const topics = [everything, ...topicsOf(userText)].map(toIndexKey)
       const rows = await writer
@@ -187,7 +164,7 @@ export function createProceduralMemory(dependencies: { database: Database; clock
       const known = new Map(rows.map((row) => [row.topic, row]))
       const changed = topics.map((topic): ToolWeightRow => {
         const row = known.get(topic)
-        const weight = bounded((row ? faded(row, now) : 0) + rewards[outcome])
+        const weight = Math.min(1, Math.max(-1, (row ? faded(row, now) : 0) + rewards[outcome]))
         return { user_id: userId, topic, tool, weight, calls: (row?.calls ?? 0) + 1, updated_at: now }
       })
       await writer
@@ -204,7 +181,8 @@ export function createProceduralMemory(dependencies: { database: Database; clock
       if (known.size < topics.length) await dropOldest(writer, userId)
     },
 
-    async weights(userId, topics) {
+    /** Per tool -1 to 1, as of now: half overall, half in these topics. Unknown tools are omitted. */
+    async weights(userId: string, topics: readonly string[]): Promise<ReadonlyMap<string, number>> {
       const rows = await database.read
         .selectFrom('tool_weights')
         .selectAll()
@@ -220,21 +198,15 @@ export function createProceduralMemory(dependencies: { database: Database; clock
 }
 
 function combine(rows: readonly ToolWeightRow[], now: number): number {
-  const overall = rows.filter((row) => row.topic === everything).map((row) => faded(row, now))
-  const inTopics = rows.filter((row) => row.topic !== everything).map((row) => faded(row, now))
-  return 0.5 * mean(overall) + 0.5 * mean(inTopics)
-}
-
-function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
+  const [overall, inTopics] = [true, false].map((isOverall) => {
+    const own = rows.filter((row) => (row.topic === everything) === isOverall)
+    return own.reduce((sum, row) => sum + faded(row, now), 0) / Math.max(1, own.length)
+  })
+  return 0.5 * (overall ?? 0) + 0.5 * (inTopics ?? 0)
 }
 
 function faded({ weight, updated_at }: ToolWeightRow, now: number): number {
   return weight * 2 ** (-Math.max(0, now - Number(updated_at)) / halfLifeMs)
-}
-
-function bounded(weight: number): number {
-  return Math.min(1, Math.max(-1, weight))
 }
 
 async function dropOldest(writer: Writer, userId: string): Promise<void> {

@@ -4,9 +4,9 @@ import type { factReplySchema } from '../protocol/memory.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { FactRow } from '../storage/tables.ts'
 import { toQueryWords } from '../storage/words.ts'
-import { factCollection, type Memories } from './memories.ts'
-import { isUsuallyMultiValued, type MemoryLabel, type MemorySource, requireLine } from './memory.ts'
-import { allNamesOf, distinctEntities, ownNamesOf, resolveNames } from './names.ts'
+import { factCollection, findMemory, type Memories } from './memories.ts'
+import { isRow, isUsuallyMultiValued, type MemoryLabel, type MemorySource, requireLine } from './memory.ts'
+import { allNamesOf, distinctEntities, oneName, ownNamesOf } from './names.ts'
 import { attributeKey, contentWords, entityKey, foldedWords, foldValue, valueKey } from './words.ts'
 
 /** One value of an attribute of an entity. */
@@ -40,41 +40,27 @@ export type WrittenFact =
   | { outcome: 'refused'; fact: Fact; known: Fact; label: MemoryLabel }
 
 /** Facts about entities. Each fact is a memory of the same id, whose content reads `entity: attribute is value`. */
-export interface Facts {
-  write(fact: NewFact): Promise<WrittenFact>
-  writeIn(writer: Writer, fact: NewFact): Promise<WrittenFact>
-  /** From `at` on it is history, with the notes that state it. Does nothing if it is unknown. */
-  endIn(
-    writer: Writer,
-    fact: { userId: string; entity: string; attribute: string; value: string; at: number },
-  ): Promise<void>
-  get(userId: string, id: string): Promise<Fact | undefined>
-  /** By any of the three, folded and resolved through aliases; only current facts unless `history`. Newest first. */
-  find(question: FactQuestion): Promise<Fact[]>
-  /** How many different entities have it: "how many people do I know who are marine biologists?" */
-  count(question: Omit<FactQuestion, 'limit' | 'history'>): Promise<number>
-  /** From now on this attribute can have several values. */
-  declareMultiValued(userId: string, attribute: string): Promise<void>
-}
+export type Facts = ReturnType<typeof createFacts>
 
-type FactWithSource = FactRow & { source: MemorySource; label: MemoryLabel }
+type FactWithSource = FactRow & { number: number; source: MemorySource; label: MemoryLabel }
 
 const maxNameLength = 200
 const maxValueLength = 10_000
 
-export function createFacts(dependencies: { database: Database; clock: Clock; memories: Memories }): Facts {
+export function createFacts(dependencies: { database: Database; clock: Clock; memories: Memories }) {
   const { database, clock, memories } = dependencies
 
-  const facts: Facts = {
-    write: (fact) => database.write((writer) => facts.writeIn(writer, fact)),
+  const facts = {
+    write: (fact: NewFact): Promise<WrittenFact> => database.write((writer) => facts.writeIn(writer, fact)),
 
-    async writeIn(writer, given) {
+    async writeIn(writer: Writer, given: NewFact): Promise<WrittenFact> {
       const at = given.at ?? clock.now()
       const proposed = await proposeFact(writer, given, at)
       const known = await selectCurrent(writer, proposed)
       const same = known.find((row) => row.value_key === proposed.value_key)
       if (same) return await confirm(writer, same, given, proposed.confidence)
-      if (known.length === 0 || (await isMultiValued(writer, proposed))) return await insert(writer, given, proposed)
+      if (known.length === 0 || (await isMultiValued(writer, proposed.user_id, proposed.attribute_key)))
+        return await insert(writer, given, proposed)
       const surest = known.reduce((best, row) => (isSurer(row, best) ? row : best))
       // An earlier value is history, whatever its confidence: it closes nothing.
       if (at < surest.valid_from) return await insert(writer, given, { ...proposed, valid_to: surest.valid_from })
@@ -82,7 +68,7 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
         return { outcome: 'refused', fact: factFromRow(proposed), known: factFromRow(surest), label: surest.label }
       }
       const added = await insert(writer, given, proposed)
-      for (const row of known) await close(writer, row, added.fact)
+      for (const row of known) await close(writer, row, { at: added.fact.validFrom, by: added.fact.id })
       return {
         outcome: 'replaced',
         fact: added.fact,
@@ -91,39 +77,29 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
       }
     },
 
-    async endIn(writer, { userId, entity, attribute, value, at }) {
-      const given = { userId, entity, attribute, value, source: 'extracted' as const }
-      const over = await proposeFact(writer, given, at)
+    /** From `at` on it is history, with the notes that state it. Does nothing if it is unknown. */
+    async endIn(writer: Writer, { at, ...fact }: EndedFact): Promise<void> {
+      const over = await proposeFact(writer, { ...fact, source: 'extracted' }, at)
       for (const row of await selectCurrent(writer, over)) {
-        if (row.value_key !== over.value_key || row.valid_from > at) continue
-        await writer
-          .updateTable('facts')
-          .set({ valid_to: at })
-          .where('user_id', '=', userId)
-          .where('id', '=', row.id)
-          .execute()
-        await memories.supersedeIn(writer, { userId, id: row.id, by: row.id })
-        await supersedeStatements(writer, memories, { old: row, by: row.id })
+        if (row.value_key === over.value_key && row.valid_from <= at) await close(writer, row, { at, by: row.id })
       }
     },
 
-    async get(userId, id) {
-      const row = await database.read
-        .selectFrom('facts')
-        .selectAll()
-        .where('user_id', '=', userId)
-        .where('id', '=', id)
-        .executeTakeFirst()
+    async get(userId: string, id: string): Promise<Fact | undefined> {
+      const row = await database.read.selectFrom('facts').selectAll().where(isRow(userId, id)).executeTakeFirst()
       return row && factFromRow(row)
     },
 
-    async find(question) {
+    /** By any of the three, folded and resolved through aliases; only current facts unless `history`. Newest first. */
+    async find(question: FactQuestion): Promise<Fact[]> {
       return (await findFacts(database, question)).map(factFromRow)
     },
 
-    count: (question) => countEntities(database, question),
+    /** How many different entities have it: "how many people do I know who are marine biologists?" */
+    count: (question: Omit<FactQuestion, 'limit' | 'history'>) => countEntities(database, question),
 
-    async declareMultiValued(userId, attribute) {
+    /** From now on this attribute can have several values. */
+    async declareMultiValued(userId: string, attribute: string): Promise<void> {
       const attribute_key = attributeKey(cleanAttribute(attribute))
       const row = { user_id: userId, attribute_key, is_multi_valued: 1 as const }
       await database.write(async (writer) => {
@@ -145,21 +121,12 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
   ): Promise<WrittenFact> {
     const isLesser = given.label === 'untrusted' && known.label !== 'untrusted'
     const sure = isLesser ? known.confidence : Math.max(known.confidence, confidence)
-    await writer
-      .updateTable('facts')
-      .set({ confidence: sure })
-      .where('user_id', '=', known.user_id)
-      .where('id', '=', known.id)
-      .execute()
+    const its = isRow(known.user_id, known.id)
+    await writer.updateTable('facts').set({ confidence: sure }).where(its).execute()
     await memories.usedIn(writer, known.user_id, [known.id])
     // From now on it is the user's own, which the agent does not change.
     if (given.source === 'user' && known.source !== 'user') {
-      await writer
-        .updateTable('memories')
-        .set({ source: 'user', label: 'owner' })
-        .where('user_id', '=', known.user_id)
-        .where('id', '=', known.id)
-        .execute()
+      await writer.updateTable('memories').set({ source: 'user', label: 'owner' }).where(its).execute()
     }
     return { outcome: 'confirmed', fact: { ...factFromRow(known), confidence: sure } }
   }
@@ -187,25 +154,20 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
     return { outcome: 'added', fact: factFromRow(row) }
   }
 
-  async function close(writer: Writer, old: FactRow, by: Fact): Promise<void> {
-    await writer
-      .updateTable('facts')
-      .set({ valid_to: by.validFrom })
-      .where('user_id', '=', old.user_id)
-      .where('id', '=', old.id)
-      .execute()
-    await memories.supersedeIn(writer, { userId: old.user_id, id: old.id, by: by.id })
-    await supersedeStatements(writer, memories, { old, by: by.id })
+  async function close(writer: Writer, old: FactRow, { at, by }: { at: number; by: string }): Promise<void> {
+    await writer.updateTable('facts').set({ valid_to: at }).where(isRow(old.user_id, old.id)).execute()
+    await memories.supersedeIn(writer, { userId: old.user_id, id: old.id, by })
+    await supersedeStatements(writer, memories, { old, by })
   }
 }
+
+type EndedFact = Pick<NewFact, 'userId' | 'entity' | 'attribute' | 'value'> & { at: number }
 
 async function proposeFact(writer: Writer, given: NewFact, at: number): Promise<FactRow> {
   const named = requireLine(given.entity, { what: 'A fact’s entity', longest: maxNameLength })
   const attribute = cleanAttribute(given.attribute)
   const value = requireLine(given.value, { what: 'A fact’s value', longest: maxValueLength })
-  const entities = await resolveNames(writer, given.userId, named)
-  // A name that two people share refers to neither.
-  const entity = entities.length === 1 ? (entities[0]?.name ?? named) : named
+  const entity = await oneName(writer, given.userId, named)
   return {
     id: '',
     user_id: given.userId,
@@ -225,17 +187,20 @@ function cleanAttribute(attribute: string): string {
   return requireLine(attribute, { what: 'A fact’s attribute', longest: maxNameLength })
 }
 
-/** The current facts of the same entity, under any of its names. */
-async function selectCurrent(writer: Writer, fact: FactRow): Promise<FactWithSource[]> {
-  const names = await ownNamesOf(writer, fact.user_id, fact.entity)
+/** The current facts of the same attribute of the same entity, under any of its names. */
+export async function selectCurrent(
+  writer: Writer,
+  { user_id, entity, attribute }: Pick<FactRow, 'user_id' | 'entity' | 'attribute'>,
+): Promise<FactWithSource[]> {
+  const names = await ownNamesOf(writer, user_id, entity)
   return await writer
     .selectFrom('facts')
     .innerJoin('memories', 'memories.id', 'facts.id')
     .selectAll('facts')
-    .select(['memories.source', 'memories.label'])
-    .where('facts.user_id', '=', fact.user_id)
-    .where('facts.entity_key', 'in', [...new Set([fact.entity_key, ...names.keys()])])
-    .where('facts.attribute_key', '=', fact.attribute_key)
+    .select(['memories.number', 'memories.source', 'memories.label'])
+    .where('facts.user_id', '=', user_id)
+    .where('facts.entity_key', 'in', [...new Set([entityKey(entity), ...names.keys()])])
+    .where('facts.attribute_key', '=', attributeKey(attribute))
     .where('facts.valid_to', 'is', null)
     .execute()
 }
@@ -253,13 +218,13 @@ function mayReplace(confidence: number, { source, label }: NewFact, known: FactW
   return confidence >= known.confidence
 }
 
-async function isMultiValued(writer: Writer, fact: FactRow): Promise<boolean> {
-  if (isUsuallyMultiValued(fact.attribute_key)) return true
+export async function isMultiValued(writer: Writer, userId: string, key: string): Promise<boolean> {
+  if (isUsuallyMultiValued(key)) return true
   const row = await writer
     .selectFrom('fact_attributes')
     .select('is_multi_valued')
-    .where('user_id', '=', fact.user_id)
-    .where('attribute_key', '=', fact.attribute_key)
+    .where('user_id', '=', userId)
+    .where('attribute_key', '=', key)
     .executeTakeFirst()
   return row?.is_multi_valued === 1
 }
@@ -413,18 +378,13 @@ async function supersedeStatements(
   memories: Memories,
   { old, by }: { old: FactRow; by: string },
 ): Promise<void> {
-  const told = await writer
-    .selectFrom('memories')
-    .select('turn_id')
-    .where('user_id', '=', old.user_id)
-    .where('id', '=', old.id)
-    .executeTakeFirst()
-  if (!told?.turn_id) return
+  const { turnId } = (await findMemory(writer, old.user_id, old.id)) ?? {}
+  if (!turnId) return
   const sameTurn = await writer
     .selectFrom('memories')
     .select(['id', 'content'])
     .where('user_id', '=', old.user_id)
-    .where('turn_id', '=', told.turn_id)
+    .where('turn_id', '=', turnId)
     .where('kind', 'in', ['note', 'chunk'])
     .where('superseded_at', 'is', null)
     .execute()

@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
+import { type SqlBool, sql } from 'kysely'
 import { parseAnyJson } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json } from '../protocol/messages.ts'
 import type { Database } from '../storage/database.ts'
+import type { Tables } from '../storage/tables.ts'
 import { cycleMark, type Memories, selectMemories } from './memories.ts'
-import { type Memory, memoryFromRow } from './memory.ts'
+import { isRow, type Memory, memoryFromRow } from './memory.ts'
 import { isMentionedIn, type Mentions, mentionsAny, ownNamesOf } from './names.ts'
 import { foldedWords, foldText } from './words.ts'
 
@@ -138,12 +140,13 @@ const rowsAtOnce = 100
  */
 async function forgetInConversations(forgetting: Forgetting): Promise<{ events: number; sessionIds: string[] }> {
   const { database, userId, mentions } = forgetting
-  await forgetInInbox(forgetting)
+  await forgetInRows(forgetting, { table: 'inbox', keys: ['user_id', 'key'], texts: ['data'] }, userId)
   const sessions = await database.read.selectFrom('sessions').select('id').where('user_id', '=', userId).execute()
   const sessionIds: string[] = []
   let events = 0
   for (const { id } of sessions) {
-    const changed = await forgetInSession(forgetting, id)
+    const ofSession = { table: 'session_events', keys: ['session_id', 'seq'], texts: ['data'] } as const
+    const changed = await forgetInRows(forgetting, ofSession, id)
     events += changed
     const snapshot = await database.read
       .selectFrom('session_snapshots')
@@ -159,34 +162,49 @@ async function forgetInConversations(forgetting: Forgetting): Promise<{ events: 
   return { events, sessionIds }
 }
 
-async function forgetInSession(forgetting: Forgetting, sessionId: string): Promise<number> {
+/**
+ * Removes it from the tasks and results of sub-agents and client tools, which are copies of text in the conversations.
+ */
+async function forgetInWork(forgetting: Forgetting): Promise<void> {
+  const { userId } = forgetting
+  await forgetInRows(forgetting, { table: 'spawns', keys: ['user_id', 'id'], texts: ['request', 'result'] }, userId)
+  const calls = { table: 'client_calls', keys: ['user_id', 'session_id', 'call_id'], texts: ['arguments', 'result'] }
+  await forgetInRows(forgetting, calls as TextTable, userId)
+}
+
+/** A table with texts of JSON. Its keys identify a row. */
+interface TextTable {
+  table: 'inbox' | 'session_events' | 'spawns' | 'client_calls'
+  keys: readonly string[]
+  texts: readonly string[]
+}
+
+type TextRow = Record<string, string | number | null>
+
+/** In the rows whose first key is `owner`. Returns how many changed. */
+async function forgetInRows(forgetting: Forgetting, { table, keys, texts }: TextTable, owner: string): Promise<number> {
   const { database, mentions } = forgetting
+  const key = sql.join(keys.map((name) => sql.ref(name)))
   let count = 0
-  await everyPage<{ seq: number; data: string }>(
+  await everyPage<TextRow>(
     forgetting,
-    (last) =>
-      database.read
-        .selectFrom('session_events')
-        .select(['seq', 'data'])
-        .where('session_id', '=', sessionId)
-        .where('seq', '>', last?.seq ?? 0)
-        .orderBy('seq')
-        .limit(rowsAtOnce)
-        .execute(),
+    async (last) => {
+      const after = last ? sql`and (${key}) > (${sql.join(keys.map((name) => last[name]))})` : sql``
+      const { rows } = await sql<TextRow>`
+        select ${sql.join([...keys, ...texts].map((name) => sql.ref(name)))} from ${sql.table(table)}
+        where ${sql.ref(keys[0] ?? '')} = ${owner} ${after} order by ${key} limit ${rowsAtOnce}`.execute(database.read)
+      return rows
+    },
     async (page) => {
-      const changed = page.flatMap(({ seq, data }) => {
-        const without = withoutMentions(data, mentions)
-        return without === undefined ? [] : [{ seq, data: without }]
+      const changed = page.flatMap((row) => {
+        const without = texts.flatMap((name) => withoutMentions(row[name], mentions).map((text) => [name, text]))
+        return without.length === 0 ? [] : [{ row, without: Object.fromEntries(without) }]
       })
       if (changed.length === 0) return
       await database.write(async (writer) => {
-        for (const { seq, data } of changed) {
-          await writer
-            .updateTable('session_events')
-            .set({ data })
-            .where('session_id', '=', sessionId)
-            .where('seq', '=', seq)
-            .execute()
+        for (const { row, without } of changed) {
+          const same = sql<SqlBool>`(${key}) = (${sql.join(keys.map((name) => row[name]))})`
+          await writer.updateTable(table).set(without).where(same).execute()
         }
       })
       count += changed.length
@@ -195,118 +213,16 @@ async function forgetInSession(forgetting: Forgetting, sessionId: string): Promi
   return count
 }
 
-async function forgetInInbox(forgetting: Forgetting): Promise<void> {
-  const { database, userId, mentions } = forgetting
-  await everyPage<{ key: string; data: string }>(
-    forgetting,
-    (last) =>
-      database.read
-        .selectFrom('inbox')
-        .select(['key', 'data'])
-        .where('user_id', '=', userId)
-        .where('key', '>', last?.key ?? '')
-        .orderBy('key')
-        .limit(rowsAtOnce)
-        .execute(),
-    async (page) => {
-      const changed = page.flatMap(({ key, data }) => {
-        const without = withoutMentions(data, mentions)
-        return without === undefined ? [] : [{ key, data: without }]
-      })
-      if (changed.length === 0) return
-      await database.write(async (writer) => {
-        for (const { key, data } of changed) {
-          await writer.updateTable('inbox').set({ data }).where('user_id', '=', userId).where('key', '=', key).execute()
-        }
-      })
-    },
-  )
-}
-
-/** Undefined if nothing has to change. A damaged row that mentions it is emptied: it cannot be read anyway. */
-function withoutMentions(data: string, mentions: Mentions): string | undefined {
+/** Empty if nothing has to change. A damaged text that mentions it is emptied: it cannot be read anyway. */
+function withoutMentions(data: unknown, mentions: Mentions): string[] {
+  if (typeof data !== 'string') return []
   const parsed = parseAnyJson(data)
-  if (!parsed.ok) return mentions(data) ? '{}' : undefined
+  if (!parsed.ok) return mentions(data) ? ['{}'] : []
   const changed = forgetInRecord(parsed.value, mentions)
-  return changed === undefined ? undefined : JSON.stringify(changed)
+  return changed === undefined ? [] : [JSON.stringify(changed)]
 }
 
-const forgetInWorkRowsAtOnce = 100
-
-/**
- * Removes it from the tasks and results of sub-agents and client tools, which are copies of text in the conversations.
- */
-async function forgetInWork(forgetting: Forgetting): Promise<void> {
-  await forgetInSpawns(forgetting)
-  await forgetInClientCalls(forgetting)
-}
-
-async function forgetInSpawns(forgetting: Forgetting): Promise<void> {
-  const { database, userId, mentions } = forgetting
-  await everyPage<{ id: string; request: string; result: string | null }>(
-    forgetting,
-    (last) =>
-      database.read
-        .selectFrom('spawns')
-        .select(['id', 'request', 'result'])
-        .where('user_id', '=', userId)
-        .where('id', '>', last?.id ?? '')
-        .orderBy('id')
-        .limit(forgetInWorkRowsAtOnce)
-        .execute(),
-    async (page) => {
-      for (const { id, ...row } of page) {
-        const request = withoutMentions(row.request, mentions)
-        const result = row.result === null ? undefined : withoutMentions(row.result, mentions)
-        if (request === undefined && result === undefined) continue
-        const changed = { ...(request !== undefined && { request }), ...(result !== undefined && { result }) }
-        await database.write(async (writer) => {
-          await writer.updateTable('spawns').set(changed).where('id', '=', id).execute()
-        })
-      }
-    },
-  )
-}
-
-async function forgetInClientCalls(forgetting: Forgetting): Promise<void> {
-  const { database, userId, mentions } = forgetting
-  await everyPage<{ session_id: string; call_id: string; arguments: string; result: string | null }>(
-    forgetting,
-    (last) =>
-      database.read
-        .selectFrom('client_calls')
-        .select(['session_id', 'call_id', 'arguments', 'result'])
-        .where('user_id', '=', userId)
-        .where((where) =>
-          where.or([
-            where('session_id', '>', last?.session_id ?? ''),
-            where.and([where('session_id', '=', last?.session_id ?? ''), where('call_id', '>', last?.call_id ?? '')]),
-          ]),
-        )
-        .orderBy('session_id')
-        .orderBy('call_id')
-        .limit(forgetInWorkRowsAtOnce)
-        .execute(),
-    async (page) => {
-      for (const row of page) {
-        const given = withoutMentions(row.arguments, mentions)
-        const result = row.result === null ? undefined : withoutMentions(row.result, mentions)
-        if (given === undefined && result === undefined) continue
-        const changed = { ...(given !== undefined && { arguments: given }), ...(result !== undefined && { result }) }
-        await database.write(async (writer) => {
-          await writer
-            .updateTable('client_calls')
-            .set(changed)
-            .where('session_id', '=', row.session_id)
-            .where('call_id', '=', row.call_id)
-            .execute()
-        })
-      }
-    },
-  )
-}
-
-const forgetMemoriesRowsAtOnce = 200
+const memoriesAtOnce = 200
 const changesAtOnce = 20
 
 /** Memories that mention it, those of files that it names, and the contents of the change journal. */
@@ -317,10 +233,7 @@ async function forgetMemories(forgetting: Forgetting, memories: Memories): Promi
   await everyPage<Memory>(
     forgetting,
     async (last) => {
-      let query = selectMemories(database.read, userId)
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(forgetMemoriesRowsAtOnce)
+      let query = selectMemories(database.read, userId).orderBy('created_at').orderBy('id').limit(memoriesAtOnce)
       if (last) {
         query = query.where(({ eb, refTuple, tuple }) =>
           eb(refTuple('created_at', 'id'), '>', tuple(last.createdAt, last.id)),
@@ -357,7 +270,7 @@ async function forgetFiles({ database, userId, mentions }: Forgetting): Promise<
     const rows = await database.read.selectFrom('chunks').select('id').where('file_id', '=', file.id).execute()
     for (const row of rows) passages.add(row.id)
     await database.write(async (writer) => {
-      await writer.deleteFrom('memory_files').where('user_id', '=', userId).where('id', '=', file.id).execute()
+      await writer.deleteFrom('memory_files').where(isRow(userId, file.id)).execute()
     })
   }
   return passages
@@ -392,44 +305,36 @@ async function forgetChanges(forgetting: Forgetting): Promise<void> {
  */
 async function forgetNames({ database, userId, mentions, words }: Forgetting): Promise<void> {
   await database.write(async (writer) => {
-    const aliases = await writer.selectFrom('entity_aliases').selectAll().where('user_id', '=', userId).execute()
-    for (const { alias, alias_key, entity, entity_key } of aliases) {
-      if (!mentions(alias) && !mentions(entity)) continue
-      await writer
-        .deleteFrom('entity_aliases')
+    await forgetRows(
+      'entity_aliases',
+      ['alias_key', 'entity_key'],
+      (row) => mentions(row.alias) || mentions(row.entity),
+    )
+    await forgetRows('fact_attributes', ['attribute_key'], (row) => mentions(row.attribute_key))
+    await forgetRows('memory_speakers', ['name'], (row) => mentions(row.name))
+    await forgetRows('tool_weights', ['topic', 'tool'], ({ topic }) => words.has(topic) || mentions(topic))
+    await forgetRows('memory_marks', ['name'], ({ name, value }) => {
+      return name !== cycleMark && (mentions(name) || (!/^\d*$/.test(value) && mentions(value)))
+    })
+
+    async function forgetRows<Table extends keyof Named>(
+      table: Table,
+      keys: readonly (keyof Named[Table] & string)[],
+      isAbout: (row: Named[Table]) => boolean,
+    ): Promise<void> {
+      const rows: unknown[] = await writer
+        .selectFrom(table as 'memory_speakers')
+        .selectAll()
         .where('user_id', '=', userId)
-        .where('alias_key', '=', alias_key)
-        .where('entity_key', '=', entity_key)
         .execute()
-    }
-    const attributes = await writer.selectFrom('fact_attributes').selectAll().where('user_id', '=', userId).execute()
-    for (const { attribute_key } of attributes) {
-      if (!mentions(attribute_key)) continue
-      await writer
-        .deleteFrom('fact_attributes')
-        .where('user_id', '=', userId)
-        .where('attribute_key', '=', attribute_key)
-        .execute()
-    }
-    const speakers = await writer.selectFrom('memory_speakers').select('name').where('user_id', '=', userId).execute()
-    for (const { name } of speakers) {
-      if (!mentions(name)) continue
-      await writer.deleteFrom('memory_speakers').where('user_id', '=', userId).where('name', '=', name).execute()
-    }
-    const topics = await writer
-      .selectFrom('tool_weights')
-      .select('topic')
-      .distinct()
-      .where('user_id', '=', userId)
-      .execute()
-    for (const { topic } of topics) {
-      if (!words.has(topic) && !mentions(topic)) continue
-      await writer.deleteFrom('tool_weights').where('user_id', '=', userId).where('topic', '=', topic).execute()
-    }
-    const marks = await writer.selectFrom('memory_marks').selectAll().where('user_id', '=', userId).execute()
-    for (const { name, value } of marks) {
-      if (name === cycleMark || (!mentions(name) && (/^\d*$/.test(value) || !mentions(value)))) continue
-      await writer.deleteFrom('memory_marks').where('user_id', '=', userId).where('name', '=', name).execute()
+      for (const row of rows as Named[Table][]) {
+        if (!isAbout(row)) continue
+        let query = writer.deleteFrom(table as 'memory_speakers').where('user_id', '=', userId)
+        for (const key of keys) query = query.where(sql.ref(key), '=', row[key])
+        await query.execute()
+      }
     }
   })
 }
+
+type Named = Pick<Tables, 'entity_aliases' | 'fact_attributes' | 'memory_speakers' | 'tool_weights' | 'memory_marks'>

@@ -1,8 +1,10 @@
+import { sql } from 'kysely'
 import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import type { edgeReplySchema } from '../protocol/memory.ts'
 import { type Database, type Reader, reusableQuery, type Writer } from '../storage/database.ts'
 import type { MemoryEdgeRow } from '../storage/tables.ts'
+import { selectMemories } from './memories.ts'
 import { requireLine } from './memory.ts'
 
 type MemoryEdge = z.infer<typeof edgeReplySchema>
@@ -18,20 +20,7 @@ interface RelatedMemory {
 }
 
 /** Relations between memories. Edges are walked in both directions; an edge to another user's memory is impossible. */
-export interface MemoryGraph {
-  /** Undefined if either end is not that user's. Repeating an edge keeps the higher weight. */
-  link(userId: string, edge: MemoryEdge): Promise<MemoryEdge | undefined>
-  linkIn(writer: Writer, userId: string, edge: MemoryEdge): Promise<MemoryEdge | undefined>
-  unlink(userId: string, edge: Omit<MemoryEdge, 'weight'>): Promise<boolean>
-  /** Breadth first, each memory once, nearest first, at most `limit`. Cycles end. */
-  related(
-    userId: string,
-    ids: readonly string[],
-    options?: { depth?: number; limit?: number },
-  ): Promise<RelatedMemory[]>
-  /** For drawing: the edges among and around these memories, or of the newest if none are given. */
-  edges(userId: string, options: { ids?: readonly string[]; limit: number }): Promise<MemoryEdge[]>
-}
+export type MemoryGraph = ReturnType<typeof createGraph>
 
 const usualDepth = 2
 const deepest = 5
@@ -41,17 +30,16 @@ const maxRelationLength = 100
 const edgesPerMemory = 200
 const memoriesPerStep = 500
 
-export function createGraph({ database, clock }: { database: Database; clock: Clock }): MemoryGraph {
-  const graph: MemoryGraph = {
-    link: (userId, edge) => database.write((writer) => graph.linkIn(writer, userId, edge)),
+export function createGraph({ database, clock }: { database: Database; clock: Clock }) {
+  const graph = {
+    /** Undefined if either end is not that user's. Repeating an edge keeps the higher weight. */
+    link: (userId: string, edge: MemoryEdge): Promise<MemoryEdge | undefined> =>
+      database.write((writer) => graph.linkIn(writer, userId, edge)),
 
-    async linkIn(writer, userId, edge) {
+    async linkIn(writer: Writer, userId: string, edge: MemoryEdge): Promise<MemoryEdge | undefined> {
       const relation = requireLine(edge.relation, { what: 'A relation', longest: maxRelationLength })
       const ends = new Set([edge.sourceId, edge.targetId])
-      const owned = await writer
-        .selectFrom('memories')
-        .select('id')
-        .where('user_id', '=', userId)
+      const owned = await selectMemories(writer, userId)
         .where('id', 'in', [...ends])
         .execute()
       if (ends.size !== 2 || owned.length !== 2) return undefined
@@ -67,21 +55,16 @@ export function createGraph({ database, clock }: { database: Database; clock: Cl
           created_at: clock.now(),
         })
         .onConflict((conflict) =>
-          conflict.columns(['source_id', 'target_id', 'relation']).doUpdateSet((expression) => ({
-            weight: expression
-              .case()
-              .when('memory_edges.weight', '<', expression.ref('excluded.weight'))
-              .then(expression.ref('excluded.weight'))
-              .else(expression.ref('memory_edges.weight'))
-              .end(),
-          })),
+          conflict.columns(['source_id', 'target_id', 'relation']).doUpdateSet({
+            weight: sql`case when memory_edges.weight < excluded.weight then excluded.weight else memory_edges.weight end`,
+          }),
         )
         .returningAll()
         .executeTakeFirstOrThrow()
       return edgeFromRow(row)
     },
 
-    async unlink(userId, { sourceId, targetId, relation }) {
+    async unlink(userId: string, { sourceId, targetId, relation }: Omit<MemoryEdge, 'weight'>): Promise<boolean> {
       const removed = await database.write((writer) =>
         writer
           .deleteFrom('memory_edges')
@@ -94,7 +77,12 @@ export function createGraph({ database, clock }: { database: Database; clock: Cl
       return Number(removed.numDeletedRows) > 0
     },
 
-    async related(userId, ids, { depth = usualDepth, limit = usualLimit } = {}) {
+    /** Breadth first, each memory once, nearest first, at most `limit`. Cycles end. */
+    async related(
+      userId: string,
+      ids: readonly string[],
+      { depth = usualDepth, limit = usualLimit }: { depth?: number; limit?: number } = {},
+    ): Promise<RelatedMemory[]> {
       const reached = new Map(ids.map((id) => [id, 1]))
       const found: RelatedMemory[] = []
       let edgeOfWalk = [...reached.keys()]
@@ -120,7 +108,8 @@ export function createGraph({ database, clock }: { database: Database; clock: Cl
       return found
     },
 
-    async edges(userId, { ids, limit }) {
+    /** For drawing: the edges among and around these memories, or of the newest if none are given. */
+    async edges(userId: string, { ids, limit }: { ids?: readonly string[]; limit: number }): Promise<MemoryEdge[]> {
       if (ids) return (await edgesAt(database.read, userId, ids)).slice(0, limit)
       const rows = await database.read
         .selectFrom('memory_edges')
@@ -139,7 +128,7 @@ export function createGraph({ database, clock }: { database: Database; clock: Cl
 async function edgesAt(reader: Reader, userId: string, ids: readonly string[]): Promise<MemoryEdge[]> {
   const edges = new Map<string, MemoryEdge>()
   for (const id of ids.slice(0, memoriesPerStep)) {
-    for (const select of [selectEdgesFrom, selectEdgesTo]) {
+    for (const select of selectEdges) {
       const { rows } = await select(reader, { userId, id })
       for (const row of rows) edges.set(`${row.source_id}\n${row.target_id}\n${row.relation}`, edgeFromRow(row))
     }
@@ -147,27 +136,17 @@ async function edgesAt(reader: Reader, userId: string, ids: readonly string[]): 
   return [...edges.values()].toSorted((a, b) => b.weight - a.weight)
 }
 
-interface EdgeEnd {
-  userId: string
-  id: string
-}
-
-const selectEdgesFrom = reusableQuery((database, { userId, id }: EdgeEnd) =>
-  selectEdges(database, userId).where('source_id', '=', id),
+const selectEdges = (['source_id', 'target_id'] as const).map((end) =>
+  reusableQuery((database, { userId, id }: { userId: string; id: string }) =>
+    database
+      .selectFrom('memory_edges')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .where(end, '=', id)
+      .orderBy('weight', 'desc')
+      .limit(edgesPerMemory),
+  ),
 )
-
-const selectEdgesTo = reusableQuery((database, { userId, id }: EdgeEnd) =>
-  selectEdges(database, userId).where('target_id', '=', id),
-)
-
-function selectEdges(database: Reader | Writer, userId: string) {
-  return database
-    .selectFrom('memory_edges')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .orderBy('weight', 'desc')
-    .limit(edgesPerMemory)
-}
 
 function edgeFromRow(row: MemoryEdgeRow): MemoryEdge {
   return { sourceId: row.source_id, targetId: row.target_id, relation: row.relation, weight: row.weight }

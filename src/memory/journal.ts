@@ -5,37 +5,7 @@ import { parseJson } from '../base/json.ts'
 import type { Reader, Writer } from '../storage/database.ts'
 import type { MemoryChangeRow } from '../storage/tables.ts'
 import { type Memories, selectMemories } from './memories.ts'
-import type { Memory } from './memory.ts'
-
-const memorySchema = z.object({
-  number: z.number(),
-  id: z.string(),
-  userId: z.string(),
-  kind: z.enum(['note', 'fact', 'episode', 'commitment', 'chunk']),
-  content: z.string(),
-  title: z.string().nullable(),
-  category: z.string().nullable(),
-  tags: z.array(z.string()),
-  tier: z.enum(['short_term', 'long_term']),
-  priority: z.number(),
-  source: z.enum(['user', 'agent', 'extracted', 'tool', 'import']),
-  label: z.enum(['owner', 'internal', 'untrusted']),
-  sessionId: z.string().nullable(),
-  turnId: z.string().nullable(),
-  threadId: z.string().nullable(),
-  position: z.number().nullable(),
-  passages: z.number(),
-  speaker: z.string().nullable(),
-  happenedFrom: z.number().nullable(),
-  happenedUntil: z.number().nullable(),
-  createdAt: z.number(),
-  updatedAt: z.number(),
-  usedAt: z.number(),
-  useCount: z.number(),
-  cycle: z.number(),
-  supersededAt: z.number().nullable(),
-  supersededBy: z.string().nullable(),
-}) satisfies z.ZodType<Memory>
+import { isRow, type Memory, memorySchema } from './memory.ts'
 
 const rowSchema = z.record(z.string(), z.union([z.string(), z.number(), z.null()]))
 const detailTables = ['facts', 'episodes', 'commitments', 'chunks'] as const
@@ -53,12 +23,7 @@ export type MemoryCopy = z.infer<typeof memoryCopySchema>
 export async function copyMemory(writer: Writer, memory: Memory): Promise<MemoryCopy> {
   const details: MemoryCopy['details'] = []
   for (const table of detailTables) {
-    const row = await writer
-      .selectFrom(table)
-      .selectAll()
-      .where('user_id', '=', memory.userId)
-      .where('id', '=', memory.id)
-      .executeTakeFirst()
+    const row = await writer.selectFrom(table).selectAll().where(isRow(memory.userId, memory.id)).executeTakeFirst()
     if (row) details.push({ table, row: { ...row } })
   }
   const edges = await writer
@@ -67,7 +32,7 @@ export async function copyMemory(writer: Writer, memory: Memory): Promise<Memory
     .where('user_id', '=', memory.userId)
     .where((where) => where.or([where('source_id', '=', memory.id), where('target_id', '=', memory.id)]))
     .execute()
-  return { memory: { ...memory, tags: [...memory.tags] }, details, edges: edges.map((edge) => ({ ...edge })) }
+  return { memory, details, edges: edges.map((edge) => ({ ...edge })) }
 }
 
 /** Under the previous ids. Existing memories return to their earlier state; edges to missing memories are dropped. */
@@ -80,7 +45,7 @@ export async function restoreCopies(memories: Memories, writer: Writer, copies: 
       await memories.replaceIn(writer, { ...memory, number, usedAt: used_at, useCount: use_count })
     } else await memories.insertIn(writer, memory)
     for (const { table, row } of details) {
-      await writer.deleteFrom(table).where('user_id', '=', userId).where('id', '=', id).execute()
+      await writer.deleteFrom(table).where(isRow(userId, id)).execute()
       if (table === 'chunks' && !(await hasFile(writer, String(row.file_id)))) continue
       // The row has this table's shape: it was read from there.
       await writer
@@ -121,56 +86,43 @@ export interface JournalEntry {
   replacement: string | null
 }
 
-/** Previous states of changed or forgotten memories, for 30 days. */
-interface MemoryJournal {
-  /** Called before the change. Returns the id of the change. */
-  record(
-    writer: Writer,
-    change: { memory: Memory; others: readonly Memory[]; action: JournalEntry['action']; by: JournalEntry['madeBy'] },
-  ): Promise<string>
-  /** Called after the change, with copies of the previous state. Returns the id of the change. */
-  recordReplaced(
-    writer: Writer,
-    change: { copies: readonly MemoryCopy[]; replacement: string; by: JournalEntry['madeBy'] },
-  ): Promise<string>
-  /** Newest first, only what can still be undone. A damaged entry cannot. */
-  list(
-    reader: Reader | Writer,
-    userId: string,
-    options: { limit: number; id?: string | undefined },
-  ): Promise<JournalEntry[]>
-  remove(writer: Writer, userId: string, id: string): Promise<void>
-  /** Empties what can no longer be undone. Returns the number of such entries, including those emptied before. */
-  emptyExpired(writer: Writer): Promise<number>
-  removeEmpty(writer: Writer): Promise<void>
-}
-
 const undoMs = 30 * 24 * 60 * 60 * 1_000
 const dataSchema = z.object({
   memories: z.tuple([memoryCopySchema], memoryCopySchema),
   replacement: z.string().nullable().default(null),
 })
 
-export function createMemoryJournal({ clock, ids }: { clock: Clock; ids: Ids }): MemoryJournal {
+interface JournalChange {
+  memory: Memory
+  others: readonly Memory[]
+  action: JournalEntry['action']
+  by: JournalEntry['madeBy']
+}
+
+/** Previous states of changed or forgotten memories, for 30 days. */
+export function createMemoryJournal({ clock, ids }: { clock: Clock; ids: Ids }) {
   return {
-    async record(writer, { memory, others, action, by }) {
+    /** Called before the change. Returns the id of the change. */
+    async record(writer: Writer, { memory, others, action, by }: JournalChange): Promise<string> {
       const memories: MemoryCopy[] = []
       for (const changed of [memory, ...others]) memories.push(await copyMemory(writer, changed))
-      return await insert(writer, { memory, action, by, data: { memories } })
+      return await insert(writer, { memory, action, by }, { memories })
     },
 
-    async recordReplaced(writer, { copies, replacement, by }) {
+    /** Called after the change of a user, with copies of the previous state. Returns the id of the change. */
+    async recordReplaced(writer: Writer, copies: readonly MemoryCopy[], replacement: string): Promise<string> {
       const [first] = copies
       if (!first) throw new Error('Nothing was replaced')
-      return await insert(writer, {
-        memory: first.memory,
-        action: 'edited',
-        by,
-        data: { memories: copies, replacement },
-      })
+      const change = { memory: first.memory, action: 'edited', by: 'user' } as const
+      return await insert(writer, change, { memories: copies, replacement })
     },
 
-    async list(reader, userId, { limit, id }) {
+    /** Newest first, only what can still be undone. A damaged entry cannot. */
+    async list(
+      reader: Reader | Writer,
+      userId: string,
+      { limit, id }: { limit: number; id?: string | undefined },
+    ): Promise<JournalEntry[]> {
       let query = reader
         .selectFrom('memory_changes')
         .selectAll()
@@ -181,11 +133,12 @@ export function createMemoryJournal({ clock, ids }: { clock: Clock; ids: Ids }):
       return rows.flatMap((row) => entryFromRow(row) ?? [])
     },
 
-    async remove(writer, userId, id) {
-      await writer.deleteFrom('memory_changes').where('user_id', '=', userId).where('id', '=', id).execute()
+    async remove(writer: Writer, userId: string, id: string): Promise<void> {
+      await writer.deleteFrom('memory_changes').where(isRow(userId, id)).execute()
     },
 
-    async emptyExpired(writer) {
+    /** Empties what can no longer be undone. Returns the number of such entries, including those emptied before. */
+    async emptyExpired(writer: Writer): Promise<number> {
       const emptied = await writer
         .updateTable('memory_changes')
         .set({ data: '' })
@@ -194,27 +147,26 @@ export function createMemoryJournal({ clock, ids }: { clock: Clock; ids: Ids }):
       return Number(emptied.numUpdatedRows)
     },
 
-    async removeEmpty(writer) {
+    async removeEmpty(writer: Writer): Promise<void> {
       await writer.deleteFrom('memory_changes').where('undo_until', '<', clock.now()).where('data', '=', '').execute()
     },
   }
 
   async function insert(
     writer: Writer,
-    change: { memory: Pick<Memory, 'id' | 'userId'>; data: object } & Pick<JournalEntry, 'action'> & {
-        by: JournalEntry['madeBy']
-      },
+    { memory, action, by }: Omit<JournalChange, 'others'>,
+    data: object,
   ): Promise<string> {
     const now = clock.now()
     const row: MemoryChangeRow = {
       id: ids.next(),
-      user_id: change.memory.userId,
-      memory_id: change.memory.id,
-      action: change.action,
-      made_by: change.by,
+      user_id: memory.userId,
+      memory_id: memory.id,
+      action,
+      made_by: by,
       at: now,
       undo_until: now + undoMs,
-      data: JSON.stringify(change.data),
+      data: JSON.stringify(data),
     }
     await writer.insertInto('memory_changes').values(row).execute()
     return row.id

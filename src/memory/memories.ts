@@ -9,6 +9,7 @@ import {
   contentHash,
   filterConditions,
   isOf,
+  isRow,
   type Memory,
   type MemoryEdit,
   type MemoryFilter,
@@ -19,6 +20,7 @@ import {
   type Retention,
   rowFromMemory,
   searchedText,
+  type UnstoredMemory,
 } from './memory.ts'
 
 export interface NewMemory {
@@ -55,35 +57,7 @@ interface AddedMemory {
 }
 
 /** Familiar's knowledge, stored verbatim. Every query is for one user and sees nothing of other users. */
-export interface Memories {
-  add(memory: NewMemory): Promise<AddedMemory>
-  /** As part of a larger write unit. The embedding follows once the unit is committed. */
-  addIn(writer: Writer, memory: NewMemory): Promise<AddedMemory>
-  /** Unchanged, under its id: for a restored one. Only its number is new. */
-  insertIn(writer: Writer, memory: Omit<Memory, 'number'>): Promise<Memory>
-  get(userId: string, id: string): Promise<Memory | undefined>
-  /** Whether there are any, of that kind or of all. */
-  hasAny(userId: string, kind?: MemoryKind): Promise<boolean>
-  /** In the order of the ids; unknown ones are omitted. */
-  getMany(userId: string, ids: readonly string[]): Promise<Memory[]>
-  /** Newest first, without superseded ones. `before` is the last memory of the previous page. */
-  list(userId: string, page: MemoryPage): Promise<Memory[]>
-  /** They were useful: that strengthens them. Unknown ids are ignored. */
-  used(userId: string, ids: readonly string[]): Promise<void>
-  usedIn(writer: Writer, userId: string, ids: readonly string[]): Promise<void>
-  /** The caller decides whether it may be edited, and updates the details of its kind. */
-  editIn(writer: Writer, memory: Memory, edit: MemoryEdit): Promise<Memory>
-  /** Replaces the stored memory: row, full text; the embedding follows. */
-  replaceIn(writer: Writer, memory: Memory): Promise<void>
-  /** Something newer replaced it: from now on it is history, which no search finds. */
-  supersedeIn(writer: Writer, memory: { userId: string; id: string; by: string }): Promise<void>
-  /** With its details, edges, vectors and full text. */
-  removeIn(writer: Writer, memory: Pick<Memory, 'userId' | 'id'>): Promise<void>
-  /** The user's cycle count, for the policy `cycles`. */
-  cycle(userId: string): Promise<number>
-  /** Increments the count, the only write whatever the number of memories. Returns the new count. */
-  nextCycle(userId: string): Promise<number>
-}
+export type Memories = ReturnType<typeof createMemories>
 
 /** The days that a text written at that time refers to, if any: "yesterday", "on 3 May". */
 export type ReadDates = (text: string, at: number) => { from: number; until: number } | undefined
@@ -109,19 +83,20 @@ export function createMemories(dependencies: {
   readDates?: ReadDates | undefined
   /** Called for every added or changed memory, inside the write unit. */
   onWritten?: (() => void) | undefined
-}): Memories {
+}) {
   const { database, clock, ids, readDates, onWritten } = dependencies
-  const memories: Memories = {
-    add: (memory) => database.write((writer) => memories.addIn(writer, memory)),
+  const memories = {
+    add: (memory: NewMemory): Promise<AddedMemory> => database.write((writer) => memories.addIn(writer, memory)),
 
-    async addIn(writer, given) {
+    /** As part of a larger write unit. The embedding follows once the unit is committed. */
+    async addIn(writer: Writer, given: NewMemory): Promise<AddedMemory> {
       const content = checkContent(given.content)
       const known = await findKnown(writer, given, content)
       if (known) return { memory: memoryFromRow(known), isNew: false }
       const at = given.at ?? clock.now()
       const tier = given.tier ?? 'long_term'
       const dates = readDates?.(content, at)
-      const memory: Omit<Memory, 'number'> = {
+      const memory: UnstoredMemory = {
         id: await freeId(writer, given.id),
         userId: given.userId,
         kind: given.kind,
@@ -152,7 +127,8 @@ export function createMemories(dependencies: {
       return { memory: await memories.insertIn(writer, memory), isNew: true }
     },
 
-    async insertIn(writer, memory) {
+    /** Unchanged, under its id: for a restored one. Only its number is new. */
+    async insertIn(writer: Writer, memory: UnstoredMemory): Promise<Memory> {
       // Not `returning`: in SQLite that opens a savepoint, at which the full-text index is flushed for each memory.
       // Many memories in one unit would take twice the time.
       await writer.insertInto('memories').values(rowFromMemory(memory)).execute()
@@ -168,19 +144,18 @@ export function createMemories(dependencies: {
       return { ...memory, number }
     },
 
-    async get(userId, id) {
-      const row = await selectMemories(database.read, userId).where('id', '=', id).executeTakeFirst()
-      return row && memoryFromRow(row)
-    },
+    get: (userId: string, id: string) => findMemory(database.read, userId, id),
 
-    async hasAny(userId, kind) {
+    /** Whether there are any, of that kind or of all. */
+    async hasAny(userId: string, kind?: MemoryKind): Promise<boolean> {
       const found = kind
         ? await firstOfKind(database.read, { userId, kind })
         : await firstOfUser(database.read, { userId })
       return found.rows.length > 0
     },
 
-    async getMany(userId, wanted) {
+    /** In the order of the ids; unknown ones are omitted. */
+    async getMany(userId: string, wanted: readonly string[]): Promise<Memory[]> {
       if (wanted.length === 0) return []
       const rows = await database.read
         .selectFrom('memories')
@@ -192,7 +167,8 @@ export function createMemories(dependencies: {
       return wanted.flatMap((id) => byId.get(id) ?? [])
     },
 
-    async list(userId, { limit, kinds, filter = {}, before }) {
+    /** Newest first, without superseded ones. `before` is the last memory of the previous page. */
+    async list(userId: string, { limit, kinds, filter = {}, before }: MemoryPage): Promise<Memory[]> {
       const found: Memory[] = []
       // One query per kind, so that each uses its own index and ends after a page.
       for (const kind of new Set(kinds ?? [undefined])) {
@@ -210,9 +186,11 @@ export function createMemories(dependencies: {
       return found.toSorted(newestFirst).slice(0, limit)
     },
 
-    used: (userId, wanted) => database.write((writer) => memories.usedIn(writer, userId, wanted)),
+    /** They were useful: that strengthens them. Unknown ids are ignored. */
+    used: (userId: string, wanted: readonly string[]): Promise<void> =>
+      database.write((writer) => memories.usedIn(writer, userId, wanted)),
 
-    async usedIn(writer, userId, wanted) {
+    async usedIn(writer: Writer, userId: string, wanted: readonly string[]): Promise<void> {
       if (wanted.length === 0) return
       await writer
         .updateTable('memories')
@@ -222,7 +200,8 @@ export function createMemories(dependencies: {
         .execute()
     },
 
-    async editIn(writer, memory, edit) {
+    /** The caller decides whether it may be edited, and updates the details of its kind. */
+    async editIn(writer: Writer, memory: Memory, edit: MemoryEdit): Promise<Memory> {
       const now = clock.now()
       const content = edit.content === undefined ? memory.content : checkContent(edit.content)
       const dates = content === memory.content ? undefined : { now: readDates?.(content, now) }
@@ -249,54 +228,45 @@ export function createMemories(dependencies: {
       return edited
     },
 
-    async replaceIn(writer, memory) {
+    /** Replaces the stored memory: row, full text; the embedding follows. */
+    async replaceIn(writer: Writer, memory: Memory): Promise<void> {
       const { id, user_id, ...changed } = rowFromMemory(memory)
-      await writer.updateTable('memories').set(changed).where('user_id', '=', user_id).where('id', '=', id).execute()
-      await writer
-        .deleteFrom('memory_vectors')
-        .where('number', '=', memory.number)
-        .where('user_id', '=', user_id)
-        .execute()
-      await writer.deleteFrom('memory_tags').where('number', '=', memory.number).execute()
+      const { number } = memory
+      await writer.updateTable('memories').set(changed).where(isRow(user_id, id)).execute()
+      await writer.deleteFrom('memory_vectors').where('number', '=', number).where('user_id', '=', user_id).execute()
+      await writer.deleteFrom('memory_tags').where('number', '=', number).execute()
       await writeTags(writer, memory)
       await indexMemory(database, writer, memory)
       onWritten?.()
     },
 
-    async supersedeIn(writer, { userId, id, by }) {
+    /** Something newer replaced it: from now on it is history, which no search finds. */
+    async supersedeIn(writer: Writer, { userId, id, by }: { userId: string; id: string; by: string }): Promise<void> {
       const changed = await writer
         .updateTable('memories')
         .set({ superseded_at: clock.now(), superseded_by: by })
-        .where('user_id', '=', userId)
-        .where('id', '=', id)
+        .where(isRow(userId, id))
         .executeTakeFirst()
       if (Number(changed.numUpdatedRows) === 0) return
       await database.textSearch.remove(writer, { collection: memoryCollection, id })
     },
 
-    async removeIn(writer, { userId, id }) {
-      const removed = await writer
-        .deleteFrom('memories')
-        .where('user_id', '=', userId)
-        .where('id', '=', id)
-        .returning('kind')
-        .executeTakeFirst()
+    /** With its details, edges, vectors and full text. */
+    async removeIn(writer: Writer, { userId, id }: Pick<Memory, 'userId' | 'id'>): Promise<void> {
+      const removed = await writer.deleteFrom('memories').where(isRow(userId, id)).returning('kind').executeTakeFirst()
       if (!removed) return
       await database.textSearch.remove(writer, { collection: memoryCollection, id })
       if (removed.kind === 'fact') await database.textSearch.remove(writer, { collection: factCollection, id })
     },
 
-    cycle: (userId) => readCycle(database.read, userId),
+    /** The user's cycle count, for the policy `cycles`. */
+    cycle: (userId: string) => readCycle(database.read, userId),
 
-    async nextCycle(userId) {
+    /** Increments the count, the only write whatever the number of memories. Returns the new count. */
+    async nextCycle(userId: string): Promise<number> {
       return await database.write(async (writer) => {
         const next = (await readCycle(writer, userId)) + 1
-        const mark = { value: String(next), updated_at: clock.now() }
-        await writer
-          .insertInto('memory_marks')
-          .values({ user_id: userId, name: cycleMark, ...mark })
-          .onConflict((conflict) => conflict.columns(['user_id', 'name']).doUpdateSet(mark))
-          .execute()
+        await writeMark(writer, { userId, name: cycleMark, value: String(next), at: clock.now() })
         return next
       })
     },
@@ -334,6 +304,11 @@ export function selectMemories(reader: Reader | Writer, userId: string) {
   return reader.selectFrom('memories').selectAll().where('user_id', '=', userId)
 }
 
+export async function findMemory(reader: Reader | Writer, userId: string, id: string): Promise<Memory | undefined> {
+  const row = await selectMemories(reader, userId).where('id', '=', id).executeTakeFirst()
+  return row && memoryFromRow(row)
+}
+
 function newestFirst(a: Memory, b: Memory): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
 }
@@ -348,7 +323,7 @@ async function writeTags(writer: Writer, { userId, number, tags }: Memory): Prom
 export async function indexMemory(
   database: Pick<Database, 'textSearch'>,
   writer: Writer,
-  memory: Omit<Memory, 'number'>,
+  memory: UnstoredMemory,
 ): Promise<void> {
   const { userId, id } = memory
   const entry = { userId, id, text: searchedText(memory) }
@@ -359,13 +334,50 @@ export async function indexMemory(
 }
 
 async function readCycle(reader: Reader | Writer, userId: string): Promise<number> {
+  return Number((await readMark(reader, userId, cycleMark)) ?? 0)
+}
+
+/** The progress of a background task for one user; undefined before its first step. */
+export async function readMark(reader: Reader | Writer, userId: string, name: string): Promise<string | undefined> {
   const row = await reader
     .selectFrom('memory_marks')
     .select('value')
     .where('user_id', '=', userId)
-    .where('name', '=', cycleMark)
+    .where('name', '=', name)
     .executeTakeFirst()
-  return row ? Number(row.value) : 0
+  return row?.value
+}
+
+/** A sequence number; zero before the first step, and for an unreadable mark. */
+export async function readSeqMark(reader: Reader | Writer, userId: string, name: string): Promise<number> {
+  const seq = Number(await readMark(reader, userId, name))
+  return Number.isSafeInteger(seq) && seq > 0 ? seq : 0
+}
+
+/** In the unit that writes the results of the mark's progress: both are committed, or neither. */
+export async function writeMark(
+  writer: Writer,
+  { userId, name, value, at }: { userId: string; name: string; value: string; at: number },
+): Promise<void> {
+  const mark = { value, updated_at: at }
+  await writer
+    .insertInto('memory_marks')
+    .values({ user_id: userId, name, ...mark })
+    .onConflict((conflict) => conflict.columns(['user_id', 'name']).doUpdateSet(mark))
+    .execute()
+}
+
+/** Moves a sequence mark forward, if it is behind. */
+export async function passMark(
+  { database, clock }: { database: Database; clock: Clock },
+  mark: { userId: string; name: string; seq: number },
+): Promise<void> {
+  const { userId, name, seq } = mark
+  if ((await readSeqMark(database.read, userId, name)) >= seq) return
+  await database.write(async (writer) => {
+    if ((await readSeqMark(writer, userId, name)) >= seq) return
+    await writeMark(writer, { userId, name, value: String(seq), at: clock.now() })
+  })
 }
 
 function asShare(value: number): number {

@@ -1,7 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { z } from 'zod'
 import { sha256 } from '../base/ids.ts'
-import { parseJson } from '../base/json.ts'
+import { parseJson, snakeKeys } from '../base/json.ts'
 import { toStorableText } from '../base/text.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Reader } from '../storage/database.ts'
@@ -13,42 +13,45 @@ export type Retention = MemoryRow['tier']
 export type MemorySource = MemoryRow['source']
 export type MemoryLabel = MemoryRow['label']
 
-const tagsSchema = z.array(z.string())
-
 /** One memory of one user: a note, fact, episode, commitment, or a passage of a file or past conversation. */
-export interface Memory {
-  number: number
-  id: string
-  userId: string
-  kind: MemoryKind
+export type Memory = z.infer<typeof memorySchema>
+
+export const memorySchema = z.object({
+  number: z.number(),
+  id: z.string(),
+  userId: z.string(),
+  kind: z.enum(['note', 'fact', 'episode', 'commitment', 'chunk']),
   /** The text that is searched, shown and cited. */
-  content: string
-  title: string | null
-  category: string | null
-  tags: readonly string[]
-  tier: Retention
+  content: z.string(),
+  title: z.string().nullable(),
+  category: z.string().nullable(),
+  tags: z.array(z.string()).readonly(),
+  tier: z.enum(['short_term', 'long_term']),
   /** 0 to 1, as written. `decay.ts` computes its current value. */
-  priority: number
-  source: MemorySource
-  label: MemoryLabel
-  sessionId: string | null
-  turnId: string | null
-  threadId: string | null
-  position: number | null
+  priority: z.number(),
+  source: z.enum(['user', 'agent', 'extracted', 'tool', 'import']),
+  label: z.enum(['owner', 'internal', 'untrusted']),
+  sessionId: z.string().nullable(),
+  turnId: z.string().nullable(),
+  threadId: z.string().nullable(),
+  position: z.number().nullable(),
   /** The number of passages of its text; 1 for a whole one. */
-  passages: number
-  speaker: string | null
-  happenedFrom: number | null
-  happenedUntil: number | null
-  createdAt: number
-  updatedAt: number
-  usedAt: number
-  useCount: number
-  cycle: number
+  passages: z.number(),
+  speaker: z.string().nullable(),
+  happenedFrom: z.number().nullable(),
+  happenedUntil: z.number().nullable(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  usedAt: z.number(),
+  useCount: z.number(),
+  cycle: z.number(),
   /** Not null: history, not offered as true. */
-  supersededAt: number | null
-  supersededBy: string | null
-}
+  supersededAt: z.number().nullable(),
+  supersededBy: z.string().nullable(),
+})
+
+/** A memory that has no number yet. */
+export type UnstoredMemory = Omit<Memory, 'number'>
 
 export interface MemoryEdit {
   content?: string | undefined
@@ -62,6 +65,7 @@ export interface MemoryEdit {
   label?: MemoryLabel | undefined
 }
 
+/** Spelled out: recall reads hundreds of rows per question. */
 export function memoryFromRow(row: MemoryRow): Memory {
   return {
     number: row.number,
@@ -71,7 +75,8 @@ export function memoryFromRow(row: MemoryRow): Memory {
     content: row.content,
     title: row.title,
     category: row.category,
-    tags: readTags(row.tags),
+    // Most have none.
+    tags: row.tags === '[]' ? [] : readList(row.tags),
     tier: row.tier,
     priority: row.priority,
     source: row.source,
@@ -94,46 +99,16 @@ export function memoryFromRow(row: MemoryRow): Memory {
   }
 }
 
-/** A damaged list of tags must not make the memory unreadable. */
-function readTags(json: string): readonly string[] {
-  // Recall reads hundreds of rows per question, and most have none.
-  if (json === '[]') return []
-  const tags = parseJson(json, tagsSchema)
-  return tags.ok ? tags.value : []
-}
-
-export function rowFromMemory(memory: Omit<Memory, 'number'>): Omit<MemoryRow, 'number'> {
+export function rowFromMemory({ number: _, ...memory }: UnstoredMemory & { number?: number }): UnstoredMemoryRow {
   return {
-    id: memory.id,
-    user_id: memory.userId,
-    kind: memory.kind,
-    content: memory.content,
+    ...snakeKeys(memory),
     content_hash: contentHash(memory.content),
-    title: memory.title,
-    category: memory.category,
     tags: JSON.stringify(memory.tags),
-    tier: memory.tier,
-    priority: memory.priority,
-    source: memory.source,
-    label: memory.label,
-    session_id: memory.sessionId,
-    turn_id: memory.turnId,
-    thread_id: memory.threadId,
-    position: memory.position,
-    passages: memory.passages,
-    speaker: memory.speaker,
-    happened_from: memory.happenedFrom,
-    happened_until: memory.happenedUntil,
     is_standing: standingWish(memory) > 0 ? 1 : 0,
-    created_at: memory.createdAt,
-    updated_at: memory.updatedAt,
-    used_at: memory.usedAt,
-    use_count: memory.useCount,
-    cycle: memory.cycle,
-    superseded_at: memory.supersededAt,
-    superseded_by: memory.supersededBy,
   }
 }
+
+type UnstoredMemoryRow = Omit<MemoryRow, 'number'>
 
 export function contentHash(content: string): string {
   return sha256(content).slice(0, 32)
@@ -166,6 +141,17 @@ export function isOf(userId: string): RawBuilder<boolean> {
   return sql<boolean>`coalesce(user_id, '') = ${userId}`
 }
 
+/** The row of a user in a table whose key is its id. */
+export function isRow(userId: string, id: string): RawBuilder<SqlBool> {
+  return sql<SqlBool>`user_id = ${userId} and id = ${id}`
+}
+
+/** A text that holds a list of texts. A damaged one has none. */
+export function readList(text: string): string[] {
+  const list = parseJson(text, z.array(z.string()))
+  return list.ok ? list.value : []
+}
+
 const maxContentLength = 1_000_000
 const maxTags = 16
 const maxTagLength = 64
@@ -194,13 +180,8 @@ export function cleanCategory(category: string | null | undefined): string | nul
 }
 
 /** All text of a memory that words of a question may match. */
-export function searchedText({
-  content,
-  title,
-  category,
-  tags,
-}: Pick<Memory, 'content' | 'title' | 'category' | 'tags'>) {
-  return [content, title ?? '', category ?? '', ...tags].filter(Boolean).join('\n')
+export function searchedText({ content, title, category, tags }: UnstoredMemory): string {
+  return [content, title, category, ...tags].filter(Boolean).join('\n')
 }
 
 /** A filter for memories, apart from their kind. Empty: all. */
@@ -273,15 +254,7 @@ const readCharacters = 300
  * How much a memory is a standing wish ("Always answer in metric units", "I prefer short replies"): such a wish applies
  * to questions that share no word with it. Only the user's own words count: untrusted text must not become a rule.
  */
-export function standingWish({
-  content,
-  speaker,
-  label,
-}: {
-  content: string
-  speaker: string | null
-  label: string
-}): number {
+export function standingWish({ content, speaker, label }: Pick<Memory, 'content' | 'speaker' | 'label'>): number {
   if (label === 'untrusted' || (speaker !== null && speaker !== 'user')) return 0
   const beginning = content.slice(0, readCharacters)
   if (orders.test(beginning) || whenAsked.test(beginning)) return 1

@@ -46,12 +46,7 @@ interface NamedEntity {
   name: string
 }
 
-interface AliasLink {
-  alias_key: string
-  alias: string
-  entity_key: string
-  entity: string
-}
+type AliasLink = Pick<EntityAliasRow, 'alias' | 'alias_key' | 'entity' | 'entity_key'>
 
 // A family of names is small. A wrong alias between two big ones must not make every query read all names.
 const maxNames = 256
@@ -61,6 +56,12 @@ export async function resolveNames(reader: Reader | Writer, userId: string, name
   const key = entityKey(name)
   const links = await followLinks(reader, userId, [key], 'alias_key')
   return entitiesOf(key, links, await nameOf(reader, userId, key, name))
+}
+
+/** The name that it stands for. A name that two people share refers to neither: it stays. */
+export async function oneName(reader: Reader | Writer, userId: string, name: string): Promise<string> {
+  const entities = await resolveNames(reader, userId, name)
+  return entities.length === 1 ? (entities[0]?.name ?? name) : name
 }
 
 /** All names of all entities that the name may stand for, by key, including itself. */
@@ -154,26 +155,20 @@ async function selectLinks(
 ): Promise<AliasLink[]> {
   const links: AliasLink[] = []
   for (let start = 0; start < keys.length; start += maxNames) {
-    const rows = await reader
-      .selectFrom('entity_aliases')
-      .select(['alias_key', 'alias', 'entity_key', 'entity'])
-      .where('user_id', '=', userId)
-      .where(by, 'in', keys.slice(start, start + maxNames))
-      .execute()
-    links.push(...rows)
+    const some = keys.slice(start, start + maxNames)
+    links.push(...(await selectAliases(reader, userId).where(by, 'in', some).execute()))
   }
   return links
+}
+
+function selectAliases(reader: Reader | Writer, userId: string) {
+  return reader.selectFrom('entity_aliases').selectAll().where('user_id', '=', userId)
 }
 
 /** The latest name of the entity of that key, if it has an alias; otherwise the given name. */
 async function nameOf(reader: Reader | Writer, userId: string, key: string, given: string): Promise<string> {
   if (key === 'user') return 'user'
-  const row = await reader
-    .selectFrom('entity_aliases')
-    .select('entity')
-    .where('user_id', '=', userId)
-    .where('entity_key', '=', key)
-    .executeTakeFirst()
+  const row = await selectAliases(reader, userId).where('entity_key', '=', key).executeTakeFirst()
   return row?.entity ?? given
 }
 
@@ -181,25 +176,17 @@ async function nameOf(reader: Reader | Writer, userId: string, key: string, give
  * Other names of people and things. They resolve transitively: if `Bee` is Bea and `Bea` is Beatrice, `Bee` is
  * Beatrice. Two people may share a name: then it resolves to both.
  */
-export interface Aliases {
-  /** False if it was known. A cycle is not an error: all its names are one. */
-  add(userId: string, alias: string, entity: string): Promise<boolean>
-  addIn(writer: Writer, userId: string, alias: string, entity: string): Promise<boolean>
-  /** The latest names of every entity that the name may stand for; the name itself if it is not an alias. */
-  resolve(userId: string, name: string): Promise<string[]>
-  /** All names of all entities that the name may stand for, including itself. */
-  namesOf(userId: string, name: string): Promise<string[]>
-  list(userId: string): Promise<{ alias: string; entity: string }[]>
-  remove(userId: string, alias: string, entity: string): Promise<boolean>
-}
+export type Aliases = ReturnType<typeof createAliases>
 
 const maxNameLength = 200
 
-export function createAliases({ database }: { database: Database }): Aliases {
-  const aliases: Aliases = {
-    add: (userId, alias, entity) => database.write((writer) => aliases.addIn(writer, userId, alias, entity)),
+export function createAliases({ database }: { database: Database }) {
+  const aliases = {
+    /** False if it was known. A cycle is not an error: all its names are one. */
+    add: (userId: string, alias: string, entity: string): Promise<boolean> =>
+      database.write((writer) => aliases.addIn(writer, userId, alias, entity)),
 
-    async addIn(writer, userId, alias, entity) {
+    async addIn(writer: Writer, userId: string, alias: string, entity: string): Promise<boolean> {
       const row = { user_id: userId, ...linkOf(alias, entity) }
       if (row.alias_key === row.entity_key) return false
       const added = await writer
@@ -216,15 +203,17 @@ export function createAliases({ database }: { database: Database }): Aliases {
       return Number(added.numInsertedOrUpdatedRows) > 0
     },
 
-    async resolve(userId, name) {
+    /** The latest names of every entity that the name may stand for; the name itself if it is not an alias. */
+    async resolve(userId: string, name: string): Promise<string[]> {
       return (await resolveNames(database.read, userId, name)).map((entity) => entity.name)
     },
 
-    async namesOf(userId, name) {
+    /** All names of all entities that the name may stand for, including itself. */
+    async namesOf(userId: string, name: string): Promise<string[]> {
       return [...(await allNamesOf(database.read, userId, name)).values()]
     },
 
-    async list(userId) {
+    async list(userId: string): Promise<{ alias: string; entity: string }[]> {
       return await database.read
         .selectFrom('entity_aliases')
         .select(['alias', 'entity'])
@@ -234,7 +223,7 @@ export function createAliases({ database }: { database: Database }): Aliases {
         .execute()
     },
 
-    async remove(userId, alias, entity) {
+    async remove(userId: string, alias: string, entity: string): Promise<boolean> {
       const { alias_key, entity_key } = linkOf(alias, entity)
       const removed = await database.write((writer) =>
         writer
@@ -251,7 +240,7 @@ export function createAliases({ database }: { database: Database }): Aliases {
 }
 
 /** In either direction: the user has names, and is never another name of someone. */
-function linkOf(alias: string, entity: string): Pick<EntityAliasRow, 'alias' | 'alias_key' | 'entity' | 'entity_key'> {
+function linkOf(alias: string, entity: string): AliasLink {
   const [from, to] = entityKey(alias) === 'user' ? [entity, alias] : [alias, entity]
   const [alias_key, entity_key] = [entityKey(cleanName(from)), entityKey(cleanName(to))]
   return { alias: cleanName(from), alias_key, entity: entity_key === 'user' ? 'user' : cleanName(to), entity_key }

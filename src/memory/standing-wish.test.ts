@@ -1,11 +1,15 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openMemoryStore } from '../../test/support/memory-store.ts'
-import { standingWish } from './memory.ts'
+import { type MemoryLabel, standingWish } from './memory.ts'
 import { createRecall } from './recall/recall.ts'
 import { createKnownSpeakers } from './recall/window-words.ts'
 
-const said = (content: string, speaker: string | null = 'user', label = 'owner') => ({ content, speaker, label })
+const said = (content: string, speaker: string | null = 'user', label: MemoryLabel = 'owner') => ({
+  content,
+  speaker,
+  label,
+})
 
 it.each([
   ['Always answer in metric units', 1],

@@ -4,7 +4,7 @@ import { parseAnyJson, parseJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { Database, Writer } from '../../storage/database.ts'
-import { clearMark, readLearningMark, writeMark } from './exchange.ts'
+import { readMark, writeMark } from '../memories.ts'
 
 /**
  * One question to the fast language model, outside any conversation: within the user's budget, with retries, in the
@@ -36,14 +36,10 @@ export function readModelJson(answer: string): Json | undefined {
   const text = answer.slice(0, maxAnswerLength).trim()
   const whole = objectOrList(text)
   if (whole !== undefined) return whole
-  let from = 0
-  for (let tried = 0; tried < maxBeginnings; tried += 1) {
-    const start = nextOpening(text, from)
-    if (start < 0) return undefined
-    const end = matchingEnd(text, start)
-    const value = end < 0 ? undefined : objectOrList(text.slice(start, end))
+  for (const { index } of text.matchAll(/[{[]/g).take(maxBeginnings)) {
+    const end = matchingEnd(text, index)
+    const value = end < 0 ? undefined : objectOrList(text.slice(index, end))
     if (value !== undefined) return value
-    from = start + 1
   }
   return undefined
 }
@@ -76,12 +72,6 @@ function objectOrList(text: string): Json | undefined {
   return parsed.ok ? parsed.value : undefined
 }
 
-function nextOpening(text: string, from: number): number {
-  const [brace, bracket] = [text.indexOf('{', from), text.indexOf('[', from)]
-  if (brace < 0 || bracket < 0) return Math.max(brace, bracket)
-  return Math.min(brace, bracket)
-}
-
 /** Just after the end of what opens at `start`; -1 if it is never closed. Brackets inside strings do not count. */
 function matchingEnd(text: string, start: number): number {
   let depth = 0
@@ -110,50 +100,47 @@ const troubleSchema = z.object({
 
 export type TroubleReport = z.infer<typeof troubleSchema>
 
-/** Counts failures in the background permanently, because no user sees them. */
-interface Trouble {
-  /** Counts one more failure of the segment that ends at `seq`. True if it has been tried often enough. */
-  note(failure: { userId: string; sessionId: string; seq: number; reason: string }): Promise<boolean>
-  /** In the unit that ends the segment, done or skipped. */
-  clearIn(writer: Writer, userId: string, sessionId: string): Promise<void>
-  report(userId: string): Promise<TroubleReport | undefined>
-}
-
-/** `task` names it in the marks and in the log: `extraction`, `consolidation`. */
-export function createTrouble(dependencies: {
-  database: Database
-  clock: Clock
-  logger: Logger
-  task: string
-}): Trouble {
+/**
+ * Counts failures in the background permanently, because no user sees them. `task` names it in the marks and in the log:
+ * `extraction`, `consolidation`.
+ */
+export function createTrouble(dependencies: { database: Database; clock: Clock; logger: Logger; task: string }) {
   const { database, clock, logger, task } = dependencies
   const reportMark = `${task}-trouble`
   const attemptsMark = (sessionId: string) => `${task}-attempts:${sessionId}`
 
   return {
-    async note({ userId, sessionId, seq, reason }) {
+    /** Counts one more failure of the segment that ends at `seq`. True if it has been tried often enough. */
+    async note(failure: { userId: string; sessionId: string; seq: number; reason: string }): Promise<boolean> {
+      const { userId, sessionId, seq, reason } = failure
       const at = clock.now()
-      const attempts = await database.write(async (writer) => {
-        const before = attemptsAt(seq, await readLearningMark(writer, userId, attemptsMark(sessionId)))
-        const known = readReport(await readLearningMark(writer, userId, reportMark))
-        const passedOver = before + 1 >= maxAttempts
+      const attempt = await database.write(async (writer) => {
+        const attempt = attemptsAt(seq, await readMark(writer, userId, attemptsMark(sessionId))) + 1
+        const known = readReport(await readMark(writer, userId, reportMark))
+        const passedOver = attempt >= maxAttempts
         const report: TroubleReport = {
           failures: (known?.failures ?? 0) + 1,
           passedOver: (known?.passedOver ?? 0) + (passedOver ? 1 : 0),
           last: { at, sessionId, reason, passedOver },
         }
-        await writeMark(writer, { userId, name: attemptsMark(sessionId), value: `${seq} ${before + 1}`, at })
+        await writeMark(writer, { userId, name: attemptsMark(sessionId), value: `${seq} ${attempt}`, at })
         await writeMark(writer, { userId, name: reportMark, value: JSON.stringify(report), at })
-        return before + 1
+        return attempt
       })
-      const isLast = attempts >= maxAttempts
+      const isLast = attempt >= maxAttempts
       const consequence = isLast ? 'passed over' : 'it is retried after the next turn'
-      logger.warn(`${task} failed; ${consequence}`, { session: sessionId, attempt: attempts, reason })
+      logger.warn(`${task} failed; ${consequence}`, { session: sessionId, attempt, reason })
       return isLast
     },
-    clearIn: (writer, userId, sessionId) => clearMark(writer, userId, attemptsMark(sessionId)),
-    async report(userId) {
-      return readReport(await readLearningMark(database.read, userId, reportMark))
+
+    /** In the unit that ends the segment, done or skipped. */
+    async clearIn(writer: Writer, userId: string, sessionId: string): Promise<void> {
+      const name = attemptsMark(sessionId)
+      await writer.deleteFrom('memory_marks').where('user_id', '=', userId).where('name', '=', name).execute()
+    },
+
+    async report(userId: string): Promise<TroubleReport | undefined> {
+      return readReport(await readMark(database.read, userId, reportMark))
     },
   }
 }

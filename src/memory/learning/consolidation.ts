@@ -1,12 +1,12 @@
-import { type Clock, dayOf, formatDay } from '../../base/clock.ts'
+import { dayOf, formatDay } from '../../base/clock.ts'
 import { readBundledText } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
-import type { Logger } from '../../base/logger.ts'
 import { estimateTokens } from '../../base/tokens.ts'
-import type { Database, Writer } from '../../storage/database.ts'
+import type { Writer } from '../../storage/database.ts'
 import type { Episodes } from '../episodes.ts'
+import { readMark, readSeqMark, writeMark } from '../memories.ts'
 import { splitPassages } from '../words.ts'
-import { type AskModel, createTrouble, type TroubleReport } from './ask-model.ts'
+import { type AskModel, createTrouble } from './ask-model.ts'
 import {
   describeExchange,
   describeExchanges,
@@ -15,11 +15,8 @@ import {
   isPlainQuestion,
   isTrivial,
   ownWords,
-  readLearningMark,
-  readSeqMark,
   tellingWords,
   userTexts,
-  writeMark,
 } from './exchange.ts'
 import { type Learned, type LearnedEpisode, readLearned } from './extraction.ts'
 import {
@@ -27,21 +24,19 @@ import {
   holdsSecret,
   isAboutTheAgent,
   isGrounded,
-  type LearningStores,
+  type LearningDependencies,
   siftAnswer,
   type Written,
   type WrittenCount,
   writeLearnedIn,
 } from './write-learned.ts'
 
-const consolidationPrompt = readBundledText(new URL('./prompts/consolidation.md', import.meta.url))
+const prompt = readBundledText(new URL('./prompts/consolidation.md', import.meta.url))
 const askedAtOnce = 4
 const leastSummaryWords = 5
 const mentionWeight = 0.6
 
-interface Consolidated extends Omit<WrittenCount, 'notes'> {
-  episodes: number
-}
+type Consolidated = Omit<WrittenCount, 'notes'> & { episodes: number }
 
 export type ConsolidationOutcome =
   | { ok: true; parts: number; added: Consolidated }
@@ -57,35 +52,16 @@ interface Stretch {
 }
 
 /** Writes facts, episodes, promises and names from segments of conversation, each segment once (MEM-9). */
-export interface Consolidation {
-  consolidate(stretch: Stretch): Promise<ConsolidationOutcome>
-  /**
-   * Writes all of the segment except its last part, which is returned to be written in the caller's unit. The model has
-   * been asked by then. Undefined if nothing is left to write, or it failed: then it waits for the next time.
-   */
-  prepare(stretch: Stretch): Promise<((writer: Writer) => Promise<void>) | undefined>
-  through(userId: string, sessionId: string): Promise<number>
-  trouble(userId: string): Promise<TroubleReport | undefined>
-}
+export type Consolidation = ReturnType<typeof createConsolidation>
 
 const consolidatedMark = (sessionId: string) => `consolidated:${sessionId}`
 
-export function createConsolidation(
-  dependencies: LearningStores & {
-    database: Database
-    episodes: Episodes
-    askModel: AskModel
-    clock: Clock
-    logger: Logger
-    timeZone: string
-    agentName?: () => string
-  },
-): Consolidation {
-  const { database, episodes, graph, askModel, clock, logger, timeZone } = dependencies
+export function createConsolidation(dependencies: LearningDependencies & { episodes: Episodes }) {
+  const { database, episodes, graph, clock, logger, timeZone } = dependencies
   const trouble = createTrouble({ database, clock, logger, task: 'consolidation' })
 
   return {
-    async consolidate(stretch) {
+    async consolidate(stretch: Stretch): Promise<ConsolidationOutcome> {
       const added = nothingAdded()
       let parts = 0
       for await (const read of readParts(stretch)) {
@@ -95,7 +71,11 @@ export function createConsolidation(
       }
       return { ok: true, parts, added }
     },
-    async prepare(stretch) {
+    /**
+     * Writes all of the segment except its last part, which is returned to be written in the caller's unit. The model has
+     * been asked by then. Undefined if nothing is left to write, or it failed: then it waits for the next time.
+     */
+    async prepare(stretch: Stretch): Promise<((writer: Writer) => Promise<void>) | undefined> {
       let last: ReadPart | undefined
       for await (const read of readParts(stretch)) {
         if (!read.ok) {
@@ -109,7 +89,7 @@ export function createConsolidation(
       const sifted = await siftPart(stretch, last)
       return async (writer) => void (await writePartIn(writer, stretch, sifted))
     },
-    through: (userId, sessionId) => readSeqMark(database.read, userId, consolidatedMark(sessionId)),
+    through: (userId: string, sessionId: string) => readSeqMark(database.read, userId, consolidatedMark(sessionId)),
     trouble: trouble.report,
   }
 
@@ -144,19 +124,8 @@ export function createConsolidation(
     const said = userTexts(part.exchanges)
     if (said.every((text) => isTrivial(text) || isPlainQuestion(text))) return { ok: true, part, learned: nothing }
     const text = describeExchanges(part.exchanges, timeZone)
-    const answer = await askModel({
-      userId,
-      sessionId,
-      purpose: 'consolidation',
-      system: consolidationPrompt,
-      text,
-      signal,
-    })
-    if (!answer.ok) return answer
-    const learned = readLearned(answer.text)
-    return learned
-      ? { ok: true, part, learned }
-      : { ok: false, reason: 'failed', message: 'the answer contains no JSON' }
+    const read = await askToLearn(dependencies.askModel, { userId, sessionId, text, signal })
+    return read.ok ? { ...read, part } : read
   }
 
   /** Called after the parts before it are written, so that their content is known. */
@@ -176,9 +145,8 @@ export function createConsolidation(
   async function writePartIn(writer: Writer, stretch: Stretch, { part, learned }: ReadPart): Promise<Consolidated> {
     const { userId, sessionId } = stretch
     const { exchanges, fromSeq, throughSeq } = part
-    const added = nothingAdded()
     const name = consolidatedMark(sessionId)
-    if ((await readSeqMark(writer, userId, name)) >= throughSeq) return added
+    if ((await readSeqMark(writer, userId, name)) >= throughSeq) return nothingAdded()
     const label = exchangeLabel(exchanges)
     const startedAt = exchanges[0]?.lines[0]?.at ?? clock.now()
     const endedAt = exchanges.at(-1)?.lines.at(-1)?.at ?? startedAt
@@ -188,7 +156,7 @@ export function createConsolidation(
       { userId, sessionId, at: endedAt, label, ownWords: ownWords(exchanges), timeZone },
       learned,
     )
-    addTo(added, { ...written.added, episodes: 0 })
+    const added = { ...written.added, episodes: 0 }
     if (learned.episode) {
       const { episode, isNew } = await episodes.addIn(writer, {
         ...learned.episode,
@@ -214,17 +182,14 @@ export function createConsolidation(
     userId: string,
     of: { episodeId: string; written: Written; exchanges: readonly Exchange[]; startedAt: number },
   ): Promise<void> {
+    const turnIds = of.exchanges.map((exchange) => exchange.turnId)
     const ofTurns = await writer
       .selectFrom('memories')
       .select('id')
       .where('user_id', '=', userId)
       .where('kind', 'in', ['note', 'fact', 'commitment'])
       .where('created_at', '>=', of.startedAt)
-      .where(
-        'turn_id',
-        'in',
-        of.exchanges.map((exchange) => exchange.turnId),
-      )
+      .where('turn_id', 'in', turnIds)
       .execute()
     for (const targetId of new Set([...of.written.ids, ...ofTurns.map((row) => row.id)])) {
       const edge = { sourceId: of.episodeId, targetId, relation: 'mentions', weight: mentionWeight }
@@ -248,10 +213,18 @@ function nothingAdded(): Consolidated {
 }
 
 function addTo(sum: Consolidated, more: Consolidated): void {
-  sum.episodes += more.episodes
-  sum.facts += more.facts
-  sum.commitments += more.commitments
-  sum.aliases += more.aliases
+  for (const name of Object.keys(sum) as (keyof Consolidated)[]) sum[name] += more[name]
+}
+
+async function askToLearn(
+  askModel: AskModel,
+  question: Omit<Parameters<AskModel>[0], 'purpose' | 'system'>,
+  noJson = 'the answer contains no JSON',
+): Promise<{ ok: true; learned: Learned } | UnreadPart> {
+  const answer = await askModel({ ...question, purpose: 'consolidation', system: prompt })
+  if (!answer.ok) return answer
+  const learned = readLearned(answer.text)
+  return learned ? { ok: true, learned } : { ok: false, reason: 'failed', message: noJson }
 }
 
 /** Null for an episode that says too little, or something without evidence. */
@@ -264,7 +237,6 @@ function worthwhile(episode: LearnedEpisode | null, exchanges: readonly Exchange
   return { ...episode, decisions: episode.decisions.filter((decision) => isGrounded(decision, evidence)) }
 }
 
-const prompt = readBundledText(new URL('./prompts/consolidation.md', import.meta.url))
 // About as many tokens as a part of a conversation.
 const charactersOfPart = 20_000
 
@@ -283,47 +255,30 @@ export interface ConsolidatedFile {
  * nothing, an interrupted one continues at the part where it stopped.
  */
 export function createFileConsolidation(
-  dependencies: LearningStores & {
-    database: Database
-    askModel: AskModel
-    clock: Clock
-    logger: Logger
-    timeZone: string
-    agentName?: () => string
-  },
+  dependencies: LearningDependencies,
 ): (file: ConsolidatedFile) => Promise<ConsolidationOutcome> {
   const { database, askModel, clock, timeZone } = dependencies
 
   return async ({ userId, path, text, at, signal }) => {
-    const added: Consolidated = { episodes: 0, facts: 0, commitments: 0, aliases: 0 }
+    const added = nothingAdded()
     const name = `consolidated-file:${path}`
     const hash = sha256(text)
     const parts = splitPassages(text, charactersOfPart)
-    const first = partsDone(await readLearningMark(database.read, userId, name), hash, parts.length)
+    const first = partsDone(await readMark(database.read, userId, name), hash, parts.length)
     for (const [index, part] of parts.entries()) {
       if (index < first) continue
       const told = `[A file, as of ${formatDay(dayOf(at, timeZone))}]\n${part}`
-      const answer = await askModel({
-        userId,
-        sessionId: null,
-        purpose: 'consolidation',
-        system: prompt,
-        text: told,
-        signal,
-      })
-      if (!answer.ok) return { ...answer, added }
-      const learned = readLearned(answer.text)
-      if (!learned) return { ok: false, reason: 'failed', message: `${path}: the answer contains no JSON`, added }
+      const asked = { userId, sessionId: null, text: told, signal }
+      const read = await askToLearn(askModel, asked, `${path}: the answer contains no JSON`)
+      if (!read.ok) return { ...read, added }
       const from = { userId, said: [part], saidAt: at }
-      const sifted = await siftAnswer(dependencies, from, { ...learned, notes: [], episode: null })
+      const sifted = await siftAnswer(dependencies, from, { ...read.learned, notes: [], episode: null })
       const written = await database.write(async (writer) => {
         const result = await writeLearnedIn(writer, dependencies, { userId, at, label: 'internal', timeZone }, sifted)
         await writeMark(writer, { userId, name, value: `${hash} ${index + 1}`, at: clock.now() })
         return result.added
       })
-      added.facts += written.facts
-      added.commitments += written.commitments
-      added.aliases += written.aliases
+      addTo(added, { ...written, episodes: 0 })
     }
     return { ok: true, parts: Math.max(0, parts.length - first), added }
   }

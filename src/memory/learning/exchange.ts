@@ -1,6 +1,5 @@
 import { dayOf, formatDay, weekdayOf } from '../../base/clock.ts'
 import { truncateText } from '../../base/text.ts'
-import type { Reader, Writer } from '../../storage/database.ts'
 import { foldLetters, isUnspaced } from '../../storage/words.ts'
 import type { MemoryLabel } from '../memory.ts'
 import { contentWords, termOf } from '../words.ts'
@@ -127,45 +126,6 @@ const lookup =
 function tellsSomething(question: string): boolean {
   if (numberOrDay.test(question)) return true
   return !lookup.test(question) && (name.test(question) || own.test(question))
-}
-
-/** The progress of a background task for one user; undefined before its first step. */
-export async function readLearningMark(
-  reader: Reader | Writer,
-  userId: string,
-  name: string,
-): Promise<string | undefined> {
-  const row = await reader
-    .selectFrom('memory_marks')
-    .select('value')
-    .where('user_id', '=', userId)
-    .where('name', '=', name)
-    .executeTakeFirst()
-  return row?.value
-}
-
-/** A sequence number; zero before the first step, and for an unreadable mark. */
-export async function readSeqMark(reader: Reader | Writer, userId: string, name: string): Promise<number> {
-  const seq = Number(await readLearningMark(reader, userId, name))
-  return Number.isSafeInteger(seq) && seq > 0 ? seq : 0
-}
-
-/** In the unit that writes the results of the mark's progress: both are committed, or neither. */
-export async function writeMark(
-  writer: Writer,
-  mark: { userId: string; name: string; value: string; at: number },
-): Promise<void> {
-  await writer
-    .insertInto('memory_marks')
-    .values({ user_id: mark.userId, name: mark.name, value: mark.value, updated_at: mark.at })
-    .onConflict((conflict) =>
-      conflict.columns(['user_id', 'name']).doUpdateSet({ value: mark.value, updated_at: mark.at }),
-    )
-    .execute()
-}
-
-export async function clearMark(writer: Writer, userId: string, name: string): Promise<void> {
-  await writer.deleteFrom('memory_marks').where('user_id', '=', userId).where('name', '=', name).execute()
 }
 
 const maxWords = 64

@@ -1,14 +1,12 @@
 import { z } from 'zod'
-import type { Clock } from '../../base/clock.ts'
 import { readBundledText } from '../../base/files.ts'
-import type { Logger } from '../../base/logger.ts'
 import { toDisplayText, toStorableText } from '../../base/text.ts'
 import type { Json } from '../../protocol/messages.ts'
-import type { Database } from '../../storage/database.ts'
 import type { Facts } from '../facts.ts'
-import type { MemoryLabel, Retention } from '../memory.ts'
+import { passMark, readSeqMark, writeMark } from '../memories.ts'
+import type { MemoryLabel } from '../memory.ts'
 import { attributeKey, foldText } from '../words.ts'
-import { type AskModel, createTrouble, fieldOf, readItems, readModelJson, type TroubleReport } from './ask-model.ts'
+import { createTrouble, fieldOf, readItems, readModelJson } from './ask-model.ts'
 import {
   describeExchange,
   type Exchange,
@@ -16,16 +14,15 @@ import {
   isPlainQuestion,
   isTrivial,
   ownWords,
-  readSeqMark,
   userTexts,
-  writeMark,
 } from './exchange.ts'
 import { hasPlainStatements, isRelation, learnedFrom, readPlainStatements } from './plain-statements.ts'
 import {
-  type LearningStores,
+  type LearningDependencies,
   type LearntFrom,
   leaveOutForgotten,
   leaveOutKnown,
+  nothingWritten,
   siftAnswer,
   type WrittenCount,
   writeLearnedIn,
@@ -43,32 +40,17 @@ type ExtractionOutcome =
   | { status: 'failed'; reason: string; again: boolean }
 
 /** Extracts what is worth keeping from a turn, once (MEM-8). */
-export interface Extraction {
-  /** Turns of one session come in order; of one user, one at a time. */
-  extract(userId: string, exchange: Exchange, signal: AbortSignal): Promise<ExtractionOutcome>
-  /** Up to here the session needs no extraction: it contains nothing, or the user does not want it. */
-  passOver(userId: string, sessionId: string, throughSeq: number): Promise<void>
-  through(userId: string, sessionId: string): Promise<number>
-  trouble(userId: string): Promise<TroubleReport | undefined>
-}
+export type Extraction = ReturnType<typeof createExtraction>
 
 export const extractedMark = (sessionId: string) => `extracted:${sessionId}`
 
-export function createExtraction(
-  dependencies: LearningStores & {
-    database: Database
-    askModel: AskModel
-    clock: Clock
-    logger: Logger
-    timeZone: string
-    agentName?: () => string
-  },
-): Extraction {
+export function createExtraction(dependencies: LearningDependencies) {
   const { database, askModel, clock, logger, timeZone } = dependencies
   const trouble = createTrouble({ database, clock, logger, task: 'extraction' })
 
   return {
-    async extract(userId, exchange, signal) {
+    /** Turns of one session come in order; of one user, one at a time. */
+    async extract(userId: string, exchange: Exchange, signal: AbortSignal): Promise<ExtractionOutcome> {
       const { sessionId, throughSeq } = exchange
       if ((await readSeqMark(database.read, userId, extractedMark(sessionId))) >= throughSeq) return { status: 'known' }
       const said = userTexts([exchange])
@@ -93,8 +75,9 @@ export function createExtraction(
       const sifted = await siftAnswer(dependencies, { userId, said, saidAt: exchange.at }, learned)
       return { status: 'learnt', by: 'model', added: await write(userId, exchange, sifted) }
     },
+    /** Up to here the session needs no extraction: it contains nothing, or the user does not want it. */
     passOver,
-    through: (userId, sessionId) => readSeqMark(database.read, userId, extractedMark(sessionId)),
+    through: (userId: string, sessionId: string) => readSeqMark(database.read, userId, extractedMark(sessionId)),
     trouble: trouble.report,
   }
 
@@ -107,8 +90,7 @@ export function createExtraction(
     const { sessionId, turnId, throughSeq } = exchange
     const from = { userId, sessionId, turnId, at: exchange.at, label, ownWords: ownWords([exchange]), timeZone }
     return database.write(async (writer) => {
-      const nothing = { notes: 0, facts: 0, commitments: 0, aliases: 0 }
-      if ((await readSeqMark(writer, userId, extractedMark(sessionId))) >= throughSeq) return nothing
+      if ((await readSeqMark(writer, userId, extractedMark(sessionId))) >= throughSeq) return nothingWritten
       const { added } = await writeLearnedIn(writer, dependencies, from, learned)
       await writeMark(writer, { userId, name: extractedMark(sessionId), value: String(throughSeq), at: clock.now() })
       await trouble.clearIn(writer, userId, sessionId)
@@ -143,12 +125,8 @@ export function createExtraction(
     return { status: 'failed', reason, again: false }
   }
 
-  async function passOver(userId: string, sessionId: string, throughSeq: number): Promise<void> {
-    if ((await readSeqMark(database.read, userId, extractedMark(sessionId))) >= throughSeq) return
-    await database.write(async (writer) => {
-      if ((await readSeqMark(writer, userId, extractedMark(sessionId))) >= throughSeq) return
-      await writeMark(writer, { userId, name: extractedMark(sessionId), value: String(throughSeq), at: clock.now() })
-    })
+  async function passOver(userId: string, sessionId: string, seq: number): Promise<void> {
+    await passMark(dependencies, { userId, name: extractedMark(sessionId), seq })
   }
 }
 
@@ -183,7 +161,7 @@ async function tellNamesakesApart(facts: Facts, userId: string, learned: Learned
   }
 }
 
-type Dependencies = LearningStores & { database: Database; timeZone: string }
+type Dependencies = Omit<LearningDependencies, 'askModel' | 'clock' | 'logger'>
 
 /** Plain statements of a text that are not known yet, ready to be written. */
 async function readPlainly(
@@ -211,40 +189,12 @@ export async function learnPlainly(
   return written.added
 }
 
-const nothingWritten: WrittenCount = { notes: 0, facts: 0, commitments: 0, aliases: 0 }
-
-export interface LearnedNote {
-  content: string
-  tags: readonly string[]
-  tier: Retention
-}
-
-export interface LearnedFact {
-  entity: string
-  attribute: string
-  value: string
-  confidence: number
-}
-
-export interface LearnedCommitment {
-  who: string
-  toWhom: string | null
-  what: string
-  /** As the model wrote it: an ISO date, or unreadable text. */
-  deadline: string | null
-}
-
-export interface LearnedAlias {
-  alias: string
-  entity: string
-}
-
-export interface LearnedEpisode {
-  summary: string
-  topics: readonly string[]
-  decisions: readonly string[]
-  tone: string | null
-}
+export type LearnedNote = z.infer<typeof noteSchema>
+export type LearnedFact = z.infer<typeof factSchema>
+/** Its deadline as the model wrote it: an ISO date, or unreadable text. */
+export type LearnedCommitment = z.infer<typeof commitmentSchema>
+export type LearnedAlias = z.infer<typeof aliasSchema>
+export type LearnedEpisode = z.infer<typeof episodeSchema>
 
 /** The results that a model, or a plain reading, extracted from a text. They are not verified yet. */
 export interface Learned {
@@ -280,18 +230,8 @@ const factSchema = z.object({
     .transform((confidence) => Math.min(confidence, surest)),
 })
 const commitmentSchema = z
-  .object({
-    who: name,
-    to_whom: name.nullish().catch(null),
-    what: line(2, 300),
-    deadline: line(4, 40).nullish().catch(null),
-  })
-  .transform(({ who, to_whom: toWhom, what, deadline }) => ({
-    who,
-    toWhom: toWhom ?? null,
-    what,
-    deadline: deadline ?? null,
-  }))
+  .object({ who: name, to_whom: orNull(name), what: line(2, 300), deadline: orNull(line(4, 40)) })
+  .transform(({ to_whom: toWhom, ...commitment }) => ({ ...commitment, toWhom }))
 const aliasSchema = z
   .object({ alias: name, entity: name })
   .refine(({ alias, entity }) => alias.toLowerCase() !== entity.toLowerCase())
@@ -299,7 +239,7 @@ const episodeSchema = z.object({
   summary: line(10, 2_000),
   topics: listOf(line(2, 60), most.topics),
   decisions: listOf(line(3, 300), most.decisions),
-  tone: line(2, 60).nullish().catch(null),
+  tone: orNull(line(2, 60)),
 })
 
 /** Parses a model's answer to these prompts. Undefined if it contains no JSON. */
@@ -314,7 +254,7 @@ export function readLearned(answer: string): Learned | undefined {
     facts: readItems(list('facts'), factSchema, most.facts),
     commitments: readItems(list('commitments'), commitmentSchema, most.commitments),
     aliases: readItems(list('aliases'), aliasSchema, most.aliases),
-    episode: episode.success ? { ...episode.data, tone: episode.data.tone ?? null } : null,
+    episode: episode.success ? episode.data : null,
   }
 }
 
@@ -325,6 +265,14 @@ function line(shortest: number, longest: number) {
     .max(longest * 4)
     .transform((text) => toDisplayText(toStorableText(text)).replaceAll(/\s+/g, ' ').trim())
     .pipe(z.string().min(shortest).max(longest))
+}
+
+/** Null if it is missing or not valid. */
+function orNull(text: ReturnType<typeof line>) {
+  return text
+    .nullish()
+    .catch(null)
+    .transform((value) => value ?? null)
 }
 
 function listOf<T>(item: z.ZodType<T>, atMost: number) {

@@ -1,9 +1,8 @@
 import { holdsApprovalQuestion, withoutApprovalQuestions } from '../../security/approvals.ts'
 import type { Database, Writer } from '../../storage/database.ts'
-import { type Memories, selectMemories } from '../memories.ts'
+import { type Memories, readMark, selectMemories, writeMark } from '../memories.ts'
 import { type Memory, memoryFromRow } from '../memory.ts'
 import { splitPassages } from '../words.ts'
-import { readLearningMark, writeMark } from './exchange.ts'
 
 const doneMark = 'gate-questions-removed'
 
@@ -21,7 +20,7 @@ export async function removeGateQuestions(
   { database, memories, now }: { database: Database; memories: Memories; now: () => number },
   userId: string,
 ): Promise<number> {
-  if (await readLearningMark(database.read, userId, doneMark)) return 0
+  if (await readMark(database.read, userId, doneMark)) return 0
   const rows = await selectMemories(database.read, userId)
     .where('source', '=', 'extracted')
     .where('content', 'like', '%May I call %')

@@ -3,18 +3,10 @@ import type { Clock } from '../../base/clock.ts'
 import { sha256 } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Database, Writer } from '../../storage/database.ts'
-import type { Memories } from '../memories.ts'
+import { type Memories, passMark, readMark, readSeqMark, writeMark } from '../memories.ts'
 import type { MemoryLabel } from '../memory.ts'
 import { splitPassages } from '../words.ts'
-import {
-  type Exchange,
-  type ExchangeLine,
-  isPlainQuestion,
-  isTrivial,
-  readLearningMark,
-  readSeqMark,
-  writeMark,
-} from './exchange.ts'
+import { type Exchange, type ExchangeLine, isPlainQuestion, isTrivial } from './exchange.ts'
 import { hasPlainStatements } from './plain-statements.ts'
 import { evidenceOf, isGrounded, readForgotten } from './write-learned.ts'
 
@@ -25,26 +17,17 @@ const placeSchema = z.object({ sitting: z.number().int(), position: z.number().i
 type Place = z.infer<typeof placeSchema>
 
 /** Past conversations as passages for recall (MEM-1). It needs no model and creates no duplicates. */
-export interface ConversationIndex {
-  /** The number of new passages. The turns are of one session, in order; all of them are indexed, or none. */
-  index(userId: string, exchanges: readonly Exchange[]): Promise<number>
-  /** Up to here the session contains nothing to index. */
-  passOver(userId: string, sessionId: string, throughSeq: number): Promise<void>
-  through(userId: string, sessionId: string): Promise<number>
-}
+export type ConversationIndex = ReturnType<typeof createConversationIndex>
 
 export const indexedMark = (sessionId: string) => `indexed:${sessionId}`
 const placeMark = (sessionId: string) => `place:${sessionId}`
 
-export function createConversationIndex(dependencies: {
-  database: Database
-  memories: Memories
-  clock: Clock
-}): ConversationIndex {
+export function createConversationIndex(dependencies: { database: Database; memories: Memories; clock: Clock }) {
   const { database, memories, clock } = dependencies
 
   return {
-    async index(userId, exchanges) {
+    /** The number of new passages. The turns are of one session, in order; all of them are indexed, or none. */
+    async index(userId: string, exchanges: readonly Exchange[]): Promise<number> {
       const [first] = exchanges
       if (!first) return 0
       const { sessionId } = first
@@ -58,7 +41,7 @@ export function createConversationIndex(dependencies: {
         let place = await readPlace(writer, userId, sessionId)
         let added = 0
         for (const exchange of unread) {
-          const notes = evidenceOf(stored.get(exchange.turnId) ?? [])
+          const notes = evidenceOf((stored.get(exchange.turnId) ?? []).map(({ content }) => content))
           for (const line of exchange.lines) {
             place = placeAfter(place, line.at)
             const label = labelOf(line, exchange)
@@ -73,13 +56,10 @@ export function createConversationIndex(dependencies: {
         return added
       })
     },
-    async passOver(userId, sessionId, throughSeq) {
-      await database.write(async (writer) => {
-        if ((await readSeqMark(writer, userId, indexedMark(sessionId))) >= throughSeq) return
-        await writeMark(writer, { userId, name: indexedMark(sessionId), value: String(throughSeq), at: clock.now() })
-      })
-    },
-    through: (userId, sessionId) => readSeqMark(database.read, userId, indexedMark(sessionId)),
+    /** Up to here the session contains nothing to index. */
+    passOver: (userId: string, sessionId: string, seq: number) =>
+      passMark(dependencies, { userId, name: indexedMark(sessionId), seq }),
+    through: (userId: string, sessionId: string) => readSeqMark(database.read, userId, indexedMark(sessionId)),
   }
 
   async function addPassages(
@@ -134,30 +114,21 @@ function labelOf({ speaker, isProgram }: ExchangeLine, { untrusted, sawUntrusted
 }
 
 /** The notes stored by each turn: a passage that says no more than those would only repeat them. */
-async function storedInTurns(
-  writer: Writer,
-  userId: string,
-  exchanges: readonly Exchange[],
-): Promise<Map<string | null, string[]>> {
+async function storedInTurns(writer: Writer, userId: string, exchanges: readonly Exchange[]) {
+  const turnIds = exchanges.map(({ turnId }) => turnId)
   const notes = await writer
     .selectFrom('memories')
     .select(['content', 'turn_id'])
     .where('user_id', '=', userId)
     .where('kind', '=', 'note')
     .where('created_at', '>=', Math.min(...exchanges.map(({ at }) => at)))
-    .where(
-      'turn_id',
-      'in',
-      exchanges.map(({ turnId }) => turnId),
-    )
+    .where('turn_id', 'in', turnIds)
     .execute()
-  const byTurn = new Map<string | null, string[]>()
-  for (const { turn_id, content } of notes) byTurn.set(turn_id, [...(byTurn.get(turn_id) ?? []), content])
-  return byTurn
+  return Map.groupBy(notes, ({ turn_id }) => turn_id)
 }
 
 async function readPlace(writer: Writer, userId: string, sessionId: string): Promise<Place> {
-  const place = parseJson((await readLearningMark(writer, userId, placeMark(sessionId))) ?? '', placeSchema)
+  const place = parseJson((await readMark(writer, userId, placeMark(sessionId))) ?? '', placeSchema)
   return place.ok ? place.value : { sitting: 1, position: 0, at: 0 }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endOfDay, parseDay } from '../../base/clock.ts'
+import { type Clock, endOfDay, parseDay } from '../../base/clock.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Database, Reader, Writer } from '../../storage/database.ts'
@@ -7,10 +7,11 @@ import type { Commitments } from '../commitments.ts'
 import type { Facts } from '../facts.ts'
 import type { MemoryGraph } from '../graph.ts'
 import { type Memories, memoryCollection } from '../memories.ts'
-import type { MemoryLabel } from '../memory.ts'
+import { isRow, type MemoryLabel } from '../memory.ts'
 import type { Aliases } from '../names.ts'
 import { repetitionOf } from '../note-passages.ts'
 import { allContentWords, entityKey, termOf } from '../words.ts'
+import type { AskModel } from './ask-model.ts'
 import { saysTheSame, tellingWords } from './exchange.ts'
 import type { Learned, LearnedAlias, LearnedCommitment, LearnedFact, LearnedNote } from './extraction.ts'
 
@@ -20,6 +21,15 @@ export interface LearningStores {
   commitments: Commitments
   aliases: Aliases
   graph: MemoryGraph
+}
+
+export interface LearningDependencies extends LearningStores {
+  database: Database
+  askModel: AskModel
+  clock: Clock
+  logger: Logger
+  timeZone: string
+  agentName?: () => string
 }
 
 /** The source of learned memories. */
@@ -34,12 +44,8 @@ export interface LearntFrom {
   timeZone: string
 }
 
-export interface WrittenCount {
-  notes: number
-  facts: number
-  commitments: number
-  aliases: number
-}
+export const nothingWritten = { notes: 0, facts: 0, commitments: 0, aliases: 0 }
+export type WrittenCount = typeof nothingWritten
 
 export interface Written {
   /** Only what was new. */
@@ -62,7 +68,7 @@ export async function writeLearnedIn(
   const { userId, sessionId, turnId, at, label } = from
   const origin = { userId, sessionId, turnId, at, source: 'extracted' as const }
   const labelFor = labelling(label, from.ownWords ?? [])
-  const written: Written = { added: { notes: 0, facts: 0, commitments: 0, aliases: 0 }, ids: [], refused: 0 }
+  const written: Written = { added: { ...nothingWritten }, ids: [], refused: 0 }
 
   for (const { alias, entity } of learned.aliases) {
     // A name has no label, and would affect all later queries.
@@ -312,16 +318,12 @@ export async function leaveOutKnown(
   }
 }
 
+type Promised = Pick<LearnedCommitment, 'who' | 'toWhom' | 'what'>
+
 function isSamePromise(a: Promised, b: Promised): boolean {
   const sameDebtor = entityKey(a.who) === entityKey(b.who)
   const sameCreditor = a.toWhom === null || b.toWhom === null || entityKey(a.toWhom) === entityKey(b.toWhom)
   return sameDebtor && sameCreditor && saysTheSame(a.what, b.what)
-}
-
-interface Promised {
-  who: string
-  toWhom: string | null
-  what: string
 }
 
 /** The keys of names in the answer that are already known: a user may refer to them as "she". */
@@ -356,28 +358,17 @@ const weight = 0.8
  * about the sister are found.
  */
 async function linkFactIn(writer: Writer, graph: MemoryGraph, userId: string, factId: string): Promise<void> {
-  const fact = await writer
-    .selectFrom('facts')
-    .select(['entity_key', 'value_key'])
-    .where('user_id', '=', userId)
-    .where('id', '=', factId)
-    .executeTakeFirst()
+  const fact = await writer.selectFrom('facts').selectAll().where(isRow(userId, factId)).executeTakeFirst()
   if (!fact) return
   const live = writer.selectFrom('facts').select('id').where('user_id', '=', userId).where('valid_to', 'is', null)
-  const about = await live.where('entity_key', '=', fact.value_key).where('id', '!=', factId).limit(maxLinks).execute()
-  for (const { id } of about) {
-    await graph.linkIn(writer, userId, { sourceId: factId, targetId: id, relation: 'names', weight })
-  }
-  if (fact.entity_key === 'user') return
-  const naming = await live.where('value_key', '=', fact.entity_key).where('id', '!=', factId).limit(maxLinks).execute()
-  for (const { id } of naming) {
-    await graph.linkIn(writer, userId, { sourceId: id, targetId: factId, relation: 'names', weight })
-  }
-}
-
-interface Sifted {
-  kept: Learned
-  dropped: number
+  const others = live.where('id', '!=', factId).limit(maxLinks)
+  const about = await others.where('entity_key', '=', fact.value_key).execute()
+  const naming = fact.entity_key === 'user' ? [] : await others.where('value_key', '=', fact.entity_key).execute()
+  const edges = [
+    ...about.map(({ id }) => ({ sourceId: factId, targetId: id })),
+    ...naming.map(({ id }) => ({ sourceId: id, targetId: factId })),
+  ]
+  for (const edge of edges) await graph.linkIn(writer, userId, { ...edge, relation: 'names', weight })
 }
 
 /**
@@ -387,7 +378,7 @@ interface Sifted {
 export function siftLearned(
   learned: Learned,
   { evidence, knownNames, agentName }: { evidence: Evidence; knownNames: ReadonlySet<string>; agentName?: string },
-): Sifted {
+): { kept: Learned; dropped: number } {
   const isFit = (text: string) => !holdsSecret(text) && !isAboutTheAgent(text, agentName)
   const isSomeone = (name: string) => {
     const key = entityKey(name)
@@ -421,7 +412,7 @@ function countItems({ notes, facts, commitments, aliases }: Learned): number {
 
 /** The parts of a model's answer that are supported, not known yet, and not forgotten since. */
 export async function siftAnswer(
-  dependencies: LearningStores & { database: Database; logger: Logger; agentName?: () => string },
+  dependencies: Omit<LearningDependencies, 'askModel' | 'clock' | 'timeZone'>,
   from: { userId: string; said: readonly string[]; saidAt: number },
   learned: Learned,
 ): Promise<Learned> {
