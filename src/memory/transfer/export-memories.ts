@@ -1,19 +1,23 @@
 import { setImmediate } from 'node:timers/promises'
-import { z } from 'zod'
-import { parseJson } from '../../base/json.ts'
+import { type SqlBool, sql } from 'kysely'
 import type { Database } from '../../storage/database.ts'
-import type { CommitmentRow, EpisodeRow, FactRow, MemoryEdgeRow } from '../../storage/tables.ts'
+import type { MemoryEdgeRow, MemoryRow } from '../../storage/tables.ts'
 import { type Memories, selectMemories } from '../memories.ts'
-import { type Memory, type MemoryKind, memoryFromRow } from '../memory.ts'
+import { type MemoryKind, readList } from '../memory.ts'
 import { headerText, itemText, sections } from './markdown.ts'
 import {
+  commitmentSchema,
+  edgeSchema,
   endOfUtcDay,
+  episodeSchema,
+  factSchema,
+  memorySchema,
   startOfUtcDay,
   type TransferHeader,
-  timeText,
   transferVersion,
   type WrittenMemory,
   type WrittenRecord,
+  writtenRow,
 } from './record.ts'
 
 export type ExportFormat = 'json' | 'markdown'
@@ -78,18 +82,10 @@ export async function* exportRecords(
   }
 
   function recordsOf(holds: (typeof sections)[number]['holds']): AsyncGenerator<WrittenRecord> {
-    switch (holds) {
-      case 'alias':
-        return readAliases(reading)
-      case 'attribute':
-        return readAttributes(reading)
-      case 'edge':
-        return readEdges(reading)
-      case 'folder':
-        return readFolders()
-      default:
-        return readMemoriesByDay(reading, holds)
-    }
+    const readers = { alias: readAliases, attribute: readAttributes, edge: readEdges, folder: readFolders }
+    return holds in readers
+      ? readers[holds as keyof typeof readers](reading)
+      : readMemoriesByDay(reading, holds as MemoryKind)
   }
 
   async function* readFolders(): AsyncGenerator<WrittenRecord> {
@@ -104,109 +100,39 @@ interface Reading {
   rowsPerPage: number
 }
 
-/** The rows of the kinds' own tables, by memory id. */
-interface Details {
-  facts: Map<string, FactRow>
-  episodes: Map<string, EpisodeRow>
-  commitments: Map<string, CommitmentRow>
-}
+const tablesOfKinds = [
+  { kind: 'fact', table: 'facts', schema: factSchema },
+  { kind: 'episode', table: 'episodes', schema: episodeSchema },
+  { kind: 'commitment', table: 'commitments', schema: commitmentSchema },
+] as const
 
-async function readDetails({ database, userId }: Reading, memories: readonly Memory[]): Promise<Details> {
-  const ids = memories.map((memory) => memory.id)
-  const read = async <Row extends { id: string }>(table: 'facts' | 'episodes' | 'commitments') => {
-    const rows = await database.read
-      .selectFrom(table)
-      .selectAll()
-      .where('user_id', '=', userId)
-      .where('id', 'in', ids)
-      .execute()
-    return new Map(rows.map((row) => [row.id, row as unknown as Row]))
+/** Memories in their written form, with the rows of their kinds' own tables, without nulls and defaults. */
+async function* writtenPage({ database, userId }: Reading, rows: MemoryRow[]): AsyncGenerator<WrittenMemory> {
+  const details = new Map<string, object>()
+  for (const { kind, table, schema } of tablesOfKinds) {
+    const ids = rows.filter((row) => row.kind === kind).map((row) => row.id)
+    if (ids.length === 0) continue
+    const own = database.read.selectFrom(table).selectAll().where('user_id', '=', userId).where('id', 'in', ids)
+    for (const row of await own.execute()) {
+      const lists = 'topics' in row && { topics: readList(row.topics), decisions: readList(row.decisions) }
+      details.set(row.id, { [kind]: writtenRow(schema, { ...row, ...lists }) })
+    }
   }
-  return { facts: await read('facts'), episodes: await read('episodes'), commitments: await read('commitments') }
-}
-
-/** A memory in its written form, without nulls and defaults. */
-function writtenMemory(memory: Memory, details: Details): WrittenMemory {
-  const { id, kind } = memory
-  const written: WrittenMemory = {
-    type: 'memory',
-    id,
-    kind,
-    content: memory.content,
-    title: memory.title ?? undefined,
-    category: memory.category ?? undefined,
-    tags: memory.tags.length > 0 ? [...memory.tags] : undefined,
-    tier: memory.tier,
-    priority: memory.priority,
-    source: memory.source,
-    label: memory.label,
-    session_id: memory.sessionId ?? undefined,
-    turn_id: memory.turnId ?? undefined,
-    thread_id: memory.threadId ?? undefined,
-    position: memory.position ?? undefined,
-    passages: memory.passages > 1 ? memory.passages : undefined,
-    speaker: memory.speaker ?? undefined,
-    happened_from: optionalTime(memory.happenedFrom),
-    happened_until: optionalTime(memory.happenedUntil),
-    created_at: timeText(memory.createdAt),
-    updated_at: memory.updatedAt === memory.createdAt ? undefined : timeText(memory.updatedAt),
-    used_at: memory.usedAt === memory.createdAt ? undefined : timeText(memory.usedAt),
-    use_count: memory.useCount || undefined,
-    cycle: memory.cycle || undefined,
-    superseded_at: optionalTime(memory.supersededAt),
-    superseded_by: memory.supersededBy ?? undefined,
-    fact: kind === 'fact' ? writtenFact(details.facts.get(id)) : undefined,
-    episode: kind === 'episode' ? writtenEpisode(details.episodes.get(id)) : undefined,
-    commitment: kind === 'commitment' ? writtenCommitment(details.commitments.get(id)) : undefined,
+  for (const row of rows) {
+    const tags = readList(row.tags)
+    yield writtenRow(memorySchema, {
+      ...row,
+      type: 'memory',
+      tags: tags.length > 0 ? tags : null,
+      passages: row.passages > 1 ? row.passages : null,
+      updated_at: row.updated_at === row.created_at ? null : row.updated_at,
+      used_at: row.used_at === row.created_at ? null : row.used_at,
+      use_count: row.use_count || null,
+      cycle: row.cycle || null,
+      ...details.get(row.id),
+    })
   }
-  return written
-}
-
-function writtenFact(row: FactRow | undefined): WrittenMemory['fact'] {
-  return (
-    row && {
-      entity: row.entity,
-      attribute: row.attribute,
-      value: row.value,
-      confidence: row.confidence,
-      valid_from: timeText(row.valid_from),
-      valid_to: optionalTime(row.valid_to),
-    }
-  )
-}
-
-function writtenEpisode(row: EpisodeRow | undefined): WrittenMemory['episode'] {
-  return (
-    row && {
-      topics: listFrom(row.topics),
-      decisions: listFrom(row.decisions),
-      tone: row.tone ?? undefined,
-      started_at: timeText(row.started_at),
-      ended_at: timeText(row.ended_at),
-    }
-  )
-}
-
-function writtenCommitment(row: CommitmentRow | undefined): WrittenMemory['commitment'] {
-  return (
-    row && {
-      who: row.who,
-      to_whom: row.to_whom ?? undefined,
-      what: row.what,
-      deadline: optionalTime(row.deadline),
-      state: row.state,
-      closed_at: optionalTime(row.closed_at),
-    }
-  )
-}
-
-function optionalTime(at: number | null): string | undefined {
-  return at === null ? undefined : timeText(at)
-}
-
-function listFrom(text: string): string[] {
-  const list = parseJson(text, z.array(z.string()))
-  return list.ok ? list.value : []
+  await setImmediate()
 }
 
 /** Everything remembered, including history, oldest first. Passages of files are omitted: they come from the files. */
@@ -221,7 +147,7 @@ async function* readMemories(reading: Reading): AsyncGenerator<WrittenMemory> {
     const rows = await query.orderBy('created_at').orderBy('id').limit(reading.rowsPerPage).execute()
     last = rows.at(-1)
     if (!last) return
-    yield* writtenPage(reading, rows.map(memoryFromRow))
+    yield* writtenPage(reading, rows)
   }
 }
 
@@ -255,7 +181,7 @@ async function* readDay(reading: Reading, kind: MemoryKind, day: number): AsyncG
     const end = rows.at(-1)
     if (!end) return
     last = end.id
-    yield* writtenPage(reading, rows.map(memoryFromRow))
+    yield* writtenPage(reading, rows)
   }
 }
 
@@ -291,20 +217,7 @@ async function* readEdges(reading: Reading): AsyncGenerator<WrittenRecord> {
       .selectFrom('memory_edges')
       .selectAll()
       .where('user_id', '=', userId)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('chunks')
-              .select('chunks.id')
-              .where((where) =>
-                where.or([
-                  where('chunks.id', '=', where.ref('memory_edges.source_id')),
-                  where('chunks.id', '=', where.ref('memory_edges.target_id')),
-                ]),
-              ),
-          ),
-        ),
-      )
+      .where(sql<SqlBool>`not exists (select id from chunks where id = source_id or id = target_id)`)
     if (last) {
       const { source_id, target_id, relation } = last
       query = query.where(({ eb, refTuple, tuple }) =>
@@ -314,21 +227,13 @@ async function* readEdges(reading: Reading): AsyncGenerator<WrittenRecord> {
     const rows = await query.orderBy('source_id').orderBy('target_id').orderBy('relation').limit(rowsPerPage).execute()
     last = rows.at(-1)
     if (!last) return
-    for (const { source_id, target_id, relation, weight, created_at } of rows) {
-      yield { type: 'edge', source_id, target_id, relation, weight, created_at: timeText(created_at) }
-    }
+    for (const row of rows) yield writtenRow(edgeSchema, { type: 'edge', ...row })
     await setImmediate()
   }
 }
 
 function selectExported({ database, userId }: Reading) {
-  return selectMemories(database.read, userId).where(({ not, exists, selectFrom }) =>
-    not(exists(selectFrom('chunks').select('chunks.id').whereRef('chunks.id', '=', 'memories.id'))),
+  return selectMemories(database.read, userId).where(
+    sql<SqlBool>`not exists (select id from chunks where chunks.id = memories.id)`,
   )
-}
-
-async function* writtenPage(reading: Reading, memories: readonly Memory[]): AsyncGenerator<WrittenMemory> {
-  const details = await readDetails(reading, memories)
-  for (const memory of memories) yield writtenMemory(memory, details)
-  await setImmediate()
 }

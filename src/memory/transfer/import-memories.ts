@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import { parseAnyJson, parseJson } from '../../base/json.ts'
 import type { Database, Writer } from '../../storage/database.ts'
-import { cycleMark, type Memories, selectMemories } from '../memories.ts'
-import { checkContent, type MemoryLabel } from '../memory.ts'
+import { cycleMark, type Memories, type NewMemory, selectMemories, writeMark } from '../memories.ts'
+import { checkContent, isRow, type MemoryLabel } from '../memory.ts'
 import { readMarkdownRecords } from './markdown.ts'
 import { type FoundRecord, type NumberedLine, numberLines, readPlainNotes } from './plain-notes.ts'
 import { headerSchema, parseRecord, type TransferHeader, type TransferRecord, transferVersion } from './record.ts'
-import { type StoredRecord, type Storing, storeAlias, storeAttribute, storeEdge, storeMemory } from './store-record.ts'
+import { type StoredRecord, type Storing, storeRecord } from './store-record.ts'
 
 export interface MemoryImport {
   userId: string
@@ -58,7 +58,15 @@ const maxFolders = 1_000
 export async function importRecords(dependencies: ImportDependencies, request: MemoryImport): Promise<ImportOutcome> {
   const { database } = dependencies
   const { userId, signal, onProgress } = request
-  const report = newReport()
+  const report: ImportReport = {
+    format: 'plain',
+    isOwn: false,
+    isFinished: false,
+    added: { memories: 0, edges: 0, names: 0 },
+    known: 0,
+    folders: { added: [], left: [] },
+    problems: { count: 0, first: [] },
+  }
   try {
     const file = await recogniseFile(request.lines, signal)
     const { format, header } = file
@@ -93,8 +101,8 @@ export async function importRecords(dependencies: ImportDependencies, request: M
     if (report.problems.first.length < maxProblems) report.problems.first.push({ line, message })
   }
 
-  async function* recordTasks(file: RecognisedFile, storing: Storing): AsyncGenerator<ImportTask> {
-    for await (const found of readRecords(file)) {
+  async function* recordTasks({ format, lines }: RecognisedFile, storing: Storing): AsyncGenerator<ImportTask> {
+    for await (const found of format === 'markdown' ? readMarkdownRecords(lines) : readJsonLines(lines)) {
       const { line } = found
       const record = 'problem' in found ? { ok: false as const, message: found.problem } : parseRecord(found.value)
       if (!record.ok) yield { line, problem: record.message }
@@ -106,24 +114,10 @@ export async function importRecords(dependencies: ImportDependencies, request: M
   async function* plainTasks({ lines }: RecognisedFile, storing: Storing): AsyncGenerator<ImportTask> {
     for await (const { line, content, category, at } of readPlainNotes(lines)) {
       const problem = problemWith(content)
-      const note = {
-        userId,
-        kind: 'note' as const,
-        content,
-        category,
-        at,
-        source: 'import' as const,
-        label: storing.label,
-      }
-      if (problem) yield { line, problem }
-      else {
-        yield {
-          line,
-          problem: '',
-          counts: 'memories',
-          store: async (writer) => ((await storing.memories.addIn(writer, note)).isNew ? 'added' : 'known'),
-        }
-      }
+      const note: NewMemory = { userId, kind: 'note', content, category, at, source: 'import', label: storing.label }
+      const store = async (writer: Writer) =>
+        (await storing.memories.addIn(writer, note)).isNew ? ('added' as const) : ('known' as const)
+      yield problem ? { line, problem } : { line, problem: '', counts: 'memories', store }
     }
   }
 
@@ -141,19 +135,13 @@ interface ImportTask {
   store?: (writer: Writer) => Promise<StoredRecord | undefined>
 }
 
-function taskOf(line: number, storing: Storing, record: Exclude<TransferRecord, { type: 'folder' }>): ImportTask {
-  switch (record.type) {
-    case 'memory':
-      return { line, problem: '', counts: 'memories', store: (writer) => storeMemory(writer, storing, record) }
-    case 'edge': {
-      const problem = 'links to a memory that does not exist'
-      return { line, problem, counts: 'edges', store: (writer) => storeEdge(writer, storing, record) }
-    }
-    case 'alias':
-      return { line, problem: '', counts: 'names', store: (writer) => storeAlias(writer, storing, record) }
-    case 'attribute':
-      return { line, problem: '', counts: 'names', store: (writer) => storeAttribute(writer, storing, record) }
-  }
+type StoredType = Exclude<TransferRecord['type'], 'folder'>
+
+const counted = { memory: 'memories', edge: 'edges', alias: 'names', attribute: 'names' } as const
+
+function taskOf(line: number, storing: Storing, record: Extract<TransferRecord, { type: StoredType }>): ImportTask {
+  const problem = record.type === 'edge' ? 'links to a memory that does not exist' : ''
+  return { line, problem, counts: counted[record.type], store: (writer) => storeRecord(writer, storing, record) }
 }
 
 async function beginStoring(
@@ -164,24 +152,15 @@ async function beginStoring(
   const isOwn = header !== undefined && (isMine || header.user === userId)
   const newest = await database.read
     .selectFrom('memories')
-    .select('number')
-    .orderBy('number', 'desc')
-    .limit(1)
-    .execute()
-  const own = await database.read.selectFrom('memories').select('id').where('user_id', '=', userId).limit(1).execute()
+    .select(({ fn }) => fn.max('number').as('number'))
+    .executeTakeFirst()
   const fileCycles = header?.cycles ?? 0
   let cycles = await memories.cycle(userId)
-  if (isOwn && own.length === 0 && cycles < fileCycles) {
+  if (isOwn && cycles < fileCycles && !(await memories.hasAny(userId))) {
     // A new start: the count continues from the file.
     cycles = fileCycles
-    const mark = { value: String(cycles), updated_at: clock.now() }
-    await database.write(async (writer) => {
-      await writer
-        .insertInto('memory_marks')
-        .values({ user_id: userId, name: cycleMark, ...mark })
-        .onConflict((conflict) => conflict.columns(['user_id', 'name']).doUpdateSet(mark))
-        .execute()
-    })
+    const mark = { userId, name: cycleMark, value: String(cycles), at: clock.now() }
+    await database.write((writer) => writeMark(writer, mark))
   }
   return {
     memories,
@@ -189,7 +168,7 @@ async function beginStoring(
     isOwn,
     label,
     cycleOffset: cycles - fileCycles,
-    newestBefore: newest[0]?.number ?? 0,
+    newestBefore: Number(newest?.number ?? 0),
     newIds: new Map(),
     now: clock.now(),
   }
@@ -218,18 +197,6 @@ function problemWith(content: string): string | undefined {
     return undefined
   } catch (cause) {
     return cause instanceof Error ? cause.message : 'is not valid'
-  }
-}
-
-function newReport(): ImportReport {
-  return {
-    format: 'plain',
-    isOwn: false,
-    isFinished: false,
-    added: { memories: 0, edges: 0, names: 0 },
-    known: 0,
-    folders: { added: [], left: [] },
-    problems: { count: 0, first: [] },
   }
 }
 
@@ -309,12 +276,8 @@ function refuseOthers(lines: readonly string[]): void {
 function isJsonDocument(start: string): boolean {
   const [first = ''] = start.split('\n', 1)
   if (/^\[\s*(?:[{"\]]|-?\d|$)/.test(first))
-    return first.length > 1_000 || !/^\[[^\]]*\](?:\(|\s|:|$)/.test(first) || isJson(first)
+    return first.length > 1_000 || !/^\[[^\]]*\](?:\(|\s|:|$)/.test(first) || parseAnyJson(first).ok
   return /^\{\s*$/.test(first) || (first.startsWith('{') && providerOf(first) !== undefined)
-}
-
-function isJson(text: string): boolean {
-  return parseAnyJson(text).ok
 }
 
 function providerOf(text: string): string | undefined {
@@ -326,10 +289,6 @@ function providerOf(text: string): string | undefined {
 
 /** Leading blank lines are ignored; a file of nothing else must not fill the memory. */
 const maxBlank = 1_000
-
-function readRecords({ format, lines }: RecognisedFile): AsyncGenerator<FoundRecord> {
-  return format === 'markdown' ? readMarkdownRecords(lines) : readJsonLines(lines)
-}
 
 async function* joined(first: NumberedLine[], rest: AsyncGenerator<NumberedLine>): AsyncGenerator<NumberedLine> {
   yield* first
@@ -355,12 +314,7 @@ async function remapSuccessors(
       for (const { id, superseded_by } of rows) {
         const successor = newIds.get(superseded_by ?? '')
         if (successor === undefined) continue
-        await writer
-          .updateTable('memories')
-          .set({ superseded_by: successor })
-          .where('user_id', '=', userId)
-          .where('id', '=', id)
-          .execute()
+        await writer.updateTable('memories').set({ superseded_by: successor }).where(isRow(userId, id)).execute()
       }
     })
     last = rows.at(-1)?.number

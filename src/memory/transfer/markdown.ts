@@ -201,30 +201,86 @@ function memoryText(memory: WrittenMemory): string[] {
   return [
     `- ${day(memory.created_at)} ${escapeLine(first)} ${ending}`,
     ...others.map((line) => (line === '' ? '' : `  ${escapeLineStart(line)}`)),
-    ...detailsOf(memory).flatMap(([key, value]) => (value === undefined ? [] : [`  - ${key}: ${escapeValue(value)}`])),
+    ...detailsOf(memory),
   ]
 }
 
-type DetailLine = [key: string, value: string | undefined]
+// The keys of the details below an item, in order.
+const nameDetails = ['title', 'category']
+const otherDetails = `speaker,thread,position,passages,tier,priority,source,label,happened from,happened until,replaced,
+  replaced by`.split(/,\s*/)
+const kindDetails = {
+  fact: ['entity', 'attribute', 'value', 'confidence', 'since', 'until'],
+  episode: ['topic', 'decision', 'tone', 'began', 'ended'],
+  commitment: ['who', 'to', 'what', 'by', 'state', 'closed'],
+}
+/** Those that every memory of the kind has. */
+const kindMarks = { fact: 'entity', episode: 'began', commitment: 'who' }
+/** The fields of the record, unless they have the same name. */
+const fields: Record<string, string> = {
+  thread: 'thread_id',
+  'happened from': 'happened_from',
+  'happened until': 'happened_until',
+  replaced: 'superseded_at',
+  'replaced by': 'superseded_by',
+  since: 'valid_from',
+  until: 'valid_to',
+  topic: 'topics',
+  decision: 'decisions',
+  began: 'started_at',
+  ended: 'ended_at',
+  to: 'to_whom',
+  by: 'deadline',
+  closed: 'closed_at',
+}
+const times = new Set(['happened from', 'happened until', 'replaced', 'until', 'began', 'ended', 'by', 'closed'])
+const numbers = new Set(['position', 'passages', 'priority', 'confidence'])
+const lists = new Set(['topic', 'decision'])
 
-function detailsOf(memory: WrittenMemory): DetailLine[] {
-  const { tier = 'long_term', source = 'user', priority = usualPriority[tier], position } = memory
+function detailLines(keys: readonly string[], record: Record<string, unknown> = {}): string[] {
+  return keys.flatMap((key) =>
+    [record[fields[key] ?? key] ?? []].flat().map((value) => {
+      const text = times.has(key) ? shortTimeText(timeFromText(String(value)) ?? 0) : String(value)
+      return `  - ${key}: ${escapeValue(text)}`
+    }),
+  )
+}
+
+function readDetails(keys: readonly string[], item: MarkdownItem): Record<string, unknown> {
+  const read = keys.map((key) => {
+    const values = item.details.filter((detail) => detail.key === key).map((detail) => detail.value)
+    const last = values.at(-1)
+    const field = fields[key] ?? key
+    if (lists.has(key)) return [field, values]
+    if (numbers.has(key)) return [field, last?.trim() ? Number(last) : undefined]
+    return [field, last]
+  })
+  return Object.fromEntries(read)
+}
+
+/** Without what is implied. */
+function detailsOf(memory: WrittenMemory): string[] {
+  const { created_at, tier = 'long_term', source = 'user', priority = usualPriority[tier], label, fact } = memory
+  const since = fact && day(fact.valid_from)
+  const shown = {
+    ...memory,
+    tier: tier === 'long_term' ? undefined : tier,
+    priority: priority === usualPriority[tier] ? undefined : priority,
+    source: source === 'user' ? undefined : source,
+    label: label === importedLabel(source) ? undefined : label,
+  }
+  const shownFact = fact && {
+    ...fact,
+    confidence: fact.confidence === 1 ? undefined : fact.confidence,
+    // Usually it was said on the day that it became true.
+    valid_from: since === day(created_at) ? undefined : since,
+  }
   return [
-    ['title', memory.title],
-    ['category', memory.category],
-    ...kindDetails(memory),
-    ['speaker', memory.speaker],
-    ['thread', memory.thread_id],
-    ['position', position === undefined ? undefined : String(position)],
-    ['passages', memory.passages === undefined ? undefined : String(memory.passages)],
-    ['tier', tier === 'long_term' ? undefined : tier],
-    ['priority', priority === usualPriority[tier] ? undefined : String(priority)],
-    ['source', source === 'user' ? undefined : source],
-    ['label', memory.label === importedLabel(source) ? undefined : memory.label],
-    ['happened from', short(memory.happened_from)],
-    ['happened until', short(memory.happened_until)],
-    ['replaced', short(memory.superseded_at)],
-    ['replaced by', memory.superseded_by],
+    ...detailLines(nameDetails, shown),
+    ...detailLines(kindDetails.fact, shownFact),
+    ...detailLines(kindDetails.episode, memory.episode),
+    ...detailLines(kindDetails.commitment, memory.commitment),
+    ...detailLines(otherDetails, shown),
   ]
 }
 
@@ -233,48 +289,12 @@ export function importedLabel(source: string): 'owner' | 'internal' {
   return source === 'user' ? 'owner' : 'internal'
 }
 
-function kindDetails({ created_at, fact, episode, commitment }: WrittenMemory): DetailLine[] {
-  if (fact) {
-    return [
-      ['entity', fact.entity],
-      ['attribute', fact.attribute],
-      ['value', fact.value],
-      ['confidence', fact.confidence === 1 ? undefined : String(fact.confidence)],
-      // Usually it was said on the day that it became true.
-      ['since', day(fact.valid_from) === day(created_at) ? undefined : day(fact.valid_from)],
-      ['until', short(fact.valid_to)],
-    ]
-  }
-  if (episode) {
-    return [
-      ...(episode.topics ?? []).map((topic): DetailLine => ['topic', topic]),
-      ...(episode.decisions ?? []).map((decision): DetailLine => ['decision', decision]),
-      ['tone', episode.tone],
-      ['began', short(episode.started_at)],
-      ['ended', short(episode.ended_at)],
-    ]
-  }
-  if (!commitment) return []
-  return [
-    ['who', commitment.who],
-    ['to', commitment.to_whom],
-    ['what', commitment.what],
-    ['by', short(commitment.deadline)],
-    ['state', commitment.state],
-    ['closed', short(commitment.closed_at)],
-  ]
-}
-
 function nameText(name: string): string {
   return escapeLine(name).replaceAll(/(?<=^|\s)=/g, '\\=')
 }
 
 function day(time: string): string {
   return dayText(timeFromText(time) ?? 0)
-}
-
-function short(time: string | undefined): string | undefined {
-  return time === undefined ? undefined : shortTimeText(timeFromText(time) ?? 0)
 }
 
 /** A list item of an exported document. */
@@ -294,8 +314,9 @@ function memoryFromItem(item: MarkdownItem, kind: MemoryKind): unknown {
   const ending = text.search(/ [#^]/)
   const marks = ending < 0 ? undefined : marksOf(text.slice(ending))
   if (!marks) return undefined
-  const details = new Map(item.details.map(({ key, value }) => [key, value]))
-  const all = (key: string) => item.details.filter((detail) => detail.key === key).map((detail) => detail.value)
+  const ofKind = (name: keyof typeof kindDetails) =>
+    item.details.some(({ key }) => key === kindMarks[name]) ? readDetails(kindDetails[name], item) : undefined
+  const fact = ofKind('fact')
   return {
     type: 'memory',
     id: marks.id,
@@ -303,23 +324,10 @@ function memoryFromItem(item: MarkdownItem, kind: MemoryKind): unknown {
     content: [unescapeLine(text.slice(0, ending)), ...item.others].join('\n'),
     tags: marks.tags,
     created_at: date,
-    title: details.get('title'),
-    category: details.get('category'),
-    speaker: details.get('speaker'),
-    thread_id: details.get('thread'),
-    position: numberOf(details.get('position')),
-    passages: numberOf(details.get('passages')),
-    tier: details.get('tier'),
-    priority: numberOf(details.get('priority')),
-    source: details.get('source'),
-    label: details.get('label'),
-    happened_from: details.get('happened from'),
-    happened_until: details.get('happened until'),
-    superseded_at: details.get('replaced'),
-    superseded_by: details.get('replaced by'),
-    fact: details.has('entity') ? factOf(details, date) : undefined,
-    episode: details.has('began') ? episodeOf(details, all) : undefined,
-    commitment: details.has('who') ? commitmentOf(details) : undefined,
+    ...readDetails([...nameDetails, ...otherDetails], item),
+    episode: ofKind('episode'),
+    commitment: ofKind('commitment'),
+    fact: fact && { ...fact, confidence: fact.confidence ?? 1, valid_from: fact.valid_from ?? date },
   }
 }
 
@@ -334,42 +342,4 @@ function marksOf(text: string): { id: string; tags: string[] } | undefined {
   }
   const id = /^ \^(\S+)\s*$/.exec(text.slice(end))?.[1]
   return id === undefined ? undefined : { id: idFromText(id), tags }
-}
-
-type TextDetails = ReadonlyMap<string, string>
-
-function factOf(details: TextDetails, date: string): unknown {
-  return {
-    entity: details.get('entity'),
-    attribute: details.get('attribute'),
-    value: details.get('value'),
-    confidence: numberOf(details.get('confidence')) ?? 1,
-    valid_from: details.get('since') ?? date,
-    valid_to: details.get('until'),
-  }
-}
-
-function episodeOf(details: TextDetails, all: (key: string) => string[]): unknown {
-  return {
-    topics: all('topic'),
-    decisions: all('decision'),
-    tone: details.get('tone'),
-    started_at: details.get('began'),
-    ended_at: details.get('ended'),
-  }
-}
-
-function commitmentOf(details: TextDetails): unknown {
-  return {
-    who: details.get('who'),
-    to_whom: details.get('to'),
-    what: details.get('what'),
-    deadline: details.get('by'),
-    state: details.get('state'),
-    closed_at: details.get('closed'),
-  }
-}
-
-function numberOf(text: string | undefined): number | undefined {
-  return text === undefined || text.trim() === '' ? undefined : Number(text)
 }

@@ -46,6 +46,18 @@ const time = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+const optionalTime = time.optional()
+
+/** The text of each field of a row that the schema has, in its order: times as text, without nulls. */
+export function writtenRow<Schema extends z.ZodObject>(schema: Schema, row: Record<string, unknown>): z.input<Schema> {
+  const fields = Object.entries(schema.shape).flatMap(([name, field]) => {
+    const value = row[name] ?? undefined
+    if (value === undefined) return []
+    return [[name, field === time || field === optionalTime ? timeText(Number(value)) : value]]
+  })
+  return Object.fromEntries(fields)
+}
+
 /** One line, cleaned like its owner's; empty text is rejected. */
 const line = (longest: number) =>
   z.string().transform((text, context) => {
@@ -69,16 +81,16 @@ const name = line(200)
 const reference = z.string().min(1).max(500).refine(isIndexKey, 'is too long').transform(toStorableText)
 const share = z.number().min(0).max(1)
 
-const factSchema = z.object({
+export const factSchema = z.object({
   entity: name,
   attribute: name,
   value: line(10_000),
   confidence: share,
   valid_from: time,
-  valid_to: time.optional(),
+  valid_to: optionalTime,
 })
 
-const episodeSchema = z.object({
+export const episodeSchema = z.object({
   topics: z.array(line(500)).default([]),
   decisions: z.array(line(500)).default([]),
   tone: line(500).optional(),
@@ -86,16 +98,16 @@ const episodeSchema = z.object({
   ended_at: time,
 })
 
-const commitmentSchema = z.object({
+export const commitmentSchema = z.object({
   who: name,
   to_whom: name.optional(),
   what: line(2_000),
-  deadline: time.optional(),
+  deadline: optionalTime,
   state: z.enum(['open', 'done', 'expired', 'cancelled']),
-  closed_at: time.optional(),
+  closed_at: optionalTime,
 })
 
-const memorySchema = z.object({
+export const memorySchema = z.object({
   type: z.literal('memory'),
   id: reference,
   kind: z.enum(['note', 'fact', 'episode', 'commitment', 'chunk']),
@@ -113,21 +125,21 @@ const memorySchema = z.object({
   position: z.number().int().optional(),
   passages: z.number().int().min(1).optional(),
   speaker: reference.optional(),
-  happened_from: time.optional(),
-  happened_until: time.optional(),
+  happened_from: optionalTime,
+  happened_until: optionalTime,
   created_at: time,
-  updated_at: time.optional(),
-  used_at: time.optional(),
+  updated_at: optionalTime,
+  used_at: optionalTime,
   use_count: z.number().int().min(0).default(0),
   cycle: z.number().int().default(0),
-  superseded_at: time.optional(),
+  superseded_at: optionalTime,
   superseded_by: reference.optional(),
   fact: factSchema.optional(),
   episode: episodeSchema.optional(),
   commitment: commitmentSchema.optional(),
 })
 
-const edgeSchema = z.object({
+export const edgeSchema = z.object({
   type: z.literal('edge'),
   source_id: reference,
   target_id: reference,

@@ -1,20 +1,21 @@
 import { sha256 } from '../../base/ids.ts'
 import type { Writer } from '../../storage/database.ts'
+import type { FactRow, Tables } from '../../storage/tables.ts'
+import { isMultiValued, selectCurrent } from '../facts.ts'
 import { type Memories, selectMemories, usualPriority } from '../memories.ts'
 import {
   cleanCategory,
   cleanTags,
   cleanTitle,
   contentHash,
-  isUsuallyMultiValued,
-  type Memory,
+  isRow,
   type MemoryLabel,
   type MemorySource,
+  type UnstoredMemory,
 } from '../memory.ts'
-import { ownNamesOf } from '../names.ts'
 import { attributeKey, entityKey, valueKey, whatKey } from '../words.ts'
 import { importedLabel } from './markdown.ts'
-import type { EdgeRecord, MemoryRecord } from './record.ts'
+import type { EdgeRecord, MemoryRecord, TransferRecord } from './record.ts'
 
 /** The same for all records of one import. */
 export interface Storing {
@@ -35,11 +36,51 @@ export interface Storing {
 
 export type StoredRecord = 'added' | 'known'
 
+/** Undefined for an edge, if one of its ends is not this user's. */
+export async function storeRecord(
+  writer: Writer,
+  storing: Storing,
+  record: Exclude<TransferRecord, { type: 'folder' }>,
+): Promise<StoredRecord | undefined> {
+  const { userId } = storing
+  switch (record.type) {
+    case 'memory':
+      return await storeMemory(writer, storing, record)
+    case 'edge':
+      return await storeEdge(writer, storing, record)
+    case 'alias': {
+      const { alias, entity } = record
+      const keys = { alias_key: entityKey(alias), entity_key: entityKey(entity) }
+      if (keys.alias_key === keys.entity_key) return 'known'
+      return await insert(writer, 'entity_aliases', { user_id: userId, alias, entity, ...keys })
+    }
+    case 'attribute': {
+      const is_multi_valued = record.is_multi_valued ? 1 : 0
+      const attribute_key = attributeKey(record.attribute)
+      return await insert(writer, 'fact_attributes', { user_id: userId, attribute_key, is_multi_valued })
+    }
+  }
+}
+
+/** Nothing that exists is changed. */
+async function insert<Table extends 'memory_edges' | 'entity_aliases' | 'fact_attributes'>(
+  writer: Writer,
+  table: Table,
+  row: Tables[Table],
+): Promise<StoredRecord> {
+  const added = await writer
+    .insertInto(table)
+    .values(row as never)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return Number(added.numInsertedOrUpdatedRows) > 0 ? 'added' : 'known'
+}
+
 /**
  * Adds a memory under its id. Nothing that exists is changed: the same id or content counts as known, and an id of
  * another user is replaced by one derived from it, the same at the next import.
  */
-export async function storeMemory(writer: Writer, storing: Storing, record: MemoryRecord): Promise<StoredRecord> {
+async function storeMemory(writer: Writer, storing: Storing, record: MemoryRecord): Promise<StoredRecord> {
   const { userId, newIds } = storing
   // Results of an earlier attempt of the unit need not be valid any more.
   newIds.delete(record.id)
@@ -78,7 +119,7 @@ async function idFor(writer: Writer, userId: string, wanted: string): Promise<{ 
   return { id: rows.some((row) => row.id === wanted) ? derived : wanted, isKnown: false }
 }
 
-async function findSame(writer: Writer, storing: Storing, memory: Omit<Memory, 'number'>): Promise<string | undefined> {
+async function findSame(writer: Writer, storing: Storing, memory: UnstoredMemory): Promise<string | undefined> {
   // History and conversations may repeat.
   if (memory.kind === 'chunk' || memory.supersededAt !== null) return undefined
   const row = await selectMemories(writer, storing.userId)
@@ -90,7 +131,7 @@ async function findSame(writer: Writer, storing: Storing, memory: Omit<Memory, '
   return row?.id
 }
 
-function memoryOf(storing: Storing, record: MemoryRecord, id: string): Omit<Memory, 'number'> {
+function memoryOf(storing: Storing, record: MemoryRecord, id: string): UnstoredMemory {
   const { isOwn } = storing
   return {
     id,
@@ -122,11 +163,7 @@ function memoryOf(storing: Storing, record: MemoryRecord, id: string): Omit<Memo
   }
 }
 
-async function storeDetails(
-  writer: Writer,
-  { id, userId }: Omit<Memory, 'number'>,
-  record: MemoryRecord,
-): Promise<void> {
+async function storeDetails(writer: Writer, { id, userId }: UnstoredMemory, record: MemoryRecord): Promise<void> {
   const mine = { id, user_id: userId }
   const { kind, fact, episode, commitment } = record
   if (kind === 'fact' && fact) {
@@ -154,8 +191,7 @@ async function storeDetails(
   }
 }
 
-/** Undefined if one of its ends is not this user's. */
-export async function storeEdge(
+async function storeEdge(
   writer: Writer,
   { userId, newIds }: Storing,
   edge: EdgeRecord,
@@ -165,53 +201,10 @@ export async function storeEdge(
   const ends = await selectMemories(writer, userId).where('id', 'in', [source_id, target_id]).execute()
   if (ends.length !== 2) return undefined
   const { relation, weight, created_at } = edge
-  const added = await writer
-    .insertInto('memory_edges')
-    .values({ user_id: userId, source_id, target_id, relation, weight, created_at })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return Number(added.numInsertedOrUpdatedRows) > 0 ? 'added' : 'known'
-}
-
-export async function storeAlias(
-  writer: Writer,
-  { userId }: Storing,
-  { alias, entity }: { alias: string; entity: string },
-): Promise<StoredRecord> {
-  const keys = { alias_key: entityKey(alias), entity_key: entityKey(entity) }
-  if (keys.alias_key === keys.entity_key) return 'known'
-  const added = await writer
-    .insertInto('entity_aliases')
-    .values({ user_id: userId, alias, entity, ...keys })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return Number(added.numInsertedOrUpdatedRows) > 0 ? 'added' : 'known'
-}
-
-export async function storeAttribute(
-  writer: Writer,
-  { userId }: Storing,
-  { attribute, is_multi_valued }: { attribute: string; is_multi_valued: boolean },
-): Promise<StoredRecord> {
-  const row = { attribute_key: attributeKey(attribute), is_multi_valued: is_multi_valued ? (1 as const) : (0 as const) }
-  const added = await writer
-    .insertInto('fact_attributes')
-    .values({ user_id: userId, ...row })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return Number(added.numInsertedOrUpdatedRows) > 0 ? 'added' : 'known'
+  return await insert(writer, 'memory_edges', { user_id: userId, source_id, target_id, relation, weight, created_at })
 }
 
 type FactDetails = NonNullable<MemoryRecord['fact']>
-type NewMemoryRow = Omit<Memory, 'number'>
-
-interface Rival {
-  id: string
-  value_key: string
-  confidence: number
-  valid_from: number
-  source: MemorySource
-}
 
 /**
  * The state of an imported fact beside existing ones: also true, a successor, or history. The same rules as for a new
@@ -219,67 +212,34 @@ interface Rival {
  */
 async function settleFact(
   writer: Writer,
-  storing: { memories: Memories; userId: string; newestBefore: number; now: number },
-  memory: NewMemoryRow,
+  { memories, userId, newestBefore, now }: Storing,
+  memory: UnstoredMemory,
   fact: FactDetails,
-): Promise<{ memory: NewMemoryRow; fact: FactDetails } | { sameAs: string }> {
+): Promise<{ memory: UnstoredMemory; fact: FactDetails } | { sameAs: string }> {
   if (fact.valid_to !== undefined || memory.supersededAt !== null) return { memory, fact }
-  const rivals = await rivalsOf(writer, storing, fact)
+  const current = await selectCurrent(writer, { user_id: userId, ...fact })
+  const rivals = current.filter((rival) => rival.number <= newestBefore)
   const same = rivals.find((rival) => rival.value_key === valueKey(fact.value))
   if (same) return { sameAs: same.id }
-  if (rivals.length === 0 || (await isMultiValued(writer, storing.userId, fact))) return { memory, fact }
+  if (rivals.length === 0 || (await isMultiValued(writer, userId, attributeKey(fact.attribute))))
+    return { memory, fact }
   const stronger = rivals.find((rival) => !gives(rival, fact, memory.source))
   if (stronger) {
     const valid_to = Math.max(fact.valid_from, stronger.valid_from)
-    return {
-      memory: { ...memory, supersededAt: storing.now, supersededBy: stronger.id },
-      fact: { ...fact, valid_to },
-    }
+    return { memory: { ...memory, supersededAt: now, supersededBy: stronger.id }, fact: { ...fact, valid_to } }
   }
   for (const { id } of rivals) {
-    await writer
-      .updateTable('facts')
-      .set({ valid_to: fact.valid_from })
-      .where('user_id', '=', storing.userId)
-      .where('id', '=', id)
-      .execute()
-    await storing.memories.supersedeIn(writer, { userId: storing.userId, id, by: memory.id })
+    await writer.updateTable('facts').set({ valid_to: fact.valid_from }).where(isRow(userId, id)).execute()
+    await memories.supersedeIn(writer, { userId, id, by: memory.id })
   }
   return { memory, fact }
 }
 
-function gives(rival: Rival, fact: FactDetails, source: MemorySource): boolean {
+function gives(
+  rival: Pick<FactRow, 'valid_from' | 'confidence'> & { source: MemorySource },
+  fact: FactDetails,
+  source: MemorySource,
+): boolean {
   const isUsersOwn = rival.source === 'user' && source !== 'user'
   return fact.valid_from > rival.valid_from && fact.confidence >= rival.confidence && !isUsersOwn
-}
-
-/** The facts of the same attribute before the import. */
-async function rivalsOf(
-  writer: Writer,
-  { userId, newestBefore }: { userId: string; newestBefore: number },
-  { entity, attribute }: FactDetails,
-): Promise<Rival[]> {
-  const names = await ownNamesOf(writer, userId, entity)
-  return await writer
-    .selectFrom('facts')
-    .innerJoin('memories', 'memories.id', 'facts.id')
-    .select(['facts.id', 'facts.value_key', 'facts.confidence', 'facts.valid_from', 'memories.source'])
-    .where('facts.user_id', '=', userId)
-    .where('facts.entity_key', 'in', [...new Set([entityKey(entity), ...names.keys()])])
-    .where('facts.attribute_key', '=', attributeKey(attribute))
-    .where('facts.valid_to', 'is', null)
-    .where('memories.number', '<=', newestBefore)
-    .execute()
-}
-
-async function isMultiValued(writer: Writer, userId: string, { attribute }: FactDetails): Promise<boolean> {
-  const key = attributeKey(attribute)
-  if (isUsuallyMultiValued(key)) return true
-  const row = await writer
-    .selectFrom('fact_attributes')
-    .select('is_multi_valued')
-    .where('user_id', '=', userId)
-    .where('attribute_key', '=', key)
-    .executeTakeFirst()
-  return row?.is_multi_valued === 1
 }
