@@ -1,7 +1,6 @@
 import { systemClock } from '../../src/base/clock.ts'
-import { localModelFolder } from '../../src/memory/embedding/child-messages.ts'
 import type { Embedder } from '../../src/memory/embedding/embedders.ts'
-import { createLocalEmbedder } from '../../src/memory/embedding/local-embedder.ts'
+import { createLocalEmbedder, localModelFolder } from '../../src/memory/embedding/local-embedder.ts'
 import { FamiliarError } from '../../src/protocol/errors.ts'
 import { hashDimensions, hashModel, hashVector } from './hash-vector.ts'
 

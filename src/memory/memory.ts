@@ -6,7 +6,7 @@ import { toStorableText } from '../base/text.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Reader } from '../storage/database.ts'
 import type { MemoryRow } from '../storage/tables.ts'
-import { attributeKey } from './words.ts'
+import { attributeKey, wordLists } from './words.ts'
 
 export type MemoryKind = MemoryRow['kind']
 export type Retention = MemoryRow['tier']
@@ -261,17 +261,9 @@ export function standingWish({ content, speaker, label }: Pick<Memory, 'content'
   return preference.test(beginning) ? 0.5 : 0
 }
 
-/** Attributes that usually have several values. Everything else has one, until the user declares otherwise. */
-const attributes = `
-  like, dislike, love, hate, enjoys, interest, interested in, hobby, pastime, sport, plays, instrument, skill, language,
-  spoken language, language spoken, speaks, nickname, pet, dog, cat, child, kid, son, daughter, parent, sibling, brother,
-  sister, grandchild, cousin, uncle, aunt, nephew, niece, relative, friend, colleague, coworker, neighbour, neighbor,
-  allergy, allergic to, intolerance, dietary restriction, medication, medical condition, fear, goal, habit, owns,
-  subscription, membership, member of, knows, visited, has visited, lived in, has lived in, trip, award, reminder
-`
+const multiValued = new Set(wordLists.multiValuedAttributes.split(', ').map(attributeKey))
 
-const keys = new Set(attributes.split(',').map(attributeKey))
-
+/** Everything else has one value, until the user declares otherwise. */
 export function isUsuallyMultiValued(key: string): boolean {
-  return keys.has(key)
+  return multiValued.has(key)
 }

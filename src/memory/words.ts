@@ -1,16 +1,18 @@
 import { toIndexKey } from '../storage/database.ts'
 import { foldForWords, foldLetters, isUnspaced, porterStem, toSearchable } from '../storage/words.ts'
+import wordLists from './word-lists.json' with { type: 'json' }
+
+export { wordLists }
+
+/** One of the lists of words, which are separated by spaces. */
+export function wordSet(name: Exclude<keyof typeof wordLists, 'diets'>): Set<string> {
+  return new Set(wordLists[name].split(' '))
+}
 
 const maxTopics = 3
 const topicsShortest = 3
 // Words about when, how or in what tone something is wanted, not what.
-const weak = new Set(
-  `again ask back bad bit call check day do find get give go going good great hello help here hey hi hour know last let
-  like look make maybe minute month morning need new next nice ok okay one really right say see set show something soon
-  start stop take tell thank thing think time today tomorrow tonight try use want way week work year yes yesterday`.split(
-    /\s+/,
-  ),
-)
+const weak = wordSet('weakTopics')
 
 /** The subject of a message in its strongest words: the longest are the rarest, apart from names and numbers. */
 export function topicsOf(text: string): string[] {
@@ -21,16 +23,7 @@ export function topicsOf(text: string): string[] {
 }
 
 // Words without meaning in an English question. Keeping them costs recall and five times the time.
-const stopWords = new Set(
-  `a about above after again all also am an and any are aren as at be because been before being below between both but by
-  can could couldn did didn do does doesn doing don down during each few for from further had hadn has hasn have haven
-  having he her here hers herself him himself his how i if in into is isn it its itself just know let many me more most much my
-  myself no nor not now of off on once only or other our ours out over own please remember same she should shouldn so some
-  such tell than that the their theirs them then there these they this those through to told too under until up us very
-  was wasn we were weren what when where which while who whom whose why will with would wouldn you your yours yourself`
-    .split(/\s+/)
-    .filter(Boolean),
-)
+const stopWords = wordSet('stopWords')
 
 // A question is short. Longer text is cut, so that a megabyte cannot become a hundred thousand terms.
 const readCharacters = 4_000
@@ -53,10 +46,7 @@ export function allContentWords(text: string): string[] {
 
 const endMarks = '.!?…'
 const wideEndMarks = '。！？'
-const abbreviations = new Set(
-  `dr mr mrs ms st prof jr sr no nr vs etc approx e.g i.e a.m p.m u.s u.k d.c jan feb mar apr jun jul aug sep sept oct
-  nov dec`.split(/\s+/),
-)
+const abbreviations = wordSet('abbreviations')
 
 /** The sentences of a text, trimmed, in order. One pass for any text. */
 export function splitSentences(text: string): string[] {
@@ -136,26 +126,10 @@ function splitLong(sentence: string, limit: number): string[] {
   return [...pieces, rest].filter(Boolean)
 }
 
-/**
- * Irregular forms, each group under its first word. A question about what was bought must match a sentence with "buy".
- */
-const groups = `become:became begin:began,begun bite:bit,bitten blow:blew,blown break:broke,broken bring:brought
-  build:built burn:burnt buy:bought catch:caught choose:chose,chosen come:came deal:dealt dig:dug draw:drew,drawn
-  dream:dreamt drink:drank,drunk drive:drove,driven eat:ate,eaten fall:fell,fallen feed:fed feel:felt fight:fought
-  find:found fly:flew,flown forget:forgot,forgotten forgive:forgave,forgiven freeze:froze,frozen get:got,gotten
-  give:gave,given go:went,gone grow:grew,grown hang:hung hear:heard hide:hid,hidden hold:held keep:kept know:knew,known
-  lead:led learn:learnt leave:left lend:lent light:lit lose:lost make:made mean:meant meet:met pay:paid ride:rode,ridden
-  ring:rang,rung rise:rose,risen run:ran say:said see:saw,seen sell:sold send:sent shake:shook,shaken shoot:shot
-  show:shown sing:sang,sung sink:sank,sunk sit:sat sleep:slept speak:spoke,spoken spend:spent spin:spun stand:stood
-  steal:stole,stolen stick:stuck strike:struck swear:swore,sworn sweep:swept swim:swam,swum swing:swung take:took,taken
-  teach:taught tear:tore,torn tell:told think:thought throw:threw,thrown understand:understood wake:woke,woken
-  wear:wore,worn win:won write:wrote,written kid:child,children person:people man:men woman:women tooth:teeth foot:feet
-  mouse:mice life:lives wife:wives knife:knives leaf:leaves shelf:shelves wolf:wolves half:halves
-  mother:mom,mum,mommy,mummy father:dad,daddy grandmother:grandma,granny grandfather:grandpa`
-
+// Irregular forms, each group under its first word. A question about what was bought must match a sentence with "buy".
 const baseOf = new Map<string, string>()
 const formsOf = new Map<string, string[]>()
-for (const group of groups.split(/\s+/)) {
+for (const group of wordSet('irregularForms')) {
   const [base = '', forms = ''] = group.split(':')
   formsOf.set(base, [base, ...forms.split(',')])
   for (const form of forms.split(',')) baseOf.set(form, base)

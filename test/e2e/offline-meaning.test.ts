@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { localModelFolder } from '../../src/memory/embedding/child-messages.ts'
+import { localModelFolder } from '../../src/memory/embedding/local-embedder.ts'
 import { startFamiliar } from '../support/running-familiar.ts'
 
 const yearMs = 365 * 24 * 60 * 60_000

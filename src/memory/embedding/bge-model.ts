@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { readBundledText } from '../../base/files.ts'
 import { parseAnyJson } from '../../base/json.ts'
-import { modelFiles } from './child-messages.ts'
 import { toUnitVector } from './embedders.ts'
+import { modelFiles } from './local-embedder.ts'
 
 /** bge-small-en-v1.5 in this process: about 150 MB. */
 interface BgeModel {

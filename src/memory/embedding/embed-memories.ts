@@ -1,6 +1,9 @@
+import { setImmediate } from 'node:timers/promises'
+import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import { type Clock, sleep } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import { type Database, type Reader, toVectorBytes } from '../../storage/database.ts'
+import type { Tables } from '../../storage/tables.ts'
 import { contentHash, type Memory, memoryFromRow } from '../memory.ts'
 import { notePassages } from '../note-passages.ts'
 import type { Embedder } from './embedders.ts'
@@ -18,23 +21,7 @@ export interface EmbeddingStatus {
  * Embeds every memory in the background. Work lost in a crash is done after the next `wake`: existing vectors are never
  * computed again. Code that changes a memory's text deletes its vectors in the same unit.
  */
-export interface EmbeddingJob {
-  /**
-   * Called after memories were added or changed, and once at the start. Returns at once; the newest are embedded first.
-   */
-  wake(): void
-  /**
-   * The model for a user's question: the current one, unless a previous one that is still available has more of the
-   * user's memories.
-   */
-  searchModel(userId: string): Promise<string>
-  /** Of one user, or of all. */
-  status(userId?: string): Promise<EmbeddingStatus>
-  /** Waits until the current work is done, at most so long; not if it fails. */
-  settle(graceMs: number): Promise<void>
-  /** Stops in the middle; nothing is partially written. */
-  close(): Promise<void>
-}
+export type EmbeddingJob = ReturnType<typeof createEmbeddingJob>
 
 const batchSize = 32
 /** How many numbers one query reads: it takes some milliseconds, whatever there is. */
@@ -57,7 +44,7 @@ export function createEmbeddingJob(dependencies: {
   clock: Clock
   logger: Logger
   embeddingText: EmbeddingText
-}): EmbeddingJob {
+}) {
   const { database, embedder, olderEmbedder, clock, logger, embeddingText } = dependencies
   const { model } = embedder
   const stop = new AbortController()
@@ -140,7 +127,7 @@ export function createEmbeddingJob(dependencies: {
       await sweepOn(sweep)
       await embedNew()
     }
-    while (isComplete && !stop.signal.aborted && (await dropOtherModels(database, model))) await turn()
+    while (isComplete && !stop.signal.aborted && (await dropOtherModels(database, model))) await setImmediate()
   }
 
   /** A wake with nothing new means that an old memory lost its vector. */
@@ -185,7 +172,7 @@ export function createEmbeddingJob(dependencies: {
       isComplete = true
       lastSweepAt = clock.now()
     }
-    await turn()
+    await setImmediate()
   }
 
   function find({ model: wanted }: Embedder, after: number, until: number): Promise<Memory[]> {
@@ -196,7 +183,7 @@ export function createEmbeddingJob(dependencies: {
     if (memories.length === 0) return
     const { searched } = await ensureStarted()
     const written = await embedBatch({ database, embedder: used, embeddingText, memories, signal: stop.signal })
-    for (const { userId } of written) searched.written(userId, used.model, 1)
+    for (const { userId } of written) searched.written(userId, used.model)
     // The others changed meanwhile: they are checked again.
     if (written.length < memories.length) wake()
   }
@@ -220,25 +207,37 @@ export function createEmbeddingJob(dependencies: {
   }
 
   return {
+    /** Called after memories were added or changed, and once at the start. The newest are embedded first. */
     wake,
-    async searchModel(userId) {
+
+    /**
+     * The model for a user's question: the current one, unless a previous one that is still available has more of the
+     * user's memories.
+     */
+    async searchModel(userId: string): Promise<string> {
       const { searched } = await ensureStarted()
       return isComplete ? model : searched.of(userId)
     },
-    async status(userId) {
+
+    /** Of one user, or of all. */
+    async status(userId?: string): Promise<EmbeddingStatus> {
       const [embedded, total] = await Promise.all([
         countVectors(database.read, model, userId),
-        countMemories(database.read, userId),
+        countRows(database.read.selectFrom('memories'), userId),
       ])
       return { model, embedded, total, isRunning: running !== undefined, problem }
     },
-    async settle(graceMs) {
+
+    /** Waits until the current work is done, at most so long; not if it fails. */
+    async settle(graceMs: number): Promise<void> {
       if (!running || problem !== null) return
       const enough = new AbortController()
       await Promise.race([running, failed.promise, sleep(clock, graceMs, enough.signal).catch(() => undefined)])
       enough.abort()
     },
-    async close() {
+
+    /** Stops in the middle; nothing is partially written. */
+    async close(): Promise<void> {
       stop.abort()
       cancelLater()
       await running
@@ -253,11 +252,6 @@ function endOf(found: readonly Memory[], until: number): number {
 
 function wordsOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
-}
-
-/** Yields to everything else. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 async function newestNumber(reader: Reader): Promise<number> {
@@ -278,16 +272,10 @@ async function findMissing(
     .selectAll()
     .where('number', '>', range.after)
     .where('number', '<=', range.until)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('memory_vectors')
-            .select('memory_vectors.number')
-            .where('model', '=', range.model)
-            // A number belongs to one user: filtering by user too would read the row instead of just its key.
-            .whereRef('memory_vectors.number', '=', 'memories.number'),
-        ),
-      ),
+    // A number belongs to one user: filtering by user too would read the row instead of just its key.
+    .where(
+      sql<SqlBool>`not exists (
+        select number from memory_vectors where model = ${range.model} and memory_vectors.number = memories.number)`,
     )
     .orderBy('number')
     .limit(range.limit)
@@ -311,21 +299,19 @@ async function modelsInUse(reader: Reader): Promise<string[]> {
   }
 }
 
-async function countVectors(reader: Reader, model: string, userId?: string): Promise<number> {
-  let query = reader
-    .selectFrom('memory_vectors')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('model', '=', model)
-    // A long text has several, and counts once.
-    .where('part', '=', 0)
-  if (userId !== undefined) query = query.where('user_id', '=', userId)
-  return Number((await query.executeTakeFirstOrThrow()).count)
+function countVectors(reader: Reader, model: string, userId?: string): Promise<number> {
+  // A long text has several, and counts once.
+  const vectors = reader.selectFrom('memory_vectors').where('model', '=', model).where('part', '=', 0)
+  return countRows(vectors, userId)
 }
 
-async function countMemories(reader: Reader, userId?: string): Promise<number> {
-  let query = reader.selectFrom('memories').select(({ fn }) => fn.countAll().as('count'))
-  if (userId !== undefined) query = query.where('user_id', '=', userId)
-  return Number((await query.executeTakeFirstOrThrow()).count)
+async function countRows<Table extends 'memories' | 'memory_vectors'>(
+  rows: SelectQueryBuilder<Tables, Table, object>,
+  userId?: string,
+): Promise<number> {
+  const own = userId === undefined ? rows : rows.where(sql.ref('user_id'), '=', userId)
+  const { count } = await own.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 const maxRows = 500
@@ -471,15 +457,10 @@ function keyOf({ memory, textHash }: Entry): string {
   return `${memory.userId} ${textHash}`
 }
 
-/** Which model answers a user's questions while another takes over. */
-interface SearchModel {
-  of(userId: string): Promise<string>
-  /** Counted incrementally, so that no question counts a million vectors. */
-  written(userId: string, model: string, count: number): void
-}
+type SearchModel = ReturnType<typeof createSearchModel>
 
-/** `older` are those that can still embed questions. */
-function createSearchModel(options: { database: Database; current: string; older: readonly string[] }): SearchModel {
+/** Which model answers a user's questions while another takes over. `older` are those that can still embed questions. */
+function createSearchModel(options: { database: Database; current: string; older: readonly string[] }) {
   const { database, current, older } = options
   const counts = new Map<string, Map<string, number>>()
 
@@ -491,16 +472,17 @@ function createSearchModel(options: { database: Database; current: string; older
   }
 
   return {
-    async of(userId) {
+    async of(userId: string): Promise<string> {
       if (older.length === 0) return current
       const vectors = counts.get(userId) ?? (await count(userId))
       counts.set(userId, vectors)
       // The sort is stable: at a tie the new one wins.
       return [current, ...older].sort((a, b) => (vectors.get(b) ?? 0) - (vectors.get(a) ?? 0))[0] ?? current
     },
-    written(userId, model, count) {
+    /** Counted incrementally, so that no question counts a million vectors. */
+    written(userId: string, model: string): void {
       const vectors = counts.get(userId)
-      vectors?.set(model, (vectors.get(model) ?? 0) + count)
+      vectors?.set(model, (vectors.get(model) ?? 0) + 1)
     },
   }
 }

@@ -118,6 +118,8 @@ type PostOutcome =
   /** `status` is null without a response. `words` are the server's message, sanitized and without the key. */
   | { ok: false; status: number | null; words: string; isTransient: boolean }
 
+type Failure = Extract<PostOutcome, { ok: false }>
+
 interface PostOptions {
   fetch: GuardedFetch
   clock: Clock
@@ -126,7 +128,7 @@ interface PostOptions {
   apiKey: string | undefined
   attempts: number
   /** A failure that no retry can fix, whatever its status. */
-  isFinal(failure: Extract<PostOutcome, { ok: false }>): boolean
+  isFinal(failure: Failure): boolean
   signal: AbortSignal | undefined
 }
 
@@ -192,8 +194,6 @@ function cleanWords(text: string, apiKey: string | undefined): string {
   const withoutKey = apiKey ? text.replaceAll(apiKey, '[key]') : text
   return truncateText(toDisplayText(withoutKey).trim(), maxWordsLength) || 'no reason given'
 }
-
-type Failure = Extract<PostOutcome, { ok: false }>
 
 const maxTexts = 64
 /** The limit of the largest models; a smaller limit is detected by the rejection. */
@@ -305,15 +305,9 @@ interface EmbedderDependencies {
 }
 
 /** The configured model, and those that were configured before. */
-export interface Embedders {
-  /** Undefined if embedding is switched off. */
-  readonly current: Embedder | undefined
-  /** The same object for the same id. Undefined if these settings do not describe how to reach it. */
-  byModel(model: string): Embedder | undefined
-  close(): Promise<void>
-}
+export type Embedders = ReturnType<typeof createEmbedders>
 
-export function createEmbedders(settings: EmbeddingSettings, dependencies: EmbedderDependencies): Embedders {
+export function createEmbedders(settings: EmbeddingSettings, dependencies: EmbedderDependencies) {
   const opened = new Map<string, Embedder>()
   function open(wanted: EmbeddingSettings): Embedder | undefined {
     const embedder = createEmbedder(wanted, dependencies)
@@ -322,14 +316,16 @@ export function createEmbedders(settings: EmbeddingSettings, dependencies: Embed
   }
   const current = open(settings)
   return {
+    /** Undefined if embedding is switched off. */
     current,
-    byModel(model) {
+    /** The same object for the same id. Undefined if these settings do not describe how to reach it. */
+    byModel(model: string): Embedder | undefined {
       const known = opened.get(model)
       if (known || !current) return known
       const wanted = settingsOf(model, settings)
       return wanted && open(wanted)
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...opened.values()].map((embedder) => embedder.close()))
     },
   }

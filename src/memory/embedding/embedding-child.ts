@@ -1,4 +1,4 @@
-import type { FromEmbeddingProcess, ToEmbeddingProcess } from './child-messages.ts'
+import type { FromEmbeddingProcess, ToEmbeddingProcess } from './local-embedder.ts'
 
 /** The program of the child process: loads the model from the given folder, then answers text after text. */
 

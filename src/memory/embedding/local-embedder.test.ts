@@ -6,9 +6,14 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { systemClock } from '../../base/clock.ts'
 import { processIdentity } from '../../daemon/daemon-lock.ts'
-import { localModelFolder } from './child-messages.ts'
 import type { Embedder } from './embedders.ts'
-import { createLocalEmbedder, type EmbeddingChild, type StartChild, startChild } from './local-embedder.ts'
+import {
+  createLocalEmbedder,
+  type EmbeddingChild,
+  localModelFolder,
+  type StartChild,
+  startChild,
+} from './local-embedder.ts'
 
 const opened: Embedder[] = []
 afterEach(async () => {

@@ -1,8 +1,26 @@
+import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
+import { runtimeFolder } from '../../base/files.ts'
 import { type ModelChild, type ModelChildEvents, startModelChild } from '../../base/processes.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import type { FromEmbeddingProcess, ToEmbeddingProcess } from './child-messages.ts'
 import type { Embedder, EmbeddingUse } from './embedders.ts'
+
+/** To the child with the model: one text at a time, the next one after the answer. */
+export interface ToEmbeddingProcess {
+  text: string
+}
+
+/** From the child: first whether it can work, then an answer per text. */
+export type FromEmbeddingProcess =
+  | { type: 'ready' }
+  /** It ends by itself after this. */
+  | { type: 'unusable'; message: string }
+  | { type: 'embedded'; vector: Float32Array }
+
+/** The folder in which `scripts/launcher/embedding-model.cjs` puts the model. */
+export const localModelFolder = join(runtimeFolder, 'models', 'bge-small-en-v1.5')
+
+export const modelFiles = { weights: 'model_quantized.onnx', tokenizer: 'tokenizer.json' } as const
 
 /** Changes whenever the same text would give another result: other weights, another tokenization. */
 export const localEmbeddingModel = 'bge-small-en-v1.5-int8/1'

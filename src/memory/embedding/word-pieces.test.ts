@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createWordPieces } from './bge-model.ts'
-import { localModelFolder, modelFiles } from './child-messages.ts'
+import { localModelFolder, modelFiles } from './local-embedder.ts'
 
 const small = new Map(
   ['[UNK]', '[CLS]', '[SEP]', 'un', '##want', '##ed', 'run', '##ning', ',', 'e', '中', '[', ']', 'sep'].map(

@@ -10,7 +10,6 @@ import type { MemoryFileRow } from '../../storage/tables.ts'
 import type { Memories } from '../memories.ts'
 import { chunkText } from './chunk-text.ts'
 import {
-  type AddedRoot,
   addSkipped,
   createFileRoots,
   defaultWalkLimits,
@@ -33,22 +32,7 @@ import { removeFile, saveFile, writePassages } from './write-passages.ts'
  * Disk problems (a file without permission, a missing folder) are in the report and do not fail the call. Only the
  * database can make a call reject.
  */
-export interface FileIndex {
-  /** A file or folder by its absolute path. Takes effect with the next `sync`. */
-  addRoot(userId: string, path: string): Promise<AddedRoot>
-  /** With all passages of its files. False if it is not a root, or belongs to the workspace. */
-  removeRoot(userId: string, path: string): Promise<boolean>
-  /** With the number of indexed files. */
-  roots(userId: string): Promise<(FileRoot & { files: number })[]>
-  /** Updates the index from the disk, reading only changed files. One at a time per user. */
-  sync(userId: string, options?: SyncOptions): Promise<SyncReport>
-  /** The report of the last `sync` since the start. */
-  lastReport(userId: string): SyncReport | undefined
-  /** The folders of the last `sync`. */
-  folders(userId: string): readonly string[]
-  /** The places of memories that are passages of files; others are omitted. */
-  fileOf(userId: string, memoryIds: readonly string[]): Promise<Map<string, FilePlace>>
-}
+export type FileIndex = ReturnType<typeof createFileIndex>
 
 export function createFileIndex(dependencies: {
   database: Database
@@ -57,7 +41,7 @@ export function createFileIndex(dependencies: {
   /** Its MEMORY.md and memory/ are indexed for every owner. */
   workspace: string
   limits?: WalkLimits
-}): FileIndex {
+}) {
   const { database, workspace, limits = defaultWalkLimits } = dependencies
   const roots = createFileRoots(dependencies)
   const reports = new Map<string, SyncReport>()
@@ -65,9 +49,11 @@ export function createFileIndex(dependencies: {
   const turns = new Map<string, Promise<unknown>>()
 
   return {
+    /** A file or folder by its absolute path. Takes effect with the next `sync`. */
     addRoot: roots.add,
 
-    removeRoot: (userId, path) =>
+    /** With all passages of its files. False if it is not a root, or belongs to the workspace. */
+    removeRoot: (userId: string, path: string): Promise<boolean> =>
       inTurn(userId, async () => {
         if (!(await roots.remove(userId, path))) return false
         const left = await roots.list(userId)
@@ -77,7 +63,8 @@ export function createFileIndex(dependencies: {
         return true
       }),
 
-    async roots(userId) {
+    /** With the number of indexed files. */
+    async roots(userId: string): Promise<(FileRoot & { files: number })[]> {
       const files = await filesOf(database, userId)
       return (await roots.list(userId)).map((root) => ({
         ...root,
@@ -85,21 +72,23 @@ export function createFileIndex(dependencies: {
       }))
     },
 
-    sync: (userId, options = {}) =>
+    /** Updates the index from the disk, reading only changed files. One at a time per user. */
+    sync: (userId: string, options: SyncOptions = {}): Promise<SyncReport> =>
       inTurn(userId, async () => {
-        const synced = await syncFiles(
-          { ...dependencies, limits },
-          { userId, roots: await roots.list(userId), ...options },
-        )
+        const wanted = { userId, roots: await roots.list(userId), ...options }
+        const synced = await syncFiles({ ...dependencies, limits }, wanted)
         reports.set(userId, synced.report)
         folders.set(userId, synced.folders)
         return synced.report
       }),
 
-    lastReport: (userId) => reports.get(userId),
-    folders: (userId) => folders.get(userId) ?? [],
+    /** The report of the last `sync` since the start. */
+    lastReport: (userId: string) => reports.get(userId),
+    /** The folders of the last `sync`. */
+    folders: (userId: string) => folders.get(userId) ?? [],
 
-    async fileOf(userId, memoryIds) {
+    /** The places of memories that are passages of files; others are omitted. */
+    async fileOf(userId: string, memoryIds: readonly string[]): Promise<Map<string, FilePlace>> {
       if (memoryIds.length === 0) return new Map()
       const rows = await database.read
         .selectFrom('chunks')
@@ -210,12 +199,6 @@ async function readAtMost(file: FileHandle, most: number): Promise<Uint8Array> {
   return buffer.subarray(0, length)
 }
 
-interface SyncProgress {
-  done: number
-  total: number
-  path: string
-}
-
 export interface SyncReport {
   /** False if it was stopped: the next one continues. */
   isFinished: boolean
@@ -231,7 +214,7 @@ export interface SyncReport {
 
 interface SyncOptions {
   signal?: AbortSignal | undefined
-  onProgress?: ((progress: SyncProgress) => void) | undefined
+  onProgress?: ((progress: { done: number; total: number; path: string }) => void) | undefined
 }
 
 /** After so many attempts, a file that is written without a pause is left for the next time. */

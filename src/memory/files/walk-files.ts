@@ -183,21 +183,7 @@ const formats: Record<string, TextFormat> = {
 
 const textExtensions = new Set([
   ...Object.keys(formats),
-  ...[
-    '.md',
-    '.mdx',
-    '.markdown',
-    '.mdown',
-    '.txt',
-    '.text',
-    '.tex',
-    '.textile',
-    '.wiki',
-    '.csv',
-    '.tsv',
-    '.srt',
-    '.vtt',
-  ],
+  ...'.md .mdx .markdown .mdown .txt .text .tex .textile .wiki .csv .tsv .srt .vtt'.split(' '),
 ])
 
 /** The files that a folder is searched for. A file that is named itself is read whatever its extension. */
@@ -221,21 +207,13 @@ export type AddedRoot =
   | { ok: true; root: FileRoot; isNew: boolean }
   | { ok: false; reason: 'forbidden' | 'not_found' | 'bad_path'; message: string }
 
-interface FileRoots {
-  add(userId: string, path: string): Promise<AddedRoot>
-  /** False if it is not a root, or belongs to the workspace. */
-  remove(userId: string, path: string): Promise<boolean>
-  /** The workspace first, then outer ones before those inside them. */
-  list(userId: string): Promise<FileRoot[]>
-}
-
 /** The roots that each user added, stored across restarts. */
-export function createFileRoots(dependencies: { database: Database; clock: Clock; workspace: string }): FileRoots {
+export function createFileRoots(dependencies: { database: Database; clock: Clock; workspace: string }) {
   const { database, clock, workspace } = dependencies
   const ownRoots = [join(workspace, 'MEMORY.md'), join(workspace, 'memory')]
 
   return {
-    async add(userId, given) {
+    async add(userId: string, given: string): Promise<AddedRoot> {
       // The files of this machine belong to its owner: other users' roots would be read with the owner's permissions.
       if (!(await isOwner(userId))) return { ok: false, reason: 'forbidden', message: 'Only the owner may add folders' }
       const found = await findPath(given)
@@ -253,7 +231,8 @@ export function createFileRoots(dependencies: { database: Database; clock: Clock
       return { ok: true, root: { path, isWorkspace: false }, isNew }
     },
 
-    async remove(userId, given) {
+    /** False if it is not a root, or belongs to the workspace. */
+    async remove(userId: string, given: string): Promise<boolean> {
       const found = await findPath(given)
       const names = [resolve(given), ...(found.ok ? [found.path] : [])].map((path) => prefix + path)
       const removed = await database.write((writer) =>
@@ -262,7 +241,8 @@ export function createFileRoots(dependencies: { database: Database; clock: Clock
       return Number(removed.numDeletedRows) > 0
     },
 
-    async list(userId) {
+    /** The workspace first, then outer ones before those inside them. */
+    async list(userId: string): Promise<FileRoot[]> {
       const rows = await database.read
         .selectFrom('memory_marks')
         .select('name')

@@ -20,15 +20,7 @@ interface FileWatchStatus {
  * Keeps the index up to date as files change. Problems are in the status and the log; nothing here rejects or throws.
  * Without changes no timer runs.
  */
-export interface FileWatch {
-  /** Syncs, and then follows the user's roots. Called at the start and whenever the roots have changed. */
-  follow(userId: string): Promise<void>
-  /** Called before memories are recalled: if not everything can be watched, it starts a sync, at most once a minute. */
-  lookAgain(userId: string): void
-  status(userId: string): FileWatchStatus
-  /** Stops a running sync. Nothing is watched when it resolves. */
-  close(): Promise<void>
-}
+export type FileWatch = ReturnType<typeof createFileWatch>
 
 interface Followed {
   watchers: Map<string, { close(): void }>
@@ -54,18 +46,14 @@ const maxRestMs = 30_000
 const lookAgainMs = 60_000
 const maxFolders = 4_000
 
-export function createFileWatch(dependencies: {
-  index: FileIndex
-  clock: Clock
-  logger: Logger
-  watch?: WatchFolder
-}): FileWatch {
+export function createFileWatch(dependencies: { index: FileIndex; clock: Clock; logger: Logger; watch?: WatchFolder }) {
   const { index, clock, logger, watch = watchFolder } = dependencies
   const users = new Map<string, Followed>()
   const stopping = new AbortController()
 
   return {
-    async follow(userId) {
+    /** Syncs, and then follows the user's roots. Called at the start and whenever the roots have changed. */
+    async follow(userId: string): Promise<void> {
       if (stopping.signal.aborted) return
       const followed = users.get(userId) ?? newFollowed()
       users.set(userId, followed)
@@ -75,19 +63,21 @@ export function createFileWatch(dependencies: {
       await run(userId, followed)
     },
 
-    lookAgain(userId) {
+    /** Called before memories are recalled: if not everything can be watched, it starts a sync, at most once a minute. */
+    lookAgain(userId: string): void {
       const followed = users.get(userId)
       if (!followed?.problem || clock.now() - followed.syncedAt < lookAgainMs) return
       void run(userId, followed)
     },
 
-    status(userId) {
+    status(userId: string): FileWatchStatus {
       const { watchers, problem, failure } = users.get(userId) ?? newFollowed()
       const mode = problem ? 'looking' : watchers.size > 0 ? 'watching' : 'off'
       return { mode, problem, failure, report: index.lastReport(userId) }
     },
 
-    async close() {
+    /** Stops a running sync. Nothing is watched when it resolves. */
+    async close(): Promise<void> {
       stopping.abort()
       for (const followed of users.values()) {
         followed.cancelTimer?.()

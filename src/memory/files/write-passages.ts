@@ -2,7 +2,7 @@ import { sha256 } from '../../base/ids.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import type { MemoryFileRow } from '../../storage/tables.ts'
 import type { Memories } from '../memories.ts'
-import type { MemoryLabel } from '../memory.ts'
+import { isRow, type MemoryLabel } from '../memory.ts'
 import type { Passage } from './chunk-text.ts'
 
 export interface FilePassages {
@@ -34,15 +34,15 @@ export async function writePassages(
     return chunk.first_line !== firstLine || chunk.last_line !== lastLine || chunk.position !== position
   })
   await inUnits(database, file, [
-    ...gone.map((id) => (writer: Writer) => memories.removeIn(writer, { userId: file.user_id, id })),
+    ...gone.map((id) => removal(memories, file, id)),
     ...fresh.map(
-      ([id, passage]) =>
-        (writer: Writer) =>
+      ([id, passage]): Step =>
+        (writer) =>
           add(writer, id, passage),
     ),
     ...moved.map(
-      ([id, passage]) =>
-        (writer: Writer) =>
+      ([id, passage]): Step =>
+        (writer) =>
           move(writer, id, passage),
     ),
   ])
@@ -69,18 +69,9 @@ export async function writePassages(
   }
 
   async function move(writer: Writer, id: string, { position, firstLine, lastLine }: PlacedPassage): Promise<void> {
-    await writer
-      .updateTable('memories')
-      .set({ position })
-      .where('user_id', '=', file.user_id)
-      .where('id', '=', id)
-      .execute()
-    await writer
-      .updateTable('chunks')
-      .set({ first_line: firstLine, last_line: lastLine })
-      .where('user_id', '=', file.user_id)
-      .where('id', '=', id)
-      .execute()
+    const its = isRow(file.user_id, id)
+    await writer.updateTable('memories').set({ position }).where(its).execute()
+    await writer.updateTable('chunks').set({ first_line: firstLine, last_line: lastLine }).where(its).execute()
   }
 }
 
@@ -91,13 +82,9 @@ export async function removeFile(
 ): Promise<number> {
   const chunks = await chunksOf(database, file)
   await inUnits(database, file, [
-    ...chunks.map(
-      ({ id }) =>
-        (writer: Writer) =>
-          memories.removeIn(writer, { userId: file.user_id, id }),
-    ),
+    ...chunks.map(({ id }) => removal(memories, file, id)),
     async (writer) => {
-      await writer.deleteFrom('memory_files').where('user_id', '=', file.user_id).where('id', '=', file.id).execute()
+      await writer.deleteFrom('memory_files').where(isRow(file.user_id, file.id)).execute()
     },
   ])
   return chunks.length
@@ -139,11 +126,13 @@ function chunksOf(database: Database, file: MemoryFileRow) {
 
 const stepsPerUnit = 100
 
-async function inUnits(
-  database: Database,
-  file: MemoryFileRow,
-  steps: readonly ((writer: Writer) => Promise<void>)[],
-): Promise<void> {
+type Step = (writer: Writer) => Promise<void>
+
+function removal(memories: Memories, { user_id: userId }: MemoryFileRow, id: string): Step {
+  return (writer) => memories.removeIn(writer, { userId, id })
+}
+
+async function inUnits(database: Database, file: MemoryFileRow, steps: readonly Step[]): Promise<void> {
   for (let first = 0; first === 0 || first < steps.length; first += stepsPerUnit) {
     const isLast = first + stepsPerUnit >= steps.length
     await database.write(async (writer) => {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { dayOf, formatDay } from '../../base/clock.ts'
 import { readBundledText } from '../../base/files.ts'
-import { truncateText } from '../../base/text.ts'
+import { oneLine, truncateText } from '../../base/text.ts'
 import type { MemoryGraph } from '../graph.ts'
 import type { Memories } from '../memories.ts'
 import type { Memory, MemoryKind } from '../memory.ts'
-import type { Recall, RecalledMemory } from '../recall/recall.ts'
+import type { Recall } from '../recall/recall.ts'
 import { type AskModel, fieldOf, readItems, readModelJson } from './ask-model.ts'
 
 const prompt = readBundledText(new URL('./prompts/expansion.md', import.meta.url))
@@ -67,28 +67,20 @@ export function createDeepRecall(dependencies: {
     const searches = [question, ...further]
     onProgress?.({ status: 'searching', searches })
     const lists = await Promise.all(searches.map((search) => recall.recall({ userId, text: search, limit, signal })))
-    const found = mergeByRank(
-      lists.map((list, index) => ({ items: list.map(ranked), weight: index === 0 ? plainWeight : 1 })),
-    )
-    const merged = found
+    const ranked = lists.map((list, index) => ({
+      items: list.map(({ memory, score }) => ({ id: memory.id, score, item: memory })),
+      weight: index === 0 ? plainWeight : 1,
+    }))
+    const merged = mergeByRank(ranked)
       .slice(0, limit)
-      .map(({ item, score, relevance }): DeepMemory => ({ memory: item.memory, score, relevance }))
+      .map(({ item, score, relevance }): DeepMemory => ({ memory: item, score, relevance }))
     const all = [...merged, ...(await related(userId, merged))]
     const ids = all.map(({ memory }) => memory.id)
     onProgress?.({ status: 'found', count: ids.length, memories: ids })
-    const synthesis = await synthesise({
-      userId,
-      sessionId,
-      question,
-      style,
-      signal,
-      memories: all.map(({ memory }) => memory),
-    })
-    const note = !answer.ok
-      ? answer.message
-      : further.length === 0
-        ? 'The model returned no further searches'
-        : undefined
+    const asked = { userId, sessionId, question, style, signal }
+    const synthesis = await synthesise({ ...asked, memories: all.map(({ memory }) => memory) })
+    const noMore = further.length === 0 ? 'The model returned no further searches' : undefined
+    const note = answer.ok ? noMore : answer.message
     return { memories: all, searches, synthesis, ...(note !== undefined && { note }) }
   }
 
@@ -100,14 +92,8 @@ export function createDeepRecall(dependencies: {
     const limit = maxRelated + known.size
     const walked = await graph.related(userId, starts, { depth: walkDepth, limit })
     const fresh = walked.filter(({ id }) => !known.has(id)).slice(0, maxRelated)
-    const byId = new Map(
-      (
-        await memories.getMany(
-          userId,
-          fresh.map(({ id }) => id),
-        )
-      ).map((memory) => [memory.id, memory]),
-    )
+    const freshIds = fresh.map(({ id }) => id)
+    const byId = new Map((await memories.getMany(userId, freshIds)).map((memory) => [memory.id, memory]))
     const lowest = merged.at(-1)?.score ?? 0
     const found = fresh.flatMap(({ id, weight, via }): DeepMemory[] => {
       const memory = byId.get(id)
@@ -128,10 +114,6 @@ function readSearches(answer: string, question: string): string[] {
   return searches
     .filter((search) => !seen.has(search.toLowerCase()) && seen.add(search.toLowerCase()))
     .slice(0, maxSearches)
-}
-
-function ranked(recalled: RecalledMemory) {
-  return { id: recalled.memory.id, score: recalled.score, item: recalled }
 }
 
 interface RankedList<T> {
@@ -214,7 +196,7 @@ export function createSynthesis({ askModel, timeZone }: { askModel: AskModel; ti
       sessionId,
       purpose: 'synthesis',
       system: prompts[style],
-      text: `QUESTION: ${oneLine(question)}\n\nMEMORIES:\n${structured}`,
+      text: `QUESTION: ${oneLine(question, Number.POSITIVE_INFINITY)}\n\nMEMORIES:\n${structured}`,
       signal,
     })
     const text = answer.ok ? answer.text.trim() : ''
@@ -236,12 +218,8 @@ function describeMemories(memories: readonly Memory[], timeZone: string): string
 
 function describe({ id, content, createdAt, speaker, label }: Memory, timeZone: string): string {
   const who = speaker === null ? '' : `${speaker}: `
-  const text = oneLine(truncateText(content, maxMemoryLength))
+  const text = oneLine(truncateText(content, maxMemoryLength), Number.POSITIVE_INFINITY)
   // Untrusted text is quoted, and cannot end its quotes.
   const said = label === 'untrusted' ? `(untrusted) “${text.replaceAll(/[“”]/g, '"')}”` : text
   return `${formatDay(dayOf(createdAt, timeZone))} ${who}${said} [memory:${id}]`
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').trim()
 }

@@ -2,7 +2,7 @@ import { dayOf, formatDay, weekdayOf } from '../../base/clock.ts'
 import { truncateText } from '../../base/text.ts'
 import { foldLetters, isUnspaced } from '../../storage/words.ts'
 import type { MemoryLabel } from '../memory.ts'
-import { contentWords, termOf } from '../words.ts'
+import { allContentWords, contentWords, termOf, wordLists, wordSet } from '../words.ts'
 
 export interface ExchangeLine {
   speaker: 'user' | 'assistant'
@@ -67,31 +67,13 @@ export function describeExchange({ at, lines }: Exchange, timeZone: string): str
 }
 
 // Phrases of small talk.
-const smallTalk = new Set(
-  `absolutely agreed ahead alright amazing anyway awesome back bye cheers continue cool correct day done enough evening
-  exactly excellent familiar fine go good goodbye goodnight got great ha haha hello help hey hi hmm lol love lovely maybe
-  moment morning nah neat never nevermind next nice night nope oh ok okay one perfect please problem really right see
-  sorry sounds stop super sure thank thanks thing think thx understood wait welcome well whatever wonderful works wow yay
-  yeah yep yes yo abend bitte danke gern gerne guten hallo ja morgen nein schon sehr tag tschuss vielen dank nacht gute
-  adios beaucoup bien bonjour bonsoir buenas buenos ciao dias gracias grazie hola merci mucho muchas non noches oui
-  prego salut si tardes привет спасибо большое пожалуиста хорошо понятно здравствуите пока да нет доброе утро`
-    .split(/\s+/)
-    .concat(
-      ['شكرا', 'جزيلا', 'مرحبا', 'اهلا', 'نعم', 'لا', 'السلام', 'عليكم', 'صباح', 'مساء', 'الخير'].flatMap((word) =>
-        contentWords(word),
-      ),
-    )
-    .concat(['пожалуйста', 'здравствуйте', 'תודה', 'רבה', 'שלום', 'כן', 'לא']),
-)
+const smallTalk = new Set(allContentWords(wordLists.smallTalk))
 // The same for scripts without spaces; longer ones first.
 const unspacedSmallTalk =
   /どうもありがとうございます|ありがとうございま(?:す|した)|おはようございます|よろしくお願いします|おやすみなさい|お願いします|わかりました|分かりました|ありがとう|こんにちは|こんばんは|おはよう|すみません|ごめんなさい|さようなら|おやすみ|了解です|承知しました|そうですね|なるほど|はい|いいえ|大丈夫(?:です)?|了解|没关系|沒關係|没问题|沒問題|不客气|不客氣|知道了|明白了|早上好|晚上好|下午好|对不起|對不起|不好意思|非常感谢|谢谢[你您]?|謝謝[你您]?|多谢|你好|您好|再见|再見|晚安|好的|好吧|是的|可以了?|嗯+|哈+|ขอบคุณ(?:ครับ|ค่ะ)?|สวัสดี(?:ครับ|ค่ะ)?|감사합니다|고맙습니다|안녕하세요|알겠습니다/gu
 const leastWords = 2
 const plainQuestion = 60
-const asking = new Set(
-  `am are can could did do does had has have how is may might shall should was were what when where which who whom whose
-  why will would`.split(/\s+/),
-)
+const asking = wordSet('askingWords')
 
 /** Nothing worth keeping: a greeting, thanks, a one-word answer, a command. */
 export function isTrivial(text: string): boolean {

@@ -1,6 +1,6 @@
 import { formatDay } from '../../base/clock.ts'
 import { readDeadline } from '../dates.ts'
-import { splitSentences } from '../words.ts'
+import { splitSentences, wordLists, wordSet } from '../words.ts'
 import type { Learned, LearnedAlias, LearnedCommitment, LearnedFact } from './extraction.ts'
 import { holdsSecret } from './write-learned.ts'
 
@@ -158,24 +158,13 @@ const nameWord = '(?!I\\b)\\p{Lu}[\\p{L}\\p{M}]*(?:-\\p{Lu}[\\p{L}\\p{M}]*)?'
 const namePattern = `${nameWord}(?: ${nameWord}){0,2}`
 
 /** Relations with one or few people, who can be called by it: "my sister". */
-const close = `son-in-law daughter-in-law mother-in-law father-in-law brother-in-law sister-in-law stepmother stepfather
-  stepbrother stepsister grandmother grandma granny grandfather grandpa grandson granddaughter sister brother mother mum
-  mom father dad son daughter wife husband partner girlfriend boyfriend fiancé fiancée fiance fiancee boss manager
-  landlord landlady dentist doctor therapist dog cat horse rabbit parrot hamster`.split(/\s+/)
-const distant =
-  `best-friend friend colleague coworker cousin aunt uncle niece nephew neighbour neighbor roommate flatmate
-  teacher coach student godmother godfather pet`.split(/\s+/)
+const close = [...wordSet('closeRelations')]
+const distant = [...wordSet('distantRelations')]
 const relations = ['best friend', ...close, ...distant]
 const relationPattern = relations.join('|')
 
 // Words at the start of sentences that are not names.
-const noNames = new Set(
-  `a an all another any anyone anything april august before both breakfast but christmas coffee december dinner each easter
-  every everyone everything february for friday from he her here his how i if in it its january july june life lunch many
-  march may maybe monday most music my no nobody nothing november october on one our people rent saturday school september
-  she so some someone something sunday tea that the their there these they this those thursday to today tomorrow tonight
-  traffic tuesday we weather wednesday what when where which who why work yesterday yes you your`.split(/\s+/),
-)
+const noNames = wordSet('noNames')
 
 interface Person {
   /** `user`, a name, or a relation such as `sister`. */
@@ -388,13 +377,7 @@ const plainFactsForms: readonly Form[] = [
 
 const possessive = /^['’]s (\p{L}[\p{L} -]{1,30}) (?:is|are) (?:on )?(.+)$/u
 const ownAttribute = /^my (\p{L}[\p{L} -]{1,30}) (?:is|are) (?:on )?(.+)$/iu
-const attributes = new Set(
-  `birthday|name|full name|first name|last name|surname|middle name|address|phone number|number|email|email address|job|
-  occupation|profession|age|anniversary|wedding anniversary|wedding day|name day|blood type|shoe size|dress size|ring size|
-  size|hometown|home town|nationality|star sign|native language|mother tongue`
-    .split('|')
-    .map((attribute) => attribute.trim()),
-)
+const attributes = new Set(wordLists.personAttributes.split(', '))
 const called = new RegExp(`^(?:['’]s name is|${be} called|${be} named|is) (${namePattern})$`, 'u')
 const isMy = new RegExp(`^is my (${relationPattern})$`)
 const isTheirs = new RegExp(`^is (?:my (${relationPattern})|(${namePattern}))['’]s (${relationPattern})$`, 'u')
@@ -464,17 +447,8 @@ function attributeFact(entity: string, attribute: string, text: string): PlainFa
 }
 
 const suffix = /(?:ist|ian|eer|ster|or|er|ant|ent|man|woman)$/
-const professions = new Set(
-  `nurse vet chef cook pilot judge coach nun monk priest poet surgeon midwife clerk guide athlete architect diplomat
-  mechanic ceo cto cfo intern spy witch rabbi imam vicar scribe sculptor barista model au-pair`.split(/\s+/),
-)
-const noProfessions = new Set(
-  `accident argument apartment believer bother bummer cancer chapter color colour computer customer danger dealbreaker
-  disaster door dreamer event failure favor favour flower goner killer layer letter loser lover matter member minister-of
-  mirror moment monster number order outlier outsider parent paper plant player present problem quarter reminder restaurant
-  river server sister brother mother father stranger summer supporter tent theatre thriller trooper water weather winner
-  winter wonder`.split(/\s+/),
-)
+const professions = wordSet('professions')
+const noProfessions = wordSet('noProfessions')
 const hedged = /^(?:bit|little|great|big|huge|total|complete|real|such|kind|sort|lot|good|bad|former|would-be)\b/
 
 /** "Is a marine biologist": an occupation, if the noun is one for people. */

@@ -4,7 +4,7 @@ import type { MemoryRow } from '../../storage/tables.ts'
 import { type DateRange, toldWithinMs } from '../dates.ts'
 import { memoryCollection } from '../memories.ts'
 import { type Allowed, isOf, type Memory, memoryFromRow } from '../memory.ts'
-import type { FindByMeaning, MeaningMatch } from './meaning.ts'
+import type { FindByMeaning } from './meaning.ts'
 import type { MemoryTerms, Question } from './question.ts'
 import { type Candidate, candidateOf, placeOf, placesBeside } from './window-words.ts'
 
@@ -55,28 +55,39 @@ export async function readCandidates(
   // Its failure is handled below; by then something else may have failed first.
   nearby.catch(() => undefined)
   const byWords = await findByWords(database, userId, question, allowed)
-  const idsByWords = byWords.map(({ id }) => id)
-  keep(await readById(database, userId, idsByWords))
+  keep(
+    await readByKey(
+      database,
+      userId,
+      'id',
+      byWords.map(({ id }) => id),
+    ),
+  )
   keep(await readStanding(database, userId, allowed))
   if (question.dates && question.terms.length === 0)
     keep(await readByDays(database, userId, question.dates, allowed?.condition))
   for (const memory of found.values()) memoryTerms(memory, question.terms)
-  const byMeaning = await keepAllowed(database, (await nearby) ?? [], allowed)
+  const near = (await nearby) ?? []
+  const byMeaning =
+    allowed && !allowed.few
+      ? await keepAllowed(database, {
+          userId,
+          key: 'number',
+          matches: near,
+          condition: allowed.condition,
+          limit: maxByMeaning,
+        })
+      : near
   const wordRanks = new Map(byWords.map(({ id }, index) => [id, index + 1]))
   const nearest = new Map(
-    byMeaning.map(({ number, score, part }, index) => [number, { cosine: score, rank: index + 1, part }]),
+    byMeaning.map(({ number, score, part }, index) => [number, { cosine: score, meaningRank: index + 1, part }]),
   )
   const unread = [...nearest.keys()].filter((number) => !found.has(number))
-  keep(await readByNumber(database, userId, unread))
+  keep(await readByKey(database, userId, 'number', unread))
 
   const all = Array.from(found.values(), (memory) => {
-    const near = nearest.get(memory.number)
-    return candidateOf(memory, memoryTerms(memory, question.terms), {
-      wordRank: wordRanks.get(memory.id),
-      cosine: near?.cosine,
-      meaningRank: near?.rank,
-      part: near?.part,
-    })
+    const wordRank = wordRanks.get(memory.id)
+    return candidateOf(memory, memoryTerms(memory, question.terms), { wordRank, ...nearest.get(memory.number) })
   }).sort((a, b) => promise(b) - promise(a))
   return await withNeighbours({ database, memoryTerms }, { userId, terms: question.terms }, all)
 }
@@ -86,7 +97,7 @@ async function findByWords(
   userId: string,
   { searchWords: words }: Question,
   allowed: Allowed | undefined,
-): Promise<TextMatch[]> {
+): Promise<readonly TextMatch[]> {
   const query = { collection: memoryCollection, userId, words }
   if (!allowed) return await database.textSearch.search({ ...query, limit: maxByWords })
   if (allowed.few) {
@@ -94,35 +105,25 @@ async function findByWords(
     return await database.textSearch.search({ ...query, limit: maxByWords, within })
   }
   const matches = await database.textSearch.search({ ...query, limit: candidatesMostLookedAt })
-  const passing: TextMatch[] = []
-  for (let from = 0; from < matches.length && passing.length < maxByWords; from += rowsAtOnce) {
-    const page = matches.slice(from, from + rowsAtOnce)
-    const { rows } = await sql<{ id: string }>`
-      select id from memories where id in (${sql.join(page.map(({ id }) => id))})
-        and ${isOf(userId)} and ${allowed.condition}`.execute(database.read)
-    const ids = new Set(rows.map(({ id }) => id))
-    passing.push(...page.filter(({ id }) => ids.has(id)))
-  }
-  return passing.slice(0, maxByWords)
+  return await keepAllowed(database, { userId, key: 'id', matches, condition: allowed.condition, limit: maxByWords })
 }
 
-/** The nearest that pass the filter; nothing to do if only those were compared. */
-async function keepAllowed(
+/** The first matches that pass the filter. */
+async function keepAllowed<Key extends 'id' | 'number', Match extends Record<Key, string | number>>(
   database: Database,
-  matches: readonly MeaningMatch[],
-  allowed: Allowed | undefined,
-): Promise<readonly MeaningMatch[]> {
-  if (!allowed || allowed.few) return matches
-  const passing: MeaningMatch[] = []
-  for (let from = 0; from < matches.length && passing.length < maxByMeaning; from += rowsAtOnce) {
+  options: { userId: string; key: Key; matches: readonly Match[]; condition: RawBuilder<SqlBool>; limit: number },
+): Promise<Match[]> {
+  const { userId, key, matches, condition, limit } = options
+  const passing: Match[] = []
+  for (let from = 0; from < matches.length && passing.length < limit; from += rowsAtOnce) {
     const page = matches.slice(from, from + rowsAtOnce)
-    const { rows } = await sql<{ number: number }>`
-      select number from memories where number in (${sql.join(page.map(({ number }) => number))})
-        and ${allowed.condition}`.execute(database.read)
-    const numbers = new Set(rows.map(({ number }) => number))
-    passing.push(...page.filter(({ number }) => numbers.has(number)))
+    const { rows } = await sql<Record<Key, string | number>>`
+      select ${sql.ref(key)} from memories where ${sql.ref(key)} in (${sql.join(page.map((match) => match[key]))})
+        and ${isOf(userId)} and ${condition}`.execute(database.read)
+    const keys = new Set(rows.map((row) => row[key]))
+    passing.push(...page.filter((match) => keys.has(match[key])))
   }
-  return passing.slice(0, maxByMeaning)
+  return passing.slice(0, limit)
 }
 
 /** Good in either list is promising: this only decides whose neighbors are read. */
@@ -172,14 +173,14 @@ async function readStanding(database: Database, userId: string, allowed: Allowed
   )
 }
 
-async function readByNumber(database: Database, userId: string, numbers: readonly number[]): Promise<Memory[]> {
-  if (numbers.length === 0) return []
-  return await readWhere(database, sql`number in (${sql.join(numbers)}) and ${isOf(userId)}`)
-}
-
-async function readById(database: Database, userId: string, ids: readonly string[]): Promise<Memory[]> {
-  if (ids.length === 0) return []
-  return await readWhere(database, sql`id in (${sql.join(ids)}) and ${isOf(userId)}`)
+async function readByKey(
+  database: Database,
+  userId: string,
+  key: 'id' | 'number',
+  values: readonly (string | number)[],
+): Promise<Memory[]> {
+  if (values.length === 0) return []
+  return await readWhere(database, sql`${sql.ref(key)} in (${sql.join(values)}) and ${isOf(userId)}`)
 }
 
 async function readByPlace(

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import { type Database, type VectorMatch, type VectorSearch, vectorNumbers } from '../../storage/database.ts'
@@ -71,11 +72,8 @@ export function createFindByMeaning(dependencies: {
   async function withParts(matches: MeaningMatch[], { model, vector }: Omit<Asked, 'signal'>): Promise<MeaningMatch[]> {
     const question = toWideQuestion(vector)
     const parts = new Map<number, { score: number; part: number }>()
-    for (const row of await readVectors(database, {
-      model,
-      numbers: matches.map(({ number }) => number),
-      fromPart: 1,
-    })) {
+    const numbers = matches.map(({ number }) => number)
+    for (const row of await readVectors(database, { model, numbers, fromPart: 1 })) {
       const score = cosine(question, vectorNumbers(row.vector))
       if (score > (parts.get(row.number)?.score ?? -1)) parts.set(row.number, { score, part: row.part })
     }
@@ -100,7 +98,7 @@ export function createFindByMeaning(dependencies: {
         matches.push({ number: row.number, score: cosine(question, vectorNumbers(row.vector)), part: row.part })
       }
       // Yields to everything else.
-      await new Promise((resolve) => setImmediate(resolve))
+      await setImmediate()
     }
     return bestOfEach(matches.sort((a, b) => b.score - a.score || b.number - a.number)).slice(0, limit)
   }

@@ -1,7 +1,7 @@
 import { type DateRange, isDayWord, readDates } from '../dates.ts'
 import type { Memory } from '../memory.ts'
 import { notePassages } from '../note-passages.ts'
-import { contentWords, irregularForms, termOf, termsOf } from '../words.ts'
+import { contentWords, irregularForms, termOf, termsOf, wordLists, wordSet } from '../words.ts'
 import type { SpeakerNames } from './window-words.ts'
 
 /** A parsed question. */
@@ -24,12 +24,7 @@ export interface Question {
 }
 
 // Question words, not part of the subject.
-const askingTerms = new Set(
-  `kind type sort name thing likely might describe mention say share accord base recent way use list order item aspect
-  conversation discuss bring throughout summary summarize comprehensive give mean question answer happen`
-    .split(/\s+/)
-    .map(termOf),
-)
+const askingTerms = new Set([...wordSet('askingTerms')].map(termOf))
 // "What did we talk about yesterday?" asks for the day.
 const talkingTerms = new Set(['talk', 'chat', 'speak', 'tell', 'do'].map(termOf))
 const asksHowMany = /\bhow (?:many|much|often|old)\b/i
@@ -133,34 +128,10 @@ export function wordForms(word: string): string[] {
  * eat shrimp?"). Missing them is harmful, and a small embedding finds other sentences about eating nearer. So only here
  * a question is extended by related words.
  */
-const groups: readonly { words: string; members: string }[] = [
-  {
-    words: 'shellfish seafood crustacean',
-    members: 'shrimp prawn crab lobster crayfish langoustine scampi mussel oyster clam scallop squid calamari',
-  },
-  { words: 'fish seafood', members: 'salmon tuna cod trout herring anchovy sardine mackerel sushi' },
-  { words: 'nut', members: 'peanut almond walnut cashew hazelnut pistachio pecan macadamia marzipan nougat praline' },
-  { words: 'dairy milk lactose', members: 'milk cheese butter cream yoghurt yogurt cheesecake custard whey' },
-  {
-    words: 'gluten wheat coeliac celiac',
-    members: 'wheat bread pasta noodle flour barley rye couscous bulgur cracker',
-  },
-  { words: 'egg', members: 'egg omelette omelet mayonnaise meringue' },
-  { words: 'soy soya', members: 'tofu soy edamame tempeh miso' },
-  { words: 'sesame', members: 'tahini sesame hummus halva' },
-  {
-    words: 'meat vegetarian vegan halal kosher',
-    members: 'meat beef pork steak ham bacon lamb chicken turkey sausage burger',
-  },
-  { words: 'alcohol', members: 'wine beer whisky whiskey vodka rum cocktail' },
-  { words: 'antibiotic medicine', members: 'penicillin amoxicillin antibiotic' },
-  { words: 'medicine painkiller', members: 'aspirin ibuprofen paracetamol' },
-  { words: 'diet vegetarian vegan', members: 'avoid ingredient diet' },
-]
 const limits = ['allergic', 'allergy', 'intolerant', 'intolerance']
 
 const wordsOf = new Map<string, Set<string>>()
-for (const { words, members } of groups) {
+for (const { words, members } of wordLists.diets) {
   for (const member of members.split(' ')) {
     const known = wordsOf.get(member) ?? new Set(limits)
     for (const word of words.split(' ')) known.add(word)

@@ -58,15 +58,14 @@ export interface RecalledMemory {
  * guesses. No text can break it, other users' memories cannot appear, and superseded ones are not among the results. It
  * calls no language model. Without an embedding it uses words only.
  */
-export interface Recall {
-  recall(query: RecallQuery): Promise<RecalledMemory[]>
-}
+export type Recall = ReturnType<typeof createRecall>
 
 /** A vector always has a nearest one. Unrelated sentences stay below this. */
 const leastCosine = 0.56
 /** A standing wish applies to more than its own words. */
 const leastCosineOfWish = 0.45
 const bestInGraph = 5
+const maxRank = Number.POSITIVE_INFINITY
 const maxRelated = 20
 
 export function createRecall(dependencies: {
@@ -78,14 +77,15 @@ export function createRecall(dependencies: {
   timeZone: string
   decay?: () => DecayPolicy
   findByMeaning?: FindByMeaning
-}): Recall {
+}) {
   const { database, memories, graph, speakers, clock, timeZone } = dependencies
   const { decay = () => 'time', findByMeaning = noMeaning } = dependencies
 
   const memoryTerms = createMemoryTerms()
 
   return {
-    async recall({ userId, text, limit, kinds, filter = {}, reach = 'telling', signal }) {
+    async recall(query: RecallQuery): Promise<RecalledMemory[]> {
+      const { userId, text, limit, kinds, filter = {}, reach = 'telling', signal } = query
       signal?.throwIfAborted()
       const now = clock.now()
       const policy = decay()
@@ -112,7 +112,9 @@ export function createRecall(dependencies: {
 
   /** Follows relations of the best of both lists. */
   async function followGraph(userId: string, { all }: Candidates, terms: readonly string[]) {
-    const best = all.filter((candidate) => isAmongBest(candidate)).map(({ memory }) => memory.id)
+    const best = all
+      .filter(({ wordRank = maxRank, meaningRank = maxRank }) => Math.min(wordRank, meaningRank) <= bestInGraph)
+      .map(({ memory }) => memory.id)
     const related = await graph.related(userId, best, { depth: 1, limit: maxRelated })
     const known = new Set(all.map(({ memory }) => memory.id))
     const missing = related.map(({ id }) => id).filter((id) => !known.has(id))
@@ -124,14 +126,8 @@ export function createRecall(dependencies: {
   }
 }
 
-function isAmongBest({ wordRank, meaningRank }: Candidate): boolean {
-  return (
-    (wordRank ?? Number.POSITIVE_INFINITY) <= bestInGraph || (meaningRank ?? Number.POSITIVE_INFINITY) <= bestInGraph
-  )
-}
-
 function rank(scene: Scene, { limit, reach }: { limit: number; reach: 'telling' | 'everything' }): RecalledMemory[] {
-  const { candidates, words, related, decay } = scene
+  const { candidates, words, decay } = scene
   const lists = Object.entries(signals).map(([name, signal]) => ({
     name: name as SignalName,
     weight: weights[name as SignalName],
@@ -143,10 +139,7 @@ function rank(scene: Scene, { limit, reach }: { limit: number; reach: 'telling' 
       index,
       score: lists.reduce((sum, { weight, values }) => sum + weight * (values[index] ?? 0), 0),
     }))
-    .filter(
-      ({ candidate, index }) =>
-        reach === 'everything' || speaksForIt(candidate, words.scores[index] ?? 0, related, scene),
-    )
+    .filter(({ candidate, index }) => reach === 'everything' || speaksForIt(candidate, words.scores[index] ?? 0, scene))
     .sort((a, b) => b.score - a.score || b.candidate.memory.number - a.candidate.memory.number)
     .slice(0, Math.max(0, limit))
     .map(({ candidate, index, score }) => ({
@@ -174,8 +167,7 @@ function passageOf({ memory, part = 0 }: Candidate, terms: readonly string[]): {
 function speaksForIt(
   { memory, wordRank, cosine }: Candidate,
   wordScore: number,
-  related: Scene['related'],
-  { question }: Scene,
+  { question, related }: Scene,
 ): boolean {
   const enough = standingWish(memory) > 0 ? leastCosineOfWish : leastCosine
   if (wordRank !== undefined || wordScore > 0 || (cosine ?? 0) >= enough || related.has(memory.id)) return true
@@ -306,49 +298,38 @@ const signals: Record<SignalName, Signal> = {
   words: ({ words }) => shareOfBest(words.scores),
   'thread words': ({ candidates, words, question }) => shareOfBest(threadWords(candidates, words, question.terms)),
   'thread meaning': ({ candidates }) => threadMeaning(candidates, betweenExtremes(withFloor(candidates))),
-  dates: ({ candidates, question: { dates } }) =>
-    candidates.map(({ memory }) => (dates ? matchDates(memory, dates) : 0)),
-  speaker: ({ candidates, question: { speakers } }) =>
-    candidates.map(({ memory }) => flag(memory.speaker !== null && speakers.includes(memory.speaker))),
-  role: ({ candidates, question: { asksForReply } }) =>
-    candidates.map(({ memory }) => flag(memory.speaker !== 'assistant' || asksForReply)),
-  number: ({ candidates, question: { asksHowMany } }) =>
-    candidates.map(({ memory }) => flag(asksHowMany && speaksOfNumber.test(memory.content))),
+  dates: each((memory, { question: { dates } }) => (dates ? matchDates(memory, dates) : 0)),
+  speaker: each(({ speaker }, { question }) => Number(speaker !== null && question.speakers.includes(speaker))),
+  role: each(({ speaker }, { question }) => Number(speaker !== 'assistant' || question.asksForReply)),
+  number: each(({ content }, { question }) => Number(question.asksHowMany && speaksOfNumber.test(content))),
   // Most questions are about the user.
-  self: ({ candidates }) => candidates.map(({ memory }) => flag(speaksOfSelf.test(memory.content))),
+  self: each(({ content }) => Number(speaksOfSelf.test(content))),
   // Notes stored on purpose, compared with mere conversation.
-  standing: ({ candidates }) => candidates.map(({ memory }) => standingWish(memory)),
-  kept: ({ candidates }) => candidates.map(({ memory }) => flag(memory.kind !== 'chunk')),
-  graph: ({ candidates, related }) => candidates.map(({ memory }) => related.get(memory.id) ?? 0),
+  standing: each(standingWish),
+  kept: each(({ kind }) => Number(kind !== 'chunk')),
+  graph: each(({ id }, { related }) => related.get(id) ?? 0),
   tags: ({ candidates, question, decay }) =>
     shareOfBest(candidates.map(({ memory, terms }) => classicScore(memory, terms, question.terms, decay.now))),
-  strength: ({ candidates, decay }) => candidates.map(({ memory }) => strengthOf(memory, decay)),
-  recency: ({ candidates, decay }) =>
-    candidates.map(({ memory }) => 2 ** (-Math.max(0, decay.now - memory.createdAt) / recencyHalfLifeMs)),
+  strength: each((memory, { decay }) => strengthOf(memory, decay)),
+  recency: each(({ createdAt }, { decay }) => 2 ** (-Math.max(0, decay.now - createdAt) / recencyHalfLifeMs)),
   // A question seldom answers a question.
-  'asks itself': ({ candidates }) =>
-    candidates.map(({ memory }) => flag(memory.content.length <= maxQuestionLength && memory.content.endsWith('?'))),
+  'asks itself': each(({ content }) => Number(content.length <= maxQuestionLength && content.endsWith('?'))),
   // Greetings and thanks.
-  'says little': ({ candidates }) =>
-    candidates.map(({ memory }) => Math.max(0, 1 - memory.content.length / slightLength)),
+  'says little': each(({ content }) => Math.max(0, 1 - content.length / slightLength)),
   // The same space holds several short memories or one long one. Long text of the user is an exception.
-  'is long': ({ candidates }) =>
-    candidates.map(({ memory }) =>
-      ofProse(memory, logShare(memory.content.length / usualLength, longLength / usualLength)),
-    ),
+  'is long': each((memory) => ofProse(memory, logShare(memory.content.length / usualLength, longLength / usualLength))),
   // A passage of long prose says less than a complete line, and has many similar ones.
-  'is cut': ({ candidates }) => candidates.map(({ memory }) => flag(memory.passages > 1)),
-  'has many passages': ({ candidates }) =>
-    candidates.map(({ memory }) => ofProse(memory, logShare(memory.passages, manyPassages))),
+  'is cut': each(({ passages }) => Number(passages > 1)),
+  'has many passages': each((memory) => ofProse(memory, logShare(memory.passages, manyPassages))),
+}
+
+function each(value: (memory: Memory, scene: Scene) => number): Signal {
+  return (scene) => scene.candidates.map(({ memory }) => value(memory, scene))
 }
 
 /** Only for the assistant's words. */
 function ofProse({ speaker }: Memory, value: number): number {
   return speaker === 'assistant' ? value : 0
-}
-
-function flag(isSo: boolean): number {
-  return isSo ? 1 : 0
 }
 
 /** 0 for 1 and less, 1 for `most` and more, logarithmic in between. */

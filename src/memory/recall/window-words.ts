@@ -148,11 +148,9 @@ export interface SpeakerNames {
   takenOut(text: string): string
 }
 
-export interface KnownSpeakers {
-  of(userId: string): Promise<SpeakerNames>
-}
+export type KnownSpeakers = ReturnType<typeof createKnownSpeakers>
 
-const nobody: SpeakerNames = { in: () => [], takenOut: (text) => text }
+const noSpeakers: SpeakerNames = { in: () => [], takenOut: (text) => text }
 const roles = ['user', 'assistant']
 // Other characters must not be escaped: an unnecessary escape in a Unicode pattern is an error.
 const signOfPattern = /[\\^$.*+?()[\]{}|/]/g
@@ -160,7 +158,7 @@ const maxNames = 200
 const freshMs = 10_000
 
 /** Queried at most every ten seconds per user: names are few and seldom change. */
-export function createKnownSpeakers({ database, now }: { database: Database; now: () => number }): KnownSpeakers {
+export function createKnownSpeakers({ database, now }: { database: Database; now: () => number }) {
   const known = new Map<string, { names: Promise<SpeakerNames>; at: number }>()
 
   async function read(userId: string): Promise<SpeakerNames> {
@@ -175,7 +173,7 @@ export function createKnownSpeakers({ database, now }: { database: Database; now
   }
 
   return {
-    of(userId) {
+    of(userId: string): Promise<SpeakerNames> {
       const found = known.get(userId)
       if (found && now() - found.at < freshMs) return found.names
       const names = read(userId)
@@ -189,7 +187,7 @@ export function createKnownSpeakers({ database, now }: { database: Database; now
 
 export function speakerNames(names: readonly string[]): SpeakerNames {
   const people = names.filter((name) => name.trim() !== '' && !roles.includes(name.toLowerCase()))
-  if (people.length === 0) return nobody
+  if (people.length === 0) return noSpeakers
   const byFolded = new Map(people.map((name) => [name.toLowerCase(), name]))
   // Longest first, so that "Anna Maria" does not match as Anna.
   const alternatives = people
