@@ -1,4 +1,3 @@
-import type { OrderByItemBuilder } from 'kysely'
 import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
@@ -7,7 +6,7 @@ import type { Database, Reader, Writer } from '../storage/database.ts'
 import type { CommitmentRow } from '../storage/tables.ts'
 import { createMemoryJournal } from './journal.ts'
 import { type Memories, selectMemories } from './memories.ts'
-import { cleanLine, isRow, type MemoryLabel, type MemorySource, memoryFromRow, requireLine } from './memory.ts'
+import { cleanLine, isRow, type MemoryLabel, memoryFromRow, type Origin, originOf, requireLine } from './memory.ts'
 import { allNamesOf, oneName } from './names.ts'
 import { entityKey, whatKey } from './words.ts'
 
@@ -15,17 +14,12 @@ import { entityKey, whatKey } from './words.ts'
 export type Commitment = z.infer<typeof commitmentReplySchema> & { userId: string; label: MemoryLabel }
 export type CommitmentState = Commitment['state']
 
-export interface NewCommitment {
+export interface NewCommitment extends Origin {
   userId: string
   who: string
   toWhom?: string | undefined
   what: string
   deadline?: number | undefined
-  source: MemorySource
-  label?: MemoryLabel | undefined
-  sessionId?: string | undefined
-  turnId?: string | undefined
-  at?: number | undefined
 }
 
 /** Promises. The memory of the same id reads `WHO owes TO: WHAT, by DATE`. */
@@ -81,14 +75,10 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
       const known = await selectSame(writer, proposed)
       if (known) return { commitment: await keepDeadline(writer, known, given), isNew: false }
       const { memory, isNew } = await memories.addIn(writer, {
+        ...originOf(given),
         userId: given.userId,
         kind: 'commitment',
         content: commitmentContent(proposed),
-        source: given.source,
-        label: given.label,
-        sessionId: given.sessionId,
-        turnId: given.turnId,
-        at: given.at,
       })
       const row = { ...proposed, id: memory.id }
       if (isNew) await writer.insertInto('commitments').values(row).execute()
@@ -104,9 +94,9 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
     async list({ userId, states, who, toWhom, limit }: CommitmentQuestion): Promise<Commitment[]> {
       const wanted = new Set<CommitmentState>(states ?? ['open', 'expired', 'done', 'cancelled'])
       const found: Commitment[] = []
-      for (const part of parts) {
-        if (!wanted.has(part.reads) || found.length >= limit) continue
-        let query = part.narrow(selectCommitments(database.read, userId), clock.now())
+      for (const [state, narrow] of parts) {
+        if (!wanted.has(state) || found.length >= limit) continue
+        let query = narrow(selectCommitments(database.read, userId), clock.now())
         if (who !== undefined) query = query.where('who_key', 'in', await keysOf(userId, who))
         if (toWhom !== undefined) query = query.where('to_whom_key', 'in', await keysOf(userId, toWhom))
         const rows = await query.limit(limit - found.length).execute()
@@ -142,7 +132,7 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
    * change the user's own deadline: it adds a note to review. A change can be undone.
    */
   async function keepDeadline(writer: Writer, known: CommitmentWithTime, given: NewCommitment): Promise<Commitment> {
-    const { deadline = null, source, sessionId, turnId, at } = given
+    const { userId, deadline = null, source } = given
     if (deadline === null || deadline === Number(known.deadline)) return fromRow(known)
     const memory = memoryFromRow(
       await selectMemories(writer, known.user_id).where('id', '=', known.id).executeTakeFirstOrThrow(),
@@ -150,8 +140,8 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
     if (source !== 'user' && memory.source === 'user') {
       const proposal = commitmentContent({ ...known, deadline })
       const content = `To review: another day was mentioned for this commitment. ${proposal}`
-      const origin = { userId: known.user_id, source, label: given.label, sessionId, turnId, at }
-      await memories.addIn(writer, { ...origin, kind: 'note', content, tags: ['review'], tier: 'short_term' })
+      const note = { ...originOf(given), userId, kind: 'note', content, tags: ['review'], tier: 'short_term' } as const
+      await memories.addIn(writer, note)
       return fromRow(known)
     }
     const by = source === 'user' ? 'user' : 'agent'
@@ -197,30 +187,23 @@ function selectCommitment(reader: Reader | Writer, userId: string, id: string) {
 
 type CommitmentsQuery = ReturnType<typeof selectCommitments>
 
-/** The engines sort nulls differently. */
-const latestFirst = (order: OrderByItemBuilder) => order.desc().nullsLast()
-
 /** Each state in the order of its own index, so that a list ends after its first rows. */
-const parts: readonly {
-  reads: CommitmentState
-  narrow(query: CommitmentsQuery, now: number): CommitmentsQuery
-}[] = [
-  {
-    reads: 'open',
-    narrow: (query, now) => query.where('state', '=', 'open').where('deadline', '>=', now).orderBy('deadline'),
-  },
-  {
-    reads: 'open',
-    narrow: (query) => query.where('state', '=', 'open').where('deadline', 'is', null).orderBy('commitments.id'),
-  },
-  {
-    reads: 'expired',
-    narrow: (query, now) => query.where('state', '=', 'open').where('deadline', '<', now).orderBy('deadline', 'desc'),
-  },
-  { reads: 'expired', narrow: (query) => query.where('state', '=', 'expired').orderBy('closed_at', latestFirst) },
-  { reads: 'done', narrow: (query) => query.where('state', '=', 'done').orderBy('closed_at', latestFirst) },
-  { reads: 'cancelled', narrow: (query) => query.where('state', '=', 'cancelled').orderBy('closed_at', latestFirst) },
+const parts: readonly [CommitmentState, (query: CommitmentsQuery, now: number) => CommitmentsQuery][] = [
+  ['open', (query, now) => query.where('state', '=', 'open').where('deadline', '>=', now).orderBy('deadline')],
+  ['open', (query) => query.where('state', '=', 'open').where('deadline', 'is', null).orderBy('commitments.id')],
+  [
+    'expired',
+    (query, now) => query.where('state', '=', 'open').where('deadline', '<', now).orderBy('deadline', 'desc'),
+  ],
+  ['expired', (query) => closed(query, 'expired')],
+  ['done', (query) => closed(query, 'done')],
+  ['cancelled', (query) => closed(query, 'cancelled')],
 ]
+
+/** The engines sort nulls differently. */
+function closed(query: CommitmentsQuery, state: CommitmentState): CommitmentsQuery {
+  return query.where('state', '=', state).orderBy('closed_at', (order) => order.desc().nullsLast())
+}
 
 /** The same promise, stored before and still open. */
 async function selectSame(

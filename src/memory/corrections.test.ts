@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
-import type { NewMemory } from './memories.ts'
-import type { Memory } from './memory.ts'
+import type { Memory, NewMemory } from './memory.ts'
 
 const day = 24 * 60 * 60 * 1_000
 let store: MemoryStore

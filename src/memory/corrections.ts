@@ -20,16 +20,8 @@ export type CorrectionOutcome =
   /** It is the user's own: the agent can only propose. Nothing changed. */
   | { ok: false; reason: 'users_own'; memory: Memory }
 
-export interface MemoryChange {
-  id: string
-  memoryId: string
-  action: 'edited' | 'forgotten'
-  madeBy: ChangedBy
-  at: number
-  undoUntil: number
-  /** The previous state. */
-  before: Memory
-}
+/** `before` is the previous state. */
+export type MemoryChange = Omit<JournalEntry, 'copies' | 'replacement'> & { before: Memory }
 
 /**
  * Editing and forgetting. A forgotten memory is not found by anything; it remains only in the change journal, from

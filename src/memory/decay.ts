@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import type { Database } from '../storage/database.ts'
-import type { Tables } from '../storage/tables.ts'
 import type { Memory, MemoryKind, Retention } from './memory.ts'
 
 export type DecayPolicy = 'time' | 'cycles'
@@ -52,30 +51,12 @@ function afterTime({ tier, priority, useCount }: Fading, ageMs: number): number 
   return Math.min(1, priority * (tier === 'long_term' ? Math.max(lastingShare, share) : share))
 }
 
-export interface MemoryCounts {
-  /** Without superseded ones. */
-  memories: Record<MemoryKind, number>
-  superseded: number
-  aliases: number
-  edges: number
-  /** Changes that can still be undone. */
-  changes: number
-  files: { count: number; bytes: number }
-}
+export type MemoryCounts = Awaited<ReturnType<typeof countMemories>>
 
-/** The amounts of one user. */
-export async function countMemories(
-  { database, clock }: { database: Database; clock: Clock },
-  userId: string,
-): Promise<MemoryCounts> {
-  const counts: MemoryCounts = {
-    memories: { note: 0, fact: 0, episode: 0, commitment: 0, chunk: 0 },
-    superseded: 0,
-    aliases: await count('entity_aliases'),
-    edges: await count('memory_edges'),
-    changes: await count('memory_changes', clock.now()),
-    files: { count: 0, bytes: 0 },
-  }
+/** The amounts of one user: current memories, and changes that can still be undone. */
+export async function countMemories({ database, clock }: { database: Database; clock: Clock }, userId: string) {
+  const memories: Record<MemoryKind, number> = { note: 0, fact: 0, episode: 0, commitment: 0, chunk: 0 }
+  let superseded = 0
   const kinds = await database.read
     .selectFrom('memories')
     .select(({ fn }) => ['kind', fn.countAll().as('count'), fn.count('superseded_at').as('superseded')])
@@ -83,24 +64,25 @@ export async function countMemories(
     .groupBy('kind')
     .execute()
   for (const row of kinds) {
-    counts.memories[row.kind] = Number(row.count) - Number(row.superseded)
-    counts.superseded += Number(row.superseded)
+    memories[row.kind] = Number(row.count) - Number(row.superseded)
+    superseded += Number(row.superseded)
   }
-  const files = await database.read
-    .selectFrom('memory_files')
-    .select(({ fn }) => [fn.countAll().as('count'), sql<number>`coalesce(sum(bytes), 0)`.as('bytes')])
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
-  counts.files = { count: Number(files.count), bytes: Number(files.bytes) }
-  return counts
+  const files = await count(sql`memory_files`, sql`coalesce(sum(bytes), 0)`)
+  return {
+    memories,
+    superseded,
+    aliases: (await count(sql`entity_aliases`)).count,
+    edges: (await count(sql`memory_edges`)).count,
+    changes: (await count(sql`memory_changes`, sql`0`, sql`undo_until >= ${clock.now()}`)).count,
+    files,
+  }
 
-  async function count(table: keyof Tables & ('entity_aliases' | 'memory_edges' | 'memory_changes'), from?: number) {
-    let query = database.read
-      .selectFrom(table)
-      .select(({ fn }) => fn.countAll().as('count'))
-      .where('user_id', '=', userId)
-    if (from !== undefined) query = query.where(sql.ref('undo_until'), '>=', from)
-    return Number((await query.executeTakeFirstOrThrow()).count)
+  async function count(table: RawBuilder<unknown>, bytes = sql`0`, condition = sql`1 = 1`) {
+    const { rows } = await sql<{ count: number; bytes: number }>`
+      select count(*) as count, ${bytes} as bytes from ${table} where user_id = ${userId} and ${condition}`.execute(
+      database.read,
+    )
+    return { count: Number(rows[0]?.count ?? 0), bytes: Number(rows[0]?.bytes ?? 0) }
   }
 }
 
@@ -110,7 +92,6 @@ interface DecayPoint {
   strength: number
 }
 
-const decayCurveDayMs = 24 * 60 * 60 * 1_000
 const steps = 60
 /** How far the curve extends: by then short-term memories are gone, and the trend of others is visible. */
 const ahead = { time: { short_term: 21, long_term: 365 }, cycles: { short_term: 50, long_term: 200 } } as const
@@ -118,8 +99,7 @@ const ahead = { time: { short_term: 21, long_term: 365 }, cycles: { short_term: 
 /** How a memory decays from its last use, past now, if it is not used again. */
 export function decayCurve(memory: Memory, state: DecayState): DecayPoint[] {
   const { policy, now, cycle } = state
-  const begin =
-    policy === 'time' ? -Math.max(0, now - memory.usedAt) / decayCurveDayMs : -Math.max(0, cycle - memory.cycle)
+  const begin = policy === 'time' ? -Math.max(0, now - memory.usedAt) / dayMs : -Math.max(0, cycle - memory.cycle)
   const end = ahead[policy][memory.tier]
   const offsets = Array.from({ length: steps + 1 }, (_, step) => begin + ((end - begin) * step) / steps)
   const whole = policy === 'cycles' ? offsets.map(Math.round) : offsets
@@ -128,6 +108,6 @@ export function decayCurve(memory: Memory, state: DecayState): DecayPoint[] {
     .sort((a, b) => a - b)
     .map((offset) => ({
       offset,
-      strength: strengthOf(memory, { policy, now: now + offset * decayCurveDayMs, cycle: cycle + offset }),
+      strength: strengthOf(memory, { policy, now: now + offset * dayMs, cycle: cycle + offset }),
     }))
 }

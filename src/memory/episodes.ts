@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { type Database, type Reader, toIndexKey, type Writer } from '../storage/database.ts'
 import type { EpisodeRow, ToolWeightRow } from '../storage/tables.ts'
 import type { Memories } from './memories.ts'
-import { cleanLine, type MemoryLabel, type MemorySource, readList } from './memory.ts'
+import { cleanLine, type Origin, originOf, readList } from './memory.ts'
 import { topicsOf } from './words.ts'
 
 interface Episode {
@@ -16,10 +16,7 @@ interface Episode {
   endedAt: number
 }
 
-export interface NewEpisode extends Omit<Episode, 'id'> {
-  source: MemorySource
-  label?: MemoryLabel | undefined
-  sessionId?: string | undefined
+export interface NewEpisode extends Omit<Episode, 'id'>, Omit<Origin, 'at'> {
   /** Derived from its cause: the same segment of a conversation makes one episode. */
   memoryId?: string | undefined
 }
@@ -46,9 +43,7 @@ export function createEpisodes({ database, memories }: { database: Database; mem
         userId: given.userId,
         kind: 'episode',
         content: `${given.summary.trim()}${listsAsText(lists)}`,
-        source: given.source,
-        label: given.label,
-        sessionId: given.sessionId,
+        ...originOf(given),
         at: given.endedAt,
         id: given.memoryId,
       })

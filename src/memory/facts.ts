@@ -5,26 +5,28 @@ import type { Database, Writer } from '../storage/database.ts'
 import type { FactRow } from '../storage/tables.ts'
 import { toQueryWords } from '../storage/words.ts'
 import { factCollection, findMemory, type Memories } from './memories.ts'
-import { isRow, isUsuallyMultiValued, type MemoryLabel, type MemorySource, requireLine } from './memory.ts'
+import {
+  isRow,
+  isUsuallyMultiValued,
+  type MemoryLabel,
+  type MemorySource,
+  type Origin,
+  originOf,
+  requireLine,
+} from './memory.ts'
 import { allNamesOf, distinctEntities, oneName, ownNamesOf } from './names.ts'
 import { attributeKey, contentWords, entityKey, foldedWords, foldValue, valueKey } from './words.ts'
 
 /** One value of an attribute of an entity. */
 export type Fact = z.infer<typeof factReplySchema> & { userId: string }
 
-export interface NewFact {
+export interface NewFact extends Origin {
   userId: string
   /** `user` for the user. An alias is resolved to its entity. */
   entity: string
   attribute: string
   value: string
   confidence?: number | undefined
-  source: MemorySource
-  label?: MemoryLabel | undefined
-  sessionId?: string | undefined
-  turnId?: string | undefined
-  /** When it became true; default: now. */
-  at?: number | undefined
 }
 
 export type WrittenFact =
@@ -137,13 +139,10 @@ export function createFacts(dependencies: { database: Database; clock: Clock; me
     proposed: FactRow,
   ): Promise<{ outcome: 'added' | 'confirmed'; fact: Fact }> {
     const { memory, isNew } = await memories.addIn(writer, {
+      ...originOf(given),
       userId: given.userId,
       kind: 'fact',
-      content: factContent(proposed),
-      source: given.source,
-      label: given.label,
-      sessionId: given.sessionId,
-      turnId: given.turnId,
+      content: `${factBeginning(proposed)}${proposed.value}`,
       at: proposed.valid_from,
     })
     // Another entity and attribute can have the same text: "a: b is c is d". The existing one stands for both.
@@ -229,12 +228,7 @@ export async function isMultiValued(writer: Writer, userId: string, key: string)
   return row?.is_multi_valued === 1
 }
 
-/** The text of a fact as a memory. */
-function factContent(fact: Pick<Fact, 'entity' | 'attribute' | 'value'>): string {
-  return `${factBeginning(fact)}${fact.value}`
-}
-
-/** The text without the value. */
+/** The text of a fact as a memory, without the value. */
 export function factBeginning({ entity, attribute }: Pick<Fact, 'entity' | 'attribute'>): string {
   return `${entity}: ${attribute} is `
 }

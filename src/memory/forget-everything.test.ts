@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
 import { testSize } from '../../test/support/test-size.ts'
 import { eventFromRow } from '../agent/sessions/session-event.ts'
-import type { NewMemory } from './memories.ts'
+import type { NewMemory } from './memory.ts'
 
 let store: MemoryStore
 

@@ -1,11 +1,10 @@
-import { setImmediate } from 'node:timers/promises'
 import { type SqlBool, sql } from 'kysely'
 import { parseAnyJson } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json } from '../protocol/messages.ts'
 import type { Database } from '../storage/database.ts'
-import type { Tables } from '../storage/tables.ts'
-import { cycleMark, type Memories, selectMemories } from './memories.ts'
+import type { MemoryChangeRow, MemoryRow, Tables } from '../storage/tables.ts'
+import { cycleMark, isAfter, type Memories, pagesOf, selectMemories } from './memories.ts'
 import { isRow, type Memory, memoryFromRow } from './memory.ts'
 import { isMentionedIn, type Mentions, mentionsAny, ownNamesOf } from './names.ts'
 import { foldedWords, foldText } from './words.ts'
@@ -113,25 +112,6 @@ interface Forgetting {
   signal: AbortSignal | undefined
 }
 
-/**
- * Page after page until one is empty; `work` gets each and returns where the next begins. It yields between pages:
- * reading a whole history takes seconds.
- */
-async function everyPage<Row>(
-  { signal }: Forgetting,
-  read: (last: Row | undefined) => Promise<Row[]>,
-  work: (rows: Row[]) => Promise<void>,
-): Promise<void> {
-  let last: Row | undefined
-  do {
-    signal?.throwIfAborted()
-    await setImmediate()
-    const rows = await read(last)
-    await work(rows)
-    last = rows.at(-1)
-  } while (last !== undefined)
-}
-
 const rowsAtOnce = 100
 
 /**
@@ -183,33 +163,31 @@ type TextRow = Record<string, string | number | null>
 
 /** In the rows whose first key is `owner`. Returns how many changed. */
 async function forgetInRows(forgetting: Forgetting, { table, keys, texts }: TextTable, owner: string): Promise<number> {
-  const { database, mentions } = forgetting
+  const { database, mentions, signal } = forgetting
   const key = sql.join(keys.map((name) => sql.ref(name)))
   let count = 0
-  await everyPage<TextRow>(
-    forgetting,
-    async (last) => {
-      const after = last ? sql`and (${key}) > (${sql.join(keys.map((name) => last[name]))})` : sql``
-      const { rows } = await sql<TextRow>`
-        select ${sql.join([...keys, ...texts].map((name) => sql.ref(name)))} from ${sql.table(table)}
-        where ${sql.ref(keys[0] ?? '')} = ${owner} ${after} order by ${key} limit ${rowsAtOnce}`.execute(database.read)
-      return rows
-    },
-    async (page) => {
-      const changed = page.flatMap((row) => {
-        const without = texts.flatMap((name) => withoutMentions(row[name], mentions).map((text) => [name, text]))
-        return without.length === 0 ? [] : [{ row, without: Object.fromEntries(without) }]
-      })
-      if (changed.length === 0) return
-      await database.write(async (writer) => {
-        for (const { row, without } of changed) {
-          const same = sql<SqlBool>`(${key}) = (${sql.join(keys.map((name) => row[name]))})`
-          await writer.updateTable(table).set(without).where(same).execute()
-        }
-      })
-      count += changed.length
-    },
-  )
+  const pages = pagesOf<TextRow>(async (last) => {
+    signal?.throwIfAborted()
+    const after = last ? sql`and (${key}) > (${sql.join(keys.map((name) => last[name]))})` : sql``
+    const { rows } = await sql<TextRow>`
+      select ${sql.join([...keys, ...texts].map((name) => sql.ref(name)))} from ${sql.table(table)}
+      where ${sql.ref(keys[0] ?? '')} = ${owner} ${after} order by ${key} limit ${rowsAtOnce}`.execute(database.read)
+    return rows
+  })
+  for await (const page of pages) {
+    const changed = page.flatMap((row) => {
+      const without = texts.flatMap((name) => withoutMentions(row[name], mentions).map((text) => [name, text]))
+      return without.length === 0 ? [] : [{ row, without: Object.fromEntries(without) }]
+    })
+    if (changed.length === 0) continue
+    await database.write(async (writer) => {
+      for (const { row, without } of changed) {
+        const same = sql<SqlBool>`(${key}) = (${sql.join(keys.map((name) => row[name]))})`
+        await writer.updateTable(table).set(without).where(same).execute()
+      }
+    })
+    count += changed.length
+  }
   return count
 }
 
@@ -227,29 +205,22 @@ const changesAtOnce = 20
 
 /** Memories that mention it, those of files that it names, and the contents of the change journal. */
 async function forgetMemories(forgetting: Forgetting, memories: Memories): Promise<number> {
-  const { database, userId, mentions } = forgetting
+  const { database, userId, mentions, signal } = forgetting
   const ofFiles = await forgetFiles(forgetting)
   let count = 0
-  await everyPage<Memory>(
-    forgetting,
-    async (last) => {
-      let query = selectMemories(database.read, userId).orderBy('created_at').orderBy('id').limit(memoriesAtOnce)
-      if (last) {
-        query = query.where(({ eb, refTuple, tuple }) =>
-          eb(refTuple('created_at', 'id'), '>', tuple(last.createdAt, last.id)),
-        )
-      }
-      return (await query.execute()).map(memoryFromRow)
-    },
-    async (page) => {
-      const found = page.filter((memory) => ofFiles.has(memory.id) || isAbout(memory, mentions))
-      if (found.length === 0) return
-      await database.write(async (writer) => {
-        for (const memory of found) await memories.removeIn(writer, memory)
-      })
-      count += found.length
-    },
-  )
+  const pages = pagesOf<MemoryRow>((last) => {
+    signal?.throwIfAborted()
+    const query = selectMemories(database.read, userId).where(isAfter(last))
+    return query.orderBy('created_at').orderBy('id').limit(memoriesAtOnce).execute()
+  })
+  for await (const page of pages) {
+    const found = page.map(memoryFromRow).filter((memory) => ofFiles.has(memory.id) || isAbout(memory, mentions))
+    if (found.length === 0) continue
+    await database.write(async (writer) => {
+      for (const memory of found) await memories.removeIn(writer, memory)
+    })
+    count += found.length
+  }
   await forgetChanges(forgetting)
   return count
 }
@@ -276,27 +247,24 @@ async function forgetFiles({ database, userId, mentions }: Forgetting): Promise<
   return passages
 }
 
-async function forgetChanges(forgetting: Forgetting): Promise<void> {
-  const { database, userId, mentions } = forgetting
-  await everyPage<{ at: number; id: string; data: string }>(
-    forgetting,
-    async (last) => {
-      let query = database.read.selectFrom('memory_changes').select(['at', 'id', 'data']).where('user_id', '=', userId)
-      if (last) query = query.where(({ eb, refTuple, tuple }) => eb(refTuple('at', 'id'), '>', tuple(last.at, last.id)))
-      return await query.orderBy('at').orderBy('id').limit(changesAtOnce).execute()
-    },
-    async (page) => {
-      const found = page.filter(({ data }) => {
-        const parsed = parseAnyJson(data)
-        return parsed.ok ? isMentionedIn(parsed.value, mentions) : mentions(data)
-      })
-      if (found.length === 0) return
-      const ids = found.map((change) => change.id)
-      await database.write(async (writer) => {
-        await writer.deleteFrom('memory_changes').where('user_id', '=', userId).where('id', 'in', ids).execute()
-      })
-    },
-  )
+async function forgetChanges({ database, userId, mentions, signal }: Forgetting): Promise<void> {
+  const pages = pagesOf<Pick<MemoryChangeRow, 'at' | 'id' | 'data'>>((last) => {
+    signal?.throwIfAborted()
+    let query = database.read.selectFrom('memory_changes').select(['at', 'id', 'data']).where('user_id', '=', userId)
+    if (last) query = query.where(sql<SqlBool>`(at, id) > (${last.at}, ${last.id})`)
+    return query.orderBy('at').orderBy('id').limit(changesAtOnce).execute()
+  })
+  for await (const page of pages) {
+    const found = page.filter(({ data }) => {
+      const parsed = parseAnyJson(data)
+      return parsed.ok ? isMentionedIn(parsed.value, mentions) : mentions(data)
+    })
+    if (found.length === 0) continue
+    const ids = found.map((change) => change.id)
+    await database.write(async (writer) => {
+      await writer.deleteFrom('memory_changes').where('user_id', '=', userId).where('id', 'in', ids).execute()
+    })
+  }
 }
 
 /**

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { type Database, type Reader, reusableQuery, type Writer } from '../storage/database.ts'
@@ -14,41 +16,13 @@ import {
   type MemoryEdit,
   type MemoryFilter,
   type MemoryKind,
-  type MemoryLabel,
-  type MemorySource,
   memoryFromRow,
+  type NewMemory,
   type Retention,
   rowFromMemory,
   searchedText,
   type UnstoredMemory,
 } from './memory.ts'
-
-export interface NewMemory {
-  userId: string
-  kind: MemoryKind
-  content: string
-  source: MemorySource
-  title?: string | undefined
-  category?: string | undefined
-  tags?: readonly string[] | undefined
-  /** Default: `long_term`. */
-  tier?: Retention | undefined
-  /** Default: that of the retention. */
-  priority?: number | undefined
-  /** Default: `owner` for the user's text, `internal` otherwise. */
-  label?: MemoryLabel | undefined
-  sessionId?: string | undefined
-  turnId?: string | undefined
-  threadId?: string | undefined
-  position?: number | undefined
-  /** The number of passages of its text; default 1. */
-  passages?: number | undefined
-  speaker?: string | undefined
-  /** When it was said; default: now. */
-  at?: number | undefined
-  /** Derived from its cause, so that the same cause twice makes one memory. */
-  id?: string | undefined
-}
 
 interface AddedMemory {
   memory: Memory
@@ -175,11 +149,7 @@ export function createMemories(dependencies: {
         let query = selectMemories(database.read, userId).where('superseded_at', 'is', null)
         if (kind) query = query.where('kind', '=', kind)
         for (const condition of filterConditions(userId, filter)) query = query.where(condition)
-        if (before) {
-          query = query.where(({ eb, refTuple, tuple }) =>
-            eb(refTuple('created_at', 'id'), '<', tuple(before.createdAt, before.id)),
-          )
-        }
+        if (before) query = query.where(sql<SqlBool>`(created_at, id) < (${before.createdAt}, ${before.id})`)
         const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute()
         found.push(...rows.map(memoryFromRow))
       }
@@ -302,6 +272,23 @@ const firstOfKind = reusableQuery((database, { userId, kind }: { userId: string;
 
 export function selectMemories(reader: Reader | Writer, userId: string) {
   return reader.selectFrom('memories').selectAll().where('user_id', '=', userId)
+}
+
+/** Page after page until one is empty. `read` gets the last row of the page before. */
+export async function* pagesOf<Row>(read: (last: Row | undefined) => Promise<Row[]>): AsyncGenerator<Row[]> {
+  let last: Row | undefined
+  do {
+    // Yields to everything else.
+    await setImmediate()
+    const rows = await read(last)
+    if (rows.length > 0) yield rows
+    last = rows.at(-1)
+  } while (last !== undefined)
+}
+
+/** Memories after this one in the order of `created_at` and `id`. */
+export function isAfter(last: { created_at: number; id: string } | undefined): RawBuilder<SqlBool> {
+  return last ? sql<SqlBool>`(created_at, id) > (${last.created_at}, ${last.id})` : sql<SqlBool>`1 = 1`
 }
 
 export async function findMemory(reader: Reader | Writer, userId: string, id: string): Promise<Memory | undefined> {

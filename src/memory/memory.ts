@@ -53,17 +53,29 @@ export const memorySchema = z.object({
 /** A memory that has no number yet. */
 export type UnstoredMemory = Omit<Memory, 'number'>
 
-export interface MemoryEdit {
-  content?: string | undefined
-  title?: string | null | undefined
-  category?: string | null | undefined
-  tags?: readonly string[] | undefined
-  tier?: Retention | undefined
-  priority?: number | undefined
-  /** If it differs from the original source. */
-  source?: MemorySource | undefined
-  label?: MemoryLabel | undefined
+type Optional<Fields extends keyof Memory> = { [Field in Fields]?: Memory[Field] | undefined }
+
+/** Defaults: tier `long_term` with its priority, the label `owner` for the user's text and `internal` otherwise. */
+export type NewMemory = Pick<Memory, 'userId' | 'kind' | 'content'> &
+  Origin &
+  Optional<'title' | 'category' | 'tags' | 'tier' | 'priority' | 'threadId' | 'position' | 'passages' | 'speaker'> & {
+    /** Derived from its cause, so that the same cause twice makes one memory. */
+    id?: string | undefined
+  }
+
+/** The source of a memory. */
+export type Origin = Pick<Memory, 'source'> &
+  Optional<'label' | 'sessionId' | 'turnId'> & {
+    /** When it was said, or became true; default: now. */
+    at?: number | undefined
+  }
+
+export function originOf({ source, label, sessionId, turnId, at }: Origin): Origin {
+  return { source, label, sessionId, turnId, at }
 }
+
+/** The source is given if it differs from the original one. */
+export type MemoryEdit = Optional<'content' | 'title' | 'category' | 'tags' | 'tier' | 'priority' | 'source' | 'label'>
 
 /** Spelled out: recall reads hundreds of rows per question. */
 export function memoryFromRow(row: MemoryRow): Memory {
@@ -206,17 +218,19 @@ export function passesFilter(memory: Memory, { tier, source, tag, from, until }:
 }
 
 /** The same as SQL conditions. */
-export function filterConditions(userId: string, filter: MemoryFilter): RawBuilder<SqlBool>[] {
-  const { tier, source, tag, from, until } = filter
-  return [
-    ...(tier === undefined ? [] : [sql<SqlBool>`tier = ${tier}`]),
-    ...(source === undefined ? [] : [sql<SqlBool>`source = ${source}`]),
-    ...(tag === undefined
-      ? []
-      : [sql<SqlBool>`number in (select number from memory_tags where user_id = ${userId} and tag = ${tag})`]),
-    ...(from === undefined ? [] : [sql<SqlBool>`created_at >= ${from}`]),
-    ...(until === undefined ? [] : [sql<SqlBool>`created_at <= ${until}`]),
+export function filterConditions(
+  userId: string,
+  { tier, source, tag, from, until }: MemoryFilter,
+): RawBuilder<SqlBool>[] {
+  const conditions = [
+    tier !== undefined && sql<SqlBool>`tier = ${tier}`,
+    source !== undefined && sql<SqlBool>`source = ${source}`,
+    tag !== undefined &&
+      sql<SqlBool>`number in (select number from memory_tags where user_id = ${userId} and tag = ${tag})`,
+    from !== undefined && sql<SqlBool>`created_at >= ${from}`,
+    until !== undefined && sql<SqlBool>`created_at <= ${until}`,
   ]
+  return conditions.filter((condition) => condition !== false)
 }
 
 /** A user's memories that pass a filter. */

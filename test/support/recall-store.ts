@@ -1,7 +1,6 @@
 import { readDates } from '../../src/memory/dates.ts'
 import type { DecayPolicy } from '../../src/memory/decay.ts'
-import type { NewMemory } from '../../src/memory/memories.ts'
-import type { Memory } from '../../src/memory/memory.ts'
+import type { Memory, NewMemory } from '../../src/memory/memory.ts'
 import type { FindByMeaning } from '../../src/memory/recall/meaning.ts'
 import { createRecall } from '../../src/memory/recall/recall.ts'
 import { createKnownSpeakers } from '../../src/memory/recall/window-words.ts'

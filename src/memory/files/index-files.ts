@@ -1,8 +1,9 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
-import { basename, extname, isAbsolute, join, relative, sep } from 'node:path'
+import { basename, extname, join, relative } from 'node:path'
 import type { z } from 'zod'
 import { type Clock, sleep } from '../../base/clock.ts'
+import { namesBelow } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
 import type { filePlaceSchema } from '../../protocol/memory.ts'
 import type { Database } from '../../storage/database.ts'
@@ -130,8 +131,7 @@ function shownPath({ root, path, workspace }: { root: string; path: string; work
 }
 
 export function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return !isAbsolute(way) && way.split(sep)[0] !== '..'
+  return namesBelow(folder, path) !== undefined
 }
 
 type DecodedText = { ok: true; text: string } | { ok: false; reason: 'binary' }

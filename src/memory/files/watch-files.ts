@@ -22,21 +22,7 @@ interface FileWatchStatus {
  */
 export type FileWatch = ReturnType<typeof createFileWatch>
 
-interface Followed {
-  watchers: Map<string, { close(): void }>
-  roots: ReadonlySet<string>
-  /** All folders under the roots. */
-  folders: ReadonlySet<string>
-  /** Folders whose watch failed; retried with the next `follow`. */
-  lost: Set<string>
-  problem: string | undefined
-  failure: string | undefined
-  cancelTimer: (() => void) | undefined
-  running: Promise<void> | undefined
-  /** When the last sync ended, and how long it took. */
-  syncedAt: number
-  tookMs: number
-}
+type Followed = ReturnType<typeof newFollowed>
 
 /** Changes come in bursts. */
 const settleMs = 500
@@ -199,16 +185,19 @@ function drop(followed: Followed, folder: string, watcher: { close(): void }): v
   followed.watchers.delete(folder)
 }
 
-function newFollowed(): Followed {
+function newFollowed() {
   return {
-    watchers: new Map(),
-    roots: new Set(),
-    folders: new Set(),
-    lost: new Set(),
-    problem: undefined,
-    failure: undefined,
-    cancelTimer: undefined,
-    running: undefined,
+    watchers: new Map<string, { close(): void }>(),
+    roots: new Set<string>(),
+    /** All folders under the roots. */
+    folders: new Set<string>(),
+    /** Folders whose watch failed; retried with the next `follow`. */
+    lost: new Set<string>(),
+    problem: undefined as string | undefined,
+    failure: undefined as string | undefined,
+    cancelTimer: undefined as (() => void) | undefined,
+    running: undefined as Promise<void> | undefined,
+    /** When the last sync ended, and how long it took. */
     syncedAt: 0,
     tookMs: 0,
   }

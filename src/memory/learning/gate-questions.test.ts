@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openRecallStore } from '../../../test/support/recall-store.ts'
 import { approvalQuestion } from '../../security/approvals.ts'
-import type { NewMemory } from '../memories.ts'
+import type { NewMemory } from '../memory.ts'
 import { splitPassages } from '../words.ts'
 import { removeGateQuestions } from './gate-questions.ts'
 

@@ -44,10 +44,12 @@ export function createConversationIndex(dependencies: { database: Database; memo
           const notes = evidenceOf((stored.get(exchange.turnId) ?? []).map(({ content }) => content))
           for (const line of exchange.lines) {
             place = placeAfter(place, line.at)
-            const label = labelOf(line, exchange)
-            const isWanted = (text: string) =>
-              !isGrounded(text, notes, 1) && !forgotten.isRepeated({ text, label, at: line.at })
-            added += await addPassages(writer, { userId, exchange, line, label, place, isWanted })
+            for (const memory of memoriesOf(userId, exchange, line, place)) {
+              const { content: text, label, at } = memory
+              if (isGrounded(text, notes, 1) || forgotten.isRepeated({ text, label, at })) continue
+              added += 1
+              await memories.addIn(writer, memory)
+            }
           }
         }
         const at = clock.now()
@@ -61,44 +63,25 @@ export function createConversationIndex(dependencies: { database: Database; memo
       passMark(dependencies, { userId, name: indexedMark(sessionId), seq }),
     through: (userId: string, sessionId: string) => readSeqMark(database.read, userId, indexedMark(sessionId)),
   }
-
-  async function addPassages(
-    writer: Writer,
-    { userId, exchange, line, label, place, isWanted }: PlacedLine,
-  ): Promise<number> {
-    const { sessionId, turnId } = exchange
-    const passages = passagesOf(line)
-    let added = 0
-    for (const [part, passage] of passages.entries()) {
-      if (!isWanted(passage)) continue
-      added += 1
-      await memories.addIn(writer, {
-        userId,
-        kind: 'chunk',
-        content: passage,
-        source: 'extracted',
-        label,
-        speaker: line.speaker,
-        sessionId,
-        turnId,
-        threadId: `${sessionId}/${place.sitting}`,
-        position: place.position,
-        passages: passages.length,
-        at: line.at,
-        id: sha256(`${sessionId}\n${line.seq}\n${part}`).slice(0, 32),
-      })
-    }
-    return added
-  }
 }
 
-interface PlacedLine {
-  userId: string
-  exchange: Exchange
-  line: ExchangeLine
-  label: MemoryLabel
-  place: Place
-  isWanted(passage: string): boolean
+function memoriesOf(userId: string, exchange: Exchange, line: ExchangeLine, { sitting, position }: Place) {
+  const { sessionId, turnId } = exchange
+  return passagesOf(line).map((content, part, { length }) => ({
+    userId,
+    kind: 'chunk' as const,
+    content,
+    source: 'extracted' as const,
+    label: labelOf(line, exchange),
+    speaker: line.speaker,
+    sessionId,
+    turnId,
+    threadId: `${sessionId}/${sitting}`,
+    position,
+    passages: length,
+    at: line.at,
+    id: sha256(`${sessionId}\n${line.seq}\n${part}`).slice(0, 32),
+  }))
 }
 
 /** The passages of a line; none if it is mere courtesy or a plain question. */

@@ -6,7 +6,7 @@ import { memoryCollection } from '../memories.ts'
 import { type Allowed, isOf, type Memory, memoryFromRow } from '../memory.ts'
 import type { FindByMeaning } from './meaning.ts'
 import type { MemoryTerms, Question } from './question.ts'
-import { type Candidate, candidateOf, placeOf, placesBeside } from './window-words.ts'
+import { type Candidate, placeOf, placesBeside } from './window-words.ts'
 
 /** The limit per list. More took longer and found nothing on the measured data. */
 const maxByWords = 80
@@ -85,9 +85,9 @@ export async function readCandidates(
   const unread = [...nearest.keys()].filter((number) => !found.has(number))
   keep(await readByKey(database, userId, 'number', unread))
 
-  const all = Array.from(found.values(), (memory) => {
+  const all = Array.from(found.values(), (memory): Candidate => {
     const wordRank = wordRanks.get(memory.id)
-    return candidateOf(memory, memoryTerms(memory, question.terms), { wordRank, ...nearest.get(memory.number) })
+    return { memory, terms: memoryTerms(memory, question.terms), wordRank, ...nearest.get(memory.number) }
   }).sort((a, b) => promise(b) - promise(a))
   return await withNeighbours({ database, memoryTerms }, { userId, terms: question.terms }, all)
 }
@@ -152,7 +152,7 @@ async function withNeighbours(
   for (const memory of await readByPlace(database, userId, [...wanted.values()])) {
     const place = placeOf(memory)
     if (place !== undefined && !beside.has(place))
-      beside.set(place, candidateOf(memory, memoryTerms(memory, terms), { isNeighbour: true }))
+      beside.set(place, { memory, terms: memoryTerms(memory, terms), isNeighbour: true })
   }
   const next = new Set<Candidate>()
   for (const { memory } of found.slice(0, bestWithNeighbours)) {

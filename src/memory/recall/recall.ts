@@ -13,7 +13,7 @@ import { type Candidates, readCandidates } from './candidates.ts'
 import { type FindByMeaning, noMeaning } from './meaning.ts'
 import { bestByTerms, createMemoryTerms, type Question, readQuestion } from './question.ts'
 import { type SignalName, weights } from './weights.ts'
-import { type Candidate, candidateOf, type KnownSpeakers, type WindowWords, windowWords } from './window-words.ts'
+import { type Candidate, type KnownSpeakers, type WindowWords, windowWords } from './window-words.ts'
 
 interface RecallQuery {
   userId: string
@@ -120,7 +120,7 @@ export function createRecall(dependencies: {
     const missing = related.map(({ id }) => id).filter((id) => !known.has(id))
     const added = (await memories.getMany(userId, missing)).filter((memory) => memory.supersededAt === null)
     return {
-      candidates: added.map((memory) => candidateOf(memory, memoryTerms(memory, terms))),
+      candidates: added.map((memory): Candidate => ({ memory, terms: memoryTerms(memory, terms) })),
       weights: new Map(related.map(({ id, weight }) => [id, weight])),
     }
   }

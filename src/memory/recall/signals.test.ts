@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openRecallStore, type RecallStore } from '../../../test/support/recall-store.ts'
 import type { VectorMatch } from '../../storage/database.ts'
-import type { NewMemory } from '../memories.ts'
-import type { Memory } from '../memory.ts'
+import type { Memory, NewMemory } from '../memory.ts'
 import type { SignalName } from './weights.ts'
 
 const day = 24 * 60 * 60 * 1_000

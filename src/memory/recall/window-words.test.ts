@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { madeMemory } from '../../../test/support/made-memory.ts'
 import type { Memory } from '../memory.ts'
 import { createMemoryTerms } from './question.ts'
-import { type Candidate, candidateOf, placeOf, placesBeside, windowWords } from './window-words.ts'
+import { type Candidate, placeOf, placesBeside, windowWords } from './window-words.ts'
 
 const memoryTerms = createMemoryTerms()
 let number = 0
@@ -10,7 +10,7 @@ let number = 0
 function candidate(content: string, change: Partial<Memory> = {}): Candidate {
   number += 1
   const memory = madeMemory({ number, content, ...change })
-  return candidateOf(memory, memoryTerms(memory, []))
+  return { memory, terms: memoryTerms(memory, []) }
 }
 
 /** One conversation, line after line. */

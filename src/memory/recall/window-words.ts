@@ -105,27 +105,14 @@ export interface Candidate {
   memory: Memory
   terms: readonly string[]
   /** Its rank in the full-text results, from 1. */
-  wordRank: number | undefined
+  wordRank?: number | undefined
   /** Cosine of meaning, if it was among the nearest. */
-  cosine: number | undefined
-  meaningRank: number | undefined
+  cosine?: number | undefined
+  meaningRank?: number | undefined
   /** The nearest passage of a long one. */
-  part: number | undefined
-  /** Found only as a neighbor of a good one, or through the graph. */
-  isNeighbour: boolean
-}
-
-export function candidateOf(memory: Memory, terms: readonly string[], found: Partial<Candidate> = {}): Candidate {
-  return {
-    memory,
-    terms,
-    wordRank: undefined,
-    cosine: undefined,
-    meaningRank: undefined,
-    part: undefined,
-    isNeighbour: false,
-    ...found,
-  }
+  part?: number | undefined
+  /** Found only as a neighbor of a good one. */
+  isNeighbour?: true
 }
 
 /** A memory's place in its conversation or file; undefined if it has none. */

@@ -1,8 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import { type SqlBool, sql } from 'kysely'
 import type { Database } from '../../storage/database.ts'
 import type { MemoryEdgeRow, MemoryRow } from '../../storage/tables.ts'
-import { type Memories, selectMemories } from '../memories.ts'
+import { isAfter, type Memories, pagesOf, selectMemories } from '../memories.ts'
 import { type MemoryKind, readList } from '../memory.ts'
 import { headerText, itemText, sections } from './markdown.ts'
 import {
@@ -132,56 +131,35 @@ async function* writtenPage({ database, userId }: Reading, rows: MemoryRow[]): A
       ...details.get(row.id),
     })
   }
-  await setImmediate()
 }
 
 /** Everything remembered, including history, oldest first. Passages of files are omitted: they come from the files. */
 async function* readMemories(reading: Reading): AsyncGenerator<WrittenMemory> {
-  let last: { created_at: number; id: string } | undefined
-  for (;;) {
-    let query = selectExported(reading)
-    if (last) {
-      const { created_at, id } = last
-      query = query.where(({ eb, refTuple, tuple }) => eb(refTuple('created_at', 'id'), '>', tuple(created_at, id)))
-    }
-    const rows = await query.orderBy('created_at').orderBy('id').limit(reading.rowsPerPage).execute()
-    last = rows.at(-1)
-    if (!last) return
-    yield* writtenPage(reading, rows)
-  }
+  const pages = pagesOf<MemoryRow>((last) => {
+    const query = selectExported(reading).where(isAfter(last))
+    return query.orderBy('created_at').orderBy('id').limit(reading.rowsPerPage).execute()
+  })
+  for await (const page of pages) yield* writtenPage(reading, page)
 }
 
 /** Those of one kind, by day and then by id: an order that needs only the day. */
 async function* readMemoriesByDay(reading: Reading, kind: MemoryKind): AsyncGenerator<WrittenMemory> {
+  const ofKind = selectExported(reading).where('kind', '=', kind)
   let from = Number.MIN_SAFE_INTEGER
   for (;;) {
-    const next = await selectExported(reading)
-      .where('kind', '=', kind)
-      .where('created_at', '>=', from)
-      .orderBy('created_at')
-      .limit(1)
-      .executeTakeFirst()
+    const next = await ofKind.where('created_at', '>=', from).orderBy('created_at').limit(1).executeTakeFirst()
     if (!next) return
-    yield* readDay(reading, kind, next.created_at)
-    from = endOfUtcDay(next.created_at)
-  }
-}
-
-async function* readDay(reading: Reading, kind: MemoryKind, day: number): AsyncGenerator<WrittenMemory> {
-  let last = ''
-  for (;;) {
-    const rows = await selectExported(reading)
-      .where('kind', '=', kind)
-      .where('created_at', '>=', startOfUtcDay(day))
-      .where('created_at', '<', endOfUtcDay(day))
-      .where('id', '>', last)
-      .orderBy('id')
-      .limit(reading.rowsPerPage)
-      .execute()
-    const end = rows.at(-1)
-    if (!end) return
-    last = end.id
-    yield* writtenPage(reading, rows)
+    const day = startOfUtcDay(next.created_at)
+    from = endOfUtcDay(day)
+    const ofDay = ofKind.where('created_at', '>=', day).where('created_at', '<', from)
+    const pages = pagesOf<MemoryRow>((last) =>
+      ofDay
+        .where('id', '>', last?.id ?? '')
+        .orderBy('id')
+        .limit(reading.rowsPerPage)
+        .execute(),
+    )
+    for await (const page of pages) yield* writtenPage(reading, page)
   }
 }
 
@@ -209,10 +187,8 @@ async function* readAttributes({ database, userId }: Reading): AsyncGenerator<Wr
 }
 
 /** Edges between exported memories. */
-async function* readEdges(reading: Reading): AsyncGenerator<WrittenRecord> {
-  const { database, userId, rowsPerPage } = reading
-  let last: MemoryEdgeRow | undefined
-  for (;;) {
+async function* readEdges({ database, userId, rowsPerPage }: Reading): AsyncGenerator<WrittenRecord> {
+  const pages = pagesOf<MemoryEdgeRow>((last) => {
     let query = database.read
       .selectFrom('memory_edges')
       .selectAll()
@@ -220,15 +196,12 @@ async function* readEdges(reading: Reading): AsyncGenerator<WrittenRecord> {
       .where(sql<SqlBool>`not exists (select id from chunks where id = source_id or id = target_id)`)
     if (last) {
       const { source_id, target_id, relation } = last
-      query = query.where(({ eb, refTuple, tuple }) =>
-        eb(refTuple('source_id', 'target_id', 'relation'), '>', tuple(source_id, target_id, relation)),
-      )
+      query = query.where(sql<SqlBool>`(source_id, target_id, relation) > (${source_id}, ${target_id}, ${relation})`)
     }
-    const rows = await query.orderBy('source_id').orderBy('target_id').orderBy('relation').limit(rowsPerPage).execute()
-    last = rows.at(-1)
-    if (!last) return
-    for (const row of rows) yield writtenRow(edgeSchema, { type: 'edge', ...row })
-    await setImmediate()
+    return query.orderBy('source_id').orderBy('target_id').orderBy('relation').limit(rowsPerPage).execute()
+  })
+  for await (const page of pages) {
+    for (const row of page) yield writtenRow(edgeSchema, { type: 'edge', ...row })
   }
 }
 

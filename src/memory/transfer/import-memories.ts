@@ -1,8 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import { parseAnyJson, parseJson } from '../../base/json.ts'
 import type { Database, Writer } from '../../storage/database.ts'
-import { cycleMark, type Memories, type NewMemory, selectMemories, writeMark } from '../memories.ts'
-import { checkContent, isRow, type MemoryLabel } from '../memory.ts'
+import type { MemoryRow } from '../../storage/tables.ts'
+import { cycleMark, type Memories, pagesOf, selectMemories, writeMark } from '../memories.ts'
+import { checkContent, isRow, type MemoryLabel, type NewMemory } from '../memory.ts'
 import { readMarkdownRecords } from './markdown.ts'
 import { type FoundRecord, type NumberedLine, numberLines, readPlainNotes } from './plain-notes.ts'
 import { headerSchema, parseRecord, type TransferHeader, type TransferRecord, transferVersion } from './record.ts'
@@ -302,21 +303,22 @@ async function remapSuccessors(
   database: Database,
   { userId, newIds, newestBefore }: { userId: string; newIds: ReadonlyMap<string, string>; newestBefore: number },
 ): Promise<void> {
-  let last: number | undefined = newIds.size > 0 ? newestBefore : undefined
-  while (last !== undefined) {
-    const rows = await selectMemories(database.read, userId)
-      .where('number', '>', last)
+  if (newIds.size === 0) return
+  const pages = pagesOf<MemoryRow>((last) =>
+    selectMemories(database.read, userId)
+      .where('number', '>', last?.number ?? newestBefore)
       .where('superseded_by', 'is not', null)
       .orderBy('number')
       .limit(rowsPerPage)
-      .execute()
+      .execute(),
+  )
+  for await (const page of pages) {
     await database.write(async (writer) => {
-      for (const { id, superseded_by } of rows) {
+      for (const { id, superseded_by } of page) {
         const successor = newIds.get(superseded_by ?? '')
         if (successor === undefined) continue
         await writer.updateTable('memories').set({ superseded_by: successor }).where(isRow(userId, id)).execute()
       }
     })
-    last = rows.at(-1)?.number
   }
 }
