@@ -6,14 +6,14 @@ export interface DateRange {
   until: number
 }
 
-const datesMonths = 'january february march april may june july august september october november december'.split(' ')
-const datesWeekdays = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ')
-const datesNumbers = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')
+const months = 'january february march april may june july august september october november december'.split(' ')
+const weekdays = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ')
+const numbers = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')
 
-const month = `(${datesMonths.join('|')}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)`
+const month = `(${months.join('|')}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)`
 const dayNumber = '(\\d{1,2})(?:st|nd|rd|th)?'
 const year = '((?:19|20)\\d\\d)'
-const count = `(\\d{1,3}|an?|${datesNumbers.slice(1).join('|')}|a few|a couple of)`
+const count = `(\\d{1,3}|an?|${numbers.slice(1).join('|')}|a few|a couple of)`
 
 interface Form {
   pattern: RegExp
@@ -39,28 +39,23 @@ const forms: readonly Form[] = [
   form('today|tonight|this (?:morning|afternoon|evening)', (_, today) => span(today)),
   form(`${count} (day|week|month|year)s? ago`, ([n, unit], today) => ago(today, numberOf(n), unit)),
   form('(last|next|this|past|coming) (week|weekend|month|year)', ([way, unit], today) => relative(today, way, unit)),
-  form(`(last|next|coming|this|on|past)? ?(${datesWeekdays.join('|')})`, ([way, name], today) =>
-    weekday(today, way, name),
-  ),
+  form(`(last|next|coming|this|on|past)? ?(${weekdays.join('|')})`, ([way, name], today) => weekday(today, way, name)),
   // "May" alone is more often a verb than a month.
   form(`(last|next|this|in|since|during|of) ${month}`, ([way, m], today) => namedMonth(today, way, monthOf(m))),
   form(`(january|february|april|june|july|august|september|october|november|december)`, ([m], today) =>
     namedMonth(today, undefined, monthOf(m)),
   ),
-  form(year, ([y]) => ({
-    first: { year: Number(y), month: 1, day: 1 },
-    last: { year: Number(y), month: 12, day: 31 },
-  })),
+  form(year, ([y]) => wholeYear(Number(y))),
 ]
 
 // A quick check before a dozen patterns are tried: most sentences name no day.
 const hasDate = new RegExp(
-  `\\b(?:${month}|${year}|${datesWeekdays.join('|')}|yesterday|today|tonight|tomorrow|night|morning|afternoon|evening|ago|week|weekend|month|year)\\b`,
+  `\\b(?:${month}|${year}|${weekdays.join('|')}|yesterday|today|tonight|tomorrow|night|morning|afternoon|evening|ago|week|weekend|month|year)\\b`,
   'i',
 )
 
 const dayWords = new Set(
-  [...datesMonths, ...datesWeekdays, ...datesNumbers].concat(
+  [...months, ...weekdays, ...numbers].concat(
     `jan feb mar apr jun jul aug sep sept oct nov dec last next past coming couple ago day days week weeks weekend month
     months year years yesterday today tonight tomorrow night morning afternoon evening`.split(/\s+/),
   ),
@@ -80,13 +75,9 @@ export function readDates(text: string, at: number, timeZone: string): DateRange
   if (!hasDate.test(read)) return undefined
   const today = dayOf(at, timeZone)
   for (const { pattern, read: readDays } of forms) {
-    const found = pattern.exec(read)
-    const days =
-      found &&
-      readDays(
-        found.slice(1).map((group) => (group ?? '').toLowerCase()),
-        today,
-      )
+    const groups = pattern.exec(read)?.slice(1)
+    const words = groups?.map((group) => (group ?? '').toLowerCase())
+    const days = words && readDays(words, today)
     if (days) return { from: endOfDay(addDays(days.first, -1), timeZone) + 1, until: endOfDay(days.last, timeZone) }
   }
   return undefined
@@ -144,7 +135,7 @@ function relative(today: CalendarDay, way = 'this', unit = 'week'): Days {
 
 /** The previous one, unless the text refers to the future. */
 function weekday(today: CalendarDay, way: string | undefined, name = ''): Days {
-  const wanted = datesWeekdays.indexOf(name)
+  const wanted = weekdays.indexOf(name)
   const back = (weekdayOf(today) - wanted + 7) % 7
   if (way === 'next' || way === 'coming') return span(addDays(today, 7 - back))
   if (way === 'this') return span(addDays(today, (7 - back) % 7))
@@ -161,19 +152,16 @@ function monthAround(today: CalendarDay, step: number): Days {
 }
 
 function monthOf(name = ''): number {
-  return datesMonths.findIndex((full) => full.startsWith(name.slice(0, 3))) + 1
+  return months.findIndex((full) => full.startsWith(name.slice(0, 3))) + 1
 }
 
 function numberOf(word = ''): number {
   if (word === 'a' || word === 'an') return 1
   if (word.startsWith('a ')) return word === 'a few' ? 3 : 2
-  const spelled = datesNumbers.indexOf(word)
+  const spelled = numbers.indexOf(word)
   return spelled >= 0 ? spelled : Number(word)
 }
 
-const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
-const months = 'january february march april may june july august september october november december'.split(' ')
-const numbers = 'zero one two three four five six seven eight nine ten'.split(' ')
 const monthWord = '(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]{0,6}'
 const weekdayWord = weekdays.join('|')
 
@@ -247,8 +235,7 @@ function readPeriod(text: string, today: CalendarDay): CalendarDay | undefined {
 function readSpan(text: string, today: CalendarDay): CalendarDay | undefined {
   const match = /^in (\S+) (day|week|month)/.exec(text)
   if (!match) return undefined
-  const word = match[1] ?? ''
-  const count = word === 'a' || word === 'an' ? 1 : numbers.includes(word) ? numbers.indexOf(word) : Number(word)
+  const count = numberOf(match[1])
   if (match[2] === 'month') return addDays({ ...today, month: today.month + count }, 0)
   return addDays(today, count * (match[2] === 'week' ? 7 : 1))
 }

@@ -5,16 +5,7 @@ import type { Memories } from './memories.ts'
 import { cleanLine, type Origin, originOf, readList } from './memory.ts'
 import { topicsOf } from './words.ts'
 
-interface Episode {
-  id: string
-  userId: string
-  summary: string
-  topics: readonly string[]
-  decisions: readonly string[]
-  tone: string | null
-  startedAt: number
-  endedAt: number
-}
+type Episode = ReturnType<typeof episodeFromRow>
 
 export interface NewEpisode extends Omit<Episode, 'id'>, Omit<Origin, 'at'> {
   /** Derived from its cause: the same segment of a conversation makes one episode. */
@@ -96,7 +87,7 @@ function listsAsText({ topics, decisions }: Pick<Episode, 'topics' | 'decisions'
   return topics.length > 0 ? `${decided}\nTopics: ${topics.join(', ')}` : decided
 }
 
-function episodeFromRow(row: EpisodeRow & { content: string }): Episode {
+function episodeFromRow(row: EpisodeRow & { content: string }) {
   const lists = { topics: readList(row.topics), decisions: readList(row.decisions) }
   const ending = listsAsText(lists)
   return {

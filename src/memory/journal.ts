@@ -73,18 +73,11 @@ async function restoreEdge(writer: Writer, edge: MemoryCopy['edges'][number]): P
     .execute()
 }
 
-/** One undoable change: the memory's previous state, and what changed with it. */
-export interface JournalEntry {
-  id: string
-  memoryId: string
-  action: MemoryChangeRow['action']
-  madeBy: MemoryChangeRow['made_by']
-  at: number
-  undoUntil: number
-  copies: [MemoryCopy, ...MemoryCopy[]]
-  /** The memory that replaced them; it is removed when they are restored. */
-  replacement: string | null
-}
+/**
+ * One undoable change: the memory's previous state, and what changed with it. `replacement` is the memory that replaced
+ * them; it is removed when they are restored.
+ */
+export type JournalEntry = NonNullable<ReturnType<typeof entryFromRow>>
 
 const undoMs = 30 * 24 * 60 * 60 * 1_000
 const dataSchema = z.object({
@@ -173,7 +166,7 @@ export function createMemoryJournal({ clock, ids }: { clock: Clock; ids: Ids }) 
   }
 }
 
-function entryFromRow(row: MemoryChangeRow): JournalEntry | undefined {
+function entryFromRow(row: MemoryChangeRow) {
   const data = parseJson(row.data, dataSchema)
   if (!data.ok) return undefined
   return {

@@ -61,38 +61,16 @@ export async function findRepetitions(database: Database, memories: Memories, me
   const words = contentWords(memory.content, maxWords)
   const repeats = repetitionOf(memory.content)
   const { userId } = memory
-  const matches = await database.textSearch.search({
-    collection: memoryCollection,
-    userId,
-    words: words.join(' '),
-    limit: maxCandidates,
-  })
-  const candidates = await memories.getMany(
-    userId,
-    matches.map((match) => match.id).filter((id) => id !== memory.id),
-  )
-  const ofFiles = await idsOfFiles(database, candidates)
+  const query = { collection: memoryCollection, userId, words: words.join(' '), limit: maxCandidates }
+  const ids = (await database.textSearch.search(query)).map(({ id }) => id).filter((id) => id !== memory.id)
+  const candidates = await memories.getMany(userId, ids)
+  // Passages of files are the user's own documents, even if they repeat it.
+  const rows = database.read.selectFrom('chunks').select('id').where('user_id', '=', userId)
+  const ofFiles = new Set(ids.length > 0 ? (await rows.where('id', 'in', ids).execute()).map(({ id }) => id) : [])
   return candidates.filter((candidate) => {
     const isRepeated = candidate.kind === 'chunk' ? !ofFiles.has(candidate.id) : candidate.source === 'extracted'
     return isRepeated && repeats(candidate.content)
   })
-}
-
-/** Passages of files are the user's own documents, even if they repeat it. */
-async function idsOfFiles(database: Database, candidates: readonly Memory[]): Promise<Set<string>> {
-  const [first] = candidates
-  if (!first) return new Set()
-  const rows = await database.read
-    .selectFrom('chunks')
-    .select('id')
-    .where('user_id', '=', first.userId)
-    .where(
-      'id',
-      'in',
-      candidates.map((candidate) => candidate.id),
-    )
-    .execute()
-  return new Set(rows.map((row) => row.id))
 }
 
 function shareOf(wanted: ReadonlySet<string>, text: string): number {

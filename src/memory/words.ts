@@ -211,7 +211,6 @@ const accent = /(?<=[\p{sc=Latin}\p{sc=Greek}])[\u0300-\u036f]+/gu
 const apostrophe = /[‘’ʼ´`]/g
 const leadingSigns = ' "\'“”«»,;'
 const trailingSigns = `${leadingSigns}.!?`
-const foldTextWord = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
 const usersOwnNames = new Set(['user', 'the user', 'me', 'i', 'myself'])
 
 /**
@@ -253,7 +252,7 @@ export function foldValue(value: string): string {
 
 /** The folded words of a text, plurals as singulars, in order; pairs of letters in scripts without spaces. */
 export function foldedWords(text: string): string[] {
-  const words = foldText(foldLetters(text)).match(foldTextWord) ?? []
+  const words = foldText(foldLetters(text)).match(word) ?? []
   return words.flatMap(toSearchable).map(singular)
 }
 

@@ -1,21 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
 import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import type { z } from 'zod'
 import { type Clock, sleep } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
+import type { memoryStatsReplySchema } from '../../protocol/memory.ts'
 import { type Database, type Reader, toVectorBytes } from '../../storage/database.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { contentHash, type Memory, memoryFromRow } from '../memory.ts'
 import { notePassages } from '../note-passages.ts'
 import type { Embedder } from './embedders.ts'
 
-export interface EmbeddingStatus {
-  model: string
-  embedded: number
-  total: number
-  isRunning: boolean
-  /** Why it makes no progress; null while it does. */
-  problem: string | null
-}
+/** `problem` is why it makes no progress; null while it does. */
+export type EmbeddingStatus = NonNullable<z.infer<typeof memoryStatsReplySchema>['embedding']>
 
 /**
  * Embeds every memory in the background. Work lost in a crash is done after the next `wake`: existing vectors are never
@@ -69,11 +65,8 @@ export function createEmbeddingJob(dependencies: {
       return found ? [{ embedder: found, tail }] : []
     })
     const reachable = olderLanes.map((lane) => lane.embedder.model)
-    return {
-      lane: { embedder, tail },
-      olderLanes,
-      searched: createSearchModel({ database, current: model, older: reachable }),
-    }
+    const searched = createSearchModel({ database, current: model, older: reachable })
+    return { lane: { embedder, tail }, olderLanes, searched }
   }
 
   /** A failed start is retried. */
@@ -89,17 +82,18 @@ export function createEmbeddingJob(dependencies: {
     try {
       while (isWanted && !stop.signal.aborted) {
         isWanted = false
-        await catchUp().then(noteSuccess, backOff)
+        try {
+          await catchUp()
+          problem = null
+          failures = 0
+        } catch (cause) {
+          await backOff(cause)
+        }
       }
     } finally {
       // In the same tick as the last check of `isWanted`, so that no wake is lost.
       running = undefined
     }
-  }
-
-  function noteSuccess(): void {
-    problem = null
-    failures = 0
   }
 
   /**
@@ -193,10 +187,8 @@ export function createEmbeddingJob(dependencies: {
     return (cause) => {
       if (stop.signal.aborted) return
       lanes.splice(lanes.indexOf(lane), 1)
-      logger.warn('the previous embedding model is not available', {
-        model: lane.embedder.model,
-        error: wordsOf(cause),
-      })
+      const { model } = lane.embedder
+      logger.warn('the previous embedding model is not available', { model, error: wordsOf(cause) })
     }
   }
 
@@ -385,16 +377,16 @@ async function embedBatch(options: {
     embedded.push(...(await embedder.embed(texts.slice(from, from + textsAtOnce), 'memory', signal)))
   }
   const byHash = new Map([...unknown.keys()].map((hash, index) => [hash, embedded[index]]))
-  const rows = entries.flatMap((entry) => {
-    const fresh = byHash.get(entry.textHash)
-    const vector = vectors.get(keyOf(entry)) ?? (fresh && toVectorBytes(fresh))
-    return vector ? [{ ...entry, vector }] : []
-  })
   // All passages of a text or none: the first one marks it as done.
-  const incomplete = new Set(entries.map(({ memory }) => memory.number))
-  for (const [number, own] of Map.groupBy(rows, ({ memory }) => memory.number)) {
-    if (own.length === entries.filter(({ memory }) => memory.number === number).length) incomplete.delete(number)
-  }
+  const byMemory = Map.groupBy(entries, ({ memory }) => memory.number)
+  const rows = [...byMemory.values()].flatMap((own) => {
+    const withVectors = own.flatMap((entry) => {
+      const fresh = byHash.get(entry.textHash)
+      const vector = vectors.get(keyOf(entry)) ?? (fresh && toVectorBytes(fresh))
+      return vector ? [{ ...entry, vector }] : []
+    })
+    return withVectors.length === own.length ? withVectors : []
+  })
 
   return database.write(async (writer) => {
     const now = await writer
@@ -404,7 +396,6 @@ async function embedBatch(options: {
       .execute()
     const current = new Map(now.map((row) => [Number(row.number), row]))
     const unchanged = rows.filter(({ memory }) => {
-      if (incomplete.has(memory.number)) return false
       const row = current.get(memory.number)
       return row?.content_hash === contentHash(memory.content) && Number(row.updated_at) === memory.updatedAt
     })

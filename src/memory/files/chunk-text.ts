@@ -55,7 +55,8 @@ export function chunkText(source: string, format: TextFormat = 'markdown'): Pass
     const length = open ? part.end - open.start : 0
     const fits = length <= target || (length <= most && (onlyHeadings || (open && open.end - open.start < stub)))
     if (open && !fits) flush()
-    open = { ...part, ...(open && { start: open.start, firstLine: open.firstLine }), headings: path.map(textOf) }
+    const headings = path.map(({ text }) => text)
+    open = { ...part, ...(open && { start: open.start, firstLine: open.firstLine }), headings }
   }
 
   function flush(): void {
@@ -88,11 +89,7 @@ export function chunkText(source: string, format: TextFormat = 'markdown'): Pass
     if (line.length <= most) return [partOf(index, index)]
     const start = starts[index] ?? 0
     const at = { firstLine: index + 1, lastLine: index + 1 }
-    return [...cutLine(line, { target, most })].map((span) => ({
-      start: start + span.start,
-      end: start + span.end,
-      ...at,
-    }))
+    return [...cutLine(line)].map((span) => ({ start: start + span.start, end: start + span.end, ...at }))
   }
 
   /** Lines of one block joined up to the end of a sentence, within the usual length. */
@@ -110,8 +107,6 @@ export function chunkText(source: string, format: TextFormat = 'markdown'): Pass
     return parts
   }
 }
-
-const textOf = ({ text }: { text: string }): string => text
 
 function startsOf(lines: readonly string[]): number[] {
   let start = 0
@@ -131,40 +126,32 @@ interface Span {
  * Splits a line that is too long: after a sentence if there is one near `target`, otherwise between words, otherwise
  * anywhere but inside a character. Only white space is lost.
  */
-function* cutLine(line: string, { target, most }: { target: number; most: number }): Generator<Span> {
+function* cutLine(line: string): Generator<Span> {
   let start = skipSpace(line, 0)
   while (start < line.length) {
-    const end = line.length - start <= most ? line.length : cutAt(line, start, { target, most })
+    const end = line.length - start <= most ? line.length : cutAt(line, start)
     const next = skipSpace(line, end)
-    yield { start, end: next === line.length ? lastOfText(line) : end }
+    yield { start, end: next === line.length ? line.trimEnd().length : end }
     start = next
   }
 }
 
-function cutAt(line: string, start: number, { target, most }: { target: number; most: number }): number {
-  const least = start + Math.floor(target / 2)
-  return (
-    lastEnd(line, { from: start + target, downTo: least }, isSentenceEnd) ??
-    lastEnd(line, { from: start + most, downTo: start + target }, isSentenceEnd) ??
-    lastEnd(line, { from: start + target, downTo: least }, isSpaceAt) ??
-    offSurrogate(line, start + target)
-  )
-}
-
-function lastEnd(
-  line: string,
-  { from, downTo }: { from: number; downTo: number },
-  isEnd: (line: string, index: number) => boolean,
-): number | undefined {
-  for (let index = from; index > downTo; index -= 1) if (isEnd(line, index)) return index
-  return undefined
+function cutAt(line: string, start: number): number {
+  const [least, usual, latest] = [start + Math.floor(target / 2), start + target, start + most]
+  for (const [from, downTo, isEnd] of [
+    [usual, least, isSentenceEnd],
+    [latest, usual, isSentenceEnd],
+    [usual, least, isSpaceAt],
+  ] as const) {
+    for (let index = from; index > downTo; index -= 1) if (isEnd(line, index)) return index
+  }
+  return offSurrogate(line, usual)
 }
 
 const closing = '"\'”’»)]'
 
 function isSentenceEnd(line: string, index: number): boolean {
-  const wide = '。！？'.includes(line.charAt(index - 1))
-  if (wide) return true
+  if ('。！？'.includes(line.charAt(index - 1))) return true
   if (!isSpaceAt(line, index)) return false
   const before = closing.includes(line.charAt(index - 1)) ? index - 2 : index - 1
   return '.!?…'.includes(line.charAt(before))
@@ -182,10 +169,6 @@ function offSurrogate(line: string, index: number): number {
 function skipSpace(line: string, index: number): number {
   while (index < line.length && isSpaceAt(line, index)) index += 1
   return index
-}
-
-function lastOfText(line: string): number {
-  return line.trimEnd().length
 }
 
 interface Heading {

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import { type Clock, sleep } from '../../base/clock.ts'
 import { namesBelow } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
-import type { filePlaceSchema } from '../../protocol/memory.ts'
+import type { filePlaceSchema, syncReplySchema } from '../../protocol/memory.ts'
 import type { Database } from '../../storage/database.ts'
 import type { MemoryFileRow } from '../../storage/tables.ts'
 import type { Memories } from '../memories.ts'
@@ -18,8 +18,6 @@ import {
   type FileRoot,
   type FoundFile,
   formatOf,
-  type RootState,
-  type SkippedFiles,
   type Walk,
   type WalkLimits,
   walkFiles,
@@ -199,18 +197,7 @@ async function readAtMost(file: FileHandle, most: number): Promise<Uint8Array> {
   return buffer.subarray(0, length)
 }
 
-export interface SyncReport {
-  /** False if it was stopped: the next one continues. */
-  isFinished: boolean
-  /** The number of files, and what happened to them. */
-  files: number
-  added: number
-  changed: number
-  removed: number
-  passages: { added: number; removed: number }
-  roots: (FileRoot & RootState)[]
-  skipped: SkippedFiles
-}
+export type SyncReport = z.infer<typeof syncReplySchema>
 
 interface SyncOptions {
   signal?: AbortSignal | undefined

@@ -211,22 +211,14 @@ function isCalledByRelation(relation: string): boolean {
 
 const name = `(${namePattern})`
 const oneWord = '(\\p{Lu}[\\p{L}\\p{M}-]*)'
-const forms: readonly { pattern: RegExp; aliasFirst: boolean }[] = [
-  {
-    pattern: new RegExp(`^${name} is (?:short for|a nickname for|the nickname of|another name for) ${name}$`, 'u'),
-    aliasFirst: true,
-  },
-  { pattern: new RegExp(`^${name}['’]s nickname is ${name}$`, 'u'), aliasFirst: false },
-  { pattern: new RegExp(`^${name} is (?:also )?(?:called|known as|nicknamed) ${name}$`, 'u'), aliasFirst: false },
-  { pattern: new RegExp(`^${name},? (?:aka|a\\.k\\.a\\.|also known as) ${name}$`, 'u'), aliasFirst: false },
-  {
-    pattern: new RegExp(
-      `^(?:I|We|Everyone|Everybody|People) (?:always |usually |just )?calls? ${oneWord} ${oneWord}$`,
-      'u',
-    ),
-    aliasFirst: false,
-  },
-]
+const nickname = new RegExp(`^${name} is (?:short for|a nickname for|the nickname of|another name for) ${name}$`, 'u')
+/** The entity comes before its alias. */
+const aliasForms = [
+  `${name}['’]s nickname is ${name}`,
+  `${name} is (?:also )?(?:called|known as|nicknamed) ${name}`,
+  `${name},? (?:aka|a\\.k\\.a\\.|also known as) ${name}`,
+  `(?:I|We|Everyone|Everybody|People) (?:always |usually |just )?calls? ${oneWord} ${oneWord}`,
+].map((form) => new RegExp(`^${form}$`, 'u'))
 const meaning = new RegExp(`^(?:[Ww]hen I say|[Bb]y) ${name},? I mean (.+)$`, 'u')
 const callsRelative = new RegExp(
   `^(?:I|We|Everyone|Everybody) (?:always |usually |just )?calls? (my .+) ${oneWord}$`,
@@ -235,12 +227,16 @@ const callsRelative = new RegExp(
 
 /** "Bea is short for Beatrice", "We call my sister Annie", "When I say Bea I mean Beatrice". */
 function readPlainAlias(clause: string): LearnedAlias | undefined {
-  for (const { pattern, aliasFirst } of forms) {
-    const match = pattern.exec(clause)
-    if (!match) continue
-    const [, first = '', second = ''] = match
-    const pair = aliasFirst ? { alias: first, entity: second } : { alias: second, entity: first }
-    return isPlainName(pair.alias) && isPlainName(pair.entity) ? pair : undefined
+  const short = nickname.exec(clause)
+  const match = short
+    ? [short[0], short[2], short[1]]
+    : aliasForms
+        .values()
+        .map((form) => form.exec(clause))
+        .find(Boolean)
+  if (match) {
+    const [, entity = '', alias = ''] = match
+    return isPlainName(alias) && isPlainName(entity) ? { alias, entity } : undefined
   }
   const meant = meaning.exec(clause)
   const relative = callsRelative.exec(clause)
@@ -326,13 +322,8 @@ interface PlainFact {
   value: string
 }
 
-interface Form {
-  pattern: RegExp
-  attribute: string
-  /** "Tea and coffee" is two. */
-  isList?: true
-  fits?(value: string): boolean
-}
+/** "Tea and coffee" is two in a list. */
+type Form = [pattern: RegExp, attribute: string, options?: { isList?: true; fits?(value: string): boolean }]
 
 const traits =
   'vegetarian|vegan|pescatarian|diabetic|coeliac|celiac|asthmatic|dyslexic|lactose intolerant|gluten intolerant|left-handed|right-handed|colou?r-?blind|deaf|blind|pregnant|married|divorced|widowed|single|retired|Muslim|Jewish|Christian|Catholic|Buddhist|Hindu'
@@ -343,36 +334,25 @@ const date = new RegExp(
 )
 const be = '(?:am|is)'
 
+const likeableList = { isList: true, fits: isLikeable } as const
+
 const plainFactsForms: readonly Form[] = [
-  { pattern: new RegExp(`^${be} allergic to (.+)$`), attribute: 'allergic to', isList: true },
-  { pattern: new RegExp(`^${be} married to (.+)$`), attribute: 'married to', fits: isPlainName },
-  { pattern: new RegExp(`^(?:${be}|comes?) from (.+)$`), attribute: 'from', fits: isPlainName },
-  { pattern: new RegExp(`^${be} (?:an? )?(${traits})$`), attribute: 'is' },
-  { pattern: new RegExp(`^${be} (\\d{1,3})(?: years old)?$`), attribute: 'age' },
-  { pattern: /^(?:was|am) born on (.+)$/, attribute: 'birthday', fits: (value) => date.test(value) },
-  { pattern: /^(?:was|am) born in (.+)$/, attribute: 'born in' },
-  { pattern: /^(?:now )?lives? (?:in|at) (.+)$/, attribute: 'lives in' },
-  { pattern: /^(?:have |has |just |have just |has just )?moved to (.+)$/, attribute: 'lives in' },
-  { pattern: /^(?:now )?works? as (?:an? |the )?([^,;]+?)(?: (?:at|in|for|with) .+)?$/, attribute: 'occupation' },
-  { pattern: /^(?:now )?works? (?:at|for) (.+)$/, attribute: 'works at' },
-  { pattern: /^speaks? (.+)$/, attribute: 'speaks', isList: true, fits: (value) => /^\p{Lu}/u.test(value) },
-  {
-    pattern: /^plays? (?:the )?(piano|guitar|violin|cello|drums|flute|chess|tennis|football|basketball)$/,
-    attribute: 'plays',
-  },
-  {
-    pattern: /^(?:really |also |absolutely )?(?:likes?|loves?|enjoys?|adores?) (.+)$/,
-    attribute: 'likes',
-    isList: true,
-    fits: isLikeable,
-  },
-  { pattern: /^(?:really |also )?prefers? (.+)$/, attribute: 'prefers', fits: isLikeable },
-  {
-    pattern: /^(?:really |also )?(?:hates?|dislikes?|detests?) (.+)$/,
-    attribute: 'dislikes',
-    isList: true,
-    fits: isLikeable,
-  },
+  [new RegExp(`^${be} allergic to (.+)$`), 'allergic to', { isList: true }],
+  [new RegExp(`^${be} married to (.+)$`), 'married to', { fits: isPlainName }],
+  [new RegExp(`^(?:${be}|comes?) from (.+)$`), 'from', { fits: isPlainName }],
+  [new RegExp(`^${be} (?:an? )?(${traits})$`), 'is'],
+  [new RegExp(`^${be} (\\d{1,3})(?: years old)?$`), 'age'],
+  [/^(?:was|am) born on (.+)$/, 'birthday', { fits: (value) => date.test(value) }],
+  [/^(?:was|am) born in (.+)$/, 'born in'],
+  [/^(?:now )?lives? (?:in|at) (.+)$/, 'lives in'],
+  [/^(?:have |has |just |have just |has just )?moved to (.+)$/, 'lives in'],
+  [/^(?:now )?works? as (?:an? |the )?([^,;]+?)(?: (?:at|in|for|with) .+)?$/, 'occupation'],
+  [/^(?:now )?works? (?:at|for) (.+)$/, 'works at'],
+  [/^speaks? (.+)$/, 'speaks', { isList: true, fits: (value) => /^\p{Lu}/u.test(value) }],
+  [/^plays? (?:the )?(piano|guitar|violin|cello|drums|flute|chess|tennis|football|basketball)$/, 'plays'],
+  [/^(?:really |also |absolutely )?(?:likes?|loves?|enjoys?|adores?) (.+)$/, 'likes', likeableList],
+  [/^(?:really |also )?prefers? (.+)$/, 'prefers', { fits: isLikeable }],
+  [/^(?:really |also )?(?:hates?|dislikes?|detests?) (.+)$/, 'dislikes', likeableList],
 ]
 
 const possessive = /^['’]s (\p{L}[\p{L} -]{1,30}) (?:is|are) (?:on )?(.+)$/u
@@ -393,13 +373,11 @@ function readPlainFacts(person: Person): PlainFact[] | undefined {
   if (introduced) return introduced
   const owned = possessive.exec(rest)
   if (owned) return attributeFact(entity, owned[1] ?? '', owned[2] ?? '')
-  for (const { pattern, attribute, isList, fits } of plainFactsForms) {
+  for (const [pattern, attribute, { isList, fits = () => true } = {}] of plainFactsForms) {
     const found = pattern.exec(rest)?.[1]
     if (found === undefined) continue
-    const values = (isList ? listOf(found) : [cutValue(found)]).filter(
-      (value) => isValue(value) && (fits?.(value) ?? true),
-    )
-    return values.map((value) => ({ entity, attribute, value }))
+    const values = isList ? listOf(found) : [cutValue(found)]
+    return values.filter((value) => isValue(value) && fits(value)).map((value) => ({ entity, attribute, value }))
   }
   const noun = isA.exec(rest)?.[1]
   return noun === undefined ? undefined : personFact(entity, noun)

@@ -13,7 +13,7 @@ import { repetitionOf } from '../note-passages.ts'
 import { allContentWords, entityKey, termOf } from '../words.ts'
 import type { AskModel } from './ask-model.ts'
 import { saysTheSame, tellingWords } from './exchange.ts'
-import type { Learned, LearnedAlias, LearnedCommitment, LearnedFact, LearnedNote } from './extraction.ts'
+import type { Learned, LearnedCommitment, LearnedFact, LearnedNote } from './extraction.ts'
 
 export interface LearningStores {
   memories: Memories
@@ -298,10 +298,8 @@ export async function leaveOutKnown(
     const words = tellingWords(content).join(' ')
     if (words === '') return []
     const matches = await database.textSearch.search({ collection: memoryCollection, userId, words, limit: looked })
-    const found = await memories.getMany(
-      userId,
-      matches.map((match) => match.id),
-    )
+    const ids = matches.map((match) => match.id)
+    const found = await memories.getMany(userId, ids)
     // A passage is where it was said, not knowledge: otherwise nothing could be learned beside it.
     return found
       .filter(({ kind, supersededAt }) => kind !== 'chunk' && supersededAt === null)
@@ -384,23 +382,17 @@ export function siftLearned(
     const key = entityKey(name)
     return isFit(name) && (key === 'user' || knownNames.has(key) || isGrounded(name, evidence))
   }
-  const keepsNote = (note: LearnedNote) => isFit(note.content) && isGrounded(note.content, evidence)
-  const keepsFact = ({ entity, attribute, value }: LearnedFact) =>
-    isSomeone(entity) &&
-    isFit(`${attribute}: ${value}`) &&
-    isFit(value) &&
-    (isGrounded(value, evidence) || knownNames.has(entityKey(value)))
-  const keepsCommitment = ({ who, toWhom, what }: LearnedCommitment) =>
-    isSomeone(who) && (toWhom === null || isSomeone(toWhom)) && isFit(what) && isGrounded(what, evidence)
-  // An alias must have been said; its entity may be known from before.
-  const keepsAlias = ({ alias, entity }: LearnedAlias) =>
-    isSomeone(alias) && isSomeone(entity) && isGrounded(alias, evidence)
-
+  const isSaid = (text: string) => isFit(text) && isGrounded(text, evidence)
+  const isSaidFact = ({ attribute, value }: LearnedFact) =>
+    isFit(`${attribute}: ${value}`) && (isSaid(value) || (isFit(value) && knownNames.has(entityKey(value))))
   const kept: Learned = {
-    notes: learned.notes.filter(keepsNote),
-    facts: learned.facts.filter(keepsFact),
-    commitments: learned.commitments.filter(keepsCommitment),
-    aliases: learned.aliases.filter(keepsAlias),
+    notes: learned.notes.filter((note) => isSaid(note.content)),
+    facts: learned.facts.filter((fact) => isSomeone(fact.entity) && isSaidFact(fact)),
+    commitments: learned.commitments.filter(
+      ({ who, toWhom, what }) => isSomeone(who) && (toWhom === null || isSomeone(toWhom)) && isSaid(what),
+    ),
+    // An alias must have been said; its entity may be known from before.
+    aliases: learned.aliases.filter(({ alias, entity }) => isSaid(alias) && isSomeone(entity)),
     episode: learned.episode,
   }
   return { kept, dropped: countItems(learned) - countItems(kept) }

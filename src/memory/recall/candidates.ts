@@ -67,17 +67,13 @@ export async function readCandidates(
   if (question.dates && question.terms.length === 0)
     keep(await readByDays(database, userId, question.dates, allowed?.condition))
   for (const memory of found.values()) memoryTerms(memory, question.terms)
-  const near = (await nearby) ?? []
-  const byMeaning =
-    allowed && !allowed.few
-      ? await keepAllowed(database, {
-          userId,
-          key: 'number',
-          matches: near,
-          condition: allowed.condition,
-          limit: maxByMeaning,
-        })
-      : near
+  const nearMatches = (await nearby) ?? []
+  const byMeaning = await keepAllowed(database, allowed, {
+    userId,
+    key: 'number',
+    matches: nearMatches,
+    limit: maxByMeaning,
+  })
   const wordRanks = new Map(byWords.map(({ id }, index) => [id, index + 1]))
   const nearest = new Map(
     byMeaning.map(({ number, score, part }, index) => [number, { cosine: score, meaningRank: index + 1, part }]),
@@ -99,27 +95,25 @@ async function findByWords(
   allowed: Allowed | undefined,
 ): Promise<readonly TextMatch[]> {
   const query = { collection: memoryCollection, userId, words }
-  if (!allowed) return await database.textSearch.search({ ...query, limit: maxByWords })
-  if (allowed.few) {
-    const within = allowed.few.map(({ id }) => id)
-    return await database.textSearch.search({ ...query, limit: maxByWords, within })
-  }
-  const matches = await database.textSearch.search({ ...query, limit: candidatesMostLookedAt })
-  return await keepAllowed(database, { userId, key: 'id', matches, condition: allowed.condition, limit: maxByWords })
+  const within = allowed?.few?.map(({ id }) => id)
+  const limit = allowed && !within ? candidatesMostLookedAt : maxByWords
+  const matches = await database.textSearch.search({ ...query, limit, ...(within && { within }) })
+  return await keepAllowed(database, allowed, { userId, key: 'id', matches, limit: maxByWords })
 }
 
-/** The first matches that pass the filter. */
+/** The first matches that pass the filter; nothing to do if only those were compared. */
 async function keepAllowed<Key extends 'id' | 'number', Match extends Record<Key, string | number>>(
   database: Database,
-  options: { userId: string; key: Key; matches: readonly Match[]; condition: RawBuilder<SqlBool>; limit: number },
-): Promise<Match[]> {
-  const { userId, key, matches, condition, limit } = options
+  allowed: Allowed | undefined,
+  { userId, key, matches, limit }: { userId: string; key: Key; matches: readonly Match[]; limit: number },
+): Promise<readonly Match[]> {
+  if (!allowed || allowed.few) return matches
   const passing: Match[] = []
   for (let from = 0; from < matches.length && passing.length < limit; from += rowsAtOnce) {
     const page = matches.slice(from, from + rowsAtOnce)
     const { rows } = await sql<Record<Key, string | number>>`
       select ${sql.ref(key)} from memories where ${sql.ref(key)} in (${sql.join(page.map((match) => match[key]))})
-        and ${isOf(userId)} and ${condition}`.execute(database.read)
+        and ${isOf(userId)} and ${allowed.condition}`.execute(database.read)
     const keys = new Set(rows.map((row) => row[key]))
     passing.push(...page.filter((match) => keys.has(match[key])))
   }
