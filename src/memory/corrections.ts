@@ -166,17 +166,13 @@ async function copyReplaced(
   { userId, by, old }: { userId: string; by: string; old: string },
 ): Promise<MemoryCopy[]> {
   const rows = await selectMemories(writer, userId).where('superseded_by', '=', by).execute()
-  const copies: MemoryCopy[] = []
-  for (const row of rows) {
+  const copies = await Array.fromAsync(rows, async (row): Promise<MemoryCopy> => {
     const { memory, details, edges } = await copyMemory(writer, memoryFromRow(row))
-    copies.push({
-      memory: { ...memory, supersededAt: null, supersededBy: null },
-      details: details.map((detail) =>
-        detail.table === 'facts' ? { ...detail, row: { ...detail.row, valid_to: null } } : detail,
-      ),
-      edges,
-    })
-  }
+    const restored = details.map((detail) =>
+      detail.table === 'facts' ? { ...detail, row: { ...detail.row, valid_to: null } } : detail,
+    )
+    return { memory: { ...memory, supersededAt: null, supersededBy: null }, details: restored, edges }
+  })
   return copies.toSorted((one, other) => Number(other.memory.id === old) - Number(one.memory.id === old))
 }
 

@@ -86,18 +86,15 @@ export async function countMemories({ database, clock }: { database: Database; c
   }
 }
 
-interface DecayPoint {
-  /** Days from now, or cycles with that policy; negative for the past. */
-  offset: number
-  strength: number
-}
-
 const steps = 60
 /** How far the curve extends: by then short-term memories are gone, and the trend of others is visible. */
 const ahead = { time: { short_term: 21, long_term: 365 }, cycles: { short_term: 50, long_term: 200 } } as const
 
-/** How a memory decays from its last use, past now, if it is not used again. */
-export function decayCurve(memory: Memory, state: DecayState): DecayPoint[] {
+/**
+ * How a memory decays from its last use, past now, if it is not used again. `offset` are days from now, or cycles with
+ * that policy; negative for the past.
+ */
+export function decayCurve(memory: Memory, state: DecayState): { offset: number; strength: number }[] {
   const { policy, now, cycle } = state
   const begin = policy === 'time' ? -Math.max(0, now - memory.usedAt) / dayMs : -Math.max(0, cycle - memory.cycle)
   const end = ahead[policy][memory.tier]

@@ -97,8 +97,7 @@ export function createMemoryJournal({ clock, ids }: { clock: Clock; ids: Ids }) 
   return {
     /** Called before the change. Returns the id of the change. */
     async record(writer: Writer, { memory, others, action, by }: JournalChange): Promise<string> {
-      const memories: MemoryCopy[] = []
-      for (const changed of [memory, ...others]) memories.push(await copyMemory(writer, changed))
+      const memories = await Array.fromAsync([memory, ...others], (changed) => copyMemory(writer, changed))
       return await insert(writer, { memory, action, by }, { memories })
     },
 

@@ -52,7 +52,7 @@ type AliasLink = Pick<EntityAliasRow, 'alias' | 'alias_key' | 'entity' | 'entity
 const maxNames = 256
 
 /** Every entity that the name may stand for; the name itself if it is not an alias. Never empty. */
-export async function resolveNames(reader: Reader | Writer, userId: string, name: string): Promise<NamedEntity[]> {
+async function resolveNames(reader: Reader | Writer, userId: string, name: string): Promise<NamedEntity[]> {
   const key = entityKey(name)
   const links = await followLinks(reader, userId, [key], 'alias_key')
   return entitiesOf(key, links, await nameOf(reader, userId, key, name))
@@ -213,15 +213,7 @@ export function createAliases({ database }: { database: Database }) {
       return [...(await allNamesOf(database.read, userId, name)).values()]
     },
 
-    async list(userId: string): Promise<{ alias: string; entity: string }[]> {
-      return await database.read
-        .selectFrom('entity_aliases')
-        .select(['alias', 'entity'])
-        .where('user_id', '=', userId)
-        .orderBy('alias_key')
-        .orderBy('entity_key')
-        .execute()
-    },
+    list: (userId: string) => listAliases(database.read, userId),
 
     async remove(userId: string, alias: string, entity: string): Promise<boolean> {
       const { alias_key, entity_key } = linkOf(alias, entity)
@@ -237,6 +229,16 @@ export function createAliases({ database }: { database: Database }) {
     },
   }
   return aliases
+}
+
+export function listAliases(reader: Reader, userId: string): Promise<{ alias: string; entity: string }[]> {
+  return reader
+    .selectFrom('entity_aliases')
+    .select(['alias', 'entity'])
+    .where('user_id', '=', userId)
+    .orderBy('alias_key')
+    .orderBy('entity_key')
+    .execute()
 }
 
 /** In either direction: the user has names, and is never another name of someone. */

@@ -127,6 +127,7 @@ function splitLong(sentence: string, limit: number): string[] {
 }
 
 // Irregular forms, each group under its first word. A question about what was bought must match a sentence with "buy".
+/** "go" for "went". */
 const baseOf = new Map<string, string>()
 const formsOf = new Map<string, string[]>()
 for (const group of wordSet('irregularForms')) {
@@ -135,14 +136,9 @@ for (const group of wordSet('irregularForms')) {
   for (const form of forms.split(',')) baseOf.set(form, base)
 }
 
-/** The base form of a lower-case word: "go" for "went". */
-function baseForm(word: string): string {
-  return baseOf.get(word) ?? word
-}
-
 /** The irregular forms that a search for the word must include, without the word itself. */
 export function irregularForms(word: string): string[] {
-  return (formsOf.get(baseForm(word)) ?? []).filter((form) => form !== word)
+  return (formsOf.get(baseOf.get(word) ?? word) ?? []).filter((form) => form !== word)
 }
 
 /**
@@ -171,7 +167,7 @@ export function termsOf(text: string): string[] {
 
 /** One form for all forms of a lower-case word. The stemmer treats "allergy" and "allergic" as different. */
 export function termOf(word: string): string {
-  const base = baseForm(word)
+  const base = baseOf.get(word) ?? word
   return stem(base.length >= 6 && base.endsWith('ic') ? `${base.slice(0, -2)}y` : base)
 }
 

@@ -163,21 +163,16 @@ async function readQuietFile(
   { now, maxBytes }: { now: () => number; maxBytes: number },
 ): Promise<QuietFile> {
   try {
-    const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
-    try {
-      const before = await file.stat()
-      if (!before.isFile()) return { ok: false, reason: 'unreadable', message: 'it is not a file' }
-      if (before.size > maxBytes)
-        return { ok: false, reason: 'too_large', message: `it has more than ${maxBytes} bytes` }
-      if (Math.abs(now() - before.mtimeMs) < quietMs) return beingWritten
-      // It may grow while it is read; one byte more detects that.
-      const bytes = await readAtMost(file, before.size + 1)
-      const after = await file.stat()
-      const isSame = bytes.length === before.size && after.size === before.size && after.mtimeMs === before.mtimeMs
-      return isSame ? { ok: true, bytes, modifiedAt: Math.trunc(before.mtimeMs) } : beingWritten
-    } finally {
-      await file.close()
-    }
+    await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
+    const before = await file.stat()
+    if (!before.isFile()) return { ok: false, reason: 'unreadable', message: 'it is not a file' }
+    if (before.size > maxBytes) return { ok: false, reason: 'too_large', message: `it has more than ${maxBytes} bytes` }
+    if (Math.abs(now() - before.mtimeMs) < quietMs) return beingWritten
+    // It may grow while it is read; one byte more detects that.
+    const bytes = await readAtMost(file, before.size + 1)
+    const after = await file.stat()
+    const isSame = bytes.length === before.size && after.size === before.size && after.mtimeMs === before.mtimeMs
+    return isSame ? { ok: true, bytes, modifiedAt: Math.trunc(before.mtimeMs) } : beingWritten
   } catch (cause) {
     const { code, message } = describeFileError(cause)
     return { ok: false, reason: code === 'ENOENT' || code === 'ENOTDIR' ? 'vanished' : 'unreadable', message }

@@ -11,7 +11,7 @@ export interface FoundFile {
   modifiedAt: number
 }
 
-export type RootState = { state: 'found' | 'missing' } | { state: 'unreadable'; message: string }
+type RootState = { state: 'found' | 'missing' } | { state: 'unreadable'; message: string }
 
 export interface Walk {
   /** By path; a file under two roots belongs to the first. */

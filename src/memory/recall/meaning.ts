@@ -8,7 +8,7 @@ import type { Embedder } from '../embedding/embedders.ts'
 import type { KnownSpeakers } from './window-words.ts'
 
 /** A memory once, by its nearest passage. */
-export interface MeaningMatch extends VectorMatch {
+interface MeaningMatch extends VectorMatch {
   /** Which passage that is, if not the first. */
   part?: number | undefined
 }

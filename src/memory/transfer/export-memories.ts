@@ -3,6 +3,7 @@ import type { Database } from '../../storage/database.ts'
 import type { MemoryEdgeRow, MemoryRow } from '../../storage/tables.ts'
 import { isAfter, type Memories, pagesOf, selectMemories } from '../memories.ts'
 import { type MemoryKind, readList } from '../memory.ts'
+import { listAliases } from '../names.ts'
 import { headerText, itemText, sections } from './markdown.ts'
 import {
   commitmentSchema,
@@ -164,14 +165,7 @@ async function* readMemoriesByDay(reading: Reading, kind: MemoryKind): AsyncGene
 }
 
 async function* readAliases({ database, userId }: Reading): AsyncGenerator<WrittenRecord> {
-  const rows = await database.read
-    .selectFrom('entity_aliases')
-    .select(['alias', 'entity'])
-    .where('user_id', '=', userId)
-    .orderBy('alias_key')
-    .orderBy('entity_key')
-    .execute()
-  for (const { alias, entity } of rows) yield { type: 'alias', alias, entity }
+  for (const alias of await listAliases(database.read, userId)) yield { type: 'alias', ...alias }
 }
 
 async function* readAttributes({ database, userId }: Reading): AsyncGenerator<WrittenRecord> {

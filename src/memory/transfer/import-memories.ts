@@ -3,10 +3,17 @@ import { parseAnyJson, parseJson } from '../../base/json.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import type { MemoryRow } from '../../storage/tables.ts'
 import { cycleMark, type Memories, pagesOf, selectMemories, writeMark } from '../memories.ts'
-import { checkContent, isRow, type MemoryLabel, type NewMemory } from '../memory.ts'
+import { isRow, type MemoryLabel, type NewMemory } from '../memory.ts'
 import { readMarkdownRecords } from './markdown.ts'
 import { type FoundRecord, type NumberedLine, numberLines, readPlainNotes } from './plain-notes.ts'
-import { headerSchema, parseRecord, type TransferHeader, type TransferRecord, transferVersion } from './record.ts'
+import {
+  contentSchema,
+  headerSchema,
+  parseRecord,
+  type TransferHeader,
+  type TransferRecord,
+  transferVersion,
+} from './record.ts'
 import { type StoredRecord, type Storing, storeRecord } from './store-record.ts'
 
 export interface MemoryImport {
@@ -78,7 +85,8 @@ export async function importRecords(dependencies: ImportDependencies, request: M
     const storing = await beginStoring(dependencies, request, header)
     Object.assign(report, { format, isOwn: storing.isOwn })
     for await (const batch of inBatches(format === 'plain' ? plainTasks(file, storing) : recordTasks(file, storing))) {
-      const outcomes = await database.write((writer) => storeBatch(writer, batch))
+      // Counts nothing itself: the unit may have to run again.
+      const outcomes = await database.write((writer) => Array.fromAsync(batch, ({ store }) => store?.(writer)))
       for (const [index, item] of batch.entries()) count(item, outcomes[index])
       onProgress?.({ line: batch.at(-1)?.line ?? 0, added: report.added.memories })
     }
@@ -114,7 +122,7 @@ export async function importRecords(dependencies: ImportDependencies, request: M
 
   async function* plainTasks({ lines }: RecognisedFile, storing: Storing): AsyncGenerator<ImportTask> {
     for await (const { line, content, category, at } of readPlainNotes(lines)) {
-      const problem = problemWith(content)
+      const problem = contentSchema.safeParse(content).error?.issues[0]?.message
       const note: NewMemory = { userId, kind: 'note', content, category, at, source: 'import', label: storing.label }
       const store = async (writer: Writer) =>
         (await storing.memories.addIn(writer, note)).isNew ? ('added' as const) : ('known' as const)
@@ -175,13 +183,6 @@ async function beginStoring(
   }
 }
 
-/** Returns each outcome, and counts nothing itself: the unit may have to run again. */
-async function storeBatch(writer: Writer, batch: readonly ImportTask[]): Promise<(StoredRecord | undefined)[]> {
-  const outcomes: (StoredRecord | undefined)[] = []
-  for (const { store } of batch) outcomes.push(await store?.(writer))
-  return outcomes
-}
-
 async function* inBatches(tasks: AsyncGenerator<ImportTask>): AsyncGenerator<ImportTask[]> {
   let batch: ImportTask[] = []
   for await (const task of tasks) {
@@ -190,15 +191,6 @@ async function* inBatches(tasks: AsyncGenerator<ImportTask>): AsyncGenerator<Imp
     batch = []
   }
   if (batch.length > 0) yield batch
-}
-
-function problemWith(content: string): string | undefined {
-  try {
-    checkContent(content)
-    return undefined
-  } catch (cause) {
-    return cause instanceof Error ? cause.message : 'is not valid'
-  }
 }
 
 /** Every nonblank line is a record. */

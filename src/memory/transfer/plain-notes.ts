@@ -1,14 +1,6 @@
 import { timeFromText } from './record.ts'
 
-/** A note from a list kept elsewhere, verbatim. */
-interface PlainNote {
-  line: number
-  content: string
-  /** Its heading. */
-  category: string | undefined
-  /** The day that it begins with, if any. */
-  at: number | undefined
-}
+type PlainNote = ReturnType<typeof noteOf>
 
 interface OpenNote {
   line: number
@@ -96,7 +88,9 @@ function kindOf(text: string, open: OpenNote | undefined, isAfterBlank: boolean)
   const indent = text.length - text.trimStart().length
   const isFurtherIn = open?.indent !== undefined && indent > open.indent + 1
   if (space !== undefined && said !== undefined) {
-    return isFurtherIn ? { kind: 'continue' } : { kind: 'begin', text: withoutBox(said), indent: space.length }
+    return isFurtherIn
+      ? { kind: 'continue' }
+      : { kind: 'begin', text: said.replace(/^\[[ xX]\]\s+/, ''), indent: space.length }
   }
   if (open && (!isAfterBlank || isFurtherIn)) return { kind: 'continue' }
   return { kind: 'begin', text, indent: undefined }
@@ -108,11 +102,8 @@ function isRule(text: string): boolean {
   return line.length >= 3 && '-*_='.includes(line.charAt(0)) && line === line.charAt(0).repeat(line.length)
 }
 
-function withoutBox(text: string): string {
-  return text.replace(/^\[[ xX]\]\s+/, '')
-}
-
-function noteOf({ line, lines, category }: OpenNote): PlainNote {
+/** A note from a list kept elsewhere, verbatim. `at` is the day that it begins with, `category` its heading. */
+function noteOf({ line, lines, category }: OpenNote) {
   const content = lines.join('\n').trim()
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(content)?.[0]
   return { line, content, category, at: day === undefined ? undefined : timeFromText(day) }

@@ -8,7 +8,7 @@ const dayMs = 86_400_000
 const furthest = 8_640_000_000_000_000
 
 /** ISO 8601 in UTC, to the millisecond. */
-export function timeText(at: number): string {
+function timeText(at: number): string {
   return new Date(Math.min(furthest, Math.max(-furthest, Math.trunc(at)))).toISOString()
 }
 
@@ -67,7 +67,7 @@ const line = (longest: number) =>
     return z.NEVER
   })
 
-const content = z.string().transform((text, context) => {
+export const contentSchema = z.string().transform((text, context) => {
   try {
     return checkContent(text)
   } catch (cause) {
@@ -111,7 +111,7 @@ export const memorySchema = z.object({
   type: z.literal('memory'),
   id: reference,
   kind: z.enum(['note', 'fact', 'episode', 'commitment', 'chunk']),
-  content,
+  content: contentSchema,
   title: z.string().optional(),
   category: z.string().optional(),
   tags: z.array(z.string()).default([]),
