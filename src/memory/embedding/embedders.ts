@@ -120,61 +120,10 @@ type PostOutcome =
 
 type Failure = Extract<PostOutcome, { ok: false }>
 
-interface PostOptions {
-  fetch: GuardedFetch
-  clock: Clock
-  /** From 0 to 1. */
-  random: () => number
-  apiKey: string | undefined
-  attempts: number
-  /** A failure that no retry can fix, whatever its status. */
-  isFinal(failure: Failure): boolean
-  signal: AbortSignal | undefined
-}
-
 const firstDelayMs = 500
 const maxDelayMs = 30_000
 const maxWordsLength = 200
 const transientStatuses = new Set([408, 409, 425, 429])
-
-/** Posts with retries while they can help. Failures are returned; only the signal's reason is thrown. */
-async function postJson(url: string, body: object, options: PostOptions): Promise<PostOutcome> {
-  const { clock, random, attempts, signal } = options
-  for (let attempt = 1; ; attempt += 1) {
-    const { outcome, retryAfterMs } = await postOnce(url, body, options)
-    if (outcome.ok || !outcome.isTransient || options.isFinal(outcome) || attempt >= attempts) return outcome
-    if (retryAfterMs > maxDelayMs) return outcome
-    const delayMs = random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 1))
-    await sleep(clock, Math.max(retryAfterMs, Math.round(delayMs)), signal)
-  }
-}
-
-async function postOnce(
-  url: string,
-  body: object,
-  { fetch, apiKey, signal }: PostOptions,
-): Promise<{ outcome: PostOutcome; retryAfterMs: number }> {
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) },
-      body: JSON.stringify(body),
-      signal: signal ?? null,
-    })
-    const text = await response.text()
-    if (response.ok) return { outcome: { ok: true, text }, retryAfterMs: 0 }
-    const isTransient = response.status >= 500 || transientStatuses.has(response.status)
-    const words = cleanWords(serverWords(text) ?? response.statusText, apiKey)
-    const seconds = Number(response.headers.get('retry-after') ?? 0)
-    const retryAfterMs = Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0
-    return { outcome: { ok: false, status: response.status, words, isTransient }, retryAfterMs }
-  } catch (cause) {
-    signal?.throwIfAborted()
-    const words = cleanWords(reasonOf(cause), apiKey)
-    const isTransient = !(cause instanceof EgressError) || cause.code === 'timeout'
-    return { outcome: { ok: false, status: null, words, isTransient }, retryAfterMs: 0 }
-  }
-}
 
 /** The cause behind "fetch failed". */
 function reasonOf(cause: unknown): string {
@@ -220,15 +169,7 @@ function createRemoteEmbedder(options: {
   let dimensions = 0
 
   async function embedTogether(texts: readonly string[], use: EmbeddingUse, signal?: AbortSignal): Promise<number[][]> {
-    const outcome = await postJson(url, wire.body(options.model, texts), {
-      fetch,
-      clock,
-      random,
-      apiKey,
-      attempts: attempts[use],
-      isFinal: isTooLong,
-      signal,
-    })
+    const outcome = await post(JSON.stringify(wire.body(options.model, texts)), use, signal)
     if (outcome.ok) {
       const vectors = wire.read(outcome.text, texts.length)
       if (vectors.ok) return vectors.value
@@ -243,6 +184,37 @@ function createRemoteEmbedder(options: {
     }
     if (first.length <= shortestText) throw toError(outcome)
     return embedTogether([beginningOf(first, first.length / 2)], use, signal)
+  }
+
+  /** Retries while that can help. Failures are returned; only the signal's reason is thrown. */
+  async function post(body: string, use: EmbeddingUse, signal?: AbortSignal): Promise<PostOutcome> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { outcome, retryAfterMs } = await postOnce(body, signal)
+      if (outcome.ok || !outcome.isTransient || isTooLong(outcome) || attempt >= attempts[use]) return outcome
+      if (retryAfterMs > maxDelayMs) return outcome
+      const delayMs = random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 1))
+      await sleep(clock, Math.max(retryAfterMs, Math.round(delayMs)), signal)
+    }
+  }
+
+  async function postOnce(body: string, signal?: AbortSignal): Promise<{ outcome: PostOutcome; retryAfterMs: number }> {
+    const authorization = apiKey && { authorization: `Bearer ${apiKey}` }
+    const headers = { 'content-type': 'application/json', ...authorization }
+    try {
+      const response = await fetch(url, { method: 'POST', headers, body, signal: signal ?? null })
+      const text = await response.text()
+      if (response.ok) return { outcome: { ok: true, text }, retryAfterMs: 0 }
+      const isTransient = response.status >= 500 || transientStatuses.has(response.status)
+      const words = cleanWords(serverWords(text) ?? response.statusText, apiKey)
+      const seconds = Number(response.headers.get('retry-after') ?? 0)
+      const retryAfterMs = Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0
+      return { outcome: { ok: false, status: response.status, words, isTransient }, retryAfterMs }
+    } catch (cause) {
+      signal?.throwIfAborted()
+      const words = cleanWords(reasonOf(cause), apiKey)
+      const isTransient = !(cause instanceof EgressError) || cause.code === 'timeout'
+      return { outcome: { ok: false, status: null, words, isTransient }, retryAfterMs: 0 }
+    }
   }
 
   function checkDimensions(vectors: readonly number[][]): void {
