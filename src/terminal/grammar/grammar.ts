@@ -62,6 +62,16 @@ export function handlersOf<Module>(load: () => Promise<Module>): (name: HandlerN
   return (name) => async () => (await load())[name] as CommandHandler<never>
 }
 
+/** One command, as it is declared. */
+export function command(summary: string, run: LoadHandler, more: Omit<CommandSpec, 'summary' | 'run'> = {}) {
+  return { summary, run, ...more }
+}
+
+/** Commands of a group under a heading of their own. */
+export function under(heading: string, commands: Record<string, CommandSpec>): Record<string, CommandSpec> {
+  return Object.fromEntries(Object.entries(commands).map(([name, spec]) => [name, { ...spec, heading }]))
+}
+
 export function option(flags: string, text: string, more: Omit<OptionSpec, 'flags' | 'text'> = {}): OptionSpec {
   return { flags, text, ...more }
 }
@@ -112,6 +122,9 @@ export function toPort(text: string): number {
 
 const specs = new WeakMap<Command, CommandSpec>()
 
+/** Short names that these commands have in every group. */
+const usualAliases: Record<string, string> = { list: 'ls', remove: 'rm', logs: 'log' }
+
 /** How a command was declared. */
 export function specOf(command: Command): CommandSpec | undefined {
   return specs.get(command)
@@ -150,8 +163,9 @@ export function addCommand(
 ): Command {
   const { isDefault = false, run } = options
   const command = parent.command(name, { isDefault, hidden: spec.hidden === true }).description(spec.summary)
-  specs.set(command, spec)
-  command.aliases([...(spec.aliases ?? []), ...(spec.old ?? [])])
+  const aliases = [usualAliases[name] ?? [], spec.aliases ?? []].flat()
+  specs.set(command, { ...spec, aliases })
+  command.aliases([...aliases, ...(spec.old ?? [])])
   if (spec.heading !== undefined) command.helpGroup(spec.heading)
   if (spec.session) addSession(command, spec.session)
   for (const [term, value] of Object.entries(spec.args ?? {})) command.addArgument(toArgument(term, value))

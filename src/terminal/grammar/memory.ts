@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import {
   append,
   type CommandSpec,
+  command,
   handlersOf,
   limitOption,
   option,
@@ -34,9 +35,7 @@ function toDepth(text: string): number {
   throw new InvalidArgumentError('Expected a number from 1 to 5.')
 }
 
-const forget: CommandSpec = {
-  summary: 'Forget memories; can be undone for 30 days',
-  run: upkeep('forgetMemories'),
+const forget = command('Forget memories; can be undone for 30 days', upkeep('forgetMemories'), {
   args: { '<words...>': 'Ids, exact titles or words to search for; with --everything, a subject' },
   options: [
     option('--everything', 'Permanently erase everything that mentions it, in memories and conversations'),
@@ -44,16 +43,13 @@ const forget: CommandSpec = {
     option('-y, --yes', 'Do not ask; if several match, only forget an exact match'),
   ],
   examples: ['forget the spare key', 'forget --everything about "the old flat"', 'forget --alias Bea Beatrice'],
-}
+})
 
 const memoryGroup: CommandSpec = {
   summary: 'Search, add, edit and forget memories',
   aliases: ['mem', 'memories'],
   commands: {
-    list: {
-      summary: 'List memories, newest first',
-      aliases: ['ls'],
-      run: memory('listMemories'),
+    list: command('List memories, newest first', memory('listMemories'), {
       options: [
         option('-k, --kind <kind>', 'Filter by kind', { choices: [...kinds, 'alias'] }),
         limitOption(50),
@@ -72,10 +68,8 @@ const memoryGroup: CommandSpec = {
         'memory list --attribute profession --value "marine biologist" --count',
         'memory list --kind commitment --state open',
       ],
-    },
-    search: {
-      summary: 'Search memories, best match first',
-      run: memory('searchMemories'),
+    }),
+    search: command('Search memories, best match first', memory('searchMemories'), {
       args: { '<words...>': 'Question or words' },
       options: [
         option('-k, --kind <kind>', 'Filter by kind', { choices: kinds }),
@@ -90,16 +84,12 @@ const memoryGroup: CommandSpec = {
         'memory search "where is the spare key?" --explain',
         'memory search --deep "what did we decide about the kitchen?" --style narrative',
       ],
-    },
-    show: {
-      summary: 'Show one memory with its source, links and changes',
-      run: memory('showMemory'),
+    }),
+    show: command('Show one memory with its source, links and changes', memory('showMemory'), {
       args: id,
       examples: ['memory show 0199a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b'],
-    },
-    add: {
-      summary: 'Add a note, a fact, a commitment or a name',
-      run: memory('addMemory'),
+    }),
+    add: command('Add a note, a fact, a commitment or a name', memory('addMemory'), {
       args: { '[words...]': 'The note (- reads standard input), or the words for --fact, --commitment or --alias' },
       options: [
         ...contentOptions(),
@@ -120,10 +110,8 @@ const memoryGroup: CommandSpec = {
         'memory add - < note.txt',
       ],
       createsHome: true,
-    },
-    edit: {
-      summary: 'Change a memory, with options or in $EDITOR',
-      run: memory('editMemory'),
+    }),
+    edit: command('Change a memory, with options or in $EDITOR', memory('editMemory'), {
       args: id,
       options: [
         ...contentOptions('; "" removes it'),
@@ -134,28 +122,22 @@ const memoryGroup: CommandSpec = {
         'memory edit 0199a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b',
         'memory edit 0199a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --content "The spare key is with Ben"',
       ],
-    },
-    done: {
-      summary: 'Mark a commitment as done',
-      run: memory('closeCommitments'),
+    }),
+    done: command('Mark a commitment as done', memory('closeCommitments'), {
       args: { '<ids...>': 'Ids of commitments' },
       options: [
         option('--cancel', 'Mark it as canceled instead', { conflicts: 'reopen' }),
         option('--reopen', 'Mark it as open again'),
       ],
       examples: ['memory done 0199a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b'],
-    },
+    }),
     forget: { ...forget, aliases: ['remove', 'rm'], examples: (forget.examples ?? []).map((one) => `memory ${one}`) },
-    undo: {
-      summary: 'Undo the latest change, or a given one',
-      run: upkeep('undoChange'),
+    undo: command('Undo the latest change, or a given one', upkeep('undoChange'), {
       args: { '[change]': 'Id of a change' },
       options: [option('--list', 'List changes that can be undone')],
       examples: ['memory undo --list', 'memory undo'],
-    },
-    graph: {
-      summary: 'Show links between memories',
-      run: upkeep('showGraph'),
+    }),
+    graph: command('Show links between memories', upkeep('showGraph'), {
       args: { '[id]': 'Memory id to start from (default: the newest links)' },
       options: [
         option('--depth <steps>', 'How many steps to follow', { parse: toDepth, default: 2 }),
@@ -164,10 +146,8 @@ const memoryGroup: CommandSpec = {
         option('--relation <relation>', 'With --link and --unlink: kind of link', { default: 'related to' }),
       ],
       examples: ['memory graph', 'memory graph 0199a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --depth 3'],
-    },
-    index: {
-      summary: 'Index a file or folder, or update the index',
-      run: upkeep('indexFiles'),
+    }),
+    index: command('Index a file or folder, or update the index', upkeep('indexFiles'), {
       args: { '[path]': 'File or folder to add' },
       options: [
         option('--remove <path>', 'Remove a file or folder from the index', { conflicts: 'list' }),
@@ -175,24 +155,18 @@ const memoryGroup: CommandSpec = {
       ],
       examples: ['memory index ~/notes', 'memory index', 'memory index --remove ~/notes'],
       createsHome: true,
-    },
-    consolidate: {
-      summary: 'Extract facts, episodes and commitments now',
-      run: upkeep('consolidate'),
+    }),
+    consolidate: command('Extract facts, episodes and commitments now', upkeep('consolidate'), {
       session: 'optional',
       examples: ['memory consolidate', 'memory consolidate --session work'],
       notes: 'Without a session, all new conversations and files are read.',
-    },
-    export: {
-      summary: 'Export all memories as JSON lines or Markdown',
-      run: upkeep('exportMemories'),
+    }),
+    export: command('Export all memories as JSON lines or Markdown', upkeep('exportMemories'), {
       args: { '[file]': 'Target file (default: standard output)' },
       options: [option('--format <format>', 'File format', { choices: ['jsonl', 'markdown'], default: 'jsonl' })],
       examples: ['memory export memories.jsonl', 'memory export --format markdown'],
-    },
-    import: {
-      summary: 'Import an export or a list of notes',
-      run: upkeep('importMemories'),
+    }),
+    import: command('Import an export or a list of notes', upkeep('importMemories'), {
       args: { '<file>': 'File to import; - reads standard input' },
       options: [
         option('--mine', 'You wrote the notes (default for a file)', { conflicts: ['notMine', 'untrusted'] }),
@@ -201,12 +175,8 @@ const memoryGroup: CommandSpec = {
       ],
       examples: ['memory import memories.jsonl', 'memory import notes.md --not-mine'],
       createsHome: true,
-    },
-    stats: {
-      summary: 'Show memory counts and background work',
-      run: upkeep('showStats'),
-      examples: ['memory stats'],
-    },
+    }),
+    stats: command('Show memory counts and background work', upkeep('showStats'), { examples: ['memory stats'] }),
   },
 }
 
@@ -221,26 +191,19 @@ export const memoryCommands: Record<string, CommandSpec> = {
     summary: 'Read and write files of the workspace and shared notes',
     aliases: ['file'],
     commands: {
-      list: {
-        summary: 'List files in a folder',
-        aliases: ['ls'],
-        run: files('listFiles'),
+      list: command('List files in a folder', files('listFiles'), {
         args: { '[path]': 'Folder (default: the workspace); familiar:// lists the notes' },
         examples: ['files', 'files list familiar://'],
-      },
-      read: {
-        summary: 'Print a file or note, or some lines of it',
-        run: files('readFile'),
+      }),
+      read: command('Print a file or note, or some lines of it', files('readFile'), {
         args: path,
         options: [
           option('--offset <line>', 'First line', { parse: toCount }),
           option('-n, --limit <lines>', 'Maximum number of lines', { parse: toCount }),
         ],
         examples: ['files read notes/trip.md', 'files read notes/trip.md --offset 100 --limit 20'],
-      },
-      write: {
-        summary: 'Write a file or note',
-        run: files('writeFile'),
+      }),
+      write: command('Write a file or note', files('writeFile'), {
         args: path,
         options: [option('--content <text>', 'New content; - reads standard input'), etag],
         examples: [
@@ -248,10 +211,8 @@ export const memoryCommands: Record<string, CommandSpec> = {
           'files write familiar:///blocks/prefs.md --content "Short answers."',
         ],
         createsHome: true,
-      },
-      edit: {
-        summary: 'Replace a piece of text',
-        run: files('editFile'),
+      }),
+      edit: command('Replace a piece of text', files('editFile'), {
         args: path,
         options: [
           option('--old <text>', 'Text to replace; it must occur once'),
@@ -260,20 +221,16 @@ export const memoryCommands: Record<string, CommandSpec> = {
           etag,
         ],
         examples: ['files edit notes/trip.md --old Tuesday --new Wednesday'],
-      },
-      history: {
-        summary: 'List the versions of a file or note, newest first',
-        run: files('showHistory'),
+      }),
+      history: command('List the versions of a file or note, newest first', files('showHistory'), {
         args: path,
         examples: ['files history notes/trip.md'],
-      },
-      undo: {
-        summary: 'Restore the previous version, or a given one',
-        run: files('undoFile'),
+      }),
+      undo: command('Restore the previous version, or a given one', files('undoFile'), {
         args: path,
         options: [option('--to <version>', 'Version number', { parse: toVersion })],
         examples: ['files undo notes/trip.md'],
-      },
+      }),
     },
   },
 }
@@ -283,109 +240,96 @@ const imports = handlersOf(() => import('../commands/import.ts'))
 
 /** Backups, moves, updates and removal. */
 export const dataCommands: Record<string, CommandSpec> = {
-  reset: {
-    summary: 'Archive a session and start a new one',
-    run: daemon('reset'),
+  reset: command('Archive a session and start a new one', daemon('reset'), {
     session: 'required',
     options: [yes],
     examples: ['reset main', 'reset all --yes'],
     notes: 'Nothing is deleted. "all" archives every session.',
-  },
-  backup: {
-    summary: 'Copy the database while it is in use',
-    run: daemon('backup'),
+  }),
+  backup: command('Copy the database while it is in use', daemon('backup'), {
     args: { '[path]': 'Target file (default: backups/ in the home)' },
     examples: ['backup', 'backup /tmp/familiar.db'],
-  },
-  restore: {
-    summary: 'Replace the database with a backup',
-    run: daemon('restore'),
+  }),
+  restore: command('Replace the database with a backup', daemon('restore'), {
     args: { '<path>': 'Backup file' },
     options: [yes],
     examples: ['restore /tmp/familiar.db'],
     createsHome: true,
-  },
-  migrate: {
-    summary: 'Move the database to PostgreSQL, or back',
-    run: handlersOf(() => import('../commands/migrate.ts'))('migrate'),
-    options: [
-      option('--to <place>', 'Target: postgres://…, a home, or a new file', { required: true }),
-      option('--from <place>', 'Source (default: the database in use)'),
-    ],
-    examples: ['migrate --to postgres://familiar@localhost/familiar', 'migrate --to /tmp/copy.db'],
-    createsHome: true,
-  },
-  export: {
-    summary: 'Export sessions as JSON lines, one file per day',
-    run: handlersOf(() => import('../commands/sessions.ts'))('exportSessions'),
-    session: 'optional',
-    options: [
-      option('--all', 'Every session, including archived ones', { conflicts: 'session' }),
-      option('-o, --out <directory>', 'Target folder', { default: 'familiar-export' }),
-    ],
-    examples: ['export', 'export --session main --out exports', 'export --all'],
-  },
+  }),
+  migrate: command(
+    'Move the database to PostgreSQL, or back',
+    handlersOf(() => import('../commands/migrate.ts'))('migrate'),
+    {
+      options: [
+        option('--to <place>', 'Target: postgres://…, a home, or a new file', { required: true }),
+        option('--from <place>', 'Source (default: the database in use)'),
+      ],
+      examples: ['migrate --to postgres://familiar@localhost/familiar', 'migrate --to /tmp/copy.db'],
+      createsHome: true,
+    },
+  ),
+  export: command(
+    'Export sessions as JSON lines, one file per day',
+    handlersOf(() => import('../commands/sessions.ts'))('exportSessions'),
+    {
+      session: 'optional',
+      options: [
+        option('--all', 'Every session, including archived ones', { conflicts: 'session' }),
+        option('-o, --out <directory>', 'Target folder', { default: 'familiar-export' }),
+      ],
+      examples: ['export', 'export --session main --out exports', 'export --all'],
+    },
+  ),
   import: {
     summary: 'Import from another agent (OpenClaw, Hermes)',
     notes:
       'Existing files are never overwritten, no configuration or key is copied, and skills stay off until you enable them.',
     commands: {
-      list: {
-        summary: 'List earlier imports',
-        aliases: ['ls'],
-        run: imports('listImports'),
-        examples: ['import'],
-      },
-      openclaw: {
-        summary: 'Import an OpenClaw workspace',
-        run: imports('importOpenclaw'),
+      list: command('List earlier imports', imports('listImports'), { examples: ['import'] }),
+      openclaw: command('Import an OpenClaw workspace', imports('importOpenclaw'), {
         args: { '<path>': 'Its folder, such as ~/.openclaw' },
         options: [yes],
         examples: ['import openclaw ~/.openclaw'],
         createsHome: true,
-      },
-      hermes: {
-        summary: 'Import a Hermes home',
-        run: imports('importHermes'),
+      }),
+      hermes: command('Import a Hermes home', imports('importHermes'), {
         args: { '<path>': 'Its folder, such as ~/.hermes' },
         options: [yes],
         examples: ['import hermes ~/.hermes --yes'],
         createsHome: true,
-      },
-      undo: {
-        summary: 'Remove the files that an import added',
-        run: imports('undoImportRecord'),
+      }),
+      undo: command('Remove the files that an import added', imports('undoImportRecord'), {
         args: { '<record>': 'Record of the import, in backups/ of the home' },
         examples: ['import undo ~/.familiar/backups/import-20261118-090000.json'],
-      },
+      }),
     },
   },
-  update: {
-    summary: 'Update; rolls back automatically on failure',
-    aliases: ['upgrade'],
-    run: handlersOf(() => import('../commands/update.ts'))('update'),
-    options: [
-      option('--check', 'Only check whether there is a newer version'),
-      option('--to <version>', 'Version, or path of a tarball'),
-      option('--rollback', 'Go back to the version before the last update'),
-      option('-y, --yes', 'With --rollback: do not ask for confirmation'),
-    ],
-    examples: ['update --check', 'update', 'update --rollback'],
-    notes: `The new version is installed beside the old one and tried on a copy of the home. Then the daemon is stopped, the
+  update: command(
+    'Update; rolls back automatically on failure',
+    handlersOf(() => import('../commands/update.ts'))('update'),
+    {
+      aliases: ['upgrade'],
+      options: [
+        option('--check', 'Only check whether there is a newer version'),
+        option('--to <version>', 'Version, or path of a tarball'),
+        option('--rollback', 'Go back to the version before the last update'),
+        option('-y, --yes', 'With --rollback: do not ask for confirmation'),
+      ],
+      examples: ['update --check', 'update', 'update --rollback'],
+      notes: `The new version is installed beside the old one and tried on a copy of the home. Then the daemon is stopped, the
 database is copied to backups/, and the program is replaced. If the new version does not answer, both are restored.
 
 --rollback restores the previous version. If the tables have changed since, it also restores the database from before
 the update and keeps the current one under another name, which it prints.`,
-    createsHome: true,
-  },
-  uninstall: {
-    summary: 'Stop Familiar and remove its service; data is kept',
-    run: daemon('uninstall'),
+      createsHome: true,
+    },
+  ),
+  uninstall: command('Stop Familiar and remove its service; data is kept', daemon('uninstall'), {
     options: [
       option('--data', 'Also delete the home with all conversations and memories', { old: '--delete-data' }),
       yes,
     ],
     examples: ['uninstall', 'uninstall --data'],
     createsHome: true,
-  },
+  }),
 }

@@ -1,4 +1,4 @@
-import { append, type CommandSpec, handlersOf, limitOption, option, sessionOption, yes } from './grammar.ts'
+import { append, type CommandSpec, command, handlersOf, limitOption, option, sessionOption, yes } from './grammar.ts'
 
 const sessions = handlersOf(() => import('../commands/sessions.ts'))
 const daemon = handlersOf(() => import('../commands/daemon.ts'))
@@ -21,20 +21,20 @@ const placeOptions = [
 
 /** Talking to Familiar: messages, sessions, approvals, and what is sent later or elsewhere. */
 export const talkCommands: Record<string, CommandSpec> = {
-  chat: {
-    summary: 'Chat in the terminal, or line by line through a pipe',
-    run: handlersOf(() => import('../commands/chat.ts'))('startChat'),
-    session: 'new',
-    options: [
-      option('--once', 'Read all of standard input as one message'),
-      option('--plain', 'Print line by line, without a full screen'),
-    ],
-    examples: ['chat', 'chat --session work', 'chat --once < question.txt'],
-    createsHome: true,
-  },
-  send: {
-    summary: 'Send one message and print the reply',
-    run: handlersOf(() => import('../commands/send.ts'))('send'),
+  chat: command(
+    'Chat in the terminal, or line by line through a pipe',
+    handlersOf(() => import('../commands/chat.ts'))('startChat'),
+    {
+      session: 'new',
+      options: [
+        option('--once', 'Read all of standard input as one message'),
+        option('--plain', 'Print line by line, without a full screen'),
+      ],
+      examples: ['chat', 'chat --session work', 'chat --once < question.txt'],
+      createsHome: true,
+    },
+  ),
+  send: command('Send one message and print the reply', handlersOf(() => import('../commands/send.ts'))('send'), {
     args: { '[words...]': 'The message; - reads standard input' },
     options: [
       option('-m, --message <text>', 'The message as one argument'),
@@ -55,94 +55,69 @@ export const talkCommands: Record<string, CommandSpec> = {
       'send - --json < question.txt',
     ],
     createsHome: true,
-  },
-  cancel: {
-    summary: 'Cancel the running reply in a session',
-    run: daemon('cancel'),
+  }),
+  cancel: command('Cancel the running reply in a session', daemon('cancel'), {
     session: 'main',
     examples: ['cancel', 'cancel --session work'],
-  },
+  }),
   sessions: {
     summary: 'List, rename and archive sessions',
     aliases: ['session'],
     commands: {
-      list: {
-        summary: 'List sessions',
-        aliases: ['ls'],
-        run: sessions('listSessions'),
+      list: command('List sessions', sessions('listSessions'), {
         options: [option('--all', 'Include archived sessions')],
         examples: ['sessions', 'sessions list --all'],
-      },
-      rename: {
-        summary: 'Set the title of a session',
-        run: sessions('renameSession'),
+      }),
+      rename: command('Set the title of a session', sessions('renameSession'), {
         args: { '<session>': 'Session name or id', '[title...]': 'New title; leave it out to remove the title' },
         examples: ['sessions rename main "Kitchen renovation"'],
-      },
-      archive: {
-        summary: 'Archive a session; the next message starts a new one',
-        run: daemon('reset'),
+      }),
+      archive: command('Archive a session; the next message starts a new one', daemon('reset'), {
         session: 'required',
         options: [yes],
         examples: ['sessions archive main', 'sessions archive all --yes'],
         notes:
           'Nothing is deleted: "familiar history ID" still prints an archived session. "all" archives every session.',
-      },
+      }),
     },
   },
-  history: {
-    summary: 'Print the messages of a session',
-    run: sessions('history'),
+  history: command('Print the messages of a session', sessions('history'), {
     session: 'main',
     options: [option('--full', 'Include tool calls and their results')],
     examples: ['history', 'history --session work --full'],
-  },
-  log: {
-    summary: 'Print every event of a session',
-    run: sessions('log'),
+  }),
+  log: command('Print every event of a session', sessions('log'), {
     session: 'main',
     options: [option('-f, --follow', 'Keep printing new events')],
     examples: ['log', 'log work --follow'],
-  },
-  context: {
-    summary: 'Show what fills the context window of a session',
-    run: sessions('context'),
+  }),
+  context: command('Show what fills the context window of a session', sessions('context'), {
     session: 'main',
     examples: ['context', 'context --session work'],
-  },
+  }),
   approvals: {
     summary: 'List and answer requests for approval',
     aliases: ['approval'],
     commands: {
-      list: {
-        summary: 'List pending requests',
-        aliases: ['ls'],
-        run: sessions('listApprovals'),
+      list: command('List pending requests', sessions('listApprovals'), {
         examples: ['approvals', 'approvals list --json'],
-      },
-      approve: {
-        summary: 'Approve one request (this exact call, once)',
-        run: sessions('approve'),
+      }),
+      approve: command('Approve one request (this exact call, once)', sessions('approve'), {
         args: id,
         examples: ['approvals approve 0199a1b2'],
-      },
-      deny: { summary: 'Deny a request', run: sessions('deny'), args: id, examples: ['approvals deny 0199a1b2'] },
+      }),
+      deny: command('Deny a request', sessions('deny'), { args: id, examples: ['approvals deny 0199a1b2'] }),
     },
   },
   schedules: {
     summary: 'Manage reminders and recurring messages',
     aliases: ['schedule'],
     commands: {
-      list: {
-        summary: 'List schedules with their next and last run',
-        aliases: ['ls'],
-        run: schedules('listSchedules'),
+      list: command('List schedules with their next and last run', schedules('listSchedules'), {
         options: [option('--all', 'Include finished and deleted schedules')],
         examples: ['schedules', 'schedules list --all'],
-      },
-      add: {
-        summary: 'Send a message to Familiar later, once or repeatedly',
-        run: schedules('addSchedule'),
+      }),
+      add: command('Send a message to Familiar later, once or repeatedly', schedules('addSchedule'), {
         args: { '<message...>': 'The message' },
         options: [
           option('--at <time>', 'Once: 2026-12-01T09:00, "tomorrow at 9:00", "in 20 minutes"', { conflicts: 'cron' }),
@@ -154,34 +129,25 @@ export const talkCommands: Record<string, CommandSpec> = {
           'schedules add --cron "0 7 * * 1-5" --name digest Summarize what is due today',
         ],
         createsHome: true,
-      },
-      show: {
-        summary: 'Show a schedule and its runs',
-        run: schedules('showSchedule'),
+      }),
+      show: command('Show a schedule and its runs', schedules('showSchedule'), {
         args: schedule,
         examples: ['schedules show digest'],
-      },
-      run: {
-        summary: 'Run a schedule now',
-        run: schedules('runSchedule'),
+      }),
+      run: command('Run a schedule now', schedules('runSchedule'), {
         args: schedule,
         examples: ['schedules run digest'],
-      },
-      remove: {
-        summary: 'Delete a schedule',
-        aliases: ['rm'],
+      }),
+      remove: command('Delete a schedule', schedules('cancelSchedule'), {
         old: ['cancel'],
-        run: schedules('cancelSchedule'),
         args: schedule,
         examples: ['schedules remove digest'],
-      },
-      heartbeat: {
-        summary: 'Send the text of HEARTBEAT.md at regular intervals',
-        run: schedules('addHeartbeat'),
+      }),
+      heartbeat: command('Send the text of HEARTBEAT.md at regular intervals', schedules('addHeartbeat'), {
         options: [option('--every <interval>', 'Interval, such as 30m or 2h', { default: '30m' }), ...placeOptions],
         examples: ['schedules heartbeat --every 2h'],
         createsHome: true,
-      },
+      }),
     },
   },
   outbox: {
@@ -194,10 +160,7 @@ export const talkCommands: Record<string, CommandSpec> = {
   failed     not delivered, and not retried automatically
   canceled   not sent, at your request (printed as "cancelled")`,
     commands: {
-      list: {
-        summary: 'List outgoing messages, newest first',
-        aliases: ['ls'],
-        run: outbox('listOutbox'),
+      list: command('List outgoing messages, newest first', outbox('listOutbox'), {
         options: [
           option('--state <state>', 'Filter by state', {
             choices: ['pending', 'sending', 'sent', 'unknown', 'failed', 'cancelled'],
@@ -206,26 +169,20 @@ export const talkCommands: Record<string, CommandSpec> = {
           limitOption(50),
         ],
         examples: ['outbox', 'outbox list --state failed'],
-      },
-      show: {
-        summary: 'Show one message in full',
-        run: outbox('showOutboxItem'),
+      }),
+      show: command('Show one message in full', outbox('showOutboxItem'), {
         args: item,
         examples: ['outbox show 0199a1b2'],
-      },
-      retry: {
-        summary: 'Send a message again now',
-        run: outbox('retryOutboxItem'),
+      }),
+      retry: command('Send a message again now', outbox('retryOutboxItem'), {
         args: item,
         examples: ['outbox retry 0199a1b2'],
-      },
-      cancel: {
-        summary: 'Cancel a message that is waiting',
+      }),
+      cancel: command('Cancel a message that is waiting', outbox('cancelOutboxItem'), {
         aliases: ['remove', 'rm'],
-        run: outbox('cancelOutboxItem'),
         args: item,
         examples: ['outbox cancel 0199a1b2'],
-      },
+      }),
     },
   },
 }
