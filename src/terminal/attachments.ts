@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { formatBytes } from '../base/text.ts'
 import type { Attachment } from '../protocol/api.ts'
-import { CommandError, usageError } from './command.ts'
+import { CommandError, usageError, whyUnreadable } from './command.ts'
 
 const maxFiles = 10
 
@@ -22,7 +22,7 @@ export async function readAttachments(paths: readonly string[], maxBytes: number
 
 async function readRegularFile(path: string, room: number, maxBytes: number): Promise<Buffer> {
   const file = await open(path).catch((cause: NodeJS.ErrnoException) => {
-    throw new CommandError(`Cannot attach ${path}: ${reasons[cause.code ?? ''] ?? cause.message}`, { cause })
+    throw new CommandError(`Cannot attach ${path}: ${whyUnreadable(cause)}`, { cause })
   })
   try {
     const stat = await file.stat()
@@ -35,12 +35,6 @@ async function readRegularFile(path: string, room: number, maxBytes: number): Pr
   } finally {
     await file.close()
   }
-}
-
-const reasons: Record<string, string> = {
-  ENOENT: 'there is no such file.',
-  EACCES: 'no permission to read it.',
-  EISDIR: 'it is not a file.',
 }
 
 const mediaTypes: Record<string, string> = {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
+import { addAbortSignal } from 'node:stream'
 import { toDisplayText } from '../base/text.ts'
 import { createOutput, type Output } from './output.ts'
 
@@ -90,6 +91,53 @@ export async function confirm(
   const choices = options.byDefault ? '[Y/n]' : '[y/N]'
   const answer = await askUser(context, `${question} ${choices}`, 'pass --yes to confirm')
   return answer === '' ? options.byDefault : /^y(es)?$/i.test(answer)
+}
+
+/** True with `--yes` or after a confirmation. Otherwise the user reads that nothing was changed. */
+export async function isConfirmed(
+  context: CommandContext,
+  input: { yes?: boolean },
+  question: string,
+  otherwise = 'Nothing was changed.',
+): Promise<boolean> {
+  const isWanted = input.yes === true || (await confirm(context, question))
+  if (!isWanted) context.output.note(otherwise)
+  return isWanted
+}
+
+/** All of standard input. */
+export async function readStandardInput({ stdin, signal }: CommandContext): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(addAbortSignal(signal, stdin), (chunk) => Buffer.from(chunk)))
+}
+
+/** The text, or all of standard input for `-`. */
+export async function textOrInput(context: CommandContext, text: string): Promise<string> {
+  return text === '-' ? (await readStandardInput(context)).toString() : text
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The only entry with this id or beginning of an id, or the id itself if there is none. */
+export function idStartingWith(known: readonly { id: string }[], named: string, what: string, list: string): string {
+  if (known.some(({ id }) => id === named)) return named
+  const [first, ...more] = known.filter(({ id }) => id.startsWith(named))
+  if (more.length === 0) return first?.id ?? named
+  throw new CommandError(`Several ${what} start with ${JSON.stringify(named)}.`, {
+    code: 'bad_request',
+    hint: `Give the whole id: ${list}`,
+  })
+}
+
+/** Why a file could not be opened. */
+export function whyUnreadable(cause: NodeJS.ErrnoException): string {
+  const reasons: Record<string, string> = {
+    ENOENT: 'there is no such file.',
+    EACCES: 'no permission to read it.',
+    EISDIR: 'it is not a file.',
+  }
+  return reasons[cause.code ?? ''] ?? cause.message
 }
 
 /** Opens a file in the user's editor and waits for its end. */

@@ -16,7 +16,8 @@ import {
 } from '../protocol/api.ts'
 import type { StreamedEvent, TurnEvent } from '../protocol/events.ts'
 import { type Operation, type PathParameters, parseWire, type Wire, wireName } from '../protocol/operation.ts'
-import { type CommandContext, CommandError, exitCodes, interrupted } from './command.ts'
+import { type CommandContext, CommandError, type CommandHandler, exitCodes, interrupted } from './command.ts'
+import type { Output, Shown } from './output.ts'
 
 /** A connection to a running Familiar. */
 export interface Connection {
@@ -39,7 +40,7 @@ export interface ConnectOptions {
 const patienceMs = 5_000
 const pauseMs = 100
 // With growing pauses: a Familiar that stops finishes its background work before it releases the home.
-const mostAttempts = 10
+const maxAttempts = 10
 
 /** The running daemon of this home or, if there is none, one inside this process. The API is the same. */
 export async function connect(context: CommandContext, { talks = false }: ConnectOptions = {}): Promise<Connection> {
@@ -74,7 +75,7 @@ export async function withFamiliar<T>(
         ? working
         : Promise.race([working, untilAborted(context.signal)]))
     } catch (error) {
-      if (options.once || !connection.daemon || attempt === mostAttempts || context.signal.aborted || !isGone(error))
+      if (options.once || !connection.daemon || attempt === maxAttempts || context.signal.aborted || !isGone(error))
         throw error
       await wait(pauseMs * attempt)
     } finally {
@@ -91,6 +92,19 @@ export function withApi<Group extends Record<string, Operation>, T>(
   options?: ConnectOptions,
 ): Promise<T> {
   return withFamiliar(context, ({ api }, connection) => work(api(group), connection), options)
+}
+
+/** A command that asks Familiar and prints the reply: as JSON, or for people as `show` returns or prints it. */
+export function apiCommand<Group extends Record<string, Operation>, Input extends object, Reply>(
+  group: Group,
+  work: (api: Api<Group>, input: Input, connection: Connection) => Promise<Reply>,
+  show: (reply: Reply, output: Output, input: Input) => Shown | undefined,
+  options?: ConnectOptions,
+): CommandHandler<Input> {
+  return async (context, input) => {
+    const reply = await withApi(context, group, (api, connection) => work(api, input, connection), options)
+    return context.output.report(input.json, reply, () => show(reply, context.output, input))
+  }
 }
 
 /** The reason why Familiar did not start, as an error of the command. */

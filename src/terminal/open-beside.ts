@@ -17,6 +17,19 @@ export async function openBeside(context: Pick<CommandContext, 'homePath' | 'env
   return openPostgres({ url, clock: systemClock(), poolSize: 4 })
 }
 
+/** Opens it for some work. */
+export async function withDatabase<T>(
+  context: Pick<CommandContext, 'homePath' | 'env'>,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const database = await openBeside(context)
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
 /** URL of the database server; null if the database is a file of the home. */
 export function databaseUrlOf({ homePath: home, env }: Pick<CommandContext, 'homePath' | 'env'>): string | null {
   const loaded = loadConfig({ home, env })

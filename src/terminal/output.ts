@@ -10,83 +10,77 @@ interface OutputStream {
   columns?: number | undefined
 }
 
+/** A list for people. */
+interface Table {
+  header?: readonly string[]
+  rows: readonly (readonly string[])[]
+  /** Printed if there are no rows. */
+  empty?: string
+  /** Printed to standard error below the rows. */
+  note?: string | undefined
+}
+
+/** A text or table for people. */
+export type Shown = string | Table
+
+export type Output = ReturnType<typeof createOutput>
+
 /**
  * The output of a command. Control characters are removed from all text, because replies, names and errors come from
  * models, pages and files. Colors are used only on a terminal.
  */
-export interface Output {
-  readonly isTerminal: boolean
-  /** A line to standard output. */
-  print(text?: string): void
-  /** To standard error, so that a pipe gets only what was asked for. */
-  note(text: string): void
-  printTable(rows: readonly (readonly string[])[], options?: { header?: readonly string[] }): void
-  /** Names and values, one to a line; those without a value are left out. */
-  printFields(fields: readonly (readonly [string, string | null | undefined])[]): void
-  /** The end of most commands: `value` for a program, or a text for people, or whatever `shown` prints. */
-  report(json: boolean | undefined, value: unknown, shown: string | (() => void)): undefined
-  /** The same for a list, as a table. */
-  list(json: boolean | undefined, listed: Listed): undefined
-  /** The same value for a program, whatever characters it holds; readable on a terminal, one line in a pipe. */
-  printJson(value: unknown): undefined
-  /** Prints the problem and what to do; returns the exit code for the command. */
-  fail(message: string, hint: string | undefined, exitCode: ExitCode): ExitCode
-  /** Styles text that is printed here; without colors it is printed unchanged. */
-  style(style: Style, text: string): string
-}
-
-interface Listed {
-  value: unknown
-  header: readonly string[]
-  rows: readonly (readonly string[])[]
-  /** Printed if there are no rows. */
-  empty: string
-}
-
 export function createOutput(options: {
   stdout: OutputStream
   stderr: OutputStream
   env: Readonly<Record<string, string | undefined>>
-}): Output {
+}) {
   const { stdout, stderr, env } = options
   const { style, render } = createStyles()
   const write = (stream: OutputStream, text: string) => void stream.write(`${render(text, hasColours(stream, env))}\n`)
+  const print = (text = '') => write(stdout, text)
+  /** To standard error, so that a pipe gets only the requested output. */
+  const note = (text: string) => write(stderr, text)
 
-  const output: Output = {
-    isTerminal: stdout.isTTY === true,
-    style,
-    print: (text = '') => write(stdout, text),
-    note: (text) => write(stderr, text),
-    printTable(rows, { header = [] } = {}) {
-      const heading = header.length > 0 ? [header.map((text) => style('bold', text))] : []
-      const plain = (cell: string) => render(cell, false)
-      const lines = layOut([...heading, ...rows], { plain, columns: stdout.isTTY ? stdout.columns : undefined })
-      for (const line of lines) write(stdout, line)
-    },
-    printFields(fields) {
-      output.printTable(fields.flatMap(([name, value]) => (value ? [[style('dim', name), value]] : [])))
-    },
-    printJson(value) {
-      const text = JSON.stringify(value, null, stdout.isTTY ? 2 : 0) ?? 'null'
-      stdout.write(`${escapeForDisplay(text)}\n`)
-      return undefined
-    },
-    report(json, value, shown) {
-      if (json) return output.printJson(value)
-      if (typeof shown === 'string') output.print(shown)
-      else shown()
-    },
-    list(json, { value, header, rows, empty }) {
-      const show = () => (rows.length === 0 ? output.print(empty) : output.printTable(rows, { header }))
-      return output.report(json, value, show)
-    },
-    fail(message, hint, exitCode) {
-      write(stderr, `${style('red', 'Error:')} ${message}`)
-      if (hint) write(stderr, style('dim', hint))
-      return exitCode
-    },
+  function printTable(rows: Table['rows'], { header = [] }: Pick<Table, 'header'> = {}): undefined {
+    const heading = header.length > 0 ? [header.map((text) => style('bold', text))] : []
+    const plain = (cell: string) => render(cell, false)
+    const lines = layOut([...heading, ...rows], { plain, columns: stdout.isTTY ? stdout.columns : undefined })
+    for (const line of lines) write(stdout, line)
   }
-  return output
+
+  /** Names and values, one to a line; those without a value are left out. */
+  function printFields(fields: readonly (readonly [string, string | null | undefined])[]): undefined {
+    printTable(fields.flatMap(([name, value]) => (value ? [[style('dim', name), value]] : [])))
+  }
+
+  /** The same value for a program, whatever characters it holds; readable on a terminal, one line in a pipe. */
+  function printJson(value: unknown): undefined {
+    const text = JSON.stringify(value, null, stdout.isTTY ? 2 : 0) ?? 'null'
+    stdout.write(`${escapeForDisplay(text)}\n`)
+  }
+
+  function show(shown: Shown): undefined {
+    if (typeof shown === 'string') return print(shown)
+    if (shown.rows.length === 0) return print(shown.empty)
+    printTable(shown.rows, shown)
+    if (shown.note) note(shown.note)
+  }
+
+  /** The end of most commands: `value` for a program, or a text or table for people; a function may print by itself. */
+  function report(json: boolean | undefined, value: unknown, shown: Shown | (() => Shown | undefined)): undefined {
+    if (json) return printJson(value)
+    const made = typeof shown === 'function' ? shown() : shown
+    if (made !== undefined) show(made)
+  }
+
+  /** Prints the problem and what to do; returns the exit code for the command. */
+  function fail(message: string, hint: string | undefined, exitCode: ExitCode): ExitCode {
+    note(`${style('red', 'Error:')} ${message}`)
+    if (hint) note(style('dim', hint))
+    return exitCode
+  }
+
+  return { isTerminal: stdout.isTTY === true, style, print, note, printTable, printFields, printJson, report, fail }
 }
 
 /** Respects NO_COLOR and FORCE_COLOR; otherwise colors on a terminal that is not dumb. */
@@ -136,13 +130,6 @@ function escapeCharacter(character: string): string {
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** Styles inside text, rendered or dropped when the target stream is known. */
-interface Styles {
-  style(style: Style, text: string): string
-  /** The text made harmless, with colors or without. */
-  render(text: string, colours: boolean): string
-}
-
 const codes: Record<Style, [on: number, off: number]> = {
   bold: [1, 22],
   dim: [2, 22],
@@ -152,13 +139,16 @@ const codes: Record<Style, [on: number, off: number]> = {
   cyan: [36, 39],
 }
 
-function createStyles(): Styles {
+/** Styles inside text, rendered or dropped when the target stream is known. */
+function createStyles() {
   // A secret mark, so that text from a model, a page or a file cannot contain a style.
   const mark = `<${randomUUID()}:`
   const marked = new RegExp(`(${mark}\\d+>)`)
   return {
-    style: (style, text) => `${mark}${codes[style][0]}>${text}${mark}${codes[style][1]}>`,
-    render(text, colours) {
+    /** Styles text that is printed here; without colors it is printed unchanged. */
+    style: (style: Style, text: string) => `${mark}${codes[style][0]}>${text}${mark}${codes[style][1]}>`,
+    /** The text made harmless, with colors or without. */
+    render(text: string, colours: boolean): string {
       const parts = text.split(marked).map((part) => {
         if (!part.startsWith(mark)) return toDisplayText(part)
         return colours ? `\u001b[${part.slice(mark.length, -1)}m` : ''
@@ -169,28 +159,17 @@ function createStyles(): Styles {
 }
 
 /** Past calls of a tool or capability by any caller, newest first. */
-export function printCalls(
-  output: Output,
-  name: string,
-  { calls, json }: { calls: ToolCallReply[]; json: boolean | undefined },
-): void {
-  if (json) {
-    output.printJson({ calls })
-    return
-  }
-  if (calls.length === 0) {
-    output.print(`${name} has no calls yet.`)
-    return
-  }
-  output.printTable(
-    calls.map(({ at, caller, outcome, duration_ms, driver, error, topic }) => [
+export function callTable({ style }: Output, name: string, calls: readonly ToolCallReply[]): Shown {
+  return {
+    empty: `${name} has no calls yet.`,
+    header: ['When', 'By', 'Outcome', 'Took', 'Sandbox', ''],
+    rows: calls.map(({ at, caller, outcome, duration_ms, driver, error, topic }) => [
       formatTime(at),
       caller,
-      outcome === 'succeeded' ? outcome : output.style('red', outcome),
+      outcome === 'succeeded' ? outcome : style('red', outcome),
       formatDuration(duration_ms),
       driver ?? '',
       oneLine(error ?? topic, 200),
     ]),
-    { header: ['When', 'By', 'Outcome', 'Took', 'Sandbox', ''] },
-  )
+  }
 }

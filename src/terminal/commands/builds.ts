@@ -14,9 +14,11 @@ import {
   type CommandHandler,
   type ExitCode,
   exitCodes,
+  idStartingWith,
   jsonLines,
+  messageOf,
 } from '../command.ts'
-import { type Api, type ApiClient, notUnderstood, withApi, withFamiliar } from '../connect.ts'
+import { type Api, type ApiClient, apiCommand, notUnderstood, withApi, withFamiliar } from '../connect.ts'
 import type { Output } from '../output.ts'
 
 /** The position of a reader, kept outside of the connection so that a new one continues after the last event shown. */
@@ -32,8 +34,8 @@ interface Watching {
 }
 
 /**
- * `familiar caps watch BUILD`: a build as it goes, from its beginning to its end. At a terminal, what it asks is asked
- * here; an answer from elsewhere takes the question away. Ctrl-C leaves the build as it is.
+ * Follows a build from its beginning to its end. At a terminal, its questions are asked here; an answer from elsewhere
+ * removes the question. Ctrl-C leaves the build as it is.
  */
 export const watchBuild: CommandHandler<{ build: string }> = async (context, input) => {
   const { output, signal } = context
@@ -91,11 +93,11 @@ async function follow(client: ApiClient, watching: Watching, asks: boolean): Pro
     if (asks && (event.type === 'question' || event.type === 'secret_request'))
       void ask(client.api(builds), watching, event)
   }
-  // A Familiar that stops ends its streams first; another one may take the build up.
+  // A Familiar that stops ends its streams first; another one may resume the build.
   throw new CommandError('Familiar was stopped.', { exitCode: exitCodes.unreachable, code: 'unreachable' })
 }
 
-/** Only what still waits: of a build that is watched from its beginning, most was answered long ago. Never throws. */
+/** Asks only open questions: most questions of a build that is watched from its beginning are answered. Never throws. */
 async function ask(
   api: Api<typeof builds>,
   watching: Watching,
@@ -116,13 +118,12 @@ async function ask(
     else await api.giveSecret({ id: questionId, value: answer })
   } catch (error) {
     // The build continues: the question was answered elsewhere, or it expired.
-    context.output.note(error instanceof Error ? error.message : String(error))
+    context.output.note(messageOf(error))
   }
 }
 
-/** `familiar caps answer QUESTION TEXT`: the build continues with it. Secrets have their own command. */
+/** The build continues with the answer. Secrets have their own command. */
 export const answerQuestion: CommandHandler<{ question: string; text: string[] }> = async (context, input) => {
-  const { output } = context
   const asked = await withApi(
     context,
     builds,
@@ -139,7 +140,7 @@ export const answerQuestion: CommandHandler<{ question: string; text: string[] }
     },
     { talks: true },
   )
-  return output.report(
+  return context.output.report(
     input.json,
     { ok: true, question_id: asked.id, build_id: asked.build_id },
     `Answered. To follow the build of ${asked.name}: familiar caps watch ${asked.build_id}`,
@@ -184,47 +185,37 @@ const maxBuilds = 500
 async function findBuild(api: Api<typeof builds>, wanted: string): Promise<BuildReply> {
   const { builds: known } = await api.list({ limit: maxBuilds })
   const exact = known.find(({ id, name }) => id === wanted || name === wanted)
-  if (exact) return exact
-  const [first, second] = known.filter(({ id }) => id.startsWith(wanted))
-  if (first && !second) return first
-  if (first) {
-    throw new CommandError(`Several builds start with ${JSON.stringify(wanted)}.`, {
-      code: 'bad_request',
-      hint: 'Give the whole id: familiar caps builds',
-    })
-  }
+  const id = exact?.id ?? idStartingWith(known, wanted, 'builds', 'familiar caps builds')
+  const found = known.find((build) => build.id === id)
+  if (found) return found
   throw new CommandError(`There is no build ${JSON.stringify(wanted)}, and no capability with that name.`, {
     code: 'not_found',
     hint: 'Builds: familiar caps builds',
   })
 }
 
-/** `familiar caps builds [NAME]`: what is built and was built, newest first, and what waits for an answer. */
-export const listBuilds: CommandHandler<{ name?: string; limit: number }> = async (context, input) => {
-  const { output } = context
-  const reply = await withApi(context, builds, async (api) => ({
-    ...(await api.list({ name: input.name, limit: Math.min(500, input.limit) })),
+/** The newest build comes first, then the open questions. */
+export const listBuilds = apiCommand(
+  builds,
+  async (api, { name, limit }: { name?: string; limit: number }) => ({
+    ...(await api.list({ name, limit: Math.min(500, limit) })),
     ...(await api.questions()),
-  }))
-  if (input.json) return output.printJson(reply)
-  if (reply.builds.length === 0) output.print('No builds yet. Ask for a tool in a chat.')
-  else {
-    output.printTable(
-      reply.builds.map((build) => [
-        build.id,
-        build.name,
-        build.kind,
-        stateOf(output, build),
-        formatTime(build.created_at),
-        tookOf(build),
-        oneLine(build.error ?? build.description, 200),
-      ]),
-      { header: ['Build', 'Capability', 'Kind', 'State', 'Started', 'Took', ''] },
-    )
-  }
-  for (const question of reply.questions) output.print(`\n${describeQuestion(output, question)}`)
-  return undefined
-}
+  }),
+  (reply, output) => {
+    const rows = reply.builds.map((build) => [
+      build.id,
+      build.name,
+      build.kind,
+      stateOf(output, build),
+      formatTime(build.created_at),
+      tookOf(build),
+      oneLine(build.error ?? build.description, 200),
+    ])
+    if (rows.length === 0) output.print('No builds yet. Ask for a tool in a chat.')
+    else output.printTable(rows, { header: ['Build', 'Capability', 'Kind', 'State', 'Started', 'Took', ''] })
+    for (const question of reply.questions) output.print(`\n${describeQuestion(output, question)}`)
+  },
+)
 
 /** The question and the command that answers it. */
 export function describeQuestion(
@@ -249,7 +240,7 @@ function tookOf({ created_at, ended_at }: BuildReply): string {
   return ended_at === null ? '' : formatDuration(Date.parse(ended_at) - Date.parse(created_at))
 }
 
-/** `familiar caps repair NAME`: rebuilds it in the background; the old version stays active until the new one passes. */
+/** Rebuilds it in the background; the old version stays active until the new one passes. */
 export const repairCapability: CommandHandler<{ name: string; problem?: string }> = async (context, input) => {
   const { output } = context
   const { build, isServed } = await withApi(
@@ -261,16 +252,13 @@ export const repairCapability: CommandHandler<{ name: string; problem?: string }
     }),
     { talks: true, once: true },
   )
-  if (input.json) return output.printJson(build)
-  output.print(`Repairing ${build.name}: build ${build.id}`)
-  // If Familiar runs inside this command only, the build pauses when the command ends.
-  output.note(
-    isServed ? `To watch it: familiar caps watch ${build.id}` : `To continue it: familiar caps watch ${build.id}`,
-  )
-  return undefined
+  return output.report(input.json, build, () => {
+    output.print(`Repairing ${build.name}: build ${build.id}`)
+    // If Familiar runs inside this command only, the build pauses when the command ends.
+    output.note(`To ${isServed ? 'watch' : 'continue'} it: familiar caps watch ${build.id}`)
+  })
 }
 
-/** One line for each thing that happens; a failure as a failure. */
 function showBuildEvent(output: Output, build: Pick<BuildReply, 'name'>, event: BuildEvent): void {
   if (event.type === 'error') output.fail(event.message, undefined, exitCodes.failed)
   else output.print(`${output.style('dim', formatTime(event.at))}  ${describe(output, build.name, event)}`)
@@ -291,20 +279,20 @@ function describe(output: Output, name: string, event: Exclude<BuildEvent, { typ
   }
 }
 
-function answerOf({ answer, is_expired }: Extract<BuildEvent, { type: 'answer' }>): string {
+export function answerOf({ answer, is_expired }: Extract<BuildEvent, { type: 'answer' }>): string {
   if (is_expired) return 'No answer in time; the build continues without it.'
   return answer === null ? 'The secret was entered.' : `Answered: ${answer}`
 }
 
-/** `familiar caps stop BUILD`: the active version stays. */
+/** The active version stays. */
 export const stopBuild: CommandHandler<{ build: string }> = async (context, input) => {
-  const { output } = context
   const { build, stopped } = await withApi(context, builds, async (api) => {
     const found = await findBuild(api, input.build)
     return { build: found, ...(await api.stop({ id: found.id })) }
   })
-  if (input.json) output.printJson({ build_id: build.id, stopped })
-  else if (stopped) output.print(`The build of ${build.name} is stopped.`)
-  else output.print(`The build of ${build.name} had already ended: ${build.state}.`)
-  return undefined
+  return context.output.report(
+    input.json,
+    { build_id: build.id, stopped },
+    `The build of ${build.name} ${stopped ? 'is stopped' : `had already ended: ${build.state}`}.`,
+  )
 }

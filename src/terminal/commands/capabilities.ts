@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { systemClock } from '../../base/clock.ts'
+import type { z } from 'zod'
 import { formatCount, formatDuration, formatTime, oneLine, plural } from '../../base/text.ts'
 import { writeNewCapability } from '../../custom-tools/new-tool.ts'
 import {
@@ -12,18 +12,10 @@ import {
   registrationReplySchema,
 } from '../../protocol/custom-tools.ts'
 import { cardText } from '../../tools/cards/card-text.ts'
-import { createStatusLine } from '../chat/chat-partner.ts'
-import {
-  type CommandContext,
-  type CommandHandler,
-  confirm,
-  type ExitCode,
-  exitCodes,
-  interrupted,
-  usageError,
-} from '../command.ts'
-import { watchedResult, withApi, withFamiliar } from '../connect.ts'
-import { type Output, printCalls } from '../output.ts'
+import { type CommandContext, type CommandHandler, confirm, type ExitCode, exitCodes, usageError } from '../command.ts'
+import { apiCommand, watchedResult, withApi } from '../connect.ts'
+import { callTable, type Output } from '../output.ts'
+import { watchProgress } from './memory.ts'
 import { askForSettings, readJsonOption } from './tools.ts'
 
 interface EnableInput {
@@ -31,26 +23,21 @@ interface EnableInput {
   yes?: boolean
 }
 
-/** `familiar caps enable NAME`: also approves the permissions of an imported one, as shown. */
+/** Also approves the permissions of an imported one, as shown. */
 export const enableCapability: CommandHandler<EnableInput> = async (context, input) => {
-  const { output } = context
   const capability = await withApi(context, capabilities, (api) => api.show({ name: input.name }))
   if (capability.needs_approval && capability.version !== null) {
     return approve(context, input, { ...capability, version: capability.version })
   }
   const enabled = await withApi(context, capabilities, (api) => api.enable({ name: input.name }))
-  return output.report(input.json, enabled, `${enabled.name} is on.`)
+  return context.output.report(input.json, enabled, `${enabled.name} is on.`)
 }
 
-export const disableCapability: CommandHandler<{ name: string }> = async (context, input) => {
-  const { output } = context
-  const capability = await withApi(context, capabilities, (api) => api.disable({ name: input.name }))
-  return output.report(
-    input.json,
-    capability,
-    `${capability.name} is off. To enable it: familiar caps enable ${capability.name}`,
-  )
-}
+export const disableCapability = apiCommand(
+  capabilities,
+  (api, { name }: { name: string }) => api.disable({ name }),
+  ({ name }) => `${name} is off. To enable it: familiar caps enable ${name}`,
+)
 
 async function approve(
   context: CommandContext,
@@ -68,33 +55,28 @@ async function approve(
     output.print('Not approved. Nothing was changed.')
     return undefined
   }
-  const reply = await watchRegistration(context, `${encodeURIComponent(name)}/approve`, { version })
-  if (!input.json) return printRegistration(context, reply)
-  output.printJson(reply)
-  return reply.ok ? undefined : exitCodes.failed
+  return register(context, input.json, `${encodeURIComponent(name)}/approve`, { version })
 }
 
 // Nothing is repeated after a lost connection: a repetition would be a second version or a second run.
 const once = { once: true }
 
-/** `familiar caps export NAME DIRECTORY`: a folder that Familiar and readers of Agent Skills can import. */
-export const exportCapability: CommandHandler<{ name: string; directory: string }> = async (context, input) => {
-  const { output } = context
-  const request = { name: input.name, directory: resolve(input.directory) }
-  const exported = await withApi(context, capabilities, (api) => api.exportFolder(request), once)
-  return output.report(
-    input.json,
-    { name: input.name, ...exported },
-    `${exported.directory}: ${exported.files.join(', ')}`,
-  )
-}
+/** A folder that Familiar and readers of Agent Skills can import. */
+export const exportCapability = apiCommand(
+  capabilities,
+  async (api, { name, directory }: { name: string; directory: string }) => ({
+    name,
+    ...(await api.exportFolder({ name, directory: resolve(directory) })),
+  }),
+  ({ directory, files }) => `${directory}: ${files.join(', ')}`,
+  once,
+)
 
 /**
- * `familiar caps config NAME KEY`: asked for unseen, or read from standard input, and kept in the vault. Never taken from
- * the command line, where every process and the shell's history would see it.
+ * A secret is asked for without echo, or read from standard input, and kept in the vault. It is never taken from the
+ * command line, where every process and the shell's history would see it.
  */
 export const giveSecret: CommandHandler<{ name: string; key: string }> = async (context, input) => {
-  const { output } = context
   const { name, key } = input
   const capability = await withApi(context, capabilities, (api) => api.show({ name }))
   const description = capability.permissions.secrets.find((secret) => secret.name === key)?.description ?? ''
@@ -102,22 +84,14 @@ export const giveSecret: CommandHandler<{ name: string; key: string }> = async (
   const kept = await withApi(context, capabilities, (api) => api.setSecret({ name, key, value: asked[key] ?? '' }), {
     talks: true,
   })
-  if (input.json) output.printJson({ name, key, ...kept })
-  else if (kept.was_awaited) output.print(`${key} is stored. The build of ${name} continues.`)
-  else output.print(`${key} is stored. ${name} can use it from its next call.`)
-  return undefined
+  const effect = kept.was_awaited ? `The build of ${name} continues.` : `${name} can use it from its next call.`
+  return context.output.report(input.json, { name, key, ...kept }, `${key} is stored. ${effect}`)
 }
 
-/** `familiar caps list`: every capability, or those of one state, or those that fit some words. */
-export const listCapabilities: CommandHandler<{ state?: CapabilityReply['state']; query?: string }> = async (
-  context,
-  input,
-) => {
-  const { output } = context
-  const { state, query } = input
-  const reply = await withApi(context, capabilities, (api) => api.list({ state, query }))
-  return output.list(input.json, {
-    value: reply,
+export const listCapabilities = apiCommand(
+  capabilities,
+  (api, { state, query }: { state?: CapabilityReply['state']; query?: string }) => api.list({ state, query }),
+  (reply, output, input) => ({
     empty: nothing(input),
     header: ['Capability', 'State', 'Version', 'Calls', 'Description'],
     rows: reply.capabilities.map((capability) => [
@@ -127,8 +101,8 @@ export const listCapabilities: CommandHandler<{ state?: CapabilityReply['state']
       callsOf(capability),
       oneLine(capability.problem ?? capability.description, 200),
     ]),
-  })
-}
+  }),
+)
 
 function stateOf(output: Output, { state }: Pick<CapabilitySummaryReply, 'state'>): string {
   if (state === 'failed') return output.style('red', state)
@@ -145,13 +119,13 @@ function nothing({ state, query }: { state?: string; query?: string }): string {
   return 'No capabilities yet. Ask for one in a chat, or create one: familiar caps new NAME'
 }
 
-/** `familiar caps show NAME`. */
-export const showCapability: CommandHandler<{ name: string }> = async (context, input) => {
-  const capability = await withApi(context, capabilities, (api) => api.show({ name: input.name }))
-  return context.output.report(input.json, capability, () => printCapability(context.output, capability))
-}
+export const showCapability = apiCommand(
+  capabilities,
+  (api, { name }: { name: string }) => api.show({ name }),
+  printCapability,
+)
 
-function printCapability(output: Output, capability: CapabilityReply): void {
+function printCapability(capability: CapabilityReply, output: Output): undefined {
   const { name, version, description, problem, statistics, build, tags } = capability
   output.print(output.style('bold', version === null ? name : `${name} v${version}`))
   if (description) output.print(description)
@@ -166,10 +140,7 @@ function printCapability(output: Output, capability: CapabilityReply): void {
     ['Median', statistics.median_ms === null ? null : formatDuration(statistics.median_ms)],
     ['Last call', statistics.last_called_at && formatTime(statistics.last_called_at)],
     ['Last error', statistics.last_error && oneLine(statistics.last_error, 200)],
-    [
-      'Build',
-      build && `${build.id}, ${build.kind}, ${build.state}${build.error ? `: ${oneLine(build.error, 200)}` : ''}`,
-    ],
+    ['Build', build && `${build.id}, ${build.kind}, ${build.state}${problemOf(build.error)}`],
   ])
   output.print('\nPermissions:')
   printPermissions(output, capability)
@@ -185,6 +156,10 @@ function printCapability(output: Output, capability: CapabilityReply): void {
   output.print(`\nInput: ${JSON.stringify(capability.input_schema)}`)
 }
 
+function problemOf(error: string | null): string {
+  return error ? `: ${oneLine(error, 200)}` : ''
+}
+
 /** The permissions that the owner approves. */
 function printPermissions(output: Output, { name, permissions }: CapabilityReply): void {
   const { hosts, secrets, storage } = permissions
@@ -198,33 +173,29 @@ function printPermissions(output: Output, { name, permissions }: CapabilityReply
 
 const origins = { built: 'built by Familiar', written: 'written by hand', imported: 'imported' } as const
 
-/** Has a folder checked, with a line on the terminal that says how far it is. Ctrl-C ends it; nothing is registered then. */
-async function watchRegistration(context: CommandContext, operation: string, body: object): Promise<RegistrationReply> {
-  const { output, stderr, signal } = context
-  const status = createStatusLine({ stream: stderr, clock: systemClock(), afterMs: 300 })
-  try {
-    return await withFamiliar(
-      context,
-      ({ transport }) =>
-        watchedResult(transport, {
-          path: `/local/capabilities/${operation}`,
-          request: { body },
-          schemas: { progress: registrationProgressSchema, result: registrationReplySchema },
-          watched: { signal, onProgress: ({ message }) => status.show(oneLine(message, 200)) },
-        }),
-      once,
-    )
-  } catch (error) {
-    if (!signal.aborted) throw error
-    status.clear()
-    output.note('Canceled. Nothing was registered.')
-    throw interrupted()
-  } finally {
-    status.clear()
-  }
+/**
+ * Has a folder checked, with a line of progress on the terminal, and prints the result. Ctrl-C ends it; nothing is
+ * registered then.
+ */
+async function register(context: CommandContext, json: boolean | undefined, operation: string, body: object) {
+  const reply = await watchProgress(context, {
+    describe: ({ message }: z.infer<typeof registrationProgressSchema>) => oneLine(message, 200),
+    stopped: 'Canceled. Nothing was registered.',
+    work: ({ transport }, watched) =>
+      watchedResult(transport, {
+        path: `/local/capabilities/${operation}`,
+        request: { body },
+        schemas: { progress: registrationProgressSchema, result: registrationReplySchema },
+        watched,
+      }),
+    ...once,
+  })
+  if (!json) return printRegistration(context, reply)
+  context.output.printJson(reply)
+  return reply.ok ? undefined : exitCodes.failed
 }
 
-/** How the examples went and what is wrong, for people; the exit code for both. */
+/** The results of the examples and the problems, for people. */
 function printRegistration(
   { output }: CommandContext,
   { ok, name, version, examples, problems }: RegistrationReply,
@@ -242,7 +213,7 @@ function printRegistration(
   return output.fail(['Not accepted:', ...lines].join('\n'), undefined, exitCodes.failed)
 }
 
-/** `familiar caps import DIRECTORY`: imported and off. None of its code has run. */
+/** An imported capability is off. None of its code has run. */
 export const importCapability: CommandHandler<{ directory: string }> = async (context, input) => {
   const { output } = context
   const { reply, capability } = await withApi(
@@ -266,64 +237,48 @@ export const importCapability: CommandHandler<{ directory: string }> = async (co
   return reply.ok ? undefined : exitCodes.failed
 }
 
-interface NewInput {
-  name: string
-  language: 'python' | 'node'
-}
-
-/** `familiar caps new NAME`: a folder here that can be registered unchanged. */
-export const newCapability: CommandHandler<NewInput> = async ({ output }, input) => {
+/** A folder here that can be registered unchanged. */
+export const newCapability: CommandHandler<{ name: string; language: 'python' | 'node' }> = async (context, input) => {
+  const { output } = context
   const { name, language: runtime } = input
   const written = await writeNewCapability({ root: resolve('.'), name, runtime })
   if (!written.ok) throw usageError(written.problem)
   const { directory, files } = written
-  if (input.json) return output.printJson({ name, directory, files })
-  output.print(`${directory}: ${files.join(', ')}`)
-  output.note(`To check and activate it: familiar caps register ${name}`)
-  return undefined
+  return output.report(input.json, { name, directory, files }, () => {
+    output.print(`${directory}: ${files.join(', ')}`)
+    output.note(`To check and activate it: familiar caps register ${name}`)
+  })
 }
 
-/** `familiar caps register PATH`: the same gate that the Builder passes. For this machine alone: no token may bring code. */
-export const registerCapability: CommandHandler<{ path: string }> = async (context, input) => {
-  const reply = await watchRegistration(context, 'register', { directory: resolve(input.path) })
-  if (!input.json) return printRegistration(context, reply)
-  context.output.printJson(reply)
-  return reply.ok ? undefined : exitCodes.failed
-}
+/** The same gate that the Builder passes. On this machine only: no token may bring code. */
+export const registerCapability: CommandHandler<{ path: string }> = (context, input) =>
+  register(context, input.json, 'register', { directory: resolve(input.path) })
 
-/** `familiar caps review`: unused capabilities, and why. Nothing is changed. */
-export const reviewCapabilities: CommandHandler<object> = async (context, input) => {
-  const { output } = context
-  const { proposals } = await withApi(context, capabilities, (api) => api.proposals())
-  if (input.json) output.printJson({ proposals })
-  else if (proposals.length === 0) output.print('No unused or superseded capabilities.')
-  else {
-    output.printTable(
-      proposals.map(({ name, reason }) => [name, reason]),
-      { header: ['Capability', 'Reason'] },
-    )
-    output.note('To disable one: familiar caps disable NAME. Its versions are kept.')
-  }
-  return undefined
-}
+/** Unused capabilities, and why. Nothing is changed. */
+export const reviewCapabilities = apiCommand(
+  capabilities,
+  async (api) => ({ proposals: (await api.proposals()).proposals }),
+  ({ proposals }) => ({
+    empty: 'No unused or superseded capabilities.',
+    header: ['Capability', 'Reason'],
+    rows: proposals.map(({ name, reason }) => [name, reason]),
+    note: 'To disable one: familiar caps disable NAME. Its versions are kept.',
+  }),
+)
 
-/** `familiar caps rollback NAME [VERSION]`: nothing is deleted. */
-export const rollBack: CommandHandler<{ name: string; version?: number }> = async (context, input) => {
-  const { output } = context
-  // Done again, "the one before" would be another one.
-  const { name, version } = input
-  const capability = await withApi(context, capabilities, (api) => api.rollback({ name, version }), once)
-  return output.report(input.json, capability, `${capability.name} now uses v${capability.version}.`)
-}
+/** Nothing is deleted. A repetition would take "the one before" of another version. */
+export const rollBack = apiCommand(
+  capabilities,
+  (api, { name, version }: { name: string; version?: number }) => api.rollback({ name, version }),
+  ({ name, version }) => `${name} now uses v${version}.`,
+  once,
+)
 
-interface RunInput {
-  name: string
-  params?: string
-  version?: number
-}
-
-/** `familiar caps run NAME`: a capability as Familiar would run it, in the same sandbox, with the same secrets. */
-export const runCapability: CommandHandler<RunInput> = async (context, input) => {
+/** Runs it as Familiar would, in the same sandbox, with the same secrets. */
+export const runCapability: CommandHandler<{ name: string; params?: string; version?: number }> = async (
+  context,
+  input,
+) => {
   const args = await readJsonOption(context, '--params', input.params)
   const { name, version } = input
   const run = await withApi(context, capabilities, (api) => api.run({ name, args, version }, context.signal), once)
@@ -344,27 +299,25 @@ function printRun({ output, stdout }: CommandContext, name: string, run: Capabil
   return output.fail(error ?? 'It failed without an error message.', hint, exitCodes.failed)
 }
 
-/** `familiar caps logs NAME`. */
-export const showCapabilityCalls: CommandHandler<{ name: string; limit: number }> = async (
-  context,
-  { name, limit, json },
-) => {
-  const { calls } = await withApi(context, capabilities, (api) => api.calls({ name, limit: Math.min(500, limit) }))
-  printCalls(context.output, name, { calls, json })
-  return undefined
-}
+export const showCapabilityCalls = apiCommand(
+  capabilities,
+  async (api, { name, limit }: { name: string; limit: number }) => {
+    const { calls } = await api.calls({ name, limit: Math.min(500, limit) })
+    return { calls }
+  },
+  ({ calls }, output, { name }) => callTable(output, name, calls),
+)
 
-/** `familiar caps diff NAME [FROM] [TO]`: what changed between two versions. */
-export const showDifference: CommandHandler<{ name: string; from?: number; to?: number }> = async (context, input) => {
-  const { output } = context
-  const { name } = input
-  const difference = await withApi(context, capabilities, (api) => api.diff({ name, from: input.from, to: input.to }))
-  const { from, to, files } = difference
-  if (input.json) output.printJson(difference)
-  else if (files.length === 0) output.print(`v${from} and v${to} of ${input.name} are the same.`)
-  else for (const { text } of files) for (const line of text.trimEnd().split('\n')) output.print(coloured(output, line))
-  return undefined
-}
+/** The changes between two versions. */
+export const showDifference = apiCommand(
+  capabilities,
+  (api, { name, from, to }: { name: string; from?: number; to?: number }) => api.diff({ name, from, to }),
+  ({ from, to, files }, output, { name }) => {
+    if (files.length === 0) return `v${from} and v${to} of ${name} are the same.`
+    for (const { text } of files) for (const line of text.trimEnd().split('\n')) output.print(coloured(output, line))
+    return undefined
+  },
+)
 
 function coloured(output: Output, line: string): string {
   if (line.startsWith('---') || line.startsWith('+++')) return output.style('bold', line)

@@ -3,52 +3,44 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
 import { writeFileAtomically } from '../../base/files.ts'
-import { type Config, diskFiles, formatProblems } from '../../daemon/config/config.ts'
+import { diskFiles, formatProblems } from '../../daemon/config/config.ts'
 import { loadConfig } from '../../daemon/config/load-config.ts'
 import { nearestName, setTomlValue, type TomlValue } from '../../daemon/config/toml.ts'
-import { openHome } from '../../daemon/home.ts'
 import { describeSettings } from '../../daemon/home-desk.ts'
-import { createCommandLine, homePaths } from '../../daemon/home-paths.ts'
+import { homePaths } from '../../daemon/home-paths.ts'
 import type { Setting } from '../../protocol/status.ts'
 import { type CommandContext, CommandError, type CommandHandler, confirm, openEditor, usageError } from '../command.ts'
-import { startFailure } from '../connect.ts'
+import { commandLineOf, requireConfig, requireHome } from '../local-home.ts'
 import { describeReload, reloadDaemon } from './daemon.ts'
 
-/** `familiar config`: the keys that are set, and where. `get` knows the others, too. */
+/** The keys that are set, and their place. `get` also knows the others. */
 export const listConfig: CommandHandler<object> = async (context, input) => {
-  const { output, homePath } = context
   const settings = readSettings(context).filter(({ origin }) => origin !== 'default')
-  if (input.json) output.printJson({ home: homePath, settings })
-  else if (settings.length === 0)
-    output.print('All settings have their default. To set one: familiar config set KEY VALUE')
-  else {
-    output.printTable(
-      settings.map(({ key, value, place }) => [key, value ?? '(hidden)', place ?? '']),
-      { header: ['Key', 'Value', 'Set in'] },
-    )
-  }
-  return undefined
+  return context.output.report(
+    input.json,
+    { home: context.homePath, settings },
+    {
+      empty: 'All settings have their default. To set one: familiar config set KEY VALUE',
+      header: ['Key', 'Value', 'Set in'],
+      rows: settings.map(({ key, value, place }) => [key, value ?? '(hidden)', place ?? '']),
+    },
+  )
 }
 
-/** `familiar config get KEY`: the value alone, as a script wants it. The name of a table prints all of its keys. */
+/** Prints the value alone, for scripts. The name of a table prints all of its keys. */
 export const getConfig: CommandHandler<{ key?: string }> = async (context, input) => {
   const { output } = context
   const settings = readSettings(context)
   const found = settings.find(({ key }) => key === input.key)
-  if (found) {
-    if (input.json) output.printJson(found)
-    else output.print(plainValue(found.value))
-    return undefined
-  }
+  if (found) return output.report(input.json, found, plainValue(found.value))
   const { key: named } = input
   const table = named === undefined ? settings : settings.filter(({ key }) => key.startsWith(`${named}.`))
   if (named !== undefined && table.length === 0) throw unknownKey(named, settings)
-  if (input.json) output.printJson({ settings: table })
-  else output.printTable(table.map(({ key, value }) => [key, value ?? '(hidden)']))
-  return undefined
+  const rows = table.map(({ key, value }) => [key, value ?? '(hidden)'])
+  return output.report(input.json, { settings: table }, () => output.printTable(rows))
 }
 
-/** `familiar config set KEY VALUE`: checked before it is written, in use at once if Familiar runs. */
+/** The value is checked before it is written, in use at once if Familiar runs. */
 export const setConfig: CommandHandler<{ key: string; value: string }> = async (context, input) => {
   const { output } = context
   const written = await writeSetting(context, keyPath(input.key), readValues(input.value))
@@ -60,17 +52,16 @@ export const setConfig: CommandHandler<{ key: string; value: string }> = async (
   return undefined
 }
 
-/** `familiar config edit`: on a copy, which replaces the file when it has no problems. */
+/** Edits a copy, which replaces the file when it has no problems. */
 export const editConfig: CommandHandler<object> = async (context) => {
-  const { output, homePath } = context
-  const home = await openHome(homePath)
-  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+  const { output } = context
+  const { config } = await requireHome(context)
   const directory = await mkdtemp(join(tmpdir(), 'familiar-config-'))
   const draft = join(directory, 'familiar.toml')
   try {
-    const before = diskFiles.read(home.paths.config) ?? ''
+    const before = diskFiles.read(config) ?? ''
     if (before === '') await writeFileAtomically(draft, '')
-    else await copyFile(home.paths.config, draft)
+    else await copyFile(config, draft)
     for (;;) {
       await openEditor(context, draft)
       const text = await readFile(draft, 'utf8')
@@ -80,7 +71,7 @@ export const editConfig: CommandHandler<object> = async (context) => {
       }
       const problems = problemsOf(context, text)
       if (problems.length === 0) {
-        await writeFileAtomically(home.paths.config, text)
+        await writeFileAtomically(config, text)
         break
       }
       for (const line of problems) output.note(line)
@@ -94,7 +85,6 @@ export const editConfig: CommandHandler<object> = async (context) => {
   return undefined
 }
 
-/** `familiar config path`. */
 export const printPath: CommandHandler<object> = async ({ homePath, output }, input) => {
   const { config, environment, providers } = homePaths(homePath)
   return output.report(input.json, { config, environment, providers }, config)
@@ -108,8 +98,7 @@ export async function writeSetting(
   path: readonly string[],
   values: readonly TomlValue[],
 ): Promise<{ value: TomlValue; effect: Effect }> {
-  const { homePath } = context
-  const file = homePaths(homePath).config
+  const file = homePaths(context.homePath).config
   const before = diskFiles.read(file) ?? ''
   const known = new Set(problemsOf(context, before))
   let problems: string[] = []
@@ -118,13 +107,12 @@ export async function writeSetting(
     if (text === undefined) {
       throw new CommandError(`${file} cannot be changed without touching other keys.`, {
         code: 'config',
-        hint: `Edit it yourself: ${createCommandLine({ home: homePath, env: context.env })('config edit')}`,
+        hint: `Edit it yourself: ${commandLineOf(context, 'config edit')}`,
       })
     }
     const found = problemsOf(context, text).filter((problem) => !known.has(problem))
     if (found.length === 0) {
-      const home = await openHome(homePath)
-      if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+      await requireHome(context)
       await writeFileAtomically(file, text)
       return { value, effect: await applyConfig(context) }
     }
@@ -132,7 +120,7 @@ export async function writeSetting(
   }
   throw new CommandError(['The change is not allowed, so nothing was written:', ...problems].join('\n  '), {
     code: 'config',
-    hint: `Keys and values: ${createCommandLine({ home: homePath, env: context.env })('config get TABLE')}`,
+    hint: `Keys and values: ${commandLineOf(context, 'config get TABLE')}`,
   })
 }
 
@@ -152,16 +140,13 @@ async function applyConfig(context: CommandContext): Promise<Effect> {
   return { applied: reply.ok, restart_needed: reply.restart_needed, lines: describeReload(reply) }
 }
 
-export function describeEffect({ homePath, env }: CommandContext, { applied, lines }: Effect): string[] {
-  if (applied) return lines
-  return [`It takes effect when Familiar starts: ${createCommandLine({ home: homePath, env })('start')}`]
+export function describeEffect(context: CommandContext, { applied, lines }: Effect): string[] {
+  return applied ? lines : [`It takes effect when Familiar starts: ${commandLineOf(context, 'start')}`]
 }
 
-function readSettings({ homePath: home, env }: CommandContext): Setting[] {
-  const loaded = loadConfig({ home, env })
-  if (!loaded.ok) throw startFailure({ ok: false, reason: 'config', problems: loaded.problems }, home)
-  const config: Config = loaded.config
-  return describeSettings({ home, env, flags: {}, config })
+function readSettings(context: CommandContext): Setting[] {
+  const { homePath: home, env } = context
+  return describeSettings({ home, env, flags: {}, config: requireConfig(context).config })
 }
 
 function unknownKey(key: string, settings: readonly Setting[]): CommandError {

@@ -7,25 +7,26 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../../base/clock.ts'
 import { findProgram } from '../../base/processes.ts'
 import { formatCount, formatDollars, formatDuration, plural } from '../../base/text.ts'
-import { acquireDaemonLock, readDaemonInfo, readLiveRecord } from '../../daemon/daemon-lock.ts'
-import { openHome } from '../../daemon/home.ts'
-import { createCommandLine, homePaths } from '../../daemon/home-paths.ts'
-import { type MonitorReply, sessions } from '../../protocol/api.ts'
+import { readDaemonInfo, readLiveRecord } from '../../daemon/daemon-lock.ts'
+import { homePaths } from '../../daemon/home-paths.ts'
+import { type MonitorReply, type StatusReply, sessions } from '../../protocol/api.ts'
 import { type OutboxReply, outbox } from '../../protocol/channels.ts'
 import { type SignInLinkReply, signIn as signInApi } from '../../protocol/page.ts'
 import { home, type ReloadReply } from '../../protocol/status.ts'
 import { timeForFileName } from '../../storage/sqlite/connection.ts'
 import { copyDatabase, restoreSqlite } from '../../storage/sqlite/copy-database.ts'
-import { type CommandContext, CommandError, type CommandHandler, confirm, exitCodes } from '../command.ts'
+import { type CommandContext, CommandError, type CommandHandler, exitCodes, isConfirmed } from '../command.ts'
 import {
   type Api,
   type ApiClient,
+  apiCommand,
   type Connection,
   createApiClient,
   findSession,
   withApi,
   withFamiliar,
 } from '../connect.ts'
+import { commandLineOf, lockHome, requireHome } from '../local-home.ts'
 import { requireFile } from '../open-beside.ts'
 import { knownManager, whoseFile } from './service-manager.ts'
 
@@ -36,43 +37,34 @@ export const status: CommandHandler<object> = async (context, input) => {
     async ({ api }, { daemon }) => [await api(home).status(), daemon, await api(outbox).list({ limit: 1 })] as const,
   )
   const address = daemon ? { pid: daemon.pid, url: daemon.url } : null
-  if (input.json) return output.printJson({ ...reply, outbox: counts, daemon: address, home: homePath })
   const { stats } = reply
-  const rows = [['Daemon', address ? `${address.url}, process ${address.pid}` : 'not running (familiar serve)']]
-  if (address) rows.push(['Up for', formatDuration(reply.uptime_seconds * 1_000)])
-  if (stats) {
-    rows.push(
-      ['Model', stats.model],
-      ['Sessions', plural(stats.sessions, 'active session')],
-      ['Turns', `${stats.turns_running} running, ${plural(stats.messages_waiting, 'message')} waiting`],
-      ['Today', costToday(stats)],
-    )
-  }
-  const undelivered = describeUndelivered(counts)
-  if (undelivered !== '') rows.push(['Outbox', undelivered])
-  rows.push(['Home', homePath])
-  output.print(output.style('bold', `${reply.name} ${reply.version}`))
-  output.printTable(rows.map(([name = '', value = '']) => [output.style('dim', name), value]))
-  return undefined
+  return output.report(input.json, { ...reply, outbox: counts, daemon: address, home: homePath }, () => {
+    output.print(output.style('bold', `${reply.name} ${reply.version}`))
+    output.printFields([
+      ['Daemon', address ? `${address.url}, process ${address.pid}` : 'not running (familiar serve)'],
+      ['Up for', address && formatDuration(reply.uptime_seconds * 1_000)],
+      ['Model', stats?.model],
+      ['Sessions', stats && plural(stats.sessions, 'active session')],
+      ['Turns', stats && `${stats.turns_running} running, ${plural(stats.messages_waiting, 'message')} waiting`],
+      ['Today', stats && costToday(stats)],
+      ['Outbox', describeUndelivered(counts)],
+      ['Home', homePath],
+    ])
+  })
 }
 
 /** Empty if everything was delivered. */
 function describeUndelivered({ pending, sending, unknown, failed }: OutboxReply['counts']): string {
-  const told = [
+  const groups = [
     [pending + sending, 'waiting'],
     [unknown, 'with unknown result'],
     [failed, 'failed'],
   ] as const
-  const parts = told.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []))
+  const parts = groups.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []))
   return parts.length === 0 ? '' : `${parts.join(', ')} (familiar outbox)`
 }
 
-function costToday(stats: {
-  cost_today_usd: number
-  calls_today: number
-  unpriced_calls_today: number
-  estimated_calls_today: number
-}): string {
+function costToday(stats: NonNullable<StatusReply['stats']>): string {
   const unpriced = stats.unpriced_calls_today > 0 ? `, ${stats.unpriced_calls_today} of them without a price` : ''
   const estimated = stats.estimated_calls_today > 0 ? `, ${stats.estimated_calls_today} of them estimated` : ''
   return `${formatDollars(stats.cost_today_usd)} in ${plural(stats.calls_today, 'model call')}${unpriced}${estimated}`
@@ -97,25 +89,22 @@ export const backup: CommandHandler<{ path?: string }> = async (context, input) 
       if (stderr.isTTY) stderr.write(`\r\u001b[K${Math.floor((done / Math.max(1, total)) * 100)}%`)
     },
   }).finally(() => stderr.isTTY && stderr.write('\r\u001b[K'))
-  if (input.json) output.printJson({ path: target })
-  else {
+  return output.report(input.json, { path: target }, () => {
     output.print(target)
     output.note(`Verified. Attachments in ${paths.media} are not included. To restore it: familiar restore ${target}`)
-  }
-  return undefined
+  })
 }
 
 /** A running turn is given ten seconds to finish its step; then the daemon closes what it has open. */
 const stopPatienceMs = 30_000
 
 /** Cancels the reply that a session is working on. */
-export const cancel: CommandHandler<{ session: string }> = async (context, input) => {
-  const { output } = context
-  const reply = await withFamiliar(context, async (client) =>
-    client.api(sessions).stop({ id: (await findSession(client, input.session)).id }),
-  )
-  return output.report(input.json, reply, reply.stopped ? 'Canceled.' : 'No reply was in progress.')
-}
+export const cancel = apiCommand(
+  sessions,
+  async (api, { session }: { session: string }, { client }) =>
+    api.stop({ id: (await findSession(client, session)).id }),
+  ({ stopped }) => (stopped ? 'Canceled.' : 'No reply was in progress.'),
+)
 
 /** Stops the daemon of this home and waits until it has ended. With a session, as in earlier versions, cancels its reply. */
 export const stop: CommandHandler<{ session?: string }> = async (context, input) => {
@@ -135,24 +124,17 @@ export const stop: CommandHandler<{ session?: string }> = async (context, input)
 
 /** Reads the configuration files again in the running daemon. */
 export const reload: CommandHandler<object> = async (context, input) => {
-  const { output } = context
   const reply = await reloadDaemon(context)
   if (reply === undefined) {
-    const hint = `Start it: ${createCommandLine({ home: context.homePath, env: context.env })('start')}`
+    const hint = `Start it: ${commandLineOf(context, 'start')}`
     throw new CommandError('Familiar is not running, so there is nothing to reload.', { code: 'unreachable', hint })
   }
   if (!reply.ok) {
-    throw new CommandError(
-      [
-        'The configuration has problems, so the one before stays in use:',
-        ...reply.problems.map((one) => `  ${one}`),
-      ].join('\n'),
-      { code: 'config', hint: 'Correct the file and run the command again.' },
-    )
+    const lines = ['The configuration has problems, so the one before stays in use:', ...reply.problems]
+    const hint = 'Correct the file and run the command again.'
+    throw new CommandError(lines.join('\n  '), { code: 'config', hint })
   }
-  if (input.json) output.printJson(reply)
-  else for (const line of describeReload(reply)) output.print(line)
-  return undefined
+  return context.output.report(input.json, reply, describeReload(reply).join('\n'))
 }
 
 /** Restarts the service. A daemon in a terminal belongs to that terminal: there the command says what to do. */
@@ -162,9 +144,8 @@ export const restart: CommandHandler<object> = async (context, input) => {
     const { restartService } = await import('./service.ts')
     return restartService(context, input)
   }
-  const { homePath, env } = context
-  const record = readLiveRecord(homePath)
-  const start = createCommandLine({ home: homePath, env })('start')
+  const record = readLiveRecord(context.homePath)
+  const start = commandLineOf(context, 'start')
   if (!record) throw new CommandError('Familiar is not running.', { code: 'unreachable', hint: `Start it: ${start}` })
   throw new CommandError(`Familiar runs in a terminal (process ${record.pid}), so it cannot be restarted from here.`, {
     code: 'unsupported',
@@ -192,10 +173,7 @@ export const uninstall: CommandHandler<{ data?: boolean; yes?: boolean }> = asyn
     input.data ? `delete ${homePath} with all conversations, memories and tools` : `keep your data in ${homePath}`,
   ])
     output.note(`  - ${line}`)
-  if (!input.yes && !(await confirm(context, 'Continue?'))) {
-    output.note('Nothing was changed.')
-    return undefined
-  }
+  if (!(await isConfirmed(context, input, 'Continue?'))) return undefined
   // Only the result goes to standard output.
   const quiet = { ...context, output: { ...output, print: (text = '') => output.note(text) } }
   if (service) await (await import('./service.ts')).uninstallService(quiet, {})
@@ -242,13 +220,18 @@ const lookEveryMs = 500
 export const monitor: CommandHandler<{ watch?: boolean }> = async (context, input) => {
   if (input.watch)
     return withFamiliar(context, (...familiar) => watch(context, ...familiar, input.json), { endsOnAbort: true })
-  show(context, await withFamiliar(context, ({ api }) => api(home).monitor()), input.json)
-  return undefined
+  return show(context, await withFamiliar(context, ({ api }) => api(home).monitor()), input.json)
 }
 
 async function watch(context: CommandContext, client: ApiClient, { daemon }: Connection, json: boolean | undefined) {
   const { stdout, signal } = context
-  if (!daemon) throw nothingToWatch()
+  if (!daemon) {
+    throw new CommandError('Familiar is not running, so there is nothing to watch.', {
+      exitCode: exitCodes.unreachable,
+      code: 'unreachable',
+      hint: 'Start it: familiar serve',
+    })
+  }
   let shown = ''
   while (!signal.aborted) {
     const reply = await client.api(home).monitor()
@@ -269,9 +252,8 @@ async function watch(context: CommandContext, client: ApiClient, { daemon }: Con
 
 const clearScreen = '\u001b[H\u001b[2J'
 
-function show({ output }: CommandContext, reply: MonitorReply, json: boolean | undefined): void {
-  if (json) output.printJson(reply)
-  else for (const line of describeMonitor(reply, Date.now())) output.print(line)
+function show({ output }: CommandContext, reply: MonitorReply, json: boolean | undefined): undefined {
+  return output.report(json, reply, () => describeMonitor(reply, Date.now()).join('\n'))
 }
 
 /** One line for the whole, one for each turn under way. */
@@ -290,30 +272,19 @@ export function describeMonitor(reply: MonitorReply, now: number): string[] {
 
 const words = { idle: 'idle', thinking: 'thinking', tools: 'running tools', retry_wait: 'waiting to retry' }
 
-function nothingToWatch(): CommandError {
-  return new CommandError('Familiar is not running, so there is nothing to watch.', {
-    exitCode: exitCodes.unreachable,
-    code: 'unreachable',
-    hint: 'Start it: familiar serve',
-  })
-}
-
-/** Archives: what was said stays in the archive and in memory, the next message begins a new session. */
+/** Archives: the messages stay in the archive and in memory, and the next message starts a new session. */
 export const reset: CommandHandler<{ session: string; yes?: boolean }> = async (context, input) => {
   const { output } = context
   const { session: target } = input
   const what = target === 'all' ? 'every session' : `the session ${target}`
-  if (!input.yes && !(await confirm(context, `Archive ${what} and start a new one?`))) {
-    output.note('Nothing was changed.')
-    return exitCodes.failed
-  }
+  if (!(await isConfirmed(context, input, `Archive ${what} and start a new one?`))) return exitCodes.failed
   const reply = await withFamiliar(context, async (client) =>
     client.api(sessions).reset({ target: target === 'all' ? target : (await findSession(client, target)).id }),
   )
-  if (input.json) return output.printJson(reply)
-  output.print(`${plural(reply.archived.length, 'session')} archived. Nothing was deleted. To read them again:`)
-  for (const session of reply.archived) output.print(`  familiar history ${session.id}   (${session.contact})`)
-  return undefined
+  return output.report(input.json, reply, () => {
+    output.print(`${plural(reply.archived.length, 'session')} archived. Nothing was deleted. To read them again:`)
+    for (const session of reply.archived) output.print(`  familiar history ${session.id}   (${session.contact})`)
+  })
 }
 
 /** Puts a checked backup in the database's place. Holds the home meanwhile, so that no daemon can start on half of it. */
@@ -326,45 +297,28 @@ export const restore: CommandHandler<{ path: string; yes?: boolean }> = async (c
       hint: `Backups are usually in ${homePaths(homePath).backups}`,
     })
   }
-  const home = await openHome(homePath)
-  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+  const { database: databasePath } = await requireHome(context)
   requireFile(context, 'To bring a file of Familiar’s own there: familiar migrate --from FILE --to postgres://…')
-  const lock = await acquireDaemonLock(homePath)
-  if (!lock.ok) {
-    throw new CommandError(`Familiar is running on ${homePath}${lock.pid === null ? '' : ` (process ${lock.pid})`}.`, {
-      code: 'locked',
-      hint: 'Stop it first: familiar stop',
-    })
-  }
-  try {
-    if (!input.yes && !(await confirm(context, `Replace the database in ${homePath} with ${backupPath}?`))) {
-      output.note('Nothing was changed.')
-      return exitCodes.failed
-    }
-    const { keptAside } = await restoreSqlite({
-      backupPath,
-      databasePath: home.paths.database,
-      clock: systemClock(),
-      isInUse: () => false,
-    })
-    if (input.json) output.printJson({ restored: backupPath, kept_aside: keptAside ?? null })
-    else output.print(`Restored.${keptAside ? ` The previous database is kept: ${keptAside}` : ''}`)
-    return undefined
-  } finally {
-    await lock.release()
-  }
+  await using _held = await lockHome(homePath)
+  const question = `Replace the database in ${homePath} with ${backupPath}?`
+  if (!(await isConfirmed(context, input, question))) return exitCodes.failed
+  const options = { backupPath, databasePath, clock: systemClock(), isInUse: () => false }
+  const { keptAside } = await restoreSqlite(options)
+  return output.report(
+    input.json,
+    { restored: backupPath, kept_aside: keptAside ?? null },
+    `Restored.${keptAside ? ` The previous database is kept: ${keptAside}` : ''}`,
+  )
 }
 
 /** A link that signs a browser in to the page of the running daemon. */
 export const printSignInLink: CommandHandler<{ user?: string }> = async (context, { json, user }) => {
   const { output } = context
   const link = await signInLink(context, user)
-  if (json) output.printJson(link)
-  else {
+  return output.report(json, link, () => {
     output.print(link.url)
     output.note(output.style('dim', `It works once, within ${link.minutes} minutes.`))
-  }
-  return undefined
+  })
 }
 
 /** Opens the page in the browser of this machine, or prints the link if there is none. */
@@ -373,13 +327,12 @@ export const openPage: CommandHandler<{ user?: string }> = async (context, { jso
   const link = await signInLink(context, user)
   const program = await findProgram(process.platform === 'darwin' ? ['open'] : ['xdg-open', 'wslview'], env.PATH ?? '')
   const opened = program !== undefined && (await runBrowser(program, link.url))
-  if (json) output.printJson({ ...link, opened })
-  else if (opened) output.print(`Opened in your browser: ${new URL(link.url).origin}`)
-  else {
+  return output.report(json, { ...link, opened }, () => {
+    if (opened) return `Opened in your browser: ${new URL(link.url).origin}`
     output.print(link.url)
     output.note(`No browser could be opened. Open this link yourself within ${link.minutes} minutes; it works once.`)
-  }
-  return undefined
+    return undefined
+  })
 }
 
 async function runBrowser(program: string, url: string): Promise<boolean> {

@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs'
 import packageFile from '../../../package.json' with { type: 'json' }
-import { systemClock } from '../../base/clock.ts'
-import { createIds } from '../../base/ids.ts'
 import { formatDuration, reasonOf } from '../../base/text.ts'
 import { readDaemonInfo, readLiveRecord } from '../../daemon/daemon-lock.ts'
 import {
@@ -17,11 +15,11 @@ import {
 import { examine, type PartChecks } from '../../daemon/doctor/examine.ts'
 import { createCommandLine, homePaths } from '../../daemon/home-paths.ts'
 import { openSandbox } from '../../daemon/open-sandbox.ts'
-import { createModelSet } from '../../models/model-set.ts'
 import { home } from '../../protocol/status.ts'
 import { type CommandContext, type CommandHandler, exitCodes } from '../command.ts'
 import { createApiClient } from '../connect.ts'
 import type { Output } from '../output.ts'
+import { openModels } from './models.ts'
 import { withVoice } from './voice.ts'
 
 /** Looks at everything, changes nothing, and needs neither a daemon nor a sound configuration. */
@@ -36,8 +34,7 @@ export const doctor: CommandHandler<{ network?: boolean }> = async (context, inp
     network: input.network === true,
   })
   const failed = findings.some((finding) => finding.state === 'fail')
-  if (input.json) output.printJson({ ok: !failed, findings })
-  else {
+  output.report(input.json, { ok: !failed, findings }, () => {
     for (const { state, check, message, mend } of findings) {
       output.print(
         `${output.style(colours[state], state.padEnd(4))}  ${output.style('bold', check.padEnd(16))}  ${message}`,
@@ -47,7 +44,7 @@ export const doctor: CommandHandler<{ network?: boolean }> = async (context, inp
           `${' '.repeat(24)}${output.style('dim', '→')} ${mend.replace(/^familiar (.+)/s, (_, words) => commandLine(words))}`,
         )
     }
-  }
+  })
   return failed ? exitCodes.failed : exitCodes.fine
 }
 
@@ -93,10 +90,7 @@ function openParts(context: CommandContext): PartChecks {
   const { homePath } = context
   return {
     async routes({ config, environment }) {
-      const commandLine = createCommandLine({ home: homePath, env: context.env })
-      const installCommand = (name: string) => commandLine(`models install ${name}`)
-      const packages = { directory: homePaths(homePath).packages, installCommand }
-      const models = createModelSet({ ids: createIds(systemClock()), addSecret: () => undefined, packages })
+      const models = openModels(context)
       try {
         await models.use(config, environment)
         return [...(await checkRunning(homePath)), ...checkRoutes(config, models)]

@@ -4,7 +4,6 @@ import { join, relative, resolve } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
 import { parseJson } from '../../base/json.ts'
 import { formatTime, plural } from '../../base/text.ts'
-import { openHome } from '../../daemon/home.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import {
   applyImport,
@@ -17,11 +16,12 @@ import {
 } from '../../daemon/import/apply-import.ts'
 import { planImport } from '../../daemon/import/plan-import.ts'
 import { roots } from '../../protocol/memory.ts'
-import { type CommandContext, CommandError, type CommandHandler, confirm, usageError } from '../command.ts'
+import { type CommandContext, CommandError, type CommandHandler, isConfirmed, usageError } from '../command.ts'
 import { withFamiliar } from '../connect.ts'
+import { requireHome } from '../local-home.ts'
 import type { Output } from '../output.ts'
 
-/** `familiar import undo RECORD`: what was changed since stays. */
+/** Files that were changed since the import stay. */
 export const undoImportRecord: CommandHandler<{ record: string }> = async ({ homePath, output }, input) => {
   const path = resolve(input.record)
   const text = await readFile(path, 'utf8').catch(() => undefined)
@@ -29,15 +29,13 @@ export const undoImportRecord: CommandHandler<{ record: string }> = async ({ hom
   const record = parseJson(text, importRecordSchema)
   if (!record.ok) throw usageError(`${path} is not a record of an import: ${record.message}`)
   const { removed, kept } = await undoImport(record.value, homePaths(homePath).workspace)
-  if (input.json) output.printJson({ removed, kept })
-  else {
+  return output.report(input.json, { removed, kept }, () => {
     output.print(`${plural(removed.length, 'file')} removed.`)
     for (const file of kept) output.note(`${file} has changed since the import and is kept.`)
-  }
-  return undefined
+  })
 }
 
-/** `familiar import`: the imports whose record is still there, which can be undone. */
+/** The imports whose record is still there, which can be undone. */
 export const listImports: CommandHandler<object> = async ({ homePath, output }, input) => {
   const { backups } = homePaths(homePath)
   const names = globSync('import-*.json', { cwd: backups }).sort()
@@ -47,16 +45,15 @@ export const listImports: CommandHandler<object> = async ({ homePath, output }, 
     const { kind, from, at, written } = record.value
     return [{ record: join(backups, name), kind, from, at, files: written.length }]
   })
-  if (input.json) output.printJson({ imports })
-  else if (imports.length === 0)
-    output.print('Nothing was imported yet. To import: familiar import openclaw ~/.openclaw')
-  else {
-    output.printTable(
-      imports.map(({ record, kind, at, files }) => [formatTime(at), kind, plural(files, 'file'), record]),
-      { header: ['When', 'From', 'Files', 'Record (for import undo)'] },
-    )
-  }
-  return undefined
+  return output.report(
+    input.json,
+    { imports },
+    {
+      empty: 'Nothing was imported yet. To import: familiar import openclaw ~/.openclaw',
+      header: ['When', 'From', 'Files', 'Record (for import undo)'],
+      rows: imports.map(({ record, kind, at, files }) => [formatTime(at), kind, plural(files, 'file'), record]),
+    },
+  )
 }
 
 const ways: Record<ImportWay, string> = {
@@ -66,7 +63,7 @@ const ways: Record<ImportWay, string> = {
   same: 'already there',
 }
 /** A year of daily notes need not be read line by line. */
-const mostShown = 40
+const maxShown = 40
 
 function printPlan(output: Output, plan: ImportPlan): void {
   const { from, files, skills, leftOut } = plan
@@ -83,16 +80,16 @@ function printPlan(output: Output, plan: ImportPlan): void {
       `skill with ${plural(count, 'file')}, off until you enable it`,
     ]),
   ]
-  output.printTable(rows.slice(0, mostShown), { header: ['  What', 'Where in the workspace', ''] })
-  if (rows.length > mostShown) output.print(`  … and ${rows.length - mostShown} more (--json shows all)`)
+  output.printTable(rows.slice(0, maxShown), { header: ['  What', 'Place in the workspace', ''] })
+  if (rows.length > maxShown) output.print(`  … and ${rows.length - maxShown} more (--json shows all)`)
   printLeftOut(output, leftOut, from)
 }
 
 function printLeftOut(output: Output, leftOut: readonly LeftOut[], from = '/'): void {
   if (leftOut.length === 0) return
   output.print(output.style('bold', 'Skipped:'))
-  output.printTable(leftOut.slice(0, mostShown).map(({ path, reason }) => [`  ${relative(from, path)}`, reason]))
-  if (leftOut.length > mostShown) output.print(`  … and ${leftOut.length - mostShown} more (--json shows all)`)
+  output.printTable(leftOut.slice(0, maxShown).map(({ path, reason }) => [`  ${relative(from, path)}`, reason]))
+  if (leftOut.length > maxShown) output.print(`  … and ${leftOut.length - maxShown} more (--json shows all)`)
 }
 
 /** The plan as JSON, without the content of the files. */
@@ -116,7 +113,7 @@ export const importOpenclaw: CommandHandler<ImportInput> = (context, input) => r
 
 export const importHermes: CommandHandler<ImportInput> = (context, input) => runImport(context, 'hermes', input)
 
-/** Shows what would be done, asks, and does it. With `--json` and without `--yes` it only shows. */
+/** Shows the plan, asks, and imports. With `--json` and without `--yes` it only shows. */
 async function runImport(context: CommandContext, kind: ImportKind, input: ImportInput): Promise<undefined> {
   const { output, homePath } = context
   const { workspace } = homePaths(homePath)
@@ -124,38 +121,25 @@ async function runImport(context: CommandContext, kind: ImportKind, input: Impor
   if (!planning.ok) throw usageError(planning.problem)
   const { plan } = planning
   if (!input.json) printPlan(output, plan)
-  if (input.json && !input.yes) {
-    output.printJson({ plan: planReply(plan), done: null })
-    return undefined
-  }
-  if (isEmpty(plan)) {
+  const isEmpty = plan.skills.length === 0 && plan.files.every(({ way }) => way === 'same')
+  if (isEmpty || (input.json && !input.yes)) {
     if (input.json) output.printJson({ plan: planReply(plan), done: null })
     else output.note('Nothing to import.')
     return undefined
   }
-  if (!input.yes && !(await confirm(context, `Import this into ${homePath}?`))) {
-    output.note('Nothing was changed.')
-    return undefined
-  }
-  await doImport(context, plan, input)
-  return undefined
-}
-
-async function doImport(context: CommandContext, plan: ImportPlan, { json }: ImportInput): Promise<void> {
-  const { output, homePath, signal } = context
-  const home = await openHome(homePath)
-  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
-  const { record, recordPath, leftOut } = await applyImport(plan, { paths: home.paths, clock: systemClock(), signal })
-  if (json) {
+  if (!(await isConfirmed(context, input, `Import this into ${homePath}?`))) return undefined
+  const options = { paths: await requireHome(context), clock: systemClock(), signal: context.signal }
+  const { record, recordPath, leftOut } = await applyImport(plan, options)
+  if (input.json) {
     const indexed = await indexMemory(context)
     const done = { written: record.written, record: recordPath, left_out: leftOut, indexed_files: indexed ?? null }
-    output.printJson({ plan: planReply(plan), done })
-    return
+    return output.printJson({ plan: planReply(plan), done })
   }
   printLeftOut(output, leftOut)
   output.print(`${plural(record.written.length, 'file')} written. To undo it: familiar import undo ${recordPath}`)
   if ((await indexMemory(context)) === undefined) output.note('They are indexed when Familiar starts.')
   for (const { name } of plan.skills) output.note(`To review and enable a skill: familiar skills enable ${name}`)
+  return undefined
 }
 
 /** How many files of memory are indexed now. Undefined if Familiar cannot start yet: then it is done when it can. */
@@ -170,8 +154,4 @@ async function indexMemory(context: CommandContext): Promise<number | undefined>
     if (error instanceof CommandError && !context.signal.aborted) return undefined
     throw error
   }
-}
-
-function isEmpty({ files, skills }: ImportPlan): boolean {
-  return skills.length === 0 && files.every(({ way }) => way === 'same')
 }

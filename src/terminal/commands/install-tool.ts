@@ -1,24 +1,24 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import { systemClock } from '../../base/clock.ts'
 import { findProgram } from '../../base/processes.ts'
 import { openZip } from '../../base/zip.ts'
 import { type LoadedTool, loadTool } from '../../custom-tools/command.ts'
 import { isReservedName, slugPattern } from '../../custom-tools/manifest.ts'
-import { createToolStates, type ToolState } from '../../custom-tools/tool-approval.ts'
+import type { ToolState } from '../../custom-tools/tool-approval.ts'
 import { type FolderFile, readToolFolder } from '../../custom-tools/tool-folder.ts'
 import { loadConfig } from '../../daemon/config/load-config.ts'
-import { openHome } from '../../daemon/home.ts'
 import { type ToolReply, tools } from '../../protocol/tools.ts'
 import { createGuardedFetch, type GuardedFetch } from '../../security/network/guarded-fetch.ts'
-import { type CommandContext, CommandError, type CommandHandler, confirm, usageError } from '../command.ts'
+import { type CommandContext, CommandError, type CommandHandler, confirm, messageOf, usageError } from '../command.ts'
 import { type Api, withApi } from '../connect.ts'
-import { openBeside } from '../open-beside.ts'
+import { requireHome } from '../local-home.ts'
+import { withToolStates } from './tools.ts'
 
 interface InstallInput {
   source: string
@@ -31,17 +31,14 @@ const maxArchiveBytes = 32 * 1024 ** 2
 const maxUnpackedBytes = 64 * 1024 ** 2
 const maxEntries = 5_000
 const unpackMs = 120_000
-const unknown: ToolState = { isEnabled: false, fingerprint: null, hosts: [] }
 
 /**
- * `familiar tools install PATH|URL`: a copy of a tool in the home. It stays off until the owner has seen what it may
- * reach and which settings it asks for. For the local command line only: no route takes a path or brings code (SEC-4).
+ * Copies a tool into the home. It stays off until the owner has seen its hosts and its settings. For the local command
+ * line only: no route takes a path or brings code (SEC-4).
  */
 export const installTool: CommandHandler<InstallInput> = async (context, input) => {
   const { output } = context
-  const home = await openHome(context.homePath)
-  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
-  const root = home.paths.tools
+  const { tools: root } = await requireHome(context)
   const draft = await mkdtemp(join(tmpdir(), 'familiar-install-'))
   try {
     const tool = await readTool(await fetchSource(context, input.source, draft))
@@ -49,7 +46,7 @@ export const installTool: CommandHandler<InstallInput> = async (context, input) 
     checkName(name)
     const shown = await withApi(context, tools, async (api) => {
       await requireFree(api, name, join(root, name))
-      await writeState(context, name, unknown)
+      await forgetState(context, name)
       await writeTool(join(root, name), tool.folder.files, name)
       return await api.reload({ name })
     })
@@ -65,34 +62,33 @@ export const installTool: CommandHandler<InstallInput> = async (context, input) 
   }
 }
 
-/** `familiar tools remove NAME`: the folder in the home, its settings and what was decided about it. */
+/** Removes the folder in the home, its settings and the owner's decisions about it. */
 export const removeTool: CommandHandler<{ name: string; yes?: boolean }> = async (context, { name, yes, json }) => {
-  const home = await openHome(context.homePath)
-  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+  const { tools: root } = await requireHome(context)
   const directory = await withApi(context, tools, async (api) => {
     const shown = await api.show({ name }).catch(async (cause) => {
-      // Its folder was deleted by hand: what was decided about it is left.
+      // Its folder was deleted by hand: only the decisions about it are left.
       if (!(await isDecided(context, name))) throw cause
       return undefined
     })
     if (!shown) {
-      await writeState(context, name, unknown)
+      await forgetState(context, name)
       return name
     }
     if (shown.kind !== 'contract' || shown.directory === null) {
       throw new CommandError(`${name} is not a custom tool and cannot be removed.`, { code: 'bad_request' })
     }
-    if (dirname(shown.directory) !== home.paths.tools) {
+    if (dirname(shown.directory) !== root) {
       const hint = `Remove the folder yourself: ${shown.directory}`
       throw new CommandError(`${name} is not in the tools folder of this home.`, { code: 'bad_request', hint })
     }
     if (!yes && !(await confirm(context, `Remove ${name} with its settings? (${shown.directory})`))) return undefined
     for (const { key } of shown.configuration) await api.deleteConfig({ name, key })
     // Under a hidden name first, so that a running Familiar never sees half of it.
-    const gone = join(home.paths.tools, `.removed-${randomUUID()}`)
+    const gone = join(root, `.removed-${randomUUID()}`)
     await rename(shown.directory, gone)
     await rm(gone, { recursive: true, force: true })
-    await writeState(context, name, unknown)
+    await forgetState(context, name)
     return shown.directory
   })
   return context.output.report(
@@ -127,8 +123,7 @@ async function download(context: CommandContext, source: string, draft: string):
     return await unpack(context, archive, url.pathname, draft)
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new CommandError(`${source} could not be downloaded: ${reason}.`, { code: 'unavailable' })
+    throw new CommandError(`${source} could not be downloaded: ${messageOf(cause)}.`, { code: 'unavailable' })
   } finally {
     await fetch.close()
   }
@@ -168,8 +163,7 @@ async function unpack(context: CommandContext, archive: string, name: string, dr
     }
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new CommandError(`${name} was not unpacked: ${reason}.`, { code: 'bad_request' })
+    throw new CommandError(`${name} was not unpacked: ${messageOf(cause)}.`, { code: 'bad_request' })
   }
   return target
 }
@@ -245,11 +239,7 @@ function checkName(name: string): void {
 
 async function requireFree(api: Api<typeof tools>, name: string, directory: string): Promise<void> {
   const isListed = (await api.list()).tools.some((tool) => tool.name === name)
-  const isThere = await stat(directory).then(
-    () => true,
-    () => false,
-  )
-  if (!isListed && !isThere) return
+  if (!isListed && !existsSync(directory)) return
   throw new CommandError(`A tool named ${name} already exists.`, {
     code: 'conflict',
     hint: `Choose another name with --as NAME, or remove it: familiar tools remove ${name}`,
@@ -278,29 +268,20 @@ function renamed(bytes: Uint8Array, name: string): Uint8Array | string {
 }
 
 async function isDecided(context: CommandContext, name: string): Promise<boolean> {
-  const database = await openBeside(context)
-  try {
-    const state = (await createToolStates({ database, clock: systemClock() }).all()).get(name)
-    return state !== undefined && state.fingerprint !== null
-  } finally {
-    await database.close()
-  }
+  const state = (await withToolStates(context, (states) => states.all())).get(name)
+  return state !== undefined && state.fingerprint !== null
 }
 
-async function writeState(context: CommandContext, name: string, state: ToolState): Promise<void> {
-  const database = await openBeside(context)
-  try {
-    await createToolStates({ database, clock: systemClock() }).write(name, state)
-  } finally {
-    await database.close()
-  }
+function forgetState(context: CommandContext, name: string): Promise<void> {
+  const unknown: ToolState = { isEnabled: false, fingerprint: null, hosts: [] }
+  return withToolStates(context, (states) => states.write(name, unknown))
 }
 
 function describe({ name, description, network, configuration, trigger }: ToolReply, tool: LoadedTool): string[] {
   const hosts = network.declared.join(', ')
   const reach = network.mode === 'host' ? `the network of this machine${hosts && `, ${hosts}`}` : hosts || 'nothing'
-  const secrets = configuration.filter(({ is_secret: isSecret }) => isSecret).map(({ key }) => key)
-  const others = configuration.filter(({ is_secret: isSecret }) => !isSecret).map(({ key }) => key)
+  const secrets = configuration.filter(({ is_secret }) => is_secret).map(({ key }) => key)
+  const others = configuration.filter(({ is_secret }) => !is_secret).map(({ key }) => key)
   return [
     `${name}: ${description}`,
     `  reaches:  ${network.mode === 'none' ? 'nothing (no network)' : reach}`,

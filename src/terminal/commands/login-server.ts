@@ -1,10 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { beginLogin, type PendingLogin, readPastedAnswer, takesLogin } from '../../tools/mcp/login.ts'
 import { isProgram, type McpAddress } from '../../tools/mcp/server-program.ts'
-import { type CommandContext, CommandError, type CommandHandler, interrupted, usageError } from '../command.ts'
+import {
+  type CommandContext,
+  CommandError,
+  type CommandHandler,
+  interrupted,
+  messageOf,
+  usageError,
+} from '../command.ts'
 import { type LocalMcp, withMcp } from './mcp.ts'
 
 const waitMs = 15 * 60_000
@@ -31,7 +38,12 @@ export const loginServer: CommandHandler<{ name: string }> = async (context, inp
         allowedHosts: mcp.allowedHosts,
         signal,
       }).catch((cause: unknown) => {
-        throw cannotLogIn(name, cause)
+        const keyHint = `If ${name} takes a key, name the variable that holds it in header_env of [mcp.servers.${name}].`
+        throw loginFailed(
+          name,
+          cause,
+          `${keyHint} If it needs a client that you register yourself, set oauth_client_id.`,
+        )
       })
       try {
         if (input.json) output.note(login.url.href)
@@ -54,11 +66,10 @@ export const loginServer: CommandHandler<{ name: string }> = async (context, inp
     await mcp.approvals.note(name, { needsLogin: false })
     await mcp.tellFamiliar()
     const { fingerprint } = await mcp.approvals.read(name)
-    if (input.json) output.printJson({ name, is_logged_in: true })
-    else {
+    output.report(input.json, { name, is_logged_in: true }, () => {
       output.print(`Logged in to ${name}.`)
       if (fingerprint === null) output.print(`To review and approve it: familiar mcp approve ${name}`)
-    }
+    })
   })
   return undefined
 }
@@ -72,10 +83,9 @@ export const logoutServer: CommandHandler<{ name: string }> = async (context, in
     await mcp.tellFamiliar()
     return removed
   })
-  if (input.json) output.printJson({ name, is_logged_in: false, existed })
-  else if (existed) output.print(`Logged out of ${name}. Its tokens are removed from the vault.`)
-  else output.print(`There was no login for ${name}.`)
-  return undefined
+  const done = `Logged out of ${name}. Its tokens are removed from the vault.`
+  const value = { name, is_logged_in: false, existed }
+  return output.report(input.json, value, existed ? done : `There was no login for ${name}.`)
 }
 
 function addressOf(mcp: LocalMcp, name: string): McpAddress {
@@ -90,32 +100,14 @@ function addressOf(mcp: LocalMcp, name: string): McpAddress {
   )
 }
 
-function cannotLogIn(name: string, cause: unknown): CommandError {
-  return new CommandError(`The login to ${name} failed: ${reasonOf(cause)}`, {
-    code: 'login_failed',
-    hint: `If ${name} takes a key, name the variable that holds it in header_env of [mcp.servers.${name}]. If it needs a client that you register yourself, set oauth_client_id.`,
-  })
+function loginFailed(name: string, cause: unknown, hint: string): CommandError {
+  const message = `The login to ${name} failed: ${messageOf(cause).slice(0, 500)}`
+  return new CommandError(message, { code: 'login_failed', hint })
 }
 
-function notFinished(name: string, cause: unknown): CommandError {
-  return new CommandError(`The login to ${name} failed: ${reasonOf(cause)}`, {
-    code: 'login_failed',
-    hint: `Start again: familiar mcp login ${name}. If you paste the answer, paste the whole address.`,
-  })
-}
+type Callback = Awaited<ReturnType<typeof listenForCallback>>
 
-function reasonOf(cause: unknown): string {
-  return (cause instanceof Error ? cause.message : String(cause)).slice(0, 500)
-}
-
-interface Callback {
-  url: string
-  /** Every request of a browser; the reply says whether it was the right one. */
-  onAnswer(handler: (answer: URLSearchParams) => boolean): void
-  close(): Promise<void>
-}
-
-async function listenForCallback(): Promise<Callback> {
+async function listenForCallback() {
   let handle: (answer: URLSearchParams) => boolean = () => false
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
@@ -130,10 +122,11 @@ async function listenForCallback(): Promise<Callback> {
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}${callbackPath}`,
-    onAnswer: (handler) => {
+    /** Gets every request of a browser, and returns whether it was the right one. */
+    onAnswer: (handler: typeof handle) => {
       handle = handler
     },
-    close: () => closeServer(server),
+    close: () => new Promise((resolve) => server.close(resolve)),
   }
 }
 
@@ -145,10 +138,6 @@ function reply(response: ServerResponse, status: number, text: string): void {
     connection: 'close',
   })
   response.end(`${text}\n`)
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()))
 }
 
 /** The first answer to this sign-in ends the wait; others are refused. */
@@ -186,7 +175,9 @@ async function untilAnswered(options: {
   try {
     await login.finish(await answered.promise)
   } catch (cause) {
-    throw cause instanceof CommandError ? cause : notFinished(name, cause)
+    if (cause instanceof CommandError) throw cause
+    const again = `Start again: familiar mcp login ${name}. If you paste the answer, paste the whole address.`
+    throw loginFailed(name, cause, again)
   } finally {
     signal.removeEventListener('abort', onAbort)
     lines.close()

@@ -1,29 +1,21 @@
 import { systemClock } from '../../base/clock.ts'
 import { type Logger, silentLogger } from '../../base/logger.ts'
-import { loadConfig } from '../../daemon/config/load-config.ts'
 import { homePaths, keyFileOf } from '../../daemon/home-paths.ts'
 import { mcp } from '../../protocol/tools.ts'
-import type { AllowedHost } from '../../security/network/destinations.ts'
 import { createRedactor } from '../../security/redactor.ts'
 import { createVault } from '../../security/vault.ts'
 import type { Database } from '../../storage/database.ts'
-import { createMcpLogins, type McpLogins } from '../../tools/mcp/login.ts'
+import { createMcpLogins } from '../../tools/mcp/login.ts'
 import type { ServerInspection } from '../../tools/mcp/server-link.ts'
 import { isProgram, type McpServerSettings } from '../../tools/mcp/server-program.ts'
-import {
-  createMcpApprovals,
-  describeChanges,
-  type McpApprovals,
-  nameTools,
-  serverFingerprint,
-} from '../../tools/mcp/tool-listing.ts'
+import { createMcpApprovals, describeChanges, nameTools, serverFingerprint } from '../../tools/mcp/tool-listing.ts'
 import { type CommandContext, CommandError, type CommandHandler, confirm } from '../command.ts'
-import { startFailure, withFamiliar } from '../connect.ts'
-import { openBeside } from '../open-beside.ts'
+import { type ApiClient, withFamiliar } from '../connect.ts'
+import { requireConfig } from '../local-home.ts'
+import { withDatabase } from '../open-beside.ts'
 
 /** The configured servers and their approvals. Starts none of them. */
 export const listServers: CommandHandler<object> = async (context, input) => {
-  const { output } = context
   const servers = await withMcp(context, ({ servers, approvals }) =>
     Promise.all(
       Object.entries(servers).map(async ([name, settings]) => {
@@ -34,31 +26,32 @@ export const listServers: CommandHandler<object> = async (context, input) => {
       }),
     ),
   )
-  if (input.json) output.printJson({ servers })
-  else if (servers.length === 0) output.print(`No MCP servers. ${noServers}`)
-  else {
-    output.printTable(
-      servers.map(({ name, state, tools, target, needs_login }) => [
+  const waiting = servers.find(({ state }) => state === 'new' || state === 'changed')
+  const notes = servers.flatMap(({ name, needs_login }) =>
+    needs_login ? [`${name} needs login: run \`familiar mcp login ${name}\``] : [],
+  )
+  if (waiting) notes.push(`To review and approve it: familiar mcp approve ${waiting.name}`)
+  return context.output.report(
+    input.json,
+    { servers },
+    {
+      empty: `No MCP servers. ${noServers}`,
+      header: ['Server', 'State', 'Tools', 'Program or address'],
+      rows: servers.map(({ name, state, tools, target, needs_login }) => [
         name,
         needs_login ? `${state}, needs login` : state,
         String(tools),
         target,
       ]),
-      { header: ['Server', 'State', 'Tools', 'Program or address'] },
-    )
-    for (const { name } of servers.filter(({ needs_login }) => needs_login)) {
-      output.note(`${name} needs login: run \`familiar mcp login ${name}\``)
-    }
-    const waiting = servers.find(({ state }) => state === 'new' || state === 'changed')
-    if (waiting) output.note(`To review and approve it: familiar mcp approve ${waiting.name}`)
-  }
-  return undefined
+      note: notes.join('\n'),
+    },
+  )
 }
 
-function stateOf(known: { isNew: boolean; isEnabled: boolean; isChanged: boolean }): string {
-  if (known.isNew) return 'new'
-  if (known.isChanged) return 'changed'
-  return known.isEnabled ? 'approved' : 'disabled'
+function stateOf({ isNew, isEnabled, isChanged }: { isNew: boolean; isEnabled: boolean; isChanged: boolean }): string {
+  if (isNew) return 'new'
+  if (isChanged) return 'changed'
+  return isEnabled ? 'approved' : 'disabled'
 }
 
 function targetOf(settings: McpServerSettings): string {
@@ -69,112 +62,86 @@ const inspectMs = 60_000
 const maxLines = 5
 
 /** The configured servers and their approvals, on this machine only: no route of the API does this (SEC-4). */
-export interface LocalMcp {
-  servers: Readonly<Record<string, McpServerSettings>>
-  approvals: McpApprovals
-  logins: McpLogins
-  /** Hosts of the owner's network that the configuration lists. */
-  allowedHosts: readonly AllowedHost[]
-  /** A name that is not configured is thrown. */
-  settingsOf(server: string): McpServerSettings
-  /** Starts a server to read its tools. Throws if it is not configured or cannot be used. */
-  inspect(server: string): Promise<Extract<ServerInspection, { ok: true }>>
-  /** Makes a running Familiar read the approvals again. */
-  tellFamiliar(): Promise<void>
-}
+export type LocalMcp = Awaited<ReturnType<typeof openMcp>>
 
 export function withMcp<T>(context: CommandContext, work: (mcp: LocalMcp) => Promise<T>): Promise<T> {
-  const { homePath: home, env, signal } = context
   return withFamiliar(context, async (client) => {
-    const loaded = loadConfig({ home, env })
-    if (!loaded.ok) throw startFailure({ ok: false, reason: 'config', problems: loaded.problems }, home)
-    const { config, environment } = loaded
-    const clock = systemClock()
-    const paths = homePaths(home)
-    const database = await openBeside(context)
-    const { servers } = config.mcp
-    const { allowedHosts } = config.egress
-    const approvals = createMcpApprovals({ database, clock })
-    function settingsOf(server: string): McpServerSettings {
-      const settings = servers[server]
-      if (!settings) throw unknownServer(server, Object.keys(servers))
-      return settings
-    }
-    try {
-      // The key of the vault is not changed while this runs: that needs the lock which Familiar holds.
-      const redactor = createRedactor()
-      const vault = createVault({ database, keyFile: keyFileOf(config, paths), clock, redactor })
-      const logins = createMcpLogins({ vault, redactor, userId: await ownerOf(database) })
-      return await work({
-        servers,
-        approvals,
-        logins,
-        allowedHosts,
-        settingsOf,
-        async inspect(server) {
-          const settings = settingsOf(server)
-          const { inspectServer } = await import('../../tools/mcp/server-link.ts')
-          const { version } = await import('../../daemon/home-paths.ts')
-          const said = createListener()
-          const seen = await inspectServer({
-            server,
-            settings,
-            environment: (name) => environment[name],
-            workingDirectory: paths.workspace,
-            allowedHosts: () => allowedHosts,
-            logins,
-            version,
-            clock,
-            logger: said.logger,
-            signal: AbortSignal.any([signal, AbortSignal.timeout(inspectMs)]),
-          })
-          if (seen.ok) return seen
-          if (seen.needsLogin) await approvals.note(server, { needsLogin: true })
-          throw new CommandError(`The MCP server ${server} cannot be used: ${seen.problem}`, {
-            code: 'unavailable_server',
-            hint: said.lines().length > 0 ? `Its output:\n  ${said.lines().join('\n  ')}` : undefined,
-          })
-        },
-        async tellFamiliar() {
-          await client
-            .api(mcp)
-            .refresh()
-            .catch((error: unknown) => {
-              // An older version has no such route and reads the approval at its next start.
-              if (!(error instanceof CommandError && error.code === 'not_found')) throw error
-            })
-        },
-      })
-    } finally {
-      await database.close()
-    }
+    const loaded = requireConfig(context)
+    return withDatabase(context, async (database) => work(await openMcp(context, client, loaded, database)))
   })
 }
 
-/** Its Familiar has made the owner by now. */
-async function ownerOf(database: Database): Promise<string> {
-  const owner = await database.read
-    .selectFrom('users')
-    .select('id')
-    .where('role', '=', 'owner')
-    .executeTakeFirstOrThrow()
-  return owner.id
-}
+async function openMcp(
+  { homePath, signal }: CommandContext,
+  client: ApiClient,
+  { config, environment }: ReturnType<typeof requireConfig>,
+  database: Database,
+) {
+  const clock = systemClock()
+  const paths = homePaths(homePath)
+  const { servers } = config.mcp
+  /** Hosts of the owner's network that the configuration lists. */
+  const { allowedHosts } = config.egress
+  const approvals = createMcpApprovals({ database, clock })
+  // The key of the vault does not change while this runs: that needs the lock that Familiar holds.
+  const redactor = createRedactor()
+  const vault = createVault({ database, keyFile: keyFileOf(config, paths), clock, redactor })
+  // The running Familiar has created the owner.
+  const owner = database.read.selectFrom('users').select('id').where('role', '=', 'owner')
+  const logins = createMcpLogins({ vault, redactor, userId: (await owner.executeTakeFirstOrThrow()).id })
 
-/** The last lines of standard error of a server, which often explain a failure. */
-function createListener(): { logger: Logger; lines(): string[] } {
-  const lines: string[] = []
-  const info: Logger['info'] = (_message, fields) => {
-    if (typeof fields?.line === 'string') lines.push(fields.line)
+  function settingsOf(server: string): McpServerSettings {
+    const settings = servers[server]
+    if (settings) return settings
+    const known = Object.keys(servers)
+    throw new CommandError(`There is no MCP server ${JSON.stringify(server)} in the configuration.`, {
+      code: 'not_found',
+      hint: known.length > 0 ? `Servers: ${known.join(', ')}` : noServers,
+    })
   }
-  return { logger: { ...silentLogger, info }, lines: () => lines.slice(-maxLines) }
-}
 
-function unknownServer(server: string, known: readonly string[]): CommandError {
-  return new CommandError(`There is no MCP server ${JSON.stringify(server)} in the configuration.`, {
-    code: 'not_found',
-    hint: known.length > 0 ? `Servers: ${known.join(', ')}` : noServers,
-  })
+  /** Starts a server to read its tools. Throws if it is not configured or cannot be used. */
+  async function inspect(server: string): Promise<Seen> {
+    const settings = settingsOf(server)
+    const { inspectServer } = await import('../../tools/mcp/server-link.ts')
+    const { version } = await import('../../daemon/home-paths.ts')
+    const lines: string[] = []
+    const info: Logger['info'] = (_message, fields) => {
+      if (typeof fields?.line === 'string') lines.push(fields.line)
+    }
+    const seen = await inspectServer({
+      server,
+      settings,
+      environment: (name) => environment[name],
+      workingDirectory: paths.workspace,
+      allowedHosts: () => allowedHosts,
+      logins,
+      version,
+      clock,
+      logger: { ...silentLogger, info },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(inspectMs)]),
+    })
+    if (seen.ok) return seen
+    if (seen.needsLogin) await approvals.note(server, { needsLogin: true })
+    // The last lines of standard error often explain the failure.
+    throw new CommandError(`The MCP server ${server} cannot be used: ${seen.problem}`, {
+      code: 'unavailable_server',
+      hint: lines.length > 0 ? `Its output:\n  ${lines.slice(-maxLines).join('\n  ')}` : undefined,
+    })
+  }
+
+  /** Makes a running Familiar read the approvals again. */
+  async function tellFamiliar(): Promise<void> {
+    await client
+      .api(mcp)
+      .refresh()
+      .catch((error: unknown) => {
+        // An older version has no such route and reads the approval at its next start.
+        if (!(error instanceof CommandError && error.code === 'not_found')) throw error
+      })
+  }
+
+  return { servers, approvals, logins, allowedHosts, settingsOf, inspect, tellFamiliar }
 }
 
 const noServers = 'Add one to familiar.toml: [mcp.servers.NAME] with command and args, or with url.'
@@ -184,10 +151,10 @@ type Seen = Extract<ServerInspection, { ok: true }>
 /** Starts the server and shows everything that an approval covers. */
 export const showServer: CommandHandler<{ name: string }> = async (context, input) => {
   const { seen, changes, isApproved } = await withMcp(context, (mcp) => lookAt(mcp, input.name))
-  if (input.json) return context.output.printJson({ name: input.name, is_approved: isApproved, changes, ...seen })
-  describeServer(context, input.name, { seen, changes })
-  context.output.print(isApproved ? 'Approved.' : `To approve it: familiar mcp approve ${input.name}`)
-  return undefined
+  return context.output.report(input.json, { name: input.name, is_approved: isApproved, changes, ...seen }, () => {
+    describeServer(context, input.name, { seen, changes })
+    return isApproved ? 'Approved.' : `To approve it: familiar mcp approve ${input.name}`
+  })
 }
 
 /** The present state of a server and the changes since its approval. */
@@ -212,7 +179,8 @@ function describeServer(
   for (const { tool, name, problem } of nameTools(server, seen.tools)) {
     output.print()
     output.print(`${output.style('bold', name)}${problem === null ? '' : ` is not used: ${problem}`}`)
-    if (tool.description) output.print(indented(tool.description))
+    // Text of a server is indented, so that none of its lines looks like one of ours.
+    if (tool.description) output.print(tool.description.replaceAll(/^/gm, '  '))
     output.print(`  arguments: ${JSON.stringify(tool.inputSchema)}`)
     if (tool.annotations) output.print(`  annotations: ${JSON.stringify(tool.annotations)}`)
   }
@@ -225,11 +193,6 @@ function describeServer(
   output.print()
 }
 
-/** Text of a server is indented, so that none of its lines looks like one of ours. */
-function indented(text: string): string {
-  return text.replaceAll(/^/gm, '  ')
-}
-
 /** Approves a server exactly as it was just shown. */
 export const approveServer: CommandHandler<{ name: string; yes?: boolean }> = async (context, input) => {
   const { output } = context
@@ -237,15 +200,12 @@ export const approveServer: CommandHandler<{ name: string; yes?: boolean }> = as
     const { seen, changes } = await lookAt(mcp, input.name)
     if (!input.json) describeServer(context, input.name, { seen, changes })
     const question = `Let Familiar use ${seen.tools.length === 1 ? 'this tool' : `these ${seen.tools.length} tools`}?`
-    if (!input.yes && !(await confirm(context, question))) {
-      output.print('Not approved. Nothing was changed.')
-      return
-    }
+    if (!input.yes && !(await confirm(context, question))) return output.print('Not approved. Nothing was changed.')
     await mcp.approvals.approve(input.name, seen)
     await mcp.tellFamiliar()
     const { fingerprint, tools } = seen
-    if (input.json) output.printJson({ name: input.name, fingerprint, tools: tools.map(({ name }) => name) })
-    else output.print(`Approved. If ${input.name} changes, it is turned off until you approve it again.`)
+    const value = { name: input.name, fingerprint, tools: tools.map(({ name }) => name) }
+    output.report(input.json, value, `Approved. If ${input.name} changes, it is turned off until you approve it again.`)
   })
   return undefined
 }

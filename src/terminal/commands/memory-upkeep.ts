@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { Readable } from 'node:stream'
 import { writeFileAtomically } from '../../base/files.ts'
 import { formatBytes, formatCount, formatTime, plural } from '../../base/text.ts'
 import { splitLines } from '../../memory/transfer/plain-notes.ts'
 import {
   aliases,
-  type ChangeReply,
   type ForgottenMemoryReply,
   type GraphReply,
   graph,
@@ -26,59 +26,58 @@ import {
   confirm,
   exitCodes,
   interrupted,
+  isConfirmed,
+  readStandardInput,
   usageError,
+  whyUnreadable,
 } from '../command.ts'
-import { type ApiClient, findSession, withFamiliar } from '../connect.ts'
+import { type Api, apiCommand, findSession, withApi, withFamiliar } from '../connect.ts'
 import type { Output } from '../output.ts'
-import { exactly, formatMemoryDay, readStandardInput, shortText, watchProgress } from './memory.ts'
+import { exactly, formatMemoryDay, shortText, watchProgress } from './memory.ts'
 
 export const undoChange: CommandHandler<{ change?: string; list?: boolean }> = async (context, input) => {
-  const { output } = context
   if (input.list) {
     if (input.change) throw usageError('--list takes no change.')
-    return listChanges(context, input.json)
+    return listChanges(context, input)
   }
   // Chosen once: a retry after a lost connection must not undo another change.
   let chosen = input.change
-  const { change } = await withFamiliar(context, async ({ api }) => {
-    chosen ??= (await api(memories).changes({ limit: 1 })).changes[0]?.id
+  const { change } = await withApi(context, memories, async (api) => {
+    chosen ??= (await api.changes({ limit: 1 })).changes[0]?.id
     if (chosen === undefined) throw new CommandError('There is nothing to undo.', { code: 'not_found' })
-    return api(memories).undo({ change: chosen })
+    return api.undo({ change: chosen })
   })
-  return output.report(
-    input.json,
-    { change },
-    `${change.action === 'forgotten' ? 'Known again' : 'As it was'}: ${shortText(change.before)}`,
-  )
+  const state = change.action === 'forgotten' ? 'Known again' : 'As it was'
+  return context.output.report(input.json, { change }, `${state}: ${shortText(change.before)}`)
 }
 
-async function listChanges(context: CommandContext, json: boolean | undefined): Promise<undefined> {
-  const { output } = context
-  const reply = await withFamiliar(context, ({ api }) => api(memories).changes({ limit: 500 }))
-  return output.list(json, {
-    value: reply,
+const listChanges = apiCommand(
+  memories,
+  (api) => api.changes({ limit: 500 }),
+  (reply) => ({
     empty: 'There is nothing to undo.',
     header: ['When', 'What', 'By', 'Change', 'Before'],
-    rows: reply.changes.map(describeChange),
-  })
-}
-
-function describeChange({ at, action, made_by, id, before }: ChangeReply): string[] {
-  return [formatTime(at), action, made_by === 'user' ? 'you' : 'Familiar', id, shortText(before)]
-}
+    rows: reply.changes.map(({ at, action, made_by, id, before }) => [
+      formatTime(at),
+      action,
+      made_by === 'user' ? 'you' : 'Familiar',
+      id,
+      shortText(before),
+    ]),
+  }),
+)
 
 export const consolidate: CommandHandler<{ session?: string }> = async (context, input) => {
   const { output } = context
   const reply = await watchProgress(context, {
     describe: ({ done, total, session }) => `${done + 1} of ${total}: ${session ?? 'files'}`,
-    stopped: 'Stopped. What is written stays; the same command goes on from there.',
+    stopped: 'Stopped. The written memories stay; run the command again to continue.',
     async work(client, watched) {
       const session = input.session === undefined ? undefined : (await findSession(client, input.session)).id
       return client.watch(memories.consolidate, { session }, watched)
     },
   })
-  if (input.json) output.printJson(reply)
-  else {
+  output.report(input.json, reply, () => {
     const { added } = reply
     const what = [
       plural(added.episodes, 'episode'),
@@ -94,26 +93,24 @@ export const consolidate: CommandHandler<{ session?: string }> = async (context,
     }
     if (reply.problems.some(({ reason }) => reason === 'no_model'))
       output.note('A model is chosen with: familiar setup')
-  }
+  })
   return reply.problems.length === 0 ? exitCodes.fine : exitCodes.failed
 }
 
-interface ExportInput {
-  file?: string
-  format: 'jsonl' | 'markdown'
-}
-
 /** To a file that is complete or absent, or to standard output. */
-export const exportMemories: CommandHandler<ExportInput> = async (context, input) => {
+export const exportMemories: CommandHandler<{ file?: string; format: 'jsonl' | 'markdown' }> = async (
+  context,
+  input,
+) => {
   const { output, signal } = context
   const path = input.file === undefined ? undefined : resolve(input.file)
-  let isBegun = false
+  let isStarted = false
   const bytes = await withFamiliar(
     context,
     async (client) => {
       // Output that was already printed cannot be restarted.
-      if (isBegun) throw new CommandError('Familiar stopped during the export.', { code: 'interrupted' })
-      isBegun = path === undefined
+      if (isStarted) throw new CommandError('Familiar stopped during the export.', { code: 'interrupted' })
+      isStarted = path === undefined
       return write(context, client.bytes(memories.export, { format: input.format }, signal), path)
     },
     { endsOnAbort: true },
@@ -180,20 +177,18 @@ export const forgetMemories: CommandHandler<ForgetInput> = async (context, input
 
 async function forgetSome(context: CommandContext, input: Input) {
   const { output } = context
-  const found = await withFamiliar(context, (client) => findNamed(client, input.words))
+  const found = await withApi(context, memories, (api) => findNamed(api, input.words))
   const chosen = found.named ?? (await chooseAmong(context, input, found.candidates))
   if (chosen === undefined) return exitCodes.failed
   if (found.named && !input.yes) {
-    for (const { memory } of chosen) output.note(shortText(memory))
-    if (!(await confirm(context, `Forget ${chosen.length === 1 ? 'this' : `these ${chosen.length}`}?`))) {
-      output.note('Nothing was changed.')
-      return exitCodes.failed
-    }
+    for (const memory of chosen) output.note(shortText(memory))
+    const question = `Forget ${chosen.length === 1 ? 'this' : `these ${chosen.length}`}?`
+    if (!(await isConfirmed(context, input, question))) return exitCodes.failed
   }
   const forgotten: ForgottenMemoryReply[] = []
-  await withFamiliar(context, async ({ api }) => {
-    for (const { name } of chosen.slice(forgotten.length)) {
-      const reply = await api(memories).forget({ id: name }).catch(passOverMissing)
+  await withApi(context, memories, async (api) => {
+    for (const { id } of chosen.slice(forgotten.length)) {
+      const reply = await api.forget({ id }).catch(passOverMissing)
       // Duplicates of a forgotten memory were forgotten with it.
       if (!reply) continue
       forgotten.push(reply)
@@ -204,47 +199,37 @@ async function forgetSome(context: CommandContext, input: Input) {
   return undefined
 }
 
-interface Chosen {
-  /** Its id or title. */
-  name: string
-  memory: Pick<MemoryReply, 'title' | 'content'>
-}
+type MemoryApi = Api<typeof memories>
 
-const mostCandidates = 10
+const maxCandidates = 10
 const looked = 50
 
 /** Each word as an id or exact title, or all words as one title; otherwise the results of a search. */
 async function findNamed(
-  client: ApiClient,
+  api: MemoryApi,
   words: readonly string[],
-): Promise<{ named: Chosen[] | undefined; candidates: MemoryReply[] }> {
+): Promise<{ named: MemoryReply[] | undefined; candidates: MemoryReply[] }> {
   const phrase = words.join(' ').trim()
   for (const names of words.length > 1 ? [words, [phrase]] : [words]) {
-    const named: Chosen[] = []
-    for (const name of names) {
-      const memory = await findOne(client, name)
-      if (memory) named.push({ name: memory.id, memory })
-    }
+    const named: MemoryReply[] = []
+    for (const name of names) named.push(...(await findOne(api, name)))
     if (named.length === names.length) return { named, candidates: [] }
   }
-  const { results } = await client.api(memories).search({ q: phrase, limit: mostCandidates })
+  const { results } = await api.search({ q: phrase, limit: maxCandidates })
   if (results.length === 0) {
-    throw new CommandError(
-      `No memory has the id or title "${phrase}", and the search found none. Nothing was forgotten.`,
-      {
-        code: 'not_found',
-        hint: 'To list memories: familiar memory',
-      },
-    )
+    const problem = `No memory has the id or title "${phrase}", and the search found none. Nothing was forgotten.`
+    throw new CommandError(problem, { code: 'not_found', hint: 'To list memories: familiar memory' })
   }
   return { named: undefined, candidates: results.map(({ memory }) => memory) }
 }
 
-async function findOne({ api }: ApiClient, name: string): Promise<MemoryReply | undefined> {
-  const found = await api(memories).show({ id: name }).catch(passOverMissing)
-  if (found) return found.memory
-  const { results } = await api(memories).search({ q: name, limit: looked })
-  return results.map(({ memory }) => memory).find(({ title }) => title === name)
+/** At most one. */
+async function findOne(api: MemoryApi, name: string): Promise<MemoryReply[]> {
+  const found = await api.show({ id: name }).catch(passOverMissing)
+  if (found) return [found.memory]
+  const { results } = await api.search({ q: name, limit: looked })
+  const titled = results.find(({ memory }) => memory.title === name)
+  return titled ? [titled.memory] : []
 }
 
 function passOverMissing(error: unknown): undefined {
@@ -252,18 +237,17 @@ function passOverMissing(error: unknown): undefined {
   throw error
 }
 
-/** Undefined if nothing is to be forgotten. */
+/** Undefined if the user chose none. */
 async function chooseAmong(
   context: CommandContext,
   input: Input,
   candidates: readonly MemoryReply[],
-): Promise<Chosen[] | undefined> {
+): Promise<readonly MemoryReply[] | undefined> {
   const { output } = context
-  const chosen = (memories: readonly MemoryReply[]) => memories.map((memory) => ({ name: memory.id, memory }))
   const phrase = plainText(input.words.join(' '))
   const exact = candidates.filter(({ content }) => plainText(content) === phrase)
   const sure = exact.length > 0 ? exact : candidates.length === 1 ? candidates : []
-  if (input.yes && sure.length > 0) return chosen(sure)
+  if (input.yes && sure.length > 0) return sure
   if (input.json) return output.printJson({ forgotten: [], candidates })
   for (const [index, memory] of candidates.entries()) {
     output.note(`${index + 1}. ${formatMemoryDay(memory.created_at)} ${memory.kind}  ${shortText(memory)}`)
@@ -281,7 +265,7 @@ async function chooseAmong(
   if (!wanted || wanted.length !== numbers?.length) {
     throw new CommandError(`"${answer}" is not one of them. Nothing was forgotten.`, { exitCode: exitCodes.usage })
   }
-  if (wanted.length > 0) return chosen(wanted)
+  if (wanted.length > 0) return wanted
   output.note('Nothing was forgotten.')
   return undefined
 }
@@ -311,11 +295,8 @@ async function forgetEverything(context: CommandContext, input: Input) {
     .replace(/^about\s+/i, '')
     .trim()
   const question = `Forget everything that mentions "${about}", in memories and conversations, for good?`
-  if (!input.yes && !(await confirm(context, question))) {
-    output.note('Nothing was changed.')
-    return exitCodes.failed
-  }
-  const reply = await withFamiliar(context, ({ api }) => api(memories).forgetEverything({ about, confirm: true }))
+  if (!(await isConfirmed(context, input, question))) return exitCodes.failed
+  const reply = await withApi(context, memories, (api) => api.forgetEverything({ about, confirm: true }))
   return output.report(input.json, reply, () => {
     const forgotten = plural(reply.memories, 'memory', 'memories')
     output.print(`${forgotten} forgotten, and erased from ${plural(reply.events, 'event')} of conversations.`)
@@ -324,10 +305,9 @@ async function forgetEverything(context: CommandContext, input: Input) {
 }
 
 async function forgetAlias(context: CommandContext, input: Input) {
-  const { output } = context
   const [alias, entity] = exactly(input.words, 2, 'a name', 'familiar memory forget --alias Bea Beatrice')
-  const reply = await withFamiliar(context, ({ api }) => api(aliases).remove({ alias, entity }))
-  return output.report(input.json, reply, `${alias} is no longer another name of ${entity}.`)
+  const reply = await withApi(context, aliases, (api) => api.remove({ alias, entity }))
+  return context.output.report(input.json, reply, `${alias} is no longer another name of ${entity}.`)
 }
 
 interface ImportInput {
@@ -351,8 +331,7 @@ export const importMemories: CommandHandler<ImportInput> = async (context, input
       return client.watch(memories.importLines, { data: read(), label, add_folders }, watched)
     },
   })
-  if (input.json) output.printJson(reply)
-  else printReport(output, reply)
+  output.report(input.json, reply, () => printReport(output, reply))
   return reply.problems.count === 0 ? exitCodes.fine : exitCodes.failed
 }
 
@@ -361,7 +340,7 @@ async function areOwn(context: CommandContext, input: ImportInput & { json?: boo
   if (input.mine) return true
   if (input.notMine || input.file === '-') return false
   if (input.json || !context.stdin.isTTY || !context.stderr.isTTY) return true
-  const question = `Are these your own notes? Text of others is marked as untrusted.`
+  const question = 'Are these your own notes? Notes by others are marked as untrusted.'
   return await confirm(context, question, { byDefault: true })
 }
 
@@ -369,22 +348,16 @@ async function areOwn(context: CommandContext, input: ImportInput & { json?: boo
 async function openSource(context: CommandContext, path: string): Promise<() => AsyncIterable<Uint8Array>> {
   if (path === '-') {
     const given = await readStandardInput(context)
-    return () => onlyChunk(given)
+    return () => Readable.from([given])
   }
   const file = await open(path).catch((cause: NodeJS.ErrnoException) => {
-    throw new CommandError(`Cannot read ${path}: ${readErrors[cause.code ?? ''] ?? cause.message}`, {
-      cause,
-    })
+    throw new CommandError(`Cannot read ${path}: ${whyUnreadable(cause)}`, { cause })
   })
   if (!(await file.stat()).isFile()) throw new CommandError(`Cannot read ${path}: it is not a file.`)
   return () => file.createReadStream({ start: 0, autoClose: false })
 }
 
-async function* onlyChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
-}
-
-function printReport(output: Output, reply: ImportReply): void {
+function printReport(output: Output, reply: ImportReply): undefined {
   const { added, known, folders, problems } = reply
   const what = [plural(added.memories, 'memory', 'memories'), plural(added.edges, 'edge'), plural(added.names, 'name')]
   output.print(`${what.join(', ')} added; ${formatCount(known)} already known.`)
@@ -394,12 +367,6 @@ function printReport(output: Output, reply: ImportReply): void {
   output.note(`${plural(problems.count, 'line')} could not be used:`)
   for (const { line, message } of problems.first.slice(0, shownProblems)) output.note(`  line ${line}: ${message}`)
   if (problems.count > shownProblems) output.note(`  and ${formatCount(problems.count - shownProblems)} more`)
-}
-
-const readErrors: Record<string, string> = {
-  ENOENT: 'there is no such file.',
-  EACCES: 'no permission to read it.',
-  EISDIR: 'it is not a file.',
 }
 
 interface IndexInput {
@@ -412,8 +379,8 @@ export const indexFiles: CommandHandler<IndexInput> = async (context, input) => 
   if (input.path !== undefined && (input.list || input.remove !== undefined)) {
     throw usageError('Give one of: a path to add, --remove PATH, --list.')
   }
-  if (input.list) return listRoots(context, input.json)
-  if (input.remove !== undefined) return removeRoot(context, resolve(input.remove), input.json)
+  if (input.list) return listRoots(context, input)
+  if (input.remove !== undefined) return removeRoot(context, { ...input, path: resolve(input.remove) })
   const path = input.path === undefined ? undefined : resolve(input.path)
   const report = await watchProgress(context, {
     describe: ({ done, total, path }) => `${formatCount(done)} of ${plural(total, 'file')}: ${path}`,
@@ -426,7 +393,7 @@ export const indexFiles: CommandHandler<IndexInput> = async (context, input) => 
   return context.output.report(input.json, report, () => printSync(context.output, report))
 }
 
-function printSync(output: Output, report: SyncReply): void {
+function printSync(output: Output, report: SyncReply): undefined {
   const { files, added, changed, removed, passages, skipped } = report
   output.print(`${plural(files, 'file')} indexed: ${added} new, ${changed} changed, ${removed} gone.`)
   output.print(`${plural(passages.added, 'passage')} added, ${formatCount(passages.removed)} removed.`)
@@ -436,11 +403,10 @@ function printSync(output: Output, report: SyncReply): void {
   for (const { path, message } of skipped.examples) output.note(`Skipped: ${path}: ${message}`)
 }
 
-async function listRoots(context: CommandContext, json: boolean | undefined): Promise<undefined> {
-  const { output } = context
-  const reply = await withFamiliar(context, ({ api }) => api(roots).list())
-  return output.list(json, {
-    value: reply,
+const listRoots = apiCommand(
+  roots,
+  (api) => api.list(),
+  (reply) => ({
     empty: 'No indexed files.',
     header: ['Files', '', 'Path'],
     rows: reply.roots.map(({ path, files, is_workspace }) => [
@@ -448,14 +414,14 @@ async function listRoots(context: CommandContext, json: boolean | undefined): Pr
       is_workspace ? 'workspace' : 'added',
       path,
     ]),
-  })
-}
+  }),
+)
 
-async function removeRoot(context: CommandContext, path: string, json: boolean | undefined): Promise<undefined> {
-  const { output } = context
-  const reply = await withFamiliar(context, ({ api }) => api(roots).remove({ path }))
-  return output.report(json, reply, `${path} is no longer indexed. The files are unchanged.`)
-}
+const removeRoot = apiCommand(
+  roots,
+  (api, { path }: { path: string }) => api.remove({ path }),
+  (_reply, _output, { path }) => `${path} is no longer indexed. The files are unchanged.`,
+)
 
 interface GraphInput {
   id?: string
@@ -465,35 +431,30 @@ interface GraphInput {
   relation: string
 }
 
-const mostNodes = 100
+const maxNodes = 100
 
 export const showGraph: CommandHandler<GraphInput> = async (context, input) => {
-  const { output } = context
   const { id, depth } = input
   const other = input.link ?? input.unlink
   if (other !== undefined) {
     if (id === undefined) throw usageError('A link needs two memories.', 'familiar memory graph ID --link OTHER')
     return changeEdge(context, { ...input, id, other })
   }
-  const reply = await withFamiliar(context, ({ api }) => api(graph).show({ ids: id, depth, limit: mostNodes }))
-  if (input.json) output.printJson(reply)
-  else if (reply.edges.length === 0) output.print('No links.')
-  else for (const line of id === undefined ? drawEdges(reply) : drawTree(reply, id)) output.print(line)
-  return undefined
+  const reply = await withApi(context, graph, (api) => api.show({ ids: id, depth, limit: maxNodes }))
+  return context.output.report(input.json, reply, () => {
+    if (reply.edges.length === 0) return 'No links.'
+    return (id === undefined ? drawEdges(reply) : drawTree(reply, id)).join('\n')
+  })
 }
 
-async function changeEdge(
-  context: CommandContext,
-  input: GraphInput & { id: string; other: string; json?: boolean },
-): Promise<undefined> {
-  const { output } = context
-  const edge = { source_id: input.id, target_id: input.other, relation: input.relation }
-  const reply = await withFamiliar(
-    context,
-    ({ api }): Promise<object> => (input.link === undefined ? api(graph).unlink(edge) : api(graph).link(edge)),
-  )
-  return output.report(input.json, reply, input.link === undefined ? 'Link removed.' : `Linked: ${input.relation}.`)
-}
+const changeEdge = apiCommand(
+  graph,
+  (api, { id, other, relation, link }: GraphInput & { id: string; other: string }): Promise<object> => {
+    const edge = { source_id: id, target_id: other, relation }
+    return link === undefined ? api.unlink(edge) : api.link(edge)
+  },
+  (_reply, _output, { link, relation }) => (link === undefined ? 'Link removed.' : `Linked: ${relation}.`),
+)
 
 /** One line for each edge: `Ruth has the key ─ keeps → The spare key …` */
 function drawEdges({ nodes, edges }: GraphReply): string[] {
@@ -537,11 +498,11 @@ function describeNode({ id, kind, title, text }: GraphReply['nodes'][number]): s
   return `${kind}  ${shortText({ title, content: text })}  [memory:${id}]`
 }
 
-export const showStats: CommandHandler<object> = async (context, input) => {
-  const { output } = context
-  const reply = await withFamiliar(context, ({ api }) => api(memories).stats())
-  return output.report(input.json, reply, () => output.printFields(describeStats(reply)))
-}
+export const showStats = apiCommand(
+  memories,
+  (api) => api.stats(),
+  (reply, output) => output.printFields(describeStats(reply)),
+)
 
 function describeStats(reply: MemoryStatsReply): [string, string | null][] {
   const { memories, files, embedding, learning } = reply

@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { addAbortSignal } from 'node:stream'
 import { systemClock } from '../../base/clock.ts'
 import { displayWidth, fitWidth, formatCount, formatTime, oneLine, plural } from '../../base/text.ts'
 import {
@@ -17,18 +16,23 @@ import {
   memories,
 } from '../../protocol/memory.ts'
 import { createStatusLine } from '../chat/chat-partner.ts'
-import { type CommandContext, type CommandHandler, interrupted, openEditor, usageError } from '../command.ts'
-import { type ApiClient, type Watched, withFamiliar } from '../connect.ts'
+import {
+  type CommandContext,
+  type CommandHandler,
+  interrupted,
+  openEditor,
+  textOrInput,
+  usageError,
+} from '../command.ts'
+import { type ApiClient, apiCommand, type Watched, withApi, withFamiliar } from '../connect.ts'
 import type { Output } from '../output.ts'
 
-export const showMemory: CommandHandler<{ id: string }> = async (context, input) => {
-  const { output } = context
-  const reply = await withFamiliar(context, ({ api }) => api(memories).show({ id: input.id }))
-  return output.report(input.json, reply, () => printMemory(output, reply))
-}
+export const showMemory = apiCommand(memories, (api, { id }: { id: string }) => api.show({ id }), printMemory)
 
-function printMemory(output: Output, reply: MemoryDetailReply): void {
+function printMemory(reply: MemoryDetailReply, output: Output): undefined {
   const { memory, fact, episode, commitment } = reply
+  const { superseded_at, superseded_by } = memory
+  const until = fact?.valid_to ? `, until ${formatMemoryDay(fact.valid_to)}` : ''
   output.print(output.style('bold', memory.title ?? memory.kind))
   output.print(memory.content)
   output.print()
@@ -42,16 +46,9 @@ function printMemory(output: Output, reply: MemoryDetailReply): void {
     ['About', daysOf(memory.happened_from, memory.happened_until)],
     ['Retention', `${memory.tier === 'long_term' ? 'long-term' : 'short-term'}, priority ${memory.priority}`],
     ['Used', memory.use_count > 0 ? `${plural(memory.use_count, 'time')}, last ${formatTime(memory.used_at)}` : null],
-    [
-      'Superseded',
-      memory.superseded_at && `${formatTime(memory.superseded_at)} by ${memory.superseded_by ?? 'nothing'}`,
-    ],
+    ['Superseded', superseded_at && `${formatTime(superseded_at)} by ${superseded_by ?? 'nothing'}`],
     ['Confidence', fact && `${Math.round(fact.confidence * 100)}%`],
-    [
-      'Valid',
-      fact &&
-        `since ${formatMemoryDay(fact.valid_from)}${fact.valid_to ? `, until ${formatMemoryDay(fact.valid_to)}` : ''}`,
-    ],
+    ['Valid', fact && `since ${formatMemoryDay(fact.valid_from)}${until}`],
     ['Decided', episode?.decisions.join('; ')],
     ['Tone', episode?.tone],
     ['State', commitment?.state],
@@ -64,9 +61,8 @@ function printRest(output: Output, { memory, edges, history }: MemoryDetailReply
   const before = history.facts.filter((fact) => fact.id !== memory.id)
   if (before.length > 0) output.print('\nEarlier values:')
   for (const { value, valid_from: from, valid_to: to, id } of before) {
-    output.print(
-      `  ${value}, ${formatMemoryDay(from)} to ${to ? formatMemoryDay(to) : 'now'}  ${output.style('dim', id)}`,
-    )
+    const days = `${formatMemoryDay(from)} to ${to ? formatMemoryDay(to) : 'now'}`
+    output.print(`  ${value}, ${days}  ${output.style('dim', id)}`)
   }
   if (edges.length > 0) output.print('\nLinks:')
   for (const { source_id: source, target_id: target, relation } of edges) {
@@ -86,7 +82,7 @@ function daysOf(from: string | null, until: string | null): string | null {
   return first === last ? first : `${first} to ${last}`
 }
 
-const longestText = 200
+const maxTextLength = 200
 
 /** The day, in local time. */
 export function formatMemoryDay(time: string): string {
@@ -95,12 +91,7 @@ export function formatMemoryDay(time: string): string {
 
 /** In a few words, on one line. */
 export function shortText({ title, content }: Pick<MemoryReply, 'title' | 'content'>): string {
-  return oneLine(title ? `${title}: ${content}` : content, longestText)
-}
-
-/** One line, no wider than the terminal; in a pipe as long as it is. */
-function fitLine(line: string, { columns }: { columns?: number | undefined }): string {
-  return columns !== undefined && displayWidth(line) > columns ? fitWidth(line, columns) : line
+  return oneLine(title ? `${title}: ${content}` : content, maxTextLength)
 }
 
 /** The origin in words. */
@@ -121,20 +112,16 @@ const origins: Record<MemoryReply['source'], string> = {
   import: 'imported',
 }
 
-/** All of standard input. */
-export async function readStandardInput({ stdin, signal }: CommandContext): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of addAbortSignal(signal, stdin)) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks)
-}
-
-interface AddInput {
-  words: string[]
+interface ContentInput {
   title?: string
   category?: string
   tag?: string[]
   retention?: 'short_term' | 'long_term'
   priority?: number
+}
+
+interface AddInput extends ContentInput {
+  words: string[]
   fact?: boolean
   confidence?: number
   multiValued?: boolean
@@ -163,45 +150,33 @@ function kindOf(input: AddInput): Kind {
   const kind = chosen[0] ?? 'note'
   for (const [other, options] of Object.entries(optionsOf)) {
     const stray = other === kind ? undefined : options.find((option) => input[option] !== undefined)
-    if (stray)
-      throw usageError(
-        `--${flagOf(stray)} has no effect here.`,
-        `Use it with ${other === 'note' ? 'a note' : `--${other}`}.`,
-      )
+    if (stray === undefined) continue
+    const flag = stray.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    throw usageError(`--${flag} has no effect here.`, `Use it with ${other === 'note' ? 'a note' : `--${other}`}.`)
   }
   return kind
 }
 
-function flagOf(option: string): string {
-  return option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-}
-
 const addNote: CommandHandler<AddInput> = async (context, input) => {
-  const given = input.words.join(' ')
-  const content = given === '-' ? (await readStandardInput(context)).toString() : given
-  if (content.trim() === '')
-    throw usageError(
-      'No text given.',
-      'Example: familiar memory add "The spare key is with Ruth", or - to read standard input.',
-    )
+  const content = await textOrInput(context, input.words.join(' '))
+  if (content.trim() === '') {
+    const hint = 'Example: familiar memory add "The spare key is with Ruth", or - to read standard input.'
+    throw usageError('No text given.', hint)
+  }
   const { title, category, tag: tags, retention: tier, priority } = input
   const note = { content, title, category, tags, tier, priority }
-  const reply = await withFamiliar(context, ({ api }) => api(memories).add(note))
+  const reply = await withApi(context, memories, (api) => api.add(note))
   return context.output.report(input.json, reply, `${verbOf(reply)}: ${reply.memory.citation}`)
 }
 
 const addFact: CommandHandler<AddInput> = async (context, input) => {
   const { output } = context
-  const [entity, attribute, value] = exactly(
-    input.words,
-    3,
-    'a fact',
-    'familiar memory add --fact Anna birthday "3 May"',
-  )
+  const example = 'familiar memory add --fact Anna birthday "3 May"'
+  const [entity, attribute, value] = exactly(input.words, 3, 'a fact', example)
   const { confidence } = input
-  const reply = await withFamiliar(context, async ({ api }) => {
-    if (input.multiValued) await api(facts).declare({ attribute, is_multi_valued: true })
-    return api(facts).state({ entity, attribute, value, confidence })
+  const reply = await withApi(context, facts, async (api) => {
+    if (input.multiValued) await api.declare({ attribute, is_multi_valued: true })
+    return api.state({ entity, attribute, value, confidence })
   })
   const { fact, old, outcome } = reply
   return output.report(input.json, reply, () => {
@@ -217,7 +192,7 @@ const addCommitment: CommandHandler<AddInput> = async (context, input) => {
   if (what.trim() === '')
     throw usageError('A commitment needs some text.', 'familiar memory add --commitment "send the photos" --to Ruth')
   const commitment = { what, who: input.who, to_whom: input.to, deadline: input.by }
-  const reply = await withFamiliar(context, ({ api }) => api(commitments).add(commitment))
+  const reply = await withApi(context, commitments, (api) => api.add(commitment))
   const { id, deadline } = reply.commitment
   const due = deadline === null ? '' : `, by ${formatMemoryDay(deadline)}`
   return output.report(input.json, reply, () => {
@@ -228,7 +203,7 @@ const addCommitment: CommandHandler<AddInput> = async (context, input) => {
 
 const addAlias: CommandHandler<AddInput> = async (context, input) => {
   const [alias, entity] = exactly(input.words, 2, 'a name', 'familiar memory add --alias Bea Beatrice')
-  const reply = await withFamiliar(context, ({ api }) => api(aliases).add({ alias, entity }))
+  const reply = await withApi(context, aliases, (api) => api.add({ alias, entity }))
   return context.output.report(input.json, reply, `${verbOf(reply)}: ${reply.alias} is ${reply.entity}`)
 }
 
@@ -255,31 +230,22 @@ export function exactly(
   throw usageError(`Expected ${count} words for ${what}, got ${words.length}.`, `Example: ${example}`)
 }
 
-export const closeCommitments: CommandHandler<{ ids: string[]; cancel?: boolean; reopen?: boolean }> = async (
-  context,
-  input,
-) => {
-  const { output } = context
-  const state = input.cancel ? 'cancelled' : input.reopen ? 'open' : 'done'
-  const closed = await withFamiliar(context, async ({ api }) => {
+export const closeCommitments = apiCommand(
+  commitments,
+  async (api, input: { ids: string[]; cancel?: boolean; reopen?: boolean }) => {
+    const state = input.cancel ? 'cancelled' : input.reopen ? 'open' : 'done'
     const edited: CommitmentReply[] = []
-    for (const id of input.ids) edited.push(await api(commitments).edit({ id, state }))
-    return edited
-  })
-  const lines = closed.map(({ state, what }) => `${words[state]}: ${what}`)
-  return output.report(input.json, { commitments: closed }, lines.join('\n'))
-}
+    for (const id of input.ids) edited.push(await api.edit({ id, state }))
+    return { commitments: edited }
+  },
+  (reply) => reply.commitments.map(({ state, what }) => `${words[state]}: ${what}`).join('\n'),
+)
 
 const words = { done: 'Done', open: 'Open again', cancelled: 'Canceled', expired: 'Open again, and overdue' }
 
-interface EditInput {
+interface EditInput extends ContentInput {
   id: string
   content?: string
-  title?: string
-  category?: string
-  tag?: string[]
-  retention?: 'short_term' | 'long_term'
-  priority?: number
   by?: string
 }
 
@@ -328,7 +294,7 @@ async function editInEditor(context: CommandContext, id: string): Promise<Memory
       'Use --content, --title, --category, --tag, --retention, --priority or --by.',
     )
   }
-  const { memory } = await withFamiliar(context, ({ api }) => api(memories).show({ id }))
+  const { memory } = await withApi(context, memories, (api) => api.show({ id }))
   const directory = await mkdtemp(join(tmpdir(), 'familiar-edit-'))
   try {
     const path = join(directory, 'memory.md')
@@ -353,7 +319,7 @@ interface ListInput {
   state?: CommitmentReply['state']
 }
 
-const mostOfPage = 500
+const maxPageSize = 500
 
 function flag(isSet: boolean | undefined): 'true' | 'false' {
   return isSet ? 'true' : 'false'
@@ -374,57 +340,51 @@ export const listMemories: CommandHandler<ListInput> = async (context, input) =>
   return input.kind === 'alias' ? listAliases(context, input) : listAll(context, { ...input, kind: input.kind })
 }
 
-interface PageInput {
-  kind: MemoryReply['kind'] | undefined
-  limit: number
-  json?: boolean
-}
-
-async function listAll(context: CommandContext, input: PageInput) {
-  const found = await withFamiliar(context, (client) => readPages(client, input))
-  return context.output.list(input.json, {
-    value: { memories: found },
+const listAll = apiCommand(
+  memories,
+  async (api, { kind, limit }: { kind: MemoryReply['kind'] | undefined; limit: number }) => {
+    const found: MemoryReply[] = []
+    let cursor: string | undefined
+    do {
+      const page = await api.list({ kind, limit: Math.min(maxPageSize, limit - found.length), cursor })
+      found.push(...page.memories)
+      cursor = page.next_cursor ?? undefined
+    } while (cursor !== undefined && found.length < limit)
+    return { memories: found }
+  },
+  (reply) => ({
     empty: 'No memories yet. Add one: familiar memory add "TEXT"',
     header: ['Day', 'Kind', 'Id', 'Memory'],
-    rows: found.map((memory) => [formatMemoryDay(memory.created_at), memory.kind, memory.id, shortText(memory)]),
-  })
-}
+    rows: reply.memories.map((memory) => [
+      formatMemoryDay(memory.created_at),
+      memory.kind,
+      memory.id,
+      shortText(memory),
+    ]),
+  }),
+)
 
-async function readPages({ api }: ApiClient, { kind, limit }: PageInput): Promise<MemoryReply[]> {
-  const found: MemoryReply[] = []
-  let cursor: string | undefined
-  do {
-    const page = await api(memories).list({ kind, limit: Math.min(mostOfPage, limit - found.length), cursor })
-    found.push(...page.memories)
-    cursor = page.next_cursor ?? undefined
-  } while (cursor !== undefined && found.length < limit)
-  return found
-}
-
-const listFacts: CommandHandler<ListInput> = async (context, input) => {
-  const { output } = context
-  const { entity, attribute, value } = input
-  const question = { entity, attribute, value, history: flag(input.history), count: flag(input.count) }
-  const limit = Math.min(mostOfPage, input.limit)
-  const reply = await withFamiliar(context, ({ api }) => api(facts).list({ ...question, limit }))
-  output.list(input.json, {
-    value: reply,
-    empty: 'No facts found.',
-    header: ['Entity', 'Attribute', 'Since', 'Id', 'Value'],
-    rows: reply.facts.map(({ id, entity, attribute, value, valid_from, valid_to }) => {
+const listFacts = apiCommand(
+  facts,
+  (api, { entity, attribute, value, history, count, limit }: ListInput) => {
+    const question = { entity, attribute, value, history: flag(history), count: flag(count) }
+    return api.list({ ...question, limit: Math.min(maxPageSize, limit) })
+  },
+  (reply, output) => {
+    const rows = reply.facts.map(({ id, entity, attribute, value, valid_from, valid_to }) => {
       const until = valid_to === null ? '' : ` to ${formatMemoryDay(valid_to)}`
       return [entity, attribute, `${formatMemoryDay(valid_from)}${until}`, id, value]
-    }),
-  })
-  if (!input.json && reply.entities !== undefined) output.print(`${formatCount(reply.entities)} in all.`)
-  return undefined
-}
+    })
+    if (rows.length === 0) output.print('No facts found.')
+    else output.printTable(rows, { header: ['Entity', 'Attribute', 'Since', 'Id', 'Value'] })
+    return reply.entities === undefined ? undefined : `${formatCount(reply.entities)} in all.`
+  },
+)
 
-const listCommitments: CommandHandler<ListInput> = async (context, input) => {
-  const question = { state: input.state, who: input.entity, limit: Math.min(mostOfPage, input.limit) }
-  const reply = await withFamiliar(context, ({ api }) => api(commitments).list(question))
-  return context.output.list(input.json, {
-    value: reply,
+const listCommitments = apiCommand(
+  commitments,
+  (api, { state, entity, limit }: ListInput) => api.list({ state, who: entity, limit: Math.min(maxPageSize, limit) }),
+  (reply) => ({
     empty: 'No commitments found.',
     header: ['State', 'By', 'Who', 'To', 'Id', 'What'],
     rows: reply.commitments.map(({ state, deadline, who, to_whom, id, what }) => [
@@ -435,18 +395,18 @@ const listCommitments: CommandHandler<ListInput> = async (context, input) => {
       id,
       what,
     ]),
-  })
-}
+  }),
+)
 
-const listAliases: CommandHandler<ListInput> = async (context, input) => {
-  const reply = await withFamiliar(context, ({ api }) => api(aliases).list())
-  return context.output.list(input.json, {
-    value: reply,
+const listAliases = apiCommand(
+  aliases,
+  (api) => api.list(),
+  (reply) => ({
     empty: 'No aliases.',
     header: ['Name', 'Stands for'],
     rows: reply.aliases.map(({ alias, entity }) => [alias, entity]),
-  })
-}
+  }),
+)
 
 /** Long work with a line of progress on the terminal. Ctrl-C stops it; `stopped` then describes the result. */
 export async function watchProgress<Progress, Result>(
@@ -455,13 +415,16 @@ export async function watchProgress<Progress, Result>(
     describe(progress: Progress): string
     stopped: string
     work(client: ApiClient, watched: Watched<Progress>): Promise<Result>
+    /** It is not retried after a lost connection. */
+    once?: boolean
   },
 ): Promise<Result> {
   const { output, stderr, signal } = context
   const status = createStatusLine({ stream: stderr, clock: systemClock(), afterMs: 300 })
   const watched: Watched<Progress> = { signal, onProgress: (progress) => status.show(options.describe(progress)) }
   try {
-    return await withFamiliar(context, (client) => options.work(client, watched), { endsOnAbort: true })
+    const { once = false } = options
+    return await withFamiliar(context, (client) => options.work(client, watched), { endsOnAbort: true, once })
   } catch (error) {
     if (!signal.aborted) throw error
     status.clear()
@@ -488,18 +451,21 @@ export const searchMemories: CommandHandler<SearchInput> = async (context, input
   if (input.style) throw usageError('--style has no effect here.', 'Use it with --deep.')
   const { kind, limit } = input
   const question = { q, kind, limit, explain: flag(input.explain) }
-  const reply = await withFamiliar(context, ({ api }) => api(memories).search(question))
-  if (input.json) output.printJson(reply)
-  else if (reply.results.length === 0) output.print('No memories found')
-  else for (const result of reply.results) printResult(context, result)
-  return undefined
+  const reply = await withApi(context, memories, (api) => api.search(question))
+  return output.report(input.json, reply, () => {
+    if (reply.results.length === 0) return 'No memories found'
+    for (const result of reply.results) printResult(context, result)
+    return undefined
+  })
 }
 
 type Result = MemorySearchReply['results'][number]
 
 function printResult({ output, stdout }: CommandContext, { rank, memory, passage, why }: Result): void {
-  const line = `${rank}. ${formatMemoryDay(memory.created_at)} ${memory.kind}  ${shortText(passage === undefined ? memory : { ...memory, content: passage })}`
-  output.print(fitLine(line, stdout))
+  const text = shortText({ ...memory, content: passage ?? memory.content })
+  const line = `${rank}. ${formatMemoryDay(memory.created_at)} ${memory.kind}  ${text}`
+  const { columns } = stdout
+  output.print(columns !== undefined && displayWidth(line) > columns ? fitWidth(line, columns) : line)
   output.print(output.style('dim', `   ${memory.citation}`))
   if (!why) return
   for (const text of explainResult(why)) output.print(output.style('dim', `   ${text}`))

@@ -2,8 +2,6 @@ import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
 import { formatCount, plural } from '../../base/text.ts'
-import { loadConfig } from '../../daemon/config/load-config.ts'
-import { acquireDaemonLock } from '../../daemon/daemon-lock.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import { openPostgresSource, openSqliteSource } from '../../fleet/transfer/sources.ts'
 import { findRows, type TransferSource } from '../../fleet/transfer/tables.ts'
@@ -15,13 +13,13 @@ import { allMigrations } from '../../storage/migrations/all-migrations.ts'
 import { openPostgres } from '../../storage/postgres/open-postgres.ts'
 import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
 import { type CommandContext, CommandError, type CommandHandler, interrupted, usageError } from '../command.ts'
-import { startFailure } from '../connect.ts'
+import { lockHome, requireConfig } from '../local-home.ts'
 
 /** Moves the whole database to another engine or file. The source is only read and stays unchanged. */
 export const migrate: CommandHandler<{ to: string; from?: string }> = async (context, input) => {
-  const { output, homePath, env } = context
+  const { output, homePath } = context
   const to = readPlace(input.to)
-  const from = input.from === undefined ? configuredPlace(homePath, env) : readPlace(input.from)
+  const from = input.from === undefined ? configuredPlace(context) : readPlace(input.from)
   if (isSamePlace(from, to)) {
     throw usageError(`${showPlace(from)} cannot be moved to itself.`, 'Name the source: --from HOME')
   }
@@ -42,7 +40,7 @@ export const migrate: CommandHandler<{ to: string; from?: string }> = async (con
   return undefined
 }
 
-async function move(context: Parameters<typeof migrate>[0], from: Place, to: Place) {
+async function move(context: CommandContext, from: Place, to: Place) {
   const { output, signal } = context
   const progress = showProgress(context)
   await using _homes = await holdHomes([from, to])
@@ -68,34 +66,27 @@ async function move(context: Parameters<typeof migrate>[0], from: Place, to: Pla
 }
 
 /** The database in use, unless another one is named. */
-function configuredPlace(home: string, env: Readonly<Record<string, string | undefined>>): Place {
-  const loaded = loadConfig({ home, env })
-  if (!loaded.ok) throw startFailure({ ok: false, reason: 'config', problems: loaded.problems }, home)
-  const { url } = loaded.config.database
-  return url === null ? homePlace(home) : readPlace(url)
+function configuredPlace(context: CommandContext): Place {
+  const { url } = requireConfig(context).config.database
+  return url === null ? homePlace(context.homePath) : readPlace(url)
 }
 
 /**
- * Keeps daemons from the homes whose database is read or written, until it is let go of. Refuses if one runs. A folder
- * in which Familiar never ran needs no holding and is left as it is.
+ * Keeps daemons from the homes whose database is read or written. Refuses if one runs. A folder in which Familiar never
+ * ran is left as it is.
  */
 async function holdHomes(places: readonly Place[]): Promise<AsyncDisposable> {
   const homes = places.flatMap((place) => (place.engine === 'sqlite' && place.home ? [place.home] : []))
   await using held = new AsyncDisposableStack()
   for (const home of new Set(homes)) {
     if (!existsSync(homePaths(home).run)) continue
-    const lock = await acquireDaemonLock(home)
-    if (!lock.ok) throw isRunning(home, lock.pid)
-    held.defer(() => lock.release())
+    held.use(await lockHome(home, howToStop))
   }
   return held.move()
 }
 
-function isRunning(home: string, pid: number | null): CommandError {
-  return new CommandError(`Familiar is running on ${home}${pid === null ? '' : ` (process ${pid})`}.`, {
-    code: 'locked',
-    hint: `Stop it first${pid === null ? '' : `: kill ${pid}`}. A service: systemctl --user stop familiar.service`,
-  })
+function howToStop(pid: number | null): string {
+  return `Stop it first${pid === null ? '' : `: kill ${pid}`}. A service: systemctl --user stop familiar.service`
 }
 
 /** A place of a database. */
@@ -136,7 +127,7 @@ export function isSamePlace(one: Place, other: Place): boolean {
   return other.engine === 'postgres' && one.url === other.url
 }
 
-/** The manual steps after the move, and what the rows do not include. */
+/** The manual steps after the move. */
 function nextSteps(from: Place, to: Place, homePath: string): string[] {
   const home = homePaths(to.engine === 'sqlite' && to.home ? to.home : homePath)
   return [
@@ -144,8 +135,8 @@ function nextSteps(from: Place, to: Place, homePath: string): string[] {
     ...(to.engine === 'postgres' ? useServer(to, home) : useFile(to, home)),
     '',
     'Not moved, because they are files of the home: key (without it no secret can be read), familiar.toml, .env,',
-    'providers.d, workspace, tools, capabilities and media. Copy them where Familiar is to run on another machine.',
-    `What was there before is unchanged: ${showPlace(from)}`,
+    'providers.d, workspace, tools, capabilities and media. Copy them if Familiar will run on another machine.',
+    `The source is unchanged: ${showPlace(from)}`,
   ]
 }
 
@@ -155,18 +146,18 @@ function useServer(to: Place, home: ReturnType<typeof homePaths>): string[] {
     `or in ${home.config}:`,
     '  [database]',
     `  url = "${showPlace(to)}"`,
-    `Where several daemons are to share it: FAMILIAR_KEY_FILE, or the key as "key" in the [shared] directory (now: ${home.key}).`,
+    `If several daemons share it: FAMILIAR_KEY_FILE, or the key as "key" in the [shared] directory (now: ${home.key}).`,
   ]
 }
 
 function useFile(to: Extract<Place, { engine: 'sqlite' }>, home: ReturnType<typeof homePaths>): string[] {
   const leaveServer = `take FAMILIAR_DATABASE_URL out of the environment and of ${home.environment}, and [database] out of ${home.config}.`
   return to.home
-    ? [`From now on: familiar --home ${to.home}. Where PostgreSQL was used, ${leaveServer}`]
+    ? [`From now on: familiar --home ${to.home}. If PostgreSQL was used, ${leaveServer}`]
     : [`To use it: familiar restore ${to.path}, and ${leaveServer}`]
 }
 
-/** One state of it, to be read only. Refuses what has to be migrated or finished first, since that would change it. */
+/** One state of it, read-only. Refuses a source that must be migrated or finished first: that would change it. */
 export async function openSource(place: Place): Promise<TransferSource> {
   const source = await openToRead(place)
   const refusal = refuseSource(source, showPlace(place))
@@ -175,7 +166,7 @@ export async function openSource(place: Place): Promise<TransferSource> {
   throw refusal
 }
 
-/** Refuses one that holds anything but what an earlier run of the same move has left there. */
+/** Refuses a target with any rows but those of an earlier run of the same move. */
 export async function openTarget(place: Place): Promise<Database> {
   await refuseUsed(place)
   const options = { clock: systemClock(), migrations: [...allMigrations, progressMigration] }
@@ -229,18 +220,12 @@ const words: Record<TransferPhase, string> = {
 }
 const drawnEveryMs = 100
 
-interface ShownProgress {
-  step(phase: TransferPhase, done: number, total: number): void
-  /** Takes away what was drawn. */
-  end(): void
-}
-
 /** A progress line that is redrawn on a terminal; elsewhere one line per ten percent. */
-function showProgress({ stderr, output }: Pick<CommandContext, 'stderr' | 'output'>): ShownProgress {
+function showProgress({ stderr, output }: Pick<CommandContext, 'stderr' | 'output'>) {
   let drawnAt = Number.NEGATIVE_INFINITY
   let noted = ''
   return {
-    step(phase, done, total) {
+    step(phase: TransferPhase, done: number, total: number): void {
       const count = total > 0 ? `${formatCount(done)} of ${formatCount(total)}` : formatCount(done)
       if (stderr.isTTY) {
         if (performance.now() - drawnAt < drawnEveryMs && done < total) return

@@ -4,37 +4,35 @@ import { dirname, join } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
 import { ensurePrivateDirectory } from '../../base/files.ts'
 import { createIds } from '../../base/ids.ts'
-import { createRunChild, findProgram } from '../../base/processes.ts'
+import { findProgram } from '../../base/processes.ts'
 import { formatCount, formatDuration } from '../../base/text.ts'
-import { loadConfig } from '../../daemon/config/load-config.ts'
 import { nearestName } from '../../daemon/config/toml.ts'
-import { createCommandLine, homePaths } from '../../daemon/home-paths.ts'
+import { homePaths } from '../../daemon/home-paths.ts'
 import { knownPackages, pinnedPackages } from '../../models/ai-sdk-packages.ts'
 import type { LanguageModel } from '../../models/model.ts'
 import { createModelSet, type ModelSet } from '../../models/model-set.ts'
 import { home, type ModelsReply } from '../../protocol/status.ts'
-import { type CommandContext, CommandError, type CommandHandler, exitCodes } from '../command.ts'
-import { startFailure, withApi } from '../connect.ts'
+import { type CommandContext, CommandError, type CommandHandler, exitCodes, messageOf } from '../command.ts'
+import { apiCommand } from '../connect.ts'
+import { commandLineOf, definedVariables, requireConfig, runProgram } from '../local-home.ts'
 import { describeEffect, writeSetting } from './config.ts'
 
-/** `familiar models`: what is configured or was found, and what each one is used for. */
-export const listModels: CommandHandler<object> = async (context, input) => {
-  const { output } = context
-  const reply = await withApi(context, home, (api) => api.models())
-  if (input.json) return output.printJson(reply)
-  output.printTable(
-    reply.models.map(({ id, has_key, max_context_tokens, cost_per_mtok: cost }) => [
-      id === reply.current ? output.style('bold', id) : id,
+/** The models that are configured or were found, and their use. */
+export const listModels = apiCommand(
+  home,
+  (api) => api.models(),
+  (reply, { style }) => ({
+    header: ['Model', 'Used for', 'API key', 'Context', 'Price per million tokens (in / out)'],
+    rows: reply.models.map(({ id, has_key, max_context_tokens, cost_per_mtok: cost }) => [
+      id === reply.current ? style('bold', id) : id,
       usesOf(reply, id),
-      has_key === false ? output.style('yellow', 'missing') : has_key ? 'set' : '',
+      has_key === false ? style('yellow', 'missing') : has_key ? 'set' : '',
       formatCount(max_context_tokens),
       cost ? `$${cost.input} / $${cost.output}` : 'unknown',
     ]),
-    { header: ['Model', 'Used for', 'API key', 'Context', 'Price per million tokens (in / out)'] },
-  )
-  output.note('To choose the model that answers: familiar models use MODEL')
-  return undefined
-}
+    note: 'To choose the model that answers: familiar models use MODEL',
+  }),
+)
 
 function usesOf({ current, routes }: ModelsReply, id: string): string {
   const used = routes.flatMap(({ name, models }) => {
@@ -46,7 +44,7 @@ function usesOf({ current, routes }: ModelsReply, id: string): string {
 
 const testMs = 60_000
 
-/** `familiar models test`: one short request, outside of any session. */
+/** One short request, outside of any session. */
 export const testModel: CommandHandler<{ model?: string }> = async (context, input) => {
   const { output, signal } = context
   const tested = await withModels(context, async (models) => {
@@ -77,11 +75,11 @@ async function tryRequest(model: LanguageModel, signal: AbortSignal): Promise<st
     return 'The reply ended early.'
   } catch (cause) {
     if (signal.aborted) return `No reply within ${formatDuration(testMs)}.`
-    return cause instanceof Error ? cause.message : String(cause)
+    return messageOf(cause)
   }
 }
 
-/** `familiar models use MODEL`: sets `routes.primary`. Fallbacks that stand behind it there stay. */
+/** Sets `routes.primary`. Fallbacks that stand behind it there stay. */
 export const useModel: CommandHandler<{ model: string }> = async (context, input) => {
   const { output } = context
   const fallbacks = await withModels(context, async (models) => {
@@ -91,13 +89,11 @@ export const useModel: CommandHandler<{ model: string }> = async (context, input
   })
   const value = fallbacks.length > 0 ? [input.model, ...fallbacks] : input.model
   const { effect } = await writeSetting(context, ['routes', 'primary'], [value])
-  if (input.json) output.printJson({ model: input.model, fallbacks, ...effect })
-  else {
+  return output.report(input.json, { model: input.model, fallbacks, ...effect }, () => {
     output.print(`${input.model} answers${fallbacks.length > 0 ? `; fallback: ${fallbacks.join(', ')}` : ''}.`)
     for (const line of describeEffect(context, effect)) output.note(line)
     if (context.env.FAMILIAR_MODEL) output.note('FAMILIAR_MODEL in the environment overrides it.')
-  }
-  return undefined
+  })
 }
 
 function unknownModel(id: string | undefined, models: ModelSet): CommandError {
@@ -108,18 +104,22 @@ function unknownModel(id: string | undefined, models: ModelSet): CommandError {
 }
 
 /** The models as a start would find them, without a daemon. */
-async function withModels<T>({ homePath, env }: CommandContext, work: (models: ModelSet) => Promise<T>): Promise<T> {
-  const loaded = loadConfig({ home: homePath, env })
-  if (!loaded.ok) throw startFailure({ ok: false, reason: 'config', problems: loaded.problems }, homePath)
-  const installCommand = (name: string) => createCommandLine({ home: homePath, env })(`models install ${name}`)
-  const packages = { directory: homePaths(homePath).packages, installCommand }
-  const models = createModelSet({ ids: createIds(systemClock()), addSecret: () => undefined, packages })
+async function withModels<T>(context: CommandContext, work: (models: ModelSet) => Promise<T>): Promise<T> {
+  const { config, environment } = requireConfig(context)
+  const models = openModels(context)
   try {
-    await models.use(loaded.config, loaded.environment)
+    await models.use(config, environment)
     return await work(models)
   } finally {
     await models.close()
   }
+}
+
+/** Models without a configuration yet. */
+export function openModels(context: CommandContext): ModelSet {
+  const installCommand = (name: string) => commandLineOf(context, `models install ${name}`)
+  const packages = { directory: homePaths(context.homePath).packages, installCommand }
+  return createModelSet({ ids: createIds(systemClock()), addSecret: () => undefined, packages })
 }
 
 const flags = ['--ignore-scripts', '--save-exact', '--no-audit', '--no-fund', '--loglevel=error']
@@ -145,19 +145,16 @@ export const installPackage: CommandHandler<{ package: string }> = async (contex
   const manifest = join(directory, 'package.json')
   if (!existsSync(manifest)) await writeFile(manifest, '{ "private": true }\n', { mode: 0o600 })
   output.note(`Installing ${wanted} …`)
-  const { end, stderr } = await createRunChild({ clock: systemClock() })({
+  const { isFine, outcome } = await runProgram({
     argv: [...npm, 'install', ...pinned, ...flags, '--prefix', directory],
-    environment: Object.fromEntries(
-      Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-    ),
+    environment: definedVariables(env),
     workingDirectory: directory,
-    stdin: new Uint8Array(),
-    limits: { wallMs: maxInstallMs, outputBytes: 1024 * 1024 },
+    wallMs: maxInstallMs,
     signal,
   })
   const installed = join(directory, 'node_modules', input.package, 'package.json')
-  if (end.kind !== 'exited' || end.code !== 0 || !existsSync(installed)) {
-    const said = Buffer.from(stderr).toString('utf8').trim().split('\n').slice(0, 4).join(' ')
+  if (!isFine || !existsSync(installed)) {
+    const said = Buffer.from(outcome.stderr).toString('utf8').trim().split('\n').slice(0, 4).join(' ')
     throw new CommandError(`${wanted} could not be installed: ${said || 'npm failed'}`, {
       code: 'unavailable',
       hint: 'Check the network connection and the registry of npm, then retry.',

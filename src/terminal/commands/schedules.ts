@@ -7,19 +7,24 @@ import {
   schedules,
 } from '../../protocol/schedules.ts'
 import { type CommandContext, CommandError, type CommandHandler, exitCodes } from '../command.ts'
-import { type ApiClient, withFamiliar } from '../connect.ts'
+import { type Api, apiCommand, withApi } from '../connect.ts'
 import type { Output } from '../output.ts'
 
-/** `familiar schedules show SCHEDULE`: what it says, when it comes and how each run went. */
-export const showSchedule: CommandHandler<{ schedule: string }> = async (context, input) => {
-  const schedule = await withFamiliar(context, async (client) =>
-    client.api(schedules).show({ id: await idOf(client, input.schedule) }),
-  )
-  return context.output.report(input.json, schedule, () => printSchedule(context.output, schedule))
+interface Named {
+  schedule: string
 }
 
-function printSchedule(output: Output, schedule: ShownScheduleReply): void {
+/** The message, its times and the result of each run. */
+export const showSchedule = apiCommand(
+  schedules,
+  async (api, { schedule }: Named) => api.show({ id: await idOf(api, schedule) }),
+  printSchedule,
+)
+
+function printSchedule(schedule: ShownScheduleReply, output: Output): undefined {
   const { kind, expression, next_at, runs } = schedule
+  const origin =
+    schedule.trust === 'untrusted' ? 'untrusted: created while text of others was in the conversation' : null
   output.print(output.style('bold', schedule.name))
   if (schedule.message) output.print(schedule.message)
   output.print()
@@ -32,10 +37,7 @@ function printSchedule(output: Output, schedule: ShownScheduleReply): void {
     ['Session', schedule.session],
     ['Missed runs', policies[schedule.catch_up]],
     ['Made by', schedule.author === 'user' ? 'you' : 'Familiar'],
-    [
-      'Trust',
-      schedule.trust === 'untrusted' ? 'untrusted: created while text of others was in the conversation' : null,
-    ],
+    ['Trust', origin],
   ])
   if (runs.length === 0) return
   output.print('\nRuns:')
@@ -49,9 +51,9 @@ function delayOf({ state, due_at, finished_at }: ScheduleRunReply): string {
 
 const policies = { latest: 'run the latest late', all: 'run all late, ten at most', none: 'skip' }
 
-/** The id of the schedule that a person means: by its id, its beginning, or its name. */
-async function idOf({ api }: ApiClient, named: string): Promise<string> {
-  const { schedules: known } = await api(schedules).list({ all: 'true' })
+/** The id of the schedule with this id, beginning of an id, or name. */
+async function idOf(api: Api<typeof schedules>, named: string): Promise<string> {
+  const { schedules: known } = await api.list({ all: 'true' })
   if (known.some(({ id }) => id === named)) return named
   const meant = known.filter(({ id, name }) => id.startsWith(named) || name === named)
   const [first = { id: named }, ...more] = meant.length > 1 ? meant.filter(({ state }) => state === 'active') : meant
@@ -69,7 +71,7 @@ interface PlaceInput {
   catchUp?: 'latest' | 'all' | 'none'
 }
 
-/** `familiar schedules add`: a message that is sent later. */
+/** A message that is sent later. */
 export const addSchedule: CommandHandler<PlaceInput & { message: string[]; at?: string; cron?: string }> = async (
   context,
   input,
@@ -78,28 +80,12 @@ export const addSchedule: CommandHandler<PlaceInput & { message: string[]; at?: 
   if (at === undefined && cron === undefined) {
     throw new CommandError('No time given: use --at or --cron.', { exitCode: exitCodes.usage, code: 'bad_request' })
   }
-  const request = { at, cron, message: message.join(' '), ...placeOf(input) }
-  const added = await withFamiliar(
-    context,
-    async ({ api }, { daemon }) => ({ schedule: await api(schedules).add(request), isServed: daemon !== undefined }),
-    { once: true },
-  )
-  tellAdded(context, input, added)
-  return undefined
+  return add(context, input, (api) => api.add({ at, cron, message: message.join(' '), ...placeOf(input) }))
 }
 
-/** `familiar schedules heartbeat`: off unless the user adds one. */
+/** Off unless the user adds one. */
 export const addHeartbeat: CommandHandler<PlaceInput & { every?: string }> = async (context, input) => {
-  const request = { every: input.every, ...placeOf(input) }
-  const added = await withFamiliar(
-    context,
-    async ({ api }, { daemon }) => ({
-      schedule: await api(schedules).heartbeat(request),
-      isServed: daemon !== undefined,
-    }),
-    { once: true },
-  )
-  tellAdded(context, input, added)
+  await add(context, input, (api) => api.heartbeat({ every: input.every, ...placeOf(input) }))
   if (!input.json) context.output.note('Each run is a model call, unless HEARTBEAT.md in the workspace is empty.')
   return undefined
 }
@@ -108,50 +94,47 @@ function placeOf({ name, session, timeZone, catchUp }: PlaceInput) {
   return { name, session, time_zone: timeZone, catch_up: catchUp }
 }
 
-function tellAdded(
-  { output }: CommandContext,
+async function add(
+  context: CommandContext,
   { json }: { json?: boolean },
-  { schedule, isServed }: { schedule: ScheduleReply; isServed: boolean },
-): void {
-  if (json) {
-    output.printJson(schedule)
-    return
-  }
-  const when = schedule.next_at === null ? '' : `, next ${formatTime(schedule.next_at)}`
-  output.print(`${schedule.id}  ${schedule.name}${when}`)
-  if (!isServed) output.note('Familiar is not running. Schedules run while it does: familiar serve')
-}
-
-/** `familiar schedules remove SCHEDULE`. */
-export const cancelSchedule: CommandHandler<{ schedule: string }> = async (context, input) => {
+  work: (api: Api<typeof schedules>) => Promise<ScheduleReply>,
+): Promise<undefined> {
   const { output } = context
-  const schedule = await withFamiliar(context, async (client) =>
-    client.api(schedules).cancel({ id: await idOf(client, input.schedule) }),
-  )
-  return output.report(input.json, schedule, `Deleted: ${schedule.name}`)
-}
-
-/** `familiar schedules run SCHEDULE`: in addition to its times. */
-export const runSchedule: CommandHandler<{ schedule: string }> = async (context, input) => {
-  const { output } = context
-  const run = await withFamiliar(
+  const { schedule, isServed } = await withApi(
     context,
-    async (client) => client.api(schedules).run({ id: await idOf(client, input.schedule) }),
-    { talks: true, once: true },
+    schedules,
+    async (api, { daemon }) => ({ schedule: await work(api), isServed: daemon !== undefined }),
+    { once: true },
   )
-  if (input.json) output.printJson(run)
-  else if (run.state === 'begun') output.print('Queued. It is sent as soon as possible.')
-  else output.print(`Result: ${run.state}${run.error === null ? '.' : `: ${run.error}`}`)
-  return undefined
+  return output.report(json, schedule, () => {
+    const when = schedule.next_at === null ? '' : `, next ${formatTime(schedule.next_at)}`
+    output.print(`${schedule.id}  ${schedule.name}${when}`)
+    if (!isServed) output.note('Familiar is not running. Schedules run while it does: familiar serve')
+  })
 }
 
-/** `familiar schedules list`: what is to come, the next one first. */
-export const listSchedules: CommandHandler<{ all?: boolean }> = async (context, input) => {
-  const { output } = context
-  const all = input.all ? 'true' : 'false'
-  const listed = await withFamiliar(context, ({ api }) => api(schedules).list({ all }))
-  return output.list(input.json, {
-    value: listed,
+export const cancelSchedule = apiCommand(
+  schedules,
+  async (api, { schedule }: Named) => api.cancel({ id: await idOf(api, schedule) }),
+  ({ name }) => `Deleted: ${name}`,
+)
+
+/** In addition to its times. */
+export const runSchedule = apiCommand(
+  schedules,
+  async (api, { schedule }: Named) => api.run({ id: await idOf(api, schedule) }),
+  ({ state, error }) =>
+    state === 'begun'
+      ? 'Queued. It is sent as soon as possible.'
+      : `Result: ${state}${error === null ? '.' : `: ${error}`}`,
+  { talks: true, once: true },
+)
+
+/** The next one comes first. */
+export const listSchedules = apiCommand(
+  schedules,
+  (api, input: { all?: boolean }) => api.list({ all: input.all ? 'true' : 'false' }),
+  (listed, output) => ({
     empty: 'No schedules.',
     header: ['Schedule', 'Next', 'When', 'Last run', 'Name'],
     rows: listed.schedules.map((schedule) => [
@@ -161,8 +144,8 @@ export const listSchedules: CommandHandler<{ all?: boolean }> = async (context, 
       lastRunOf(output, schedule),
       oneLine(schedule.name, 100),
     ]),
-  })
-}
+  }),
+)
 
 function lastRunOf(output: Output, { last_run: run }: ListedScheduleReply): string {
   return run ? `${formatTime(run.due_at)} ${runStateOf(output, run)}` : ''

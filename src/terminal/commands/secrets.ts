@@ -2,70 +2,52 @@ import { sql } from 'kysely'
 import { systemClock } from '../../base/clock.ts'
 import { formatTime, plural } from '../../base/text.ts'
 import { loadConfig } from '../../daemon/config/load-config.ts'
-import { acquireDaemonLock } from '../../daemon/daemon-lock.ts'
-import { openHome } from '../../daemon/home.ts'
 import { type HomePaths, keyFileOf } from '../../daemon/home-paths.ts'
 import { createRedactor } from '../../security/redactor.ts'
 import { createVault } from '../../security/vault.ts'
 import type { Database } from '../../storage/database.ts'
 import { openSqlite } from '../../storage/sqlite/open-sqlite.ts'
 import { type CommandContext, CommandError, type CommandHandler } from '../command.ts'
-import { databaseUrlOf, hasDatabase, openBeside } from '../open-beside.ts'
+import { lockHome, requireHome } from '../local-home.ts'
+import { databaseUrlOf, hasDatabase, openBeside, withDatabase } from '../open-beside.ts'
 
-/** Which secrets are kept, for whom and since when. Their values are never shown. */
+/** The names of the stored secrets. Their values are never shown. */
 export const listSecrets: CommandHandler<object> = async (context, input) => {
-  const { output } = context
-  const secrets = hasDatabase(context) ? await readNames(context) : []
-  if (input.json) return output.printJson({ secrets })
-  if (secrets.length === 0) {
-    output.print('No secrets stored. To set one for a tool: familiar tools config NAME KEY')
-    return undefined
-  }
-  const header = ['Tool', 'Name', 'Changed', 'User']
-  output.printTable(
-    secrets.map(({ owner, name, updated_at, user }) => [owner, name, formatTime(updated_at), user]),
-    { header },
+  const secrets = hasDatabase(context) ? await withDatabase(context, readNames) : []
+  return context.output.report(
+    input.json,
+    { secrets },
+    {
+      empty: 'No secrets stored. To set one for a tool: familiar tools config NAME KEY',
+      header: ['Tool', 'Name', 'Changed', 'User'],
+      rows: secrets.map(({ owner, name, updated_at, user }) => [owner, name, formatTime(updated_at), user]),
+    },
   )
-  return undefined
 }
 
 /** Seals everything with a new key. Holds the home meanwhile: a daemon would continue sealing with the old one. */
 export const rotateKey: CommandHandler<{ discardLost?: boolean }> = async (context, input) => {
   const { homePath, output } = context
-  const home = await openHome(homePath)
-  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
-  const { paths } = home
-  const lock = await acquireDaemonLock(homePath)
-  if (!lock.ok) {
-    throw new CommandError(`Familiar is running on ${homePath}${lock.pid === null ? '' : ` (process ${lock.pid})`}.`, {
-      code: 'locked',
-      hint: 'Stop it first: familiar stop',
-    })
-  }
+  const paths = await requireHome(context)
+  await using _held = await lockHome(homePath)
+  const clock = systemClock()
+  const database =
+    databaseUrlOf(context) === null
+      ? await openSqlite({ path: paths.database, clock, snapshotDirectory: paths.backups })
+      : await openBeside(context)
   try {
-    const clock = systemClock()
-    const database =
-      databaseUrlOf(context) === null
-        ? await openSqlite({ path: paths.database, clock, snapshotDirectory: paths.backups })
-        : await openBeside(context)
-    try {
-      const keyFile = keyFileFor(context, paths)
-      await refuseWhileOthersRun(database)
-      const vault = createVault({ database, keyFile, clock, redactor: createRedactor() })
-      const { sealed, discarded } = await vault.rotateKey({ discardLost: input.discardLost === true })
-      if (input.json) output.printJson({ sealed, discarded })
-      else {
-        output.print(`${plural(sealed, 'secret is', 'secrets are')} encrypted with a new key: ${keyFile}`)
-        if (discarded > 0)
-          output.print(`${plural(discarded, 'unreadable secret was', 'unreadable secrets were')} deleted.`)
-        output.note('Secrets in earlier backups can no longer be decrypted.')
-      }
-      return undefined
-    } finally {
-      await database.close()
-    }
+    const keyFile = keyFileFor(context, paths)
+    await refuseWhileOthersRun(database)
+    const vault = createVault({ database, keyFile, clock, redactor: createRedactor() })
+    const { sealed, discarded } = await vault.rotateKey({ discardLost: input.discardLost === true })
+    return output.report(input.json, { sealed, discarded }, () => {
+      output.print(`${plural(sealed, 'secret is', 'secrets are')} encrypted with a new key: ${keyFile}`)
+      if (discarded > 0)
+        output.print(`${plural(discarded, 'unreadable secret was', 'unreadable secrets were')} deleted.`)
+      output.note('Secrets in earlier backups can no longer be decrypted.')
+    })
   } finally {
-    await lock.release()
+    await database.close()
   }
 }
 
@@ -79,7 +61,7 @@ function keyFileFor(context: CommandContext, paths: HomePaths): string {
   })
 }
 
-/** They would continue with the old key; and one that starts in the middle would take the new one for a left-over. */
+/** Other daemons would continue with the old key, and one that starts in the middle would discard the new one. */
 async function refuseWhileOthersRun(database: Database): Promise<void> {
   if (database.engine !== 'postgres') return
   const { countLiving } = await import('../../fleet/presence.ts')
@@ -89,28 +71,16 @@ async function refuseWhileOthersRun(database: Database): Promise<void> {
   throw new CommandError(`${who} the database.`, { code: 'locked', hint: 'Stop all of them first, on every machine.' })
 }
 
-interface ListedSecret {
-  owner: string
-  name: string
-  updated_at: string
-  user: string
-}
-
-async function readNames(context: CommandContext): Promise<ListedSecret[]> {
-  const database = await openBeside(context)
-  try {
-    if (!(await hasSecrets(database))) return []
-    const rows = await database.read
-      .selectFrom('secrets')
-      .innerJoin('users', 'users.id', 'secrets.user_id')
-      .select(['secrets.owner', 'secrets.name', 'secrets.updated_at', 'users.name as user'])
-      .orderBy('secrets.owner')
-      .orderBy('secrets.name')
-      .execute()
-    return rows.map((row) => ({ ...row, updated_at: new Date(Number(row.updated_at)).toISOString() }))
-  } finally {
-    await database.close()
-  }
+async function readNames(database: Database) {
+  if (!(await hasSecrets(database))) return []
+  const rows = await database.read
+    .selectFrom('secrets')
+    .innerJoin('users', 'users.id', 'secrets.user_id')
+    .select(['secrets.owner', 'secrets.name', 'secrets.updated_at', 'users.name as user'])
+    .orderBy('secrets.owner')
+    .orderBy('secrets.name')
+    .execute()
+  return rows.map((row) => ({ ...row, updated_at: new Date(Number(row.updated_at)).toISOString() }))
 }
 
 /** A file that no daemon of this version has opened yet has no such table. */

@@ -14,18 +14,16 @@ import { type BuildQuestionReply, builds } from '../../protocol/custom-tools.ts'
 import { page } from '../../protocol/page.ts'
 import { costs } from '../../protocol/status.ts'
 import { type ApprovalReply, approvals as calls } from '../../protocol/users.ts'
-import { type CommandContext, CommandError, type CommandHandler, exitCodes, jsonLines } from '../command.ts'
-import { type ApiClient, connect, findSession, historyPages, withFamiliar } from '../connect.ts'
+import { CommandError, type CommandHandler, exitCodes, idStartingWith, jsonLines } from '../command.ts'
+import { type ApiClient, apiCommand, connect, findSession, historyPages } from '../connect.ts'
 import { describeEvent, logLine } from '../log-line.ts'
 import type { Output } from '../output.ts'
 import { describeQuestion } from './builds.ts'
 
-export const listSessions: CommandHandler<{ all?: boolean }> = async (context, input) => {
-  const { output } = context
-  const archived = input.all ? 'true' : 'false'
-  const listed = await withFamiliar(context, ({ api }) => api(sessions).list({ archived }))
-  return output.list(input.json, {
-    value: listed,
+export const listSessions = apiCommand(
+  sessions,
+  (api, input: { all?: boolean }) => api.list({ archived: input.all ? 'true' : 'false' }),
+  (listed) => ({
     empty: 'No sessions yet. Start one: familiar send "Hello"',
     header: ['Session', 'Channel', 'State', 'Events', 'Tokens', 'Last event', 'Id'],
     rows: listed.sessions.map((session) => [
@@ -37,80 +35,55 @@ export const listSessions: CommandHandler<{ all?: boolean }> = async (context, i
       formatTime(session.updated_at),
       session.id,
     ]),
-  })
-}
+  }),
+)
 
-/** `familiar sessions rename SESSION TITLE`: the title that the page shows. The name stays. */
-export const renameSession: CommandHandler<{ session: string; title?: string[] }> = async (context, input) => {
-  const { output } = context
-  const title = (input.title ?? []).join(' ')
-  const session = await withFamiliar(context, async (client) => {
+/** Sets the title that the page shows. The name stays. */
+export const renameSession = apiCommand(
+  page,
+  async (api, input: { session: string; title?: string[] }, { client }) => {
+    const title = (input.title ?? []).join(' ')
     const { id } = await findSession(client, input.session)
-    return client.api(page).rename({ id, title })
-  })
-  return output.report(
-    input.json,
-    { ...session, title },
-    title === '' ? `${session.contact} has no title now.` : `${session.contact}: ${title}`,
-  )
-}
+    return { ...(await api.rename({ id, title })), title }
+  },
+  ({ contact, title }) => (title === '' ? `${contact} has no title now.` : `${contact}: ${title}`),
+)
 
 /** Pending requests with everything that an approval covers. */
-export const listApprovals: CommandHandler<object> = async (context, input) => {
-  const { output } = context
-  const { waiting, questions } = await withFamiliar(context, async (client) => ({
-    waiting: await pending(client),
+export const listApprovals = apiCommand(
+  calls,
+  async (api, _input: object, { client }) => ({
+    approvals: (await api.list()).approvals,
     questions: (await client.api(builds).questions()).questions.filter(isPermission),
-  }))
-  if (input.json) output.printJson({ approvals: waiting, questions })
-  else if (waiting.length + questions.length === 0) output.print('No pending approvals.')
-  else {
-    for (const approval of waiting) describe(context, approval)
+  }),
+  ({ approvals, questions }, output) => {
+    if (approvals.length + questions.length === 0) return 'No pending approvals.'
+    for (const approval of approvals) describe(output, approval)
     for (const question of questions) output.print(describeQuestion(output, question))
-  }
-  return undefined
-}
+    return undefined
+  },
+)
 
 /** A build that asks for a host waits for the answer; its other questions are not about a permission. */
-function isPermission({ id, build_id }: BuildQuestionReply): boolean {
-  return isForHandAlone({ id, build_id })
-}
+const isPermission = ({ id, build_id }: BuildQuestionReply) => isForHandAlone({ id, build_id })
 
-export const approve: CommandHandler<{ id: string }> = (context, input) => answer(context, input, 'approve')
+export const approve = answerWith('approve', (tool) => `Approved: ${tool}, this call only. Familiar continues.`)
 
-export const deny: CommandHandler<{ id: string }> = (context, input) => answer(context, input, 'deny')
+export const deny = answerWith('deny', (tool) => `Denied: ${tool}. The call was not made.`)
 
-async function answer(
-  context: CommandContext,
-  input: { id: string; json?: boolean },
-  word: 'approve' | 'deny',
-): Promise<undefined> {
-  const { output } = context
-  const approval = await withFamiliar(
-    context,
-    async (client) => client.api(calls).answer({ id: await idOf(client, input.id), answer: word }),
+function answerWith(answer: 'approve' | 'deny', describeAnswer: (tool: string) => string) {
+  return apiCommand(
+    calls,
+    async (api, input: { id: string }) => {
+      const id = idStartingWith((await api.list()).approvals, input.id, 'requests', 'familiar approvals')
+      return api.answer({ id, answer })
+    },
+    ({ tool }) => describeAnswer(tool),
     { talks: true },
   )
-  const approved = `Approved: ${approval.tool}, this call only. Familiar continues.`
-  const denied = `Denied: ${approval.tool}. The call was not made.`
-  return output.report(input.json, approval, word === 'approve' ? approved : denied)
 }
 
-/** By its id or a unique beginning of it. */
-async function idOf(client: ApiClient, name: string): Promise<string> {
-  const beginning = (await pending(client)).filter(({ id }) => id.startsWith(name))
-  if (beginning.length < 2) return beginning[0]?.id ?? name
-  throw new CommandError(`Several requests start with ${JSON.stringify(name)}.`, {
-    code: 'bad_request',
-    hint: 'Give the whole id: familiar approvals',
-  })
-}
-
-async function pending(client: ApiClient): Promise<ApprovalReply[]> {
-  return (await client.api(calls).list()).approvals
-}
-
-function describe({ output }: CommandContext, approval: ApprovalReply): void {
+function describe(output: Output, approval: ApprovalReply): void {
   const { id, tool, destination, reason, session_id, asked_at, expires_at } = approval
   output.print(output.style('bold', `${tool}${destination === null ? '' : ` to ${destination}`}`))
   output.print(`  ${JSON.stringify(approval.arguments)}`)
@@ -121,18 +94,17 @@ function describe({ output }: CommandContext, approval: ApprovalReply): void {
 
 const barWidth = 30
 
-export const context: CommandHandler<{ session: string }> = async (command, input) => {
-  const { output } = command
-  const reply = await withFamiliar(command, async (client) =>
-    client.api(sessions).context({ id: (await findSession(client, input.session)).id }),
-  )
-  if (input.json) return output.printJson(reply)
-  const { rows, summary } = drawContext(reply)
-  output.printTable(rows, { header: ['Block', 'Tier', 'Tokens', '', 'Share'] })
-  output.print()
-  for (const line of summary) output.print(line)
-  return undefined
-}
+export const context = apiCommand(
+  sessions,
+  async (api, { session }: { session: string }, { client }) =>
+    api.context({ id: (await findSession(client, session)).id }),
+  (reply, output) => {
+    const { rows, summary } = drawContext(reply)
+    output.printTable(rows, { header: ['Block', 'Tier', 'Tokens', '', 'Share'] })
+    output.print()
+    for (const line of summary) output.print(line)
+  },
+)
 
 /** The share of each block as a bar: solid if cached by the provider, light if not. */
 export function drawContext(reply: ContextReply): { rows: string[][]; summary: string[] } {
@@ -158,24 +130,23 @@ export function drawContext(reply: ContextReply): { rows: string[][]; summary: s
   return { rows, summary }
 }
 
-export const cost: CommandHandler<{ period: CostReply['period'] }> = async (context, input) => {
-  const { output } = context
-  const reply = await withFamiliar(context, ({ api }) => api(costs).report({ period: input.period }))
-  if (input.json) return output.printJson(reply)
-  output.print(
-    `${output.style('bold', formatDollars(reply.total_usd))} in ${plural(reply.calls, 'model call')} (${words[reply.period]})`,
-  )
-  if (reply.unpriced_calls > 0) {
+export const cost = apiCommand(
+  costs,
+  (api, { period }: { period: CostReply['period'] }) => api.report({ period }),
+  printCost,
+)
+
+function printCost(reply: CostReply, output: Output): undefined {
+  const total = output.style('bold', formatDollars(reply.total_usd))
+  output.print(`${total} in ${plural(reply.calls, 'model call')} (${words[reply.period]})`)
+  const { unpriced_calls: unpriced, estimated_calls: estimated } = reply
+  if (unpriced > 0)
+    output.print(`${plural(unpriced, 'call')} to models without a price are not included: their cost is unknown.`)
+  if (estimated > 0)
     output.print(
-      `${plural(reply.unpriced_calls, 'call')} to models without a price are not included: their cost is unknown.`,
+      `${plural(estimated, 'call')} estimated: the provider sent no token count, or the call was interrupted.`,
     )
-  }
-  if (reply.estimated_calls > 0) {
-    output.print(
-      `${plural(reply.estimated_calls, 'call')} estimated: the provider sent no token count, or the call was interrupted.`,
-    )
-  }
-  if (reply.by_model.length === 0) return undefined
+  if (reply.by_model.length === 0) return
   output.print()
   output.printTable(
     reply.by_model.map((row) => [
@@ -189,27 +160,19 @@ export const cost: CommandHandler<{ period: CostReply['period'] }> = async (cont
     ]),
     { header: ['Model', 'Calls', 'Input', 'Output', 'Cache read', 'Cache write', 'Cost'] },
   )
-  return undefined
 }
 
 const words = { today: 'today', week: 'last 7 days', month: 'last 30 days', all: 'since the beginning' }
 
-interface ExportInput {
-  session?: string
-  all?: boolean
-  out: string
-}
-
 /** The whole log as JSON lines: one file per session and day (UTC), replaced each time. */
-export const exportSessions: CommandHandler<ExportInput> = async (context, input) => {
-  const { output } = context
-  const directory = resolve(input.out)
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  const { files, events, ...written } = await withFamiliar(context, async (client) => {
-    const archived = input.all ? 'true' : 'false'
+export const exportSessions = apiCommand(
+  sessions,
+  async (api, input: { session?: string; all?: boolean; out: string }, { client }) => {
+    const directory = resolve(input.out)
+    await mkdir(directory, { recursive: true, mode: 0o700 })
     const chosen = input.session
       ? [await findSession(client, input.session)]
-      : (await client.api(sessions).list({ archived })).sessions
+      : (await api.list({ archived: input.all ? 'true' : 'false' })).sessions
     const files: string[] = []
     let events = 0
     for (const session of chosen) {
@@ -220,17 +183,13 @@ export const exportSessions: CommandHandler<ExportInput> = async (context, input
         events += lines.length
       }
     }
-    return { files, sessions: chosen.length, events }
-  })
-  if (input.json) output.printJson({ directory, files, sessions: written.sessions, events })
-  else {
+    return { directory, files, sessions: chosen.length, events }
+  },
+  ({ files, events, sessions: count }, output) => {
     for (const file of files) output.print(file)
-    output.note(
-      `${plural(events, 'event')} of ${plural(written.sessions, 'session')} in ${plural(files.length, 'file')}.`,
-    )
-  }
-  return undefined
-}
+    output.note(`${plural(events, 'event')} of ${plural(count, 'session')} in ${plural(files.length, 'file')}.`)
+  },
+)
 
 async function linesByDay(client: ApiClient, session: SessionReply): Promise<Map<string, string[]>> {
   const days = new Map<string, string[]>()
@@ -246,17 +205,17 @@ async function linesByDay(client: ApiClient, session: SessionReply): Promise<Map
   return days
 }
 
-export const history: CommandHandler<{ session: string; full?: boolean }> = async (context, input) => {
-  const { output } = context
-  const full = input.full === true
-  const { session, events } = await withFamiliar(context, async (client) => {
-    const session = await findSession(client, input.session)
-    return { session, events: (await Array.fromAsync(historyPages(client, session.id, { full }))).flat() }
-  })
-  if (input.json) return output.printJson({ session_id: session.id, events })
-  for (const event of events) printEvent(output, event)
-  return undefined
-}
+export const history = apiCommand(
+  sessions,
+  async (_api, input: { session: string; full?: boolean }, { client }) => {
+    const { id } = await findSession(client, input.session)
+    const pages = await Array.fromAsync(historyPages(client, id, { full: input.full === true }))
+    return { session_id: id, events: pages.flat() }
+  },
+  ({ events }, output) => {
+    for (const event of events) printEvent(output, event)
+  },
+)
 
 function printEvent(output: Output, event: HistoryEvent): void {
   if (event.role === null || event.text === null) {

@@ -3,9 +3,9 @@ import { createIds } from '../../base/ids.ts'
 import { formatTime } from '../../base/text.ts'
 import { type TokenCreateRequest, tokens } from '../../protocol/users.ts'
 import { type AccessTokens, createAccessTokens } from '../../security/tokens.ts'
-import { CommandError, type CommandHandler, confirm, exitCodes } from '../command.ts'
-import { withApi } from '../connect.ts'
-import { hasDatabase, openBeside } from '../open-beside.ts'
+import { CommandError, type CommandHandler, exitCodes, isConfirmed } from '../command.ts'
+import { apiCommand, withApi } from '../connect.ts'
+import { hasDatabase, withDatabase } from '../open-beside.ts'
 
 /** Works on the home itself: no route of the API does this. A running daemon refuses the old token immediately. */
 export const rotateToken: CommandHandler<{ yes?: boolean }> = async (context, input) => {
@@ -17,24 +17,16 @@ export const rotateToken: CommandHandler<{ yes?: boolean }> = async (context, in
     })
   }
   const question = 'Replace your token? The old one stops working at once.'
-  if (!input.yes && !(await confirm(context, question))) {
-    output.note('Nothing was changed.')
-    return exitCodes.failed
-  }
+  if (!(await isConfirmed(context, input, question))) return exitCodes.failed
   const clock = systemClock()
-  const database = await openBeside(context)
-  try {
-    const token = await replaceOwnerToken(createAccessTokens({ database, clock, ids: createIds(clock) }))
-    if (input.json) output.printJson({ token })
-    else {
-      output.print(token)
-      output.note('Shown only once. The old token no longer works.')
-      if (env.FAMILIAR_TOKEN) output.note('FAMILIAR_TOKEN in the environment also stays valid.')
-    }
-    return undefined
-  } finally {
-    await database.close()
-  }
+  const token = await withDatabase(context, (database) =>
+    replaceOwnerToken(createAccessTokens({ database, clock, ids: createIds(clock) })),
+  )
+  return output.report(input.json, { token }, () => {
+    output.print(token)
+    output.note('Shown only once. The old token no longer works.')
+    if (env.FAMILIAR_TOKEN) output.note('FAMILIAR_TOKEN in the environment also stays valid.')
+  })
 }
 
 async function replaceOwnerToken(access: AccessTokens): Promise<string> {
@@ -51,7 +43,7 @@ async function replaceOwnerToken(access: AccessTokens): Promise<string> {
 // Nothing is repeated after a lost connection.
 const once = { once: true }
 
-/** `familiar tokens create`: only the token goes to standard output. */
+/** Only the token goes to standard output. */
 export const createToken: CommandHandler<TokenCreateRequest> = async (context, input) => {
   const { scope, user } = input
   // A reader that leaves ends other commands. This one continues, to revoke the token that was not read.
@@ -61,8 +53,7 @@ export const createToken: CommandHandler<TokenCreateRequest> = async (context, i
     tokens,
     async (api) => {
       const created = await api.create({ scope, user })
-      if (input.json) context.output.printJson(created)
-      else context.output.print(created.token)
+      context.output.report(input.json, created, created.token)
       if (await isRead(context.stdout)) return created
       await api.revoke({ id: created.id })
       return undefined
@@ -84,20 +75,20 @@ function isRead(stdout: NodeJS.WriteStream): Promise<boolean> {
   return new Promise((resolve) => stdout.write('', (error) => resolve(!error && !stdout.errored)))
 }
 
-/** `familiar tokens list`. */
-export const listTokens: CommandHandler<{ user?: string }> = async (context, input) => {
-  const { output } = context
-  const reply = await withApi(context, tokens, (api) => api.list({ user: input.user }), once)
-  return output.list(input.json, {
-    value: reply,
+export const listTokens = apiCommand(
+  tokens,
+  (api, { user }: { user?: string }) => api.list({ user }),
+  (reply) => ({
     empty: 'No tokens. Create one: familiar tokens create',
     header: ['Token', 'User', 'Scope', 'Since'],
     rows: reply.tokens.map(({ id, user, scope, created_at }) => [id, user, scope, formatTime(created_at)]),
-  })
-}
+  }),
+  once,
+)
 
-/** `familiar tokens remove ID`. */
-export const revokeToken: CommandHandler<{ id: string }> = async (context, input) => {
-  const revoked = await withApi(context, tokens, (api) => api.revoke({ id: input.id }), once)
-  return context.output.report(input.json, revoked, `${revoked.id} is revoked.`)
-}
+export const revokeToken = apiCommand(
+  tokens,
+  (api, { id }: { id: string }) => api.revoke({ id }),
+  ({ id }) => `${id} is revoked.`,
+  once,
+)

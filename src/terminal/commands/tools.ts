@@ -10,7 +10,6 @@ import {
   writeNewTool,
 } from '../../custom-tools/new-tool.ts'
 import { createToolStates } from '../../custom-tools/tool-approval.ts'
-import { openHome } from '../../daemon/home.ts'
 import type { Json } from '../../protocol/messages.ts'
 import {
   type ToolFieldReply,
@@ -29,22 +28,17 @@ import {
   type CommandHandler,
   exitCodes,
   interrupted,
+  readStandardInput,
+  textOrInput,
   usageError,
 } from '../command.ts'
-import { withApi } from '../connect.ts'
-import { openBeside } from '../open-beside.ts'
-import { type Output, printCalls } from '../output.ts'
+import { apiCommand, withApi } from '../connect.ts'
+import { requireHome } from '../local-home.ts'
+import { withDatabase } from '../open-beside.ts'
+import { callTable, type Output } from '../output.ts'
 import { openTerminalPrompts } from '../setup-prompts.ts'
-import { readStandardInput } from './memory.ts'
 
-interface TestResult {
-  name: string
-  ok: boolean
-  failures: string[]
-  duration_ms: number
-}
-
-/** `familiar tools test NAME`: checks its settings, then runs its tests one by one. */
+/** Checks the settings of a tool, then runs its tests one by one. */
 export const testTool: CommandHandler<{ name: string }> = async (context, input) => {
   const { output, signal } = context
   const { name } = input
@@ -53,17 +47,25 @@ export const testTool: CommandHandler<{ name: string }> = async (context, input)
     tools,
     async (api) => {
       const { directory } = await api.show({ name })
-      if (directory === null) throw noFolder(name)
+      if (directory === null) {
+        const hint = 'Custom tools: familiar tools'
+        throw new CommandError(`${name} is not a custom tool, so it has no tests.`, { code: 'bad_request', hint })
+      }
       const tests = await readToolTests(directory)
       const readiness = await api.test({ name })
       if (!readiness.ok) throw new CommandError(`${name} is not ready for tests: ${readiness.message}`)
-      const done: TestResult[] = []
+      const done = []
       for (const test of tests) {
         const telemetry = test.telemetry as ToolRunRequest['telemetry']
         const run = await api.run({ name, params: test.params, telemetry }, signal)
+        const { duration_ms } = run
         const failures = failuresOf(test, run)
-        done.push({ name: test.name, ok: failures.length === 0, failures, duration_ms: run.duration_ms })
-        if (!input.json) for (const line of describe(done.at(-1))) output.print(line)
+        const ok = failures.length === 0
+        done.push({ name: test.name, ok, failures, duration_ms })
+        if (input.json) continue
+        const mark = ok ? output.style('green', '✓') : output.style('red', '✗')
+        output.print(`${mark} ${test.name} ${output.style('dim', formatDuration(duration_ms))}`)
+        for (const failure of failures) output.print(`    ${failure}`)
       }
       return done
     },
@@ -74,20 +76,6 @@ export const testTool: CommandHandler<{ name: string }> = async (context, input)
   else if (failed === 0) output.print(`${plural(results.length, 'test')} passed.`)
   else output.fail(`${plural(failed, 'test')} of ${results.length} failed.`, undefined, exitCodes.failed)
   return failed === 0 ? undefined : exitCodes.failed
-
-  function describe(result: TestResult | undefined): string[] {
-    if (!result) return []
-    const mark = result.ok ? output.style('green', '✓') : output.style('red', '✗')
-    const took = output.style('dim', formatDuration(result.duration_ms))
-    return [`${mark} ${result.name} ${took}`, ...result.failures.map((failure) => `    ${failure}`)]
-  }
-}
-
-function noFolder(name: string): CommandError {
-  return new CommandError(`${name} is not a custom tool, so it has no tests.`, {
-    code: 'bad_request',
-    hint: 'Custom tools: familiar tools',
-  })
 }
 
 interface AllowInput {
@@ -99,11 +87,10 @@ interface AllowInput {
 const maxHosts = 50
 
 /**
- * `familiar tools allow NAME HOST…`: allows a tool more hosts than its manifest declares. It needs write access to the
- * home: no route of the API takes a host (SEC-4). A running Familiar only reads the state of tools again.
+ * Allows a tool more hosts than its manifest declares. It needs write access to the home: no route of the API takes a
+ * host (SEC-4). A running Familiar only reads the state of tools again.
  */
 export const allowHosts: CommandHandler<AllowInput> = async (context, input) => {
-  const { output } = context
   const named = input.hosts.map(hostOf)
   const { allowed, mode } = await withApi(context, tools, async (api) => {
     const { kind, network } = await api.show({ name: input.name })
@@ -117,20 +104,23 @@ export const allowHosts: CommandHandler<AllowInput> = async (context, input) => 
       ? network.allowed.filter((host) => !named.includes(host))
       : [...new Set([...network.allowed, ...named])]
     if (hosts.length > maxHosts) throw usageError(`A tool has at most ${maxHosts} hosts.`)
-    const database = await openBeside(context)
-    try {
-      await createToolStates({ database, clock: systemClock() }).write(input.name, { hosts })
-    } finally {
-      await database.close()
-    }
+    await withToolStates(context, (states) => states.write(input.name, { hosts }))
     return (await api.reload({ name: input.name })).network
   })
-  if (input.json) output.printJson({ name: input.name, allowed })
-  else if (allowed.length > 0 && mode === 'none') {
-    output.print(`${input.name} may reach ${allowed.join(', ')}, but its manifest asks for no network.`)
-  } else if (allowed.length === 0) output.print(`${input.name} may reach only the hosts in its manifest.`)
-  else output.print(`${input.name} may reach, in addition to the hosts in its manifest: ${allowed.join(', ')}`)
-  return undefined
+  return context.output.report(input.json, { name: input.name, allowed }, () => {
+    const hosts = allowed.join(', ')
+    if (hosts === '') return `${input.name} may reach only the hosts in its manifest.`
+    if (mode === 'none') return `${input.name} may reach ${hosts}, but its manifest asks for no network.`
+    return `${input.name} may reach, in addition to the hosts in its manifest: ${hosts}`
+  })
+}
+
+/** The decisions of the owner about tools, in the database of the home. */
+export function withToolStates<T>(
+  context: CommandContext,
+  work: (states: ReturnType<typeof createToolStates>) => Promise<T>,
+): Promise<T> {
+  return withDatabase(context, (database) => work(createToolStates({ database, clock: systemClock() })))
 }
 
 function hostOf(text: string): string {
@@ -188,8 +178,8 @@ interface ConfigInput {
 }
 
 /**
- * `familiar tools config NAME [KEY=VALUE…] [KEY…]`: shows the settings of a tool, or sets some. A secret is never
- * taken from the command line, where every process and the shell's history could see it.
+ * Shows the settings of a tool, or sets some. A secret is never taken from the command line, where every process and the
+ * shell's history could see it.
  */
 export const configureTool: CommandHandler<ConfigInput> = async (context, input) => {
   const { output } = context
@@ -204,7 +194,20 @@ export const configureTool: CommandHandler<ConfigInput> = async (context, input)
     for (const key of unset) await api.deleteConfig({ name, key })
     return api.config({ name })
   })
-  return output.report(input.json, { config }, () => printConfig(context, { name, fields, config }))
+  return output.report(
+    input.json,
+    { config },
+    {
+      empty: `${name} has no settings.`,
+      header: ['Setting', 'Value', ''],
+      rows: fields.map((field) => {
+        const value = config[field.key]
+        const isMissing = value === undefined && field.is_required
+        const shown = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+        return [field.key, isMissing ? output.style('yellow', 'required') : shown, field.description]
+      }),
+    },
+  )
 }
 
 function parseSettings(
@@ -236,54 +239,36 @@ function fieldOf(fields: readonly ToolFieldReply[], key: string, tool: string): 
   )
 }
 
-function printConfig(
-  { output }: CommandContext,
-  { name, fields, config }: { name: string; fields: readonly ToolFieldReply[]; config: Record<string, Json> },
-): void {
-  if (fields.length === 0) {
-    output.print(`${name} has no settings.`)
-    return
-  }
-  const rows = fields.map((field) => {
-    const value = config[field.key]
-    const isMissing = value === undefined && field.is_required
-    const shown = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
-    return [field.key, isMissing ? output.style('yellow', 'required') : shown, field.description]
-  })
-  output.printTable(rows, { header: ['Setting', 'Value', ''] })
-}
-
-/** `familiar tools hook NAME`: a new secret for the callers of a webhook. */
+/** A new secret for the callers of a webhook. */
 export const makeHook: CommandHandler<{ name: string }> = async (context, input) => {
   const { output } = context
   const { reply, url } = await withApi(context, triggers, async (api, { daemon }) => ({
     reply: await api.makeSecret({ name: input.name }),
     url: daemon?.url,
   }))
-  if (input.json) return output.printJson({ ...reply, url: url === undefined ? null : `${url}${reply.path}` })
-  output.print(reply.secret)
-  output.note('Shown only once. Earlier secrets stop working.')
-  output.note(`Callers send POST ${url ?? ''}${reply.path} with:`)
-  output.note('  x-familiar-timestamp: seconds since 1970')
-  output.note('  x-familiar-nonce: 8 to 128 letters, digits, - and _, unique per request')
-  output.note('  x-familiar-signature: hex of HMAC-SHA256 over "TIMESTAMP.NONCE.BODY" with the secret')
-  return undefined
+  return output.report(input.json, { ...reply, url: url === undefined ? null : `${url}${reply.path}` }, () => {
+    output.print(reply.secret)
+    output.note('Shown only once. Earlier secrets stop working.')
+    output.note(`Callers send POST ${url ?? ''}${reply.path} with:`)
+    output.note('  x-familiar-timestamp: seconds since 1970')
+    output.note('  x-familiar-nonce: 8 to 128 letters, digits, - and _, unique per request')
+    output.note('  x-familiar-signature: hex of HMAC-SHA256 over "TIMESTAMP.NONCE.BODY" with the secret')
+  })
 }
 
-/** `familiar tools runs [NAME]`: when tools ran without being asked, late and missed runs among them. */
-export const listRuns: CommandHandler<{ name?: string; limit?: number }> = async (context, input) => {
-  const { output } = context
-  const { name, limit } = input
-  const { runs } = await withApi(context, triggers, (api) =>
-    name === undefined ? api.allRuns({ limit }) : api.runs({ name, limit }),
-  )
-  return output.list(input.json, {
-    value: { runs },
+/** Scheduled and webhook runs, with late and missed ones. */
+export const listRuns = apiCommand(
+  triggers,
+  async (api, { name, limit }: { name?: string; limit?: number }) => {
+    const { runs } = await (name === undefined ? api.allRuns({ limit }) : api.runs({ name, limit }))
+    return { runs }
+  },
+  ({ runs }) => ({
     empty: 'No scheduled or webhook runs.',
     header: ['Tool', 'By', 'Due', 'State', ''],
     rows: runs.map((run) => [run.tool, run.kind, formatTime(run.due_at), stateOf(run), run.error ?? '']),
-  })
-}
+  }),
+)
 
 function stateOf({ state, is_late, due_at, started_at }: TriggerRunReply): string {
   if (!is_late || started_at === null) return state
@@ -291,19 +276,25 @@ function stateOf({ state, is_late, due_at, started_at }: TriggerRunReply): strin
   return `${state}, ${minutes} min late`
 }
 
-/** `familiar tools list`: those that you can do something about; with `--all` Familiar's own too. */
+/** Tools that the user can change; with `--all`, also the built-in tools. */
 export const listTools: CommandHandler<{ all?: boolean }> = async (context, input) => {
   const { output } = context
   const { tools: every } = await withApi(context, tools, (api) => api.list())
   const shown = input.all ? every : every.filter(({ kind, status }) => kind !== 'builtin' || status === 'disabled')
-  if (input.json) output.printJson({ tools: shown })
-  else if (shown.length === 0) output.print('No custom tools yet. Create one: familiar tools new NAME')
-  else {
-    output.printTable(
-      shown.map((tool) => [tool.name, statusOf(output, tool), tool.trigger, oneLine(whatItIs(tool), 200)]),
-      { header: ['Tool', 'Status', 'Runs', 'Description'] },
-    )
-  }
+  output.report(
+    input.json,
+    { tools: shown },
+    {
+      empty: 'No custom tools yet. Create one: familiar tools new NAME',
+      header: ['Tool', 'Status', 'Runs', 'Description'],
+      rows: shown.map((tool) => [
+        tool.name,
+        statusOf(output, tool),
+        tool.trigger,
+        oneLine(tool.problem ?? tool.description, 200),
+      ]),
+    },
+  )
   const own = every.length - shown.length
   if (!input.json && own > 0) output.note(`${own} built-in tools are not shown: --all`)
   return undefined
@@ -323,29 +314,24 @@ const states = {
   error: 'error',
 } as const
 
-function whatItIs({ description, problem }: ToolSummaryReply): string {
-  return problem ?? description
-}
-
 interface NewInput {
   name: string
   language: ToolLanguage
   description?: string
 }
 
-/** `familiar tools new NAME`: a tool that works, in the home. A running Familiar finds it by itself. */
-export const newTool: CommandHandler<NewInput> = async ({ homePath, output }, input) => {
-  const home = await openHome(homePath)
-  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+/** A tool that works, in the home. A running Familiar finds it by itself. */
+export const newTool: CommandHandler<NewInput> = async (context, input) => {
+  const { output } = context
   const { name, language, description } = input
-  const written = await writeNewTool({ root: home.paths.tools, name, language, description })
+  const written = await writeNewTool({ root: (await requireHome(context)).tools, name, language, description })
   if (!written.ok) throw usageError(`${written.problem}.`)
   const { directory, files } = written
-  if (input.json) return output.printJson({ name, directory, files })
-  output.print(`${directory}: ${files.join(', ')}`)
-  output.note(`To try it:  familiar tools run ${name} --params '{"name": "Ada"}'`)
-  output.note(`To test it: familiar tools test ${name}`)
-  return undefined
+  return output.report(input.json, { name, directory, files }, () => {
+    output.print(`${directory}: ${files.join(', ')}`)
+    output.note(`To try it:  familiar tools run ${name} --params '{"name": "Ada"}'`)
+    output.note(`To test it: familiar tools test ${name}`)
+  })
 }
 
 /** The object in an option, or on standard input for `-`. */
@@ -355,42 +341,30 @@ export async function readJsonOption(
   text: string | undefined,
 ): Promise<{ [key: string]: Json }> {
   if (text === undefined) return {}
-  const given = text === '-' ? (await readStandardInput(context)).toString('utf8') : text
   const example = `Example: ${option} '{"name": "Anna"}'`
-  const parsed = parseAnyJson(given)
+  const parsed = parseAnyJson(await textOrInput(context, text))
   if (!parsed.ok) throw usageError(`${option} is not JSON: ${parsed.message}.`, example)
   const { value } = parsed
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value
-  throw usageError(`${option} must be a JSON object, not ${value === null ? 'null' : describe(value)}.`, example)
+  const kind = Array.isArray(value) ? 'a list' : `a ${typeof value}`
+  throw usageError(`${option} must be a JSON object, not ${value === null ? 'null' : kind}.`, example)
 }
 
-function describe(value: Json): string {
-  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
-}
-
-interface RunInput {
-  name: string
-  params?: string
-  telemetry?: string
-}
-
-/** `familiar tools run NAME`: a tool as Familiar would run it, in the same sandbox, with the same settings. */
-export const runTool: CommandHandler<RunInput> = async (context, input) => {
+/** Runs it as Familiar would, in the same sandbox, with the same settings. */
+export const runTool: CommandHandler<{ name: string; params?: string; telemetry?: string }> = async (
+  context,
+  input,
+) => {
   const params = await readJsonOption(context, '--params', input.params)
   const telemetry = (await readJsonOption(context, '--telemetry', input.telemetry)) as ToolRunRequest['telemetry']
   const run = await withApi(context, tools, (api) => api.run({ name: input.name, params, telemetry }, context.signal), {
     once: true,
   })
-  if (input.json) {
-    context.output.printJson(contractOutput(run))
-    return run.error === null ? undefined : exitCodes.failed
-  }
-  return printRun(context, input.name, run)
-}
-
-/** The fields of the tool contract, plus duration and sandbox. */
-function contractOutput({ text, html, title, error, budget_remaining, duration_ms, driver }: ToolRunReply): object {
-  return { text, html, title, error, budget_remaining, duration_ms, driver }
+  if (!input.json) return printRun(context, input.name, run)
+  // The fields of the tool contract, plus duration and sandbox.
+  const { text, html, title, error, budget_remaining, duration_ms, driver } = run
+  context.output.printJson({ text, html, title, error, budget_remaining, duration_ms, driver })
+  return error === null ? undefined : exitCodes.failed
 }
 
 function printRun({ output, stdout }: CommandContext, name: string, run: ToolRunReply) {
@@ -403,20 +377,18 @@ function printRun({ output, stdout }: CommandContext, name: string, run: ToolRun
   return error === null ? undefined : output.fail(error, undefined, exitCodes.failed)
 }
 
-/** `familiar tools logs NAME`. */
-export const showCalls: CommandHandler<{ name: string; limit: number }> = async (context, { name, limit, json }) => {
-  const { calls } = await withApi(context, tools, (api) => api.calls({ name, limit: Math.min(500, limit) }))
-  printCalls(context.output, name, { calls, json })
-  return undefined
-}
+export const showCalls = apiCommand(
+  tools,
+  async (api, { name, limit }: { name: string; limit: number }) => {
+    const { calls } = await api.calls({ name, limit: Math.min(500, limit) })
+    return { calls }
+  },
+  ({ calls }, output, { name }) => callTable(output, name, calls),
+)
 
-/** `familiar tools show NAME`. */
-export const showTool: CommandHandler<{ name: string }> = async (context, input) => {
-  const tool = await withApi(context, tools, (api) => api.show({ name: input.name }))
-  return context.output.report(input.json, tool, () => printTool(context.output, tool))
-}
+export const showTool = apiCommand(tools, (api, { name }: { name: string }) => api.show({ name }), printTool)
 
-function printTool(output: Output, tool: ToolReply): void {
+function printTool(tool: ToolReply, output: Output): undefined {
   const { limits } = tool
   output.print(output.style('bold', [tool.name, tool.version].filter(Boolean).join(' ')))
   if (tool.description) output.print(tool.description)
@@ -457,25 +429,18 @@ function printConfiguration(output: Output, fields: readonly ToolFieldReply[]): 
   )
 }
 
-/** `familiar tools enable NAME`: also re-approves one that changed. */
-export const enableTool: CommandHandler<{ name: string }> = (context, input) => switchTool(context, input, true)
+/** Also re-approves a tool that changed. */
+export const enableTool = apiCommand(
+  tools,
+  (api, { name }: { name: string }) => api.enable({ name }),
+  ({ name, problem }) => (problem === null ? `${name} is on.` : `${name} is on, but ${problem}`),
+)
 
-export const disableTool: CommandHandler<{ name: string }> = (context, input) => switchTool(context, input, false)
-
-async function switchTool(
-  context: CommandContext,
-  input: { name: string; json?: boolean },
-  isOn: boolean,
-): Promise<undefined> {
-  const { output } = context
-  const tool = await withApi(context, tools, (api) =>
-    isOn ? api.enable({ name: input.name }) : api.disable({ name: input.name }),
-  )
-  if (input.json) output.printJson(tool)
-  else if (!isOn) output.print(`${tool.name} is off. To enable it: familiar tools enable ${tool.name}`)
-  else output.print(tool.problem === null ? `${tool.name} is on.` : `${tool.name} is on, but ${tool.problem}`)
-  return undefined
-}
+export const disableTool = apiCommand(
+  tools,
+  (api, { name }: { name: string }) => api.disable({ name }),
+  ({ name }) => `${name} is off. To enable it: familiar tools enable ${name}`,
+)
 
 /** The tests next to the manifest of a tool. */
 export async function readToolTests(directory: string): Promise<ToolTest[]> {

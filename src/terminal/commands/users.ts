@@ -1,59 +1,59 @@
 import { resolve } from 'node:path'
 import { formatTime, plural } from '../../base/text.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
-import { type UserAddRequest, type UserTokenReply, users } from '../../protocol/users.ts'
-import { type CommandContext, CommandError, type CommandHandler, confirm, exitCodes } from '../command.ts'
-import { withApi } from '../connect.ts'
+import { type UserAddRequest, users } from '../../protocol/users.ts'
+import { CommandError, type CommandHandler, exitCodes, isConfirmed } from '../command.ts'
+import { apiCommand, withApi } from '../connect.ts'
 
 // Nothing is repeated after a lost connection.
 const once = { once: true }
 
-/** `familiar users plan NAME PLAN`. */
-export const setPlan: CommandHandler<{ name: string; plan: string }> = async (context, input) => {
-  const user = await withApi(context, users, (api) => api.setTier({ name: input.name, tier: input.plan }), once)
-  return context.output.report(input.json, user, `${user.name} has the plan ${user.tier} from the next call on.`)
-}
+export const setPlan = apiCommand(
+  users,
+  (api, { name, plan }: { name: string; plan: string }) => api.setTier({ name, tier: plan }),
+  (user) => `${user.name} has the plan ${user.tier} from the next call on.`,
+  once,
+)
 
-/** `familiar users add NAME`: only the token goes to standard output. */
-export const addUser: CommandHandler<Omit<UserAddRequest, 'tier'> & { plan?: string }> = async (context, input) => {
-  const { name, plan: tier, scope } = input
-  const added = await withApi(context, users, (api) => api.add({ name, tier, scope }), once)
-  showToken(context, added, input.json)
-  if (!input.json)
-    context.output.note(`${added.user.name} has the plan ${added.user.tier}. The token is shown only once.`)
-  return undefined
-}
+/** Only the token goes to standard output. */
+export const addUser = apiCommand(
+  users,
+  (api, { name, plan, scope }: Omit<UserAddRequest, 'tier'> & { plan?: string }) =>
+    api.add({ name, tier: plan, scope }),
+  ({ token, user }, output) => {
+    output.print(token)
+    output.note(`${user.name} has the plan ${user.tier}. The token is shown only once.`)
+  },
+  once,
+)
 
-/** `familiar users rotate NAME`. */
-export const rotateUser: CommandHandler<{ name: string }> = async (context, input) => {
-  const made = await withApi(context, users, (api) => api.rotate({ name: input.name }), once)
-  showToken(context, made, input.json)
-  if (!input.json) context.output.note('Shown only once. The earlier tokens no longer work.')
-  return undefined
-}
+export const rotateUser = apiCommand(
+  users,
+  (api, { name }: { name: string }) => api.rotate({ name }),
+  ({ token }, output) => {
+    output.print(token)
+    output.note('Shown only once. The earlier tokens no longer work.')
+  },
+  once,
+)
 
-function showToken({ output }: CommandContext, made: UserTokenReply, json: boolean | undefined): void {
-  if (json) output.printJson(made)
-  else output.print(made.token)
-}
-
-/** `familiar users list`: everyone, the owner first. */
-export const listUsers: CommandHandler<object> = async (context, input) => {
-  const { output } = context
-  const reply = await withApi(context, users, (api) => api.listHere(), once)
-  return output.list(input.json, {
-    value: reply,
+/** The owner comes first. */
+export const listUsers = apiCommand(
+  users,
+  (api) => api.listHere(),
+  (reply, { style }) => ({
     empty: 'No users.',
     header: ['User', 'Plan', 'Since'],
     rows: reply.users.map(({ name, tier, has_tier, created_at }) => [
       name,
-      has_tier ? tier : output.style('red', `${tier} (not in the configuration: nothing is allowed)`),
+      has_tier ? tier : style('red', `${tier} (not in the configuration: nothing is allowed)`),
       formatTime(created_at),
     ]),
-  })
-}
+  }),
+  once,
+)
 
-/** `familiar users remove NAME`: their data is then only in the printed folder. */
+/** After this, the data of the user is only in the printed folder. */
 export const removeUser: CommandHandler<{ name: string; out?: string; yes?: boolean }> = async (context, input) => {
   const { output } = context
   const { name } = input
@@ -64,14 +64,11 @@ export const removeUser: CommandHandler<{ name: string; out?: string; yes?: bool
     throw new CommandError(`There is no user ${JSON.stringify(name)}.`, { code: 'not_found', hint })
   }
   const question = `Export the data of ${name} to ${directory}, then delete it here for good?`
-  if (!input.yes && !(await confirm(context, question))) {
-    output.note('Nothing was changed.')
-    return exitCodes.failed
-  }
+  if (!(await isConfirmed(context, input, question))) return exitCodes.failed
   const removed = await withApi(context, users, (api) => api.remove({ name, directory }), once)
-  if (input.json) return output.printJson(removed)
-  output.print(removed.directory)
-  output.note(`${removed.user.name} is removed. Their data is in ${plural(removed.files.length, 'file')} there.`)
-  output.note(`Earlier backups still contain it: ${homePaths(context.homePath).backups}`)
-  return undefined
+  return output.report(input.json, removed, () => {
+    output.print(removed.directory)
+    output.note(`${removed.user.name} is removed. Their data is in ${plural(removed.files.length, 'file')} there.`)
+    output.note(`Earlier backups still contain it: ${homePaths(context.homePath).backups}`)
+  })
 }
