@@ -3,9 +3,16 @@ import { open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { formatBytes } from '../base/text.ts'
 import type { Attachment } from '../protocol/api.ts'
-import { CommandError, usageError, whyUnreadable } from './command.ts'
+import { type CommandContext, CommandError, usageError, whyUnreadable } from './command.ts'
 
 const maxFiles = 10
+
+/** The limit of the configuration for all files of a message together. */
+export async function maxAttachmentBytes({ homePath, env }: Pick<CommandContext, 'homePath' | 'env'>): Promise<number> {
+  const { loadConfig } = await import('../daemon/config/load-config.ts')
+  const loaded = loadConfig({ home: homePath, env })
+  return loaded.ok ? loaded.config.http.maxAttachmentBytes : 20_000_000
+}
 
 /** The files to attach. A file that is missing, not a regular file or too large is reported before anything is sent. */
 export async function readAttachments(paths: readonly string[], maxBytes: number): Promise<Attachment[]> {

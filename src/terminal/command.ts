@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
-import { addAbortSignal } from 'node:stream'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { toDisplayText } from '../base/text.ts'
 import { createOutput, type Output } from './output.ts'
 
@@ -106,7 +106,7 @@ export async function isConfirmed(
 }
 
 /** All of standard input. */
-export async function readStandardInput({ stdin, signal }: CommandContext): Promise<Buffer> {
+export async function readStandardInput({ stdin, signal }: { stdin: Readable; signal: AbortSignal }): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(addAbortSignal(signal, stdin), (chunk) => Buffer.from(chunk)))
 }
 

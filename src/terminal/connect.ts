@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { parseAnyJson, parseJson } from '../base/json.ts'
 import { readEventStream, type ServerSentEvent } from '../base/server-sent-events.ts'
 import { formatProblems } from '../daemon/config/config.ts'
-import type { Daemon, StartResult } from '../daemon/daemon.ts'
+import type { StartResult } from '../daemon/daemon.ts'
 import { readDaemonInfo } from '../daemon/daemon-lock.ts'
 import {
   chat,
@@ -51,7 +51,12 @@ export async function connect(context: CommandContext, { talks = false }: Connec
     if (info) return { client: createApiClient(info), daemon: info, close: async () => undefined }
     const { startDaemon } = await import('../daemon/daemon.ts')
     const started = await startDaemon({ home, env, port: 0, host: '127.0.0.1', recover: talks, makeToken: false })
-    if (started.ok) return ownConnection(started.daemon, context)
+    if (started.ok) {
+      const { daemon } = started
+      // Interrupted work resumes from its last step when Familiar runs again.
+      const close = () => daemon.close(signal.aborted ? 1_000 : 5_000)
+      return { client: createApiClient(daemon), daemon: undefined, close }
+    }
     if (started.reason !== 'locked') throw startFailure(started, home)
     if (performance.now() >= deadline) throw heldBy(started, home)
     await wait(pauseMs, undefined, { signal })
@@ -126,15 +131,6 @@ export function startFailure(failure: Extract<StartResult, { ok: false }>, home:
   }
 }
 
-async function ownConnection(daemon: Daemon, context: CommandContext): Promise<Connection> {
-  return {
-    client: createApiClient(daemon),
-    daemon: undefined,
-    // Interrupted work resumes from its last step when Familiar runs again.
-    close: () => daemon.close(context.signal.aborted ? 1_000 : 5_000),
-  }
-}
-
 function heldBy(holder: { pid: number | null }, home: string): CommandError {
   const who = holder.pid === null ? 'Another process' : `Process ${holder.pid}`
   return new CommandError(`${who} holds ${home} and does not answer yet.`, {
@@ -156,8 +152,9 @@ export function isGone(error: unknown): boolean {
   return error instanceof CommandError && (error.code === 'unreachable' || error.code === 'unavailable')
 }
 
-/** Text, or bytes as they come. */
-export type RequestBody = string | AsyncIterable<Uint8Array>
+const apiBase = '/api/v1'
+
+type RequestBody = string | AsyncIterable<Uint8Array>
 
 /**
  * One request to a Familiar on this machine. Rejects with exit code 3 if there is no response or the connection is lost.
@@ -189,25 +186,25 @@ export async function sendRequest(options: {
 /** No faster than the server reads. A server that has responded may read no more. */
 async function sendBody(outgoing: ClientRequest, body: AsyncIterable<Uint8Array>): Promise<void> {
   // Two listeners for the whole body: a pair for every chunk would pile up on the request.
-  let goOn = () => {}
-  outgoing.on('drain', () => goOn())
-  outgoing.on('close', () => goOn())
+  let resume = () => {}
+  outgoing.on('drain', () => resume())
+  outgoing.on('close', () => resume())
   for await (const chunk of body) {
     if (outgoing.destroyed) return
     const taken = new Promise<void>((resolve) => {
-      goOn = resolve
+      resume = resolve
     })
     if (!outgoing.write(chunk)) await taken
   }
   outgoing.end()
 }
 
-/** The bytes of a response as they come. A lost connection is reported like one that was refused. */
+/** The bytes of a response as they arrive. A lost connection is reported like one that was refused. */
 export async function* readBody(response: IncomingMessage, url: string): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of response) yield chunk as Uint8Array
   } catch (cause) {
-    throw isAbort(cause) ? cause : unreachable(url, cause)
+    throw cause instanceof Error && cause.name === 'AbortError' ? cause : unreachable(url, cause)
   }
 }
 
@@ -225,34 +222,23 @@ function unreachable(url: string, cause: unknown): CommandError {
   })
 }
 
-function isAbort(cause: unknown): boolean {
-  return cause instanceof Error && cause.name === 'AbortError'
-}
-
-export interface ApiRequest {
-  /** Without one: POST where there is a body, otherwise GET. */
+interface ApiRequest {
+  /** By default POST with a body, otherwise GET. */
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
-  /** In place of `body`: sent as it is. */
+  /** In place of `body`: sent unchanged. */
   raw?: { mediaType: string; data: RequestBody }
   signal?: AbortSignal | undefined
   /** Called with the headers of a stream before its first event. */
   onHeaders?: (headers: IncomingHttpHeaders) => void
 }
 
-/** Requests to Familiar's HTTP API. An error reply is thrown as a `CommandError` with its message. */
-export interface ApiTransport {
-  readonly base: string
-  ask<Schema extends z.ZodType>(path: string, schema: Schema, request?: ApiRequest): Promise<Wire<Schema>>
-  /** The events of a stream to its end. An error event is thrown. */
-  events(path: string, request?: ApiRequest): AsyncGenerator<ServerSentEvent>
-  /** The bytes of a response as they come. */
-  bytes(path: string, request?: ApiRequest): AsyncGenerator<Uint8Array>
-}
+type ApiTransport = ReturnType<typeof createApiTransport>
 
-function createApiTransport(options: { url: string; credential: string }): ApiTransport {
-  const base = `${reachable(options.url)}/api/v1`
+/** Requests to Familiar's HTTP API. An error reply is thrown as a `CommandError` with its message. */
+function createApiTransport(options: { url: string; credential: string }) {
+  const base = `${reachable(options.url)}${apiBase}`
 
   function send(path: string, request: ApiRequest, accept: string): Promise<IncomingMessage> {
     const { body, raw, signal } = request
@@ -297,7 +283,8 @@ function createApiTransport(options: { url: string; credential: string }): ApiTr
   return {
     base,
     ask,
-    async *events(path, request = {}) {
+    /** The events of a stream to its end. An error event is thrown. */
+    async *events(path: string, request: ApiRequest = {}): AsyncGenerator<ServerSentEvent> {
       const response = await open(path, request, 'text/event-stream')
       request.onHeaders?.(response.headers)
       for await (const event of readEventStream(readBody(response, base))) {
@@ -305,7 +292,7 @@ function createApiTransport(options: { url: string; credential: string }): ApiTr
         yield event
       }
     },
-    async *bytes(path, request = {}) {
+    async *bytes(path: string, request: ApiRequest = {}): AsyncGenerator<Uint8Array> {
       yield* readBody(await open(path, request, '*/*'), base)
     },
   }
@@ -355,20 +342,7 @@ function hintFor(code: string, requestId: string | undefined): string | undefine
   return requestId ? `Look for ${requestId} in the log directory of the home.` : undefined
 }
 
-/** Familiar's HTTP API, typed by its operations. An error reply is thrown as a `CommandError` with its message. */
-export interface ApiClient {
-  /** The operations of a feature as functions: `client.api(schedules).show({ id })`. */
-  api<Group extends Record<string, Operation>>(group: Group): Api<Group>
-  /** Calls an operation that reports its progress, and returns its reply. */
-  watch<Of extends Operation>(operation: Of, input: Input<Of>, watched: Watched<Progress<Of>>): Promise<Answer<Of>>
-  /** The content of a reply that is not JSON. */
-  bytes<Of extends Operation>(operation: Of, input: Input<Of>, signal?: AbortSignal): AsyncGenerator<Uint8Array>
-  /** The events of a session from the cursor on, without end. */
-  events(sessionId: string, options: { after?: string; signal: AbortSignal }): AsyncGenerator<StreamedEvent>
-  /** The events of the message's turn, to its end. */
-  chatEvents(message: MessageRequestInput, signal?: AbortSignal): AsyncGenerator<StreamedEvent>
-  transport: ApiTransport
-}
+export type ApiClient = ReturnType<typeof createApiClient>
 
 /** Work that reports its progress, and stops with its signal. */
 export interface Watched<Progress> {
@@ -401,8 +375,6 @@ export type Api<Group extends Record<string, Operation>> = {
   ) => Promise<Answer<Group[Name]>>
 }
 
-const apiBase = '/api/v1'
-
 /** The path and request of a call. */
 function requestOf(operation: Operation, input: Record<string, unknown>): { path: string; request: ApiRequest } {
   const rest = { ...input }
@@ -429,20 +401,10 @@ function requestOf(operation: Operation, input: Record<string, unknown>): { path
   }
 }
 
-export function createApiClient(options: { url: string; credential: string }): ApiClient {
+/** Familiar's HTTP API, typed by its operations. An error reply is thrown as a `CommandError` with its message. */
+export function createApiClient(options: { url: string; credential: string }) {
   const transport = createApiTransport(options)
   const { base, ask } = transport
-
-  function api<Group extends Record<string, Operation>>(group: Group): Api<Group> {
-    const calls = Object.entries(group).map(([name, operation]) => [
-      name,
-      (input: Record<string, unknown> = {}, signal?: AbortSignal) => {
-        const { path, request } = requestOf(operation, input)
-        return ask(path, operation.reply ?? z.undefined(), { ...request, signal })
-      },
-    ])
-    return Object.fromEntries(calls)
-  }
 
   async function* stream(path: string, request: ApiRequest): AsyncGenerator<StreamedEvent> {
     for await (const { id, data } of transport.events(path, request)) {
@@ -453,21 +415,36 @@ export function createApiClient(options: { url: string; credential: string }): A
   }
 
   return {
-    api,
-    watch(operation, input, watched) {
+    transport,
+    /** The operations of a feature as functions: `client.api(schedules).show({ id })`. */
+    api<Group extends Record<string, Operation>>(group: Group): Api<Group> {
+      const calls = Object.entries(group).map(([name, operation]) => [
+        name,
+        (input: Record<string, unknown> = {}, signal?: AbortSignal) => {
+          const { path, request } = requestOf(operation, input)
+          return ask(path, operation.reply ?? z.undefined(), { ...request, signal })
+        },
+      ])
+      return Object.fromEntries(calls)
+    },
+    /** Calls an operation that reports its progress, and returns its reply. */
+    watch<Of extends Operation>(operation: Of, input: Input<Of>, watched: Watched<Progress<Of>>): Promise<Answer<Of>> {
       const { path, request } = requestOf(operation, input as Record<string, unknown>)
       const schemas = { progress: operation.progress ?? z.never(), result: operation.reply ?? z.undefined() }
       return watchedResult(transport, { path, request, schemas, watched: watched as Watched<unknown> }) as never
     },
-    bytes(operation, input, signal) {
+    /** The content of a reply that is not JSON. */
+    bytes<Of extends Operation>(operation: Of, input: Input<Of>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
       const { path, request } = requestOf(operation, input as Record<string, unknown>)
       return transport.bytes(path, { ...request, signal })
     },
-    events(id, { after, signal }) {
+    /** The events of a session from the cursor on, without end. */
+    events(id: string, { after, signal }: { after?: string; signal: AbortSignal }): AsyncGenerator<StreamedEvent> {
       const { path, request } = requestOf(sessions.events, { id, after })
       return stream(path, { ...request, signal })
     },
-    async *chatEvents(message, signal) {
+    /** The events of the message's turn, to its end. */
+    async *chatEvents(message: MessageRequestInput, signal?: AbortSignal): AsyncGenerator<StreamedEvent> {
       const { path, request } = requestOf(chat.send, message)
       for await (const streamed of stream(path, { ...request, signal })) {
         yield streamed
@@ -476,7 +453,6 @@ export function createApiClient(options: { url: string; credential: string }): A
       // A Familiar that stops ends its streams first.
       throw unreachable(base, 'it is stopping')
     },
-    transport,
   }
 }
 
@@ -487,8 +463,8 @@ const eventSchema = z.looseObject({ type: z.string() })
 export const cliChannel = 'cli'
 
 /**
- * The session that a person means: by its id, by the beginning of its id, or by its contact, those of the command line
- * first. Archived ones are found by id alone, since a contact means its active session.
+ * The session with this id, beginning of an id, or contact; contacts of the command line come first. Archived sessions are
+ * found by id only, since a contact means its active session.
  */
 export async function findSession(client: ApiClient, name: string): Promise<SessionReply> {
   const { sessions: all } = await client.api(sessions).list({ archived: 'true' })
@@ -501,13 +477,12 @@ export async function findSession(client: ApiClient, name: string): Promise<Sess
     (beginsWith.length === 1 ? beginsWith[0] : undefined)
   if (found) return found
   const known = [...new Set(active.map((session) => session.contact))].slice(0, 8)
+  const others = `There are: ${known.join(', ')}. All of them: familiar sessions --all`
   throw new CommandError(`There is no session ${JSON.stringify(name)}.`, {
     code: 'not_found',
-    hint: known.length > 0 ? `There are: ${known.join(', ')}. All of them: familiar sessions --all` : nothingSaid,
+    hint: known.length > 0 ? others : 'There are no messages yet. Start with: familiar send "Hello"',
   })
 }
-
-const nothingSaid = 'There are no messages yet. Start with: familiar send "Hello"'
 
 /** Every event of the session after `after`, page by page. */
 export async function* historyPages(

@@ -1,7 +1,9 @@
 import { PassThrough } from 'node:stream'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Attachment } from '../../src/protocol/api.ts'
-import type { News, TuiMachine, TuiPartner } from '../../src/terminal/chat/conversation.ts'
+import type { TuiMachine } from '../../src/terminal/chat/chat-machine.ts'
+import type { News } from '../../src/terminal/chat/conversation.ts'
+import type { TuiPartner } from '../../src/terminal/chat/daemon-partner.ts'
 import { runTui } from '../../src/terminal/chat/run-tui.ts'
 
 /** A chat that draws, on a terminal of two streams, with a partner that says what the test tells it to. */

@@ -4,6 +4,7 @@ import type { Attachment } from '../../protocol/api.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { ApprovalReply } from '../../protocol/users.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
+import { messageOf } from '../command.ts'
 import {
   type Ask,
   type Change,
@@ -11,10 +12,9 @@ import {
   emptyTerminalConversation,
   type News,
   type StatusFacts,
-  type TerminalConversation,
-  type TuiPartner,
   withCodes,
 } from './conversation.ts'
+import type { TuiPartner } from './daemon-partner.ts'
 import { foldConversation } from './fold-conversation.ts'
 
 interface Outgoing {
@@ -26,21 +26,9 @@ interface Outgoing {
   isAnswer: boolean
 }
 
-/** A conversation with what the user can do in it, and nothing of how it looks. */
-export interface ChatController {
-  conversation(): TerminalConversation
-  facts(): StatusFacts
-  /** Whatever the user has sent off: a message, a command, or the answer to what was asked. */
-  submit(outgoing: Outgoing): void
-  /** The user's answer to the first question. */
-  answer(word: 'approve' | 'deny'): void
-  giveSecret(value: string): void
-  /** Takes away what is asked first, unanswered. */
-  putOff(): void
-  stop(): void
-  dispatch(change: Change): void
-}
+export type ChatController = ReturnType<typeof createChatController>
 
+/** A conversation with the actions of the user, and nothing of its look. */
 export function createChatController(options: {
   partner: TuiPartner
   clock: Clock
@@ -49,7 +37,7 @@ export function createChatController(options: {
   onChange(): void
   onLeave(): void
   signal: AbortSignal
-}): ChatController {
+}) {
   const { partner, clock, ownCommands, onChange, onLeave, signal } = options
   let conversation = emptyTerminalConversation
   let facts: StatusFacts = {
@@ -67,7 +55,7 @@ export function createChatController(options: {
     conversation = foldConversation(conversation, change)
     onChange()
   }
-  const fail = (error: unknown) => dispatch({ type: 'note', tone: 'bad', text: describe(error) })
+  const fail = (error: unknown) => dispatch({ type: 'note', tone: 'bad', text: messageOf(error) })
   const attempt = (work: Promise<unknown>) => void work.catch(fail)
   const asks = createAskSync({ partner, dispatch, asks: () => conversation.asks })
   const lookForBuilds = followBuilds({ partner, dispatch, signal })
@@ -116,7 +104,7 @@ export function createChatController(options: {
       const { messageId } = await partner.send({ key, text, attachments })
       dispatch({ type: 'accepted', key, messageId })
     } catch (error) {
-      dispatch({ type: 'refused', key, reason: `Not sent: ${describe(error)}` })
+      dispatch({ type: 'refused', key, reason: `Not sent: ${messageOf(error)}` })
     }
   }
 
@@ -146,6 +134,7 @@ export function createChatController(options: {
     else dispatch({ type: 'note', tone: 'quiet', text: 'nothing changed' })
   }
 
+  /** A message, a command, or the answer to a question. */
   function submit(outgoing: Outgoing): void {
     const { text, isAnswer } = outgoing
     const first = isAnswer ? conversation.asks[0] : undefined
@@ -177,17 +166,19 @@ export function createChatController(options: {
     facts: () => facts,
     submit,
     dispatch,
-    answer(word) {
+    /** The user's answer to the first question. */
+    answer(word: 'approve' | 'deny'): void {
       const [first] = conversation.asks
       if (first) answerAsk(first, word)
     },
-    giveSecret(value) {
+    giveSecret(value: string): void {
       const [first] = conversation.asks
       if (first?.kind !== 'secret') return
       dispatch({ type: 'settled', id: first.id })
       attempt(partner.builds.giveSecret(first.id, value))
     },
-    putOff() {
+    /** Removes the first question, unanswered. */
+    putOff(): void {
       const [first] = conversation.asks
       if (!first) return
       asks.forget(first.id)
@@ -197,11 +188,7 @@ export function createChatController(options: {
   }
 }
 
-export function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
-/** Keeps what is asked on the screen the same as what waits: another way in may have answered. */
+/** Keeps the questions on the screen equal to those that wait: another client may have answered. */
 function createAskSync(options: {
   partner: Pick<TuiPartner, 'approvals'>
   dispatch(change: Change): void

@@ -29,17 +29,7 @@ interface KeyActions {
   redraw(): void
 }
 
-interface ChatKeys {
-  /** True if the key is used up. */
-  press(data: string): boolean
-  isArmed(): boolean
-  /** The line was started after the question appeared: only then can it be the answer. */
-  isAnswering(): boolean
-  /** Something new is asked. */
-  asked(): void
-}
-
-export function createChatKeys(actions: KeyActions, clock: Clock): ChatKeys {
+export function createChatKeys(actions: KeyActions, clock: Clock) {
   let pressedAt: number | undefined
   let quietSince = clock.now()
   let cancelArming = () => {}
@@ -100,12 +90,15 @@ export function createChatKeys(actions: KeyActions, clock: Clock): ChatKeys {
 
   return {
     isArmed,
+    /** The line was started after the question appeared: only then can it be the answer. */
     isAnswering: () => !isLineOlder,
-    asked() {
+    /** There is a new question. */
+    asked(): void {
       isLineOlder = !actions.isLineEmpty()
       disturb()
     },
-    press(data) {
+    /** True if the key is used up. */
+    press(data: string): boolean {
       if (actions.isLineEmpty()) isLineOlder = false
       if (!matchesKey(data, 'ctrl+c')) {
         pressedAt = undefined

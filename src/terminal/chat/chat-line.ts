@@ -6,28 +6,17 @@ import { type SessionReply, sessions } from '../../protocol/api.ts'
 import { commands as commandApi } from '../../protocol/commands.ts'
 import { home } from '../../protocol/status.ts'
 import { type CommandContext, CommandError } from '../command.ts'
-import { type ApiClient, type Connection, cliChannel, connect, findSession, isGone } from '../connect.ts'
+import { type Connection, cliChannel, connect, findSession, isGone } from '../connect.ts'
 import type { ChatCommand, ChatCommands, ChatPartner } from './chat-partner.ts'
 
-/** The connection of a chat, which may break and come back, and the session that it is in, which may change. */
-export interface ChatLine {
-  client(): ApiClient
-  connection(): Connection
-  /** As the user named it. */
-  session(): string
-  moveTo(session: string): void
-  /** Undefined if it has no messages yet. */
-  found(): Promise<SessionReply | undefined>
-  /** Reconnects to the next daemon or, without one, starts one inside this process. Shared by all callers. */
-  reconnect(): Promise<void>
-  close(): Promise<void>
-}
+export type ChatLine = ReturnType<typeof openChatLine>
 
 /** A restarting daemon is back by then. Before that, one inside this process would take its place. */
 const patienceMs = 30_000
 const pauseMs = 100
 
-export function openChatLine(context: CommandContext, options: { session: string; connection: Connection }): ChatLine {
+/** The connection of a chat, which may break and come back, and its session, which may change. */
+export function openChatLine(context: CommandContext, options: { session: string; connection: Connection }) {
   let { session, connection } = options
   let reconnecting: Promise<void> | undefined
 
@@ -43,11 +32,13 @@ export function openChatLine(context: CommandContext, options: { session: string
   return {
     client: () => connection.client,
     connection: () => connection,
+    /** As the user named it. */
     session: () => session,
-    moveTo(next) {
+    moveTo(next: string): void {
       session = next
     },
-    async found() {
+    /** Undefined if it has no messages yet. */
+    async found(): Promise<SessionReply | undefined> {
       try {
         return await findSession(connection.client, session)
       } catch (error) {
@@ -55,7 +46,8 @@ export function openChatLine(context: CommandContext, options: { session: string
         throw error
       }
     },
-    reconnect() {
+    /** Reconnects to the next daemon or, without one, starts one inside this process. Shared by all callers. */
+    reconnect(): Promise<void> {
       reconnecting ??= begin().finally(() => {
         reconnecting = undefined
       })
@@ -65,15 +57,14 @@ export function openChatLine(context: CommandContext, options: { session: string
   }
 }
 
-/** The operations of every chat, in a terminal or a pipe. */
-interface ChatSession {
-  partner: ChatPartner
-  commands: ChatCommands
-  /** The context that the terminal sends. */
-  ownCommands: Record<string, ChatCommand>
+/** The place where the Familiar of a chat runs. */
+export function whereOf(line: Pick<ChatLine, 'connection'>): string {
+  const { daemon } = line.connection()
+  return daemon ? `daemon at ${daemon.url}` : 'running only for this chat; "familiar serve" keeps it running'
 }
 
-export function openChatSession(line: ChatLine): ChatSession {
+/** The operations of every chat, in a terminal or a pipe. */
+export function openChatSession(line: ChatLine) {
   const { client, found } = line
 
   const partner: ChatPartner = {

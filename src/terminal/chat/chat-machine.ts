@@ -5,21 +5,23 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { replaceFile } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
-import { readAttachments } from '../attachments.ts'
+import type { Attachment } from '../../protocol/api.ts'
+import { maxAttachmentBytes, readAttachments } from '../attachments.ts'
 import { type CommandContext, CommandError } from '../command.ts'
-import type { TuiMachine } from './conversation.ts'
+
+export type TuiMachine = Awaited<ReturnType<typeof openChatMachine>>
 
 /** The history, files and clipboard of the machine that the terminal is on. */
-export async function openChatMachine({ homePath, env }: CommandContext): Promise<TuiMachine> {
+export async function openChatMachine({ homePath, env }: CommandContext) {
   const history = await openChatHistory(homePath)
-  const { loadConfig } = await import('../../daemon/config/load-config.ts')
-  const loaded = loadConfig({ home: homePath, env })
-  const maxBytes = loaded.ok ? loaded.config.http.maxAttachmentBytes : 20_000_000
+  const maxBytes = await maxAttachmentBytes({ homePath, env })
 
   return {
-    history: history.entries,
-    remember: (text) => void history.add(text),
-    async readImage(path) {
+    /** Earlier input, newest first. */
+    history: history.entries as readonly string[],
+    remember: (text: string) => void history.add(text),
+    /** Undefined if there is no such image. */
+    async readImage(path: string): Promise<Attachment | undefined> {
       try {
         const [image] = await readAttachments([path.replace(/^~(?=\/)/, homedir())], maxBytes)
         return image
@@ -29,7 +31,8 @@ export async function openChatMachine({ homePath, env }: CommandContext): Promis
         throw error
       }
     },
-    async clipboardImage() {
+    /** Undefined if the clipboard has none, or no program can read it. */
+    async clipboardImage(): Promise<Attachment | undefined> {
       const data = await readClipboardImage({ env, maxBytes })
       return data && { name: 'clipboard.png', media_type: 'image/png', data: data.toString('base64') }
     },
@@ -46,13 +49,7 @@ const maxEntries = 1_000
 const maxEntryLength = 10_000
 
 /** The lines typed in terminals of this home, newest first, in a private file. */
-interface ChatHistory {
-  entries: readonly string[]
-  /** Kept in the order of the calls. A disk that is full loses the entry and nothing else. */
-  add(text: string): Promise<void>
-}
-
-export async function openChatHistory(homePath: string): Promise<ChatHistory> {
+export async function openChatHistory(homePath: string) {
   const path = join(homePath, 'terminal-history.jsonl')
   const entries = await readEntries(path)
   let writing: Promise<void> = Promise.resolve()
@@ -66,7 +63,8 @@ export async function openChatHistory(homePath: string): Promise<ChatHistory> {
 
   return {
     entries,
-    add(text) {
+    /** Kept in the order of the calls. A full disk loses only the entry. */
+    add(text: string): Promise<void> {
       if (text.trim() === '' || text.length > maxEntryLength) return writing
       writing = writing.then(() => write(text))
       return writing

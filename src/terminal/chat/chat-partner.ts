@@ -34,25 +34,17 @@ export interface ChatCommand {
   run(): Promise<string[]>
 }
 
-/** A status line at the bottom of a terminal that leaves no trace. */
-interface StatusLine {
-  /** Shown from now on, as soon as `afterMs` of silence have passed. */
-  show(text: string): void
-  /** Takes it away; to be called before anything else is written. True if something stood there. */
-  clear(): boolean
-}
-
 export interface TerminalStream {
   write(text: string): unknown
   isTTY?: boolean | undefined
   columns?: number | undefined
 }
 
-const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
-const frameMs = 100
+export const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+export const frameMs = 100
 
-/** Draws nothing if the stream is not a terminal. */
-export function createStatusLine(options: { stream: TerminalStream; clock: Clock; afterMs: number }): StatusLine {
+/** A status line at the bottom of a terminal that leaves no trace. Draws nothing if the stream is not a terminal. */
+export function createStatusLine(options: { stream: TerminalStream; clock: Clock; afterMs: number }) {
   const { stream, clock, afterMs } = options
   let text = ''
   let since = 0
@@ -69,13 +61,15 @@ export function createStatusLine(options: { stream: TerminalStream; clock: Clock
   }
 
   return {
-    show(next) {
+    /** Shows the text from now on, as soon as `afterMs` of silence have passed. */
+    show(next: string): void {
       text = toDisplayText(next).replaceAll('\n', ' ')
       if (!stream.isTTY || cancel) return
       since = clock.now()
       cancel = clock.after(afterMs, draw)
     },
-    clear() {
+    /** Removes the line; call it before anything else is written. True if it was drawn. */
+    clear(): boolean {
       cancel?.()
       cancel = undefined
       const wasDrawn = isDrawn

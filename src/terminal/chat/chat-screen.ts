@@ -31,16 +31,6 @@ import {
 } from './conversation.ts'
 import type { TerminalTheme } from './theme.ts'
 
-/** The parts of the screen, from the top: greeting, talk, what waits to be sent, what is asked, the editor, the status. */
-interface ChatScreen {
-  readonly tui: TuiMainScreen
-  readonly editor: MessageEditor
-  /** In place of the editor; undefined brings that back. */
-  show(modal: Component | undefined): void
-  hasModal(): boolean
-  redraw(): void
-}
-
 export interface ScreenState {
   view: ChatView
   /** Said at the right of the status line for a moment. */
@@ -51,6 +41,7 @@ export interface ScreenState {
   isAnswering: boolean
 }
 
+/** From the top: greeting, transcript, pending messages, the question, the editor, the status. */
 export function createChatScreen(options: {
   terminal: Terminal
   theme: TerminalTheme
@@ -59,7 +50,7 @@ export function createChatScreen(options: {
   offers: Offers
   greeting: readonly string[]
   now: () => number
-}): ChatScreen {
+}) {
   const { terminal, theme, controller, state, offers, greeting, now } = options
   // Links are shown with their target and pictures by name, not as terminal sequences.
   setCapabilities({ images: null, trueColor: false, hyperlinks: false })
@@ -106,6 +97,7 @@ export function createChatScreen(options: {
   }
 
   let modal: Component | undefined
+  /** Shows it in place of the editor; undefined restores the editor. */
   function show(next: Component | undefined): void {
     modal = next
     slot.clear()

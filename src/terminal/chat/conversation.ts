@@ -1,12 +1,9 @@
 import { type Component, CURSOR_MARKER, truncateToWidth, visibleWidth, wrapTextWithAnsi } from '@earendil-works/pi-tui'
 import { toDisplayText } from '../../base/text.ts'
-import type { Attachment, ContextReply } from '../../protocol/api.ts'
-import type { BuildEvent, BuildReply } from '../../protocol/custom-tools.ts'
+import type { BuildEvent } from '../../protocol/custom-tools.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
-import type { ApprovalReply } from '../../protocol/users.ts'
-import type { ChatCommand, ChatCommands } from './chat-partner.ts'
-import type { Offer } from './completion.ts'
+import { frameMs, frames } from './chat-partner.ts'
 import type { TerminalTheme } from './theme.ts'
 
 export type Tone = 'plain' | 'quiet' | 'warning' | 'bad'
@@ -169,8 +166,6 @@ export function indent(lines: readonly string[], first: string, rest: string): s
   return lines.map((line, place) => (place === 0 ? first : rest) + line)
 }
 
-const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
-const frameMs = 100
 const shownLines = 200
 
 /** A tool call: one line with its main argument, or everything if opened. */
@@ -183,7 +178,10 @@ export function drawCall(call: CallItem, drawing: ItemDrawing): string[] {
   const time = call.waits ? 'waiting for approval' : formatTook(elapsed)
   const name = call.name
   const room = width - 2 * left.length - 2 - visibleWidth(name) - visibleWidth(time) - 4
-  const told = room < 6 ? '' : truncateToWidth(oneLine(outcome ? tellingInput(call.input) : activity(call)), room, '…')
+  const told =
+    room < 6
+      ? ''
+      : truncateToWidth(oneLine((outcome ? undefined : call.progress) ?? tellingInput(call.input)), room, '…')
   const title = `${left}${mark} ${name}${told === '' ? '' : ` ${theme.dim(told)}`}${theme.dim(` · ${time}`)}`
   if (isExpanded) return [title, ...details(call, drawing)]
   if (!outcome?.isError || call.waits) return [title]
@@ -196,10 +194,6 @@ function markOf({ outcome, waits }: CallItem, theme: TerminalTheme, elapsed: num
   if (waits) return theme.warning('?')
   if (outcome) return outcome.isError ? theme.bad('✗') : theme.good('✓')
   return theme.accent(frames[Math.floor(elapsed / frameMs) % frames.length] ?? '·')
-}
-
-function activity(call: CallItem): string {
-  return call.progress ?? tellingInput(call.input)
 }
 
 function details({ input, outcome }: CallItem, { theme, width }: ItemDrawing): string[] {
@@ -332,49 +326,3 @@ export type News =
   | { type: 'back'; where: string }
   /** The conversation continues in another session. */
   | { type: 'moved'; session: string }
-
-/**
- * The session behind a terminal that draws. Its calls fail with errors whose message a user can read; it reconnects by
- * itself.
- */
-export interface TuiPartner {
-  /** The place where it runs, in a few words. */
-  readonly where: string
-  /** Resolves once the message is safe, however often the line breaks. The same key makes one turn. */
-  send(message: { key: string; text: string; attachments: readonly Attachment[] }): Promise<{ messageId: string }>
-  /** Everything that happens from now on, until the signal aborts. Never throws. */
-  follow(listener: (news: News) => void, signal: AbortSignal): Promise<void>
-  /** False if no turn was running. */
-  stop(): Promise<boolean>
-  commands: ChatCommands
-  ownCommands: Readonly<Record<string, ChatCommand>>
-  find(kind: 'file' | 'block', query: string, signal: AbortSignal): Promise<readonly Offer[]>
-  /** Calls of the session that wait for approval. */
-  approvals(): Promise<readonly ApprovalReply[]>
-  answerApproval(id: string, answer: 'approve' | 'deny'): Promise<void>
-  builds: {
-    running(): Promise<readonly BuildReply[]>
-    /** To the end of the build, from its beginning. */
-    follow(id: string, signal: AbortSignal): AsyncIterable<BuildEvent>
-    /** Which questions still wait. */
-    questions(): Promise<readonly { id: string }[]>
-    answer(questionId: string, text: string): Promise<void>
-    giveSecret(questionId: string, value: string): Promise<void>
-  }
-  facts(): Promise<StatusFacts>
-  /** Undefined before the first message. */
-  context(): Promise<ContextReply | undefined>
-  /** The latest messages, oldest first. */
-  past(): Promise<readonly { role: 'user' | 'assistant'; text: string }[]>
-}
-
-/** Functions of the machine, not of the session. */
-export interface TuiMachine {
-  /** Undefined if there is no such image. */
-  readImage(path: string): Promise<Attachment | undefined>
-  /** Undefined if the clipboard has none, or no program can read it. */
-  clipboardImage(): Promise<Attachment | undefined>
-  /** Earlier input, newest first. */
-  history: readonly string[]
-  remember(text: string): void
-}

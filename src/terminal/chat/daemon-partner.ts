@@ -1,29 +1,41 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Attachment, type SessionReply, sessions } from '../../protocol/api.ts'
-import { builds } from '../../protocol/custom-tools.ts'
+import { type BuildEvent, builds } from '../../protocol/custom-tools.ts'
 import { finder } from '../../protocol/files.ts'
 import { home } from '../../protocol/status.ts'
 import { approvals } from '../../protocol/users.ts'
 import { CommandError } from '../command.ts'
 import { buildEvents } from '../commands/builds.ts'
 import { cliChannel, isGone } from '../connect.ts'
-import { type ChatLine, openChatSession } from './chat-line.ts'
-import type { News, TuiPartner } from './conversation.ts'
+import { type ChatLine, openChatSession, whereOf } from './chat-line.ts'
+import type { Offer } from './completion.ts'
+import type { News, StatusFacts } from './conversation.ts'
+
+interface Outgoing {
+  key: string
+  text: string
+  attachments: readonly Attachment[]
+}
 
 const pastMessages = 6
 const pastEvents = 200
 const offered = 30
 const tuiPartnerPauseMs = 300
 
-/** The session of a chat as a terminal that draws needs it, over the HTTP API. */
-export async function openTuiPartner(line: ChatLine): Promise<TuiPartner> {
+export type TuiPartner = Awaited<ReturnType<typeof openTuiPartner>>
+
+/**
+ * The session behind a terminal that draws, over the HTTP API. Its calls fail with errors whose message a user can read;
+ * it reconnects by itself.
+ */
+export async function openTuiPartner(line: ChatLine) {
   const { client, found } = line
   const { partner, commands, ownCommands } = openChatSession(line)
   const first = await found()
   const follower = createSessionFollower(line, first)
   const ofBuilds = () => client().api(builds)
 
-  async function sendOnce(message: { key: string; text: string; attachments: readonly Attachment[] }) {
+  async function sendOnce(message: Outgoing) {
     const { key, text, attachments } = message
     const place = { session: line.session(), channel: cliChannel, source: cliChannel }
     const body = { message: text, key, attachments, ...place }
@@ -47,14 +59,16 @@ export async function openTuiPartner(line: ChatLine): Promise<TuiPartner> {
   }
 
   return {
+    /** The place where it runs, in a few words. */
     where: `session ${line.session()}, ${whereOf(line)}`,
-    async send(message) {
+    /** Resolves once the message is safe, however often the line breaks. The same key makes one turn. */
+    async send(message: Outgoing): Promise<{ messageId: string }> {
       for (;;) {
         try {
           return await sendOnce(message)
         } catch (error) {
           if (!line.connection().daemon || !isGone(error)) throw error
-          // The same key again: whatever had arrived already makes no second turn.
+          // The same key again: a message that had arrived makes no second turn.
           await line.reconnect().catch(() => undefined)
           await wait(tuiPartnerPauseMs)
         }
@@ -64,7 +78,7 @@ export async function openTuiPartner(line: ChatLine): Promise<TuiPartner> {
     stop: partner.stop,
     commands: {
       ...commands,
-      async run(text, confirm) {
+      async run(text: string, confirm?: string) {
         const reply = await commands.run(text, confirm)
         const session = await found()
         if (session) follower.moveTo(session)
@@ -72,26 +86,30 @@ export async function openTuiPartner(line: ChatLine): Promise<TuiPartner> {
       },
     },
     ownCommands,
-    async find(kind, query, signal) {
+    async find(kind: 'file' | 'block', query: string, signal: AbortSignal): Promise<readonly Offer[]> {
       const { found } = await client().api(finder).find({ kind, query, limit: offered }, signal)
       return found.map(({ name, reference }) => ({ text: reference, label: name }))
     },
+    /** Calls of the session that wait for approval. */
     async approvals() {
       const session = await found()
       const waiting = await client().api(approvals).list()
       return waiting.approvals.filter(({ session_id, state }) => session_id === session?.id && state === 'asked')
     },
-    async answerApproval(id, answer) {
+    async answerApproval(id: string, answer: 'approve' | 'deny'): Promise<void> {
       await client().api(approvals).answer({ id, answer })
     },
     builds: {
       running: async () => (await ofBuilds().list({ limit: 20 })).builds.filter(({ state }) => state === 'running'),
-      follow: (id, signal) => buildEvents(client(), { id, after: 0 }, signal),
-      questions: async () => (await ofBuilds().questions()).questions,
-      answer: async (id, answer) => void (await ofBuilds().answer({ id, answer })),
-      giveSecret: async (id, value) => void (await ofBuilds().giveSecret({ id, value })),
+      /** To the end of the build, from its beginning. */
+      follow: (id: string, signal: AbortSignal): AsyncIterable<BuildEvent> =>
+        buildEvents(client(), { id, after: 0 }, signal),
+      /** The questions that still wait. */
+      questions: async (): Promise<readonly { id: string }[]> => (await ofBuilds().questions()).questions,
+      answer: async (id: string, answer: string) => void (await ofBuilds().answer({ id, answer })),
+      giveSecret: async (id: string, value: string) => void (await ofBuilds().giveSecret({ id, value })),
     },
-    async facts() {
+    async facts(): Promise<StatusFacts> {
       const [{ stats }, session] = await Promise.all([client().api(home).status(), found()])
       const report = session && (await client().api(sessions).context({ id: session.id }))
       return {
@@ -102,11 +120,13 @@ export async function openTuiPartner(line: ChatLine): Promise<TuiPartner> {
         costTodayUsd: stats?.cost_today_usd,
       }
     },
+    /** Undefined before the first message. */
     async context() {
       const session = await found()
       return session && client().api(sessions).context({ id: session.id })
     },
-    async past() {
+    /** The latest messages, oldest first. */
+    async past(): Promise<readonly { role: 'user' | 'assistant'; text: string }[]> {
       if (!first) return []
       const after = Math.max(0, first.events - pastEvents)
       const { events } = await client().api(sessions).history({ id: first.id, after, limit: pastEvents })
@@ -117,20 +137,11 @@ export async function openTuiPartner(line: ChatLine): Promise<TuiPartner> {
   }
 }
 
-/** Reads the session of a chat from its line, whatever becomes of either. */
-interface SessionFollower {
-  /** Until the signal aborts. Never throws. */
-  follow(listener: (news: News) => void, signal: AbortSignal): Promise<void>
-  /** A message was taken into the session that is followed: a new one is read from its beginning. */
-  arrivedIn(sessionId: string): void
-  /** Continues the chat in the given session. */
-  moveTo(session: SessionReply): void
-}
-
 const pauseMs = 500
 const lookMs = 2_000
 
-function createSessionFollower(line: ChatLine, first: SessionReply | undefined): SessionFollower {
+/** Reads the session of a chat from its line, also after a lost connection. */
+function createSessionFollower(line: ChatLine, first: SessionReply | undefined) {
   let place = first && placeIn(first)
   let changed = new AbortController()
   let hear: (news: News) => void = () => undefined
@@ -155,7 +166,8 @@ function createSessionFollower(line: ChatLine, first: SessionReply | undefined):
   }
 
   return {
-    async follow(listener, signal) {
+    /** Until the signal aborts. Never throws. */
+    async follow(listener: (news: News) => void, signal: AbortSignal): Promise<void> {
       hear = listener
       while (!signal.aborted) {
         const either = AbortSignal.any([signal, changed.signal])
@@ -171,16 +183,18 @@ function createSessionFollower(line: ChatLine, first: SessionReply | undefined):
           continue
         }
         listener({ type: 'lost' })
-        await mend(line, signal)
+        await reconnect(line, signal)
         if (signal.aborted) return
         if (place) place.cursor = wholeStep(place.cursor)
         listener({ type: 'back', where: whereOf(line) })
       }
     },
-    arrivedIn(sessionId) {
+    /** A message arrived in this session. A new session is read from its beginning. */
+    arrivedIn(sessionId: string): void {
       if (place?.sessionId !== sessionId) goTo({ sessionId, cursor: '0' })
     },
-    moveTo(session) {
+    /** Continues the chat in the given session. */
+    moveTo(session: SessionReply): void {
       if (place?.sessionId === session.id) return
       goTo(placeIn(session))
       hear({ type: 'moved', session: session.contact })
@@ -189,7 +203,7 @@ function createSessionFollower(line: ChatLine, first: SessionReply | undefined):
 }
 
 /** Retries until Familiar answers. */
-async function mend(line: ChatLine, signal: AbortSignal): Promise<void> {
+async function reconnect(line: ChatLine, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await line.reconnect()
@@ -204,11 +218,6 @@ async function mend(line: ChatLine, signal: AbortSignal): Promise<void> {
 /** Without what was seen of a response under way: after a restart another one comes in its place. */
 export function wholeStep(cursor: string): string {
   return cursor.replace(/^(\d+)\.[1-9]\d*(?:\.\d+)?$/, '$1')
-}
-
-function whereOf(line: ChatLine): string {
-  const { daemon } = line.connection()
-  return daemon ? `daemon at ${daemon.url}` : 'running only for this chat; "familiar serve" keeps it running'
 }
 
 function placeIn(session: SessionReply): { sessionId: string; cursor: string } {

@@ -2,6 +2,7 @@ import type { BuildEvent } from '../../protocol/custom-tools.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
 import { isAutomated } from '../../security/approvals.ts'
+import { answerOf } from '../commands/builds.ts'
 import {
   type Ask,
   type BuildItem,
@@ -14,6 +15,7 @@ import {
   type Tone,
   withItems,
 } from './conversation.ts'
+import { describeRecall } from './plain-chat.ts'
 
 /** The conversation after something happened. Pure; the one door for whatever is shown, so all of it is made harmless. */
 export function foldConversation(conversation: TerminalConversation, change: Change): TerminalConversation {
@@ -60,7 +62,7 @@ function fold(conversation: TerminalConversation, change: Exclude<Change, { type
     case 'lost':
       return { ...conversation, isConnected: false }
     case 'back': {
-      const items = conversation.items.filter((item) => !('isOpen' in item && item.isOpen))
+      const items = conversation.items.filter((item) => !isOpen(item))
       return withItems(
         { ...conversation, items, isConnected: true },
         { kind: 'note', tone: 'quiet', text: change.text },
@@ -120,11 +122,6 @@ function lineOf(event: BuildEvent): { tone: Tone; text: string } {
   }
 }
 
-function answerOf({ answer, is_expired }: Extract<BuildEvent, { type: 'answer' }>): string {
-  if (is_expired) return 'No answer in time; the build continues without it.'
-  return answer === null ? 'The secret was entered.' : `Answered: ${answer}`
-}
-
 function asksAfter(asks: readonly Ask[], name: string, event: BuildEvent): readonly Ask[] {
   switch (event.type) {
     case 'question':
@@ -173,7 +170,7 @@ function foldTurnEvent(before: TerminalConversation, event: TurnEvent, at: numbe
     }
     case 'retry': {
       // The next response repeats the text of the failed one.
-      const items = conversation.items.filter((item) => !('isOpen' in item && item.isOpen))
+      const items = conversation.items.filter((item) => !isOpen(item))
       if (event.isQuiet) return { ...conversation, items }
       const turn = conversation.turn && { ...conversation.turn, waitsUntil: at + event.waitMs }
       const pause = event.waitMs > 0 ? ` in ${Math.ceil(event.waitMs / 1_000)} s` : ''
@@ -194,11 +191,11 @@ function foldTurnEvent(before: TerminalConversation, event: TurnEvent, at: numbe
     case 'reaction':
       return note(conversation, 'plain', event.emoji)
     case 'memory_recalled':
-      return note(conversation, 'quiet', recalled(event.memories.length))
+      return note(conversation, 'quiet', describeRecall(event))
     case 'response':
       return finish(closeOpen(conversation, at), event)
     case 'turn_end':
-      return endTurn(conversation, event.turnId)
+      return conversation.turn?.id === event.turnId ? { ...conversation, turn: undefined } : conversation
     case 'context_warning':
       return note(conversation, 'warning', `the context is filling: ${event.inputTokens} of ${event.thresholdTokens}`)
     case 'compaction':
@@ -232,10 +229,6 @@ function note(
   text: string,
 ): TerminalConversation {
   return withItems(conversation, { kind: 'note', tone, text })
-}
-
-function recalled(count: number): string {
-  return count === 1 ? 'recalled a memory' : `recalled ${count} memories`
 }
 
 /** A terminal that joins in the middle of a turn has not seen its start. */
@@ -275,11 +268,12 @@ function think(conversation: TerminalConversation, text: string, at: number): Te
 /** The response is in the log now: it does not come again. */
 function closeOpen(conversation: TerminalConversation, at: number): TerminalConversation {
   const { items } = closeThinking(conversation, at)
-  if (!items.some((item) => 'isOpen' in item && item.isOpen)) return conversation
-  return {
-    ...conversation,
-    items: items.map((item) => ('isOpen' in item && item.isOpen ? { ...item, isOpen: false } : item)),
-  }
+  if (!items.some(isOpen)) return conversation
+  return { ...conversation, items: items.map((item) => (isOpen(item) ? { ...item, isOpen: false } : item)) }
+}
+
+function isOpen(item: TerminalItem): item is Extract<TerminalItem, { isOpen: boolean }> {
+  return 'isOpen' in item && item.isOpen
 }
 
 /** Thinking is over when the model speaks, though its response is still open. */
@@ -314,11 +308,6 @@ function finish(
   const answer: TerminalItem = { kind: 'answer', text: whole, isOpen: false }
   if (said !== '' && whole.startsWith(said)) return { ...conversation, items: conversation.items.with(place, answer) }
   return withItems(conversation, answer)
-}
-
-function endTurn(conversation: TerminalConversation, turnId: string): TerminalConversation {
-  if (conversation.turn && conversation.turn.id !== turnId) return conversation
-  return { ...conversation, turn: undefined }
 }
 
 function callOf({ callId, name }: { callId: string; name: string }, input: Json, at: number): CallItem {

@@ -1,10 +1,11 @@
 import { type CompleterResult, createInterface, type Interface, type Key } from 'node:readline'
-import { addAbortSignal, type Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { styleText } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
 import { toDisplayText } from '../../base/text.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../../protocol/events.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
+import { messageOf, readStandardInput } from '../command.ts'
 import {
   type ChatCommand,
   type ChatCommands,
@@ -111,7 +112,7 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
 
   function runCommand(line: string, confirm?: string): void {
     command(line, confirm)
-      .catch((error: unknown) => say(describe(error)))
+      .catch((error: unknown) => say(messageOf(error)))
       .finally(prompt)
   }
 
@@ -135,7 +136,7 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
     if (isRunning) return
     isRunning = true
     for (let text = waiting.shift(); text !== undefined; text = waiting.shift()) {
-      await converse(text).catch((error: unknown) => say(describe(error)))
+      await converse(text).catch((error: unknown) => say(messageOf(error)))
       status.clear()
     }
     isRunning = false
@@ -156,7 +157,7 @@ export async function runPlainChat(options: PlainChatOptions): Promise<void> {
     if (isAgain) return left.resolve()
     if (isRunning) {
       waiting.length = 0
-      partner.stop().catch((error: unknown) => say(describe(error)))
+      partner.stop().catch((error: unknown) => say(messageOf(error)))
       return aside('stopping; Ctrl-C again exits')
     }
     clearLine(lines)
@@ -190,10 +191,6 @@ function helpText(commands: PlainChatOptions['ownCommands']): string {
 function clearLine(lines: Interface): void {
   lines.write(null, { ctrl: true, name: 'e' })
   lines.write(null, { ctrl: true, name: 'u' })
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /**
@@ -233,7 +230,7 @@ export async function runPipeChat(options: {
   }
 
   const texts = once
-    ? wholeOf(addAbortSignal(signal, input))
+    ? [(await readStandardInput({ stdin: input, signal })).toString()]
     : createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY, signal })
   for await (const text of texts) {
     if (signal.aborted) break
@@ -268,18 +265,8 @@ function isGood(outcome: TurnOutcome): boolean {
   return outcome === 'completed' || outcome === 'question'
 }
 
-async function* wholeOf(input: Readable): AsyncGenerator<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of input) chunks.push(Buffer.from(chunk))
-  yield Buffer.concat(chunks).toString()
-}
-
-/** Makes the text of a turn from its events, in the order they come. */
-interface TurnText {
-  /** The text to write; empty for an event that shows nothing. */
-  add(event: TurnEvent): string
-  /** The activity, for a status line; undefined while text arrives. */
-  activity(): string | undefined
+export function describeRecall({ memories }: Extract<TurnEvent, { type: 'memory_recalled' }>): string {
+  return memories.length === 1 ? 'recalled a memory' : `recalled ${memories.length} memories`
 }
 
 const inputLimit = 60
@@ -289,7 +276,7 @@ const reasonLimit = 120
  * The reply as it streams; tools, retries and notices as one dim line each. Control characters in untrusted text are
  * removed.
  */
-export function createTurnText(options: { now: () => number; colours: boolean }): TurnText {
+export function createTurnText(options: { now: () => number; colours: boolean }) {
   const { now, colours } = options
   const running = new Map<string, { name: string; input: string; startedAt: number }>()
   let atLineStart = true
@@ -329,7 +316,8 @@ export function createTurnText(options: { now: () => number; colours: boolean })
   }
 
   return {
-    add(event) {
+    /** The text to write; empty for an event that shows nothing. */
+    add(event: TurnEvent): string {
       waitsUntil = undefined
       switch (event.type) {
         case 'text_delta':
@@ -350,7 +338,7 @@ export function createTurnText(options: { now: () => number; colours: boolean })
           waitsUntil = now() + event.waitMs
           return aside(`${clip(event.reason, reasonLimit)}; trying again in ${formatTook(event.waitMs)}`, 'yellow')
         case 'memory_recalled':
-          return aside(event.memories.length === 1 ? 'recalled a memory' : `recalled ${event.memories.length} memories`)
+          return aside(describeRecall(event))
         case 'response':
           return event.deliver ? finish(event.text) : endLine()
         case 'turn_end':
@@ -382,7 +370,8 @@ export function createTurnText(options: { now: () => number; colours: boolean })
           return ''
       }
     },
-    activity() {
+    /** The activity, for a status line; undefined while text arrives. */
+    activity(): string | undefined {
       if (!atLineStart) return undefined
       if (running.size > 0) return [...running.values()].map((call) => call.name).join(', ')
       return waitsUntil === undefined ? 'thinking' : 'waiting to retry'

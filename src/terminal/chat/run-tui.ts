@@ -1,17 +1,14 @@
 import { fileURLToPath } from 'node:url'
-import {
-  type Component,
-  decodeKittyPrintable,
-  matchesKey,
-  truncateToWidth,
-  wrapTextWithAnsi,
-} from '@earendil-works/pi-tui'
+import { decodeKittyPrintable, matchesKey, truncateToWidth, wrapTextWithAnsi } from '@earendil-works/pi-tui'
 import type { Clock } from '../../base/clock.ts'
 import type { Attachment, ContextReply } from '../../protocol/api.ts'
-import { createChatController, describe } from './chat-controller.ts'
+import { messageOf } from '../command.ts'
+import { createChatController } from './chat-controller.ts'
 import { createChatKeys, createStreamTerminal, type TerminalInput, type TerminalOutput } from './chat-keys.ts'
+import type { TuiMachine } from './chat-machine.ts'
 import { createChatScreen, type ScreenState } from './chat-screen.ts'
-import { displayable, safeLines, shortCount, type TuiMachine, type TuiPartner } from './conversation.ts'
+import { displayable, safeLines, shortCount } from './conversation.ts'
+import type { TuiPartner } from './daemon-partner.ts'
 import { createTheme, type TerminalTheme } from './theme.ts'
 
 const tickMs = 100
@@ -178,7 +175,7 @@ export async function runTui(options: TuiOptions): Promise<void> {
       .readImage(path)
       .then(
         (image) => (image ? attach(image) : editor.handleInput(data)),
-        (error: unknown) => controller.dispatch({ type: 'note', tone: 'bad', text: describe(error) }),
+        (error: unknown) => controller.dispatch({ type: 'note', tone: 'bad', text: messageOf(error) }),
       )
       .finally(releaseKeys)
     return true
@@ -260,30 +257,24 @@ const keyHelp = [
   '// starts a message with a slash',
 ].join('\n')
 
-interface Tier {
-  name: string
-  tokens: number
-  cached: number
-}
-
 const fills = ['█', '▓', '▒', '░', '▚', '▞']
 
 /** The context window as a bar by block, the free part as a line, and a legend below. */
 export function drawWindow(report: ContextReply, drawing: { width: number; theme: TerminalTheme }): string[] {
   const { width, theme } = drawing
   const paints = [theme.accent, theme.good, theme.warning, theme.accent, theme.good, theme.warning]
-  const tiers = tiersOf(report)
-  const total = tiers.reduce((sum, { tokens }) => sum + tokens, 0)
+  const parts = partsOf(report)
+  const total = parts.reduce((sum, { tokens }) => sum + tokens, 0)
   const room = Math.max(total, report.threshold_tokens)
   const columns = Math.max(10, Math.min(width, 72))
-  const cells = share([...tiers.map(({ tokens }) => tokens), room - total], columns)
-  const bar = tiers.map((_, place) =>
+  const cells = share([...parts.map(({ tokens }) => tokens), room - total], columns)
+  const bar = parts.map((_, place) =>
     (paints[place % paints.length] ?? theme.dim)(fillOf(place).repeat(cells[place] ?? 0)),
   )
   const free = theme.dim('·'.repeat(cells.at(-1) ?? 0))
   const percent = room === 0 ? 0 : Math.round((total / room) * 100)
-  const nameWidth = Math.max(4, ...tiers.map(({ name }) => name.length))
-  const legend = tiers.map(({ name, tokens, cached }, place) => {
+  const nameWidth = Math.max(4, ...parts.map(({ name }) => name.length))
+  const legend = parts.map(({ name, tokens, cached }, place) => {
     const mark = (paints[place % paints.length] ?? theme.dim)(fillOf(place))
     const note = cached > 0 ? theme.dim(` ${shortCount(cached)} cached`) : ''
     return `${mark} ${name.padEnd(nameWidth)} ${shortCount(tokens).padStart(6)}${note}`
@@ -307,13 +298,13 @@ function fillOf(place: number): string {
   return fills[place % fills.length] ?? '█'
 }
 
-function tiersOf({ blocks }: ContextReply): Tier[] {
-  const tiers = new Map<string, Tier>()
+function partsOf({ blocks }: ContextReply) {
+  const parts = new Map<string, { name: string; tokens: number; cached: number }>()
   for (const { tier, tokens, cached } of blocks) {
-    const sum = tiers.get(tier) ?? { name: tier, tokens: 0, cached: 0 }
-    tiers.set(tier, { name: tier, tokens: sum.tokens + tokens, cached: sum.cached + (cached ? tokens : 0) })
+    const sum = parts.get(tier) ?? { name: tier, tokens: 0, cached: 0 }
+    parts.set(tier, { name: tier, tokens: sum.tokens + tokens, cached: sum.cached + (cached ? tokens : 0) })
   }
-  return [...tiers.values()].filter(({ tokens }) => tokens > 0)
+  return [...parts.values()].filter(({ tokens }) => tokens > 0)
 }
 
 /** Whole columns in proportion, one at least for whatever is there, that add up to `columns`. */
@@ -329,17 +320,13 @@ export function share(amounts: readonly number[], columns: number): number[] {
 
 const shownMatches = 6
 
-/** The search through what was typed before: type to narrow, Ctrl-R goes further back, Enter takes it, Esc leaves. */
-interface HistorySearch extends Component {
-  handleInput(data: string): void
-}
-
+/** A search through earlier input: type to narrow, Ctrl-R goes further back, Enter takes it, Esc leaves. */
 function createHistorySearch(options: {
   theme: TerminalTheme
   /** The newest first. */
   entries: readonly string[]
   onDone: (chosen: string | undefined) => void
-}): HistorySearch {
+}) {
   const { theme, entries, onDone } = options
   let query = ''
   let chosen = 0
@@ -352,7 +339,7 @@ function createHistorySearch(options: {
   }
 
   return {
-    handleInput(data) {
+    handleInput(data: string) {
       if (matchesKey(data, 'escape') || matchesKey(data, 'ctrl+c')) return onDone(undefined)
       if (matchesKey(data, 'enter') || matchesKey(data, 'tab')) return onDone(found[chosen])
       if (matchesKey(data, 'ctrl+r') || matchesKey(data, 'up')) chosen = Math.min(chosen + 1, found.length - 1)
@@ -364,7 +351,7 @@ function createHistorySearch(options: {
         if (!/\p{Cc}/u.test(typed)) look(query + typed)
       }
     },
-    render(width) {
+    render(width: number): string[] {
       const first = Math.max(0, Math.min(chosen - shownMatches + 1, found.length - shownMatches))
       const lines = found.slice(first, first + shownMatches).map((entry, place) => {
         const line = truncateToWidth(entry.replace(/\s+/g, ' '), Math.max(1, width - 4), '…')
@@ -423,11 +410,11 @@ function createSecretInput(options: {
   theme: TerminalTheme
   name: string
   onDone: (value: string | undefined) => void
-}): Component & { handleInput(data: string): void } {
+}) {
   const { theme, name, onDone } = options
   let value = ''
   return {
-    handleInput(data) {
+    handleInput(data: string) {
       if (matchesKey(data, 'escape') || matchesKey(data, 'ctrl+c')) return onDone(undefined)
       if (matchesKey(data, 'enter')) return onDone(value.trim() === '' ? undefined : value.trim())
       if (matchesKey(data, 'backspace')) value = value.slice(0, -1)
@@ -437,7 +424,7 @@ function createSecretInput(options: {
         if (!/\p{Cc}/u.test(typed)) value += typed
       }
     },
-    render(width) {
+    render(width: number): string[] {
       const rule = theme.dim('─'.repeat(width))
       // Not even the length, which would reveal much of a short one.
       const dots = value === '' ? '' : '••••••••'

@@ -2,21 +2,13 @@ import type { EditorTheme, MarkdownTheme } from '@earendil-works/pi-tui'
 
 type Paint = (text: string) => string
 
-/** One accent, dim for secondary text, and the terminal's own colors, so that light and dark themes work. */
-export interface TerminalTheme {
-  accent: Paint
-  dim: Paint
-  bold: Paint
-  good: Paint
-  warning: Paint
-  bad: Paint
-  /** For one text: it knows which of its fences are open. */
-  markdown(): MarkdownTheme
-  editor: EditorTheme
-}
+export type TerminalTheme = ReturnType<typeof createTheme>
 
-/** Without colors, bold and dim go too: NO_COLOR asks for plain text. */
-export function createTheme(options: { colours: boolean }): TerminalTheme {
+/**
+ * One accent, dim for secondary text, and the terminal's own colors, so that light and dark themes work. Without colors,
+ * bold and dim are off too: NO_COLOR asks for plain text.
+ */
+export function createTheme(options: { colours: boolean }) {
   const paint =
     (on: number, off: number): Paint =>
     (text) =>
@@ -37,7 +29,8 @@ export function createTheme(options: { colours: boolean }): TerminalTheme {
     good,
     warning,
     bad,
-    markdown() {
+    /** For one text: it knows which of its fences are open. */
+    markdown(): MarkdownTheme {
       let isInCode = false
       return {
         heading: bold,
@@ -71,7 +64,7 @@ export function createTheme(options: { colours: boolean }): TerminalTheme {
         scrollInfo: dim,
         noMatch: dim,
       },
-    },
+    } satisfies EditorTheme,
   }
 }
 

@@ -1,5 +1,5 @@
 import { systemClock } from '../../base/clock.ts'
-import { type ChatLine, openChatLine, openChatSession } from '../chat/chat-line.ts'
+import { type ChatLine, openChatLine, openChatSession, whereOf } from '../chat/chat-line.ts'
 import {
   type CommandContext,
   type CommandHandler,
@@ -52,7 +52,7 @@ async function talkDrawn(context: CommandContext, line: ChatLine): Promise<void>
 async function talkPlainly(context: CommandContext, line: ChatLine): Promise<void> {
   const { runPlainChat } = await import('../chat/plain-chat.ts')
   const { stdin: input, stdout, signal, output } = context
-  output.print(output.style('dim', greeting(line)))
+  output.print(output.style('dim', `Session ${line.session()}, ${whereOf(line)}. /help lists the commands.`))
   const colours = hasColours(stdout, context.env)
   await runPlainChat({ input, output: stdout, ...openChatSession(line), colours, clock: systemClock(), signal })
 }
@@ -69,10 +69,4 @@ async function pipe(context: CommandContext, line: ChatLine, input: ChatInput & 
   })
   if (context.signal.aborted) throw interrupted()
   return isFine ? exitCodes.fine : exitCodes.failed
-}
-
-function greeting(line: ChatLine): string {
-  const { daemon } = line.connection()
-  const where = daemon ? `daemon at ${daemon.url}` : 'running only for this chat; "familiar serve" keeps it running'
-  return `Session ${line.session()}, ${where}. /help lists the commands.`
 }

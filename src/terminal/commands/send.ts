@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { addAbortSignal } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../../base/clock.ts'
 import { type ChatReply, chat, type MessageRequestInput, sessions } from '../../protocol/api.ts'
 import { home } from '../../protocol/status.ts'
-import { readAttachments } from '../attachments.ts'
+import { maxAttachmentBytes, readAttachments } from '../attachments.ts'
 import { createStatusLine } from '../chat/chat-partner.ts'
 import {
   type CommandContext,
@@ -12,6 +11,7 @@ import {
   type CommandHandler,
   exitCodes,
   interrupted,
+  textOrInput,
   usageError,
 } from '../command.ts'
 import { type ApiClient, type Connection, cliChannel, findSession, withFamiliar } from '../connect.ts'
@@ -39,8 +39,7 @@ export const send: CommandHandler<SendInput> = async (context, input) => {
     async (client) => {
       const reply = await ask(context, client, request)
       // Printed before closing, which may take a moment if Familiar still works for another command.
-      if (input.json) output.printJson(reply)
-      else printReply(context, reply)
+      output.report(input.json, reply, () => printReply(context, reply))
       return reply.outcome
     },
     { talks: true, endsOnAbort: true },
@@ -57,7 +56,7 @@ async function toRequest(context: CommandContext, input: SendInput): Promise<Mes
   const given = words ?? input.message
   if (given === undefined)
     throw usageError('No message given.', 'Example: familiar send "Hello", or - to read standard input.')
-  const message = given === '-' ? await readAll(context) : given
+  const message = await textOrInput(context, given)
   if (message.trim() === '' && !input.attach) {
     throw usageError('The message is empty.', 'Example: familiar send "Hello"')
   }
@@ -70,7 +69,7 @@ async function toRequest(context: CommandContext, input: SendInput): Promise<Mes
     key: input.key ?? randomUUID(),
     ...(input.from !== undefined && { sender: input.from }),
     ...(input.profile && { tier: input.profile }),
-    ...(input.attach && { attachments: await readAttachments(input.attach, await attachmentLimit(context)) }),
+    ...(input.attach && { attachments: await readAttachments(input.attach, await maxAttachmentBytes(context)) }),
   }
 }
 
@@ -129,7 +128,7 @@ async function showProgress(
 }
 
 /** However the turn ended, the reply says so. */
-function printReply({ output }: CommandContext, reply: ChatReply): void {
+function printReply({ output }: CommandContext, reply: ChatReply): undefined {
   for (const card of reply.cards) output.print(`${card.text}\n`)
   if (reply.deliver && reply.reply) output.print(reply.reply)
   if (reply.pending_question && !reply.reply.includes(reply.pending_question)) output.print(reply.pending_question)
@@ -143,19 +142,6 @@ async function leave(
   json: boolean | undefined,
 ): Promise<undefined> {
   const reply = await client.api(chat).notify(request)
-  if (json) output.printJson(reply)
-  else output.print(`${reply.duplicate ? 'Already received' : 'Accepted'}: ${reply.message_id}`)
+  output.report(json, reply, `${reply.duplicate ? 'Already received' : 'Accepted'}: ${reply.message_id}`)
   if (!daemon) output.note('Familiar is not running: it will answer when it starts (familiar serve).')
-}
-
-async function attachmentLimit({ homePath, env }: CommandContext): Promise<number> {
-  const { loadConfig } = await import('../../daemon/config/load-config.ts')
-  const loaded = loadConfig({ home: homePath, env })
-  return loaded.ok ? loaded.config.http.maxAttachmentBytes : 20_000_000
-}
-
-async function readAll({ stdin, signal }: CommandContext): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of addAbortSignal(signal, stdin)) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString()
 }

@@ -27,7 +27,7 @@ const key = { '<key>': 'Key in familiar.toml, such as budget.per_day_usd' }
 export const runCommands: Record<string, CommandSpec> = {
   start: command(
     'Start Familiar and, in a terminal, open a chat (npm start)',
-    handlersOf(() => import('../start.ts'))('start'),
+    handlersOf(() => import('../serve.ts'))('start'),
     {
       options: [...listenOptions, sessionOption, option('--plain', 'Chat line by line, without a full screen')],
       examples: ['start', 'start --port 8101'],
