@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { FamiliarError } from '../protocol/errors.ts'
-import { CommandError, exitCodes } from './command.ts'
+import { CommandError, exitCodes, messageOf } from './command.ts'
 import type { Output } from './output.ts'
 
 /** For people on stderr; with `--json` also on stdout, so that a script never has to read prose. */
@@ -15,23 +15,13 @@ export function reportError(error: unknown, options: { output: Output; json: boo
 function describe(error: unknown): { message: string; code: string; hint?: string | undefined } {
   if (error instanceof CommandError) return error
   if (error instanceof FamiliarError) return { message: error.message, code: error.code }
-  const message = error instanceof Error ? error.message : String(error)
-  return { message, code: 'internal', hint: 'This is a bug. FAMILIAR_LOG=debug prints details.' }
+  return { message: messageOf(error), code: 'internal', hint: 'This is a bug. FAMILIAR_LOG=debug prints details.' }
 }
 
 /** The part of the process that signals come through. */
 interface SignalSource {
   on(signal: NodeJS.Signals, listener: () => void): unknown
   exit(code: number): never
-}
-
-interface Signals {
-  /** Aborts when the command is asked to end. */
-  signal: AbortSignal
-  /** Sets the handler of SIGHUP. It returns 'end' if the terminal is closed and the command ends with it. */
-  onHangup(handler: () => 'end' | 'go on'): void
-  /** The reader of our output has left. True if the command should end. */
-  readerLeft(): boolean
 }
 
 /** A person's second Ctrl-C comes later than this; the same one passed on by a parent process comes sooner. */
@@ -41,7 +31,7 @@ const sameSignalMs = 300
  * The first Ctrl-C (or SIGTERM, or the terminal closing) asks the command to end; a second Ctrl-C does not ask. A second
  * SIGTERM is only the first one again: service managers send it to every process of a group, and launchers pass it on.
  */
-export function listenForSignals(source: SignalSource, now: () => number = () => performance.now()): Signals {
+export function listenForSignals(source: SignalSource, now: () => number = () => performance.now()) {
   const controller = new AbortController()
   let hangUp: (() => 'end' | 'go on') | undefined
   let askedAt = 0
@@ -58,11 +48,14 @@ export function listenForSignals(source: SignalSource, now: () => number = () =>
     if (!hangUp || hangUp() === 'end') end()
   })
   return {
+    /** Aborts when the command is asked to end. */
     signal: controller.signal,
-    onHangup(handler) {
+    /** Sets the handler of SIGHUP. It returns 'end' if the terminal is closed and the command ends with it. */
+    onHangup(handler: () => 'end' | 'go on'): void {
       hangUp = handler
     },
-    readerLeft() {
+    /** The reader of our output has left. True if the command should end. */
+    readerLeft(): boolean {
       if (!hangUp) controller.abort()
       return !hangUp
     },

@@ -88,13 +88,10 @@ complete -o default -F _familiar familiar
 }
 
 function wordsAfter({ commands, options, argument }: CompletedCommand): string {
-  const words = [...commands.map(({ name }) => name), ...options.flatMap(({ flags }) => flags.filter(isLong))]
+  const long = options.flatMap(({ flags }) => flags.filter((flag) => flag.startsWith('--')))
+  const words = [...commands.map(({ name }) => name), ...long]
   if (!argument || argument.kind === 'anything') return quoteForShell(words.join('\n'))
   return `${listOf(argument)}$'\\n'${quoteForShell(words.join('\n'))}`
-}
-
-function isLong(flag: string): boolean {
-  return flag.startsWith('--')
 }
 
 function listOf(values: Values): string {
@@ -121,12 +118,8 @@ interface CompletedCommand {
   argument: Values | undefined
 }
 
-/** Every command with what can follow it. */
-export function commandTree(program: Command): CompletedCommand[] {
-  return walk(program, '')
-}
-
-function walk(command: Command, path: string): CompletedCommand[] {
+/** Every command with the words that can follow it. */
+export function commandTree(command: Command, path = ''): CompletedCommand[] {
   const shown = new Help().visibleCommands(command).filter((child) => child.name() !== 'help')
   const commands = shown.map((child) => ({ name: child.name(), description: child.description() }))
   const help = { flags: ['-h', '--help'], description: 'Print this help', values: undefined }
@@ -137,7 +130,7 @@ function walk(command: Command, path: string): CompletedCommand[] {
     options: [...command.options.filter((option) => !option.hidden).map(completedOption), help],
     argument: argument && argumentValues(argument, path),
   }
-  return [own, ...shown.flatMap((child) => spellings(child).flatMap((name) => walk(child, `${path}/${name}`)))]
+  return [own, ...shown.flatMap((child) => spellings(child).flatMap((name) => commandTree(child, `${path}/${name}`)))]
 }
 
 /** A group is completed under all of its names. */

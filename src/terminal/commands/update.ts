@@ -17,8 +17,6 @@ import { parseJson } from '../../base/json.ts'
 import { findProgram } from '../../base/processes.ts'
 import { formatTime } from '../../base/text.ts'
 import { isSameProcess } from '../../daemon/daemon-lock.ts'
-import { openHome } from '../../daemon/home.ts'
-import { createCommandLine } from '../../daemon/home-paths.ts'
 import {
   type CommandContext,
   CommandError,
@@ -28,6 +26,7 @@ import {
   exitCodes,
   usageError,
 } from '../command.ts'
+import { commandLineOf, requireHome } from '../local-home.ts'
 import { databaseUrlOf } from '../open-beside.ts'
 import {
   answersStatus,
@@ -37,13 +36,14 @@ import {
   findInstallation,
   goBack,
   type Installation,
+  journalFile,
   newestMigration,
   type ProgramChange,
-  readJournal,
-  readRecord,
-  removeJournal,
+  readJsonFile,
+  recordFile,
   replaceDatabase,
-  runProgram,
+  runTool,
+  settle,
   type UpdateRecord,
   workFolderName,
 } from './update-program.ts'
@@ -56,7 +56,7 @@ interface UpdateInput {
   json?: boolean
 }
 
-type UpdateChangeable = Extract<Installation, { kind: 'clone' | 'global' }>
+type Changeable = Extract<Installation, { kind: 'clone' | 'global' }>
 
 const { version } = packageFile
 
@@ -68,8 +68,7 @@ export const update: CommandHandler<UpdateInput> = async (context, input) => {
   }
   const installation = findInstallation()
   if (installation.kind === 'npx' || installation.kind === 'package') throw cannotChange(installation)
-  const home = await openHome(context.homePath)
-  if (!home.ok) throw new CommandError(home.message, { hint: home.hint })
+  await requireHome(context)
   const settled = await settleInterrupted(context, {
     version,
     changeFrom: (versions) =>
@@ -84,13 +83,9 @@ export const update: CommandHandler<UpdateInput> = async (context, input) => {
   }
   const found = await lookFor(context, installation, input)
   if (input.check || !found.isNew) {
-    if (input.json)
-      output.printJson({ version, installation: installation.kind, available: found.shown, is_new: found.isNew })
-    else
-      output.print(
-        found.isNew ? `There is ${found.shown}; this is ${version}.` : `This is ${version}, the newest there is.`,
-      )
-    return undefined
+    const { isNew: is_new, shown: available } = found
+    const text = is_new ? `There is ${available}; this is ${version}.` : `This is ${version}, the newest there is.`
+    return output.report(input.json, { version, installation: installation.kind, available, is_new }, text)
   }
   output.note(`Installing ${found.shown} beside ${version}.`)
   const change = await found.stage()
@@ -104,7 +99,7 @@ interface Found {
   stage(): Promise<ProgramChange>
 }
 
-async function lookFor(context: CommandContext, installation: UpdateChangeable, { to }: UpdateInput): Promise<Found> {
+async function lookFor(context: CommandContext, installation: Changeable, { to }: UpdateInput): Promise<Found> {
   const isVersion = to !== undefined && /^v?\d+\.\d+\.\d+(-[\w.]+)?$/.test(to)
   if (installation.kind === 'clone') {
     if (to !== undefined && !isVersion) throw usageError('A clone is updated to a version, not to a tarball.')
@@ -130,7 +125,7 @@ async function lookFor(context: CommandContext, installation: UpdateChangeable, 
 }
 
 async function newestPublished(context: CommandContext): Promise<string> {
-  const asked = await runProgram({
+  const asked = await runTool({
     argv: [await npmProgram(context), 'view', 'familiar', 'version', '--fetch-retries=1'],
     workingDirectory: '/',
     environment: fetchEnvironment(context.env),
@@ -142,53 +137,43 @@ async function newestPublished(context: CommandContext): Promise<string> {
 
 async function report(context: CommandContext, change: ProgramChange, json: boolean): Promise<ExitCode> {
   const { output } = context
-  const commandLine = createCommandLine({ home: context.homePath, env: context.env })
   const { from, to } = change
   const outcome = await changeProgram(context, change)
-  const { snapshot, startAgain } = outcome
-  const keptAside = outcome.ok ? null : outcome.keptAside
-  const problem = outcome.ok ? null : outcome.problem
-  const exitCode = outcome.ok ? exitCodes.fine : exitCodes.failed
-  if (json) {
-    output.printJson({ ok: outcome.ok, from, to, snapshot, problem, kept_aside: keptAside, start_again: startAgain })
-    return exitCode
-  }
-  if (outcome.ok) output.print(`Familiar ${to} is installed. It replaces ${from}.`)
-  else output.print(`Familiar ${from} stays in use: ${to} failed its check (${problem}).`)
-  if (snapshot) output.print(`Backup of the database: ${snapshot}`)
-  if (outcome.ok) output.print(`To go back: ${commandLine('update --rollback')}`)
-  if (keptAside) output.print(`The database as ${to} left it: ${keptAside}`)
-  if (startAgain) output.print(`The daemon was stopped. To start it again: ${commandLine('serve')}`)
-  return exitCode
+  const { ok, snapshot, startAgain } = outcome
+  const { problem, keptAside } = ok ? { problem: null, keptAside: null } : outcome
+  const value = { ok, from, to, snapshot, problem, kept_aside: keptAside, start_again: startAgain }
+  output.report(json, value, () => {
+    output.print(ok ? `Familiar ${to} is installed. It replaces ${from}.` : describeFailure(change, problem))
+    if (snapshot) output.print(`Backup of the database: ${snapshot}`)
+    if (ok) output.print(`To go back: ${commandLineOf(context, 'update --rollback')}`)
+    if (keptAside) output.print(`The database as ${to} left it: ${keptAside}`)
+    if (startAgain) output.print(howToStartAgain(context))
+  })
+  return ok ? exitCodes.fine : exitCodes.failed
+}
+
+function describeFailure({ from, to }: ProgramChange, problem: string | null): string {
+  return `Familiar ${from} stays in use: ${to} failed its check (${problem}).`
+}
+
+function howToStartAgain(context: CommandContext): string {
+  return `The daemon was stopped. To start it again: ${commandLineOf(context, 'serve')}`
 }
 
 function cannotChange({ kind, root }: Installation): CommandError {
-  const ways = {
-    npx: 'npx takes the version that it is told: npx familiar@VERSION, or npx --package=TARBALL familiar',
-    package: 'Update it with the package manager that put it there.',
-  }
+  const withNpx = 'npx takes the version that it is given: npx familiar@VERSION, or npx --package=TARBALL familiar'
   return new CommandError(`${root} cannot be updated by Familiar.`, {
     code: 'unsupported',
-    hint: kind === 'npx' ? ways.npx : ways.package,
+    hint: kind === 'npx' ? withNpx : 'Update it with the package manager that installed it.',
   })
 }
 
 type Clone = Extract<Installation, { kind: 'clone' }>
 
-interface CloneUpdate {
-  /** How many commits there are to take. */
-  count: number
-  target: string
-}
-
 const manifestSchema = z.object({ version: z.string() })
 
 /** Fetches new commits from the origin of the clone. With `version`, the tag of that name. */
-async function lookForCommits(
-  context: CommandContext,
-  { root, hasHistory }: Clone,
-  version: string | undefined,
-): Promise<CloneUpdate> {
+async function lookForCommits(context: CommandContext, { root, hasHistory }: Clone, version: string | undefined) {
   if (!hasHistory) throw new CommandError('This copy of the repository has no history, so nothing can be pulled.')
   const git = gitIn(context, root)
   await git(['fetch', '--tags', '--quiet'])
@@ -271,7 +256,7 @@ function gitIn({ env, signal }: CommandContext, root: string): (words: readonly 
   return async (words) => {
     // Never prompts: the prompt would be invisible.
     const environment = { ...fetchEnvironment(env), GIT_TERMINAL_PROMPT: '0' }
-    const answer = await runProgram({
+    const answer = await runTool({
       argv: ['git', ...words],
       workingDirectory: root,
       environment,
@@ -294,7 +279,7 @@ async function stageGlobal(
 ): Promise<ProgramChange> {
   const places = preparePlaces(installation)
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
-  const installed = await runProgram({
+  const installed = await runTool({
     argv: [await npmProgram(context), 'install', '--global', '--prefix', places.staged, ...options, wanted],
     workingDirectory: places.work,
     environment: fetchEnvironment(context.env),
@@ -307,17 +292,13 @@ async function stageGlobal(
   return globalChange(installation, { from, to: manifest.version })
 }
 
-/** A copy of the version before, as the last update has kept it: should this be cut off, the kept one is still there. */
+/** A copy of the previous version, as the last update kept it. If this is interrupted, the kept one is still there. */
 function stageKept(installation: Global, { from, to }: { from: string; to: string }): ProgramChange | undefined {
   const places = placesOf(installation)
   if (readManifest(places.kept)?.version !== to) return undefined
   preparePlaces(installation)
   cpSync(places.kept, places.fresh, { recursive: true, verbatimSymlinks: true })
   return globalChange(installation, { from, to })
-}
-
-function removeKept(installation: Global): void {
-  rmSync(placesOf(installation).kept, { recursive: true, force: true })
 }
 
 function preparePlaces(installation: Global) {
@@ -335,7 +316,7 @@ function preparePlaces(installation: Global) {
   }
 }
 
-/** The change between two versions that lie side by side, also where an earlier update has left them so. */
+/** The change between two versions side by side, also if an earlier update left them there. */
 export function globalChange(installation: Global, { from, to }: { from: string; to: string }): ProgramChange {
   const places = placesOf(installation)
   return {
@@ -345,7 +326,7 @@ export function globalChange(installation: Global, { from, to }: { from: string;
     command: join(installation.root, 'bin', 'familiar'),
     async apply() {
       rmSync(places.old, { recursive: true, force: true })
-      // Between the two renames there is no program at its place. Should it end there, the command finds its way.
+      // Between the two renames there is no program in its place. If it ends there, the bridge restores it.
       writeFileSync(places.bridge, bridgeText(installation.root, places.old), { mode: 0o755 })
       pointLink(installation.command, places.bridge)
       renameSync(installation.root, places.old)
@@ -389,7 +370,7 @@ function placesOf({ root }: Global) {
 function bridgeText(root: string, old: string): string {
   return `#!/usr/bin/env node
 'use strict'
-// Stands in for the program while "familiar update" changes it, and mends a change that was cut off.
+// Replaces the program while "familiar update" changes it, and repairs a change that was interrupted.
 const fs = require('fs')
 const root = ${JSON.stringify(root)}
 const old = ${JSON.stringify(old)}
@@ -412,12 +393,7 @@ function pointLink(link: string, target: string): void {
 }
 
 function readManifest(root: string): z.infer<typeof globalChangeManifestSchema> | undefined {
-  try {
-    const parsed = parseJson(readFileSync(join(root, 'package.json'), 'utf8'), globalChangeManifestSchema)
-    return parsed.ok ? parsed.value : undefined
-  } catch {
-    return undefined
-  }
+  return readJsonFile(join(root, 'package.json'), globalChangeManifestSchema)
 }
 
 async function npmProgram({ env }: Pick<CommandContext, 'env'>): Promise<string> {
@@ -426,45 +402,36 @@ async function npmProgram({ env }: Pick<CommandContext, 'env'>): Promise<string>
   throw new CommandError('npm is needed for that, and there is none in PATH.', { hint: 'It comes with Node.' })
 }
 
-type Changeable = Extract<Installation, { kind: 'clone' | 'global' }>
-
 /**
- * Goes back to the version that the last update replaced. Where the tables have changed since, the database of before
- * that update is put in place, and the present one is kept aside. Nothing is changed where either of them is not there.
+ * Goes back to the version that the last update replaced. If the tables have changed since, the database from before that
+ * update is put in place, and the present one is kept aside. Nothing is changed if either of them is missing.
  */
 async function rollBack(
   context: CommandContext,
   { installation, version, json, yes }: { installation: Changeable; version: string; json: boolean; yes: boolean },
-): Promise<ExitCode> {
+): Promise<ExitCode | undefined> {
   const { homePath: home, output } = context
-  const record = readRecord(home)
+  const record = recordFile.read(home)
   if (!record) throw nothingToGoBackTo(`no update by \`familiar update\` is on record in ${home}`)
   const database = databaseOfBefore(context, record)
   if (!yes && !(await confirm(context, question(record, { version, database })))) {
-    if (json) output.printJson({ ok: false, from: version, to: record.from, problem: 'not confirmed' })
-    else output.print('Nothing was changed.')
-    return exitCodes.fine
+    const value = { ok: false, from: version, to: record.from, problem: 'not confirmed' }
+    return output.report(json, value, 'Nothing was changed.')
   }
   const change = await stage(context, { installation, version, record })
   const outcome = await changeProgram(context, change, { database })
-  const { snapshot, startAgain } = outcome
-  const replaced = outcome.ok ? outcome.replaced : null
+  const { ok, snapshot, startAgain } = outcome
+  const { problem, replaced } = ok ? { problem: null, replaced: outcome.replaced } : { ...outcome, replaced: null }
   // The same database is kept next to the one in use.
   if (replaced && snapshot) await rm(snapshot, { force: true })
-  if (outcome.ok && installation.kind === 'global') removeKept(installation)
-  const problem = outcome.ok ? null : outcome.problem
+  if (ok && installation.kind === 'global') rmSync(placesOf(installation).kept, { recursive: true, force: true })
   const { from, to } = change
-  if (json) output.printJson({ ok: outcome.ok, from, to, problem, kept_aside: replaced, start_again: startAgain })
-  else {
-    if (outcome.ok) output.print(`Familiar ${to} is back in place of ${from}.`)
-    else output.print(`Familiar ${from} stays in use: ${to} failed its check (${problem}).`)
+  output.report(json, { ok, from, to, problem, kept_aside: replaced, start_again: startAgain }, () => {
+    output.print(ok ? `Familiar ${to} is back in place of ${from}.` : describeFailure(change, problem))
     if (replaced) output.print(`The database of ${from} is kept: ${replaced}`)
-    if (startAgain) {
-      const start = createCommandLine({ home, env: context.env })('serve')
-      output.print(`The daemon was stopped. To start it again: ${start}`)
-    }
-  }
-  return outcome.ok ? exitCodes.fine : exitCodes.failed
+    if (startAgain) output.print(howToStartAgain(context))
+  })
+  return ok ? exitCodes.fine : exitCodes.failed
 }
 
 /** Null if the older version can use the present database. */
@@ -511,15 +478,15 @@ function nothingToGoBackTo(why: string): CommandError {
 }
 
 /**
- * Brings an update that was cut off to an end: forward where the new version is in place and healthy, otherwise back.
- * Returns what was done, or undefined if there was nothing to do.
+ * Finishes an update that was interrupted: forward if the new version is in place and healthy, otherwise back. Returns a
+ * description, or undefined if there was no such update.
  */
 async function settleInterrupted(
   context: CommandContext,
   { version, changeFrom }: { version: string; changeFrom(versions: { from: string; to: string }): ProgramChange },
 ): Promise<string | undefined> {
   const { homePath: home, env, signal } = context
-  const journal = readJournal(home)
+  const journal = journalFile.read(home)
   if (!journal) return undefined
   const { from, to, phase, snapshot } = journal
   if (isSameProcess(journal.pid, journal.identity)) {
@@ -532,7 +499,7 @@ async function settleInterrupted(
   const isChanged = version === to && to !== from
   const isHealthy = async () => (await answersStatus({ command: change.command, home, env, signal }, version)).ok
   let healthy = phase === 'changing' && (await isHealthy())
-  // An older version was put in place and not yet its database: only a newer one could go back from here.
+  // An older version is in place without its database: only a newer one could go back from here.
   if (phase === 'changing' && !healthy && isChanged && journal.database) {
     await replaceDatabase(context, journal.database)
     healthy = await isHealthy()
@@ -540,11 +507,7 @@ async function settleInterrupted(
   if (phase !== 'trying' && !healthy) {
     await goBack(context, change, { snapshot, keepsNewer: journal.database === null })
   }
-  if (healthy && isChanged) await complete(home, change, journal)
-  else {
-    await change.finish()
-    await removeJournal(home)
-  }
+  await (healthy && isChanged ? complete(home, change, journal) : settle(home, change))
   if (phase === 'trying') return `The update to ${to} was cut off before it changed anything.`
   return healthy && isChanged
     ? `The update to ${to}, which was cut off, is complete.`

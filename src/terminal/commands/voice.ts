@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
-import { text as readAll } from 'node:stream/consumers'
 import { systemClock } from '../../base/clock.ts'
 import { writeFileAtomically } from '../../base/files.ts'
 import { silentLogger } from '../../base/logger.ts'
@@ -16,7 +15,14 @@ import { createTranscriber } from '../../models/speech/transcriber.ts'
 import { createInstalledParts, kokoroVoices, voiceParts } from '../../models/speech/voice-parts.ts'
 import type { AllowedHost } from '../../security/network/destinations.ts'
 import { createGuardedFetch, type GuardedFetch } from '../../security/network/guarded-fetch.ts'
-import { type CommandContext, CommandError, type CommandHandler, confirm, exitCodes } from '../command.ts'
+import {
+  type CommandContext,
+  CommandError,
+  type CommandHandler,
+  exitCodes,
+  isConfirmed,
+  textOrInput,
+} from '../command.ts'
 
 const mediaTypes: Readonly<Record<string, string>> = {
   '.wav': 'audio/wav',
@@ -40,22 +46,16 @@ export const transcribeFile: CommandHandler<{ file: string }> = async (context, 
   )
   if (!transcription.ok) throw new CommandError(transcription.reason, { code: 'unavailable' })
   const { text, by, seconds } = transcription
-  if (input.json) output.printJson({ text, by, seconds: seconds ?? null })
-  else if (text === '') output.note('No speech found.')
-  else output.print(text)
-  return undefined
-}
-
-interface OpenVoice {
-  speaker: Speaker
-  transcriber: Transcriber
+  return output.report(input.json, { text, by, seconds: seconds ?? null }, () =>
+    text === '' ? output.note('No speech found.') : text,
+  )
 }
 
 /** Speech with the configuration of this home, in this process. `speech` overrides the configuration. */
 export async function withVoice<T>(
   { homePath, env }: CommandContext,
   speech: Partial<SpeechSettings>,
-  work: (voice: OpenVoice) => Promise<T>,
+  work: (voice: { speaker: Speaker; transcriber: Transcriber }) => Promise<T>,
 ): Promise<T> {
   const loaded = loadConfig({ home: homePath, env })
   if (!loaded.ok) {
@@ -92,15 +92,13 @@ export async function withVoice<T>(
   }
 }
 
-/** A running Familiar notices within seconds; a model that is in use is let finish. */
+/** A running Familiar notices within seconds; a model in use finishes its work. */
 export const removeVoice: CommandHandler<{ yes?: boolean }> = async (context, input) => {
   const { homePath, output } = context
   const directory = homePaths(homePath).voice
   const wasThere = existsSync(directory)
-  if (wasThere && !input.yes && !(await confirm(context, `Remove ${directory} with all voice models?`))) {
-    output.note('Nothing was changed.')
-    return exitCodes.failed
-  }
+  const question = `Remove ${directory} with all voice models?`
+  if (wasThere && !(await isConfirmed(context, input, question))) return exitCodes.failed
   await rm(directory, { recursive: true, force: true })
   return output.report(
     input.json,
@@ -113,10 +111,10 @@ export const sayText: CommandHandler<{ text: string; out?: string; voice?: strin
   context,
   input,
 ) => {
-  const { output, stdin, signal } = context
-  const text = (input.text === '-' ? await readAll(stdin) : input.text).trim()
+  const { output, signal } = context
+  const text = (await textOrInput(context, input.text)).trim()
   if (text === '') throw new CommandError('No text given.', { code: 'bad_request' })
-  // A voice of the configuration belongs to the provider that stands there.
+  // A voice of the configuration belongs to the provider of the configuration.
   const speech = input.local ? { provider: 'local' as const, voice: null } : {}
   const spoken = await withVoice(context, speech, ({ speaker }) =>
     speaker.speak({ text, voice: input.voice ?? null, signal }),
@@ -137,13 +135,11 @@ export const showVoice: CommandHandler<object> = async (context, input) => {
     return { speech: await speaker.status(), transcription: transcriber.status() }
   })
   const voices = isInstalled('kokoro-82m') ? Object.keys(kokoroVoices) : []
-  if (input.json) output.printJson({ directory, speech, transcription, parts, voices })
-  else {
+  return output.report(input.json, { directory, speech, transcription, parts, voices }, () => {
     output.print(`Speech:         ${speech.by ?? speech.hint}`)
     output.print(`Transcription:  ${transcription.by ?? transcription.hint}`)
     for (const { name, installed } of parts)
       output.print(`${name.padEnd(14)}  ${installed ? 'installed' : 'not installed'}`)
     if (voices.length > 0) output.print(`Voices of kokoro-82m: ${voices.join(' ')}`)
-  }
-  return undefined
+  })
 }
