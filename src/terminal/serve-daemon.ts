@@ -46,15 +46,12 @@ async function serveDaemon(
   return serveDaemon(context, { ...input, port }, writeLine)
 }
 
-/** The database cannot be reached at this moment; it may come. */
+/** The database cannot be reached at this moment; it may start later. */
 class DatabaseUnreachable extends CommandError {}
 
 const maxPauseMs = 15_000
 
-/**
- * The same, but a PostgreSQL that is not there yet is waited for: after a reboot both start at once. Undefined if it
- * was asked to stop meanwhile.
- */
+/** Also waits for a PostgreSQL that is not there yet: after a reboot both start at once. Undefined after a stop. */
 export async function serveWhenReachable(
   context: CommandContext,
   input: ListenInput,
@@ -88,8 +85,8 @@ export async function announce(
   // A worker answers no page.
   const signIn = role === 'worker' ? null : await daemon.signInLink()
   if (json) {
-    const told = { url, home: homePath, model: daemon.model(), pid: process.pid, token, sign_in: signIn, recovered }
-    return output.printJson(told)
+    const value = { url, home: homePath, model: daemon.model(), pid: process.pid, token, sign_in: signIn, recovered }
+    return output.printJson(value)
   }
   if (signIn !== null)
     output.print(`Page:  ${output.style('cyan', signIn)} (works once; for another: ${commandLine('sign-in')})`)
@@ -186,8 +183,8 @@ function isFree(port: number, host: string): Promise<boolean> {
 const settleMs = 1_000
 
 /**
- * Gives back, a moment after the start, what starting has used: a sixth of all that an idle daemon would hold, and nothing
- * else collects it while nothing happens. It takes some 40 ms, once. Only with `--expose-gc`, as the launcher has it.
+ * Frees the memory that starting used, a sixth of an idle daemon's: nothing else collects it while the daemon is idle. It
+ * takes some 40 ms, once. Only with `--expose-gc`, which the launcher sets.
  */
 function settleMemory(clock: Clock): void {
   const { gc } = globalThis

@@ -50,6 +50,8 @@ interface SetupAnswers {
   perDayUsd: number
 }
 
+type Provider = NonNullable<SetupAnswers['provider']>
+
 interface DraftFile {
   path: string
   text: string
@@ -59,13 +61,12 @@ interface DraftFile {
 
 type Draft = { ok: true; files: DraftFile[] } | { ok: false; message: string }
 
-/** The files that setup would write. Pure: reads through `read` and changes nothing. */
-function draftSetup(
-  answers: SetupAnswers,
-  current: { paths: HomePaths; read(path: string): string | undefined; load: readonly string[] | undefined },
-): Draft {
-  const { paths, read, load } = current
+/** The files that setup would write. Changes nothing. */
+function draftSetup(answers: SetupAnswers, paths: HomePaths): Draft {
+  const { read } = diskFiles
   const { provider } = answers
+  // Without a list every provider file counts: naming only the new one would switch the others off.
+  const load = (parse(read(paths.config) ?? '') as Partial<Settings>).providers?.load
   const files: DraftFile[] = []
 
   if (provider) {
@@ -79,18 +80,16 @@ function draftSetup(
     [['routes', 'primary'], provider ? `${provider.name}/main` : 'offline/offline'],
     [['budget', 'per_day_usd'], answers.perDayUsd],
   ]
-  if (provider && load && !load.includes(provider.name))
-    changes.push([
-      ['providers', 'load'],
-      [...load, provider.name],
-    ])
+  if (provider && load && !load.includes(provider.name)) {
+    const names: TomlValue = [...load, provider.name]
+    changes.push([['providers', 'load'], names])
+  }
   const config = setAll(read(paths.config) ?? '', changes)
   const shown = changes.map(([path, value]) => `${path.join('.')} = ${JSON.stringify(value)}`).join('\n')
-  if (config === undefined)
-    return {
-      ok: false,
-      message: `${paths.config} could not be changed without touching other keys. Set there:\n${shown}`,
-    }
+  if (config === undefined) {
+    const message = `${paths.config} could not be changed without touching other keys. Set there:\n${shown}`
+    return { ok: false, message }
+  }
   files.push({ path: paths.config, text: config, shown })
 
   if (provider?.newKey !== undefined && provider.keyVariable !== undefined) {
@@ -100,10 +99,7 @@ function draftSetup(
   return { ok: true, files }
 }
 
-function providerText(
-  provider: NonNullable<SetupAnswers['provider']>,
-  existing: string | undefined,
-): string | undefined {
+function providerText(provider: Provider, existing: string | undefined): string | undefined {
   const { type, baseUrl, keyVariable, model } = provider
   const top = { type, base_url: baseUrl, api_key_env: keyVariable }
   const main = {
@@ -132,8 +128,6 @@ function defined<T extends object>(value: T): { [Key in keyof T]: NonNullable<T[
   return Object.fromEntries(entries) as { [Key in keyof T]: NonNullable<T[Key]> }
 }
 
-type Provider = NonNullable<SetupAnswers['provider']>
-
 interface Offer {
   label: string
   hint: string
@@ -147,34 +141,14 @@ interface Offer {
   models?: Record<string, ModelSettings>
 }
 
+function offerWithKey(label: string, type: ProviderType, keyVariable: string, models: Offer['models'] = {}): Offer {
+  return { label, hint: 'needs a key', name: type, type, keyVariable, needsKey: true, models }
+}
+
 const offers: readonly Offer[] = [
-  {
-    label: 'Anthropic',
-    hint: 'needs a key',
-    name: 'anthropic',
-    type: 'anthropic',
-    keyVariable: 'ANTHROPIC_API_KEY',
-    needsKey: true,
-    models: anthropicModels,
-  },
-  {
-    label: 'OpenAI',
-    hint: 'needs a key',
-    name: 'openai',
-    type: 'openai',
-    keyVariable: 'OPENAI_API_KEY',
-    needsKey: true,
-    models: openaiModels,
-  },
-  {
-    label: 'Google',
-    hint: 'needs a key',
-    name: 'google',
-    type: 'google',
-    keyVariable: 'GEMINI_API_KEY',
-    needsKey: true,
-    models: googleModels,
-  },
+  offerWithKey('Anthropic', 'anthropic', 'ANTHROPIC_API_KEY', anthropicModels),
+  offerWithKey('OpenAI', 'openai', 'OPENAI_API_KEY', openaiModels),
+  offerWithKey('Google', 'google', 'GEMINI_API_KEY', googleModels),
   {
     label: 'Ollama',
     hint: 'on this machine or another',
@@ -298,12 +272,9 @@ const another = 'another'
 
 async function askForModel(
   prompts: SetupPrompts,
-  {
-    models,
-    baseUrl,
-    listed,
-  }: { models: Record<string, ModelSettings>; baseUrl: string | undefined; listed: readonly string[] },
+  known: { models: Record<string, ModelSettings>; baseUrl: string | undefined; listed: readonly string[] },
 ): Promise<ModelSettings | undefined> {
+  const { models, baseUrl, listed } = known
   const usual = models.main?.model
   const names = [...new Set([...(usual && listed.includes(usual) ? [usual] : []), ...listed])]
   const options = [...names, another].map((value) => ({ value, label: value === another ? 'Another one …' : value }))
@@ -318,9 +289,8 @@ async function askForModel(
         })
       : chosen
   if (model === undefined) return undefined
-  const known = Object.values(models).find((other) => other.model === model)
-  if (known?.costPerMtok) return known
-  const settings = known ?? { model }
+  const settings = Object.values(models).find((other) => other.model === model) ?? { model }
+  if (settings.costPerMtok) return settings
   if (baseUrl && isLoopback(new URL(baseUrl).hostname)) return { ...settings, costPerMtok: [0, 0] }
 
   const prices = await prompts.ask({
@@ -396,11 +366,8 @@ export async function runSetup(options: SetupOptions): Promise<ExitCode> {
   const loaded = loadConfig({ home, env })
   if (!loaded.ok) {
     for (const line of formatProblems(loaded.problems, home)) output.note(line)
-    return output.fail(
-      'The configuration has errors.',
-      'Fix these first. Setup does not overwrite existing settings.',
-      exitCodes.failed,
-    )
+    const hint = 'Fix these first. Setup does not overwrite existing settings.'
+    return output.fail('The configuration has errors.', hint, exitCodes.failed)
   }
 
   const prompts = options.prompts ?? (await openTerminalPrompts())
@@ -411,7 +378,7 @@ export async function runSetup(options: SetupOptions): Promise<ExitCode> {
   const answers = await askForSetup(prompts, { found, env, environment: loaded.environment, perDayUsd, trial })
   if (!answers) return leave(prompts)
 
-  const draft = draftSetup(answers, { paths, read: diskFiles.read, load: namedProviders(paths) })
+  const draft = draftSetup(answers, paths)
   if (!draft.ok) return output.fail(draft.message, undefined, exitCodes.failed)
   const checked = loadConfig({ home, env, files: withDrafts(draft.files) })
   if (!checked.ok) {
@@ -465,15 +432,11 @@ async function discoverHere(environment: Record<string, string | undefined>): Pr
 /** With the guarded fetch, which reaches the provider's own address and no other one of this network. */
 const trialHere: ProviderTrial = {
   list: (provider) =>
-    withProviderFetch({ ...provider, models: {} }, async (options) => {
-      const { listServerModels: listModels } = await import('../models/discover.ts')
-      return listModels(provider, options)
-    }),
+    withProviderFetch({ ...provider, models: {} }, async (options) =>
+      (await import('../models/discover.ts')).listServerModels(provider, options),
+    ),
   send: (provider) =>
-    withProviderFetch(provider, async (options) => {
-      const { tryModel } = await import('../models/discover.ts')
-      return tryModel(provider, options)
-    }),
+    withProviderFetch(provider, async (options) => (await import('../models/discover.ts')).tryModel(provider, options)),
 }
 
 async function withProviderFetch<T>(
@@ -490,12 +453,6 @@ async function withProviderFetch<T>(
   }
 }
 
-/** Undefined if every provider file counts: naming the new one alone would switch the others off. */
-function namedProviders(paths: HomePaths): readonly string[] | undefined {
-  const { providers } = parse(diskFiles.read(paths.config) ?? '') as Partial<Settings>
-  return providers?.load
-}
-
 /** The files as they would be. */
 function withDrafts(drafts: readonly DraftFile[]): ConfigFiles {
   const textOf = (path: string) => drafts.find((draft) => draft.path === path)?.text
@@ -504,9 +461,8 @@ function withDrafts(drafts: readonly DraftFile[]): ConfigFiles {
     read: (path) => textOf(path) ?? diskFiles.read(path),
     list(directory) {
       const drafted = drafts.filter((draft) => draft.path.startsWith(`${directory}/`))
-      return [
-        ...new Set([...diskFiles.list(directory), ...drafted.map((draft) => relative(directory, draft.path))]),
-      ].sort()
+      const names = drafted.map((draft) => relative(directory, draft.path))
+      return [...new Set([...diskFiles.list(directory), ...names])].sort()
     },
   }
 }

@@ -239,15 +239,15 @@ function followBuilds(options: {
 }): () => void {
   const { partner, dispatch, signal } = options
   /** The last event of each build, so that a lost connection repeats nothing. */
-  const told = new Map<string, number>()
+  const seen = new Map<string, number>()
   const followed = new Set<string>()
 
   async function follow(id: string, name: string): Promise<void> {
     followed.add(id)
     try {
       for await (const event of partner.builds.follow(id, signal)) {
-        if (event.seq <= (told.get(id) ?? 0)) continue
-        told.set(id, event.seq)
+        if (event.seq <= (seen.get(id) ?? 0)) continue
+        seen.set(id, event.seq)
         dispatch({ type: 'build', name, event })
         if (event.type === 'question' || event.type === 'secret_request') await settleIfOver(event.question_id)
       }

@@ -36,11 +36,8 @@ function fold(conversation: TerminalConversation, change: Exclude<Change, { type
     case 'accepted':
       return accept(conversation, change.key, change.messageId)
     case 'refused': {
-      const refused = { kind: 'note', tone: 'bad', text: change.reason } as const
-      return withItems(
-        { ...conversation, pending: conversation.pending.filter(({ key }) => key !== change.key) },
-        refused,
-      )
+      const pending = conversation.pending.filter(({ key }) => key !== change.key)
+      return note({ ...conversation, pending }, 'bad', change.reason)
     }
     case 'past':
       return withItems(
@@ -50,7 +47,7 @@ function fold(conversation: TerminalConversation, change: Exclude<Change, { type
           : { kind: 'answer', text: change.text, isOpen: false },
       )
     case 'note':
-      return withItems(conversation, { kind: 'note', tone: change.tone, text: change.text })
+      return note(conversation, change.tone, change.text)
     case 'asked': {
       const isKnown = conversation.asks.some(({ id }) => id === change.ask.id)
       return isKnown ? conversation : { ...conversation, asks: [...conversation.asks, change.ask] }
@@ -63,10 +60,7 @@ function fold(conversation: TerminalConversation, change: Exclude<Change, { type
       return { ...conversation, isConnected: false }
     case 'back': {
       const items = conversation.items.filter((item) => !isOpen(item))
-      return withItems(
-        { ...conversation, items, isConnected: true },
-        { kind: 'note', tone: 'quiet', text: change.text },
-      )
+      return note({ ...conversation, items, isConnected: true }, 'quiet', change.text)
     }
     default:
       change satisfies never
@@ -223,11 +217,7 @@ const changes = {
 
 type Of<Type extends TurnEvent['type']> = Extract<TurnEvent, { type: Type }>
 
-function note(
-  conversation: TerminalConversation,
-  tone: 'plain' | 'quiet' | 'warning',
-  text: string,
-): TerminalConversation {
+function note(conversation: TerminalConversation, tone: Tone, text: string): TerminalConversation {
   return withItems(conversation, { kind: 'note', tone, text })
 }
 

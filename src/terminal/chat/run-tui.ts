@@ -44,7 +44,7 @@ export async function runTui(options: TuiOptions): Promise<void> {
   const controller = createChatController({
     partner,
     clock,
-    ownCommands: { ...toldCommands(), context: { run: showWindow }, help: { run: showHelp } },
+    ownCommands: { ...noteCommands(), context: { run: showWindow }, help: { run: showHelp } },
     onChange: changed,
     onLeave: leave,
     signal: either,
@@ -202,13 +202,13 @@ export async function runTui(options: TuiOptions): Promise<void> {
   }
 
   /** Information about the session, as a note. */
-  function toldCommands(): Record<string, { run(): Promise<void> }> {
-    const told = Object.entries(partner.ownCommands).map(([name, command]) => {
+  function noteCommands(): Record<string, { run(): Promise<void> }> {
+    const commands = Object.entries(partner.ownCommands).map(([name, command]) => {
       const run = async () =>
         controller.dispatch({ type: 'note', tone: 'plain', text: (await command.run()).join('\n') })
       return [name, { run }]
     })
-    return Object.fromEntries(told)
+    return Object.fromEntries(commands)
   }
 
   async function showWindow(): Promise<void> {

@@ -22,7 +22,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** What a press of the tab key after these words offers. */
+/** The words that the tab key offers after these words. */
 function offered(shell: 'bash' | 'zsh', words: string[]): string[] {
   const ask = `
 ${shell === 'zsh' ? 'setopt ksh_arrays sh_word_split; complete() { :; }; autoload() { :; }; compinit() { :; }; bashcompinit() { :; }' : ''}

@@ -64,7 +64,7 @@ describe('fetching a model', () => {
     expect(readFileSync(join(directory, 'whisper-tiny', 'weights.onnx'), 'utf8')).toBe(content)
   })
 
-  it('CHAN-4 a file that is not the one that was expected is not installed, whoever sends it', async () => {
+  it('CHAN-4 a file that is not the one that was expected is not installed, from any source', async () => {
     await expect(install({ npm: failing, hub: bringing('changed') })).rejects.toThrow(
       /npm: no way through; hub: weights\.onnx is not the file that was expected/,
     )

@@ -106,7 +106,7 @@ describe('createMcpBridge', () => {
     expect(answered.toSorted()).toEqual([...new Set(answered)].toSorted())
   })
 
-  it('MCP-1 begins anew where Familiar was restarted, with all that the client had set up', async () => {
+  it('MCP-1 starts again after a restart of Familiar, with all that the client had set up', async () => {
     const [before, after] = [await serve(), await serve()]
     const { ask, tell, until, notes } = open([before, after])
     await ask(initialize)

@@ -15,7 +15,7 @@ const definition = {
 
 const special = fc.constantFrom('%', '$', '\\', '"', "'", ' ', '\n', '\t', 'x', ';', '#')
 
-/** What systemd does with one quoted word where "$" stays as it is. */
+/** How systemd reads one quoted word if "$" stays as it is. */
 function readAsSystemd(quoted: string): string {
   return quoted
     .slice(1, -1)
