@@ -55,7 +55,7 @@ export type UnstoredMemory = Omit<Memory, 'number'>
 
 type Optional<Fields extends keyof Memory> = { [Field in Fields]?: Memory[Field] | undefined }
 
-/** Defaults: tier `long_term` with its priority, the label `owner` for the user's text and `internal` otherwise. */
+/** Defaults: long-term retention with its priority, the label `owner` for the user's text and `internal` otherwise. */
 export type NewMemory = Pick<Memory, 'userId' | 'kind' | 'content'> &
   Origin &
   Optional<'title' | 'category' | 'tags' | 'tier' | 'priority' | 'threadId' | 'position' | 'passages' | 'speaker'> & {
