@@ -5,7 +5,7 @@ import { defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../t
 import type { Build, Builds } from './builder/builds.ts'
 import { type Capability, type CapabilityCatalog, serves, toolNameOf } from './built-catalog.ts'
 import type { AfterFailure, CapabilityRepairs } from './capabilities.ts'
-import { type CapabilityRuns, toBuiltOutcome as toOutcome, whyNotCallable } from './custom-tool.ts'
+import { type CapabilityRuns, runForModel, whyNotCallable } from './custom-tool.ts'
 import { whyNoName } from './manifest.ts'
 import type { CapabilitySearch } from './search.ts'
 import { readTextFile } from './tool-folder.ts'
@@ -42,12 +42,9 @@ function createExecuteCapability({ catalog, runs, afterFailure }: Needs): Tool {
     // Whether it reaches out depends on whose it is, which the arguments do not tell.
     reach: ({ name }) => ({ kind: 'acts', destination: `tool:${toolNameOf(plainName(name))}` }),
     async run({ name, input }, context) {
-      const { userId, signal } = context
-      const capability = catalog.find(userId, plainName(name))
+      const capability = catalog.find(context.userId, plainName(name))
       if (!capability) return failed(`There is no capability named ${name}.`)
-      const call = { userId, name: capability.name, input: input as Json, signal }
-      const run = await runs.run({ ...call, version: capability.version ?? undefined, caller: 'turn' })
-      return await toOutcome(capability, { run, context, afterFailure })
+      return await runForModel(capability, { input: input as Json, context, runs, afterFailure })
     },
   })
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { untilAborted } from '../base/work.ts'
 import type { WatchFolder } from '../memory/files/watch-files.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json } from '../protocol/messages.ts'
@@ -9,7 +10,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { FetchPictures } from '../security/network/picture-fetch.ts'
 import type { SandboxProxy } from '../security/network/sandbox-proxy.ts'
 import type { Database } from '../storage/database.ts'
-import type { ClientContext } from '../tools/client-context.ts'
+import { type ClientContext, completeContext } from '../tools/client-context.ts'
 import {
   builtinSource,
   contractSource,
@@ -17,27 +18,17 @@ import {
   type ToolAudit,
   type ToolRegistry,
 } from '../tools/registry.ts'
-import type { Tool, ToolContext, ToolReach } from '../tools/tool.ts'
 import { prepareCommand } from './command.ts'
-import { createCustomTool, reachOf, toOutcome } from './custom-tool.ts'
-import { type ToolRun, unstartedRun } from './execute.ts'
-import {
-  createFolderToolRuns,
-  createFolderTools,
-  type FolderTool,
-  type FolderToolRuns,
-  type FolderTools,
-  type LoadedFolderTool,
-} from './folder-tools.ts'
-import { readTypedHost, type ToolManifest } from './manifest.ts'
+import { createFolderTool } from './custom-tool.ts'
+import { callTool, type ToolRun, toolsAreOff, unstartedRun } from './execute.ts'
+import { createFolderTools, type FolderTool, type FolderTools, type LoadedFolderTool } from './folder-tools.ts'
+import { readTypedHost } from './manifest.ts'
 import type { OutputRedactor } from './output.ts'
-import { createSourceStore, type PythonPackages } from './packages.ts'
+import { createSourceStore, type PythonPackages, type SourceStore } from './packages.ts'
 import { parameterSchema } from './parameters.ts'
 import { approvedState, createToolStates } from './tool-approval.ts'
 import { keptKey, type ToolRoot } from './tool-folder.ts'
-import { createToolSettings, type ToolSettings, type ToolVault } from './tool-settings.ts'
-
-type ToolStatus = ToolSummary['status']
+import { createToolSettings, type ToolVault } from './tool-settings.ts'
 
 /** The catalog of each user (CLIENT-4): tools that the user's plan does not include are invisible. */
 export function catalogOfPlan(
@@ -69,21 +60,102 @@ export function catalogOfPlan(
   }
 }
 
-interface TriggeredFolderTool {
-  name: string
-  trigger: { kind: 'cron'; schedule: string } | { kind: 'webhook' }
-  /** May be empty. */
-  prompt: string
-  notifiesByDefault: boolean
+/** Tools that are folders (TOOL-1 to TOOL-13), from the disk to the registry and the catalog. */
+export function createContractTools(
+  dependencies: Omit<CatalogNeeds, 'folderTools' | 'hold' | 'onReleased'> & {
+    /** The home's own first: of two tools with one name, the first root has it. */
+    roots: readonly ToolRoot[]
+    /** A folder of this program alone, for copies of tools and for packages. */
+    cacheDirectory: string
+    packages: PythonPackages
+    logger: Logger
+    watch?: WatchFolder
+  },
+) {
+  const { registry, sandbox, packages, logger, cacheDirectory } = dependencies
+  const sources = createSourceStore({ directory: join(cacheDirectory, 'tools') })
+  const listeners = new Set<() => void>()
+  const folderTools = createFolderTools({
+    ...dependencies,
+    states: createToolStates(dependencies),
+    prepare: (tool) => prepareCommand(tool, { sandbox, sources, packages }),
+    isTaken: (name) =>
+      registry
+        .entries()
+        .filter(({ source }) => source !== contractSource)
+        .some(({ tool }) => tool.definition.name === name || tool.aliases.includes(name)),
+    onChange: publish,
+  })
+  const catalog = createToolCatalog({ ...dependencies, folderTools, hold: sources.hold, onReleased: prune })
+  let pruning: Promise<void> = Promise.resolve()
+
+  function publish(): void {
+    // A tool whose code changed stays listed, so that a call is answered with the reason and what to do.
+    const offered = preparedTools()
+      .filter((entry) => folderTools.whyOff(entry) === undefined || folderTools.isOwnEdit(entry))
+      .filter(({ tool }) => tool.manifest.trigger.type === 'on_demand')
+    const tools = offered.map(({ name, tool }) =>
+      createFolderTool(tool.manifest, {
+        allowedHosts: folderTools.state(name)?.hosts ?? [],
+        call: (params, { userId, signal }) => catalog.run({ userId, name, params, caller: 'turn', signal }),
+      }),
+    )
+    registry.replace(contractSource, tools)
+    prune()
+    for (const listener of [...listeners]) listener()
+  }
+
+  function preparedTools(): LoadedFolderTool[] {
+    return folderTools.loaded().filter(({ staged }) => staged.stage().kind === 'ready')
+  }
+
+  function prune(): void {
+    const isCurrent = (key: string) => folderTools.loaded().some(({ tool }) => key.startsWith(keptKey(tool.folder)))
+    pruning = pruning
+      .then(() => sources.prune(isCurrent))
+      .catch((error) => logger.warn('old copies of tools could not be removed', { error }))
+  }
+
+  return {
+    catalog,
+    /** Finds the tools, offers them, and follows their folders from then on. Builds continue after it resolves. */
+    start: folderTools.reload,
+    /** Those that run without being asked and are ready to. */
+    triggered: () =>
+      preparedTools()
+        .filter((entry) => folderTools.whyOff(entry) === undefined)
+        .flatMap(toTriggered),
+    /** Calls after every change of what there is, until the returned function is called. */
+    onChange(listener: () => void): () => void {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    /** When nothing is being looked at or built. */
+    settled: folderTools.settled,
+    /** Before the sandbox and the database. */
+    async close(): Promise<void> {
+      listeners.clear()
+      await folderTools.close()
+      await pruning
+    },
+  }
 }
 
-/** Tools that are folders (TOOL-1 to TOOL-13), from the disk to the registry and the catalog. */
-export function createContractTools(dependencies: {
-  /** The home's own first: what two of them hold under one name is taken from the first. */
-  roots: readonly ToolRoot[]
-  /** A folder of this program alone, for copies of tools and for packages. */
-  cacheDirectory: string
+function toTriggered({ name, tool }: LoadedFolderTool) {
+  const { trigger, notifies } = tool.manifest
+  if (trigger.type === 'on_demand') return []
+  const { type: kind, prompt } = trigger
+  const on = kind === 'webhook' ? { kind } : { kind, schedule: trigger.schedule }
+  return [{ name, trigger: on, prompt: prompt ?? '', notifiesByDefault: notifies }]
+}
+
+const processes = 64
+const maxAllowedHosts = 50
+const maxRefusedHosts = 20
+
+interface CatalogNeeds {
   registry: ToolRegistry
+  folderTools: FolderTools
   /** The switch that stops everything. */
   isEnabled(): boolean
   sandbox: Sandbox
@@ -95,168 +167,38 @@ export function createContractTools(dependencies: {
   redactor: OutputRedactor
   /** The data of the user's latest client. */
   telemetry?: (userId: string) => Promise<Partial<ClientContext>>
-  packages: PythonPackages
+  /** Keeps the copy of a folder for the time of a call. */
+  hold: SourceStore['hold']
+  /** After every call. */
+  onReleased(): void
   clock: Clock
-  logger: Logger
-  watch?: WatchFolder
-}) {
-  const { registry, sandbox, packages, database, clock, logger, cacheDirectory } = dependencies
-  const sources = createSourceStore({ directory: join(cacheDirectory, 'tools') })
-  const settings = createToolSettings(dependencies)
-  const listeners = new Set<() => void>()
-  const folderTools = createFolderTools({
-    ...dependencies,
-    states: createToolStates({ database, clock }),
-    prepare: (tool) => prepareCommand(tool, { sandbox, sources, packages }),
-    isTaken: (name) => registry.entries().some((entry) => entry.source !== contractSource && hasName(entry, name)),
-    onChange: publish,
-  })
-  const runs = createFolderToolRuns({ ...dependencies, folderTools, settings, hold: sources.hold, onReleased: prune })
-  const catalog = createToolCatalog({ ...dependencies, folderTools, runs, settings })
-  let pruning: Promise<void> = Promise.resolve()
-
-  function publish(): void {
-    // A tool whose code changed stays listed, so that a call is answered with the reason and what to do.
-    const offered = preparedTools()
-      .filter((entry) => folderTools.whyOff(entry) === undefined || folderTools.isOwnEdit(entry))
-      .filter(({ tool }) => tool.manifest.trigger.type === 'on_demand')
-    registry.replace(contractSource, offered.map(toTool))
-    prune()
-    for (const listener of [...listeners]) listener()
-  }
-
-  function preparedTools(): LoadedFolderTool[] {
-    return folderTools
-      .all()
-      .filter((entry) => entry.kind === 'tool')
-      .filter((entry) => entry.staged.stage().kind === 'ready')
-  }
-
-  function toTool({ name, tool }: LoadedFolderTool): Tool {
-    const allowed = folderTools.state(name)?.hosts ?? []
-    return createContractTool(tool.manifest, {
-      hosts: [...new Set([...tool.manifest.network.hosts, ...allowed])],
-      call: (params, { userId, signal }) => runs.run({ userId, name, params, caller: 'turn', signal }),
-    })
-  }
-
-  function prune(): void {
-    pruning = pruning
-      .then(() => sources.prune((key) => currentKeys().some((current) => key.startsWith(current))))
-      .catch((error) => logger.warn('old copies of tools could not be removed', { error }))
-  }
-
-  function currentKeys(): string[] {
-    return folderTools.all().flatMap((entry) => (entry.kind === 'tool' ? [keptKey(entry.tool.folder)] : []))
-  }
-
-  return {
-    catalog,
-    /** Finds the tools, offers them, and follows their folders from then on. Builds go on after it resolves. */
-    start: (): Promise<void> => folderTools.reload(),
-    /** Those that run without being asked and are ready to. */
-    triggered: (): TriggeredFolderTool[] =>
-      preparedTools()
-        .filter((entry) => folderTools.whyOff(entry) === undefined)
-        .flatMap(toTriggered),
-    /** Calls after every change of what there is, until the returned function is called. */
-    onChange(listener: () => void): () => void {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    /** When nothing is being looked at or built. */
-    settled: (): Promise<void> => folderTools.settled(),
-    /** Before the sandbox and the database. */
-    async close(): Promise<void> {
-      listeners.clear()
-      await folderTools.close()
-      await pruning
-    },
-  }
 }
 
-function hasName({ tool }: RegisteredTool, name: string): boolean {
-  return tool.definition.name === name || tool.aliases.includes(name)
+interface FolderToolCall {
+  userId: string
+  name: string
+  params: Json
+  telemetry?: Partial<ClientContext>
+  caller: ToolCall['caller']
+  /** For a scheduled or webhook run: the state of the previous run. The tool finds it in `params._state`. */
+  state?: Json
+  signal: AbortSignal
 }
-
-function toTriggered({ name, tool }: LoadedFolderTool): TriggeredFolderTool[] {
-  const { trigger, notifies } = tool.manifest
-  const rest = { name, notifiesByDefault: notifies }
-  if (trigger.type === 'on_demand') return []
-  if (trigger.type === 'webhook') return [{ ...rest, trigger: { kind: 'webhook' }, prompt: trigger.prompt ?? '' }]
-  return [{ ...rest, trigger: { kind: 'cron', schedule: trigger.schedule }, prompt: trigger.prompt }]
-}
-
-/** A folder tool as the model has it. */
-function createContractTool(
-  manifest: ToolManifest,
-  options: { hosts: readonly string[]; call(input: Json, context: ToolContext): Promise<ToolRun> },
-): Tool {
-  const { name, description, output } = manifest
-  return createCustomTool({
-    definition: { name, description, inputSchema: parameterSchema(manifest.parameters) },
-    reach: contractReach(manifest, options.hosts),
-    documentation: [manifest.documentation ?? '', ...manifest.tips].join('\n').trim(),
-    async run(input, context) {
-      const run = await options.call(input, context)
-      const { label, ephemeral } = output
-      const text = textFor(manifest, run)
-      const outcome = toOutcome(name, run, { text, label, notes: notesFor(manifest, run) })
-      return { ...outcome, ...(ephemeral && { isEphemeral: true }) }
-    },
-  })
-}
-
-/** `host` is this machine's whole network: never without asking. */
-function contractReach({ name, network }: ToolManifest, hosts: readonly string[]): ToolReach {
-  if (network.mode === 'host') return { kind: 'asks', destination: `tool:${name} on this machine's network` }
-  return reachOf(name, network.mode === 'none' ? [] : hosts)
-}
-
-/** If the text is hidden behind a card, the model knows of the card and not its content. */
-function textFor({ output }: ToolManifest, run: ToolRun): string {
-  if (!output.synthesize && run.card) {
-    return `The user is shown the result as a card, "${run.card.title}". Do not repeat it.`
-  }
-  return run.text ?? run.card?.text ?? 'Done.'
-}
-
-/** In Familiar's own words, so outside of the markers. */
-function notesFor({ costBudget }: ToolManifest, { budgetRemaining, notes }: ToolRun): string[] {
-  const budget = costBudget === null ? budgetRemaining : `${budgetRemaining} of ${costBudget}`
-  return [...notes, ...(budgetRemaining === null ? [] : [`Budget left: ${budget}.`])]
-}
-
-const processes = 64
-const maxAllowedHosts = 50
 
 export type ToolCatalog = ReturnType<typeof createToolCatalog>
 
 /**
- * Every tool that there is, with its settings and its past calls: what the command line, the API and the page ask.
- * Whatever has no such name is undefined or `not_found`; a tool that is broken is listed with its reason.
+ * Every tool that there is, with its settings and its past calls: for the command line, the API and the page. An unknown
+ * name is undefined or `not_found`; a tool that is broken is listed with its reason.
  */
-function createToolCatalog(dependencies: {
-  registry: ToolRegistry
-  folderTools: FolderTools
-  runs: FolderToolRuns
-  settings: ToolSettings
-  audit: ToolAudit
-  isEnabled(): boolean
-}) {
-  const { registry, folderTools, runs, settings, audit, isEnabled } = dependencies
-
-  async function all(userId: string): Promise<ToolDetails[]> {
-    const details = [
-      ...otherTools().map(describeOther),
-      ...(await Promise.all(folderTools.all().map((entry) => describeFolder(userId, entry)))),
-    ]
-    return details.map(switchedOff).sort((a, b) => (a.name < b.name ? -1 : 1))
-  }
+function createToolCatalog(dependencies: CatalogNeeds) {
+  const { registry, folderTools, audit, isEnabled, telemetry = async () => ({}), hold, clock } = dependencies
+  const settings = createToolSettings(dependencies)
+  const refused = new Map<string, Set<string>>()
 
   /** Looks at that one alone. A folder cannot take the name of another tool. */
-  async function one(userId: string, name: string): Promise<ToolDetails | undefined> {
-    const other = otherTools().find(({ tool }) => tool.definition.name === name)
+  async function show(userId: string, name: string): Promise<ToolDetails | undefined> {
+    const other = findOther(name)
     if (other) return switchedOff(describeOther(other))
     const folder = folderTools.find(name)
     return folder && switchedOff(await describeFolder(userId, folder))
@@ -267,70 +209,66 @@ function createToolCatalog(dependencies: {
     return registry.entries().filter(({ source }) => source !== contractSource)
   }
 
-  /** Registered, but switched off by name. */
-  function isNamedOff(name: string): boolean {
-    return !registry.find(name) && registry.entries().some(({ tool }) => tool.definition.name === name)
+  function findOther(name: string): RegisteredTool | undefined {
+    return otherTools().find(({ tool }) => tool.definition.name === name)
   }
 
   function switchedOff(details: ToolDetails): ToolDetails {
-    if (isEnabled() && isNamedOff(details.name)) {
-      return { ...details, status: 'disabled', problem: 'Switched off by tools.disabled in the configuration' }
+    const { name, status } = details
+    if (!isEnabled()) {
+      const problem = 'Tools are switched off (tools.enabled in the configuration)'
+      return status === 'error' ? details : { ...details, status: 'disabled', problem }
     }
-    if (isEnabled() || details.status === 'error') return details
-    return { ...details, status: 'disabled', problem: 'Tools are switched off (tools.enabled in the configuration)' }
+    const isRegistered = registry.entries().some(({ tool }) => tool.definition.name === name)
+    if (!isRegistered || registry.find(name)) return details
+    return { ...details, status: 'disabled', problem: 'Switched off by tools.disabled in the configuration' }
   }
 
   async function describeFolder(userId: string, entry: FolderTool): Promise<ToolDetails> {
-    if (entry.kind === 'wrong') return describeWrong(entry)
+    const { name, directory } = entry
+    if (entry.kind === 'wrong') {
+      return { ...unknown(name), directory, kind: 'contract', status: 'error', problem: entry.problem }
+    }
     const { manifest, notes } = entry.tool
     await entry.staged.checked()
-    const { status, problem } = await statusOf(userId, entry)
+    const why = folderTools.whyOff(entry)
+    const state = why === undefined ? await readinessOf(userId, entry) : { status: 'disabled' as const, problem: why }
     return {
-      name: entry.name,
+      name,
       description: manifest.description,
       version: manifest.version,
       category: manifest.category,
       icon: manifest.icon,
       kind: 'contract',
       trigger: manifest.trigger.type,
-      status,
-      problem,
-      directory: entry.directory,
+      ...state,
+      directory,
       parameters: parameterSchema(manifest.parameters),
       configuration: manifest.configuration,
       network: {
         mode: manifest.network.mode,
         declared: manifest.network.hosts,
-        allowed: folderTools.state(entry.name)?.hosts ?? [],
+        allowed: folderTools.state(name)?.hosts ?? [],
       },
       limits: { ...manifest.limits, processes },
-      refusedHosts: runs.refusedHosts(entry.name),
+      refusedHosts: [...(refused.get(name) ?? [])],
       readsArgument: manifest.input === 'argument',
       notes,
     }
   }
 
-  async function statusOf(
-    userId: string,
-    entry: LoadedFolderTool,
-  ): Promise<{ status: ToolStatus; problem: string | null }> {
-    const why = folderTools.whyOff(entry)
-    if (why !== undefined) return { status: 'disabled', problem: why }
-    return await readinessOf(userId, entry)
-  }
-
   async function readinessOf(
     userId: string,
-    entry: LoadedFolderTool,
-  ): Promise<{ status: ToolStatus; problem: string | null }> {
-    const { manifest } = entry.tool
-    const stage = entry.staged.stage()
+    { name, tool, staged }: LoadedFolderTool,
+  ): Promise<Pick<ToolSummary, 'status' | 'problem'>> {
+    const fields = tool.manifest.configuration
+    const stage = staged.stage()
     if (stage.kind === 'lacking') return { status: 'error', problem: stage.problem }
     if (stage.kind !== 'ready') return { status: 'building', problem: null }
-    if (manifest.configuration.length === 0) return { status: 'system', problem: null }
-    const { missing } = await settings.read({ userId, tool: entry.name, fields: manifest.configuration })
+    if (fields.length === 0) return { status: 'system', problem: null }
+    const { missing } = await settings.read({ userId, tool: name, fields })
     if (missing.length === 0) return { status: 'connected', problem: null }
-    return { status: 'available', problem: `needs ${missing.join(', ')}: familiar tools config ${entry.name}` }
+    return { status: 'available', problem: `needs ${missing.join(', ')}: familiar tools config ${name}` }
   }
 
   /** A tool of a folder, whose settings and switch are the owner's business here. */
@@ -342,50 +280,78 @@ function createToolCatalog(dependencies: {
   }
 
   function isElsewhere(name: string): boolean {
-    return !folderTools.find(name) && otherTools().some(({ tool }) => tool.definition.name === name)
+    return !folderTools.find(name) && findOther(name) !== undefined
   }
 
   function settingsOf(userId: string, name: string) {
-    return { userId, tool: name, fields: fieldsOf(name) }
+    return { userId, tool: name, fields: isElsewhere(name) ? [] : findFolder(name).tool.manifest.configuration }
   }
 
-  function fieldsOf(name: string) {
-    if (isElsewhere(name)) return []
-    return findFolder(name).tool.manifest.configuration
+  async function runFolder({ userId, name, params, caller, state, signal, ...call }: FolderToolCall): Promise<ToolRun> {
+    const refuse = (why: string) => unstartedRun(why, 'refused')
+    if (isElsewhere(name)) return refuse(`${name} is no tool of a folder: ask for it in a message.`)
+    if (!isEnabled()) return refuse(toolsAreOff)
+    const entry = folderTools.find(name)
+    if (!entry) throw new FamiliarError('not_found', `There is no tool named ${name} in the folders of tools.`)
+    if (entry.kind === 'wrong') return refuse(`${name} is broken. ${entry.problem}`)
+    const why = folderTools.whyOff(entry)
+    const isTrial = caller === 'user' && folderTools.isOwnEdit(entry)
+    if (why !== undefined && !isTrial) return refuse(`${name} is off. ${why.replace(/^Off\. /, '')}`)
+    const { tool, staged } = entry
+    await untilAborted(staged.checked(), signal)
+    // A user at the terminal waits for a build; a turn or a schedule does not.
+    if (caller === 'user') await untilAborted(staged.settled(), signal)
+    const stage = staged.stage()
+    if (stage.kind === 'lacking') return refuse(`${name} cannot run here: it ${stage.problem}`)
+    if (stage.kind !== 'ready') return refuse(`${name} is still being built. Try again in a moment.`)
+    const { manifest, folder } = tool
+    const { values, missing } = await settings.read({ userId, tool: name, fields: manifest.configuration })
+    if (missing.length > 0) return refuse(`${name} needs ${missing.join(', ')}: familiar tools config ${name}`)
+    const known = { ...(await telemetry(userId)), ...call.telemetry }
+    // It may have been a while since the first look.
+    if (!isEnabled()) return refuse(toolsAreOff)
+    const prepared = {
+      manifest,
+      command: stage.command,
+      allowedHosts: folderTools.state(name)?.hosts ?? [],
+      params,
+      settings: values,
+      telemetry: completeContext(known, clock.now()),
+      caller,
+      state,
+      onRefused: (host: string) => noteRefused(name, host),
+      signal,
+    }
+    try {
+      const run = await hold(keptKey(folder), () => callTool(prepared, dependencies))
+      return why === undefined ? run : { ...run, notes: [...run.notes, `It ran by hand only. ${why}`] }
+    } finally {
+      dependencies.onReleased()
+    }
+  }
+
+  /** Newest last. */
+  function noteRefused(name: string, host: string): void {
+    const hosts = refused.get(name) ?? new Set()
+    refused.set(name, hosts)
+    hosts.delete(host)
+    hosts.add(host)
+    for (const oldest of hosts) if (hosts.size > maxRefusedHosts) hosts.delete(oldest)
   }
 
   return {
-    list: (userId: string): Promise<ToolSummary[]> => all(userId),
-    show: one,
-    /** Runs a tool of a folder by hand. Never throws for what the tool does. */
-    async run(request: {
-      userId: string
-      name: string
-      params: Json
-      telemetry?: Partial<ClientContext>
-      caller: ToolCall['caller']
-      /** For a scheduled or webhook run: the state of the previous run. The tool finds it in `params._state`. */
-      state?: Json
-      signal: AbortSignal
-    }): Promise<ToolRun> {
-      const { userId, name, caller } = request
-      const run = isElsewhere(name)
-        ? unstartedRun(`${name} is no tool of a folder: ask for it in a message.`, 'refused')
-        : await runs.run(request)
+    async list(userId: string): Promise<ToolSummary[]> {
+      const folders = folderTools.all().map((entry) => describeFolder(userId, entry))
+      const details = [...otherTools().map(describeOther), ...(await Promise.all(folders))]
+      return details.map(switchedOff).sort((a, b) => (a.name < b.name ? -1 : 1))
+    },
+    show,
+    /** Runs a tool of a folder. Never throws for what the tool does. */
+    async run(call: FolderToolCall): Promise<ToolRun> {
+      const run = await runFolder(call)
+      const { userId, name: tool, caller } = call
       // A turn writes its calls down itself, with the result.
-      if (caller === 'turn') return run
-      const { outcome, durationMs, driver, budgetRemaining, error } = run
-      await audit.record({
-        userId,
-        tool: name,
-        caller,
-        userText: '',
-        outcome,
-        durationMs,
-        driver,
-        budgetRemaining,
-        error,
-      })
+      if (caller !== 'turn') await audit.record({ ...run, userId, tool, caller, userText: '' })
       return run
     },
     /** Secrets are `***`. */
@@ -398,7 +364,7 @@ function createToolCatalog(dependencies: {
       settings.delete(settingsOf(userId, name), key),
     /** Whether everything is set that it needs. Runs nothing. */
     async test(userId: string, name: string): Promise<{ ok: boolean; message: string }> {
-      const details = await one(userId, name)
+      const details = await show(userId, name)
       if (!details) throw notFound(name)
       const entry = folderTools.find(name)
       const isEdit = isEnabled() && entry?.kind === 'tool' && folderTools.isOwnEdit(entry)
@@ -414,8 +380,7 @@ function createToolCatalog(dependencies: {
     async setEnabled(name: string, isOn: boolean): Promise<void> {
       if (isElsewhere(name)) throw new FamiliarError('bad_request', `${name} is no tool of a folder.`)
       if (!folderTools.find(name)) throw notFound(name)
-      if (isOn) return await folderTools.decide(name, approvedState(findFolder(name).tool, true))
-      await folderTools.decide(name, { isEnabled: false })
+      await folderTools.decide(name, isOn ? approvedState(findFolder(name).tool) : { isEnabled: false })
     },
     /** In place of what the owner allowed before. Only for the local command line (SEC-4). */
     async allowHosts(name: string, hosts: readonly string[]): Promise<void> {
@@ -429,7 +394,7 @@ function createToolCatalog(dependencies: {
       await folderTools.decide(name, { hosts: [...new Set(read)] })
     },
     /** Looks again at the folders, and at what was decided about them by another process. */
-    reload: (): Promise<void> => folderTools.reload(),
+    reload: folderTools.reload,
     calls: (userId: string, query: { tool?: string; limit: number }): Promise<ToolCall[]> => audit.list(userId, query),
   }
 }
@@ -443,10 +408,6 @@ function describeOther({ tool, source }: RegisteredTool): ToolDetails {
     status: isBuiltin ? 'system' : 'connected',
     parameters: tool.definition.inputSchema,
   }
-}
-
-function describeWrong({ name, directory, problem }: Extract<FolderTool, { kind: 'wrong' }>): ToolDetails {
-  return { ...unknown(name), directory, kind: 'contract', status: 'error', problem }
 }
 
 function unknown(name: string): Omit<ToolDetails, 'kind' | 'status'> {

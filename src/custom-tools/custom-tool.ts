@@ -14,11 +14,14 @@ import {
   type RunReport,
   refusedRun,
   type ToolRun,
+  toolsAreOff,
 } from './execute.ts'
+import type { ToolManifest } from './manifest.ts'
 import { wrapOutput } from './output.ts'
+import { parameterSchema } from './parameters.ts'
 
 /** A custom tool as the model has it, whether it comes from a folder or was built. */
-export function createCustomTool(tool: {
+function createCustomTool(tool: {
   definition: ToolDefinition
   reach: ToolReach
   /** Whether it stores data between calls. */
@@ -41,17 +44,19 @@ export function createCustomTool(tool: {
 }
 
 /** A tool without a host can only compute. */
-export function reachOf(toolName: string, hosts: readonly string[]): ToolReach {
+function reachOf(toolName: string, hosts: readonly string[]): ToolReach {
   if (hosts.length === 0) return { kind: 'reads', destination: null }
   const [host] = hosts
   const isOneHost = hosts.length === 1 && host !== undefined && !host.includes('*')
   return { kind: 'acts', destination: isOneHost ? `https://${host}` : `tool:${toolName}` }
 }
 
-/** A run as the model reads it. `text` is for a successful run; notes are Familiar's own text. */
-export function toOutcome(
+type AnyRun = RunReport & Partial<Pick<ToolRun, 'budgetRemaining'>>
+
+/** A run as the model reads it. `text` is for a successful run; notes are Familiar's own text, outside of the markers. */
+function toOutcome(
   toolName: string,
-  run: RunReport & Partial<Pick<ToolRun, 'budgetRemaining'>>,
+  run: AnyRun,
   { text, label, notes }: { text: string; label: Label; notes: readonly string[] },
 ): ToolOutcome {
   const words = run.ok ? text : `Error: ${run.error ?? 'it did not say why'}`
@@ -64,15 +69,46 @@ export function toOutcome(
 }
 
 /** How a run ended, for the loop and the audit trail. */
-export function endOf(
-  run: RunReport & Partial<Pick<ToolRun, 'budgetRemaining'>>,
-): Pick<ToolOutcome, 'isError' | 'ran' | 'timedOut' | 'serviceFailed'> {
+export function endOf(run: AnyRun): Pick<ToolOutcome, 'isError' | 'ran' | 'timedOut' | 'serviceFailed'> {
   return {
     isError: !run.ok,
     ran: { driver: run.driver, budgetRemaining: run.budgetRemaining ?? null },
     ...(run.outcome === 'timed_out' && { timedOut: true }),
     ...(run.outcome === 'service_failed' && { serviceFailed: true }),
   }
+}
+
+/** A folder tool as the model has it. */
+export function createFolderTool(
+  manifest: ToolManifest,
+  options: { allowedHosts: readonly string[]; call(input: Json, context: ToolContext): Promise<ToolRun> },
+): Tool {
+  const { name, description, network, output, costBudget } = manifest
+  const hosts = network.mode === 'none' ? [] : [...new Set([...network.hosts, ...options.allowedHosts])]
+  return createCustomTool({
+    definition: { name, description, inputSchema: parameterSchema(manifest.parameters) },
+    // `host` is this machine's whole network: never without asking.
+    reach:
+      network.mode === 'host'
+        ? { kind: 'asks', destination: `tool:${name} on this machine's network` }
+        : reachOf(name, hosts),
+    documentation: [manifest.documentation ?? '', ...manifest.tips].join('\n').trim(),
+    async run(input, context) {
+      const run = await options.call(input, context)
+      const { card, budgetRemaining } = run
+      // If the text is hidden behind a card, the model knows of the card and not its content.
+      const text =
+        card && !output.synthesize
+          ? `The user is shown the result as a card, "${card.title}". Do not repeat it.`
+          : (run.text ?? card?.text ?? 'Done.')
+      const left = costBudget === null ? budgetRemaining : `${budgetRemaining} of ${costBudget}`
+      const notes = [...run.notes, ...(budgetRemaining === null ? [] : [`Budget left: ${left}.`])]
+      return {
+        ...toOutcome(name, run, { text, label: output.label, notes }),
+        ...(output.ephemeral && { isEphemeral: true }),
+      }
+    },
+  })
 }
 
 /** A built tool as the model has it. The version that runs is the one whose reach was checked. */
@@ -87,29 +123,29 @@ function createCapabilityTool(
     reach: reachOf(toolName, permissions.hosts),
     keepsData: permissions.storage,
     documentation: tags.join(' '),
-    async run(input, context) {
-      const { userId, signal } = context
-      const version = capability.version ?? undefined
-      const run = await runs.run({ userId, name, version, input, caller: 'turn', signal })
-      return await toBuiltOutcome(capability, { run, context, afterFailure })
-    },
+    run: (input, context) => runForModel(capability, { input, context, runs, afterFailure }),
   })
 }
 
-export async function toBuiltOutcome(
+/** A call of a built tool by the model. */
+export async function runForModel(
   capability: Capability,
-  { run, context, afterFailure }: { run: CapabilityRun; context: ToolContext; afterFailure: AfterFailure },
+  call: { input: Json; context: ToolContext; runs: CapabilityRuns; afterFailure: AfterFailure },
 ): Promise<ToolOutcome> {
+  const { input, context, runs, afterFailure } = call
+  const { userId, signal } = context
+  const { name, permissions } = capability
+  const version = capability.version ?? undefined
+  const run = await runs.run({ userId, name, version, input, caller: 'turn', signal })
   // A change of its code repairs neither a failed service nor a refusal.
   const isItsFault = run.outcome === 'failed' || run.outcome === 'timed_out'
   const after = isItsFault ? await afterFailure(capability, context) : undefined
   const notes = after ? [after.note] : []
-  const label = outputLabel(capability)
   return {
-    ...toOutcome(toolNameOf(capability.name), run, { text: run.text || 'Done.', label, notes }),
+    ...toOutcome(toolNameOf(name), run, { text: run.text || 'Done.', label: outputLabel(capability), notes }),
     ...(after && { foundTools: after.foundTools }),
     // Its stored data may come from other conversations.
-    ...(capability.permissions.storage && { isPrivate: true }),
+    ...(permissions.storage && { isPrivate: true }),
   }
 }
 
@@ -191,20 +227,17 @@ export function createCapabilityRuns(dependencies: {
   }
 
   async function runAudited(call: Call, capability: Capability, version: number): Promise<CapabilityRun> {
-    if (call.caller === 'turn') return await run(call, capability, version)
+    const { userId, caller } = call
+    if (caller === 'turn') return await run(call, capability, version)
     const startedAt = clock.now()
-    const record = ({ outcome, durationMs, driver, error }: Recorded) => {
-      const { userId, caller } = call
-      const tool = toolNameOf(capability.name)
-      return audit.record({ userId, tool, caller, userText: '', outcome, durationMs, driver, error })
-    }
+    const recorded = { userId, tool: toolNameOf(capability.name), caller, userText: '' }
     try {
       const ran = await run(call, capability, version)
-      await record(ran)
+      await audit.record({ ...ran, ...recorded })
       return ran
     } catch (cause) {
       const error = cause instanceof Error ? cause.message : String(cause)
-      await record({ outcome: 'failed', durationMs: clock.now() - startedAt, driver: null, error })
+      await audit.record({ ...recorded, outcome: 'failed', durationMs: clock.now() - startedAt, error })
       throw cause
     }
   }
@@ -215,7 +248,7 @@ export function createCapabilityRuns(dependencies: {
      * aborts or the sandbox is at fault.
      */
     async run(call: Call): Promise<CapabilityRun> {
-      if (!isEnabled()) return refusedRun('Tools are switched off (tools.enabled in the configuration).')
+      if (!isEnabled()) return refusedRun(toolsAreOff)
       const { userId, name } = call
       const capability = catalog.find(userId, name)
       if (!capability) throw new FamiliarError('not_found', `There is no capability named ${name}.`)
@@ -225,8 +258,6 @@ export function createCapabilityRuns(dependencies: {
     },
   }
 }
-
-type Recorded = Pick<CapabilityRun, 'outcome' | 'durationMs' | 'driver' | 'error'>
 
 /** The reason for the caller; undefined if it can be called. */
 export function whyNotCallable({ name, state, version, problem }: Capability): string | undefined {

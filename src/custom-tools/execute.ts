@@ -229,6 +229,8 @@ export async function callTool(
   }
 }
 
+export const toolsAreOff = 'Tools are switched off (tools.enabled in the configuration).'
+
 const unstarted = { ok: false, card: null, log: '', durationMs: 0, driver: null }
 
 /** A run of a folder tool that never began. */

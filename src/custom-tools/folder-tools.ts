@@ -1,28 +1,16 @@
 import { basename } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import { untilAborted } from '../base/work.ts'
 import type { WatchFolder } from '../memory/files/watch-files.ts'
-import { FamiliarError } from '../protocol/errors.ts'
-import type { Sandbox } from '../sandbox/sandbox.ts'
-import type { FetchPictures } from '../security/network/picture-fetch.ts'
-import type { SandboxProxy } from '../security/network/sandbox-proxy.ts'
-import { type ClientContext, completeContext } from '../tools/client-context.ts'
-import type { ToolCatalog } from './catalog.ts'
 import { type LoadedTool, loadTool, type Readiness, type ReadyCommand } from './command.ts'
-import { callTool, type ToolRun, unstartedRun } from './execute.ts'
-import type { OutputRedactor } from './output.ts'
-import type { SourceStore } from './packages.ts'
 import { approvedState, firstWord, isOwnEdit, type ToolState, type ToolStates, whyToolOff } from './tool-approval.ts'
 import {
   createFolderFollower,
   type FoundFolder,
   findToolFolders,
-  keptKey,
   readToolFolder,
   type ToolRoot,
 } from './tool-folder.ts'
-import type { ToolSettings } from './tool-settings.ts'
 
 export interface LoadedFolderTool {
   kind: 'tool'
@@ -53,22 +41,18 @@ export function createFolderTools(dependencies: {
   logger: Logger
   watch?: WatchFolder | undefined
 }) {
-  const { roots, states, prepare, isTaken, onChange, clock, logger } = dependencies
+  const { roots, prepare, isTaken, onChange, clock, logger } = dependencies
   const ending = new AbortController()
-  const follower = createFolderFollower({ ...dependencies, what: 'tools', find: () => findToolFolders(roots), take })
-  let entries: readonly FolderTool[] = []
-  let known: ReadonlyMap<string, ToolState> = new Map()
   const arrivedAt = new Map<string, number>()
+  const find = () => findToolFolders(roots)
+  const follower = createFolderFollower({ ...dependencies, what: 'tools', find, read: readAll, decideFirst, onTaken })
+  const { all, state } = follower
+  const loaded = (): LoadedFolderTool[] => all().filter((entry) => entry.kind === 'tool')
 
-  async function take({ folders }: Awaited<ReturnType<typeof findToolFolders>>): Promise<void> {
+  async function readAll({ folders }: Awaited<ReturnType<typeof find>>): Promise<FolderTool[]> {
     const next: FolderTool[] = []
     for (const folder of folders) next.push(await read(folder, next))
-    if (ending.signal.aborted) return
-    known = await states.all()
-    for (const entry of next) await giveFirstWord(entry)
-    entries = next
-    onChange()
-    for (const entry of entries) if (entry.kind === 'tool') void entry.staged.checked()
+    return next
   }
 
   async function read(
@@ -79,13 +63,13 @@ export function createFolderTools(dependencies: {
       return { kind: 'wrong', name, directory, problem: why }
     }
     if (problem !== null) return wrong(problem)
-    const known = entries.find((entry) => entry.kind === 'tool' && entry.directory === directory)
-    const before = known?.kind === 'tool' ? known.tool.folder : undefined
+    const known = loaded().find((entry) => entry.directory === directory)
+    const before = known?.tool.folder
     const reading = await readToolFolder(directory, { isPrivate, before })
     if (!reading.ok) return wrong(reading.problem)
     const { folder } = reading
     const isSame = known && before?.hash === folder.hash && before.isShared === folder.isShared
-    const loading = isSame && known.kind === 'tool' ? { ok: true as const, tool: known.tool } : loadTool(folder)
+    const loading = isSame ? { ok: true as const, tool: known.tool } : loadTool(folder)
     if (!loading.ok) return wrong(loading.problem)
     const { tool } = loading
     const { name } = tool.manifest
@@ -98,40 +82,42 @@ export function createFolderTools(dependencies: {
     return { kind: 'tool', name, directory, tool, staged }
   }
 
-  async function giveFirstWord(entry: FolderTool): Promise<void> {
-    if (entry.kind !== 'tool') return
-    const state = known.get(entry.name)
-    const first = firstWord(entry.tool, state)
-    if (first) arrivedAt.set(entry.name, clock.now())
-    const isArriving = clock.now() - (arrivedAt.get(entry.name) ?? Number.NEGATIVE_INFINITY) < arrivalMs
-    const word = first ?? (isArriving && isOwnEdit(entry.tool, state) ? approvedState(entry.tool, true) : undefined)
-    if (!word) return
-    await states.write(entry.name, word)
-    known = await states.all()
+  /** The approval of a new tool that needs no owner. */
+  function decideFirst(entry: FolderTool): Partial<ToolState> | undefined {
+    if (entry.kind !== 'tool') return undefined
+    const { name, tool } = entry
+    const first = firstWord(tool, state(name))
+    if (first) arrivedAt.set(name, clock.now())
+    const isArriving = clock.now() - (arrivedAt.get(name) ?? Number.NEGATIVE_INFINITY) < arrivalMs
+    return first ?? (isArriving && isOwnEdit(tool, state(name)) ? approvedState(tool) : undefined)
+  }
+
+  function onTaken(): void {
+    onChange()
+    for (const { staged } of loaded()) void staged.checked()
   }
 
   const tools = {
     /** Looks at the disk and follows it from then on. Again: looks once more, and at what was decided, too. */
     reload: follower.reload,
-    all: (): readonly FolderTool[] => entries,
+    all,
+    /** Without those that are broken. */
+    loaded,
     find: (name: string): FolderTool | undefined =>
-      entries.find((entry) => entry.kind === 'tool' && entry.name === name) ??
-      entries.find((entry) => entry.name === name),
-    state: (name: string): ToolState | undefined => known.get(name),
+      loaded().find((entry) => entry.name === name) ?? all().find((entry) => entry.name === name),
+    state,
     /** Why it is off: the approval is missing. */
-    whyOff: (entry: FolderTool): string | undefined =>
-      entry.kind === 'tool' ? whyToolOff(entry.tool, known.get(entry.name)) : undefined,
+    whyOff: ({ name, tool }: LoadedFolderTool): string | undefined => whyToolOff(tool, state(name)),
     /** Only its code changed, and only the owner can have done that: it may be run by hand, and is otherwise off. */
-    isOwnEdit: (entry: FolderTool): boolean => entry.kind === 'tool' && isOwnEdit(entry.tool, known.get(entry.name)),
+    isOwnEdit: ({ name, tool }: LoadedFolderTool): boolean => isOwnEdit(tool, state(name)),
     async decide(name: string, change: Partial<ToolState>): Promise<void> {
-      await states.write(name, change)
-      known = await states.all()
+      await follower.decide(name, change)
       onChange()
     },
     /** When every folder that was seen has been looked through and what happened since has been taken in. */
     async settled(): Promise<void> {
       await follower.settled()
-      await Promise.all(entries.map((entry) => (entry.kind === 'tool' ? entry.staged.settled() : undefined)))
+      await Promise.all(loaded().map(({ staged }) => staged.settled()))
     },
     /** Nothing is followed or built any more when it resolves. */
     async close(): Promise<void> {
@@ -217,87 +203,3 @@ function createStagedTool(dependencies: {
     },
   }
 }
-
-type RunRequest = Parameters<ToolCatalog['run']>[0]
-
-const maxRefusedHosts = 20
-
-export type FolderToolRuns = ReturnType<typeof createFolderToolRuns>
-
-/** Runs tools of folders, and remembers the hosts that they were refused. */
-export function createFolderToolRuns(dependencies: {
-  folderTools: FolderTools
-  settings: ToolSettings
-  isEnabled(): boolean
-  sandbox: Sandbox
-  proxy: Pick<SandboxProxy, 'open'>
-  fetchPictures?: FetchPictures | undefined
-  redactor: OutputRedactor
-  telemetry?: ((userId: string) => Promise<Partial<ClientContext>>) | undefined
-  /** Keeps the copy of a folder for the time of a call. */
-  hold: SourceStore['hold']
-  /** After every call. */
-  onReleased(): void
-  clock: Clock
-}) {
-  const { folderTools, settings, isEnabled, telemetry = async () => ({}), hold, onReleased, clock } = dependencies
-  const refused = new Map<string, Set<string>>()
-
-  function noteRefused(name: string, host: string): void {
-    const hosts = refused.get(name) ?? new Set()
-    refused.set(name, hosts)
-    hosts.delete(host)
-    hosts.add(host)
-    for (const oldest of hosts) if (hosts.size > maxRefusedHosts) hosts.delete(oldest)
-  }
-
-  return {
-    /** Whatever stands against it is in the run; a `not_found` where there is no such folder. */
-    async run({ userId, name, params, caller, state, signal, ...request }: RunRequest): Promise<ToolRun> {
-      if (!isEnabled()) return switchedOff
-      const entry = folderTools.find(name)
-      if (!entry) throw new FamiliarError('not_found', `There is no tool named ${name} in the folders of tools.`)
-      if (entry.kind === 'wrong') return unstartedRun(`${name} is broken. ${entry.problem}`, 'refused')
-      const why = folderTools.whyOff(entry)
-      const isTrial = caller === 'user' && folderTools.isOwnEdit(entry)
-      if (why !== undefined && !isTrial) return unstartedRun(`${name} is off. ${why.replace(/^Off\. /, '')}`, 'refused')
-      const { tool, staged } = entry
-      await untilAborted(staged.checked(), signal)
-      // A user at the terminal waits for a build; a turn or a schedule does not.
-      if (caller === 'user') await untilAborted(staged.settled(), signal)
-      const stage = staged.stage()
-      if (stage.kind === 'lacking') return unstartedRun(`${name} cannot run here: it ${stage.problem}`, 'refused')
-      if (stage.kind !== 'ready') return unstartedRun(`${name} is still being built. Try again in a moment.`, 'refused')
-      const { manifest, folder } = tool
-      const { values, missing } = await settings.read({ userId, tool: name, fields: manifest.configuration })
-      if (missing.length > 0) {
-        return unstartedRun(`${name} needs ${missing.join(', ')}: familiar tools config ${name}`, 'refused')
-      }
-      const known = { ...(await telemetry(userId)), ...request.telemetry }
-      // It may have been a while since the first look.
-      if (!isEnabled()) return switchedOff
-      const call = {
-        manifest,
-        command: stage.command,
-        allowedHosts: folderTools.state(name)?.hosts ?? [],
-        params,
-        settings: values,
-        telemetry: completeContext(known, clock.now()),
-        caller,
-        state,
-        onRefused: (host: string) => noteRefused(name, host),
-        signal,
-      }
-      try {
-        const run = await hold(keptKey(folder), () => callTool(call, dependencies))
-        return why === undefined ? run : { ...run, notes: [...run.notes, `It ran by hand only. ${why}`] }
-      } finally {
-        onReleased()
-      }
-    },
-    /** Newest last. */
-    refusedHosts: (name: string): readonly string[] => [...(refused.get(name) ?? [])],
-  }
-}
-
-const switchedOff = unstartedRun('Tools are switched off (tools.enabled in the configuration).', 'refused')

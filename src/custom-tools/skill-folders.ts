@@ -5,8 +5,6 @@ import { canonicalJson } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import { findHiddenIn } from '../base/text.ts'
 import type { WatchFolder } from '../memory/files/watch-files.ts'
-import type { SystemBlock } from '../models/model.ts'
-import type { SkillDetails, SkillSummary } from '../protocol/tools.ts'
 import {
   readSkill,
   type Skill,
@@ -15,7 +13,6 @@ import {
   type SkillState,
   whySkillOff,
 } from '../tools/skills.ts'
-import type { Tool } from '../tools/tool.ts'
 import type { ToolStates } from './tool-approval.ts'
 import {
   addFoldersInside,
@@ -30,8 +27,6 @@ import {
 
 export type OpenSkill = { ok: true; entry: LoadedSkill; folder: ToolFolder } | { ok: false; problem: string }
 
-const statePrefix = 'skill:'
-
 export type SkillFolders = ReturnType<typeof createSkillFolders>
 
 /** The folders of skills on disk, watched for changes. A broken one does not affect the others. */
@@ -44,57 +39,61 @@ export function createSkillFolders(dependencies: {
   logger: Logger
   watch?: WatchFolder | undefined
 }) {
-  const { roots, states, onChange, logger } = dependencies
+  const { roots, onChange, logger } = dependencies
   const find = () => findSkillFolders(roots())
-  const follower = createFolderFollower({ ...dependencies, what: 'skills', find, take })
-  let entries: readonly SkillEntry[] = []
-  let known: ReadonlyMap<string, SkillState> = new Map()
+  const follower = createFolderFollower({
+    ...dependencies,
+    what: 'skills',
+    statePrefix: 'skill:',
+    find,
+    read,
+    onTaken: onChange,
+  })
 
-  async function take(found: Awaited<ReturnType<typeof find>>, isClosed: () => boolean): Promise<void> {
-    if (found.leftOut > 0) logger.warn('there are too many skills', { leftOut: found.leftOut })
+  async function read({ folders, leftOut }: Awaited<ReturnType<typeof find>>): Promise<SkillEntry[]> {
+    if (leftOut > 0) logger.warn('there are too many skills', { leftOut })
     const next: SkillEntry[] = []
-    for (const folder of found.folders) next.push(inLine((await loadSkillFolder(folder)).entry, next))
-    if (isClosed()) return
-    known = await states.all()
-    entries = next
-    onChange()
+    for (const folder of folders) next.push(inLine((await loadSkillFolder(folder)).entry, next))
+    return next
   }
 
-  function decided(entry: SkillEntry): string | undefined {
-    return entry.kind === 'skill' ? whySkillOff(entry, known.get(statePrefix + entry.name)) : undefined
-  }
-
-  const folders = {
+  const skills = {
     /** Looks at the disk and follows it from then on. Again: looks once more, and at what was decided, too. */
     reload: follower.reload,
-    all: (): readonly SkillEntry[] => entries,
-    find: (name: string): SkillEntry | undefined => entries.find((entry) => entry.name === name),
+    all: follower.all,
+    find: (name: string): SkillEntry | undefined => follower.all().find((entry) => entry.name === name),
     /** Why it is off: the approval is missing. */
-    whyOff: decided,
+    whyOff: (entry: LoadedSkill): string | undefined => whySkillOff(entry, follower.state(entry.name)),
+    /** Those that are on, in order of name. */
+    usable: (): LoadedSkill[] =>
+      follower
+        .all()
+        .filter((entry) => entry.kind === 'skill')
+        .filter((entry) => skills.whyOff(entry) === undefined)
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     async decide(name: string, change: Partial<SkillState>): Promise<void> {
-      await states.write(statePrefix + name, change)
-      known = await states.all()
+      await follower.decide(name, change)
       onChange()
     },
     /** Every file of an enabled skill, as it is now and as it was approved. */
     async open(name: string): Promise<OpenSkill> {
       for (let isSecond = false; ; isSecond = true) {
-        const entry = folders.find(name)
+        const entry = skills.find(name)
         if (!entry) return { ok: false, problem: `There is no skill named ${name}.` }
         if (entry.kind === 'wrong') return { ok: false, problem: `${name} is broken. ${entry.problem}` }
-        const why = decided(entry)
+        const why = skills.whyOff(entry)
         if (why !== undefined) return { ok: false, problem: `${name} is off. ${why.replace(/^Off\. /, '')}` }
         const now = await loadSkillFolder({ directory: entry.directory, origin: entry.origin, problem: null })
         if (now.folder?.hash === entry.hash) return { ok: true, entry, folder: now.folder }
         // It has changed since the last look, so what was decided may not be about this.
         if (isSecond) return { ok: false, problem: `${name} is being changed. Try again in a moment.` }
-        await folders.reload()
+        await skills.reload()
       }
     },
     settled: follower.settled,
     close: follower.close,
   }
-  return folders
+  return skills
 }
 
 /** Two of one name: the one found first has it. */
@@ -102,13 +101,8 @@ function inLine(entry: SkillEntry, before: readonly SkillEntry[]): SkillEntry {
   const other = before.find(({ name }) => name === entry.name)
   if (!other || entry.kind === 'wrong') return entry
   const { name, directory, origin } = entry
-  return {
-    kind: 'wrong',
-    name,
-    directory,
-    origin,
-    problem: `there is another skill of this name in ${other.directory}`,
-  }
+  const problem = `there is another skill of this name in ${other.directory}`
+  return { kind: 'wrong', name, directory, origin, problem }
 }
 
 /** A folder that holds folders of skills, or is one. */
@@ -242,27 +236,4 @@ export async function loadSkillFolder({
     hash: folder.hash,
   }
   return { entry, folder }
-}
-
-/** Skills of this home, for all its users (SKILL-1). Whatever has no such name is undefined or `not_found`. */
-export interface Skills {
-  /** Finds them, and follows their folders from then on. Again: looks once more, also at what was decided meanwhile. */
-  reload(): Promise<void>
-  /** In order of name; one that is broken too, with its reason. */
-  list(): SkillSummary[]
-  show(name: string): SkillDetails | undefined
-  /** Approves it as it is now. With the hash that was shown: only if it is still the same. */
-  enable(name: string, seenHash?: string): Promise<void>
-  disable(name: string): Promise<void>
-  /** The index of those that are on, for the prompt; undefined where there is none. The same skills give the same bytes. */
-  lines(): string | undefined
-  /** Those whose instructions are wanted in every prompt, as far as they fit. */
-  alwaysOn(): SystemBlock[]
-  /** For the registry, once. */
-  tools: readonly Tool[]
-  /** Calls after every change of what there is, until the returned function is called. */
-  onChange(listener: () => void): () => void
-  settled(): Promise<void>
-  /** Before the sandbox and the database. */
-  close(): Promise<void>
 }

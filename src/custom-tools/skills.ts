@@ -23,14 +23,15 @@ import {
   type OpenSkill,
   type SkillEntry,
   type SkillFolders,
-  type Skills,
 } from './skill-folders.ts'
 import { createToolStates } from './tool-approval.ts'
 import { type FolderFile, keptKey } from './tool-folder.ts'
 
 const maxAlwaysTokens = 6_000
 
-/** Skills from the disk to the prompt, the tools and the catalog. */
+export type Skills = ReturnType<typeof createSkills>
+
+/** Skills of this home, for all its users (SKILL-1). An unknown name is undefined or `not_found`. */
 export function createSkills(dependencies: {
   /** The folder of skills in the workspace. */
   directory: string
@@ -45,48 +46,34 @@ export function createSkills(dependencies: {
   clock: Clock
   logger: Logger
   watch?: WatchFolder
-}): Skills {
-  const { directory, directories, isEnabled, sandbox, database, clock, logger } = dependencies
+}) {
+  const { directory, directories, isEnabled, sandbox, logger } = dependencies
   const listeners = new Set<() => void>()
   const folders = createSkillFolders({
+    ...dependencies,
     roots: () => [
       { path: directory, origin: 'workspace' },
       { path: join(directory, importedFolder), origin: 'imported' },
       ...directories().map((path) => ({ path, origin: 'directory' as const })),
     ],
-    states: createToolStates({ database, clock }),
-    onChange: changed,
-    clock,
-    logger,
-    watch: dependencies.watch,
+    states: createToolStates(dependencies),
+    onChange,
   })
   const sources = createSourceStore({ directory: join(dependencies.cacheDirectory, 'skills') })
   let pruning: Promise<void> = Promise.resolve()
   let prompt: { lines: string | undefined; always: SystemBlock[] } | undefined
 
-  function changed(): void {
+  function onChange(): void {
     prompt = undefined
-    prune()
-    for (const listener of [...listeners]) listener()
-  }
-
-  function prune(): void {
     pruning = pruning
       .then(() => sources.prune(() => false))
       .catch((error) => logger.warn('old copies of skills could not be removed', { error }))
-  }
-
-  function usable(): LoadedSkill[] {
-    return folders
-      .all()
-      .filter((entry) => entry.kind === 'skill')
-      .filter((entry) => folders.whyOff(entry) === undefined)
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    for (const listener of [...listeners]) listener()
   }
 
   function promptNow() {
     if (prompt) return prompt
-    const skills = usable()
+    const skills = folders.usable()
     const always = alwaysBlocks(skills)
     const shown = new Set(always.map(({ name }) => name))
     const rest = skills.filter(({ name }) => !shown.has(blockName(name)))
@@ -100,39 +87,45 @@ export function createSkills(dependencies: {
     return entry
   }
 
-  function statusOf(entry: SkillEntry): Pick<SkillSummary, 'status' | 'problem'> {
-    if (entry.kind === 'wrong') return { status: 'error', problem: entry.problem }
-    const why = folders.whyOff(entry)
-    return why === undefined ? { status: 'on', problem: null } : { status: 'off', problem: why }
-  }
-
-  function summaryOf(entry: SkillEntry): SkillSummary {
-    const { name, origin } = entry
-    const { description, isAlways } = entry.kind === 'skill' ? entry.skill : { description: '', isAlways: false }
-    return { name, description, origin, ...statusOf(entry), isAlways }
-  }
-
   function detailsOf(entry: SkillEntry): SkillDetails {
-    const { directory } = entry
-    const summary = summaryOf(entry)
-    const nothing = { license: null, compatibility: null, instructions: '', files: [], notes: [], hash: '' }
-    if (entry.kind === 'wrong') return { ...summary, directory, ...nothing }
-    const { license, compatibility, instructions, notes } = entry.skill
-    return { ...summary, directory, license, compatibility, instructions, files: entry.files, notes, hash: entry.hash }
+    const { name, origin, directory } = entry
+    if (entry.kind === 'wrong') {
+      const nothing = { license: null, compatibility: null, instructions: '', files: [], notes: [], hash: '' }
+      const { problem } = entry
+      return { name, description: '', origin, status: 'error', problem, isAlways: false, directory, ...nothing }
+    }
+    const why = folders.whyOff(entry)
+    const { skill, files, hash } = entry
+    return {
+      ...skill,
+      name,
+      origin,
+      status: why === undefined ? 'on' : 'off',
+      problem: why ?? null,
+      directory,
+      files,
+      hash,
+    }
   }
 
   return {
-    reload: () => folders.reload(),
-    list: () =>
+    /** Finds them, and follows their folders from then on. Again: looks once more, also at what was decided meanwhile. */
+    reload: folders.reload,
+    /** In order of name; one that is broken too, with its reason. */
+    list: (): SkillSummary[] =>
       folders
         .all()
-        .map(summaryOf)
+        .map(detailsOf)
+        .map(({ name, description, origin, status, problem, isAlways }) => {
+          return { name, description, origin, status, problem, isAlways }
+        })
         .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    show(name) {
+    show(name: string): SkillDetails | undefined {
       const entry = folders.find(name)
       return entry && detailsOf(entry)
     },
-    async enable(name, seenHash) {
+    /** Approves it as it is now. With the hash that was shown: only if it is still the same. */
+    async enable(name: string, seenHash?: string): Promise<void> {
       const entry = requireEntry(name)
       if (entry.kind === 'wrong') throw new FamiliarError('conflict', `${name} is broken. ${entry.problem}`)
       if (seenHash !== undefined && seenHash !== entry.hash) {
@@ -140,11 +133,14 @@ export function createSkills(dependencies: {
       }
       await folders.decide(name, approvedSkill(entry))
     },
-    async disable(name) {
+    async disable(name: string): Promise<void> {
       await folders.decide(requireEntry(name).name, { isEnabled: false })
     },
-    lines: () => (isEnabled() ? promptNow().lines : undefined),
-    alwaysOn: () => (isEnabled() ? promptNow().always : []),
+    /** The index of those that are on, for the prompt; undefined where there is none. The same skills give the same bytes. */
+    lines: (): string | undefined => (isEnabled() ? promptNow().lines : undefined),
+    /** Those whose instructions are wanted in every prompt, as far as they fit. */
+    alwaysOn: (): SystemBlock[] => (isEnabled() ? promptNow().always : []),
+    /** For the registry, once. */
     tools: [
       createLoadSkill(folders),
       createReadSkillFile(folders),
@@ -160,13 +156,15 @@ export function createSkills(dependencies: {
           })
         },
       }),
-    ],
-    onChange(listener) {
+    ] as readonly Tool[],
+    /** Calls after every change of what there is, until the returned function is called. */
+    onChange(listener: () => void): () => void {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    settled: () => folders.settled(),
-    async close() {
+    settled: folders.settled,
+    /** Before the sandbox and the database. */
+    async close(): Promise<void> {
       listeners.clear()
       await folders.close()
       await pruning
@@ -200,8 +198,6 @@ const maxFilesNamed = 60
 
 /** A skill's instructions, when the task is there that they are for. Words that are no name find the names that fit. */
 function createLoadSkill(folders: SkillFolders): Tool {
-  const usable = () => folders.all().filter((entry) => entry.kind === 'skill' && folders.whyOff(entry) === undefined)
-
   return defineTool({
     name: 'load_skill',
     description: 'Instructions of a skill, by its name; or find one by words.',
@@ -214,7 +210,7 @@ function createLoadSkill(folders: SkillFolders): Tool {
       const why = entry && folders.whyOff(entry)
       if (why !== undefined) return failed(`${name} is off. ${why.replace(/^Off\. /, '')}`)
       if (entry) return loaded(entry, Math.max(0, Math.trunc(offset)))
-      const skills = usable().flatMap((one) => (one.kind === 'skill' ? [one.skill] : []))
+      const skills = folders.usable().map(({ skill }) => skill)
       if (skills.length === 0) return failed('There are no skills.')
       const found = findSkills(skills, name)
       if (found.length === 0) return failed(`No skill has that name or fits these words. There are ${skills.length}.`)

@@ -95,13 +95,9 @@ function changesSince(approved: Fingerprint, now: Fingerprint, { isShared }: { i
   return [...manifestParts.filter((part) => approved[part] !== now[part]), ...(isCodeSame ? [] : ['code'])]
 }
 
-function writeFingerprint(fingerprint: Fingerprint): string {
-  return canonicalJson(fingerprint)
-}
-
-function readFingerprint(text: string): Fingerprint | undefined {
-  const parsed = parseJson(text, fingerprintSchema)
-  return parsed.ok ? parsed.value : undefined
+function approvedFingerprint(state: ToolState | undefined): Fingerprint | undefined {
+  const parsed = state?.fingerprint ? parseJson(state.fingerprint, fingerprintSchema) : undefined
+  return parsed?.ok ? parsed.value : undefined
 }
 
 function hash(value: unknown): string {
@@ -114,7 +110,7 @@ export function whyToolOff(
   state: ToolState | undefined,
 ): string | undefined {
   const enable = `familiar tools enable ${manifest.name}`
-  const approved = state?.fingerprint ? readFingerprint(state.fingerprint) : undefined
+  const approved = approvedFingerprint(state)
   if (!approved) return `New, and ${firstDoubt({ folder, manifest }) ?? 'not approved yet'}. To approve it: ${enable}`
   const changes = changesSince(approved, fingerprint, { isShared: folder.isShared !== null })
   if (changes.length > 0) return `Changed since it was approved (${changes.join(', ')}). To approve it again: ${enable}`
@@ -126,7 +122,7 @@ export function whyToolOff(
  * a tool by hand while working on it; the model, schedules and webhooks may not.
  */
 export function isOwnEdit({ folder, fingerprint }: LoadedTool, state: ToolState | undefined): boolean {
-  const approved = state?.fingerprint ? readFingerprint(state.fingerprint) : undefined
+  const approved = approvedFingerprint(state)
   if (!approved || !state?.isEnabled || folder.isShared !== null) return false
   return changesSince(approved, fingerprint, { isShared: false }).join() === 'code'
 }
@@ -138,12 +134,12 @@ export function isOwnEdit({ folder, fingerprint }: LoadedTool, state: ToolState 
 export function firstWord(tool: LoadedTool, state: ToolState | undefined): Partial<ToolState> | undefined {
   if (state?.fingerprint || firstDoubt(tool) !== undefined) return undefined
   // Switched off by name before it ever came: it stays so.
-  return { isEnabled: state?.isEnabled ?? true, fingerprint: writeFingerprint(tool.fingerprint) }
+  return { isEnabled: state?.isEnabled ?? true, fingerprint: canonicalJson(tool.fingerprint) }
 }
 
 /** The owner's approval of the tool as it is now. */
-export function approvedState({ fingerprint }: LoadedTool, isEnabled: boolean): Partial<ToolState> {
-  return isEnabled ? { isEnabled, fingerprint: writeFingerprint(fingerprint) } : { isEnabled }
+export function approvedState({ fingerprint }: LoadedTool): Partial<ToolState> {
+  return { isEnabled: true, fingerprint: canonicalJson(fingerprint) }
 }
 
 /** The reason against an automatic approval. */

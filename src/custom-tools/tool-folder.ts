@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { describeFileError } from '../memory/files/walk-files.ts'
 import { isFolder, type WatchFolder, watchFolder } from '../memory/files/watch-files.ts'
+import type { ToolState, ToolStates } from './tool-approval.ts'
 
 /** A folder that holds folders of tools. */
 export interface ToolRoot {
@@ -255,20 +256,39 @@ const settleMs = 200
 const maxLooks = 5
 
 /**
- * Looks at folders and follows them: `take` gets what `find` found, at every `reload` and once after a burst of changes.
- * Nothing runs while nothing changes. A folder that cannot be watched is logged and passed over.
+ * Looks at folders and follows them, together with the owner's decisions about them: at every `reload` and once after a
+ * burst of changes. Nothing runs while nothing changes. A folder that cannot be watched is logged and passed over.
  */
-export function createFolderFollower<Found extends { watched: WatchedFolders }>(dependencies: {
+export function createFolderFollower<Found extends { watched: WatchedFolders }, Entry extends { name: string }>({
+  find,
+  read,
+  decideFirst,
+  onTaken,
+  states,
+  statePrefix = '',
+  what,
+  clock,
+  logger,
+  watch = watchFolder,
+}: {
   find(): Promise<Found>
-  /** `isClosed` tells whether to stop at the next step. */
-  take(found: Found, isClosed: () => boolean): Promise<void>
+  /** The entries of what was found. */
+  read(found: Found): Promise<Entry[]>
+  /** A decision about an entry that needs no owner. */
+  decideFirst?(entry: Entry): Partial<ToolState> | undefined
+  /** After every look. */
+  onTaken(): void
+  states: ToolStates
+  /** Before the names of the entries in the table of decisions. */
+  statePrefix?: string
   /** For the log: `tools` or `skills`. */
   what: string
   clock: Clock
   logger: Logger
   watch?: WatchFolder | undefined
 }) {
-  const { find, take, what, clock, logger, watch = watchFolder } = dependencies
+  let entries: readonly Entry[] = []
+  let known: ReadonlyMap<string, ToolState> = new Map()
   let looking: Promise<void> = Promise.resolve()
   let isLookDue = false
   const watchers = new Map<string, { close(): void }>()
@@ -345,10 +365,27 @@ export function createFolderFollower<Found extends { watched: WatchedFolders }>(
     let found = await find()
     // Watches first and reads then, so that no change falls between.
     for (let looks = 1; follow(found.watched) && looks < maxLooks; looks += 1) found = await find()
-    await take(found, () => isClosed)
+    const next = await read(found)
+    if (isClosed) return
+    known = await states.all()
+    for (const entry of next) {
+      const decision = decideFirst?.(entry)
+      if (decision) await decide(entry.name, decision)
+    }
+    entries = next
+    onTaken()
+  }
+
+  async function decide(name: string, change: Partial<ToolState>): Promise<void> {
+    await states.write(statePrefix + name, change)
+    known = await states.all()
   }
 
   return {
+    all: (): readonly Entry[] => entries,
+    /** The owner's decision about an entry. */
+    state: (name: string): ToolState | undefined => known.get(statePrefix + name),
+    decide,
     async reload(): Promise<void> {
       lookAgain()
       await looking

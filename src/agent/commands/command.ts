@@ -1,5 +1,5 @@
 import type { Capabilities } from '../../custom-tools/capabilities.ts'
-import type { Skills } from '../../custom-tools/skill-folders.ts'
+import type { Skills } from '../../custom-tools/skills.ts'
 import type { FamiliarMemory } from '../../memory/familiar-memory.ts'
 import type { AskModel } from '../../memory/learning/ask-model.ts'
 import type { Models } from '../../models/model.ts'
