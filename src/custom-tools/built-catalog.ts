@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { camelKeys, parseAnyJson } from '../base/json.ts'
@@ -11,16 +12,13 @@ import type { Json } from '../protocol/messages.ts'
 import { type Database, fromVectorBytes, type Reader, vectorNumbers, type Writer } from '../storage/database.ts'
 import type { CapabilityRow } from '../storage/feature-tables.ts'
 import type { CapabilityRun } from './execute.ts'
-import type { CapabilityManifest, CapabilityPermissions } from './manifest.ts'
+import { type CapabilityManifest, jsonObjectSchema, permissionsSchema } from './manifest.ts'
 import type { CapabilityFiles } from './tool-folder.ts'
 import { createVectorTable, duplicateFrom, unpackVectors } from './tool-vectors.ts'
 import {
   type CapabilityVersion,
   createVersionRecords,
-  jsonObjectSchema,
-  permissionsSchema,
   readColumn,
-  tagsSchema,
   type VersionKey,
   type VersionRecords,
   type VersionStore,
@@ -29,27 +27,8 @@ import {
 export type CapabilityState = CapabilityRow['state']
 export type CapabilityOrigin = CapabilityRow['origin']
 
-/** One line of the catalog. */
-export interface Capability {
-  id: string
-  userId: string
-  name: string
-  description: string
-  state: CapabilityState
-  origin: CapabilityOrigin
-  /** The one that serves; null before the first. With `building` and a version, an older one serves meanwhile. */
-  version: number | null
-  inputSchema: { [key: string]: Json }
-  tags: readonly string[]
-  permissions: CapabilityPermissions
-  problem: string | null
-  calls: number
-  failures: number
-  lastCalledAt: number | null
-  lastError: string | null
-  createdAt: number
-  updatedAt: number
-}
+/** One line of the catalog. With `building` and a version, an older version serves meanwhile. */
+export type Capability = ReturnType<typeof toCapability>
 
 /** As the model calls it. */
 export function toolNameOf(name: string): string {
@@ -66,14 +45,12 @@ export function serves({ state, version }: Capability): boolean {
   return version !== null && (state === 'active' || state === 'building')
 }
 
-const noPermissions: CapabilityPermissions = { hosts: [], secrets: [], storage: false }
-
 function selectCapabilities(reader: Reader | Writer) {
   return reader.selectFrom('capabilities').selectAll()
 }
 
 /** A row as the catalog keeps it. The schema is parsed when it is needed: ten thousand of them stay text. */
-function toCapability(row: CapabilityRow): Capability {
+function toCapability(row: CapabilityRow) {
   const { input_schema: inputSchema, failing_input: _input, ...rest } = row
   return {
     ...camelKeys(rest),
@@ -81,7 +58,7 @@ function toCapability(row: CapabilityRow): Capability {
     get inputSchema() {
       return readColumn(inputSchema, jsonObjectSchema)
     },
-    tags: readColumn(row.tags, tagsSchema),
+    tags: readColumn(row.tags, z.array(z.string())),
     permissions: readColumn(row.permissions, permissionsSchema),
     calls: Number(row.calls),
     failures: Number(row.failures),
@@ -98,6 +75,11 @@ function manifestColumns(manifest: CapabilityManifest) {
     permissions: JSON.stringify({ hosts, secrets, storage }),
   }
 }
+
+/** Larger inputs are not kept as an example. */
+const largestInput = 16 * 1024
+const maxErrorLength = 4_000
+const maxCalls = 200
 
 interface PublishedVersion {
   userId: string
@@ -129,8 +111,6 @@ export function createCapabilityCatalog(dependencies: {
   const held = createHeldCapabilities()
   const listeners = new Set<(userId: string) => void>()
   const records = createVersionRecords({ database, versions })
-  const runs = createRunRecords({ database, clock })
-  const states = createBuildStates({ clock, ids })
   // Rows are read one after another, so that an older row never replaces a newer one.
   const readInOrder = createTurnstile(1)
   // One change at a time: choosing a number, writing the directory and committing the row belong together.
@@ -207,13 +187,62 @@ export function createCapabilityCatalog(dependencies: {
     read: versions.read,
     async statistics(userId: string, name: string): Promise<CapabilityStatistics | undefined> {
       const capability = held.find(userId, name)
-      return capability && (await runs.statistics(capability))
+      if (!capability) return undefined
+      const rows = await database.read
+        .selectFrom('tool_calls')
+        .select('duration_ms')
+        .where('user_id', '=', userId)
+        .where('tool', '=', toolNameOf(name))
+        .where('outcome', '!=', 'refused')
+        .orderBy('at', 'desc')
+        .limit(maxCalls)
+        .execute()
+      const times = rows.map((row) => Number(row.duration_ms)).sort((a, b) => a - b)
+      const { calls, failures, lastCalledAt, lastError } = capability
+      return { calls, failures, medianMs: times[times.length >> 1] ?? null, lastCalledAt, lastError }
     },
 
-    /** In the unit that writes the build: a new one in `building`, or the one that is there, which then serves on. */
-    beginBuildIn: states.beginBuildIn,
+    /** In the unit that writes the build: a new one in `building`, or the one that is there, which serves meanwhile (CAP-2). */
+    async beginBuildIn(
+      writer: Writer,
+      wanted: { userId: string; name: string; description: string; inputSchema: { [key: string]: Json } },
+    ): Promise<{ id: string }> {
+      const { userId, name, description, inputSchema } = wanted
+      const row = await selectCapabilities(writer)
+        .where('user_id', '=', userId)
+        .where('name', '=', name)
+        .executeTakeFirst()
+      if (row?.state === 'disabled') {
+        throw new FamiliarError('conflict', `${name} is switched off: "familiar caps enable ${name}" comes first.`)
+      }
+      const now = clock.now()
+      const asked = { description, input_schema: JSON.stringify(inputSchema) }
+      const building = { state: 'building' as const, problem: null, updated_at: now }
+      if (row) {
+        // The active version keeps its description and parameters until the new one replaces it.
+        const changes = row.version === null ? { ...asked, ...building } : building
+        await writer.updateTable('capabilities').set(changes).where('id', '=', row.id).execute()
+        return { id: row.id }
+      }
+      const id = ids.next()
+      const permissions = JSON.stringify({ hosts: [], secrets: [], storage: false })
+      const first = { origin: 'built' as const, tags: '[]', permissions, created_at: now }
+      await writer
+        .insertInto('capabilities')
+        .values({ id, user_id: userId, name, ...asked, ...building, ...first })
+        .execute()
+      return { id }
+    },
     /** In the unit that ends the build: `failed` with its reason, or back to the version that serves. */
-    endBuildIn: states.endBuildIn,
+    async endBuildIn(writer: Writer, ended: { capabilityId: string; problem: string }): Promise<void> {
+      const { capabilityId, problem } = ended
+      const row = await selectCapabilities(writer).where('id', '=', capabilityId).executeTakeFirst()
+      // It has been switched off meanwhile, or a version was registered.
+      if (row?.state !== 'building') return
+      const state = row.version === null ? { state: 'failed' as const, problem } : { state: 'active' as const }
+      const changes = { ...state, updated_at: clock.now() }
+      await writer.updateTable('capabilities').set(changes).where('id', '=', capabilityId).execute()
+    },
     /** After a unit of the two above is committed. */
     async refresh(capabilityId: string): Promise<void> {
       await loadChanged(capabilityId)
@@ -223,7 +252,7 @@ export function createCapabilityCatalog(dependencies: {
       const rows = await readInOrder(() => selectCapabilities(database.read).execute())
       const changed = rows
         .map(toCapability)
-        .filter((capability) => !isDeepStrictEqual(held.byId(capability.id), capability))
+        .filter((capability) => !isDeepStrictEqual(held.find(capability.userId, capability.name), capability))
       for (const capability of changed) held.put(capability)
       for (const userId of new Set(changed.map((capability) => capability.userId))) {
         for (const listener of [...listeners]) listener(userId)
@@ -266,14 +295,40 @@ export function createCapabilityCatalog(dependencies: {
 
     /** The statistics of a call, and the failure that a repair needs. Secrets are already removed. */
     async recordRun(capabilityId: string, input: Json, run: CapabilityRun): Promise<void> {
-      await runs.record(capabilityId, input, run)
+      // It has not run: that says nothing of how it serves.
+      if (run.outcome !== 'refused') {
+        const given = JSON.stringify(input)
+        const error = toStorableText(run.error ?? 'It did not say why.').slice(-maxErrorLength)
+        const failure = {
+          last_error: error.toWellFormed(),
+          failing_input: Buffer.byteLength(given) <= largestInput ? given : null,
+        }
+        await database.write((writer) =>
+          writer
+            .updateTable('capabilities')
+            .set((set) => ({
+              calls: set('calls', '+', 1),
+              last_called_at: clock.now(),
+              ...(!run.ok && { failures: set('failures', '+', 1), ...failure }),
+            }))
+            .where('id', '=', capabilityId)
+            .execute(),
+        )
+      }
       // Listeners are not called: a call does not change the list.
       await load(capabilityId)
     },
     /** The input and the error of the newest failed call. */
     async lastFailure(userId: string, name: string): Promise<{ input: Json; error: string } | undefined> {
-      const capability = held.find(userId, name)
-      return capability && (await runs.lastFailure(capability.id))
+      const row = await database.read
+        .selectFrom('capabilities')
+        .select(['failing_input', 'last_error'])
+        .where('user_id', '=', userId)
+        .where('name', '=', name)
+        .executeTakeFirst()
+      if (row?.failing_input == null || row.last_error === null) return undefined
+      const input = parseAnyJson(row.failing_input)
+      return input.ok ? { input: input.value, error: row.last_error } : undefined
     },
     proposals: (userId: string): Promise<RetirementProposal[]> =>
       findRetirements({ database, now: clock.now() }, held.list(userId)),
@@ -285,151 +340,71 @@ export function createCapabilityCatalog(dependencies: {
   }
 }
 
-/** The effect of a build on the state of its capability (CAP-2), in the unit that writes the build. */
-function createBuildStates({ clock, ids }: { clock: Clock; ids: Ids }) {
-  return {
-    async beginBuildIn(
-      writer: Writer,
-      wanted: { userId: string; name: string; description: string; inputSchema: { [key: string]: Json } },
-    ): Promise<Capability> {
-      const { userId, name, description, inputSchema } = wanted
-      const row = await selectCapabilities(writer)
-        .where('user_id', '=', userId)
-        .where('name', '=', name)
-        .executeTakeFirst()
-      if (row?.state === 'disabled') {
-        throw new FamiliarError('conflict', `${name} is switched off: "familiar caps enable ${name}" comes first.`)
-      }
-      const now = clock.now()
-      const asked = { description, input_schema: JSON.stringify(inputSchema) }
-      if (!row) {
-        const made = newRow({ id: ids.next(), user_id: userId, name, ...asked, created_at: now, updated_at: now })
-        await writer.insertInto('capabilities').values(made).execute()
-        return toCapability(made)
-      }
-      const building = { state: 'building' as const, problem: null, updated_at: now }
-      // The active version keeps its description and parameters until the new one replaces it.
-      const changes = row.version === null ? { ...asked, ...building } : building
-      await writer.updateTable('capabilities').set(changes).where('id', '=', row.id).execute()
-      return toCapability({ ...row, ...changes })
-    },
-    async endBuildIn(writer: Writer, ended: { capabilityId: string; problem: string }): Promise<void> {
-      const { capabilityId, problem } = ended
-      const row = await selectCapabilities(writer).where('id', '=', capabilityId).executeTakeFirst()
-      // It has been switched off meanwhile, or a version was registered.
-      if (row?.state !== 'building') return
-      const state = row.version === null ? { state: 'failed' as const, problem } : { state: 'active' as const }
-      const changes = { ...state, updated_at: clock.now() }
-      await writer.updateTable('capabilities').set(changes).where('id', '=', capabilityId).execute()
-    },
-  }
-}
-
-type Asked = Pick<
-  CapabilityRow,
-  'id' | 'user_id' | 'name' | 'description' | 'input_schema' | 'created_at' | 'updated_at'
->
-
-function newRow(asked: Asked): CapabilityRow {
-  return {
-    ...asked,
-    state: 'building',
-    origin: 'built',
-    version: null,
-    tags: '[]',
-    permissions: JSON.stringify(noPermissions),
-    problem: null,
-    calls: 0,
-    failures: 0,
-    last_called_at: null,
-    last_error: null,
-    failing_input: null,
-  }
-}
-
 /** Every capability in memory, for each user their own. */
 function createHeldCapabilities() {
-  const held = new Map<string, Capability>()
-  const users = new Map<string, { ids: Map<string, string>; sortedIds: string[] | undefined }>()
+  const users = new Map<string, { byName: Map<string, Capability>; names: string[] | undefined }>()
   return {
-    find(userId: string, name: string): Capability | undefined {
-      const id = users.get(userId)?.ids.get(name)
-      return id === undefined ? undefined : held.get(id)
-    },
-    byId: (id: string): Capability | undefined => held.get(id),
+    find: (userId: string, name: string): Capability | undefined => users.get(userId)?.byName.get(name),
     /** In order of name. */
     list(userId: string): Capability[] {
       const user = users.get(userId)
       if (!user) return []
-      // Names are only ever added, so that the order outlives what a call changes.
-      user.sortedIds ??= [...user.ids].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, id]) => id)
-      return user.sortedIds.flatMap((id) => held.get(id) ?? [])
+      // Names are only ever added, so the order does not change with the capabilities.
+      user.names ??= [...user.byName.keys()].sort()
+      return user.names.flatMap((name) => user.byName.get(name) ?? [])
     },
-    /** In place of what was held under its id. */
+    /** In place of what was held under its name. */
     put(capability: Capability): void {
-      const { id, userId, name } = capability
-      const user = users.get(userId) ?? { ids: new Map(), sortedIds: undefined }
+      const { userId, name } = capability
+      const user = users.get(userId) ?? { byName: new Map(), names: undefined }
       users.set(userId, user)
-      if (user.ids.get(name) !== id) user.sortedIds = undefined
-      user.ids.set(name, id)
-      held.set(id, capability)
+      if (!user.byName.has(name)) user.names = undefined
+      user.byName.set(name, capability)
     },
   }
 }
 
 const attempts = 5
 
-interface Needs {
-  database: Database
-  versions: VersionStore
-  records: VersionRecords
-  clock: Clock
-  ids: Ids
-}
-
 /**
  * Writes the directory first, then everything else in one unit: a crash in between leaves a directory without a row.
  * Only one version is published at a time in this process; if another daemon took the number, the next one is tried.
  */
-async function publishVersion(dependencies: Needs, published: PublishedVersion): Promise<VersionKey> {
-  for (let attempt = 1; ; attempt += 1) {
-    const outcome = await publishOnce(dependencies, published)
-    if (outcome.ok) return outcome.key
-    if (!outcome.isOvertaken || attempt === attempts) throw outcome.cause
-  }
-}
-
-async function publishOnce(
-  dependencies: Needs,
+async function publishVersion(
+  dependencies: { database: Database; versions: VersionStore; records: VersionRecords; clock: Clock; ids: Ids },
   published: PublishedVersion,
-): Promise<{ ok: true; key: VersionKey } | { ok: false; isOvertaken: boolean; cause: unknown }> {
+): Promise<VersionKey> {
   const { database, versions, records, clock, ids } = dependencies
   const { userId, manifest, files, buildId, also } = published
-  const registered = buildId === null ? undefined : await records.ofBuild(buildId)
-  if (registered) return { ok: true, key: registered }
-  const before = await selectCapabilities(database.read)
-    .where('user_id', '=', userId)
-    .where('name', '=', manifest.name)
-    .executeTakeFirst()
-  const capabilityId = before?.id ?? ids.next()
-  const key = { capabilityId, version: (await records.newest(capabilityId)) + 1 }
-  const createdAt = clock.now()
-  const { hash } = await versions.write({ ...key, files, createdAt })
-  try {
-    await database.write(async (writer) => {
-      await writeServing(writer, { ...key, now: createdAt }, published)
-      await records.insertIn(writer, { ...key, manifest, hash, buildId, createdAt })
-      await also?.(writer, key)
-    })
-  } catch (cause) {
-    // It may have been committed all the same: what a row names stays.
-    const named = await records.find(key.capabilityId, key.version)
-    if (named?.hash === hash) throw cause
-    await versions.remove({ ...key, hash })
-    // The row of the other version may be in the same commit, and not visible yet.
-    return { ok: false, isOvertaken: cause instanceof FamiliarError && cause.code === 'conflict', cause }
+  for (let attempt = 1; ; attempt += 1) {
+    const registered = buildId === null ? undefined : await records.ofBuild(buildId)
+    if (registered) return registered
+    const before = await selectCapabilities(database.read)
+      .where('user_id', '=', userId)
+      .where('name', '=', manifest.name)
+      .executeTakeFirst()
+    const capabilityId = before?.id ?? ids.next()
+    const newest = await records.before(capabilityId, Number.MAX_SAFE_INTEGER)
+    const key = { capabilityId, version: (newest ?? 0) + 1 }
+    const createdAt = clock.now()
+    const { hash } = await versions.write({ ...key, files, createdAt })
+    try {
+      await database.write(async (writer) => {
+        await writeServing(writer, { ...key, now: createdAt }, published)
+        await records.insertIn(writer, { ...key, manifest, hash, buildId, createdAt })
+        await also?.(writer, key)
+      })
+      return key
+    } catch (cause) {
+      // It may have been committed all the same: what a row names stays.
+      const named = await records.find(key.capabilityId, key.version)
+      if (named?.hash === hash) throw cause
+      await versions.remove({ ...key, hash })
+      // The row of the other version may be in the same commit, and not visible yet.
+      const isOvertaken = cause instanceof FamiliarError && cause.code === 'conflict'
+      if (!isOvertaken || attempt === attempts) throw cause
+    }
   }
-  return { ok: true, key }
 }
 
 async function writeServing(
@@ -521,67 +496,4 @@ async function findBetter(database: Database, active: readonly Capability[]): Pr
     }
   }
   return better
-}
-
-/** Larger inputs are not kept as an example. */
-const largestInput = 16 * 1024
-const maxErrorLength = 4_000
-const maxCalls = 200
-
-/** How calls went. */
-function createRunRecords({ database, clock }: { database: Database; clock: Clock }) {
-  return {
-    async record(capabilityId: string, input: Json, run: CapabilityRun): Promise<void> {
-      // It has not run: that says nothing of how it serves.
-      if (run.outcome === 'refused') return
-      const now = clock.now()
-      const given = JSON.stringify(input)
-      const error = toStorableText(run.error ?? 'It did not say why.').slice(-maxErrorLength)
-      const failure = {
-        last_error: error.toWellFormed(),
-        failing_input: Buffer.byteLength(given) <= largestInput ? given : null,
-      }
-      await database.write(async (writer) => {
-        await writer
-          .updateTable('capabilities')
-          .set((set) => ({
-            calls: set('calls', '+', 1),
-            last_called_at: now,
-            ...(!run.ok && { failures: set('failures', '+', 1), ...failure }),
-          }))
-          .where('id', '=', capabilityId)
-          .execute()
-      })
-    },
-    async lastFailure(capabilityId: string): Promise<{ input: Json; error: string } | undefined> {
-      const row = await database.read
-        .selectFrom('capabilities')
-        .select(['failing_input', 'last_error'])
-        .where('id', '=', capabilityId)
-        .executeTakeFirst()
-      if (row?.failing_input == null || row.last_error === null) return undefined
-      const input = parseAnyJson(row.failing_input)
-      return input.ok ? { input: input.value, error: row.last_error } : undefined
-    },
-    async statistics({
-      userId,
-      name,
-      calls,
-      failures,
-      lastCalledAt,
-      lastError,
-    }: Capability): Promise<CapabilityStatistics> {
-      const rows = await database.read
-        .selectFrom('tool_calls')
-        .select('duration_ms')
-        .where('user_id', '=', userId)
-        .where('tool', '=', toolNameOf(name))
-        .where('outcome', '!=', 'refused')
-        .orderBy('at', 'desc')
-        .limit(maxCalls)
-        .execute()
-      const times = rows.map((row) => Number(row.duration_ms)).sort((a, b) => a - b)
-      return { calls, failures, medianMs: times[times.length >> 1] ?? null, lastCalledAt, lastError }
-    },
-  }
 }

@@ -514,30 +514,40 @@ function readIcon(icon: unknown, { note }: Findings): string | null {
   return null
 }
 
-/** The permissions of a capability. They are shown to the owner, who approves them. */
-export interface CapabilityPermissions {
-  /** As `readHostPattern` takes them. Empty: no network. */
-  hosts: readonly string[]
-  /** By the names under which `context.secrets` has them. */
-  secrets: readonly { name: string; description: string }[]
-  /** Whether `context.storage` is kept between calls. */
-  storage: boolean
-}
+export const jsonObjectSchema = z.record(
+  z.string(),
+  z.custom<Json>((value) => value !== undefined),
+)
 
-/** The checked `manifest.json` of a version. */
-export interface CapabilityManifest extends CapabilityPermissions {
+/** The permissions of a capability. They are shown to the owner, who approves them. */
+export const permissionsSchema = z.object({
+  /** As `readHostPattern` takes them. Empty: no network. */
+  hosts: z.array(z.string()),
+  /** By the names under which `context.secrets` has them. */
+  secrets: z.array(z.object({ name: z.string(), description: z.string() })),
+  /** Whether `context.storage` is kept between calls. */
+  storage: z.boolean(),
+})
+type CapabilityPermissions = z.infer<typeof permissionsSchema>
+
+/** The checked `manifest.json` of a version, as its row has it. */
+export const checkedManifestSchema = permissionsSchema.extend({
   /** A slug: `weather_lookup`. The model calls it as `cap_weather_lookup`. */
-  name: string
-  description: string
-  runtime: 'python' | 'node'
+  name: z.string(),
+  description: z.string(),
+  runtime: z.enum(['python', 'node']),
   /** JSON Schema of an object. */
-  inputSchema: { [key: string]: Json }
-  tags: readonly string[]
-  /** Sample questions of users: the search uses them, the owner sees them, and no prompt contains them. */
-  askedAs: readonly string[]
-  timeoutMs: number
-  memoryBytes: number
-}
+  inputSchema: jsonObjectSchema,
+  tags: z.array(z.string()),
+  /**
+   * Sample questions of users: the search uses them, the owner sees them, and no prompt contains them. Versions from
+   * before there was such a key have none.
+   */
+  askedAs: z.array(z.string()).default([]),
+  timeoutMs: z.number(),
+  memoryBytes: z.number(),
+})
+export type CapabilityManifest = z.infer<typeof checkedManifestSchema>
 
 /** The permissions of a capability, one sentence each. */
 export function describePermissions({ hosts, secrets, storage }: CapabilityPermissions): string[] {

@@ -1,15 +1,14 @@
-import { mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { syncDirectory, toFileError } from '../base/files.ts'
 import { sha256 } from '../base/ids.ts'
-import { type Parsed, parseAnyJson, parseJson } from '../base/json.ts'
+import { camelKeys, type Parsed, parseAnyJson, parseJson, snakeKeys } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
-import type { Json } from '../protocol/messages.ts'
 import type { BlobStore } from '../storage/blobs.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { CapabilityVersionRow } from '../storage/feature-tables.ts'
-import type { CapabilityManifest } from './manifest.ts'
+import { type CapabilityManifest, checkedManifestSchema } from './manifest.ts'
 import {
   type CapabilityFiles,
   checkFiles,
@@ -32,32 +31,6 @@ export interface CapabilityVersion {
   createdAt: number
 }
 
-export const jsonObjectSchema = z.record(
-  z.string(),
-  z.custom<Json>((value) => value !== undefined),
-)
-export const tagsSchema = z.array(z.string())
-export const permissionsSchema = z.object({
-  hosts: z.array(z.string()),
-  secrets: z.array(z.object({ name: z.string(), description: z.string() })),
-  storage: z.boolean(),
-})
-const manifestSchema = permissionsSchema.extend({
-  name: z.string(),
-  description: z.string(),
-  runtime: z.enum(['python', 'node']),
-  inputSchema: jsonObjectSchema,
-  tags: tagsSchema,
-  // Versions from before there was such a key have none.
-  askedAs: z.array(z.string()).default([]),
-  timeoutMs: z.number(),
-  memoryBytes: z.number(),
-})
-
-function readManifestColumn(text: string): CapabilityManifest {
-  return readColumn(text, manifestSchema)
-}
-
 /** A column that this program wrote. Anything else means that the file was changed from outside. */
 export function readColumn<T>(text: string, schema: z.ZodType<T>): T {
   const read = parseJson(text, schema)
@@ -75,30 +48,22 @@ export function createVersionRecords({
   database: Database
   versions: Pick<VersionStore, 'directoryOf'>
 }) {
-  const select = () => database.read.selectFrom('capability_versions')
+  const select = () => database.read.selectFrom('capability_versions').selectAll()
 
   function toVersion(row: CapabilityVersionRow): CapabilityVersion {
-    const { capability_id: capabilityId, hash, build_id: buildId } = row
-    const version = Number(row.version)
-    const directory = versions.directoryOf({ capabilityId, version })
-    const manifest: CapabilityManifest = readManifestColumn(row.manifest)
-    return { capabilityId, version, manifest, directory, hash, buildId, createdAt: Number(row.created_at) }
+    const key = { capabilityId: row.capability_id, version: Number(row.version) }
+    const manifest: CapabilityManifest = readColumn(row.manifest, checkedManifestSchema)
+    return { ...camelKeys(row), ...key, manifest, directory: versions.directoryOf(key) }
   }
 
-  return {
+  const records = {
     async find(capabilityId: string, version: number): Promise<CapabilityVersion | undefined> {
-      const row = await select()
-        .selectAll()
-        .where('capability_id', '=', capabilityId)
-        .where('version', '=', version)
-        .executeTakeFirst()
-      return row && toVersion(row)
+      return (await records.findAll([{ capabilityId, version }])).get(capabilityId)
     },
     /** Those of these that there are, by the ids of their capabilities: one question for all of them. */
     async findAll(keys: readonly VersionKey[]): Promise<ReadonlyMap<string, CapabilityVersion>> {
       if (keys.length === 0) return new Map()
       const rows = await select()
-        .selectAll()
         .where(({ and, or }) =>
           or(keys.map(({ capabilityId, version }) => and({ capability_id: capabilityId, version }))),
         )
@@ -107,26 +72,17 @@ export function createVersionRecords({
     },
     /** Oldest first. */
     async list(capabilityId: string): Promise<CapabilityVersion[]> {
-      const rows = await select().selectAll().where('capability_id', '=', capabilityId).orderBy('version').execute()
+      const rows = await select().where('capability_id', '=', capabilityId).orderBy('version').execute()
       return rows.map(toVersion)
     },
     /** The version that a build has registered. */
     async ofBuild(buildId: string): Promise<VersionKey | undefined> {
-      const row = await select().select(['capability_id', 'version']).where('build_id', '=', buildId).executeTakeFirst()
-      return row && { capabilityId: row.capability_id, version: Number(row.version) }
+      const row = await select().where('build_id', '=', buildId).executeTakeFirst()
+      return row && toVersion(row)
     },
-    /** Zero where there is none. */
-    async newest(capabilityId: string): Promise<number> {
-      const row = await select()
-        .select('version')
-        .where('capability_id', '=', capabilityId)
-        .orderBy('version', 'desc')
-        .executeTakeFirst()
-      return Number(row?.version ?? 0)
-    },
+    /** The newest number below this one. */
     async before(capabilityId: string, version: number): Promise<number | undefined> {
       const row = await select()
-        .select('version')
         .where('capability_id', '=', capabilityId)
         .where('version', '<', version)
         .orderBy('version', 'desc')
@@ -135,30 +91,18 @@ export function createVersionRecords({
     },
     /** All that there are, of all capabilities. */
     async known(): Promise<RegisteredVersion[]> {
-      const rows = await select().select(['capability_id', 'version', 'hash']).execute()
-      return rows.map(({ capability_id, version, hash }) => ({
-        capabilityId: capability_id,
-        version: Number(version),
-        hash,
-      }))
-    },
-    async insertIn(
-      writer: Writer,
-      { capabilityId, version, manifest, hash, buildId, createdAt }: Omit<CapabilityVersion, 'directory'>,
-    ): Promise<void> {
-      await writer
-        .insertInto('capability_versions')
-        .values({
-          capability_id: capabilityId,
-          version,
-          manifest: JSON.stringify(manifest),
-          hash,
-          build_id: buildId,
-          created_at: createdAt,
-        })
+      const rows = await database.read
+        .selectFrom('capability_versions')
+        .select(['capability_id', 'version', 'hash'])
         .execute()
+      return rows.map((row) => ({ ...camelKeys(row), version: Number(row.version) }))
+    },
+    async insertIn(writer: Writer, { manifest, ...version }: Omit<CapabilityVersion, 'directory'>): Promise<void> {
+      const row = { ...snakeKeys(version), manifest: JSON.stringify(manifest) }
+      await writer.insertInto('capability_versions').values(row).execute()
     },
   }
+  return records
 }
 
 export interface VersionKey {
@@ -228,7 +172,7 @@ export function createVersionStore({ directory, shared }: { directory: string; s
       if (problems.length > 0) throw new FamiliarError('bad_request', problems.join(' '))
       const files = new Map(given)
       files.set('manifest.json', stampManifest(given, { version: key.version, createdAt }))
-      const lock = new TextEncoder().encode(lockText(makeLock(files, createdAt)))
+      const lock = new TextEncoder().encode(`${JSON.stringify(makeLock(files, createdAt), null, 2)}\n`)
       files.set(lockFile, lock)
       const hash = sha256(lock)
       await placeTree(target, files)
@@ -255,7 +199,8 @@ export function createVersionStore({ directory, shared }: { directory: string; s
     /** For a version that was never named in the database. */
     async remove(version: RegisteredVersion): Promise<void> {
       await rm(directoryOf(version), { recursive: true, force: true })
-      if (shared) await unshareVersion(shared, version)
+      const names = shared ? await Array.fromAsync(shared.list(`${sharedFolder(version)}/`)) : []
+      for (const name of names) await shared?.delete(name)
     },
     /** Removes every version that is not known, and what was never finished. Only at start: nothing may be writing. */
     async sweep(known: Iterable<VersionKey>): Promise<string[]> {
@@ -276,10 +221,11 @@ export function createVersionStore({ directory, shared }: { directory: string; s
     /** Puts into the shared place what this home had before it had one, and tells how many. */
     async share(known: Iterable<RegisteredVersion>): Promise<number> {
       if (!shared) return 0
-      const there = await sharedVersions(shared)
+      // A version is whole there from its lock on.
+      const there = new Set(await Array.fromAsync(shared.list('')))
       let count = 0
       for (const version of known) {
-        if (there.has(folderOf(version))) continue
+        if (there.has(`${sharedFolder(version)}/${lockFile}`)) continue
         const here = await readHere(version)
         if (!here.ok) continue
         await shareVersion(shared, version, here.files)
@@ -315,12 +261,8 @@ function makeLock(files: CapabilityFiles, createdAt: number): Lock {
   }
 }
 
-function lockText(lock: Lock): string {
-  return `${JSON.stringify(lock, null, 2)}\n`
-}
-
-function readLock(text: string): Parsed<Lock> {
-  return parseJson(text, lockSchema)
+function readLock(bytes: Uint8Array): Parsed<Lock> {
+  return parseJson(decodeUtf8(bytes) ?? '', lockSchema)
 }
 
 export type VersionReading =
@@ -335,7 +277,7 @@ export async function readVersion(directory: string): Promise<VersionReading> {
   const files = new Map(reading.folder.files.map(({ path, bytes }) => [path, bytes]))
   const lockBytes = files.get(lockFile)
   if (lockBytes === undefined) return wrong(`${lockFile} is missing`)
-  const lock = readLock(decodeUtf8(lockBytes) ?? '')
+  const lock = readLock(lockBytes)
   if (!lock.ok) return wrong(`${lockFile} cannot be read: ${lock.message}`)
   const locked = new Map(Object.entries(lock.value.files))
   const added = [...files.keys()].find((path) => path !== lockFile && !locked.has(path))
@@ -352,35 +294,17 @@ export async function readVersion(directory: string): Promise<VersionReading> {
   }
 }
 
-/** How a version is known to all daemons: not by its number, for which two may race, but by what it is. */
-interface SharedVersion {
-  capabilityId: string
-  hash: string
+/** The folder by which all daemons know a version: not by its number, for which two may race, but by what it is. */
+function sharedFolder({ capabilityId, hash }: RegisteredVersion): string {
+  return `${capabilityId}/${hash}`
 }
 
 /** Puts a version, `lock.json` among its files, where other daemons find it. The lock comes last: where it is, all is. */
-async function shareVersion(shared: BlobStore, version: SharedVersion, files: CapabilityFiles): Promise<void> {
+async function shareVersion(shared: BlobStore, version: RegisteredVersion, files: CapabilityFiles): Promise<void> {
   const paths = [...files.keys()].filter((path) => path !== lockFile)
   for (const path of [...paths, lockFile]) {
-    await shared.put(nameOf(version, path), files.get(path) ?? new Uint8Array())
+    await shared.put(`${sharedFolder(version)}/${path}`, files.get(path) ?? new Uint8Array())
   }
-}
-
-async function unshareVersion(shared: BlobStore, version: SharedVersion): Promise<void> {
-  for (const name of await Array.fromAsync(shared.list(`${folderOf(version)}/`))) await shared.delete(name)
-}
-
-/** The versions that are whole there, as `<capability>/<hash>`. */
-async function sharedVersions(shared: BlobStore): Promise<Set<string>> {
-  const whole = new Set<string>()
-  for await (const name of shared.list('')) {
-    if (name.endsWith(`/${lockFile}`)) whole.add(name.slice(0, -lockFile.length - 1))
-  }
-  return whole
-}
-
-function folderOf({ capabilityId, hash }: SharedVersion): string {
-  return `${capabilityId}/${hash}`
 }
 
 /**
@@ -389,16 +313,17 @@ function folderOf({ capabilityId, hash }: SharedVersion): string {
  */
 async function fetchVersion(
   shared: BlobStore,
-  version: SharedVersion,
+  version: RegisteredVersion,
 ): Promise<{ ok: true; files: CapabilityFiles } | { ok: false; problem: string }> {
-  const lockBytes = await shared.get(nameOf(version, lockFile))
+  const folder = sharedFolder(version)
+  const lockBytes = await shared.get(`${folder}/${lockFile}`)
   if (!lockBytes) return wrong('it is not in the shared place')
   if (sha256(lockBytes) !== version.hash) return wrong(`${lockFile} in the shared place is not what was registered`)
-  const lock = readLock(decodeUtf8(lockBytes) ?? '')
+  const lock = readLock(lockBytes)
   if (!lock.ok) return wrong(`${lockFile} cannot be read: ${lock.message}`)
   const files = new Map<string, Uint8Array>()
   for (const [path, hash] of Object.entries(lock.value.files)) {
-    const bytes = await shared.get(nameOf(version, path))
+    const bytes = await shared.get(`${folder}/${path}`)
     if (!bytes) return wrong(`${path} is not in the shared place`)
     if (sha256(bytes) !== hash) return wrong(`${path} in the shared place is not what was registered`)
     files.set(path, bytes)
@@ -410,10 +335,6 @@ async function fetchVersion(
   function wrong(what: string): { ok: false; problem: string } {
     return { ok: false, problem: `A version of the capability cannot be used here: ${what}.` }
   }
-}
-
-function nameOf(version: SharedVersion, path: string): string {
-  return `${folderOf(version)}/${path}`
 }
 
 /** `manifest.json` of a version: what its writer wrote, unknown keys too, with the number and the times that are true. */
@@ -448,7 +369,9 @@ async function placeTree(
     await rename(written, target)
   } catch (cause) {
     await rm(written, { recursive: true, force: true })
-    if (isTaken(cause)) throw new FamiliarError('conflict', `${target} is there already`, { cause })
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    if (code === 'ENOTEMPTY' || code === 'EEXIST')
+      throw new FamiliarError('conflict', `${target} is there already`, { cause })
     throw toFileError(target, cause)
   }
   await syncDirectory(parent)
@@ -466,45 +389,26 @@ async function removeTree(target: string): Promise<void> {
   }
 }
 
-function isTaken(cause: unknown): boolean {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  return code === 'ENOTEMPTY' || code === 'EEXIST'
-}
-
 /** Every file and folder reaches the disk before the name does. */
 async function writeTree(root: string, files: CapabilityFiles): Promise<void> {
   const folders = [...new Set([...files.keys()].flatMap(parentFolders))].map((path) => join(root, path))
   for (const folder of folders.sort()) await makeFolder(folder)
   for (const [path, bytes] of files) {
-    const file = await open(join(root, path), 'wx', 0o644)
-    try {
-      await file.chmod(0o644)
-      await file.writeFile(bytes)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
+    await using file = await open(join(root, path), 'wx', 0o644)
+    await file.chmod(0o644)
+    await file.writeFile(bytes)
+    await file.sync()
   }
   for (const folder of folders.reverse()) await syncDirectory(folder)
-  const top = await open(root, 'r')
-  try {
-    // mkdtemp allows only the owner.
-    await top.chmod(0o755)
-    await top.sync()
-  } finally {
-    await top.close()
-  }
+  // mkdtemp allows only the owner.
+  await chmod(root, 0o755)
+  await syncDirectory(root)
 }
 
 /** Whatever the umask: 0755. */
 async function makeFolder(path: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: 0o755 })
   if (made === undefined) return
-  const folder = await open(path, 'r')
-  try {
-    await folder.chmod(0o755)
-  } finally {
-    await folder.close()
-  }
+  await chmod(path, 0o755)
   await syncDirectory(dirname(path))
 }
