@@ -15,7 +15,7 @@ import { createTelegramSender, telegramChannel, toOutgoing } from '../channels/t
 import { createTelegramDesk, type OnTelegramStep, telegramHosts } from '../channels/telegram/services.ts'
 import { createTelegramChannel } from '../channels/telegram/telegram-channel.ts'
 import { markdownPayloads } from '../channels/telegram/text-payloads.ts'
-import type { Builds } from '../custom-tools/builder/builds.ts'
+import type { Builds } from '../custom-tools/builder/create-builds.ts'
 import type { SecretLinks } from '../http/secret-links.ts'
 import type { Transcriber } from '../models/speech/speech.ts'
 import { FamiliarError } from '../protocol/errors.ts'

@@ -1,37 +1,14 @@
 import { z } from 'zod'
-import { parseJson } from '../../base/json.ts'
+import { camelKeys, parseJson } from '../../base/json.ts'
 import type { Wakeups } from '../../base/work.ts'
 import { type BuildEvent, type BuildQuestion, buildEventSchema } from '../../protocol/custom-tools.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { Seen } from '../../security/approvals.ts'
 import type { Reader, Writer } from '../../storage/database.ts'
 import type { BuildEventRow, BuildQuestionRow, BuildRow } from '../../storage/feature-tables.ts'
+import { jsonObjectSchema } from '../manifest.ts'
 
-export interface Build {
-  id: string
-  userId: string
-  capabilityId: string
-  name: string
-  kind: BuildRow['kind']
-  state: BuildRow['state']
-  /** It runs, and waits for the user to answer a question. */
-  isWaiting: boolean
-  request: BuildRequest
-  /** The conversation that asked for it. */
-  sessionId: string | null
-  error: string | null
-  createdAt: number
-  endedAt: number | null
-}
-
-interface BuildRequest {
-  description: string
-  inputSchema: { [key: string]: Json }
-  /** Of a repair: what failed, and with what. */
-  failure: { input: Json; error: string } | null
-  /** The untrusted or private text that its conversation had read. The build inherits it (SEC-17). */
-  seen: Seen
-}
+export type Build = ReturnType<typeof toBuild>
 
 /** Starts and stops the agent's loop that does the work of a build. */
 export interface BuildWork {
@@ -43,66 +20,17 @@ export interface BuildWork {
   state(build: Build): Promise<'unbegun' | 'alive' | 'over'>
 }
 
-/**
- * Builds of capabilities: durable work in the background (CAP-2, CAP-3, CAP-7). Every build ends as complete, failed or
- * stopped, after a crash too. Its events are written before any client sees them, and read from any cursor.
- */
-export interface Builds {
-  /** Called at start, after the agent has resumed its turns. Running builds continue; interrupted ones have failed. */
-  recover(): Promise<void>
-  /** The same call of the same conversation is the same build. `conflict` where that name is being built already. */
-  request(wanted: {
-    userId: string
-    name: string
-    kind: BuildRow['kind']
-    request: BuildRequest
-    sessionId: string | null
-    callId: string | null
-  }): Promise<Build>
-  /** The loop has ended: a build that did not register has failed, for this reason. */
-  ended(buildId: string, why: { isStopped: boolean; reason: string }): Promise<void>
-  stop(userId: string, buildId: string): Promise<boolean>
-  find(userId: string, buildId: string): Promise<Build | undefined>
-  /** Newest first. */
-  list(userId: string, options?: { name?: string; state?: BuildRow['state']; limit?: number }): Promise<Build[]>
-  questions(userId: string): Promise<BuildQuestion[]>
-  /**
-   * `conflict` where it was answered or has expired. `seen` is what a model had in sight that wrote the answer down; the
-   * build inherits it with the words. Absent: they are the user's own.
-   */
-  answer(userId: string, questionId: string, answer: string, seen?: Seen): Promise<void>
-  /** The value goes into the vault and nowhere else. */
-  giveSecret(userId: string, questionId: string, value: string): Promise<void>
-  /** A secret of the capability was set in another way. A build that waits for it continues. */
-  noticeSecret(userId: string, name: string, secret: string): Promise<void>
-  /** The events after the cursor that are there already, in order: for a reader that does not wait. */
-  eventsSoFar(build: { userId: string; buildId: string; after: number }): Promise<BuildEvent[]>
-  /** Every event after the cursor, once each and in order; then what comes, until the build has ended or the signal aborts. */
-  events(build: { userId: string; buildId: string; after: number; signal: AbortSignal }): AsyncGenerator<BuildEvent>
-  /**
-   * News for a conversation: builds that ended, and open questions. With `isUntrusted` a question may contain untrusted
-   * text.
-   */
-  news(session: {
-    userId: string
-    sessionId: string
-  }): Promise<{ lines: string[]; builds: string[]; isUntrusted: boolean }>
-  /** In the unit that records that the news was delivered. */
-  markToldIn(writer: Writer, builds: readonly string[]): Promise<void>
-  /** Called after every change of a build, without arguments. */
-  onChange(listener: () => void): () => void
-  /** Ends no build; only no timer runs any more. */
-  close(): Promise<void>
-}
-
 export const seenSchema = z.object({ untrusted: z.boolean(), private: z.boolean() })
 
 const requestSchema = z.object({
   description: z.string(),
-  inputSchema: z.record(z.string(), z.json()),
-  failure: z.object({ input: z.json(), error: z.string() }).nullable(),
+  inputSchema: jsonObjectSchema,
+  /** Of a repair: what failed, and with what. */
+  failure: z.object({ input: z.custom<Json>((value) => value !== undefined), error: z.string() }).nullable(),
+  /** The untrusted or private text that its conversation had read. The build inherits it (SEC-17). */
   seen: seenSchema,
 })
+export type BuildRequest = z.infer<typeof requestSchema>
 
 type NamedBuildRow = Omit<BuildRow, 'is_told'> & { name: string; is_waiting?: unknown }
 
@@ -126,23 +54,15 @@ export function selectBuilds(reader: Reader | Writer) {
     )
 }
 
-export function toBuild(row: NamedBuildRow): Build {
+export function toBuild(row: NamedBuildRow) {
+  const { call_id: _call, updated_at: _updated, is_waiting, ...rest } = row
   const request = parseJson(row.request, requestSchema)
   if (!request.ok) throw new Error(`The request of build ${row.id} cannot be read: ${request.message}`)
   return {
-    id: row.id,
-    userId: row.user_id,
-    capabilityId: row.capability_id,
-    name: row.name,
-    kind: row.kind,
-    state: row.state,
-    // A boolean or a number, as the engine has it.
-    isWaiting: row.state === 'running' && Boolean(row.is_waiting),
+    ...camelKeys(rest),
     request: request.value,
-    sessionId: row.session_id,
-    error: row.error,
-    createdAt: Number(row.created_at),
-    endedAt: row.ended_at === null ? null : Number(row.ended_at),
+    /** It runs, and waits for the user to answer a question. */
+    isWaiting: row.state === 'running' && Boolean(is_waiting),
   }
 }
 
@@ -180,7 +100,13 @@ export async function appendEventIn(
     .select((select) => select.fn.max('seq').as('seq'))
     .where('build_id', '=', buildId)
     .executeTakeFirst()
-  const row = { build_id: buildId, seq: Number(newest?.seq ?? 0) + 1, type, data: dataOf(rest, aside), at }
+  const row = {
+    build_id: buildId,
+    seq: Number(newest?.seq ?? 0) + 1,
+    type,
+    data: JSON.stringify({ ...rest, ...aside }),
+    at,
+  }
   await writer.insertInto('build_events').values(row).execute()
 }
 
@@ -195,7 +121,7 @@ export async function hasEventIn(
     .select('seq')
     .where('build_id', '=', event.buildId)
     .where('type', '=', type)
-    .where('data', '=', dataOf(rest, event.aside))
+    .where('data', '=', JSON.stringify({ ...rest, ...event.aside }))
     .executeTakeFirst()
   return found !== undefined
 }
@@ -231,10 +157,6 @@ export async function hasSeenForeignWords(reader: Reader, build: Build): Promise
     const aside = parseJson(data, asideSchema)
     return !aside.ok || aside.value.seen?.untrusted === true
   })
-}
-
-function dataOf(body: object, aside: Aside | undefined): string {
-  return JSON.stringify({ ...body, ...aside })
 }
 
 function toEvent(row: BuildEventRow): BuildEvent {
@@ -305,17 +227,8 @@ export async function toQuestion(reader: Reader, row: NamedQuestionRow): Promise
     .execute()
   const asked = events.map(({ data }) => parseJson(data, askedSchema))
   const own = asked.find((event) => event.ok && event.value.question_id === row.id)
-  return {
-    id: row.id,
-    buildId: row.build_id,
-    name: row.name,
-    kind: row.kind,
-    question: row.question,
-    secret: row.secret,
-    isUntrusted: !own?.ok || own.value.seen.untrusted,
-    askedAt: Number(row.asked_at),
-    expiresAt: Number(row.expires_at),
-  }
+  const { state: _state, answer: _answer, build_state: _build, ...shown } = row
+  return { ...camelKeys(shown), isUntrusted: !own?.ok || own.value.seen.untrusted }
 }
 
 function selectQuestions(reader: Reader | Writer, userId: string) {

@@ -1,11 +1,13 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Ids } from '../../base/ids.ts'
+import { snakeKeys } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import { toDisplayText, toStorableText, truncateText } from '../../base/text.ts'
 import type { Wakeups } from '../../base/work.ts'
 import type { BuildEvent, BuildQuestion } from '../../protocol/custom-tools.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { builderChannel } from '../../protocol/messages.ts'
+import type { Seen } from '../../security/approvals.ts'
 import type { Vault } from '../../security/vault.ts'
 import type { Database, Reader, Writer } from '../../storage/database.ts'
 import { type CapabilityCatalog, toolNameOf } from '../built-catalog.ts'
@@ -16,7 +18,7 @@ import {
   appendEventIn,
   type Build,
   type BuildEventBody,
-  type Builds,
+  type BuildRequest,
   type BuildWork,
   hasEventIn,
   hasSeenEnd,
@@ -30,13 +32,25 @@ import {
   toBuild,
   wakeBuild,
 } from './builds.ts'
-import { type BuilderDesk, createBuildLives, createBuildQuestions } from './questions.ts'
+import { createBuildLives, createBuildQuestions } from './questions.ts'
 
 const usualLifeMs = 10 * 60_000
 const maxListed = 100
 const maxMessageLength = 2_000
 
-/** Builds in their tables. `work` starts and stops the agent's loop that does the work. */
+export type Builds = ReturnType<typeof createBuilds>
+
+/** A build from the side of the Builder: what its tools tell and ask. Each of them may run again after a crash. */
+export type BuilderDesk = Pick<
+  Builds,
+  'ask' | 'requestSecret' | 'allowsHost' | 'buildOf' | 'report' | 'completeIn' | 'completed'
+>
+
+/**
+ * Builds of capabilities: durable work in the background (CAP-2, CAP-3, CAP-7). Every build ends as complete, failed or
+ * stopped, after a crash too. Its events are written before any client sees them, and read from any cursor. `work` starts
+ * and stops the agent's loop that does the work.
+ */
 export function createBuilds(dependencies: {
   database: Database
   catalog: CapabilityCatalog
@@ -49,7 +63,7 @@ export function createBuilds(dependencies: {
   /** How long a build may work, ten minutes where nothing is said. The time that the user was waited for does not count. */
   lifeMs?(): number
   onStep?: OnBuildStep
-}): Builds & BuilderDesk {
+}) {
   const { database, catalog, work, clock, ids, wakeups, logger, onStep = () => {} } = dependencies
   const { lifeMs = () => usualLifeMs } = dependencies
   const questions = createBuildQuestions({ ...dependencies, onStep })
@@ -96,12 +110,8 @@ export function createBuilds(dependencies: {
     lives.end(build.id)
     await catalog.refresh(build.capabilityId)
     wakeBuild(wakeups, build.id)
-    logger.info('a build has ended without a version', {
-      build: build.id,
-      capability: build.name,
-      state,
-      reason: error,
-    })
+    const { id, name: capability } = build
+    logger.info('a build has ended without a version', { build: id, capability, state, reason: error })
     return true
   }
 
@@ -136,8 +146,10 @@ export function createBuilds(dependencies: {
 
   return {
     ...questions,
-    onChange: (listener) => wakeups.on(anyBuild, listener),
-    async recover() {
+    /** Called after every change of a build. */
+    onChange: (listener: () => void): (() => void) => wakeups.on(anyBuild, listener),
+    /** Called at start, after the agent has resumed its turns. Running builds continue; interrupted ones have failed. */
+    async recover(): Promise<void> {
       const running = await selectBuilds(database.read).where('builds.state', '=', 'running').execute()
       for (const build of running.map(toBuild)) {
         try {
@@ -156,7 +168,8 @@ export function createBuilds(dependencies: {
       for (const build of ended.map(toBuild)) if ((await work.state(build)) === 'alive') await work.stop(build)
     },
 
-    async request(wanted) {
+    /** The same call of the same conversation is the same build. `conflict` where that name is being built already. */
+    async request(wanted: WantedBuild): Promise<Build> {
       const files = wanted.kind === 'repair' ? await readServedFiles(catalog, wanted.userId, wanted.name) : undefined
       const { build, isNew } = await database.write((writer) =>
         writeBuildIn(writer, { wanted, files, id: ids.next(), now: clock.now(), catalog }),
@@ -175,31 +188,61 @@ export function createBuilds(dependencies: {
       return build
     },
 
-    async ended(buildId, { isStopped, reason }) {
+    /** The loop has ended: a build that did not register has failed, for this reason. */
+    async ended(buildId: string, { isStopped, reason }: { isStopped: boolean; reason: string }): Promise<void> {
       const build = await find(buildId)
       if (build) await fail(build, isStopped ? 'stopped' : 'failed', reason)
     },
-    async stop(userId, buildId) {
+    async stop(userId: string, buildId: string): Promise<boolean> {
       return failAndStop(await need(userId, buildId), 'stopped', 'It was stopped.')
     },
     find: findOf,
-    async list(userId, { name, state, limit = maxListed } = {}) {
+    /** Newest first. */
+    async list(
+      userId: string,
+      { name, state, limit = maxListed }: { name?: string; state?: Build['state']; limit?: number } = {},
+    ): Promise<Build[]> {
       let query = selectBuilds(database.read).where('builds.user_id', '=', userId)
       if (name !== undefined) query = query.where('capabilities.name', '=', name)
       if (state !== undefined) query = query.where('builds.state', '=', state)
       const rows = await query.orderBy('builds.created_at', 'desc').orderBy('builds.id', 'desc').limit(limit).execute()
       return rows.map(toBuild)
     },
-    async eventsSoFar({ userId, buildId, after }) {
+    /** The events after the cursor that are there already, in order: for a reader that does not wait. */
+    async eventsSoFar({ userId, buildId, after }: EventCursor): Promise<BuildEvent[]> {
       await need(userId, buildId)
       return readEvents(database.read, buildId, after)
     },
-    async *events({ userId, buildId, after, signal }) {
+    /** Every event after the cursor, once each and in order; then what comes, until the build has ended or the signal aborts. */
+    async *events({
+      userId,
+      buildId,
+      after,
+      signal,
+    }: EventCursor & { signal: AbortSignal }): AsyncGenerator<BuildEvent> {
       await need(userId, buildId)
-      yield* streamBuildEvents({ database, wakeups }, { buildId, after, signal })
+      const listener = listenToBuild(buildId, { wakeups, signal })
+      try {
+        if (await hasSeenEnd(database.read, buildId, after)) return
+        let cursor = after
+        while (!signal.aborted) {
+          for (const event of await readEvents(database.read, buildId, cursor)) {
+            cursor = event.seq
+            yield event
+            if (isTerminal(event)) return
+          }
+          await listener.wait()
+        }
+      } finally {
+        listener.stop()
+      }
     },
 
-    async news({ userId, sessionId }) {
+    /**
+     * News for a conversation: builds that ended, and open questions. With `isUntrusted` a question may contain untrusted
+     * text.
+     */
+    async news({ userId, sessionId }: { userId: string; sessionId: string }) {
       if (quiet.has(userId)) return { lines: [], builds: [], isUntrusted: false }
       const rows = await selectBuilds(database.read)
         .where('builds.user_id', '=', userId)
@@ -220,13 +263,16 @@ export function createBuilds(dependencies: {
         isUntrusted: waiting.some((question) => question.isUntrusted) || tainted.includes(true),
       }
     },
-    async markToldIn(writer, builds) {
+    /** In the unit that records that the news was delivered. */
+    async markToldIn(writer: Writer, builds: readonly string[]): Promise<void> {
       if (builds.length === 0) return
       await writer.updateTable('builds').set({ is_told: 1 }).where('id', 'in', builds).execute()
     },
+    /** Ends no build; only no timer runs any more. */
     close: lives.close,
 
-    async buildOf(sessionId) {
+    /** The build that the session works on. */
+    async buildOf(sessionId: string): Promise<Build | undefined> {
       const session = await database.read
         .selectFrom('sessions')
         .select(['user_id', 'contact'])
@@ -235,7 +281,11 @@ export function createBuilds(dependencies: {
         .executeTakeFirst()
       return session && findOf(session.user_id, session.contact)
     },
-    async report(build, { callId, message, seen }) {
+    /** Once for each call and message, however often it runs. `seen`: what comes into sight with it. */
+    async report(
+      build: Build,
+      { callId, message, seen }: { callId: string; message: string; seen?: Seen },
+    ): Promise<void> {
       const body = { type: 'progress', message: toStorableText(message).slice(0, maxMessageLength) } as const
       const event = { buildId: build.id, at: clock.now(), body, aside: { call_id: callId, ...(seen && { seen }) } }
       await database.write(async (writer) => {
@@ -245,7 +295,8 @@ export function createBuilds(dependencies: {
       })
       wakeBuild(wakeups, build.id)
     },
-    async completeIn(writer, build, version) {
+    /** In the unit that makes its version serve: that is the end of the build. `conflict` where it has ended otherwise. */
+    async completeIn(writer: Writer, build: Build, version: number): Promise<void> {
       if (!(await endBuildIn(writer, build, { state: 'complete', error: null, now: clock.now() }))) {
         throw new FamiliarError('conflict', 'This build has ended already: nothing of it is registered any more')
       }
@@ -253,7 +304,8 @@ export function createBuilds(dependencies: {
       await append(writer, build, { type: 'complete', name: build.name, version, message })
       onStep('registering')
     },
-    completed(build) {
+    /** After that unit is committed. */
+    completed(build: Build): void {
       onStep('registered')
       lives.end(build.id)
       wakeBuild(wakeups, build.id)
@@ -331,9 +383,7 @@ function endLine({ name, kind, state, error }: Build): string {
   const reason = oneLine(error ?? 'it did not say why')
   switch (state) {
     case 'complete':
-      return kind === 'repair'
-        ? `The capability ${name} is repaired: call ${toolNameOf(name)}.`
-        : `The capability ${name} is ready: call ${toolNameOf(name)}.`
+      return `The capability ${name} is ${kind === 'repair' ? 'repaired' : 'ready'}: call ${toolNameOf(name)}.`
     case 'failed':
       return `${work} ${name} failed: ${reason}`
     case 'stopped':
@@ -423,30 +473,21 @@ async function readServedFiles(
   return files
 }
 
-/** The stored events after the cursor, then new ones until the build ends or the signal aborts (CAP-7). */
-async function* streamBuildEvents(
-  { database, wakeups }: { database: Database; wakeups: Wakeups },
-  build: { buildId: string; after: number; signal: AbortSignal },
-): AsyncGenerator<BuildEvent> {
-  const { buildId, signal } = build
-  const listener = listenToBuild(buildId, { wakeups, signal })
-  try {
-    if (await hasSeenEnd(database.read, buildId, build.after)) return
-    let cursor = build.after
-    while (!signal.aborted) {
-      for (const event of await readEvents(database.read, buildId, cursor)) {
-        cursor = event.seq
-        yield event
-        if (isTerminal(event)) return
-      }
-      await listener.wait()
-    }
-  } finally {
-    listener.stop()
-  }
+interface EventCursor {
+  userId: string
+  buildId: string
+  after: number
 }
 
-type WantedBuild = Parameters<Builds['request']>[0]
+interface WantedBuild {
+  userId: string
+  name: string
+  kind: Build['kind']
+  request: BuildRequest
+  /** The conversation and the call that asked for it. */
+  sessionId: string | null
+  callId: string | null
+}
 
 /** The capability in `building`, the build, its files and its first event, all or none. Not new: it was asked for before. */
 async function writeBuildIn(
@@ -471,14 +512,9 @@ async function writeBuildIn(
     .executeTakeFirst()
   if (other) throw new FamiliarError('conflict', `${name} is being built already, as build ${other.id}`)
   const row = {
-    id,
-    user_id: userId,
-    capability_id: capability.id,
-    kind,
+    ...snakeKeys({ id, userId, capabilityId: capability.id, kind, sessionId: wanted.sessionId, callId: wanted.callId }),
     state: 'running' as const,
     request: JSON.stringify(request),
-    session_id: wanted.sessionId,
-    call_id: wanted.callId,
     error: null,
     created_at: now,
     updated_at: now,

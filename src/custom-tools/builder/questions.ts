@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { parseJson } from '../../base/json.ts'
 import { toStorableText } from '../../base/text.ts'
 import type { Wakeups } from '../../base/work.ts'
+import type { BuildQuestion } from '../../protocol/custom-tools.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { Seen } from '../../security/approvals.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
@@ -13,7 +14,6 @@ import { secretOwnerOf } from '../built-catalog.ts'
 import {
   appendEventIn,
   type Build,
-  type Builds,
   findOpenQuestions,
   findQuestion,
   hostQuestionId,
@@ -40,19 +40,6 @@ interface Asked {
   signal: AbortSignal
 }
 
-/** Questions of builds to their user (CAP-7). The call that asks has one question, however often it runs. */
-interface BuildQuestions extends Pick<Builds, 'questions' | 'answer' | 'giveSecret' | 'noticeSecret'> {
-  /** Resolves with the answer; undefined if none came in time. */
-  ask(asked: Asked & { callId: string; question: string }): Promise<UsersAnswer | undefined>
-  /** Whether the secret is there in the end. Asks only where it is not. */
-  requestSecret(asked: Asked & { callId: string; secret: string; description: string }): Promise<boolean>
-  /**
-   * Whether the user lets this build reach the host. Asked once; only they themself can say yes, never a model. It waits
-   * until they answer, however long that takes.
-   */
-  allowsHost(asked: Asked & { host: string; question: string }): Promise<boolean>
-}
-
 const patienceMs = 60_000
 /** For a permission the build waits until it is answered or the build is stopped; the column needs a time. */
 const unlimitedMs = 10 * 365 * 24 * 60 * 60_000
@@ -60,13 +47,14 @@ const unlimitedMs = 10 * 365 * 24 * 60 * 60_000
 const maxTimerMs = 24 * 60 * 60_000
 const answerSchema = z.object({ text: z.string(), seen: seenSchema.nullable() })
 
+/** Questions of builds to their user (CAP-7). The call that asks has one question, however often it runs. */
 export function createBuildQuestions(dependencies: {
   database: Database
   vault: Pick<Vault, 'set' | 'names'>
   clock: Clock
   wakeups: Wakeups
   onStep: OnBuildStep
-}): BuildQuestions {
+}) {
   const { database, vault, clock, wakeups, onStep } = dependencies
 
   async function put(
@@ -173,6 +161,7 @@ export function createBuildQuestions(dependencies: {
     return names.some(({ name }) => name === secret)
   }
 
+  /** A secret of the capability was set in another way. A build that waits for it continues. */
   async function noticeSecret(userId: string, name: string, secret: string): Promise<void> {
     const builds = await database.write(async (writer) => {
       const rows = await findOpenQuestions(writer, userId, clock.now())
@@ -184,10 +173,11 @@ export function createBuildQuestions(dependencies: {
   }
 
   return {
-    ask: (asked) => {
-      return askFor(asked, { id: questionId(asked.build, asked.callId), question: asked.question, patienceMs })
-    },
-    async requestSecret(asked) {
+    /** Resolves with the answer; undefined if none came in time. */
+    ask: (asked: Asked & { callId: string; question: string }): Promise<UsersAnswer | undefined> =>
+      askFor(asked, { id: questionId(asked.build, asked.callId), question: asked.question, patienceMs }),
+    /** Whether the secret is there in the end. Asks only where it is not. */
+    async requestSecret(asked: Asked & { callId: string; secret: string; description: string }): Promise<boolean> {
       const { build, secret } = asked
       if (await isSet(build, secret)) {
         // A crash can lie between the vault and the answer.
@@ -199,16 +189,24 @@ export function createBuildQuestions(dependencies: {
       await waitFor(asked, id)
       return isSet(build, secret)
     },
-    async allowsHost(asked) {
+    /**
+     * Whether the user lets this build reach the host. Asked once; only they themself can say yes, never a model. It waits
+     * until they answer, however long that takes.
+     */
+    async allowsHost(asked: Asked & { host: string; question: string }): Promise<boolean> {
       const id = hostQuestionId(asked.build, asked.host)
       const answer = await askFor(asked, { id, question: asked.question, patienceMs: unlimitedMs })
       return answer !== undefined && readSpokenAnswer(answer.text) === 'approve'
     },
-    async questions(userId) {
+    async questions(userId: string): Promise<BuildQuestion[]> {
       const rows = await findOpenQuestions(database.read, userId, clock.now())
       return Promise.all(rows.map((row) => toQuestion(database.read, row)))
     },
-    async answer(userId, id, answer, seen) {
+    /**
+     * `conflict` where it was answered or has expired. `seen` is what a model had in sight that wrote the answer down; the
+     * build inherits it with the words. Absent: they are the user's own.
+     */
+    async answer(userId: string, id: string, answer: string, seen?: Seen): Promise<void> {
       const text = toStorableText(answer)
       const { build_id } = await database.write(async (writer) => {
         const row = await openIn(writer, userId, id)
@@ -216,10 +214,8 @@ export function createBuildQuestions(dependencies: {
           throw new FamiliarError('bad_request', 'A secret is entered into its own form, never as an answer')
         }
         if (seen && isForHandAlone(row)) {
-          throw new FamiliarError(
-            'forbidden',
-            `Only the user can say so: with "familiar caps answer ${row.id} yes" or on the page`,
-          )
+          const how = `with "familiar caps answer ${row.id} yes" or on the page`
+          throw new FamiliarError('forbidden', `Only the user can say so: ${how}`)
         }
         if (isForHandAlone(row) && readSpokenAnswer(text) === undefined) {
           throw new FamiliarError('bad_request', 'Answer with yes or no. The question stays open.')
@@ -230,7 +226,8 @@ export function createBuildQuestions(dependencies: {
       onStep('answer_written')
       wakeBuild(wakeups, build_id)
     },
-    async giveSecret(userId, id, value) {
+    /** The value goes into the vault and nowhere else. */
+    async giveSecret(userId: string, id: string, value: string): Promise<void> {
       const { name, secret } = await database.write((writer) => openIn(writer, userId, id))
       if (secret === null) throw new FamiliarError('bad_request', 'This question is not for a secret')
       await vault.set({ userId, owner: secretOwnerOf(name), name: secret }, value)
@@ -315,16 +312,4 @@ async function waitedSince(
     }
   }
   return open > 0 ? waited + now - from : waited
-}
-
-/** A build from the side of the Builder: what its tools tell and ask. Each of them may run again after a crash. */
-export interface BuilderDesk extends Pick<BuildQuestions, 'ask' | 'requestSecret' | 'allowsHost'> {
-  /** The build that the session works on. */
-  buildOf(sessionId: string): Promise<Build | undefined>
-  /** Once for each call and message, however often it runs. `seen`: what comes into sight with it. */
-  report(build: Build, progress: { callId: string; message: string; seen?: Seen }): Promise<void>
-  /** In the unit that makes its version serve: that is the end of the build. `conflict` where it has ended otherwise. */
-  completeIn(writer: Writer, build: Build, version: number): Promise<void>
-  /** After that unit is committed. */
-  completed(build: Build): void
 }

@@ -3,7 +3,7 @@ import { parseAnyJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import { toStorableText } from '../../base/text.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import { judgeCall, type Seen } from '../../security/approvals.ts'
+import { judgeCall } from '../../security/approvals.ts'
 import type { Database } from '../../storage/database.ts'
 import { saidByUser } from '../../tools/builtin/memory-forget.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOutcome } from '../../tools/tool.ts'
@@ -13,10 +13,12 @@ import type { CapabilityExecutor } from '../execute.ts'
 import { type CapabilityManifest, readBuiltManifest as readManifest } from '../manifest.ts'
 import { createStagedFiles } from '../packages.ts'
 import { type CapabilityFiles, readRequirements, readTextFile } from '../tool-folder.ts'
-import type { Build, Builds } from './builds.ts'
-import { type BuildFiles, createBuildFiles, type OnBuildStep } from './create-builds.ts'
+import type { Build } from './builds.ts'
+import { type BuilderDesk, type Builds, createBuildFiles, type OnBuildStep } from './create-builds.ts'
 import type { CapabilityGate, Registration } from './gate.ts'
-import type { BuilderDesk } from './questions.ts'
+
+const maxCharacters = 6_000
+const network = z.boolean().default(false).describe('Reach the hosts of manifest.json')
 
 /** The seven tools of the Builder (CAP-3). All of them can be called again after a crash, and none asks the loop's gate. */
 export function createBuilderTools(dependencies: {
@@ -34,17 +36,200 @@ export function createBuilderTools(dependencies: {
   const { builds: desk, gate, executor, database, directory, destinations, logger } = dependencies
   const { onStep = () => {} } = dependencies
   const files = createBuildFiles({ database, onStep })
-  const permission = createHostPermission({ desk, destinations })
-  const needs = { desk, files, gate, executor, permission, logger, onStep }
-  const trying = { ...needs, folders: createStagedFiles({ directory }) }
+  const inFolder = createStagedFiles({ directory })
+
+  /** A tool whose work gets the build that the call belongs to. One that has ended takes nothing any more. */
+  function builderTool<Input extends z.ZodObject>(tool: {
+    name: string
+    description: string
+    input: Input
+    serial?: boolean
+    /** In place of the work, after a crash in which the call had done it. */
+    whenComplete?(build: Build): ToolOutcome
+    work(input: z.output<Input>, build: Build, context: ToolContext): Promise<ToolOutcome>
+  }): Tool {
+    const { whenComplete, work, ...definition } = tool
+    return defineTool({
+      ...definition,
+      effect: 'idempotent',
+      core: true,
+      async run(input, context) {
+        const build = await desk.buildOf(context.sessionId)
+        if (!build) throw new FamiliarError('not_found', 'No build belongs to the session')
+        if (build.state === 'complete' && whenComplete) return whenComplete(build)
+        if (build.state !== 'running') throw new FamiliarError('conflict', 'This build has ended. Stop here.')
+        return await work(input, build, context)
+      },
+    })
+  }
+
+  /**
+   * Why the build may not reach one of the hosts; undefined where it may. The policy of SEC-6 for code of a model: untrusted
+   * text may have chosen the host, and the code could send private text or a secret there. Then the user is asked, once for
+   * each host of a build. The gate of the loop cannot ask here, because its question would end the turn and the build.
+   * Allowed hosts are shown to the user once.
+   */
+  async function refuseHosts(
+    build: Build,
+    manifest: Pick<CapabilityManifest, 'hosts' | 'secrets'>,
+    { seen, signal }: Pick<ToolContext, 'seen' | 'signal'>,
+  ): Promise<string | undefined> {
+    const { hosts, secrets } = manifest
+    const inSight = {
+      untrusted: build.request.seen.untrusted || seen.untrusted,
+      private: build.request.seen.private || seen.private || secrets.length > 0,
+    }
+    for (const host of hosts) {
+      const reach = { kind: 'acts', destination: `https://${host}` } as const
+      const { allowed } = judgeCall({ seen: inSight, reach, destinations: destinations() })
+      if (allowed) continue
+      const question = `Building ${build.name} wants to reach ${host}. It has read untrusted text, and private text or a secret. Allow it? yes or no`
+      if (await desk.allowsHost({ build, host, question, seen, signal })) continue
+      return `The user did not allow this build to reach ${host}, so nothing was run. Go on without it, or stop and say so.`
+    }
+    if (hosts.length === 0) return undefined
+    // Text from there is untrusted.
+    const fromHosts = { untrusted: true, private: false }
+    await desk.report(build, { callId: 'reach', message: `Reaching ${hosts.join(', ')}.`, seen: fromHosts })
+    return undefined
+  }
+
+  async function tryOut(
+    build: Build,
+    context: ToolContext,
+    attempt: { command: Parameters<CapabilityExecutor['tryOut']>[0]['command']; isOnline: boolean },
+  ): Promise<ToolOutcome> {
+    const { userId, signal } = context
+    const { command, isOnline } = attempt
+    const draft = readDraft(build, await files.read(build.id))
+    const manifest = isOnline ? draft.manifest : { ...draft.manifest, hosts: [] }
+    const refusal = await refuseHosts(build, manifest, context)
+    if (refusal !== undefined) return failed(refusal)
+    onStep('trying_out')
+    const run = await inFolder(draft.files, (directory) => {
+      const runnable = { name: build.name, manifest, directory, requirements: draft.requirements }
+      return executor.tryOut({ userId, runnable, command, signal })
+    })
+    // Not its output, which may contain untrusted text.
+    await desk.report(build, { callId: context.callId, message: run.ok ? 'A try worked.' : 'A try failed.' })
+    const notes = [
+      draft.problem && `${draft.problem} So it ran without network, secrets and storage.`,
+      run.error,
+      cutMiddle(run.text),
+    ]
+    return {
+      text: notes.filter(Boolean).join('\n'),
+      ...endOf(run),
+      ...(manifest.hosts.length > 0 && { label: 'untrusted' }),
+    }
+  }
+
   return [
-    createWriteFile(needs),
-    createRunCode(trying),
-    createRunCommand(trying),
-    createAskTheUser(needs),
-    createRequestSecret(needs),
-    createReportProgress(needs),
-    createRegisterCapability(needs),
+    builderTool({
+      name: 'write_file',
+      description: 'Write a file of the capability, whole, in place of what was there.',
+      input: z.object({ path: z.string().min(1), content: z.string() }),
+      serial: true,
+      async work({ path, content }, build, { callId }) {
+        const text = toStorableText(content)
+        await files.write({ buildId: build.id, path, content: text })
+        const message = `${path} is written, ${Buffer.byteLength(text)} bytes.`
+        await desk.report(build, { callId, message })
+        return succeeded(message)
+      },
+    }),
+    builderTool({
+      name: 'run_code',
+      description: 'Run code in the language of the capability, beside its files, in a fresh sandbox.',
+      input: z.object({ code: z.string().min(1), network }),
+      serial: true,
+      work: ({ code, network: isOnline }, build, context) =>
+        tryOut(build, context, { command: { kind: 'code', code }, isOnline }),
+    }),
+    builderTool({
+      name: 'run_command',
+      description: 'Run a line of sh in /capability, in a fresh sandbox.',
+      input: z.object({ command: z.string().min(1), network }),
+      serial: true,
+      work: ({ command, network: isOnline }, build, context) =>
+        tryOut(build, context, { command: { kind: 'shell', command }, isOnline }),
+    }),
+    // Unlike the tool of the same name in a conversation, it waits for the answer, and the turn continues.
+    builderTool({
+      name: 'ask_user',
+      description: 'Ask the user and wait up to a minute for the answer. Never for a secret.',
+      input: z.object({ question: z.string().trim().min(1).max(2_000) }),
+      async work({ question }, build, { callId, seen, signal }) {
+        const answer = await desk.ask({ build, callId, question, seen, signal })
+        if (!answer) return succeeded('No answer came within a minute. Decide yourself and continue, or stop.')
+        return {
+          ...succeeded(`The user answers: ${answer.text}`),
+          // An answer that came through a conversation inherits what the conversation had read.
+          ...(answer.seen?.untrusted && { label: 'untrusted' }),
+          ...(answer.seen?.private && { isPrivate: true }),
+        }
+      },
+    }),
+    // The value goes from the user's form into the vault; neither the Builder nor any model sees it (CAP-7).
+    builderTool({
+      name: 'request_secret',
+      description: 'Ask the user to enter a secret that manifest.json declares. The result says whether it is set.',
+      input: z.object({
+        name: z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
+        description: z.string().trim().min(1).max(500).describe('Its purpose and where the user gets it'),
+      }),
+      async work({ name, description }, build, { callId, seen, signal }) {
+        const isSet = await desk.requestSecret({ build, callId, secret: name, description, seen, signal })
+        return succeeded(isSet ? `${name} is set.` : `${name} is not set: nobody entered it within a minute.`)
+      },
+    }),
+    builderTool({
+      name: 'report_progress',
+      description: 'Tell the user how it is getting on, in a few words.',
+      input: z.object({ message: z.string().trim().min(1) }),
+      async work({ message }, build, { callId }) {
+        await desk.report(build, { callId, message })
+        return succeeded('Told.')
+      },
+    }),
+    // The end of a build that went well: its version and its end are written in one unit, so it registers once.
+    builderTool({
+      name: 'register_capability',
+      description: 'Check all files and run every example in a fresh sandbox; where all is well, the build is done.',
+      input: z.object({
+        description: z.string().trim().min(1).max(1_000).optional(),
+        tags: z.array(z.string().trim().min(1).max(40)).max(20).optional(),
+      }),
+      serial: true,
+      whenComplete: done,
+      async work(changes, build, context) {
+        const { userId, callId, signal } = context
+        const written = withManifest(build, await files.read(build.id), changes)
+        const { manifest } = readDraft(build, written)
+        const refusal = await refuseHosts(build, manifest, context)
+        if (refusal !== undefined) return failed(refusal)
+        const { failure } = build.request
+        const registration = await gate.register(written, {
+          userId,
+          origin: 'built',
+          name: build.name,
+          buildId: build.id,
+          ...(failure && { mustTry: failure.input }),
+          also: (writer, { version }) => desk.completeIn(writer, build, version),
+          onProgress(message) {
+            desk.report(build, { callId, message }).catch((cause: unknown) => {
+              logger.warn('the progress of a build could not be written', { build: build.id, error: cause })
+            })
+          },
+          signal,
+        })
+        if (registration.ok) {
+          desk.completed(build)
+          return done(build)
+        }
+        return { ...failed(problemsOf(registration)), ...(manifest.hosts.length > 0 && { label: 'untrusted' }) }
+      },
+    }),
   ]
 }
 
@@ -63,86 +248,6 @@ export function createAnswerBuild({ builds }: { builds: Pick<Builds, 'answer'> }
       return succeeded('The Builder has the answer.')
     },
   })
-}
-
-/** The dependencies of every tool of the Builder. */
-interface BuilderNeeds {
-  desk: BuilderDesk
-  files: BuildFiles
-}
-
-/** The build that the call belongs to. One that has ended takes nothing any more. */
-async function runningBuildOf(desk: BuilderDesk, { sessionId }: Pick<ToolContext, 'sessionId'>): Promise<Build> {
-  const build = await desk.buildOf(sessionId)
-  if (!build) throw new FamiliarError('not_found', 'No build belongs to the session')
-  if (build.state !== 'running') throw new FamiliarError('conflict', 'This build has ended. Stop here.')
-  return build
-}
-
-/** Shows the hosts of a build to the user once. Text from there is untrusted. */
-function reportReach(desk: BuilderDesk, build: Build, hosts: readonly string[]): Promise<void> {
-  const seen = { untrusted: true, private: false }
-  return desk.report(build, { callId: 'reach', message: `Reaching ${hosts.join(', ')}.`, seen })
-}
-
-/** Unlike the tool of the same name in a conversation, it waits for the answer, and the turn continues. */
-function createAskTheUser({ desk }: BuilderNeeds): Tool {
-  return defineTool({
-    name: 'ask_user',
-    description: 'Ask the user and wait up to a minute for the answer. Never for a secret.',
-    input: z.object({ question: z.string().trim().min(1).max(2_000) }),
-    effect: 'idempotent',
-    core: true,
-    async run({ question }, context) {
-      const { callId, seen, signal } = context
-      const build = await runningBuildOf(desk, context)
-      const answer = await desk.ask({ build, callId, question, seen, signal })
-      if (!answer) return succeeded('No answer came within a minute. Decide yourself and continue, or stop.')
-      return {
-        text: `The user answers: ${answer.text}`,
-        isError: false,
-        // An answer that came through a conversation inherits what the conversation had read.
-        ...(answer.seen?.untrusted && { label: 'untrusted' }),
-        ...(answer.seen?.private && { isPrivate: true }),
-      }
-    },
-  })
-}
-
-/** The first host that this build may not reach, with the reason; undefined where it may reach them all. */
-type HostPermission = (wanted: {
-  build: Build
-  manifest: Pick<CapabilityManifest, 'hosts' | 'secrets'>
-  seen: Seen
-  signal: AbortSignal
-}) => Promise<string | undefined>
-
-/**
- * The policy of SEC-6 for code of a model: untrusted text may have chosen the host, and the code could send private
- * text or a secret there. Then the user is asked, once for each host of a build. The gate of the loop cannot ask here,
- * because its question would end the turn and the build.
- */
-function createHostPermission(dependencies: {
-  desk: Pick<BuilderDesk, 'allowsHost'>
-  /** Those that the owner has declared. */
-  destinations(): readonly string[]
-}): HostPermission {
-  const { desk, destinations } = dependencies
-  return async ({ build, manifest, seen, signal }) => {
-    const inSight = {
-      untrusted: build.request.seen.untrusted || seen.untrusted,
-      private: build.request.seen.private || seen.private || manifest.secrets.length > 0,
-    }
-    for (const host of manifest.hosts) {
-      const reach = { kind: 'acts', destination: `https://${host}` } as const
-      const { allowed } = judgeCall({ seen: inSight, reach, destinations: destinations() })
-      if (allowed) continue
-      const question = `Building ${build.name} wants to reach ${host}. It has read untrusted text, and private text or a secret. Allow it? yes or no`
-      if (await desk.allowsHost({ build, host, question, seen, signal })) continue
-      return `The user did not allow this build to reach ${host}, so nothing was run. Go on without it, or stop and say so.`
-    }
-    return undefined
-  }
 }
 
 /** The draft of a build, if it can run. */
@@ -177,56 +282,6 @@ function bareManifest({ name, request }: Build, files: CapabilityFiles): Capabil
     timeoutMs: 30_000,
     memoryBytes: 256 * 1024 ** 2,
   }
-}
-
-/** The end of a build that went well: its version and its end are written in one unit, so it registers once. */
-function createRegisterCapability(
-  needs: BuilderNeeds & { gate: Pick<CapabilityGate, 'register'>; permission: HostPermission; logger: Logger },
-): Tool {
-  const { desk, files: buildFiles, gate, permission, logger } = needs
-  return defineTool({
-    name: 'register_capability',
-    description: 'Check all files and run every example in a fresh sandbox; where all is well, the build is done.',
-    input: z.object({
-      description: z.string().trim().min(1).max(1_000).optional(),
-      tags: z.array(z.string().trim().min(1).max(40)).max(20).optional(),
-    }),
-    effect: 'idempotent',
-    serial: true,
-    core: true,
-    async run(changes, context) {
-      const { userId, sessionId, callId, seen, signal } = context
-      const known = await desk.buildOf(sessionId)
-      // After a crash the call is made again, and may have done its work before.
-      if (known?.state === 'complete') return done(known)
-      const build = await runningBuildOf(desk, context)
-      const files = withManifest(build, await buildFiles.read(build.id), changes)
-      const { manifest } = readDraft(build, files)
-      const refusal = await permission({ build, manifest, seen, signal })
-      if (refusal !== undefined) return failed(refusal)
-      if (manifest.hosts.length > 0) await reportReach(desk, build, manifest.hosts)
-      const { failure } = build.request
-      const registration = await gate.register(files, {
-        userId,
-        origin: 'built',
-        name: build.name,
-        buildId: build.id,
-        ...(failure && { mustTry: failure.input }),
-        also: (writer, { version }) => desk.completeIn(writer, build, version),
-        onProgress(message) {
-          desk.report(build, { callId, message }).catch((cause) => {
-            logger.warn('the progress of a build could not be written', { build: build.id, error: cause })
-          })
-        },
-        signal,
-      })
-      if (registration.ok) {
-        desk.completed(build)
-        return done(build)
-      }
-      return { ...failed(problemsOf(registration)), ...(manifest.hosts.length > 0 && { label: 'untrusted' }) }
-    },
-  })
 }
 
 function done({ name }: Build): ToolOutcome {
@@ -265,134 +320,10 @@ function withManifest(
   return new Map(files).set('manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
 }
 
-function createReportProgress({ desk }: BuilderNeeds): Tool {
-  return defineTool({
-    name: 'report_progress',
-    description: 'Tell the user how it is getting on, in a few words.',
-    input: z.object({ message: z.string().trim().min(1) }),
-    effect: 'idempotent',
-    core: true,
-    async run({ message }, context) {
-      await desk.report(await runningBuildOf(desk, context), { callId: context.callId, message })
-      return succeeded('Told.')
-    },
-  })
-}
-
-/** The value goes from the user's form into the vault; neither the Builder nor any model sees it (CAP-7). */
-function createRequestSecret({ desk }: BuilderNeeds): Tool {
-  return defineTool({
-    name: 'request_secret',
-    description: 'Ask the user to enter a secret that manifest.json declares. The result says whether it is set.',
-    input: z.object({
-      name: z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
-      description: z.string().trim().min(1).max(500).describe('Its purpose and where the user gets it'),
-    }),
-    effect: 'idempotent',
-    core: true,
-    async run({ name, description }, context) {
-      const { callId, seen, signal } = context
-      const build = await runningBuildOf(desk, context)
-      const isSet = await desk.requestSecret({ build, callId, secret: name, description, seen, signal })
-      return succeeded(isSet ? `${name} is set.` : `${name} is not set: nobody entered it within a minute.`)
-    },
-  })
-}
-
-const maxCharacters = 6_000
-const network = z.boolean().default(false).describe('Reach the hosts of manifest.json')
-
-interface TryOutNeeds extends BuilderNeeds {
-  executor: Pick<CapabilityExecutor, 'tryOut'>
-  folders: ReturnType<typeof createStagedFiles>
-  permission: HostPermission
-  onStep: OnBuildStep
-}
-
-function createRunCode(needs: TryOutNeeds): Tool {
-  return defineTool({
-    name: 'run_code',
-    description: 'Run code in the language of the capability, beside its files, in a fresh sandbox.',
-    input: z.object({ code: z.string().min(1), network }),
-    effect: 'idempotent',
-    serial: true,
-    core: true,
-    run: ({ code, network: isOnline }, context) =>
-      tryOut(needs, { context, command: { kind: 'code', code }, isOnline }),
-  })
-}
-
-function createRunCommand(needs: TryOutNeeds): Tool {
-  return defineTool({
-    name: 'run_command',
-    description: 'Run a line of sh in /capability, in a fresh sandbox.',
-    input: z.object({ command: z.string().min(1), network }),
-    effect: 'idempotent',
-    serial: true,
-    core: true,
-    run: ({ command, network: isOnline }, context) =>
-      tryOut(needs, { context, command: { kind: 'shell', command }, isOnline }),
-  })
-}
-
-async function tryOut(
-  { desk, files, executor, folders, permission, onStep }: TryOutNeeds,
-  attempt: {
-    context: ToolContext
-    command: Parameters<CapabilityExecutor['tryOut']>[0]['command']
-    isOnline: boolean
-  },
-): Promise<ToolOutcome> {
-  const { context, command, isOnline } = attempt
-  const { userId, seen, signal } = context
-  const build = await runningBuildOf(desk, context)
-  const draft = readDraft(build, await files.read(build.id))
-  const manifest = isOnline ? draft.manifest : { ...draft.manifest, hosts: [] }
-  const refusal = await permission({ build, manifest, seen, signal })
-  if (refusal !== undefined) return failed(refusal)
-  if (manifest.hosts.length > 0) await reportReach(desk, build, manifest.hosts)
-  onStep('trying_out')
-  const run = await folders(draft.files, (directory) => {
-    const runnable = { name: build.name, manifest, directory, requirements: draft.requirements }
-    return executor.tryOut({ userId, runnable, command, signal })
-  })
-  // Not its output, which may contain untrusted text.
-  await desk.report(build, { callId: context.callId, message: run.ok ? 'A try worked.' : 'A try failed.' })
-  const notes = [
-    draft.problem && `${draft.problem} So it ran without network, secrets and storage.`,
-    run.error,
-    cutMiddle(run.text),
-  ]
-  return {
-    text: notes.filter(Boolean).join('\n'),
-    ...endOf(run),
-    ...(manifest.hosts.length > 0 && { label: 'untrusted' }),
-  }
-}
-
 /** How it began and how it ended tell the most. */
 function cutMiddle(text: string): string {
   if (text.length <= maxCharacters) return text
   const head = text.slice(0, maxCharacters / 3).toWellFormed()
   const tail = text.slice(-(maxCharacters * 2) / 3).toWellFormed()
   return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`
-}
-
-function createWriteFile({ desk, files }: BuilderNeeds): Tool {
-  return defineTool({
-    name: 'write_file',
-    description: 'Write a file of the capability, whole, in place of what was there.',
-    input: z.object({ path: z.string().min(1), content: z.string() }),
-    effect: 'idempotent',
-    serial: true,
-    core: true,
-    async run({ path, content }, context) {
-      const build = await runningBuildOf(desk, context)
-      const text = toStorableText(content)
-      await files.write({ buildId: build.id, path, content: text })
-      const written = `${path} is written, ${Buffer.byteLength(text)} bytes.`
-      await desk.report(build, { callId: context.callId, message: written })
-      return succeeded(written)
-    },
-  })
 }
