@@ -16,25 +16,7 @@ import type { CapabilitySearch } from './search.ts'
 import type { CapabilityFolders } from './share.ts'
 import type { CapabilityVersion } from './versions.ts'
 
-/** Everything that the ways in can ask of capabilities. Each takes the user, and knows nothing of another's (SEC-22). */
-export interface Capabilities {
-  catalog: CapabilityCatalog
-  search: Pick<CapabilitySearch, 'search'>
-  builds: Builds
-  runs: CapabilityRuns
-  folders: CapabilityFolders
-  /** A build that repairs it, with the last failure as an example (CAP-8). */
-  repair(request: { userId: string; name: string; problem?: string | undefined }): Promise<Build>
-  /** Without numbers, the version that serves and the one before it. */
-  difference(request: {
-    userId: string
-    name: string
-    from?: number | undefined
-    to?: number | undefined
-  }): Promise<VersionDifference>
-  audit: Pick<ToolAudit, 'list'>
-  vault: Pick<Vault, 'set' | 'names'>
-}
+export type Capabilities = ReturnType<typeof createCapabilities>
 
 /** Whether only the command line of this machine may let it run: it came from elsewhere and is off (CAP-9). */
 export function needsApproval({ origin, state }: Pick<Capability, 'origin' | 'state'>): boolean {
@@ -60,7 +42,7 @@ export function createAfterFailure(dependencies: {
   const offer = { note: 'repair_capability repairs it.', foundTools: ['repair_capability'] }
 
   async function begin({ name }: Capability, { userId, sessionId, callId, seen }: ToolContext) {
-    if (await repairs.wasTriedInVain(userId, name)) return offer
+    if (await repairs.failedLately(userId, name)) return offer
     try {
       const build = await repairs.request({ userId, name, sessionId, callId, seen })
       const note = `A repair has started (build ${build.id}). ${name} stays as it is until the repair passes its checks.`
@@ -91,7 +73,11 @@ export function capabilityLines(capabilities: readonly Capability[], budgetToken
   const serving = capabilities.filter(serves).sort(byUse)
   if (serving.length === 0) return undefined
   const lines: string[] = []
-  const textOf = (shown: readonly string[]) => [heading, ...shown, ...tailOf(serving.length - shown.length)].join('\n')
+  const textOf = (shown: readonly string[]) => {
+    const more = serving.length - shown.length
+    const tail = more === 0 ? [] : [`- and ${more} more: lookup_capability finds them.`]
+    return [heading, ...shown, ...tail].join('\n')
+  }
   for (const capability of serving) {
     const line = lineOf(capability)
     if (estimateTokens(textOf([...lines, line])) > budgetTokens) break
@@ -135,13 +121,16 @@ function lineOf({ name, description }: Capability): string {
   return line.length > maxLineLength ? `${line.slice(0, maxLineLength - 1).toWellFormed()}…` : line
 }
 
-function tailOf(more: number): string[] {
-  return more === 0 ? [] : [`- and ${more} more: lookup_capability finds them.`]
+interface DifferenceRequest {
+  userId: string
+  name: string
+  from?: number | undefined
+  to?: number | undefined
 }
 
 /** The difference between two versions: by default the active one and the one before it. */
 export async function versionDifference(
-  request: { userId: string; name: string; from?: number | undefined; to?: number | undefined },
+  request: DifferenceRequest,
   { catalog }: { catalog: Pick<CapabilityCatalog, 'find' | 'versions' | 'read'> },
 ): Promise<VersionDifference> {
   const { userId, name } = request
@@ -156,11 +145,8 @@ export async function versionDifference(
     const which = before === undefined ? `before ${to.version}` : String(before)
     throw new FamiliarError('not_found', `${name} has no version ${which}.`)
   }
-  return {
-    from: from.version,
-    to: to.version,
-    files: await diffFiles(await sideOf(from, catalog), await sideOf(to, catalog)),
-  }
+  const files = await diffFiles(await sideOf(from, catalog), await sideOf(to, catalog))
+  return { from: from.version, to: to.version, files }
 }
 
 async function sideOf(version: CapabilityVersion, catalog: Pick<CapabilityCatalog, 'read'>) {
@@ -169,20 +155,26 @@ async function sideOf(version: CapabilityVersion, catalog: Pick<CapabilityCatalo
   return { label: `v${version.version}`, files: reading.files }
 }
 
-/** Puts together what the ways in ask for. */
-export function createCapabilities(
-  parts: Omit<Capabilities, 'repair' | 'difference'> & {
-    repairs: Pick<CapabilityRepairs, 'request'>
-    /** Why nothing can be built here; undefined where it can. */
-    whyNot(): Promise<string | undefined>
-  },
-): Capabilities {
+/** Everything that the ways in can ask of capabilities. Each takes the user, and knows nothing of another's (SEC-22). */
+export function createCapabilities(parts: {
+  catalog: CapabilityCatalog
+  search: Pick<CapabilitySearch, 'search'>
+  builds: Builds
+  runs: CapabilityRuns
+  folders: CapabilityFolders
+  repairs: Pick<CapabilityRepairs, 'request'>
+  audit: Pick<ToolAudit, 'list'>
+  vault: Pick<Vault, 'set' | 'names'>
+  /** Why nothing can be built here; undefined where it can. */
+  whyNot(): Promise<string | undefined>
+}) {
   const { repairs, whyNot, ...rest } = parts
   const { catalog } = rest
   return {
     ...rest,
-    difference: (request) => versionDifference(request, { catalog }),
-    async repair({ userId, name, problem }) {
+    difference: (request: DifferenceRequest) => versionDifference(request, { catalog }),
+    /** A build that repairs it, with the last failure as an example (CAP-8). */
+    async repair({ userId, name, problem }: { userId: string; name: string; problem?: string | undefined }) {
       const missing = await whyNot()
       if (missing !== undefined) throw new FamiliarError('unavailable', `Nothing can be repaired now: ${missing}`)
       const seen = seenIn(catalog.find(userId, name))
@@ -192,7 +184,7 @@ export function createCapabilities(
 }
 
 /** Its inputs may be private, and its error may contain untrusted text (SEC-17). */
-function seenIn(capability: Capability | undefined): { untrusted: boolean; private: boolean } {
+function seenIn(capability: Capability | undefined): Seen {
   if (!capability) return { untrusted: false, private: false }
   const { origin, failures, permissions } = capability
   const hasFailed = failures > 0
@@ -213,22 +205,16 @@ export function createCapabilityRepairs(dependencies: {
   const { catalog, builds, clock } = dependencies
   return {
     /** With what failed last as an example. `not_found`, `conflict` where it is built or switched off already. */
-    async request({
-      userId,
-      name,
-      problem = '',
-      sessionId = null,
-      callId = null,
-      seen,
-    }: {
+    async request(wanted: {
       userId: string
       name: string
       /** A description of the problem. */
       problem?: string | undefined
-      sessionId?: string | null
-      callId?: string | null
+      sessionId?: string
+      callId?: string
       seen: Seen
     }): Promise<Build> {
+      const { userId, name, problem = '', sessionId = null, callId = null, seen } = wanted
       const capability = catalog.find(userId, name)
       if (!capability) throw new FamiliarError('not_found', `There is no capability named ${name}.`)
       if (capability.version === null) {
@@ -246,7 +232,7 @@ export function createCapabilityRepairs(dependencies: {
       return await builds.request({ userId, name, kind: 'repair', request, sessionId, callId })
     },
     /** Whether the newest attempt is young and did not help: another one by itself would cost as much and help as little. */
-    async wasTriedInVain(userId: string, name: string): Promise<boolean> {
+    async failedLately(userId: string, name: string): Promise<boolean> {
       const [newest] = await builds.list(userId, { name, limit: 1 })
       return newest?.kind === 'repair' && newest.state !== 'complete' && clock.now() - newest.createdAt < dayMs
     },

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parseJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Json } from '../../protocol/messages.ts'
-import type { Sandbox } from '../../sandbox/sandbox.ts'
+import type { Sandbox, SandboxCommand, SandboxOutcome } from '../../sandbox/sandbox.ts'
 import type { Redactor } from '../../security/redactor.ts'
 import type { Writer } from '../../storage/database.ts'
 import type { Capability, CapabilityCatalog, CapabilityOrigin } from '../built-catalog.ts'
@@ -22,14 +22,18 @@ export interface ExampleResult {
   detail: string
 }
 
-export type GateVerdict =
-  | { ok: true; manifest: CapabilityManifest; requirements: readonly string[]; examples: readonly ExampleResult[] }
-  /** Everything that is wrong, each in a sentence that says where and what to do. */
-  | { ok: false; problems: readonly string[]; examples: readonly ExampleResult[] }
+/** With everything that is wrong, each in a sentence that says where and what to do. */
+interface Refused {
+  ok: false
+  problems: readonly string[]
+  examples: readonly ExampleResult[]
+}
+
+type GateVerdict = Refused | { ok: true; manifest: CapabilityManifest; examples: readonly ExampleResult[] }
 
 export type Registration =
+  | Refused
   | { ok: true; capability: Capability; version: number; examples: readonly ExampleResult[] }
-  | { ok: false; problems: readonly string[]; examples: readonly ExampleResult[] }
 
 const origins: Record<CapabilityOrigin, string> = {
   built: 'that Familiar has built',
@@ -60,11 +64,11 @@ export function whyTaken(
 
 interface Examination {
   userId: string
-  mustTry?: Json | undefined
-  onProgress?: ((line: string) => void) | undefined
+  /** An input that one of the examples must have: what a repair was asked for. */
+  mustTry?: Json
+  onProgress?(line: string): void
   signal: AbortSignal
 }
-type Refused = Extract<GateVerdict, { ok: false }>
 
 export type CapabilityGate = ReturnType<typeof createCapabilityGate>
 
@@ -96,13 +100,13 @@ export function createCapabilityGate(dependencies: {
    */
   async function judge(
     given: CapabilityFiles,
-    { mustTry, whyNot, firstAt, signal }: Pick<Examination, 'mustTry' | 'signal'> & Naming,
+    { mustTry, existing, whyNot, signal }: Pick<Examination, 'mustTry' | 'signal'> & Naming,
     examine: (inspected: Required<Inspection>, directory: string) => Promise<GateVerdict>,
   ): Promise<{ verdict: GateVerdict; files: CapabilityFiles }> {
     const read = inspectFiles(given, { redactor, mustTry })
     const { manifest } = read
     if (!manifest) return { verdict: refuse(read.problems), files: given }
-    const files = completeFiles(given, { manifest, firstAt: firstAt?.(manifest) })
+    const files = completeFiles(given, { manifest, firstAt: existing?.(manifest)?.createdAt })
     const inspected = { ...read, manifest }
     const verdict = await staged(files, async (directory) => {
       const ofCode = await inspectCode({ ...inspected, directory, files }, { sandbox, signal })
@@ -124,57 +128,37 @@ export function createCapabilityGate(dependencies: {
     const runnable: Runnable = { name: manifest.name, manifest, directory, requirements }
     const ran = await runExamples({ userId, runnable, examples }, { executor, sandbox, onProgress, signal })
     if (ran.problems.length > 0) return refuse(ran.problems, ran.results)
-    return { ok: true, manifest, requirements, examples: ran.results }
+    return { ok: true, manifest, examples: ran.results }
   }
 
   return {
     /** Without running anything of theirs: names, manifest, syntax, secrets in the code, hidden characters. */
     async inspect(files: CapabilityFiles, signal: AbortSignal): Promise<GateVerdict> {
-      const { verdict } = await judge(files, { signal }, async ({ manifest, requirements }) => ({
-        ok: true,
-        manifest,
-        requirements,
-        examples: [],
-      }))
+      const { verdict } = await judge(files, { signal }, async ({ manifest }) => ({ ok: true, manifest, examples: [] }))
       return verdict
     },
-    async check(
-      files: CapabilityFiles,
-      options: {
-        userId: string
-        /** An input that one of the examples must have: what a repair was asked for. */
-        mustTry?: Json
-        onProgress?(line: string): void
-        signal: AbortSignal
-      },
-    ): Promise<GateVerdict> {
+    async check(files: CapabilityFiles, options: Examination): Promise<GateVerdict> {
       const { verdict } = await judge(files, options, (...draft) => tryOut(...draft, options))
       return verdict
     },
     /** `check`, and then a new version that serves from then on. A build registers once, however often it asks. */
     async register(
       given: CapabilityFiles,
-      options: {
-        userId: string
+      options: Examination & {
         origin: CapabilityOrigin
         /** The name that it must have. Absent: its own, which must not be another's. */
         name?: string
         buildId?: string
-        mustTry?: Json
         /** Written in the unit that makes the version serve. */
         also?(writer: Writer, version: { capabilityId: string; version: number }): Promise<void>
-        onProgress?(line: string): void
-        signal: AbortSignal
       },
     ): Promise<Registration> {
       const { userId, origin, name: wanted, buildId = null, also } = options
-      const naming: Naming = {
-        whyNot: ({ name }) => whyTaken(name, { wanted, origin, existing: catalog.find(userId, name) }),
-        firstAt: ({ name }) => catalog.find(userId, name)?.createdAt,
-      }
-      // A repair changes nothing about where a capability comes from, and what that says of it.
-      const kept = ({ name }: CapabilityManifest) => (buildId === null ? undefined : catalog.find(userId, name)?.origin)
-      const { verdict, files } = await judge(given, { ...options, ...naming }, (...draft) => tryOut(...draft, options))
+      const existing = ({ name }: CapabilityManifest) => catalog.find(userId, name)
+      const whyNot = (manifest: CapabilityManifest) =>
+        whyTaken(manifest.name, { wanted, origin, existing: existing(manifest) })
+      const judged = { ...options, existing, whyNot }
+      const { verdict, files } = await judge(given, judged, (...draft) => tryOut(...draft, options))
       if (!verdict.ok) {
         logger.info('a capability was refused', { origin, problems: verdict.problems.length })
         return verdict
@@ -184,7 +168,8 @@ export function createCapabilityGate(dependencies: {
         userId,
         manifest,
         files,
-        origin: kept(manifest) ?? origin,
+        // A repair changes nothing about where a capability comes from, and what that says of it.
+        origin: (buildId === null ? undefined : existing(manifest)?.origin) ?? origin,
         buildId,
         state: 'active',
         ...(also && { also }),
@@ -196,8 +181,9 @@ export function createCapabilityGate(dependencies: {
 
 /** The checks of a name against the catalog. */
 interface Naming {
+  /** The one of that name that is there already. */
+  existing?: (manifest: CapabilityManifest) => Capability | undefined
   whyNot?: (manifest: CapabilityManifest) => string | undefined
-  firstAt?: (manifest: CapabilityManifest) => number | undefined
 }
 
 const answerSchema = z.object({ problems: z.array(z.string()) })
@@ -208,6 +194,23 @@ const limits = {
   outputBytes: 1024 ** 2,
   scratchBytes: 1024 ** 2,
 }
+
+/** Code of this program about untrusted texts, in a sandbox that can neither write nor reach anything. */
+function runAlone(
+  sandbox: Sandbox,
+  command: Pick<SandboxCommand, 'argv' | 'mounts' | 'limits' | 'signal'> & { given: object },
+): Promise<SandboxOutcome> {
+  const { given, ...rest } = command
+  return sandbox.run({
+    ...rest,
+    environment: {},
+    workingDirectory: '/',
+    stdin: new TextEncoder().encode(JSON.stringify(given)),
+    isWritable: false,
+    network: { kind: 'none' },
+  })
+}
+
 const readers = {
   python: { argv: ['python3'], file: 'inspect-code.py', isCode: /\.py$/ },
   node: {
@@ -240,17 +243,13 @@ async function inspectCode(
   const asked = { files: paths.filter((path) => isCode.test(path)), others: paths.filter((path) => !isCode.test(path)) }
   const reader = `/familiar/${file}`
   try {
-    const outcome = await sandbox.run({
+    const outcome = await runAlone(sandbox, {
       argv: [program, ...options, reader, place],
-      environment: {},
-      workingDirectory: '/',
-      stdin: new TextEncoder().encode(JSON.stringify({ ...asked, patterns })),
+      given: { ...asked, patterns },
       mounts: [
         { source: draft.directory, target: place },
         { source: fileURLToPath(new URL(file, import.meta.url)), target: reader },
       ],
-      isWritable: false,
-      network: { kind: 'none' },
       limits,
       signal,
     })
@@ -263,13 +262,7 @@ async function inspectCode(
   }
 }
 
-const textLimits = {
-  memoryBytes: 256 * 1024 ** 2,
-  processes: 32,
-  wallMs: 3_000,
-  outputBytes: 1024,
-  scratchBytes: 1024 ** 2,
-}
+const textLimits = { ...limits, wallMs: 3_000, outputBytes: 1024 }
 const matchers = {
   python: [
     'python3',
@@ -291,17 +284,8 @@ async function matchText(
   { runtime, pattern, text }: { runtime: CapabilityManifest['runtime']; pattern: string; text: string },
   { sandbox, signal }: { sandbox: Sandbox; signal: AbortSignal },
 ): Promise<boolean | undefined> {
-  const outcome = await sandbox.run({
-    argv: matchers[runtime],
-    environment: {},
-    workingDirectory: '/',
-    stdin: new TextEncoder().encode(JSON.stringify({ pattern, text })),
-    mounts: [],
-    isWritable: false,
-    network: { kind: 'none' },
-    limits: textLimits,
-    signal,
-  })
+  const command = { argv: matchers[runtime], given: { pattern, text }, mounts: [], limits: textLimits, signal }
+  const outcome = await runAlone(sandbox, command)
   const said = new TextDecoder().decode(outcome.stdout).trim().toLowerCase()
   return said === 'true' || said === 'false' ? said === 'true' : undefined
 }
@@ -348,7 +332,10 @@ async function runExamples(
   return { results, problems }
 
   async function problemOf(run: CapabilityRun, expect: CapabilityExample['expect']): Promise<string | undefined> {
-    if (!run.ok) return `it failed. ${run.error ?? 'It gave no reason.'}${logOf(run)}`
+    if (!run.ok) {
+      const printed = run.log.trim().slice(-maxShownLength).toWellFormed()
+      return `it failed. ${run.error ?? 'It gave no reason.'}${printed === '' ? '' : `\nIt printed: ${printed}`}`
+    }
     if ('equals' in expect) {
       if (isSame(run.value, expect.equals)) return undefined
       return `expected ${shown(JSON.stringify(expect.equals))}, and it returned ${shown(JSON.stringify(run.value))}`
@@ -367,10 +354,6 @@ async function runExamples(
     if (matches) return undefined
     return `expected a text that matches ${JSON.stringify(expect.matches)}, and it returned ${shown(run.text)}`
   }
-}
-
-function logOf({ log }: CapabilityRun): string {
-  return log.trim() === '' ? '' : `\nIt printed: ${log.trim().slice(-maxShownLength).toWellFormed()}`
 }
 
 function shown(text: string): string {

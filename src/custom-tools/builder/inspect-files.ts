@@ -15,12 +15,6 @@ import { checkAgainstSchema, isSame } from '../parameters.ts'
 import { type CapabilityFiles, checkFiles, decodeUtf8, readRequirements, readTextFile } from '../tool-folder.ts'
 import { lockFile } from '../versions.ts'
 
-/** `examples.json`: at least one. */
-export interface CapabilityExample {
-  input: { [key: string]: Json }
-  expect: { equals: Json } | { contains: string } | { matches: string } | { schema: { [key: string]: Json } }
-}
-
 export const mainFiles = { python: 'main.py', node: 'main.js' } as const
 
 export interface Inspection {
@@ -44,8 +38,7 @@ export function inspectFiles(
   if (paths.length > 0) return { problems: paths, requirements: [], examples: [] }
   const text = readTextFile(files, 'manifest.json')
   const manifest = text === undefined ? noManifest : readManifest(text)
-  const examplesText = readTextFile(files, 'examples.json')
-  const examples = examplesText === undefined ? noExamples : readExamples(examplesText)
+  const examples = readExamples(readTextFile(files, 'examples.json'))
   const requirements = readRequirements(readTextFile(files, 'requirements.txt') ?? '')
   const read = { requirements, examples: examples.ok ? examples.examples : [] }
   const general = [...(examples.ok ? [] : examples.problems), ...findSecrets(files, redactor), ...findHidden(files)]
@@ -63,10 +56,6 @@ export function inspectFiles(
 const noManifest = {
   ok: false as const,
   problems: ['manifest.json is missing: it has "name", "description" and "input_schema".'],
-}
-const noExamples = {
-  ok: false as const,
-  problems: ['examples.json is missing: [{"input": {…}, "expect": {"contains": "…"}}], with at least one example.'],
 }
 
 function mainProblems(files: CapabilityFiles, { runtime }: CapabilityManifest): string[] {
@@ -107,10 +96,6 @@ function mustTryProblems(examples: readonly CapabilityExample[], mustTry: Json |
 
 // So that the next version gets one that is true of it, and not this one.
 const mark = '<!-- Made from manifest.json. Take this line out to keep what you write here. -->'
-
-function isMade(text: string): boolean {
-  return text.includes(mark)
-}
 
 /** The RUN.md of a capability whose writer wrote none: what it does, how it is called, and what it may do. */
 function runText(manifest: CapabilityManifest): string {
@@ -155,14 +140,10 @@ export function completeFiles(
   const parsed = parseAnyJson(readTextFile(files, 'manifest.json') ?? '{}')
   const { version, created_at, updated_at, ...written } = (parsed.ok ? parsed.value : {}) as Record<string, unknown>
   const stamped = firstAt === undefined ? written : { ...written, created_at: new Date(firstAt).toISOString() }
-  completed.set('manifest.json', toBytes(`${JSON.stringify(stamped, null, 2)}\n`))
+  completed.set('manifest.json', Buffer.from(`${JSON.stringify(stamped, null, 2)}\n`))
   const said = readTextFile(files, 'RUN.md')
-  if (said === undefined || isMade(said)) completed.set('RUN.md', toBytes(runText(manifest)))
+  if (said === undefined || said.includes(mark)) completed.set('RUN.md', Buffer.from(runText(manifest)))
   return completed
-}
-
-function toBytes(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
 }
 
 /** The places of invisible characters: code and text must be what they look like (SEC-14). */
@@ -220,41 +201,39 @@ function linesWithKnown(text: string, lines: readonly string[], { redact }: Pick
   // It goes over several lines: the first that differs is where it begins.
   if (found.size === 0) {
     const redacted = redact(text).split('\n')
-    found.add(
-      Math.max(
-        0,
-        lines.findIndex((line, index) => line !== redacted[index]),
-      ),
-    )
+    const first = lines.findIndex((line, index) => line !== redacted[index])
+    found.add(Math.max(0, first))
   }
   return found
 }
 
+export type CapabilityExample = z.infer<typeof exampleSchema>
 type ExamplesReading = { ok: true; examples: CapabilityExample[] } | { ok: false; problems: string[] }
 
 const deepest = 20
 const maxExamples = 20
 
-const jsonObject = z.record(z.string(), z.json())
 const expectation = z.union(
   [
     z.strictObject({ equals: z.json() }),
     z.strictObject({ contains: z.string().min(1).max(20_000) }),
     z.strictObject({ matches: z.string().min(1).max(500) }),
-    z.strictObject({ schema: jsonObject }),
+    z.strictObject({ schema: z.record(z.string(), z.json()) }),
   ],
   { error: 'expected an object with one of "equals", "contains" (a text), "matches" (a regular expression), "schema"' },
 )
-const examplesSchema = z
-  .array(z.strictObject({ input: jsonObject, expect: expectation }))
-  .min(1)
-  .max(maxExamples)
+const exampleSchema = z.strictObject({ input: z.record(z.string(), z.json()), expect: expectation })
+const examplesSchema = z.array(exampleSchema).min(1).max(maxExamples)
 
 /**
  * The text of an `examples.json`, or where it is wrong. Never throws. A regular expression in it is not looked at, and
  * neither are hidden characters: an input that failed in use may hold them, and must be able to become an example.
  */
-export function readExamples(text: string): ExamplesReading {
+export function readExamples(text: string | undefined): ExamplesReading {
+  if (text === undefined) {
+    const shape = '[{"input": {…}, "expect": {"contains": "…"}}]'
+    return { ok: false, problems: [`examples.json is missing: ${shape}, with at least one example.`] }
+  }
   const parsed = parseAnyJson(text)
   if (!parsed.ok) return wrong(`it is no JSON: ${parsed.message}`)
   if (isDeeperThan(parsed.value, deepest)) return wrong('expected a value that is not nested this deeply')
