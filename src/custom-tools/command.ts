@@ -17,12 +17,10 @@ export interface LoadedTool {
   notes: readonly string[]
 }
 
-type Loading = { ok: true; tool: LoadedTool } | { ok: false; problem: string }
-
 const largestManifest = 256 * 1024
 
 /** Never throws: a folder that is wrong says why. */
-export function loadTool(read: ToolFolder): Loading {
+export function loadTool(read: ToolFolder): { ok: true; tool: LoadedTool } | { ok: false; problem: string } {
   const text = readFolderText(read, 'manifest.json')
   if (text === undefined) return { ok: false, problem: 'manifest.json is missing' }
   if (text.length > largestManifest) return { ok: false, problem: 'manifest.json has more than 256 KB' }
@@ -35,35 +33,26 @@ export function loadTool(read: ToolFolder): Loading {
   const planning = planCommand(folder)
   if (!planning.ok) return planning
   const { manifest, notes } = reading
+  const { plan } = planning
   const fingerprint = toolFingerprint(manifest, folder)
-  return {
-    ok: true,
-    tool: { folder, manifest, plan: planning.plan, fingerprint, notes: [...notes, ...planning.plan.notes] },
-  }
-}
-
-interface Runner {
-  argv: readonly [string, ...string[]]
-  program: string
-  /** That has the program, where this machine has it not. */
-  package: string
+  return { ok: true, tool: { folder, manifest, plan, fingerprint, notes: [...notes, ...plan.notes] } }
 }
 
 // In the order in which they are looked for.
 const names = ['runner', 'main']
-const languages: Record<string, { program: string; options: string[]; package: string }> = {
-  py: { program: 'python3', options: ['-u'], package: 'python3' },
-  sh: { program: 'bash', options: [], package: 'bash' },
-  js: { program: 'node', options: [], package: 'nodejs' },
-  mjs: { program: 'node', options: [], package: 'nodejs' },
+const languages: Record<string, readonly [program: string, ...options: string[]]> = {
+  py: ['python3', '-u'],
+  sh: ['bash'],
+  js: ['node'],
+  mjs: ['node'],
 }
 
 /** The program of a tool without a Dockerfile, by the name of its file. */
-function findRunner(files: readonly FolderFile[]): Runner | undefined {
+function findRunner(files: readonly FolderFile[]): readonly [string, ...string[]] | undefined {
   for (const name of names) {
-    for (const [ending, { program, options, ...rest }] of Object.entries(languages)) {
+    for (const [ending, program] of Object.entries(languages)) {
       const file = `${name}.${ending}`
-      if (files.some(({ path }) => path === file)) return { argv: [program, ...options, file], program, ...rest }
+      if (files.some(({ path }) => path === file)) return [...program, file]
     }
   }
   return undefined
@@ -72,46 +61,34 @@ function findRunner(files: readonly FolderFile[]): Runner | undefined {
 const sameNames = 'bash bc curl ffmpeg gawk git grep jq pandoc perl python3 sed sqlite3 unzip wget'.split(' ')
 
 // Packages of apk and apt with the program that each is installed for. Null: none that could be called.
-const programs: Record<string, string | null> = {
-  ...Object.fromEntries(sameNames.map((name) => [name, name])),
-  coreutils: 'env',
-  'ca-certificates': null,
-  findutils: 'find',
-  imagemagick: 'convert',
-  nodejs: 'node',
-  npm: null,
-  'poppler-utils': 'pdftotext',
-  'python3-pip': null,
-  'py3-pip': null,
-  sqlite: 'sqlite3',
-  'tesseract-ocr': 'tesseract',
-  tzdata: null,
-}
+const programs = new Map<string, string | null>([
+  ...sameNames.map((name) => [name, name] as const),
+  ['coreutils', 'env'],
+  ['ca-certificates', null],
+  ['findutils', 'find'],
+  ['imagemagick', 'convert'],
+  ['nodejs', 'node'],
+  ['npm', null],
+  ['poppler-utils', 'pdftotext'],
+  ['python3-pip', null],
+  ['py3-pip', null],
+  ['sqlite', 'sqlite3'],
+  ['tesseract-ocr', 'tesseract'],
+  ['tzdata', null],
+])
 
 // The same by the name of the program, for the ones whose package in Debian is called otherwise.
-const packages: Record<string, string> = {
-  convert: 'imagemagick',
-  node: 'nodejs',
-  pdftotext: 'poppler-utils',
-  python: 'python3',
-  sqlite3: 'sqlite3',
-  tesseract: 'tesseract-ocr',
-}
+const packages = new Map([
+  ['convert', 'imagemagick'],
+  ['node', 'nodejs'],
+  ['pdftotext', 'poppler-utils'],
+  ['python', 'python3'],
+  ['tesseract', 'tesseract-ocr'],
+])
 
-/** The program that a package of apk or apt is installed for. Undefined where it is not known, or none. */
-function programOf(name: string): { name: string; package: string } | undefined {
-  const program = Object.hasOwn(programs, name) ? programs[name] : undefined
-  return program ? { name: program, package: packageOf(program) } : undefined
-}
-
-/** Whether the purpose of a package is known. */
-function isKnownPackage(name: string): boolean {
-  return Object.hasOwn(programs, name)
-}
-
-/** The package of Debian that has a program. */
-function packageOf(program: string): string {
-  return (Object.hasOwn(packages, program) ? packages[program] : undefined) ?? program
+/** A program with the package of Debian that has it. */
+function programNamed(name: string): { name: string; package: string } {
+  return { name, package: packages.get(name) ?? name }
 }
 
 type Planning = { ok: true; plan: CommandPlan } | { ok: false; problem: string }
@@ -129,14 +106,14 @@ function planRunner(folder: ToolFolder): Planning {
   const runner = findRunner(folder.files)
   if (!runner) return { ok: false, problem: 'There is no Dockerfile and no runner (runner.py, runner.sh, runner.js)' }
   const requirements = readFolderText(folder, 'requirements.txt')
-  const command: PlannedCommand = { argv: runner.argv, workingDirectory: usualDirectory, environment: {} }
+  const command: PlannedCommand = { argv: runner, workingDirectory: usualDirectory, environment: {} }
   const everything = { source: '.', target: usualDirectory, isIntoDirectory: true }
   const { arranged } = arrangeFiles({ copies: [everything], executables: [] }, folder.files)
   const plan: CommandPlan = {
     here: { ...command, files: arranged, problem: null },
     inImage: null,
     needs: {
-      programs: [{ name: runner.program, package: runner.package }],
+      programs: [programNamed(runner[0])],
       python: requirements === undefined ? [] : readRequirements(requirements),
       node: [],
     },
@@ -182,7 +159,7 @@ function whyNotHere({ problems, from }: DockerfilePlan, missing: readonly string
 }
 
 function notesOf({ problems, installs }: DockerfilePlan): string[] {
-  const unknown = installs.system.filter((name) => !isKnownPackage(name))
+  const unknown = installs.system.filter((name) => !programs.has(name))
   const passedOver = problems.filter((problem) => !problem.isFatal)
   return [
     ...passedOver.map(({ line, message }) => `Dockerfile, line ${line}: ${message}`),
@@ -191,8 +168,8 @@ function notesOf({ problems, installs }: DockerfilePlan): string[] {
 }
 
 function needsOf({ installs }: DockerfilePlan, folder: ToolFolder, program: string): ToolNeeds {
-  const installed = installs.system.flatMap((name) => programOf(name) ?? [])
-  const own = program.includes('/') ? [] : [{ name: program, package: packageOf(program) }]
+  const installed = installs.system.flatMap((name) => programs.get(name) ?? []).map(programNamed)
+  const own = program.includes('/') ? [] : [programNamed(program)]
   const fromFiles = installs.pipFiles.flatMap((path) => readRequirements(readFolderText(folder, path) ?? ''))
   const ownPackages = installs.npmProject ? nodeDependencies(readFolderText(folder, 'package.json')) : []
   return {
@@ -250,11 +227,8 @@ export async function prepareCommand(
   return driver === 'container' && plan.inImage ? await prepareImage(plan.inImage) : await prepareHere()
 
   async function prepareImage(command: PlannedCommand): Promise<Readiness> {
-    const key = `${keptKey(folder)}-image`
-    const directory = await sources.keep(
-      key,
-      folder.files.map((file) => [file.path, file] as const),
-    )
+    const files = folder.files.map((file) => [file.path, file] as const)
+    const directory = await sources.keep(`${keptKey(folder)}-image`, files)
     const image: SandboxImage = { directory, hash: folder.hash, name: `familiar-tool-${folder.name}` }
     return { kind: 'ready', command: { ...command, mounts: [], image } }
   }
@@ -300,8 +274,7 @@ export async function prepareCommand(
 
   async function commandOf(argv: [string, ...string[]], python: string | undefined): Promise<ReadyCommand> {
     const { files, workingDirectory, environment } = plan.here
-    const key = `${keptKey(folder)}-files`
-    const directory = await sources.keep(key, files)
+    const directory = await sources.keep(`${keptKey(folder)}-files`, files)
     const mounts = foldersOf(files.keys()).map((target) => ({ source: join(directory, target), target }))
     if (python === undefined) return { argv, workingDirectory, environment, mounts }
     const path = [pythonDirectory, environment.PYTHONPATH].filter(Boolean).join(':')
@@ -385,7 +358,6 @@ interface ToolNeeds {
   node: readonly string[]
 }
 
-const elsewhere = '/tool'
 // The root itself, and what here are this machine's own folders.
 const systemPlace = /^\/(?:[^/]*$|(?:usr|bin|sbin|lib|lib32|lib64|libx32|etc|proc|sys|dev|tmp|run)\/)/
 
@@ -397,7 +369,7 @@ function relocate(command: PlannedCommand, files: ArrangedFiles): PlannedCommand
   const { argv, workingDirectory, environment } = command
   const mustMove = [...files.keys(), posix.join(workingDirectory, 'file')].some((place) => systemPlace.test(place))
   if (!mustMove) return { ...command, files }
-  const move = (place: string) => posix.join(elsewhere, place)
+  const move = (place: string) => posix.join(usualDirectory, place)
   const moveNamed = (word: string) => (isOwn(word) ? move(word) : word)
   function isOwn(word: string): boolean {
     if (!word.startsWith('/')) return false

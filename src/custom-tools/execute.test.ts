@@ -290,8 +290,8 @@ describe.skipIf(!hasSandbox)(hasSandbox ? 'a capability that is called' : 'bubbl
   describe('that is being built', () => {
     const draft = (code: string, runtime: 'python' | 'node' = 'python') => home.runnable(code, { runtime })
     const attempt = (runnable: ReturnType<typeof draft>, command: { code: string } | { command: string }) => {
-      const kind = 'code' in command ? { kind: 'code' as const, ...command } : { kind: 'shell' as const, ...command }
-      return home.executor.tryOut({ userId: 'max', runnable, command: kind, signal: AbortSignal.timeout(60_000) })
+      const given = 'code' in command ? command : { shell: command.command }
+      return home.executor.tryOut({ userId: 'max', runnable, command: given, signal: AbortSignal.timeout(60_000) })
     }
 
     it('CAP-3 is tried out by a piece of code beside it', async () => {
@@ -372,7 +372,7 @@ describe.skipIf(!hasSandbox)(hasSandbox ? 'what a capability declares' : 'bubble
         },
       )
       expect((await home.run(node)).value).toEqual([['TOKEN'], 20])
-      const shell = { kind: 'shell', command: 'cat; env; cat /proc/self/cmdline' } as const
+      const shell = { shell: 'cat; env; cat /proc/self/cmdline' } as const
       const signal = AbortSignal.timeout(30_000)
       const tried = await home.executor.tryOut({ userId: 'max', runnable: node, command: shell, signal })
       expect(tried.ok).toBe(true)
@@ -530,7 +530,7 @@ describe.skipIf(!canBuild)(canBuild ? 'the packages of a capability' : 'bubblewr
     expect((await home.run(runnable)).text).toBe('Hello from a wheel')
     rmSync(join(home.home, 'cache'), { recursive: true })
     expect((await home.run(runnable)).text).toBe('Hello from a wheel')
-    const command = { kind: 'code', code: 'import greeting\nprint(greeting.word)' } as const
+    const command = { code: 'import greeting\nprint(greeting.word)' } as const
     const tried = await home.executor.tryOut({ userId: 'max', runnable, command, signal })
     expect(tried.text).toBe('Hello from a wheel\n')
   })

@@ -18,6 +18,7 @@ import type { CapabilityManifest, JsonObject, ToolManifest } from './manifest.ts
 import {
   cardOf,
   cleanLog,
+  keepEnd,
   type LoadPictures,
   type OutputRedactor,
   type ReadResult,
@@ -179,23 +180,11 @@ export async function callTool(
   }
   const { memoryBytes, timeoutMs, isWritable } = manifest.limits
   const limits: SandboxLimits = { ...bounds, outputBytes: 1024 ** 2, memoryBytes, wallMs: timeoutMs }
-  const network = {
-    mode: manifest.network.mode,
-    hosts: [...new Set([...manifest.network.hosts, ...call.allowedHosts])],
-  }
-  const ended = await runProgram(
-    {
-      name,
-      command: { ...command, argv: [...command.argv, ...argument] },
-      stdin,
-      isWritable,
-      network,
-      limits,
-      onRefused,
-      signal,
-    },
-    dependencies,
-  )
+  const hosts = [...new Set([...manifest.network.hosts, ...call.allowedHosts])]
+  const network = { mode: manifest.network.mode, hosts }
+  const given: ReadyCommand = { ...command, argv: [...command.argv, ...argument] }
+  const program = { name, command: given, stdin, isWritable, network, limits, onRefused, signal }
+  const ended = await runProgram(program, dependencies)
   if ('refused' in ended) return unstartedRun(ended.refused, 'refused')
   const { outcome, refusedHosts, loadPictures } = ended
   const result = readOutput({ ...outcome, limits, redactor })
@@ -209,7 +198,6 @@ export async function callTool(
   const refused = [...refusedHosts].map(
     (host) => `It was not let through to ${host}. The owner can allow it: familiar tools allow ${name} ${host}`,
   )
-  const log = readRunLog({ ...outcome, redactor })
   return {
     ok,
     // Without a card to show, its words are all that there is.
@@ -222,8 +210,8 @@ export async function callTool(
     notes: [...coerced.notes, ...result.notes, ...refused],
     durationMs: Math.round(outcome.durationMs),
     driver: outcome.driver,
-    log: log.length > maxLogCharacters ? `…${log.slice(-maxLogCharacters).toWellFormed()}` : log,
-    outcome: outcomeOf(result),
+    log: keepEnd(readRunLog({ ...outcome, redactor }), maxLogCharacters),
+    outcome: ok ? 'succeeded' : failureOf(result),
     ...(ok && result.state !== undefined && { state: result.state }),
     ...(result.notify !== undefined && { notify: result.notify }),
   }
@@ -250,8 +238,7 @@ function keptParams({ params, caller, state }: ToolCall): JsonObject {
   return { ...(state !== undefined && { _state: state }), ...(caller === 'webhook' && { _webhook: params }) }
 }
 
-function outcomeOf({ error, timedOut, isServiceFailure }: ReadResult): ToolCallRow['outcome'] {
-  if (error === null) return 'succeeded'
+function failureOf({ timedOut, isServiceFailure }: ReadResult): ToolCallRow['outcome'] {
   if (timedOut) return 'timed_out'
   return isServiceFailure ? 'service_failed' : 'failed'
 }
@@ -266,13 +253,11 @@ export interface Runnable {
   requirements: readonly string[]
 }
 
-type DeclaredSecrets = { ok: true; values: Record<string, string> } | { ok: false; problem: string }
-
 /** The values of what a capability declares, and of nothing else. All that are missing are named at once. */
 async function readDeclaredSecrets(
   { name, manifest }: Runnable,
   { userId, vault }: { userId: string; vault: Pick<Vault, 'get'> },
-): Promise<DeclaredSecrets> {
+): Promise<{ ok: true; values: Record<string, string> } | { ok: false; problem: string }> {
   const entries: [string, string][] = []
   const missing: string[] = []
   try {
@@ -320,36 +305,30 @@ const harnesses = {
 } as const
 
 /**
- * The harness that calls `run`. The Python one is a plain script, which the sandbox can fork instead of starting an
- * interpreter.
+ * The harness that calls `run`, or a line for a shell, beside the files. The Python harness is a plain script, which the
+ * sandbox can fork instead of starting an interpreter.
  */
-function harnessCommand(runnable: Runnable, packages: string | undefined): ReadyCommand {
-  const { program, options, file } = harnesses[runnable.manifest.runtime]
+function commandFor({ manifest, directory }: Runnable, packages: string | undefined, shell?: string): ReadyCommand {
+  const { program, options, file } = harnesses[manifest.runtime]
   const target = `/familiar/${file}`
-  const source = fileURLToPath(new URL(file, import.meta.url))
-  const beside = besideFiles(runnable, packages)
-  return { ...beside, argv: [program, ...options, target], mounts: [...beside.mounts, { source, target }] }
-}
-
-/** A line for a shell, where the files are. */
-function shellCommand(runnable: Runnable, packages: string | undefined, command: string): ReadyCommand {
-  return { ...besideFiles(runnable, packages), argv: ['sh', '-c', command] }
-}
-
-function besideFiles({ directory }: Runnable, packages: string | undefined): Omit<ReadyCommand, 'argv'> {
-  const path = packages === undefined ? place : `${place}:${packagesPlace}`
+  const harness = { source: fileURLToPath(new URL(file, import.meta.url)), target }
   return {
-    environment: { PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: '1' },
+    argv: shell === undefined ? [program, ...options, target] : ['sh', '-c', shell],
+    environment: {
+      PYTHONPATH: packages === undefined ? place : `${place}:${packagesPlace}`,
+      PYTHONDONTWRITEBYTECODE: '1',
+    },
     workingDirectory: place,
     mounts: [
       { source: directory, target: place },
       ...(packages === undefined ? [] : [{ source: packages, target: packagesPlace }]),
+      ...(shell === undefined ? [harness] : []),
     ],
   }
 }
 
+const noSecrets = { ok: true as const, values: {} }
 const tryLimits: SandboxLimits = { ...bounds, wallMs: 120_000, memoryBytes: 512 * 1024 ** 2 }
-const noSecrets: DeclaredSecrets = { ok: true, values: {} }
 
 export type CapabilityExecutor = ReturnType<typeof createCapabilityExecutor>
 
@@ -396,27 +375,29 @@ export function createCapabilityExecutor(
     { runnable, userId, signal }: { runnable: Runnable; userId: string; signal: AbortSignal },
     attempt: {
       limits: SandboxLimits
-      /** Its input, as JSON; absent, it gets nothing, and no secret either. */
-      stdin?(secrets: Record<string, string>): object
-      command(packages: string | undefined): ReadyCommand
+      storage: [key: string, value: string][] | null
+      /** For the harness, or a line for a shell, which gets no secret. */
+      given: { input: Json } | { code: string } | { shell: string }
     },
   ): Promise<{ refused: string } | (EndedProgram & { run: Begun })> {
     try {
       const built = await buildPackages(runnable, signal)
       if (!built.ok) return { refused: built.problem }
-      const secrets = attempt.stdin ? await readDeclaredSecrets(runnable, { userId, vault }) : noSecrets
+      const { given, storage, limits } = attempt
+      const shell = 'shell' in given ? given.shell : undefined
+      const secrets = shell === undefined ? await readDeclaredSecrets(runnable, { userId, vault }) : noSecrets
       if (!secrets.ok) return { refused: secrets.problem }
-      const given = attempt.stdin?.(secrets.values)
+      const context = { secrets: secrets.values, storage }
       const { hosts } = runnable.manifest
       const ended = await runProgram(
         {
           name: runnable.name,
-          command: attempt.command(built.directory),
-          stdin: given === undefined ? '' : JSON.stringify(given),
+          command: commandFor(runnable, built.directory, shell),
+          stdin: shell === undefined ? JSON.stringify({ ...given, context }) : '',
           isWritable: true,
           network: { mode: hosts.length > 0 ? 'bridge' : 'none', hosts },
           advice: 'A capability reaches only the hosts that its manifest declares.',
-          limits: attempt.limits,
+          limits,
           signal,
         },
         dependencies,
@@ -453,14 +434,7 @@ export function createCapabilityExecutor(
       if (problems.length > 0) return refusedRun(`The input does not fit ${runnable.name}: ${problems.join('; ')}.`)
       const limits: SandboxLimits = { ...bounds, wallMs: manifest.timeoutMs, memoryBytes: manifest.memoryBytes }
       const kept = manifest.storage ? await storage.read(place) : null
-      const started = await start(
-        { runnable, userId, signal },
-        {
-          limits,
-          stdin: (secrets) => ({ input, context: { secrets, storage: kept } }),
-          command: (built) => harnessCommand(runnable, built),
-        },
-      )
+      const started = await start({ runnable, userId, signal }, { limits, storage: kept, given: { input } })
       if ('refused' in started) return refusedRun(started.refused)
       const { outcome, loadPictures, run } = started
       const result = await readRunResult(outcome, { runnable, input, limits, redactor, loadPictures })
@@ -491,23 +465,18 @@ export function createCapabilityExecutor(
     async tryOut(attempt: {
       userId: string
       runnable: Runnable
-      command: { kind: 'code'; code: string } | { kind: 'shell'; command: string }
+      command: { code: string } | { shell: string }
       signal: AbortSignal
     }): Promise<CapabilityRun> {
       const { runnable, command } = attempt
-      const isShell = command.kind === 'shell'
-      const kept = runnable.manifest.storage ? [] : null
-      const started = await start(attempt, {
-        limits: tryLimits,
-        ...(!isShell && { stdin: (secrets) => ({ code: command.code, context: { secrets, storage: kept } }) }),
-        command: (built) =>
-          isShell ? shellCommand(runnable, built, command.command) : harnessCommand(runnable, built),
-      })
+      const storage = runnable.manifest.storage ? [] : null
+      const started = await start(attempt, { limits: tryLimits, storage, given: command })
       if ('refused' in started) return refusedRun(started.refused)
       const { outcome, run } = started
-      const result = isShell
-        ? readShellEnd(outcome, tryLimits)
-        : await readRunResult(outcome, { runnable, input: null, limits: tryLimits, redactor })
+      const result =
+        'shell' in command
+          ? readShellEnd(outcome, tryLimits)
+          : await readRunResult(outcome, { runnable, input: null, limits: tryLimits, redactor })
       const text = run.log.trim() === '' ? 'It printed nothing.' : run.log
       if (!result.ok) return { ...failedRun(run, result), text }
       return { ...run, ok: true, value: null, text, card: null, error: null, outcome: 'succeeded' }

@@ -7,7 +7,8 @@ import { readHostPattern } from '../security/network/destinations.ts'
 
 export type JsonObject = { [key: string]: Json }
 
-export type ParameterType = 'string' | 'integer' | 'float' | 'number' | 'boolean' | 'array' | 'object'
+const parameterTypes = ['string', 'integer', 'float', 'number', 'boolean', 'array', 'object'] as const
+export type ParameterType = (typeof parameterTypes)[number]
 
 export interface ToolParameter {
   name: string
@@ -92,13 +93,11 @@ const maxFoundCharacters = 60
 
 /** `trigger.type: expected one of "on_demand", "cron", "webhook", found "hourly"`, for each of the first few issues. */
 export function describeManifestIssues(issues: readonly z.core.$ZodIssue[]): string {
-  const told = issues.slice(0, maxIssues).map(describeIssue)
+  const told = issues
+    .slice(0, maxIssues)
+    .map((issue) => `${pathOf(issue.path)}: ${expectedOf(issue)}, found ${describeFound(issue.input)}`)
   const rest = issues.length > told.length ? [`and ${issues.length - told.length} more`] : []
   return [...told, ...rest].join('; ')
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  return `${pathOf(issue.path)}: ${expectedOf(issue)}, found ${describeFound(issue.input)}`
 }
 
 function pathOf(path: readonly PropertyKey[]): string {
@@ -162,6 +161,9 @@ const maxTimeoutSeconds = 300
 const anything = z.unknown()
 const shortText = z.string().max(200)
 const flag = z.boolean()
+const namedEntries = z.union([z.record(z.string(), anything), z.array(anything)], {
+  error: 'expected an object or a list',
+})
 
 /** A key that is null counts as absent. */
 function or<T extends z.ZodType, const Fallback>(schema: T, fallback: Fallback) {
@@ -190,12 +192,9 @@ const folderSchema = z.looseObject({
     schedule: shortText.nullish(),
     prompt: z.string().max(4_000).nullish(),
   }),
-  parameters: z.union([z.record(z.string(), anything), z.array(anything)], { error: 'expected an object or a list' }),
+  parameters: namedEntries,
   returns: anything,
-  config_schema: or(
-    z.union([z.record(z.string(), anything), z.array(anything)], { error: 'expected an object or a list' }),
-    {},
-  ),
+  config_schema: or(namedEntries, {}),
   output: section({
     synthesize: or(flag, true),
     ephemeral: or(flag, false),
@@ -224,7 +223,7 @@ type WrittenManifest = z.output<typeof folderSchema>
 
 /** One parameter, whether it stands under its name or in a list. */
 const parameterSchema = z.looseObject({
-  type: or(z.enum(['string', 'integer', 'float', 'number', 'boolean', 'array', 'object']), 'string'),
+  type: or(z.enum(parameterTypes), 'string'),
   description: or(z.string().max(2_000), ''),
   required: or(flag, false),
   default: z.json().nullish(),
@@ -282,14 +281,12 @@ type Issue = z.core.$ZodIssue
  * Entries that the contract writes as an object by name and some write as a list with a `name` or `key`, each checked.
  * Issues carry the place of the entry.
  */
-function readNamedEntries<T>(options: {
-  written: Record<string, unknown> | readonly unknown[]
-  schema: z.ZodType<T>
-  /** Its place in the manifest. */
-  section: string
-  nameKeys: readonly string[]
-}): { entries: { name: string; value: T }[]; issues: Issue[] } {
-  const { written, schema, section, nameKeys } = options
+function readNamedEntries<T>(
+  section: 'parameters' | 'config_schema',
+  written: Record<string, unknown> | readonly unknown[],
+  schema: z.ZodType<T>,
+): { entries: { name: string; value: T }[]; issues: Issue[] } {
+  const nameKeys = section === 'parameters' ? ['name'] : ['key', 'name']
   const entries: { name: string; value: T }[] = []
   const issues: Issue[] = []
   const places: { path: PropertyKey[]; name: unknown; value: unknown }[] = Array.isArray(written)
@@ -301,9 +298,10 @@ function readNamedEntries<T>(options: {
     if (!checked.success) {
       issues.push(...checked.error.issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] })))
     } else if (typeof name !== 'string' || !fieldName.test(name)) {
-      issues.push(custom(path, 'expected a name of letters, digits, "_", "-" and "."', name))
+      const message = 'expected a name of letters, digits, "_", "-" and "."'
+      issues.push({ code: 'custom', path, message, input: name })
     } else if (entries.some((entry) => entry.name === name)) {
-      issues.push(custom(path, 'expected each name once', name))
+      issues.push({ code: 'custom', path, message: 'expected each name once', input: name })
     } else entries.push({ name, value: checked.data })
   }
   return { entries, issues }
@@ -312,10 +310,6 @@ function readNamedEntries<T>(options: {
 function nameIn(value: unknown, keys: readonly string[]): unknown {
   if (value === null || typeof value !== 'object') return undefined
   return keys.map((key) => Object.entries(value).find(([own]) => own === key)?.[1]).find((name) => name !== undefined)
-}
-
-function custom(path: PropertyKey[], message: string, input: unknown): Issue {
-  return { code: 'custom', path, message, input }
 }
 
 /** Both formats: every host in one spelling, each once. */
@@ -380,18 +374,8 @@ export function readManifest(json: Json): ManifestReading {
   if (!checked.ok) return wrong([checked.problem])
   const { written } = checked
   const { constraints, sandbox, output } = written
-  const parameters = readNamedEntries({
-    written: written.parameters,
-    schema: parameterSchema,
-    section: 'parameters',
-    nameKeys: ['name'],
-  })
-  const settings = readNamedEntries({
-    written: written.config_schema,
-    schema: settingSchema,
-    section: 'config_schema',
-    nameKeys: ['key', 'name'],
-  })
+  const parameters = readNamedEntries('parameters', written.parameters, parameterSchema)
+  const settings = readNamedEntries('config_schema', written.config_schema, settingSchema)
   const issues = [...parameters.issues, ...settings.issues]
   if (issues.length > 0) return wrong([describeManifestIssues(issues)])
 
@@ -402,39 +386,31 @@ export function readManifest(json: Json): ManifestReading {
     findings.problem('name', 'one that Familiar does not keep for itself', written.name)
   }
   checkHidden(written, problems)
-  const configuration = settings.entries.map(
-    ({ name, value: { description, secret, required, default: usual } }): ToolConfigField => ({
-      key: name,
-      description,
-      isSecret: secret,
-      isRequired: required,
-      default: usual,
-    }),
-  )
+  const configuration = settings.entries.map(({ name: key, value }): ToolConfigField => {
+    const { description, secret, required, default: usual } = value
+    return { key, description, isSecret: secret, isRequired: required, default: usual }
+  })
   // The hosts that it lists, and those of the addresses in the defaults of its settings.
   const listed = readHosts(sandbox.hosts, 'sandbox.hosts', findings)
   const fromDefaults = configuration.flatMap((field) => readUrlHost(field.default) ?? [])
+  const { name, description, documentation, version, category, input, notification } = written
+  const { enabled, title, accent_color, background_color } = output.card
   const manifest: ToolManifest = {
-    name: written.name,
-    description: written.description,
-    documentation: written.documentation,
+    name,
+    description,
+    documentation,
     tips: readTips(written.tips),
-    version: written.version === null ? null : String(written.version),
-    category: written.category,
+    version: version === null ? null : String(version),
+    category,
     icon: readIcon(written.icon, findings),
     trigger: readTrigger(written, findings),
-    parameters: parameters.entries.map(({ name, value }) => toParameter(name, value, findings)),
+    parameters: parameters.entries.map((entry) => toParameter(entry, findings)),
     configuration,
     output: {
       synthesize: output.synthesize,
       ephemeral: output.ephemeral,
       label: readLabel(written, findings),
-      card: {
-        isEnabled: output.card.enabled,
-        title: output.card.title,
-        accentColor: output.card.accent_color,
-        backgroundColor: output.card.background_color,
-      },
+      card: { isEnabled: enabled, title, accentColor: accent_color, backgroundColor: background_color },
     },
     network: { mode: sandbox.network, hosts: [...new Set([...listed, ...fromDefaults])] },
     limits: {
@@ -443,8 +419,8 @@ export function readManifest(json: Json): ManifestReading {
       isWritable: sandbox.writable,
     },
     costBudget: constraints.cost_budget,
-    input: written.input,
-    notifies: written.notification.default_enabled,
+    input,
+    notifies: notification.default_enabled,
     written: json as JsonObject,
   }
   return problems.length > 0 ? wrong(problems) : { ok: true, manifest, notes }
@@ -485,15 +461,22 @@ function readTrigger(written: WrittenManifest, { problem }: Findings): ToolTrigg
   return { type, schedule: schedule ?? '', prompt: prompt ?? '' }
 }
 
-function toParameter(name: string, value: ReturnType<typeof parameterSchema.parse>, { problem }: Findings) {
+function toParameter(
+  { name, value }: { name: string; value: z.output<typeof parameterSchema> },
+  { problem }: Findings,
+): ToolParameter {
   // Only Familiar sets these; a caller must not.
   if (name === '_state' || name === '_webhook') problem(`parameters.${name}`, 'a name that is not kept', name)
-  const { type, description, required } = value
-  const parameter: ToolParameter = { name, type, description, isRequired: required }
-  if (value.default != null) parameter.default = value.default
-  if (value.enum) parameter.choices = value.enum
-  if (value.items) parameter.items = value.items
-  return parameter
+  const { type, description, required, default: usual, enum: choices, items } = value
+  return {
+    name,
+    type,
+    description,
+    isRequired: required,
+    ...(usual != null && { default: usual }),
+    ...(choices && { choices }),
+    ...(items && { items }),
+  }
 }
 
 /** Only a tool through which no one outside can speak may vouch for its words. */
@@ -571,6 +554,16 @@ const secretName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, {
   error: 'expected up to 64 letters, digits and "_", beginning with a letter',
 })
 
+const declaredSecret = z
+  .union([secretName, z.looseObject({ name: secretName, description: or(z.string().max(500), '') })], {
+    error: 'expected a name of letters, digits and "_", or an object with "name" and "description"',
+  })
+  .transform((secret) =>
+    typeof secret === 'string'
+      ? { name: secret, description: '' }
+      : { name: secret.name, description: secret.description },
+  )
+
 /** The schema of `manifest.json`. Unknown keys are kept, and a null key counts as absent. */
 const builtSchema = z.looseObject({
   name: z.string().check((context) => {
@@ -583,30 +576,22 @@ const builtSchema = z.looseObject({
   tags: or(z.array(z.string().trim().min(1).max(40)).max(20), []),
   asked_as: or(z.array(z.string().trim().min(1).max(120)).max(8), []),
   hosts: or(z.array(z.string()).max(50), []),
-  secrets: or(
-    z
-      .array(
-        z.union([secretName, z.looseObject({ name: secretName, description: or(z.string().max(500), '') })], {
-          error: 'expected a name of letters, digits and "_", or an object with "name" and "description"',
-        }),
-      )
-      .max(20),
-    [],
-  ),
+  secrets: or(z.array(declaredSecret).max(20), []),
   storage: or(flag, false),
   timeout_seconds: or(z.number().min(1).max(180), 30),
   memory_mb: or(z.int().min(16).max(1_024), 256),
 })
 
-type BuiltManifestReading = { ok: true; manifest: CapabilityManifest } | { ok: false; problems: string[] }
-
 const maxSchemaLength = 16 * 1024
 
 /** The text of a built tool's `manifest.json`, or every place where it is wrong. Never throws. */
-export function readBuiltManifest(text: string): BuiltManifestReading {
-  const refuse = (problems: string[]): BuiltManifestReading => {
-    return { ok: false, problems: problems.map((problem) => `manifest.json: ${problem}.`) }
-  }
+export function readBuiltManifest(
+  text: string,
+): { ok: true; manifest: CapabilityManifest } | { ok: false; problems: string[] } {
+  const refuse = (problems: string[]) => ({
+    ok: false as const,
+    problems: problems.map((problem) => `manifest.json: ${problem}.`),
+  })
   const parsed = parseAnyJson(text)
   if (!parsed.ok) return refuse([`it is no JSON: ${parsed.message}`])
   const checked = checkWritten(parsed.value, builtSchema, { refusesHidden: true })
@@ -618,24 +603,20 @@ export function readBuiltManifest(text: string): BuiltManifestReading {
     problems.push(`input_schema: expected at most ${maxSchemaLength / 1024} KB`)
   }
   const hosts = readHosts(written.hosts, 'hosts', { problem: collectProblems(problems) })
-  const secrets = written.secrets.map((secret) =>
-    typeof secret === 'string'
-      ? { name: secret, description: '' }
-      : { name: secret.name, description: secret.description },
-  )
+  const { name, description, runtime, secrets, storage } = written
   const twice = secrets.find(({ name }, index) => secrets.findIndex((other) => other.name === name) !== index)
   if (twice) problems.push(`secrets: expected each name once, found ${describeFound(twice.name)}`)
   if (problems.length > 0) return refuse(problems)
   const manifest: CapabilityManifest = {
-    name: written.name,
-    description: written.description,
-    runtime: written.runtime,
+    name,
+    description,
+    runtime,
     inputSchema,
     tags: [...new Set(written.tags)],
     askedAs: [...new Set(written.asked_as)],
     hosts: [...new Set(hosts)],
-    secrets,
-    storage: written.storage,
+    secrets: [...secrets],
+    storage,
     timeoutMs: Math.ceil(written.timeout_seconds * 1_000),
     memoryBytes: written.memory_mb * 1024 ** 2,
   }

@@ -9,15 +9,17 @@ import { type CapabilityManifest, isReservedName, slugPattern, whyNoName } from 
 
 const testsFile = 'tests.json'
 
+const whole = z.string().nullable().optional()
+const part = z.string().optional()
 const expectationSchema = z.strictObject({
-  text: z.string().nullable().optional(),
-  title: z.string().nullable().optional(),
-  html: z.string().nullable().optional(),
-  error: z.string().nullable().optional(),
-  text_contains: z.string().optional(),
-  title_contains: z.string().optional(),
-  html_contains: z.string().optional(),
-  error_contains: z.string().optional(),
+  text: whole,
+  title: whole,
+  html: whole,
+  error: whole,
+  text_contains: part,
+  title_contains: part,
+  html_contains: part,
+  error_contains: part,
 })
 const testSchema = z.strictObject({
   name: z.string().min(1),

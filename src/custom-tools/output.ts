@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isDeeperThan, type Parsed, parseAnyJson, parseJson } from '../base/json.ts'
+import { isDeeperThan, parseAnyJson, parseJson } from '../base/json.ts'
 import { toDisplayText, toStorableText } from '../base/text.ts'
 import type { Card, Json } from '../protocol/messages.ts'
 import type { SandboxEnd, SandboxLimits, SandboxOutcome } from '../sandbox/sandbox.ts'
@@ -74,16 +74,20 @@ export function readOutput(ended: Ended): ReadResult {
   return readValue(redactJson(ended.redactor, parsed.value), ended)
 }
 
+/** The end of a text, with a mark where it is cut. */
+export function keepEnd(text: string, most: number): string {
+  return text.length > most ? `…${text.slice(-most).toWellFormed()}` : text
+}
+
 /** All that it wrote to standard error, for people: without secrets, escapes and what cannot be seen. */
 export function readRunLog(ended: Pick<Ended, 'end' | 'stderr' | 'redactor'>): string {
   return cleanText(new TextDecoder().decode(ended.stderr), ended).trim()
 }
 
-/** A text that was cut off may end in the beginning of a secret. Once more after what is not seen went from its middle. */
+/** A text that was cut off may end in the beginning of a secret. */
 function cleanText(text: string, { end, redactor }: Pick<Ended, 'end' | 'redactor'>): string {
-  const clean = (part: string) =>
-    end.kind === 'exited' ? redactor.redact(part) : redactor.redactBeginning(part).redacted
-  return clean(toDisplayText(clean(text)))
+  const isWhole = end.kind === 'exited'
+  return cleanTwice(text, isWhole ? redactor.redact : (part) => redactor.redactBeginning(part).redacted)
 }
 
 /** A program that the sandbox ended reports nothing itself. */
@@ -125,8 +129,11 @@ function readValue(value: Json, ended: Ended): ReadResult {
     }
     notes.push(`It ended${exitNote(ended.end)}.`)
   }
-  // Tools that return fields of their own and no text say everything in them.
-  if (result.text === null && result.html === null) result.text = JSON.stringify(withoutNotes(extra))
+  // Tools that return fields of their own and no text say everything in them. An underscore marks notes to the runner.
+  if (result.text === null && result.html === null) {
+    const said = Object.entries(extra).filter(([key]) => !key.startsWith('_'))
+    result.text = JSON.stringify(Object.fromEntries(said))
+  }
   return result
 }
 
@@ -151,11 +158,6 @@ function readNumber(value: Json | undefined): number | null {
   return typeof number === 'number' && Number.isFinite(number) ? number : null
 }
 
-/** Keys that begin with an underscore are notes of a tool to its runner. */
-function withoutNotes(extra: Record<string, Json>): Record<string, Json> {
-  return Object.fromEntries(Object.entries(extra).filter(([key]) => !key.startsWith('_')))
-}
-
 function isFailure(end: SandboxEnd): boolean {
   return end.kind !== 'exited' || end.code !== 0
 }
@@ -167,9 +169,7 @@ function exitNote(end: SandboxEnd): string {
 
 /** The end of what it wrote to standard error: a traceback has its reason in the last lines. */
 function lastWords(ended: Ended): string | undefined {
-  const said = readRunLog(ended)
-  if (said === '') return undefined
-  return said.length > maxErrorCharacters ? `…${said.slice(-maxErrorCharacters).toWellFormed()}` : said
+  return keepEnd(readRunLog(ended), maxErrorCharacters) || undefined
 }
 
 function cutError(error: string): string {
@@ -212,30 +212,24 @@ const maxTraceCharacters = 4_000
  * dropped: it may be the second half of a secret, which cannot be recognized.
  */
 export function cleanLog(printed: readonly Uint8Array[], redact: Redactor['redact']): string {
-  return keepEnd(printed.map((bytes) => cleanEnd(bytes, redact)).join(''))
+  const most = keptCharacters + maxSecretLength
+  const ends = printed.map((bytes) => {
+    const cleaned = cleanTwice(new TextDecoder().decode(bytes.subarray(-most)), redact)
+    return bytes.length > most ? cleaned.slice(maxSecretLength) : cleaned
+  })
+  return keepEnd(ends.join(''), keptCharacters)
 }
 
 /** The last lines of a traceback: its reason stands there. Cut after secrets are out, since one may have lines of its own. */
 export function cleanError(detail: string, redact: Redactor['redact']): string {
   const lines = cleanTwice(detail, redact).trimEnd().split('\n')
   const kept = lines.length > maxErrorLines ? ['…', ...lines.slice(-maxErrorLines)] : lines
-  const text = kept.join('\n')
-  return text.length > maxTraceCharacters ? `…${text.slice(-maxTraceCharacters).toWellFormed()}` : text
-}
-
-function cleanEnd(bytes: Uint8Array, redact: Redactor['redact']): string {
-  const most = keptCharacters + maxSecretLength
-  const cleaned = cleanTwice(new TextDecoder().decode(bytes.subarray(-most)), redact)
-  return bytes.length > most ? cleaned.slice(maxSecretLength) : cleaned
+  return keepEnd(kept.join('\n'), maxTraceCharacters)
 }
 
 /** Twice: a secret may have been spelled with something unseen in its middle. */
 function cleanTwice(text: string, redact: Redactor['redact']): string {
   return redact(toDisplayText(redact(text)))
-}
-
-function keepEnd(text: string): string {
-  return text.length > keptCharacters ? `…${text.slice(-keptCharacters).toWellFormed()}` : text
 }
 
 /** The reason why the sandbox ended it; undefined if it ended by itself. */
@@ -293,11 +287,6 @@ type HarnessReport = z.infer<typeof reportSchema>
 
 export type StorageChanges = HarnessReport['storage']
 
-/** The code shares a process with the harness, so a report is untrusted text. */
-function readReport(bytes: Uint8Array): Parsed<HarnessReport> {
-  return parseJson(new TextDecoder().decode(bytes), reportSchema)
-}
-
 interface ShownOptions {
   runnable: Runnable
   input: Json
@@ -326,7 +315,6 @@ type Failure = { ok: false; error: string; outcome: 'failed' | 'timed_out' | 'se
 type Success = { ok: true; changes: StorageChanges } & Pick<CapabilityRun, 'value' | 'text' | 'card'>
 
 const maxResultBytes = 1024 ** 2
-const resultDeepest = 64
 
 /** The result of a run, without secrets and without the log. Never throws. */
 export async function readRunResult(
@@ -337,7 +325,8 @@ export async function readRunResult(
   const cut = readCut(ended, options.limits)
   if (cut) return cut
   if (ended.result.length === 0) return failed(`It ended with ${codeOf(ended.end)} before it had a result.`)
-  const report = readReport(ended.result)
+  // The code shares a process with the harness, so a report is untrusted text.
+  const report = parseJson(new TextDecoder().decode(ended.result), reportSchema)
   if (!report.ok) return failed(`Its report cannot be read: ${report.message}.`)
   if (!report.value.ok) {
     const error = cleanError(describeReport(report.value), redact)
@@ -350,7 +339,7 @@ export async function readRunResult(
   }
   const parsed = parseAnyJson(value)
   if (!parsed.ok) return failed(`The return value of run is not JSON: ${parsed.message}.`)
-  if (isDeeperThan(parsed.value, resultDeepest)) return failed('The return value of run is nested too deeply.')
+  if (isDeeperThan(parsed.value, deepest)) return failed('The return value of run is nested too deeply.')
   return { ok: true, ...(await shown(value, redactJson(options.redactor, parsed.value), options)), changes: storage }
 }
 

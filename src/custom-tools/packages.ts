@@ -82,15 +82,11 @@ export function createPythonPackages(dependencies: {
   async function buildNow(key: string, requirements: readonly string[], signal: AbortSignal): Promise<PackageBuild> {
     const way = index.hosts.length > 0 ? await proxy.open({ hosts: index.hosts, tool: 'pip', signal }) : undefined
     try {
-      const stdin = new TextEncoder().encode(JSON.stringify({ requirements, arguments: index.arguments, place }))
-      const network: SandboxCommand['network'] = way ? { kind: 'proxy', socketPath: way.socketPath } : { kind: 'none' }
       const outcome = await sandbox.run({
-        ...pythonCommand(['-c', script], signal),
-        stdin,
+        ...pythonCommand(script, signal),
+        stdin: new TextEncoder().encode(JSON.stringify({ requirements, arguments: index.arguments, place })),
         mounts: index.mounts,
-        isWritable: true,
-        network,
-        limits,
+        network: way ? { kind: 'proxy', socketPath: way.socketPath } : { kind: 'none' },
       })
       if (outcome.end.kind !== 'exited' || outcome.end.code !== 0) {
         const said = new TextDecoder().decode(outcome.stderr).trim().slice(-500)
@@ -127,19 +123,20 @@ export function createPythonPackages(dependencies: {
 /** Packages of one Python are of no use to another. */
 async function readVersion(sandbox: Sandbox): Promise<string> {
   const asked = 'import sys, sysconfig; print(sys.version, sysconfig.get_platform())'
-  const outcome = await sandbox.run({ ...pythonCommand(['-c', asked], AbortSignal.timeout(30_000)), limits })
+  const outcome = await sandbox.run(pythonCommand(asked, AbortSignal.timeout(30_000)))
   return new TextDecoder().decode(outcome.stdout)
 }
 
-function pythonCommand(given: readonly string[], signal: AbortSignal): Omit<SandboxCommand, 'limits'> {
+function pythonCommand(code: string, signal: AbortSignal): SandboxCommand {
   return {
-    argv: ['python3', ...given],
+    argv: ['python3', '-c', code],
     environment: {},
     workingDirectory: '/tmp',
     stdin: new Uint8Array(),
     mounts: [],
     isWritable: true,
     network: { kind: 'none' },
+    limits,
     signal,
   }
 }
@@ -212,11 +209,11 @@ interface Work<T> {
   ending: AbortController
 }
 
-/** Work by key that runs once for all simultaneous callers. It continues as long as one of them waits. */
-type SharedWork<T> = (key: string, signal: AbortSignal, begin: (signal: AbortSignal) => Promise<T>) => Promise<T>
-
-/** The work ends when the last caller has left; the next caller starts it again. */
-export function createSharedWork<T>(): SharedWork<T> {
+/**
+ * Work by key that runs once for all simultaneous callers. It ends when the last caller has left; the next caller starts
+ * it again.
+ */
+export function createSharedWork<T>() {
   const underWay = new Map<string, Work<T>>()
 
   function start(key: string, begin: (signal: AbortSignal) => Promise<T>): Work<T> {
@@ -230,7 +227,7 @@ export function createSharedWork<T>(): SharedWork<T> {
     if (underWay.get(key) === work) underWay.delete(key)
   }
 
-  return async (key, signal, begin) => {
+  return async (key: string, signal: AbortSignal, begin: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     signal.throwIfAborted()
     const work = underWay.get(key) ?? start(key, begin)
     work.waiting += 1

@@ -22,7 +22,8 @@ export function coerceParameters(parameters: readonly ToolParameter[], given: Js
   if (problems.length > 0) return { ok: false, problem: problems.join('; ') }
   const known = new Set(parameters.map(({ name }) => name))
   const unknown = [...values.keys()].filter((name) => !known.has(name))
-  const notes = unknown.length > 0 ? [`Left out, since it does not know them: ${unknown.map(shown).join(', ')}.`] : []
+  const notes =
+    unknown.length > 0 ? [`Left out, since it does not know them: ${unknown.map(describeFound).join(', ')}.`] : []
   return { ok: true, params: Object.fromEntries(entries), notes }
 }
 
@@ -90,10 +91,6 @@ function toNumber(value: Json): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-function shown(name: string): string {
-  return describeFound(name)
-}
-
 /** The JSON Schema that a model is given for a tool's parameters. */
 export function parameterSchema(parameters: readonly ToolParameter[]): JsonObject {
   const required = parameters.filter((parameter) => parameter.isRequired && parameter.default === undefined)
@@ -137,7 +134,7 @@ function problemsOf(value: Json, schema: Json | undefined, path: string): string
   if (schema === false) return [`${path || 'the value'}: expected nothing here`]
   if (!isObject(schema)) return []
   const wrong = (expected: string) => [`${path || 'the value'}: expected ${expected}, found ${found(value)}`]
-  const types = typesOf(schema)
+  const types = [schema.type ?? null].flat().filter((type) => typeof type === 'string')
   if (types.length > 0 && !types.some((type) => isOfType(value, type))) return wrong(types.join(' or '))
   if ('const' in schema && !isSame(value, schema.const ?? null)) return wrong(found(schema.const ?? null))
   if (Array.isArray(schema.enum) && !schema.enum.some((one) => isSame(value, one))) {
@@ -150,11 +147,6 @@ function problemsOf(value: Json, schema: Json | undefined, path: string): string
     ...(isObject(value) ? objectProblems(value, schema, path) : []),
     ...choiceProblems(value, schema, path, wrong),
   ]
-}
-
-function typesOf({ type }: JsonObject): string[] {
-  const types = Array.isArray(type) ? type : [type ?? null]
-  return types.filter((one) => typeof one === 'string')
 }
 
 function isOfType(value: Json, type: string): boolean {

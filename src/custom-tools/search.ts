@@ -27,26 +27,8 @@ interface FoundCapability {
   closeness: number
 }
 
-/** Capabilities by what they do, at any number of them: an index of words and of vectors, both in memory. */
-export interface CapabilitySearch {
-  /** The callable ones, best first. By words alone if the model does not answer in time. */
-  search(query: { userId: string; text: string; limit: number; signal: AbortSignal }): Promise<FoundCapability[]>
-  /** One that does the same already, of another name. */
-  findDuplicate(wanted: {
-    userId: string
-    name: string
-    description: string
-    signal: AbortSignal
-  }): Promise<Capability | undefined>
-}
-
-export interface OpenCapabilitySearch extends CapabilitySearch {
-  /** Fills the indexes of all users, and begins to give vectors to what has none. Without it the first search does. */
-  start(): Promise<void>
-  /** When what is there now has been read and embedded as far as it can be. */
-  settled(): Promise<void>
-  close(): Promise<void>
-}
+export type CapabilitySearch = Pick<OpenCapabilitySearch, 'search' | 'findDuplicate'>
+export type OpenCapabilitySearch = ReturnType<typeof createCapabilitySearch>
 
 /** How many of each kind are looked at together. */
 const maxCandidates = 60
@@ -55,16 +37,19 @@ const maxMs = 1_500
 /** The weight of words against meaning: chosen on one half of the questions of bench/capability-search. */
 const wordShare = 0.1
 
-export function createCapabilitySearch(dependencies: {
+interface SearchNeeds {
   catalog: CapabilityCatalog
   database: Database
   /** Absent: by words alone. */
   embedder?: Embedder | undefined
   logger: Logger
-}): OpenCapabilitySearch {
+}
+
+/** Capabilities by what they do, at any number of them: an index of words and of vectors, both in memory. */
+export function createCapabilitySearch(dependencies: SearchNeeds) {
   const { catalog, database, embedder, logger } = dependencies
   const users = new Map<string, { index: UserIndex; inOrder: Turnstile; isCurrent: boolean }>()
-  const job = createMeaningJob({ catalog, database, embedder, logger })
+  const job = createMeaningJob(dependencies)
   const unfollow = catalog.onChange((userId) => {
     userOf(userId).isCurrent = false
     // A new version has its vector before the first search.
@@ -111,11 +96,19 @@ export function createCapabilitySearch(dependencies: {
   }
 
   return {
-    async start() {
+    /** Fills the indexes of all users, and begins to give vectors to what has none. Without it the first search does. */
+    async start(): Promise<void> {
       const rows = await database.read.selectFrom('capabilities').select('user_id').distinct().execute()
       for (const { user_id } of rows) await current(user_id)
     },
-    async search({ userId, text, limit, signal }) {
+    /** The callable ones, best first. By words alone if the model does not answer in time. */
+    async search(query: {
+      userId: string
+      text: string
+      limit: number
+      signal: AbortSignal
+    }): Promise<FoundCapability[]> {
+      const { userId, text, limit, signal } = query
       const index = await current(userId)
       const meaning = await compare(index, { text, by: 'whole' }, signal)
       const words = index.words.compare(text)
@@ -123,22 +116,28 @@ export function createCapabilitySearch(dependencies: {
         [...words.best(maxCandidates), ...(meaning?.nearest(maxCandidates) ?? [])].map(({ id }) => id),
       )
       const named = text.trim().replace(/^cap_/, '')
-      const found = Array.from(ids, (id): FoundCapability | undefined => {
+      const found = [...ids].flatMap((id) => {
         // As it is by now: it may have been switched off since the index was looked at.
         const capability = catalog.find(userId, index.nameOf(id) ?? '')
-        if (!capability || !serves(capability)) return undefined
+        if (!capability || !serves(capability)) return []
         const closeness = closenessOf(meaning?.cosineOf(id) ?? 0, embedder?.model ?? '')
         const said = words.scoreOf(id)
         const score = meaning ? wordShare * said + (1 - wordShare) * closeness : said
-        return { capability, score: capability.name === named ? 1 : score, closeness }
+        return [{ capability, score: capability.name === named ? 1 : score, closeness }]
       })
       return found
-        .filter((one) => one !== undefined)
         .filter(({ score }) => score > 0)
         .sort((a, b) => b.score - a.score || (a.capability.name < b.capability.name ? -1 : 1))
         .slice(0, limit)
     },
-    async findDuplicate({ userId, name, description, signal }) {
+    /** One that does the same already, of another name. */
+    async findDuplicate(wanted: {
+      userId: string
+      name: string
+      description: string
+      signal: AbortSignal
+    }): Promise<Capability | undefined> {
+      const { userId, name, description, signal } = wanted
       const others = catalog.list(userId).filter((other) => other.name !== name)
       const nameWords = wordsOf(name).sort().join(' ')
       const renamed = others.find((other) => wordsOf(other.name).sort().join(' ') === nameWords)
@@ -150,8 +149,9 @@ export function createCapabilitySearch(dependencies: {
         .filter(({ cosine }) => cosine >= duplicateFrom(embedder?.model ?? '', 'asked'))
       return nearest?.flatMap(({ id }) => others.find((other) => other.id === id) ?? [])[0]
     },
-    settled: () => job.settled(),
-    async close() {
+    /** When what is there now has been read and embedded as far as it can be. */
+    settled: job.settled,
+    async close(): Promise<void> {
       unfollow()
       await job.close()
     },
@@ -217,12 +217,7 @@ interface Work {
  * Brings into the indexes what takes time, in the background: what versions tell of themselves, from rows and from the
  * disk, and vectors, from rows or from the model.
  */
-function createMeaningJob(dependencies: {
-  catalog: CapabilityCatalog
-  database: Database
-  embedder: Embedder | undefined
-  logger: Logger
-}) {
+function createMeaningJob(dependencies: SearchNeeds) {
   const { catalog, database, embedder, logger } = dependencies
   const ended = new AbortController()
   const left: Work[] = []
@@ -317,9 +312,7 @@ function createMeaningJob(dependencies: {
     /** The model answers: what it could not be asked for before is asked for again. */
     retry: (): void => left.splice(0).forEach(add),
     /** When all that was added is done, or could not be. */
-    async settled(): Promise<void> {
-      await working
-    },
+    settled: (): Promise<void> => working,
     async close(): Promise<void> {
       ended.abort()
       await working

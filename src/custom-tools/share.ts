@@ -31,19 +31,16 @@ const run = main.run ?? main.default.run
 console.log(await run(JSON.parse(process.argv[1]), { secrets: process.env }))' '{…}'`,
 } as const
 
-/** Agents choose a skill by its description alone, so it also says how people ask for it. */
-function describeSkill({ description, askedAs }: CapabilityManifest): string {
-  const asked = askedAs.length > 0 ? ` For requests such as: ${askedAs.join(' / ')}` : ''
-  return `${description}${asked}`.replaceAll(/\s+/g, ' ').slice(0, maxDescriptionLength).toWellFormed()
-}
-
 /** The SKILL.md of a capability, for use without Familiar: its purpose, and how to run it. */
 function skillText(
   manifest: CapabilityManifest,
   { version, hasRequirements }: { version: number; hasRequirements: boolean },
 ): string {
-  const { name, runtime, inputSchema, secrets, storage } = manifest
-  const description = describeSkill(manifest)
+  const { name, runtime, inputSchema, secrets, storage, askedAs } = manifest
+  // Agents choose a skill by its description alone, so it also says how people ask for it.
+  const asked = askedAs.length > 0 ? ` For requests such as: ${askedAs.join(' / ')}` : ''
+  const whole = `${manifest.description}${asked}`.replaceAll(/\s+/g, ' ')
+  const description = whole.slice(0, maxDescriptionLength).toWellFormed()
   const needs = runtime === 'python' ? 'Python 3.9 or newer' : 'Node.js 22.7 or newer'
   const language = runtime === 'python' ? 'main.py' : 'main.js'
   const given = [
@@ -94,17 +91,15 @@ With Familiar: \`familiar caps import\` with this folder, then \`familiar caps e
  * Writes a version as a folder that is also an Agent Skill. A skill's folder has its name: what is asked for under another
  * name becomes the folder around it. The skill's own must not be there yet, or be empty; nothing is ever written over.
  */
-async function exportFolder(exported: {
-  directory: string
-  manifest: CapabilityManifest
-  version: number
-  files: CapabilityFiles
-}): Promise<{ directory: string; files: string[] }> {
-  const { manifest, version } = exported
-  const asked = resolve(exported.directory)
+async function exportFolder(
+  target: string,
+  { manifest, version }: CapabilityVersion,
+  content: CapabilityFiles,
+): Promise<{ directory: string; files: string[] }> {
+  const asked = resolve(target)
   const name = skillName(manifest.name)
   const directory = basename(asked) === name ? asked : join(asked, name)
-  const files = new Map(exported.files)
+  const files = new Map(content)
   files.delete(lockFile)
   const hasRequirements = files.has('requirements.txt')
   files.set(skillFile, new TextEncoder().encode(skillText(manifest, { version, hasRequirements })))
@@ -197,20 +192,11 @@ export function createCapabilityFolders(dependencies: {
     },
 
     /** Overwrites nothing. */
-    async exportTo(
-      userId: string,
-      name: string,
-      directory: string,
-    ): Promise<{ directory: string; files: readonly string[] }> {
+    async exportTo(userId: string, name: string, directory: string) {
       const version = await needVersion(userId, name)
       const reading = await catalog.read(version)
       if (!reading.ok) throw new FamiliarError('conflict', reading.problem)
-      return await exportFolder({
-        directory,
-        manifest: version.manifest,
-        version: version.version,
-        files: reading.files,
-      })
+      return await exportFolder(directory, version, reading.files)
     },
   }
 }

@@ -23,18 +23,14 @@ export interface FoundFolder {
   problem: string | null
 }
 
-interface FoundFolders {
-  /** In the order of the roots, then of names. */
-  folders: FoundFolder[]
-  /** All that must be watched to see a change. */
-  watched: WatchedFolders
-}
-
 const maxTools = 500
 const maxWatchedInside = 100
 const toolFile = /^(?:manifest\.json|Dockerfile|(?:runner|main)\.[a-z]+)$/
 
-export async function findToolFolders(roots: readonly ToolRoot[]): Promise<FoundFolders> {
+/** In the order of the roots, then of names, and all that must be watched to see a change. */
+export async function findToolFolders(
+  roots: readonly ToolRoot[],
+): Promise<{ folders: FoundFolder[]; watched: WatchedFolders }> {
   const folders: FoundFolder[] = []
   const watched = new Map<string, string | null>()
   for (const { path, isPrivate } of roots) {
@@ -118,9 +114,10 @@ export async function readToolFolder(
     await readFolder(directory, '', 0)
     for (const [path, target] of links) addLinked(path, target)
     const sorted = [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-    const isSame = before !== undefined && isSameList(before.files, sorted)
-    const hashes = isSame ? { hash: before.hash, codeHash: before.codeHash } : hashesOf(sorted)
-    return { ok: true, folder: { name: basename(directory), directory, files: sorted, ...hashes, isShared } }
+    const isSame = before?.files.length === sorted.length && before.files.every((file, at) => file === sorted[at])
+    const hash = isSame ? before.hash : hashOf(sorted)
+    const codeHash = isSame ? before.codeHash : hashOf(sorted.filter(({ path }) => path !== 'manifest.json'))
+    return { ok: true, folder: { name: basename(directory), directory, files: sorted, hash, codeHash, isShared } }
   } catch (cause) {
     const reason = cause instanceof FolderProblem ? cause.message : describeFileError(cause).message
     return { ok: false, problem: `${directory}: ${reason}` }
@@ -128,17 +125,13 @@ export async function readToolFolder(
 
   async function readFolder(folder: string, inner: string, depth: number): Promise<void> {
     if (depth > deepest) throw new FolderProblem(`its folders are nested more than ${deepest} deep`)
-    const handle = await open(folder, openFolder)
-    try {
-      const held = heldFolder(handle, folder)
-      noteWriters(join(directory, inner), await handle.stat())
-      for (const name of (await readdir(held)).sort()) {
-        if (name.startsWith('.') || name === '__pycache__') continue
-        await readEntry(join(held, name), posix.join(inner, name), depth)
-        if (files.size + links.size > maxFiles) throw new FolderProblem(`it has more than ${maxFiles} files`)
-      }
-    } finally {
-      await handle.close()
+    await using handle = await open(folder, openFolder)
+    const held = heldFolder(handle, folder)
+    noteWriters(join(directory, inner), await handle.stat())
+    for (const name of (await readdir(held)).sort()) {
+      if (name.startsWith('.') || name === '__pycache__') continue
+      await readEntry(join(held, name), posix.join(inner, name), depth)
+      if (files.size + links.size > maxFiles) throw new FolderProblem(`it has more than ${maxFiles} files`)
     }
   }
 
@@ -150,24 +143,20 @@ export async function readToolFolder(
   }
 
   async function readFile(path: string, inner: string): Promise<FolderFile> {
-    const file = await open(path, openFile)
-    try {
-      const opened = await file.stat()
-      if (!opened.isFile()) throw new FolderProblem(`${inner} is no file`)
-      noteWriters(join(directory, inner), opened)
-      bytes += opened.size
-      if (bytes > maxBytes) throw new FolderProblem(`it holds more than ${maxBytes / 1024 ** 2} MB`)
-      const readAt = Date.now()
-      const identity = identityOf(await file.stat({ bigint: true }), readAt)
-      const same = known.get(inner)
-      if (same && identity !== undefined && same.identity === identity) return same
-      const content = new Uint8Array(opened.size)
-      const { bytesRead } = await file.read(content, 0, opened.size, 0)
-      const isExecutable = (opened.mode & 0o111) !== 0
-      return { path: inner, bytes: content.subarray(0, bytesRead), isExecutable, identity }
-    } finally {
-      await file.close()
-    }
+    await using file = await open(path, openFile)
+    const opened = await file.stat()
+    if (!opened.isFile()) throw new FolderProblem(`${inner} is no file`)
+    noteWriters(join(directory, inner), opened)
+    bytes += opened.size
+    if (bytes > maxBytes) throw new FolderProblem(`it holds more than ${maxBytes / 1024 ** 2} MB`)
+    const readAt = Date.now()
+    const identity = identityOf(await file.stat({ bigint: true }), readAt)
+    const same = known.get(inner)
+    if (same && identity !== undefined && same.identity === identity) return same
+    const content = new Uint8Array(opened.size)
+    const { bytesRead } = await file.read(content, 0, opened.size, 0)
+    const isExecutable = (opened.mode & 0o111) !== 0
+    return { path: inner, bytes: content.subarray(0, bytesRead), isExecutable, identity }
   }
 
   function addLinked(path: string, target: string): void {
@@ -198,14 +187,6 @@ const coarseMs = 2_000
 function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats, now: number): string | undefined {
   const age = now - Number(ctimeNs / 1_000_000n)
   return age > coarseMs ? [dev, ino, size, mtimeNs, ctimeNs].join(':') : undefined
-}
-
-function isSameList(before: readonly FolderFile[], now: readonly FolderFile[]): boolean {
-  return before.length === now.length && before.every((file, index) => file === now[index])
-}
-
-function hashesOf(files: readonly FolderFile[]): { hash: string; codeHash: string } {
-  return { hash: hashOf(files), codeHash: hashOf(files.filter(({ path }) => path !== 'manifest.json')) }
 }
 
 function hashOf(files: readonly FolderFile[]): string {
@@ -319,12 +300,16 @@ export function createFolderFollower<Found extends { watched: WatchedFolders }, 
     }
   }
 
-  function drop(folder: string): void {
+  function dropWhere(isGone: (watched: string) => boolean): void {
     for (const [watched, watcher] of watchers) {
-      if (watched !== folder && !watched.startsWith(`${folder}/`)) continue
+      if (!isGone(watched)) continue
       watcher.close()
       watchers.delete(watched)
     }
+  }
+
+  function drop(folder: string): void {
+    dropWhere((watched) => watched === folder || watched.startsWith(`${folder}/`))
   }
 
   function schedule(): void {
@@ -342,11 +327,7 @@ export function createFolderFollower<Found extends { watched: WatchedFolders }, 
   function follow(folders: WatchedFolders): boolean {
     if (isClosed) return false
     wanted = folders
-    for (const [watched, watcher] of watchers) {
-      if (folders.has(watched)) continue
-      watcher.close()
-      watchers.delete(watched)
-    }
+    dropWhere((watched) => !folders.has(watched))
     return [...folders.keys()]
       .filter((folder) => !watchers.has(folder))
       .map(begin)
@@ -395,8 +376,7 @@ export function createFolderFollower<Found extends { watched: WatchedFolders }, 
     async close(): Promise<void> {
       isClosed = true
       cancelTimer?.()
-      for (const watcher of watchers.values()) watcher.close()
-      watchers.clear()
+      dropWhere(() => true)
       await looking
     },
   }

@@ -143,8 +143,7 @@ export function createBuilderTools(dependencies: {
       description: 'Run code in the language of the capability, beside its files, in a fresh sandbox.',
       input: z.object({ code: z.string().min(1), network }),
       serial: true,
-      work: ({ code, network: isOnline }, build, context) =>
-        tryOut(build, context, { command: { kind: 'code', code }, isOnline }),
+      work: ({ code, network: isOnline }, build, context) => tryOut(build, context, { command: { code }, isOnline }),
     }),
     builderTool({
       name: 'run_command',
@@ -152,7 +151,7 @@ export function createBuilderTools(dependencies: {
       input: z.object({ command: z.string().min(1), network }),
       serial: true,
       work: ({ command, network: isOnline }, build, context) =>
-        tryOut(build, context, { command: { kind: 'shell', command }, isOnline }),
+        tryOut(build, context, { command: { shell: command }, isOnline }),
     }),
     // Unlike the tool of the same name in a conversation, it waits for the answer, and the turn continues.
     builderTool({
