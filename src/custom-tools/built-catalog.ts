@@ -65,7 +65,6 @@ function toCapability(row: CapabilityRow) {
   }
 }
 
-/** The columns that come from the manifest of the active version. */
 function manifestColumns(manifest: CapabilityManifest) {
   const { hosts, secrets, storage } = manifest
   return {
@@ -162,12 +161,10 @@ export function createCapabilityCatalog(dependencies: {
       )
     },
     find: held.find,
-    /** In order of name. */
     list(userId: string, { state }: { state?: CapabilityState } = {}): readonly Capability[] {
       const all = held.list(userId)
       return state === undefined ? all : all.filter((capability) => capability.state === state)
     },
-    /** The version that serves, or the named one. */
     async version(userId: string, name: string, version?: number): Promise<CapabilityVersion | undefined> {
       const capability = held.find(userId, name)
       const wanted = version ?? capability?.version
@@ -178,7 +175,6 @@ export function createCapabilityCatalog(dependencies: {
       records.findAll(
         capabilities.flatMap(({ id, version }) => (version === null ? [] : [{ capabilityId: id, version }])),
       ),
-    /** Oldest first. */
     async versions(userId: string, name: string): Promise<CapabilityVersion[]> {
       const capability = held.find(userId, name)
       return capability ? await records.list(capability.id) : []
@@ -269,7 +265,6 @@ export function createCapabilityCatalog(dependencies: {
         return { capability: await loadChanged(capabilityId), version }
       }),
 
-    /** An older version serves again, the one before where none is named. */
     rollback: (userId: string, name: string, version?: number): Promise<Capability> =>
       changeInOrder(async () => {
         const capability = need(userId, name)
@@ -318,7 +313,6 @@ export function createCapabilityCatalog(dependencies: {
       // Listeners are not called: a call does not change the list.
       await load(capabilityId)
     },
-    /** The input and the error of the newest failed call. */
     async lastFailure(userId: string, name: string): Promise<{ input: Json; error: string } | undefined> {
       const row = await database.read
         .selectFrom('capabilities')
@@ -332,7 +326,6 @@ export function createCapabilityCatalog(dependencies: {
     },
     proposals: (userId: string): Promise<RetirementProposal[]> =>
       findRetirements({ database, now: clock.now() }, held.list(userId)),
-    /** Calls after every change, until the returned function is called. */
     onChange(listener: (userId: string) => void): () => void {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -345,7 +338,6 @@ function createHeldCapabilities() {
   const users = new Map<string, { byName: Map<string, Capability>; names: string[] | undefined }>()
   return {
     find: (userId: string, name: string): Capability | undefined => users.get(userId)?.byName.get(name),
-    /** In order of name. */
     list(userId: string): Capability[] {
       const user = users.get(userId)
       if (!user) return []

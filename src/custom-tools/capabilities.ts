@@ -35,7 +35,6 @@ export type AfterFailure = (
 export function createAfterFailure(dependencies: {
   repairs: CapabilityRepairs
   mode(): RepairMode
-  /** Why nothing can be built now. */
   whyNot(): Promise<string | undefined>
 }): AfterFailure {
   const { repairs, mode, whyNot } = dependencies
@@ -59,7 +58,6 @@ export function createAfterFailure(dependencies: {
   }
 }
 
-/** The system prompt of the Builder. */
 export const builderPrompt = readBundledText(new URL('builder/builder.md', import.meta.url))
 
 const heading = 'Tools you have built; lookup_capability makes them callable:'
@@ -208,7 +206,6 @@ export function createCapabilityRepairs(dependencies: {
     async request(wanted: {
       userId: string
       name: string
-      /** A description of the problem. */
       problem?: string | undefined
       sessionId?: string
       callId?: string

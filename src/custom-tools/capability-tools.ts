@@ -143,7 +143,6 @@ function plainName(name: string): string {
   return name.replace(/^cap_/, '')
 }
 
-/** One line of JSON for a model: what it needs to call it, and nothing that says nothing. */
 function describeCapability(capability: Capability): string {
   const { name, description, state, version, problem, permissions } = capability
   const { hosts, secrets, storage } = permissions

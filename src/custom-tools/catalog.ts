@@ -125,7 +125,6 @@ export function createContractTools(
       preparedTools()
         .filter((entry) => folderTools.whyOff(entry) === undefined)
         .flatMap(toTriggered),
-    /** Calls after every change of what there is, until the returned function is called. */
     onChange(listener: () => void): () => void {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -156,7 +155,6 @@ const maxRefusedHosts = 20
 interface CatalogNeeds {
   registry: ToolRegistry
   folderTools: FolderTools
-  /** The switch that stops everything. */
   isEnabled(): boolean
   sandbox: Sandbox
   proxy: Pick<SandboxProxy, 'open'>
@@ -169,7 +167,6 @@ interface CatalogNeeds {
   telemetry?: (userId: string) => Promise<Partial<ClientContext>>
   /** Keeps the copy of a folder for the time of a call. */
   hold: SourceStore['hold']
-  /** After every call. */
   onReleased(): void
   clock: Clock
 }

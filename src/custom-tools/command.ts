@@ -8,7 +8,6 @@ import type { PythonPackages, SourceStore } from './packages.ts'
 import { type Fingerprint, toolFingerprint } from './tool-approval.ts'
 import { type FolderFile, keptKey, readFolderText, readRequirements, type ToolFolder } from './tool-folder.ts'
 
-/** A validated tool folder. */
 export interface LoadedTool {
   folder: ToolFolder
   manifest: ToolManifest
@@ -86,7 +85,6 @@ const packages = new Map([
   ['tesseract', 'tesseract-ocr'],
 ])
 
-/** A program with the package of Debian that has it. */
 function programNamed(name: string): { name: string; package: string } {
   return { name, package: packages.get(name) ?? name }
 }
@@ -329,7 +327,6 @@ function placeOf({ source, target, isIntoDirectory }: DockerfileCopy, path: stri
 
 /** How a tool is run, decided from its folder alone: nothing of this machine is looked at yet. */
 export interface CommandPlan {
-  /** With the programs of this machine. */
   here: PlannedCommand & {
     /** The folder of its files inside the sandbox. */
     files: ArrangedFiles

@@ -24,7 +24,6 @@ import { parameterSchema } from './parameters.ts'
 function createCustomTool(tool: {
   definition: ToolDefinition
   reach: ToolReach
-  /** Whether it stores data between calls. */
   keepsData?: boolean
   documentation: string
   run: Tool['run']
@@ -78,7 +77,6 @@ export function endOf(run: AnyRun): Pick<ToolOutcome, 'isError' | 'ran' | 'timed
   }
 }
 
-/** A folder tool as the model has it. */
 export function createFolderTool(
   manifest: ToolManifest,
   options: { allowedHosts: readonly string[]; call(input: Json, context: ToolContext): Promise<ToolRun> },
@@ -127,7 +125,6 @@ function createCapabilityTool(
   })
 }
 
-/** A call of a built tool by the model. */
 export async function runForModel(
   capability: Capability,
   call: { input: Json; context: ToolContext; runs: CapabilityRuns; afterFailure: AfterFailure },
@@ -180,7 +177,6 @@ export type CapabilityRuns = ReturnType<typeof createCapabilityRuns>
 interface Call {
   userId: string
   name: string
-  /** Absent: the version in service. */
   version?: number | undefined
   input: Json
   /** A `turn` writes its own calls into the audit trail. */
@@ -188,14 +184,12 @@ interface Call {
   signal: AbortSignal
 }
 
-/** Calls of built tools by any caller. */
 export function createCapabilityRuns(dependencies: {
   catalog: CapabilityCatalog
   executor: Pick<CapabilityExecutor, 'run'>
   audit: Pick<ToolAudit, 'record'>
   redactor: Pick<Redactor, 'redact'>
   clock: Clock
-  /** The switch that stops all tools. */
   isEnabled(): boolean
 }) {
   const { catalog, executor, audit, redactor, clock, isEnabled } = dependencies

@@ -43,7 +43,6 @@ export interface RunReport {
   driver: string | null
 }
 
-/** A run of a folder tool. */
 export interface ToolRun extends RunReport {
   text: string | null
   html: string | null
@@ -60,9 +59,7 @@ export interface ToolRun extends RunReport {
 export interface CapabilityRun extends RunReport {
   /** Returned by `run`: a text, or an object. Null if it failed. */
   value: Json
-  /** The same in words, for a model. */
   text: string
-  /** Hosts that it tried to reach and was refused. */
   refusedHosts: readonly string[]
 }
 
@@ -221,7 +218,6 @@ export const toolsAreOff = 'Tools are switched off (tools.enabled in the configu
 
 const unstarted = { ok: false, card: null, log: '', durationMs: 0, driver: null }
 
-/** A run of a folder tool that never began. */
 export function unstartedRun(error: string, outcome: 'failed' | 'refused'): ToolRun {
   return { ...unstarted, text: null, html: null, title: null, error, budgetRemaining: null, notes: [], outcome }
 }

@@ -17,7 +17,6 @@ export type ToolWeights = (userId: string, topics: readonly string[]) => Promise
 export function createFindTools(needs: {
   registry: ToolRegistry
   weights?: ToolWeights | undefined
-  /** Absent: by words alone. */
   meaning?: ToolMeaning | undefined
   /** Tools that are on a shelf and not in the registry. */
   capabilities?: Pick<CapabilitySearch, 'search'> | undefined

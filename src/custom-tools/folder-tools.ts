@@ -106,7 +106,6 @@ export function createFolderTools(dependencies: {
     find: (name: string): FolderTool | undefined =>
       loaded().find((entry) => entry.name === name) ?? all().find((entry) => entry.name === name),
     state,
-    /** Why it is off: the approval is missing. */
     whyOff: ({ name, tool }: LoadedFolderTool): string | undefined => whyToolOff(tool, state(name)),
     /** Only its code changed, and only the owner can have done that: it may be run by hand, and is otherwise off. */
     isOwnEdit: ({ name, tool }: LoadedFolderTool): boolean => isOwnEdit(tool, state(name)),
@@ -129,7 +128,6 @@ export function createFolderTools(dependencies: {
   return tools
 }
 
-/** How far a tool is from running. */
 type ToolStage =
   | { kind: 'checking' }
   | { kind: 'building' }
@@ -149,7 +147,6 @@ function createStagedTool(dependencies: {
   onChange(): void
   clock: Clock
   logger: Logger
-  /** Ends a build. */
   signal: AbortSignal
 }) {
   const { tool, prepare, onChange, clock, logger, signal } = dependencies

@@ -15,7 +15,6 @@ export interface ToolParameter {
   type: ParameterType
   description: string
   isRequired: boolean
-  /** Absent where it has none. */
   default?: Json
   /** Absent where every value of the type will do. */
   choices?: Json[]
@@ -45,7 +44,6 @@ export interface ToolManifest {
   tips: readonly string[]
   version: string | null
   category: string | null
-  /** An emoji or the name of an icon. */
   icon: string | null
   trigger: ToolTrigger
   parameters: readonly ToolParameter[]
@@ -134,7 +132,6 @@ function unitOf(origin: string): string {
   return origin === 'array' ? ' entries' : ''
 }
 
-/** The value, short enough for a line. */
 export function describeFound(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value === 'string') return JSON.stringify(cut(value))
@@ -257,7 +254,6 @@ export function readTypedHost(text: string): string | undefined {
   return isBareWord ? undefined : readHost(text)
 }
 
-/** The host of a value that is a web address. */
 function readUrlHost(value: Json): string | undefined {
   if (typeof value !== 'string' || !/^https?:\/\//i.test(value) || !URL.canParse(value)) return undefined
   const { hostname, port } = new URL(value)
@@ -519,7 +515,6 @@ export const checkedManifestSchema = permissionsSchema.extend({
   name: z.string(),
   description: z.string(),
   runtime: z.enum(['python', 'node']),
-  /** JSON Schema of an object. */
   inputSchema: jsonObjectSchema,
   tags: z.array(z.string()),
   /**
@@ -532,7 +527,6 @@ export const checkedManifestSchema = permissionsSchema.extend({
 })
 export type CapabilityManifest = z.infer<typeof checkedManifestSchema>
 
-/** The permissions of a capability, one sentence each. */
 export function describePermissions({ hosts, secrets, storage }: CapabilityPermissions): string[] {
   const names = secrets.map(({ name, description }) => (description === '' ? name : `${name} (${description})`))
   return [
@@ -544,7 +538,6 @@ export function describePermissions({ hosts, secrets, storage }: CapabilityPermi
 
 const builtName = /^[a-z][a-z0-9_]{1,47}$/
 
-/** Why this cannot be the name of a capability; undefined where it can. */
 export function whyNoName(name: string): string | undefined {
   if (!builtName.test(name)) return 'expected 2 to 48 small letters, digits and "_", beginning with a letter'
   return isReservedName(name) ? 'expected a name that Familiar does not keep for itself' : undefined

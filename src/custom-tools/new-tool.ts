@@ -33,10 +33,8 @@ export type ToolTest = z.infer<typeof testSchema>
 
 type OwnTests =
   | { ok: true; tests: ToolTest[] }
-  /** `not_found`: there are none. */
   | { ok: false; code: 'not_found' | 'bad_request'; problem: string; cause?: unknown }
 
-/** The tests that lie beside a tool's manifest. */
 export async function readOwnTests(directory: string): Promise<OwnTests> {
   const path = join(directory, testsFile)
   try {
@@ -75,7 +73,6 @@ type NewFolder = { ok: true; directory: string; files: string[] } | { ok: false;
 
 /** Writes a folder tool that works, with a manifest, a Dockerfile and tests, as a start. Overwrites nothing. */
 export async function writeNewTool(request: {
-  /** The folder of tools; made if it is not there. */
   root: string
   name: string
   language: ToolLanguage

@@ -8,39 +8,26 @@ import type { makeCard } from '../tools/cards/make-card.ts'
 import type { CapabilityRun, Runnable } from './execute.ts'
 import { describeByteSize, describeFound, type JsonObject } from './manifest.ts'
 
-/** The raw output of one run, not cleaned or redacted yet. */
-export interface ReadResult {
-  text: string | null
-  html: string | null
-  title: string | null
+const emptyResult = {
+  text: null as string | null,
+  html: null as string | null,
+  title: null as string | null,
   /** Set: it failed, and the rest counts for nothing. */
-  error: string | null
-  timedOut: boolean
+  error: null as string | null,
+  timedOut: false,
   /** The cause of the failure is outside of the tool. Published tools may report that. */
-  isServiceFailure: boolean
-  budgetRemaining: number | null
+  isServiceFailure: false,
+  budgetRemaining: null as number | null,
   /** Whether there is anything to tell; undefined where it leaves that to its manifest. */
-  notify: boolean | undefined
+  notify: undefined as boolean | undefined,
   /** The state for its next run; undefined if the tool returned none. */
-  state: Json | undefined
+  state: undefined as Json | undefined,
   /** Keys that are not of the contract. */
-  extra: JsonObject
-  notes: string[]
+  extra: {} as JsonObject,
+  notes: [] as string[],
 }
 
-const emptyResult: ReadResult = {
-  text: null,
-  html: null,
-  title: null,
-  error: null,
-  timedOut: false,
-  isServiceFailure: false,
-  budgetRemaining: null,
-  notify: undefined,
-  state: undefined,
-  extra: {},
-  notes: [],
-}
+export type ReadResult = typeof emptyResult
 
 /** Redacts secrets. Before any cut, because half a secret cannot be found later. */
 export type OutputRedactor = Pick<Redactor, 'redact' | 'redactBeginning'>
@@ -74,7 +61,6 @@ export function readOutput(ended: Ended): ReadResult {
   return readValue(redactJson(ended.redactor, parsed.value), ended)
 }
 
-/** The end of a text, with a mark where it is cut. */
 export function keepEnd(text: string, most: number): string {
   return text.length > most ? `…${text.slice(-most).toWellFormed()}` : text
 }
@@ -294,7 +280,6 @@ interface ShownOptions {
   loadPictures?: LoadPictures | undefined
 }
 
-/** The pictures of a card as data, by their address. */
 export type LoadPictures = (addresses: readonly string[]) => Promise<ReadonlyMap<string, string>>
 
 /** The card of a result, if the result has one. Without a loader its pictures are their descriptions. */
@@ -343,7 +328,6 @@ export async function readRunResult(
   return { ok: true, ...(await shown(value, redactJson(options.redactor, parsed.value), options)), changes: storage }
 }
 
-/** A shell reports only its exit code. */
 export function readShellEnd(ended: Pick<SandboxOutcome, 'end'>, limits: SandboxLimits): { ok: true } | Failure {
   const { end } = ended
   const isGood = end.kind === 'exited' && end.code === 0

@@ -11,7 +11,6 @@ import { isInside } from '../memory/files/index-files.ts'
 import { type Sandbox, type SandboxCommand, type SandboxMount, SandboxUnavailable } from '../sandbox/sandbox.ts'
 import type { SandboxProxy } from '../security/network/sandbox-proxy.ts'
 
-/** The index of packages. */
 export interface PackageIndex {
   hosts: readonly string[]
   /** Further words for pip, and what of this machine they name. */
@@ -60,7 +59,6 @@ export type PythonPackages = ReturnType<typeof createPythonPackages>
 
 /** Python packages, built once for each set of requirements and each Python, read-only and shared by all that need them. */
 export function createPythonPackages(dependencies: {
-  /** A folder of this program alone. */
   directory: string
   sandbox: Sandbox
   proxy: Pick<SandboxProxy, 'open'>
@@ -102,7 +100,6 @@ export function createPythonPackages(dependencies: {
   }
 
   return {
-    /** The folder, where they are built already. */
     find: async (requirements: readonly string[]): Promise<string | undefined> => store.find(await keyOf(requirements)),
     /** Those who ask for the same at the same time wait for one build, which ends early only when all of them have left. */
     async build(requirements: readonly string[], signal: AbortSignal): Promise<PackageBuild> {

@@ -91,7 +91,6 @@ function toNumber(value: Json): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-/** The JSON Schema that a model is given for a tool's parameters. */
 export function parameterSchema(parameters: readonly ToolParameter[]): JsonObject {
   const required = parameters.filter((parameter) => parameter.isRequired && parameter.default === undefined)
   return {
@@ -206,7 +205,6 @@ function choiceProblems(value: Json, schema: JsonObject, path: string, wrong: Wr
   return all
 }
 
-/** Whether two values are the same, whatever the order of their keys. */
 export function isSame(one: Json, other: Json): boolean {
   return canonicalJson(one) === canonicalJson(other)
 }

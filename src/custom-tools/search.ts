@@ -40,7 +40,6 @@ const wordShare = 0.1
 interface SearchNeeds {
   catalog: CapabilityCatalog
   database: Database
-  /** Absent: by words alone. */
   embedder?: Embedder | undefined
   logger: Logger
 }
@@ -167,7 +166,6 @@ const textForm = 2
 
 /** The text of a version beyond its line in the catalog. */
 interface ToldText {
-  /** The first lines of its RUN.md. */
   notes: string
   askedAs: readonly string[]
 }
@@ -199,7 +197,6 @@ function meaningKey({ version, name, description, tags }: Capability): string {
   return sha256(JSON.stringify([textForm, version, name, description, tags]))
 }
 
-/** The first lines of a RUN.md, without heading marks. */
 function firstLines(markdown: string): string {
   const lines = markdown.split('\n').map((line) => line.replace(/^[#>*\s-]+/, '').trim())
   return lines.filter(Boolean).slice(0, maxLines).join(' ').slice(0, maxNotesLength).toWellFormed()
@@ -311,7 +308,6 @@ function createMeaningJob(dependencies: SearchNeeds) {
     add,
     /** The model answers: what it could not be asked for before is asked for again. */
     retry: (): void => left.splice(0).forEach(add),
-    /** When all that was added is done, or could not be. */
     settled: (): Promise<void> => working,
     async close(): Promise<void> {
       ended.abort()
@@ -449,7 +445,6 @@ const perSlice = 200
 
 type UserIndex = ReturnType<typeof createUserIndex>
 
-/** The index of one user's capabilities. */
 function createUserIndex() {
   const words = createWordIndex()
   const held = new Map<string, { name: string; version: number | null }>()
@@ -468,7 +463,6 @@ function createUserIndex() {
 
   return {
     words,
-    /** Undefined before the first vector. */
     vectors: (): CapabilityVectors<VectorTable> | undefined => tables,
     putVectors(id: string, { said, whole }: CapabilityVectors<Int8Array>): void {
       tables ??= { said: createVectorTable(said.length), whole: createVectorTable(said.length) }

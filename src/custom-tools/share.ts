@@ -191,7 +191,6 @@ export function createCapabilityFolders(dependencies: {
       return { ok: true, capability, version: version.version, examples: verdict.examples }
     },
 
-    /** Overwrites nothing. */
     async exportTo(userId: string, name: string, directory: string) {
       const version = await needVersion(userId, name)
       const reading = await catalog.read(version)

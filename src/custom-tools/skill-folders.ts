@@ -33,7 +33,6 @@ export type SkillFolders = ReturnType<typeof createSkillFolders>
 export function createSkillFolders(dependencies: {
   roots(): readonly SkillRoot[]
   states: ToolStates
-  /** After every change of what there is. */
   onChange(): void
   clock: Clock
   logger: Logger
@@ -62,9 +61,7 @@ export function createSkillFolders(dependencies: {
     reload: follower.reload,
     all: follower.all,
     find: (name: string): SkillEntry | undefined => follower.all().find((entry) => entry.name === name),
-    /** Why it is off: the approval is missing. */
     whyOff: (entry: LoadedSkill): string | undefined => whySkillOff(entry, follower.state(entry.name)),
-    /** Those that are on, in order of name. */
     usable: (): LoadedSkill[] =>
       follower
         .all()
@@ -140,31 +137,23 @@ export async function findSkillFolders(
   return { folders: folders.slice(0, maxSkills), watched, leftOut: Math.max(0, folders.length - maxSkills) }
 }
 
+/** Public collections are sorted into folders, and those into folders again. */
 async function findIn(
-  root: string,
+  folder: string,
   origin: SkillOrigin,
   watched: Map<string, string | null>,
+  depth = 0,
 ): Promise<FoundSkillFolder[]> {
+  const isRoot = depth === 0
   const found: FoundSkillFolder[] = []
-  for (const entry of await entriesIn(root)) {
-    const directory = join(root, entry.name)
-    if (entry.isSymbolicLink()) found.push({ directory, origin, problem: isLink })
-    if (!entry.isDirectory() || (origin === 'workspace' && entry.name === importedFolder)) continue
-    await addFoldersInside(directory, watched)
+  for (const entry of await entriesIn(folder)) {
+    const directory = join(folder, entry.name)
+    if (isRoot && entry.isSymbolicLink()) found.push({ directory, origin, problem: isLink })
+    const isImported = isRoot && origin === 'workspace' && entry.name === importedFolder
+    if (!entry.isDirectory() || isImported) continue
+    if (isRoot) await addFoldersInside(directory, watched)
     if (await holdsSkill(directory)) found.push({ directory, origin, problem: null })
-    else found.push(...(await skillsInside(directory, origin)))
-  }
-  return found
-}
-
-/** Public collections are sorted into folders, and those into folders again. */
-async function skillsInside(category: string, origin: SkillOrigin, depth = 1): Promise<FoundSkillFolder[]> {
-  const found: FoundSkillFolder[] = []
-  for (const entry of await entriesIn(category)) {
-    const directory = join(category, entry.name)
-    if (!entry.isDirectory()) continue
-    if (await holdsSkill(directory)) found.push({ directory, origin, problem: null })
-    else if (depth < deepestCategory) found.push(...(await skillsInside(directory, origin, depth + 1)))
+    else if (depth < deepestCategory) found.push(...(await findIn(directory, origin, watched, depth + 1)))
   }
   return found
 }
@@ -182,10 +171,8 @@ export interface LoadedSkill {
   directory: string
   origin: SkillOrigin
   skill: Skill
-  /** Its files next to SKILL.md. */
   files: readonly { path: string; bytes: number }[]
   fingerprint: SkillFingerprint
-  /** Of everything in its folder. */
   hash: string
 }
 

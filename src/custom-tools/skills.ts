@@ -33,7 +33,6 @@ export type Skills = ReturnType<typeof createSkills>
 
 /** Skills of this home, for all its users (SKILL-1). An unknown name is undefined or `not_found`. */
 export function createSkills(dependencies: {
-  /** The folder of skills in the workspace. */
   directory: string
   /** Further folders that the owner's configuration names; asked for again with every reload. */
   directories(): readonly string[]
@@ -140,7 +139,6 @@ export function createSkills(dependencies: {
     lines: (): string | undefined => (isEnabled() ? promptNow().lines : undefined),
     /** Those whose instructions are wanted in every prompt, as far as they fit. */
     alwaysOn: (): SystemBlock[] => (isEnabled() ? promptNow().always : []),
-    /** For the registry, once. */
     tools: [
       createLoadSkill(folders),
       createReadSkillFile(folders),
@@ -157,7 +155,6 @@ export function createSkills(dependencies: {
         },
       }),
     ] as readonly Tool[],
-    /** Calls after every change of what there is, until the returned function is called. */
     onChange(listener: () => void): () => void {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -287,7 +284,6 @@ function moreOf(count: number): string[] {
   return count > 0 ? [`… and ${count} more`] : []
 }
 
-/** The folder of a skill as its scripts see it. */
 const skillDirectory = '/skill'
 
 const programs: Record<string, readonly [string, ...string[]]> = {

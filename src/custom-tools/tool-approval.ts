@@ -8,7 +8,6 @@ import type { LoadedTool } from './command.ts'
 import type { ToolManifest } from './manifest.ts'
 import type { ToolFolder } from './tool-folder.ts'
 
-/** The owner's decisions about a tool. */
 export interface ToolState {
   isEnabled: boolean
   /** The fingerprint that was approved; null if it was never approved. */

@@ -208,11 +208,9 @@ export interface FolderFile {
   identity?: string | undefined
 }
 
-/** Everything that a tool's folder held at one moment. */
 export interface ToolFolder {
   name: string
   directory: string
-  /** In order of path. */
   files: readonly FolderFile[]
   /** Of every path, byte and mode in it. */
   hash: string
@@ -253,11 +251,9 @@ export function createFolderFollower<Found extends { watched: WatchedFolders }, 
   watch = watchFolder,
 }: {
   find(): Promise<Found>
-  /** The entries of what was found. */
   read(found: Found): Promise<Entry[]>
   /** A decision about an entry that needs no owner. */
   decideFirst?(entry: Entry): Partial<ToolState> | undefined
-  /** After every look. */
   onTaken(): void
   states: ToolStates
   /** Before the names of the entries in the table of decisions. */
@@ -364,7 +360,6 @@ export function createFolderFollower<Found extends { watched: WatchedFolders }, 
 
   return {
     all: (): readonly Entry[] => entries,
-    /** The owner's decision about an entry. */
     state: (name: string): ToolState | undefined => known.get(statePrefix + name),
     decide,
     async reload(): Promise<void> {

@@ -4,7 +4,6 @@ import { toVectorBytes } from '../storage/database.ts'
 import { createPlainKernel, createWasmKernel } from '../storage/vectors/kernels.ts'
 import { cosine, createBestSlots, createExactVectors, toWideQuestion } from '../storage/vectors/stored-vectors.ts'
 
-/** The vectors of a capability. */
 export interface CapabilityVectors<Vector> {
   /** By what it says of itself: what does the same is near. */
   said: Vector
@@ -28,7 +27,6 @@ export function packVectors({ said, whole }: CapabilityVectors<Float32Array>): U
   return Buffer.concat([toVectorBytes(said), toVectorBytes(whole)])
 }
 
-/** Without a copy. */
 export function unpackVectors(bytes: Uint8Array): CapabilityVectors<Uint8Array> {
   const length = bytes.length / 2
   return { said: bytes.subarray(0, length), whole: bytes.subarray(length) }
@@ -81,9 +79,7 @@ export function createVectorTable(dimensions: number) {
       const slot = slots.get(id)
       return slot === undefined ? undefined : vectors.vector(slot)
     },
-    /** Compares them all. */
     compare(question: Float32Array): {
-      /** By their cosines, best first. */
       nearest(limit: number): { id: string; cosine: number }[]
       cosineOf(id: string): number | undefined
     } {

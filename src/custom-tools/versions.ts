@@ -40,7 +40,6 @@ export function readColumn<T>(text: string, schema: z.ZodType<T>): T {
 
 export type VersionRecords = ReturnType<typeof createVersionRecords>
 
-/** The rows of versions. */
 export function createVersionRecords({
   database,
   versions,
@@ -70,12 +69,10 @@ export function createVersionRecords({
         .execute()
       return new Map(rows.map((row) => [row.capability_id, toVersion(row)]))
     },
-    /** Oldest first. */
     async list(capabilityId: string): Promise<CapabilityVersion[]> {
       const rows = await select().where('capability_id', '=', capabilityId).orderBy('version').execute()
       return rows.map(toVersion)
     },
-    /** The version that a build has registered. */
     async ofBuild(buildId: string): Promise<VersionKey | undefined> {
       const row = await select().where('build_id', '=', buildId).executeTakeFirst()
       return row && toVersion(row)
@@ -89,7 +86,6 @@ export function createVersionRecords({
         .executeTakeFirst()
       return row && Number(row.version)
     },
-    /** All that there are, of all capabilities. */
     async known(): Promise<RegisteredVersion[]> {
       const rows = await database.read
         .selectFrom('capability_versions')
@@ -156,7 +152,6 @@ export function createVersionStore({ directory, shared }: { directory: string; s
   }
 
   return {
-    /** The directory of a version, whether or not it exists. */
     directoryOf,
     /**
      * When this resolves the version survives a power cut; on every failure there is nothing of it. `manifest.json` gets the
@@ -247,7 +242,6 @@ const lockSchema = z.object({
 })
 type Lock = z.output<typeof lockSchema>
 
-/** The content of a version, so that a change is detected. */
 function makeLock(files: CapabilityFiles, createdAt: number): Lock {
   const manifest = parseAnyJson(readTextFile(files, 'manifest.json') ?? '')
   const isNode = manifest.ok && (manifest.value as { runtime?: unknown } | null)?.runtime === 'node'

@@ -14,7 +14,6 @@ export type Build = ReturnType<typeof toBuild>
 export interface BuildWork {
   /** Begins the loop, once for each build however often it is called; resolves when that is durable. */
   begin(build: Build, text: string): Promise<void>
-  /** Ends it where it runs. */
   stop(build: Build): Promise<void>
   /** `alive`: it waits, runs or will be resumed. */
   state(build: Build): Promise<'unbegun' | 'alive' | 'over'>
@@ -34,7 +33,6 @@ export type BuildRequest = z.infer<typeof requestSchema>
 
 type NamedBuildRow = Omit<BuildRow, 'is_told'> & { name: string; is_waiting?: unknown }
 
-/** Builds with the names of what they build. */
 export function selectBuilds(reader: Reader | Writer) {
   return reader
     .selectFrom('builds')
@@ -80,13 +78,8 @@ interface Aside {
   seen?: Seen
 }
 
-const terminalTypes: readonly BuildEventRow['type'][] = ['complete', 'error']
 const asideSchema = z.object({ seen: seenSchema.optional() })
 const bodySchema = z.record(z.string(), z.json())
-
-export function isTerminal({ type }: Pick<BuildEvent, 'type'>): boolean {
-  return terminalTypes.includes(type)
-}
 
 /** The caller wakes the readers after the unit is committed. */
 export async function appendEventIn(
@@ -137,18 +130,6 @@ export async function readEvents(reader: Reader, buildId: string, after: number)
   return rows.map(toEvent)
 }
 
-/** Whether a reader that stands at `seq` has seen the build's end. */
-export async function hasSeenEnd(reader: Reader, buildId: string, seq: number): Promise<boolean> {
-  const end = await reader
-    .selectFrom('build_events')
-    .select('seq')
-    .where('build_id', '=', buildId)
-    .where('type', 'in', terminalTypes)
-    .where('seq', '<=', seq)
-    .executeTakeFirst()
-  return end !== undefined
-}
-
 /** Whether the Builder ever read untrusted text, according to its events. */
 export async function hasSeenForeignWords(reader: Reader, build: Build): Promise<boolean> {
   if (build.request.seen.untrusted) return true
@@ -180,7 +161,6 @@ export function questionId(build: Pick<Build, 'id'>, callId: string): string {
   return `${build.id}.${callId.startsWith(ofHost) ? `call.${callId}` : callId}`
 }
 
-/** One for each host of a build. */
 export function hostQuestionId(build: Pick<Build, 'id'>, host: string): string {
   return `${build.id}.${ofHost}${host}`
 }
@@ -190,11 +170,7 @@ export function isForHandAlone({ id, build_id }: Pick<BuildQuestionRow, 'id' | '
   return id.startsWith(hostQuestionId({ id: build_id }, ''))
 }
 
-/** A question with what it belongs to. */
-export interface NamedQuestionRow extends BuildQuestionRow {
-  name: string
-  build_state: BuildRow['state']
-}
+export type NamedQuestionRow = BuildQuestionRow & { name: string; build_state: BuildRow['state'] }
 
 const askedSchema = z.object({ question_id: z.string(), seen: seenSchema })
 
@@ -241,16 +217,10 @@ function selectQuestions(reader: Reader | Writer, userId: string) {
     .where('builds.user_id', '=', userId)
 }
 
-function topicOf(buildId: string): string {
-  return `build:${buildId}`
-}
-
-/** Woken with every build. */
 export const anyBuild = 'builds'
 
-/** Wakes the readers of a build after a change. */
 export function wakeBuild(wakeups: Wakeups, buildId: string): void {
-  wakeups.wake(topicOf(buildId))
+  wakeups.wake(`build:${buildId}`)
   wakeups.wake(anyBuild)
 }
 
@@ -261,7 +231,7 @@ export function wakeBuild(wakeups: Wakeups, buildId: string): void {
 export function listenToBuild(buildId: string, { wakeups, signal }: { wakeups: Wakeups; signal: AbortSignal }) {
   let woken = Promise.withResolvers<void>()
   const wake = () => woken.resolve()
-  const unsubscribe = wakeups.on(topicOf(buildId), wake)
+  const unsubscribe = wakeups.on(`build:${buildId}`, wake)
   signal.addEventListener('abort', wake, { once: true })
   return {
     wake,

@@ -21,11 +21,9 @@ import {
   type BuildRequest,
   type BuildWork,
   hasEventIn,
-  hasSeenEnd,
   hasSeenForeignWords,
   isForHandAlone,
   isRunningIn,
-  isTerminal,
   listenToBuild,
   readEvents,
   selectBuilds,
@@ -146,7 +144,6 @@ export function createBuilds(dependencies: {
 
   return {
     ...questions,
-    /** Called after every change of a build. */
     onChange: (listener: () => void): (() => void) => wakeups.on(anyBuild, listener),
     /** Called at start, after the agent has resumed its turns. Running builds continue; interrupted ones have failed. */
     async recover(): Promise<void> {
@@ -197,7 +194,6 @@ export function createBuilds(dependencies: {
       return failAndStop(await need(userId, buildId), 'stopped', 'It was stopped.')
     },
     find: findOf,
-    /** Newest first. */
     async list(
       userId: string,
       { name, state, limit = maxListed }: { name?: string; state?: Build['state']; limit?: number } = {},
@@ -223,14 +219,16 @@ export function createBuilds(dependencies: {
       await need(userId, buildId)
       const listener = listenToBuild(buildId, { wakeups, signal })
       try {
-        if (await hasSeenEnd(database.read, buildId, after)) return
         let cursor = after
         while (!signal.aborted) {
+          // Asked before the events: the last event is there as soon as a build has ended.
+          const { state } = await need(userId, buildId)
           for (const event of await readEvents(database.read, buildId, cursor)) {
             cursor = event.seq
             yield event
-            if (isTerminal(event)) return
+            if (event.type === 'complete' || event.type === 'error') return
           }
+          if (state !== 'running') return
           await listener.wait()
         }
       } finally {
@@ -271,7 +269,6 @@ export function createBuilds(dependencies: {
     /** Ends no build; only no timer runs any more. */
     close: lives.close,
 
-    /** The build that the session works on. */
     async buildOf(sessionId: string): Promise<Build | undefined> {
       const session = await database.read
         .selectFrom('sessions')
@@ -333,19 +330,13 @@ export function firstMessage({ name, kind, request }: Build): string {
   return parts.join('\n\n')
 }
 
-interface BuildFile {
-  buildId: string
-  path: string
-  content: string
-}
-
 export type BuildFiles = ReturnType<typeof createBuildFiles>
 
 /** The files that a build has written so far. They lie in the database, so that a crash takes none of them. */
 export function createBuildFiles({ database, onStep }: { database: Database; onStep: OnBuildStep }) {
   return {
     /** In place of what was there. A path that leads elsewhere and what is too large are a `bad_request`. */
-    async write(file: BuildFile): Promise<void> {
+    async write(file: Parameters<typeof putBuildFileIn>[1]): Promise<void> {
       await database.write((writer) => putBuildFileIn(writer, file))
       onStep('file_written')
     },
@@ -353,7 +344,10 @@ export function createBuildFiles({ database, onStep }: { database: Database; onS
   }
 }
 
-async function putBuildFileIn(writer: Writer, { buildId, path, content }: BuildFile): Promise<void> {
+async function putBuildFileIn(
+  writer: Writer,
+  { buildId, path, content }: { buildId: string; path: string; content: string },
+): Promise<void> {
   const files = new Map(await readBuildFiles(writer, buildId)).set(path, Buffer.from(content))
   const problems = checkFiles(files)
   if (path === lockFile) problems.push(`${lockFile} is written by the registration.`)

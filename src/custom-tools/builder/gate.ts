@@ -14,11 +14,9 @@ import { checkAgainstSchema, isSame } from '../parameters.ts'
 import { type CapabilityFiles, checkFiles } from '../tool-folder.ts'
 import { type CapabilityExample, completeFiles, type Inspection, inspectFiles } from './inspect-files.ts'
 
-/** How one example went. */
 export interface ExampleResult {
   input: Json
   ok: boolean
-  /** The expected and the actual output, if they differ. */
   detail: string
 }
 
@@ -179,9 +177,7 @@ export function createCapabilityGate(dependencies: {
   }
 }
 
-/** The checks of a name against the catalog. */
 interface Naming {
-  /** The one of that name that is there already. */
   existing?: (manifest: CapabilityManifest) => Capability | undefined
   whyNot?: (manifest: CapabilityManifest) => string | undefined
 }
@@ -226,7 +222,6 @@ const readers = {
  */
 async function inspectCode(
   draft: {
-    /** Holds the files. */
     directory: string
     files: CapabilityFiles
     manifest: CapabilityManifest

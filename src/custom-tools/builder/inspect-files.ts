@@ -28,7 +28,6 @@ export interface Inspection {
 
 const maxRequirements = 50
 
-/** The problems that reading the files finds. */
 export function inspectFiles(
   files: CapabilityFiles,
   { redactor, mustTry }: { redactor: Pick<Redactor, 'redact'>; mustTry: Json | undefined },

@@ -244,7 +244,6 @@ export function createBuildLives(dependencies: {
   read: Reader
   clock: Clock
   lifeMs(): number
-  /** Its time is up. */
   onOver(buildId: string): Promise<void>
   onError(cause: unknown): void
 }) {

@@ -249,7 +249,6 @@ export function createAnswerBuild({ builds }: { builds: Pick<Builds, 'answer'> }
   })
 }
 
-/** The draft of a build, if it can run. */
 interface Draft {
   files: CapabilityFiles
   manifest: CapabilityManifest
