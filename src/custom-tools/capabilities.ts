@@ -89,7 +89,7 @@ export function capabilityLines(capabilities: readonly Capability[], budgetToken
  * not with calls or builds.
  */
 export function createCapabilityPrompt(catalog: Pick<CapabilityCatalog, 'list' | 'onChange'>) {
-  const written = new Map<string, { told: string; text: string | undefined }>()
+  const written = new Map<string, { served: string; text: string | undefined }>()
   const changed = new Set<string>()
   const unfollow = catalog.onChange((userId) => void changed.add(userId))
   return {
@@ -98,10 +98,10 @@ export function createCapabilityPrompt(catalog: Pick<CapabilityCatalog, 'list' |
       if (before && !changed.has(userId)) return before.text
       changed.delete(userId)
       const serving = catalog.list(userId).filter(serves)
-      const told = serving.map(({ name, description }) => `${name} ${description}`).join('\n')
-      if (before?.told === told) return before.text
+      const served = serving.map(({ name, description }) => `${name} ${description}`).join('\n')
+      if (before?.served === served) return before.text
       const text = capabilityLines(serving)
-      written.set(userId, { told, text })
+      written.set(userId, { served, text })
       return text
     },
     close: unfollow,
@@ -219,11 +219,11 @@ export function createCapabilityRepairs(dependencies: {
       }
       const failure = (await catalog.lastFailure(userId, name)) ?? null
       // An input that was too large to keep leaves its error.
-      const told = problem || (failure === null ? (capability.lastError ?? '') : '')
-      if (told === '' && failure === null) {
+      const said = problem || (failure === null ? (capability.lastError ?? '') : '')
+      if (said === '' && failure === null) {
         throw new FamiliarError('conflict', `No call of ${name} has failed. Say what is wrong with it.`)
       }
-      const wrong = told === '' ? '' : `\n\nWhat is wrong: ${told.slice(0, maxProblemLength).toWellFormed()}`
+      const wrong = said === '' ? '' : `\n\nWhat is wrong: ${said.slice(0, maxProblemLength).toWellFormed()}`
       const { description, inputSchema } = capability
       const request = { description: `${description}${wrong}`, inputSchema, failure, seen }
       return await builds.request({ userId, name, kind: 'repair', request, sessionId, callId })

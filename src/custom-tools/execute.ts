@@ -31,7 +31,7 @@ import type { PythonPackages } from './packages.ts'
 import { checkAgainstSchema, coerceParameters } from './parameters.ts'
 import { createCapabilityStorage, type StoragePlace } from './storage.ts'
 
-/** Told to the caller of any run. Secrets are taken out; the card is rebuilt from what is allowed. */
+/** For the caller of any run. Secrets are taken out; the card is rebuilt from what is allowed. */
 export interface RunReport {
   ok: boolean
   card: Card | null
@@ -70,7 +70,7 @@ interface Program {
   stdin: string
   isWritable: boolean
   network: ToolManifest['network']
-  /** Told to the program if a host is refused, instead of how the owner allows it. */
+  /** For the program if a host is refused, instead of how the owner allows it. */
   advice?: string
   limits: SandboxLimits
   onRefused?(host: string): void

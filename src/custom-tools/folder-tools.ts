@@ -33,7 +33,7 @@ export function createFolderTools(dependencies: {
   roots: readonly ToolRoot[]
   states: ToolStates
   prepare(tool: LoadedTool): Promise<Readiness>
-  /** Whether another user has that name. */
+  /** Whether a tool of another source has that name. */
   isTaken(name: string): boolean
   /** After every change of what there is or how far it is. */
   onChange(): void

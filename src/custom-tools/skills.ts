@@ -217,12 +217,8 @@ function createLoadSkill(folders: SkillFolders): Tool {
 }
 
 function loaded({ name, skill, files }: LoadedSkill, offset: number) {
-  const text = [
-    `<skill name="${name}">`,
-    pageOf(skill.instructions, offset, maxPageLength),
-    '</skill>',
-    ...filesOf(files),
-  ]
+  const page = pageOf(skill.instructions, offset, maxPageLength)
+  const text = [`<skill name="${name}">`, page, '</skill>', ...filesOf(files)]
   const foundTools = files.length === 0 ? [] : ['read_skill_file', 'run_skill_script']
   return { text: text.join('\n'), isError: false, foundTools }
 }
@@ -269,7 +265,8 @@ function createReadSkillFile(folders: SkillFolders): Tool {
         const inside = folder.files.filter((one) => wanted === '.' || one.path.startsWith(`${wanted}/`))
         if (inside.length === 0) return failed(`${name} has no file ${JSON.stringify(path)}.`)
         const lines = inside.slice(0, maxListed).map((one) => `${one.path} (${one.bytes.length} bytes)`)
-        return succeeded([...lines, ...moreOf(inside.length - lines.length)].join('\n'))
+        const more = inside.length - lines.length
+        return succeeded([...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n'))
       }
       const decoded = decodeIndexedFile(file.bytes)
       if (!decoded.ok) return failed(`${file.path} is no text: ${file.bytes.length} bytes.`)
@@ -278,10 +275,6 @@ function createReadSkillFile(folders: SkillFolders): Tool {
       return entry.origin === 'workspace' ? { ...succeeded(text), isPrivate: true } : succeeded(text)
     },
   })
-}
-
-function moreOf(count: number): string[] {
-  return count > 0 ? [`… and ${count} more`] : []
 }
 
 const skillDirectory = '/skill'

@@ -91,7 +91,7 @@ const deepest = 12
 const openFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 const openFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** A problem of the folder itself, told to its owner. */
+/** A problem of the folder itself, for its owner. */
 class FolderProblem extends Error {}
 
 /**

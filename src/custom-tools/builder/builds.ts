@@ -193,7 +193,7 @@ export function findOpenQuestions(reader: Reader | Writer, userId: string, now: 
     .execute()
 }
 
-/** With what its Builder had in sight, which the event knows that told of it. */
+/** With what its Builder had in sight: the event of the question has that. */
 export async function toQuestion(reader: Reader, row: NamedQuestionRow): Promise<BuildQuestion> {
   const events = await reader
     .selectFrom('build_events')

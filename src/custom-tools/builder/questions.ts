@@ -28,12 +28,6 @@ import {
 } from './builds.ts'
 import type { OnBuildStep } from './create-builds.ts'
 
-/** The user's answer. `seen`: the text that a model had read when it wrote the answer; null if the user wrote it. */
-interface UsersAnswer {
-  text: string
-  seen: Seen | null
-}
-
 interface Asked {
   build: Build
   seen: Seen
@@ -45,7 +39,9 @@ const patienceMs = 60_000
 const unlimitedMs = 10 * 365 * 24 * 60 * 60_000
 /** Timers cannot be set further ahead than 24 days. */
 const maxTimerMs = 24 * 60 * 60_000
+/** The user's answer. `seen`: the text that a model had read when it wrote the answer; null if the user wrote it. */
 const answerSchema = z.object({ text: z.string(), seen: seenSchema.nullable() })
+type UsersAnswer = z.infer<typeof answerSchema>
 
 /** Questions of builds to their user (CAP-7). The call that asks has one question, however often it runs. */
 export function createBuildQuestions(dependencies: {
