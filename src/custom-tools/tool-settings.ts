@@ -17,8 +17,6 @@ interface ConfiguredTool {
 const mask = '***'
 const maxValueLength = 16_384
 
-export type ToolSettings = ReturnType<typeof createToolSettings>
-
 /** The settings of tools, for each user: secrets in the vault, the rest in its table. */
 export function createToolSettings(dependencies: { database: Database; vault: ToolVault; clock: Clock }) {
   const { database, vault, clock } = dependencies

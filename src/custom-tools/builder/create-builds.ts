@@ -330,8 +330,6 @@ export function firstMessage({ name, kind, request }: Build): string {
   return parts.join('\n\n')
 }
 
-export type BuildFiles = ReturnType<typeof createBuildFiles>
-
 /** The files that a build has written so far. They lie in the database, so that a crash takes none of them. */
 export function createBuildFiles({ database, onStep }: { database: Database; onStep: OnBuildStep }) {
   return {
