@@ -13,11 +13,10 @@ import {
 } from '../security/approvals.ts'
 import { readSpokenAnswer } from '../security/spoken-answer.ts'
 import type { Database, Writer } from '../storage/database.ts'
-import { refuseOurNames } from './client-calls.ts'
+import { type ClientResult, refuseOurNames } from './client-calls.ts'
 import type {
   ConversationDependencies,
   ConversationParts,
-  Conversations,
   InboundMessage,
   Receipt,
   TurnReply,
@@ -27,18 +26,13 @@ import type { Projection } from './sessions/projection.ts'
 import type { Session, SessionKey, Sessions } from './sessions/sessions.ts'
 
 /** Everything that comes in: messages, results of client tools, answers to approvals; and the wait for the reply. */
-export type Admission = Pick<
-  Conversations,
-  'submit' | 'waitForTurn' | 'waitForReply' | 'giveToolResults' | 'approvals' | 'answerApproval'
->
-
 export function createAdmission(
   dependencies: Pick<
     ConversationDependencies,
     'sessions' | 'inbox' | 'context' | 'tools' | 'clientCalls' | 'approvals' | 'answerApproval' | 'settings' | 'onStep'
   >,
   { runner, waiters, own }: ConversationParts,
-): Admission {
+) {
   const { sessions, inbox, clientCalls, approvals, settings, onStep } = dependencies
 
   function refuseClosing(): void {
@@ -77,7 +71,8 @@ export function createAdmission(
   }
 
   return {
-    async submit(inbound, also) {
+    /** `also` writes in the commit of the message, or in the commit that finds a message with this key already there. */
+    async submit(inbound: InboundMessage, also?: (writer: Writer) => Promise<void>): Promise<Receipt> {
       refuseClosing()
       const { userId, channel, contact, key, ...rest } = checkInbound(inbound, settings)
       refuseOurNames(dependencies.tools.viewOf(userId), rest.clientTools ?? [])
@@ -94,8 +89,10 @@ export function createAdmission(
       if (admission.admitted) enqueue(message)
       return { messageId: message.id, sessionId: message.sessionId, duplicate: !admission.admitted }
     },
-    waitForTurn: (messageId, signal) => waiters.wait(messageId, signal),
-    async waitForReply(messageId, signal): Promise<TurnReply> {
+    /** Resolves with the end of the message's turn, however long that takes. Aborting the wait does not stop the turn. */
+    waitForTurn: (messageId: string, signal?: AbortSignal) => waiters.wait(messageId, signal),
+    /** The same, or the calls that the client must make before the turn continues. */
+    async waitForReply(messageId: string, signal?: AbortSignal): Promise<TurnReply> {
       const over = new AbortController()
       const either = AbortSignal.any([over.signal, ...(signal ? [signal] : [])])
       const place = async () => (await inbox.find(messageId)) ?? { sessionId: '', turnId: null }
@@ -114,14 +111,21 @@ export function createAdmission(
         over.abort()
       }
     },
-    async giveToolResults(given) {
+    /** Resolves with a message whose turn continues. */
+    async giveToolResults(given: {
+      userId: string
+      sessionId: string
+      results: readonly ClientResult[]
+    }): Promise<{ messageId: string }> {
       refuseClosing()
       await own(given.userId, given.sessionId)
       const { turnId } = await clientCalls.answer(given)
       return { messageId: await inbox.messageOf(turnId) }
     },
-    approvals: (userId) => approvals.pending(userId),
-    async answerApproval(answer) {
+    /** The calls that wait for approval. */
+    approvals: (userId: string) => approvals.pending(userId),
+    /** An answer from outside the conversation; the agent continues by itself. `conflict` if it comes too late. */
+    async answerApproval(answer: ApprovalAnswer): Promise<Approval> {
       refuseClosing()
       const { approval, message } = await dependencies.answerApproval(answer)
       onStep('inbox_committed')

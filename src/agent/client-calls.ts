@@ -26,22 +26,6 @@ export interface ClientResult {
   isUntrusted: boolean
 }
 
-/**
- * Calls that clients make themselves (CLIENT-1). A call is written down before the client hears of it, waits for its
- * result across a restart, and is answered once: by the client, or by the clock.
- */
-export interface ClientCalls {
-  /** The tools of the turn, followed by those of its client. A client tool never hides one of ours. */
-  addTo(view: ToolView, tools: readonly ToolDefinition[]): ToolView
-  /** Resolves with the calls of the turn that wait, as soon as some do: all that were made together. */
-  waitForCalls(turnOf: () => Promise<string | null>, signal: AbortSignal): Promise<ClientCall[]>
-  /**
-   * All or nothing. `not_found` for a call of another session, `conflict` for one that has a result or has timed out.
-   * Resolves with the turn that continues.
-   */
-  answer(answer: { userId: string; sessionId: string; results: readonly ClientResult[] }): Promise<{ turnId: string }>
-}
-
 const resultSchema = z.object({ text: z.string(), isUntrusted: z.boolean() })
 
 interface StoredCall {
@@ -63,19 +47,7 @@ interface AskedCall {
 type CallKey = Pick<AskedCall, 'sessionId' | 'callId'>
 
 /** The stored calls of client tools. */
-interface ClientCallStore {
-  /** After a restart the client is asked again with the full timeout, because it could not answer while Familiar was down. */
-  ask(call: AskedCall): Promise<StoredCall>
-  askIn(writer: Writer, call: AskedCall): Promise<StoredCall>
-  /** Its time is over, unless its result came in the meantime. */
-  expire(key: CallKey): Promise<StoredCall>
-  find(key: CallKey): Promise<StoredCall>
-  /** Of one turn, those without a result. */
-  waiting(turnId: string | null): Promise<ClientCall[]>
-  answer(answer: { userId: string; sessionId: string; results: readonly ClientResult[] }): Promise<{ turnId: string }>
-}
-
-function createClientCallStore(dependencies: { database: Database; clock: Clock }): ClientCallStore {
+function createClientCallStore(dependencies: { database: Database; clock: Clock }) {
   const { database, clock } = dependencies
 
   async function answerOne(writer: Writer, userId: string, key: CallKey, given: ClientResult): Promise<string> {
@@ -130,9 +102,11 @@ function createClientCallStore(dependencies: { database: Database; clock: Clock 
   }
 
   return {
-    ask: (call) => database.write((writer) => askIn(writer, call)),
+    /** After a restart the client is asked again with the full timeout, because it could not answer while Familiar was down. */
+    ask: (call: AskedCall): Promise<StoredCall> => database.write((writer) => askIn(writer, call)),
     askIn,
-    expire: (key) =>
+    /** Its time is over, unless its result came in the meantime. */
+    expire: (key: CallKey): Promise<StoredCall> =>
       database.write(async (writer) => {
         await writer
           .updateTable('client_calls')
@@ -143,8 +117,9 @@ function createClientCallStore(dependencies: { database: Database; clock: Clock 
           .execute()
         return findIn(writer, key)
       }),
-    find: (key) => findIn(database.read, key),
-    async waiting(turnId) {
+    find: (key: CallKey): Promise<StoredCall> => findIn(database.read, key),
+    /** Of one turn, those without a result. */
+    async waiting(turnId: string | null): Promise<ClientCall[]> {
       if (turnId === null) return []
       const rows = await database.read
         .selectFrom('client_calls')
@@ -161,7 +136,15 @@ function createClientCallStore(dependencies: { database: Database; clock: Clock 
         expiresAt: Number(row.expires_at),
       }))
     },
-    answer: ({ userId, sessionId, results }) =>
+    answer: ({
+      userId,
+      sessionId,
+      results,
+    }: {
+      userId: string
+      sessionId: string
+      results: readonly ClientResult[]
+    }): Promise<{ turnId: string }> =>
       database.write(async (writer) => {
         const turns = new Set<string>()
         for (const given of results) {
@@ -226,6 +209,12 @@ interface OpenCall {
 
 const anyCall = 'asked'
 
+export type ClientCalls = ReturnType<typeof createClientCalls>
+
+/**
+ * Calls that clients make themselves (CLIENT-1). A call is written down before the client hears of it, waits for its
+ * result across a restart, and is answered once: by the client, or by the clock.
+ */
 export function createClientCalls(dependencies: {
   database: Database
   clock: Clock
@@ -237,7 +226,7 @@ export function createClientCalls(dependencies: {
   wakeups: Wakeups
   /** With `tables`, calls of turns at other daemons wait as well. */
   stateIn: Coordination['stateIn']
-}): ClientCalls {
+}) {
   const { clock, timeoutSeconds, stopping, prepareTool, wakeups, stateIn } = dependencies
   const store = createClientCallStore(dependencies)
   const open = new Set<OpenCall>()
@@ -321,7 +310,8 @@ export function createClientCalls(dependencies: {
   }
 
   return {
-    addTo(view: ToolView, tools): ToolView {
+    /** The tools of the turn, followed by those of its client. A client tool never hides one of ours. */
+    addTo(view: ToolView, tools: readonly ToolDefinition[]): ToolView {
       // The plan and the tool switch apply to client tools as well (CLIENT-4, TOOLS-3).
       const allowed = tools.filter(({ name }) => view.mayHave?.(name) ?? true)
       const theirs = new Map(allowed.map((tool) => [tool.name, toTool(tool)]))
@@ -334,7 +324,8 @@ export function createClientCalls(dependencies: {
         ],
       }
     },
-    async waitForCalls(turnOf, signal) {
+    /** Resolves with the calls of the turn that wait, as soon as some do: all that were made together. */
+    async waitForCalls(turnOf: () => Promise<string | null>, signal: AbortSignal): Promise<ClientCall[]> {
       let wake = Promise.withResolvers<void>()
       const release = () => wake.resolve()
       const unfollow = wakeups.on(anyCall, release)
@@ -352,7 +343,15 @@ export function createClientCalls(dependencies: {
         signal.removeEventListener('abort', release)
       }
     },
-    async answer(given) {
+    /**
+     * All or nothing. `not_found` for a call of another session, `conflict` for one that has a result or has timed out.
+     * Resolves with the turn that continues.
+     */
+    async answer(given: {
+      userId: string
+      sessionId: string
+      results: readonly ClientResult[]
+    }): Promise<{ turnId: string }> {
       const answered = await store.answer(given)
       for (const { callId } of given.results) {
         for (const entry of open) {

@@ -30,19 +30,6 @@ interface CompactionSettings {
   keepRatio: number
 }
 
-/**
- * Keeps a conversation inside its model's window. The log keeps everything; only what the next request holds changes,
- * and only once a whole summary is there: a failed one changes nothing.
- */
-export interface Compaction {
-  /** Of the models that answer in the session. */
-  threshold(session: Session): Promise<number>
-  /** After a turn: warns once, compacts past the threshold. */
-  afterTurn(session: Session, signal: AbortSignal): Promise<void>
-  /** True where a summary took the place of the oldest part; with `inTurn`, of everything before the turn under way. */
-  compact(session: Session, signal: AbortSignal, options?: CompactOptions): Promise<boolean>
-}
-
 interface CompactOptions {
   inTurn?: boolean
   /** In the unit that writes the summary. */
@@ -54,6 +41,12 @@ export function fitsWindow({ info }: LanguageModel, inputTokens: number): boolea
   return inputTokens <= Math.floor(info.maxContextTokens * shareOfWindow)
 }
 
+export type Compaction = ReturnType<typeof createCompaction>
+
+/**
+ * Keeps a conversation inside its model's window. The log keeps everything; only what the next request holds changes,
+ * and only once a whole summary is there: a failed one changes nothing.
+ */
 export function createCompaction(dependencies: {
   database: Database
   log: SessionLog
@@ -69,7 +62,7 @@ export function createCompaction(dependencies: {
   /** Called in the unit of the swap, to learn from the part before it is replaced (MEM-9). */
   beforeSwap?: Learning['beforeSwap']
   onStep: OnStep
-}): Compaction {
+}) {
   const { database, log, openSessions, ledger, logger, settings, onStep } = dependencies
 
   /** Of the model that the next turn asks, and of its fallback where that is the one that answered last. */
@@ -109,6 +102,7 @@ export function createCompaction(dependencies: {
       )
   }
 
+  /** True where a summary took the place of the oldest part; with `inTurn`, of everything before the turn under way. */
   async function compact(session: Session, signal: AbortSignal, options: CompactOptions = {}): Promise<boolean> {
     const { inTurn = false } = options
     const route = dependencies.modelsOf(session.userId).route('compaction')
@@ -170,7 +164,8 @@ export function createCompaction(dependencies: {
   return {
     threshold,
     compact,
-    async afterTurn(session, signal) {
+    /** After a turn: warns once, compacts past the threshold. */
+    async afterTurn(session: Session, signal: AbortSignal) {
       const projection = await openSessions.projection(session.id)
       const limit = await threshold(session)
       const { tokens } = projection.counted

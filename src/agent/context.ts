@@ -47,18 +47,9 @@ interface DynamicContext {
   told?: readonly string[]
 }
 
-/** The system prompt and the dynamic context. The same files always give the same bytes. */
-export interface Context {
-  /** Throws for a prompt profile that the config does not name. */
-  requireTier(tier: string): void
-  /** The blocks of a prompt profile, stable ones first. */
-  system(tier: string): SystemBlock[]
-  /** Whether they hold what the user wrote of themself. */
-  holdsPrivate(tier: string): boolean
-  /** Facts that are true only now. They are sent with the newest message and stored with it. */
-  dynamic(facts: DynamicContext): { text: string; included: ContextMemory[] }
-}
+export type Context = ReturnType<typeof createContext>
 
+/** The system prompt and the dynamic context. The same files always give the same bytes. */
 export function createContext(dependencies: {
   workspace: string
   /** The workspace files of each prompt profile, from the current config. */
@@ -67,7 +58,7 @@ export function createContext(dependencies: {
   timeZone: string
   /** The initial texts of the workspace, which belong to no user. */
   starterTexts?: readonly string[]
-}): Context {
+}) {
   const { workspace, tiers, readTextFile, timeZone, starterTexts = [] } = dependencies
   const formatNow = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })
 
@@ -82,8 +73,10 @@ export function createContext(dependencies: {
   const read = (name: string) => readTextFile(join(workspace, name))?.trim()
 
   return {
-    requireTier: (tier) => void filesOf(tier),
-    system(tier) {
+    /** Throws for a prompt profile that the config does not name. */
+    requireTier: (tier: string) => void filesOf(tier),
+    /** The blocks of a prompt profile, stable ones first. */
+    system(tier: string): SystemBlock[] {
       const names = filesOf(tier)
       const blocks: SystemBlock[] = [{ name: 'core', tier: 'stable', text: corePrompt }]
       for (const isStable of [true, false]) {
@@ -100,13 +93,15 @@ export function createContext(dependencies: {
       }
       return blocks
     },
-    holdsPrivate(tier) {
+    /** Whether they hold what the user wrote of themself. */
+    holdsPrivate(tier: string): boolean {
       return filesOf(tier).some((name) => {
         const text = privateFiles.includes(name) ? read(name) : undefined
         return !!text && !starterTexts.some((starter) => starter.trim() === text)
       })
     },
-    dynamic(facts) {
+    /** Facts that are true only now. They are sent with the newest message and stored with it. */
+    dynamic(facts: DynamicContext): { text: string; included: ContextMemory[] } {
       const lines = [`Now: ${formatNow.format(facts.now)} (${timeZone})`]
       const framing = sourceFraming[facts.source]
       if (framing) lines.push(framing)

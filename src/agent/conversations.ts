@@ -4,7 +4,7 @@ import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import type { contextReplySchema } from '../protocol/api.ts'
 import { FamiliarError } from '../protocol/errors.ts'
-import type { StreamedEvent, ToolCallSummary, TurnOutcome } from '../protocol/events.ts'
+import type { ToolCallSummary, TurnOutcome } from '../protocol/events.ts'
 import type {
   Card,
   Json,
@@ -15,12 +15,10 @@ import type {
   ToolDefinition,
   Usage,
 } from '../protocol/messages.ts'
-import type { Approval, ApprovalAnswer, Approvals } from '../security/approvals.ts'
-import type { Writer } from '../storage/database.ts'
-import type { Spawn } from '../tools/builtin/subagent-tools.ts'
+import type { Approvals } from '../security/approvals.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import { type AnswerApproval, createAdmission } from './admission.ts'
-import type { ClientCall, ClientCalls, ClientResult } from './client-calls.ts'
+import type { ClientCall, ClientCalls } from './client-calls.ts'
 import type { Compaction } from './compaction.ts'
 import type { Context } from './context.ts'
 import type { Coordination } from './coordination.ts'
@@ -33,7 +31,6 @@ import { createRunner, type Runner } from './runner.ts'
 import { createSessionAdmin } from './session-admin.ts'
 import type { Inbox } from './sessions/inbox.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
-import type { LoggedEvent } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { Session, Sessions } from './sessions/sessions.ts'
 import type { SubagentWork } from './subagents.ts'
@@ -103,79 +100,6 @@ export type TurnReply =
 
 export type ContextReport = z.infer<typeof contextReplySchema>
 
-/**
- * The interface of all channels: HTTP, command line, Telegram and the page. A message is durable when `submit`
- * resolves. Control operations never wait for a turn. Data of other users does not exist for the caller: `not_found`.
- */
-export interface Conversations {
-  /** Resumes the work of an earlier run: interrupted turns first, then queued messages. */
-  recover(): Promise<{ resumedTurns: number; queuedMessages: number }>
-  /** `also` writes in the commit of the message, or in the commit that finds a message with this key already there. */
-  submit(inbound: InboundMessage, also?: (writer: Writer) => Promise<void>): Promise<Receipt>
-  /** Resolves with the end of the message's turn, however long that takes. Aborting the wait does not stop the turn. */
-  waitForTurn(messageId: string, signal?: AbortSignal): Promise<TurnEnd>
-  /** The same, or the calls that the client must make before the turn continues. */
-  waitForReply(messageId: string, signal?: AbortSignal): Promise<TurnReply>
-  /**
-   * Accepts results of client tools. ClientCalls lists the reasons for a refusal. Resolves with a message whose turn
-   * continues.
-   */
-  giveToolResults(given: {
-    userId: string
-    sessionId: string
-    results: readonly ClientResult[]
-  }): Promise<{ messageId: string }>
-  /** With all that works for it. True where something was running. */
-  stop(userId: string, sessionId: string): Promise<boolean>
-  /** The messages that wait for their turn, oldest first. */
-  queue(userId: string, sessionId: string): Promise<{ messageId: string; text: string; receivedAt: number }[]>
-  /** Cancels a queued message. `conflict` if its turn has started, `not_found` for any other message. */
-  cancelQueued(userId: string, sessionId: string, messageId: string): Promise<void>
-  /** Archives; nothing is deleted. Returns the archived sessions. */
-  reset(userId: string, target: { all: true } | { sessionId: string } | { contact: string }): Promise<Session[]>
-  mark(userId: string, sessionId: string, name: string): Promise<void>
-  rewind(userId: string, sessionId: string, to: { mark: string } | { turns: number }): Promise<void>
-  /** With `beforeMessage` as it was before that message; otherwise as it is, without a turn under way. */
-  fork(userId: string, sessionId: string, contact: string, options?: { beforeMessage?: string }): Promise<Session>
-  /** Summarizes the oldest part now. False if there was too little to summarize or the summary failed. */
-  compact(userId: string, sessionId: string): Promise<boolean>
-  sessions(userId: string, options?: { includeArchived?: boolean }): Promise<Session[]>
-  /** By id, or the newest active one with this contact. */
-  findSession(
-    userId: string,
-    idOrContact: string,
-    /** With archived ones, the newest of that name where no active one has it. */
-    options?: { includeArchived?: boolean },
-  ): Promise<Session | undefined>
-  history(userId: string, sessionId: string, range?: { after?: number; limit?: number }): Promise<LoggedEvent[]>
-  events(userId: string, sessionId: string, cursor: string, signal: AbortSignal): Promise<AsyncGenerator<StreamedEvent>>
-  /** The newest events, of those before a place where that is given; in order. */
-  historyBack(
-    userId: string,
-    sessionId: string,
-    range: { before?: number | undefined; limit: number },
-  ): Promise<LoggedEvent[]>
-  /** The events of one turn, in order; empty for an unknown turn. */
-  turnEvents(userId: string, sessionId: string, turnId: string): Promise<LoggedEvent[]>
-  /** The newest part of the stream, or the part before a position of the log; `events` continues at `cursor`. */
-  pastEvents(
-    userId: string,
-    sessionId: string,
-    range: { before?: number | undefined; limit: number },
-  ): Promise<{ events: StreamedEvent[]; cursor: string; before: number | null }>
-  contextReport(userId: string, sessionId: string): Promise<ContextReport>
-  /** The sub-agents of the conversation, finished ones included, oldest first. */
-  spawns(userId: string, sessionId: string): Promise<Spawn[]>
-  /** The calls that wait for approval. */
-  approvals(userId: string): Promise<Approval[]>
-  /** An answer from outside the conversation; the agent continues by itself. `conflict` if it comes too late. */
-  answerApproval(answer: ApprovalAnswer): Promise<Approval>
-  /** Turns under way and messages that wait; `waitingHere` are those of the named session. */
-  load(sessionId?: string): { running: number; waiting: number; waitingHere: number }
-  /** Ends the running steps (cut off after `graceMs`) and begins no further one. */
-  close(graceMs: number): Promise<void>
-}
-
 interface ConversationSettings {
   debounceMs: () => number
   maxConcurrentTurns: number
@@ -226,8 +150,14 @@ export interface ConversationParts {
   own(userId: string, sessionId: string): Promise<Session>
 }
 
-/** Three subjects behind one object: admission, the runner, and the administration of sessions. */
-export function createConversations(dependencies: ConversationDependencies): Conversations {
+export type Conversations = ReturnType<typeof createConversations>
+
+/**
+ * The interface of all channels: HTTP, command line, Telegram and the page. A message is durable when `submit`
+ * resolves. Control operations never wait for a turn. Data of other users does not exist for the caller: `not_found`.
+ * Three subjects are behind it: admission, the runner, and the administration of sessions.
+ */
+export function createConversations(dependencies: ConversationDependencies) {
   const { coordination, log, openSessions, sessions, inbox } = dependencies
   const waiters = createTurnWaiters({ log, inbox, stateIn: coordination.stateIn })
 

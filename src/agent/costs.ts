@@ -31,21 +31,15 @@ export interface LedgerCall {
   nanousd: number | null
 }
 
-/** The cost figures of one user, read only. */
-export interface Costs {
-  spending(userId: string, period: SpendingPeriod, signal?: AbortSignal): Promise<Spending>
-  /** `section` is their table in the config. */
-  caps(userId: string): Promise<{ section: string; caps: CapState[] }>
-  /** All that counts to a turn: its own calls, and those of what worked for it. In order. */
-  callsOfTurn(userId: string, turnId: string): Promise<LedgerCall[]>
-}
+export type Costs = ReturnType<typeof createCosts>
 
+/** The cost figures of one user, read only. */
 export function createCosts(dependencies: {
   database: Database
   clock: Clock
   /** Of one user, as they are now. */
   caps: (userId: string) => BudgetLimits
-}): Costs {
+}) {
   const { database, clock } = dependencies
 
   async function dearestToday(userId: string): Promise<{ message: number; build: number }> {
@@ -67,9 +61,10 @@ export function createCosts(dependencies: {
   }
 
   return {
-    spending: (userId, period, signal) =>
+    spending: (userId: string, period: SpendingPeriod, signal?: AbortSignal): Promise<Spending> =>
       reportSpending(database, { userId, period, now: clock.now(), ...(signal && { signal }) }),
-    async caps(userId) {
+    /** `section` is their table in the config. */
+    async caps(userId: string): Promise<{ section: string; caps: CapState[] }> {
       const caps = dependencies.caps(userId)
       const now = clock.now()
       const totals = await database.read
@@ -98,7 +93,8 @@ export function createCosts(dependencies: {
         ],
       }
     },
-    async callsOfTurn(userId, turnId) {
+    /** All that counts to a turn: its own calls, and those of what worked for it. In order. */
+    async callsOfTurn(userId: string, turnId: string): Promise<LedgerCall[]> {
       const rows = await database.read
         .selectFrom('cost_ledger')
         .selectAll()

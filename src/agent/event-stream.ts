@@ -395,27 +395,17 @@ export function turnEndOf(sessionId: string, events: readonly LoggedEvent[]): Tu
 
 type MessagePlace = NonNullable<Awaited<ReturnType<Inbox['find']>>>
 
-/** Callers in this process that wait for the end of a message's turn. */
-export interface TurnWaiters {
-  /** The message was admitted by this process. If its turn also ends here, waiting for it needs no database read. */
-  expect(messageId: string): void
-  forget(messageId: string): void
-  wait(messageId: string, signal?: AbortSignal): Promise<TurnEnd>
-  /** Resolves the waits for these messages. */
-  settle(messageIds: readonly string[], end: TurnEnd): void
-  /** The message is never answered. */
-  cancel(messageId: string): void
-  close(): void
-}
-
 const canceledError = () => new FamiliarError('conflict', 'This message was canceled before a reply')
 
+export type TurnWaiters = ReturnType<typeof createTurnWaiters>
+
+/** Callers in this process that wait for the end of a message's turn. */
 export function createTurnWaiters(dependencies: {
   log: SessionLog
   inbox: Inbox
   /** With `tables`, a turn may end at another daemon, and only the log shows it. */
   stateIn: Coordination['stateIn']
-}): TurnWaiters {
+}) {
   const { log, inbox } = dependencies
   const followsLog = dependencies.stateIn === 'tables'
   const waiting = new Map<string, Set<PromiseWithResolvers<TurnEnd>>>()
@@ -460,11 +450,12 @@ export function createTurnWaiters(dependencies: {
   }
 
   return {
-    expect(messageId) {
+    /** The message was admitted by this process. If its turn also ends here, waiting for it needs no database read. */
+    expect(messageId: string) {
       if (!followsLog) expected.add(messageId)
     },
-    forget: (messageId) => void expected.delete(messageId),
-    async wait(messageId, signal) {
+    forget: (messageId: string) => void expected.delete(messageId),
+    async wait(messageId: string, signal?: AbortSignal): Promise<TurnEnd> {
       signal?.throwIfAborted()
       const waiter = Promise.withResolvers<TurnEnd>()
       // It may be rejected before anyone awaits it.
@@ -486,13 +477,15 @@ export function createTurnWaiters(dependencies: {
         if (waitersOfMessage.size === 0) waiting.delete(messageId)
       }
     },
-    settle(messageIds, end) {
+    /** Resolves the waits for these messages. */
+    settle(messageIds: readonly string[], end: TurnEnd) {
       for (const messageId of messageIds) {
         expected.delete(messageId)
         for (const waiter of waiting.get(messageId) ?? []) waiter.resolve(end)
       }
     },
-    cancel(messageId) {
+    /** The message is never answered. */
+    cancel(messageId: string) {
       expected.delete(messageId)
       for (const waiter of waiting.get(messageId) ?? []) waiter.reject(canceledError())
     },

@@ -407,26 +407,20 @@ async function countQueued(reader: Reader, asked: { sessionId?: string; most: nu
   return Number(rows.count)
 }
 
+type SessionHolders = ReturnType<typeof createSessionHolders>
+
 /**
  * The daemon that runs the turns of a session, if several share the work. A daemon that was wrongly considered dead
  * finds out here, in the unit in which it would have written to the turn.
  */
-interface SessionHolders {
-  /** From now on it is this daemon. */
-  take(sessionId: string): Promise<void>
-  /** Whether it is this daemon, as far as is known. */
-  has(sessionId: string): Promise<boolean>
-  /** Throws `HeldElsewhere` where it is another one. */
-  requireIn(writer: Writer, sessionId: string): Promise<void>
-}
-
 export function createSessionHolders({
   database,
   daemonId,
 }: {
   database: Pick<Database, 'read' | 'write'>
   daemonId: string
-}): SessionHolders {
+}) {
+  /** Whether it is this daemon, as far as is known. */
   async function has(sessionId: string): Promise<boolean> {
     const holder = await holderOf(database.read, sessionId).executeTakeFirst()
     return holder?.daemon_id === daemonId
@@ -434,7 +428,8 @@ export function createSessionHolders({
 
   return {
     has,
-    async take(sessionId) {
+    /** From now on it is this daemon. */
+    async take(sessionId: string) {
       // Usually this daemon already holds it. `requireIn` detects that another one took it.
       if (await has(sessionId)) return
       await database.write(
@@ -447,7 +442,8 @@ export function createSessionHolders({
         { meets: 'rows' },
       )
     },
-    async requireIn(writer, sessionId) {
+    /** Throws `HeldElsewhere` where it is another one. */
+    async requireIn(writer: Writer, sessionId: string) {
       // Locked until the unit ends: who takes the session waits for it, and so reads what it has written.
       const holder = await holderOf(writer, sessionId).forShare().executeTakeFirst()
       if (holder?.daemon_id !== daemonId) throw new HeldElsewhere(sessionId)

@@ -24,45 +24,17 @@ interface LearningStatus {
   consolidation: TroubleReport | undefined
 }
 
-/**
- * Learning from conversations, in the background: one thing at a time for each user, in the order of the log, and from
- * where it stopped. It never delays a turn, and does nothing while nothing is said.
- */
-export interface Learning {
-  /**
-   * Returns at once. The messages become searchable a moment later, several turns together if they follow each other
-   * quickly; facts are extracted afterwards.
-   */
-  afterTurn(session: SessionId): void
-  /** The session was archived: what it was about is consolidated. Returns at once. */
-  afterClose(session: SessionId): void
-  /** At the start: resumes unfinished work. Returns the number of sessions. */
-  recover(): Promise<number>
-  /** Immediately, at the user's request. */
-  consolidate(session: SessionId, signal: AbortSignal): Promise<ConsolidationOutcome>
-  /** The files that the user keeps for Familiar, those that changed. */
-  consolidateFiles(userId: string, signal: AbortSignal): Promise<ConsolidationOutcome[]>
-  /**
-   * Called before a summary replaces the log up to `throughSeq`, for writes in the unit of the swap. A failure is
-   * logged and does not prevent compaction; the log still contains everything.
-   */
-  beforeSwap(
-    session: SessionId,
-    throughSeq: number,
-    signal: AbortSignal,
-  ): Promise<((writer: Writer) => Promise<void>) | undefined>
-  status(userId: string): Promise<LearningStatus>
-  /** Runs all waiting work at once. Resolves when nothing is running. */
-  idle(): Promise<void>
-  /** Stops running work; it continues at the next start. */
-  close(): Promise<void>
-}
-
 /** One unit of writing holds up all others: this many exchanges take some ten milliseconds. */
 const indexedAtOnce = 16
 /** Older exchanges are left to consolidation: a start must not cause costs for old conversations. */
 const oldestExtracted = 2 * 24 * 60 * 60_000
 
+export type Learning = ReturnType<typeof createLearning>
+
+/**
+ * Learning from conversations, in the background: one thing at a time for each user, in the order of the log, and from
+ * where it stopped. It never delays a turn, and does nothing while nothing is said.
+ */
 export function createLearning(dependencies: {
   database: Database
   log: SessionLog
@@ -81,7 +53,7 @@ export function createLearning(dependencies: {
   isExtracting: () => boolean
   /** Whether the session's turns run on this daemon. The daemon that runs the next turn also learns from this one. */
   isHere: (sessionId: string) => Promise<boolean>
-}): Learning {
+}) {
   const { database, index, extraction, consolidation, clock, logger, isIndexing, isExtracting, isHere } = dependencies
   const readExchanges = createExchangeReader(dependencies)
   const stop = new AbortController()
@@ -179,7 +151,8 @@ export function createLearning(dependencies: {
 
   return {
     afterTurn,
-    afterClose(session) {
+    /** The session was archived: what it was about is consolidated. Returns at once. */
+    afterClose(session: SessionId) {
       // On any daemon: a closed session may never have another turn here.
       later(session, 'learn', () => learn(session))
       if (!isExtracting()) return
@@ -189,16 +162,19 @@ export function createLearning(dependencies: {
           logger.info('a closed session is not consolidated', { session: session.id, reason: outcome.message })
       })
     },
-    async recover() {
+    /** At the start: resumes unfinished work. Returns the number of sessions. */
+    async recover(): Promise<number> {
       const behind = await sessionsBehind(database)
       for (const session of behind) later(session, 'learn', () => learn(session))
       return behind.length
     },
-    consolidate(session, signal) {
+    /** Immediately, at the user's request. */
+    consolidate(session: SessionId, signal: AbortSignal): Promise<ConsolidationOutcome> {
       pauses.end(session.userId)
       return inLine(session.userId, () => consolidateNow(session, AbortSignal.any([signal, stop.signal])))
     },
-    consolidateFiles: (userId, signal) =>
+    /** The files that the user keeps for Familiar, those that changed. */
+    consolidateFiles: (userId: string, signal: AbortSignal): Promise<ConsolidationOutcome[]> =>
       inLine(userId, async () => {
         const outcomes: ConsolidationOutcome[] = []
         for (const file of await dependencies.readFiles(userId)) {
@@ -212,7 +188,15 @@ export function createLearning(dependencies: {
         }
         return outcomes
       }),
-    async beforeSwap(session, throughSeq, signal) {
+    /**
+     * Called before a summary replaces the log up to `throughSeq`, for writes in the unit of the swap. A failure is
+     * logged and does not prevent compaction; the log still contains everything.
+     */
+    async beforeSwap(
+      session: SessionId,
+      throughSeq: number,
+      signal: AbortSignal,
+    ): Promise<((writer: Writer) => Promise<void>) | undefined> {
       if (!isExtracting()) return undefined
       try {
         const exchanges = await exchangesUpTo(session, throughSeq)
@@ -224,7 +208,7 @@ export function createLearning(dependencies: {
         return undefined
       }
     },
-    async status(userId) {
+    async status(userId: string): Promise<LearningStatus> {
       return {
         waiting: [...waiting.values(), ...pauses.waiting().map((session) => session.userId)].filter(
           (owner) => owner === userId,
@@ -233,10 +217,12 @@ export function createLearning(dependencies: {
         consolidation: await consolidation.trouble(userId),
       }
     },
+    /** Runs all waiting work at once. Resolves when nothing is running. */
     async idle() {
       pauses.end()
       while (lines.size > 0) await Promise.all(lines.values())
     },
+    /** Stops running work; it continues at the next start. */
     async close() {
       stop.abort(new Error('Familiar is stopping'))
       pauses.cancel()
@@ -362,26 +348,16 @@ function withoutGate(own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>):
   return emptyReplies.has(text) ? '' : text
 }
 
-/** Sessions that wait for a pause in their talk, so that several turns become one piece of work. */
-interface LearningPauses {
-  /** Another turn has ended. The session's time comes when no further one ends for a moment, or after some seconds. */
-  wait(session: SessionId): void
-  /** Now, for whichever waits of that user, or of all. */
-  end(userId?: string): void
-  /** Cancels all pauses. */
-  cancel(): void
-  waiting(): SessionId[]
-}
-
 const quietMs = 500
 /** Learning must keep up even if the messages never pause. */
 const maxDelayMs = 5_000
 
+/** Sessions that wait for a pause in their talk, so that several turns become one piece of work. */
 function createLearningPauses(dependencies: {
   clock: Clock
   /** The session's time has come. */
   onPause(session: SessionId): void
-}): LearningPauses {
+}) {
   const { clock, onPause } = dependencies
   const pauses = new Map<string, { session: SessionId; since: number; cancel(): void }>()
 
@@ -395,16 +371,19 @@ function createLearningPauses(dependencies: {
   }
 
   return {
-    wait(session) {
+    /** Another turn has ended. The session's time comes when no further one ends for a moment, or after some seconds. */
+    wait(session: SessionId) {
       const known = pauses.get(session.id)
       known?.cancel()
       const since = known?.since ?? clock.now()
       const delay = Math.max(0, Math.min(quietMs, since + maxDelayMs - clock.now()))
       pauses.set(session.id, { session, since, cancel: clock.after(delay, () => end(session)) })
     },
-    end(userId) {
+    /** Now, for whichever waits of that user, or of all. */
+    end(userId?: string) {
       for (const session of waiting()) if (userId === undefined || session.userId === userId) end(session)
     },
+    /** Cancels all pauses. */
     cancel() {
       for (const pause of pauses.values()) pause.cancel()
       pauses.clear()

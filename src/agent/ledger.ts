@@ -45,38 +45,24 @@ export interface Reserved {
 
 export type Reservation = Reserved | { ok: false; message: string }
 
+export type Ledger = ReturnType<typeof createLedger>
+
 /**
  * The record of spending. Every model call goes through here: its worst case is reserved before the call, and the
  * provider's count is settled after it. A call that does not fit every budget is not made.
  */
-export interface Ledger {
-  /** Inside a unit of the caller's, so that a step and the money for the next one are one commit. */
-  reserve(writer: Writer, call: PlannedCall): Promise<Reservation>
-  /** Writes what the call really took, inside the unit that records its response. */
-  settle(writer: Writer, reserved: Reserved, usage: Usage, rates: CostRates | null): Promise<void>
-  /** The call had no result: its reservation is released. */
-  release(reservationId: string): Promise<void>
-  /** The call broke off during the response: it counts with its known tokens, because the provider charges them. */
-  interrupt(reservationId: string, outputTokens: number, rates: CostRates | null): Promise<void>
-  /**
-   * At start: calls that were under way when the daemon died count at their worst case, for the provider may charge.
-   * With a session and turn only theirs: those whose end could not be written, because the disk was full. With a time
-   * only those that are older: of a daemon that died beside others.
-   */
-  closeInterrupted(of?: { sessionId: string; turnId: string | null } | { before: number }): Promise<number>
-}
-
 export function createLedger(dependencies: {
   database: Database
   clock: Clock
   ids: Ids
   /** Of one user, as they are now. */
   caps: (userId: string) => BudgetLimits
-}): Ledger {
+}) {
   const { database, clock, ids, caps } = dependencies
 
   return {
-    async reserve(writer, call) {
+    /** Inside a unit of the caller's, so that a step and the money for the next one are one commit. */
+    async reserve(writer: Writer, call: PlannedCall): Promise<Reservation> {
       const amount = worstCaseNanousd(call.inputTokens, call.maxOutputTokens, call.rates)
       const at = clock.now()
       const refusal = amount > 0 ? await firstCapPassed(writer, call, amount, at, caps(call.userId)) : undefined
@@ -86,7 +72,8 @@ export function createLedger(dependencies: {
       if (amount > 0) await addToTotals(writer, call.userId, at, { spent: 0, reserved: amount })
       return { ok: true, id, userId: call.userId, at, nanousd: amount }
     },
-    async settle(writer, reserved, usage, rates) {
+    /** Writes what the call really took, inside the unit that records its response. */
+    async settle(writer: Writer, reserved: Reserved, usage: Usage, rates: CostRates | null) {
       const cost = costNanousd(usage, rates)
       const { isEstimate, ...counted } = usage
       const state = isEstimate ? 'estimated' : 'settled'
@@ -95,10 +82,12 @@ export function createLedger(dependencies: {
       const change = { spent: cost ?? 0, reserved: -reserved.nanousd }
       if (change.spent !== 0 || change.reserved !== 0) await addToTotals(writer, reserved.userId, reserved.at, change)
     },
-    async release(reservationId) {
+    /** The call had no result: its reservation is released. */
+    async release(reservationId: string) {
       await database.write((writer) => close(writer, reservationId, 'failed', () => 0))
     },
-    async interrupt(reservationId, outputTokens, rates) {
+    /** The call broke off during the response: it counts with its known tokens, because the provider charges them. */
+    async interrupt(reservationId: string, outputTokens: number, rates: CostRates | null) {
       await database.write((writer) =>
         close(writer, reservationId, 'interrupted', (row) => {
           const usage = { inputTokens: row.input_tokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 }
@@ -106,7 +95,12 @@ export function createLedger(dependencies: {
         }),
       )
     },
-    async closeInterrupted(of) {
+    /**
+     * At start: calls that were under way when the daemon died count at their worst case, for the provider may charge.
+     * With a session and turn only theirs: those whose end could not be written, because the disk was full. With a time
+     * only those that are older: of a daemon that died beside others.
+     */
+    async closeInterrupted(of?: { sessionId: string; turnId: string | null } | { before: number }): Promise<number> {
       let query = database.read.selectFrom('cost_ledger').select('id').where('state', '=', 'reserved')
       if (of && 'before' in of) query = query.where('at', '<', of.before)
       else if (of) {

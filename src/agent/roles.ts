@@ -66,17 +66,7 @@ export interface WorkspaceRoles {
   onForked(session: Session): Promise<void>
 }
 
-export interface Roles {
-  roleOf: RoleOf
-  onTurnEnded(session: Session, end: TurnEnd): void
-  /** Finds nothing before they are there. */
-  searchCapabilities: CapabilitySearch['search']
-  onForked(session: Session): Promise<void>
-  expand: ExpandMessage
-  readAttachments: ReadAttachments
-  use(capabilities: CapabilityRoles): void
-  useWorkspace(workspace: WorkspaceRoles): void
-}
+export type Roles = ReturnType<typeof createRoles>
 
 /** The roles of sessions: the main agent and those that work in the background. */
 export function createRoles(dependencies: {
@@ -85,7 +75,7 @@ export function createRoles(dependencies: {
   maxRounds: () => number
   subagents: Pick<SubagentWork, 'roleOf'>
   isOwner(userId: string): boolean
-}): Roles {
+}) {
   const { tools, context, maxRounds, subagents, isOwner } = dependencies
   let capabilities: CapabilityRoles | undefined
   let workspace: WorkspaceRoles | undefined
@@ -125,27 +115,27 @@ export function createRoles(dependencies: {
   }
 
   return {
-    roleOf(session) {
+    roleOf(session: Session): Role {
       if (session.channel === subagentChannel) return subagents.roleOf(session)
       if (session.channel !== builderChannel) return speaker(session)
       if (!capabilities) throw new Error('A build was resumed before the Builder was registered')
       return builder(capabilities)
     },
-    onTurnEnded(session, end) {
+    onTurnEnded(session: Session, end: TurnEnd) {
       if (session.channel === builderChannel) capabilities?.onBuilderEnded(session, end)
     },
-    searchCapabilities: async (query) => (await capabilities?.search(query)) ?? [],
-    onForked: async (session) => workspace?.onForked(session),
-    async expand(message) {
-      return workspace ? workspace.expand(message) : { text: message.text, notes: [], media: [], included: [] }
-    },
-    async readAttachments(message) {
-      return workspace ? workspace.readAttachments(message) : [...message.media]
-    },
-    use(given) {
+    /** Finds nothing before they are there. */
+    searchCapabilities: (async (query) =>
+      (await capabilities?.search(query)) ?? []) satisfies CapabilitySearch['search'],
+    onForked: async (session: Session) => workspace?.onForked(session),
+    expand: (async (message) =>
+      workspace?.expand(message) ?? { text: message.text, notes: [], media: [], included: [] }) satisfies ExpandMessage,
+    readAttachments: (async (message) =>
+      workspace?.readAttachments(message) ?? [...message.media]) satisfies ReadAttachments,
+    use(given: CapabilityRoles) {
       capabilities = given
     },
-    useWorkspace(given) {
+    useWorkspace(given: WorkspaceRoles) {
       workspace = given
     },
   }

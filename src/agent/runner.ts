@@ -1,6 +1,6 @@
 import { FamiliarError } from '../protocol/errors.ts'
 import { isWorkChannel } from '../protocol/messages.ts'
-import type { ConversationDependencies, Conversations } from './conversations.ts'
+import type { ConversationDependencies } from './conversations.ts'
 import {
   HeldElsewhere,
   type JobResult,
@@ -16,28 +16,9 @@ import { type EndedTurn, type TurnRun, TurnSuspended } from './turn.ts'
 
 const storageRetryMs = 2_000
 
-/** Runs turns: queues messages, resumes interrupted turns, retries after a full disk, and does the work between turns. */
-export interface Runner extends Pick<Conversations, 'recover' | 'load' | 'close'> {
-  isClosing(): boolean
-  /** Queues a committed message. */
-  add(message: InboxMessage): void
-  /** Whether `runDraft` is possible at all: the queue is in this process. */
-  readonly startsAtOnce: boolean
-  /** Starts the turn of a message that is not stored yet. Resolves when it is; undefined if the session is busy. */
-  runDraft(session: Session, draft: InboxMessage): Promise<void> | undefined
-  /** Moves the waiting messages of an archived session to its successor. */
-  move(from: Session, to: Session): void
-  remove(message: { messageId: string; sessionId: string }): void
-  /** At this daemon or another one. */
-  runningTurn(sessionId: string): Promise<string | undefined>
-  /** Aborts the turn on any daemon. The stop request is already in the log. */
-  abort(turn: { sessionId: string; turnId: string }): void
-  /** Runs work that belongs between turns: compaction, snapshots. */
-  betweenTurns<T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Resolves when no such work is in progress. */
-  settled(sessionId: string): Promise<void>
-}
+export type Runner = ReturnType<typeof createRunner>
 
+/** Runs turns: queues messages, resumes interrupted turns, retries after a full disk, and does the work between turns. */
 export function createRunner(
   dependencies: Pick<
     ConversationDependencies,
@@ -45,7 +26,7 @@ export function createRunner(
     | ('learning' | 'clock' | 'ids' | 'logger' | 'settings' | 'onTurnEnded' | 'onClosing' | 'onStep')
   >,
   waiters: Pick<TurnWaiters, 'settle' | 'close'>,
-): Runner {
+) {
   const { coordination, log, openSessions, sessions, inbox, ledger, turns } = dependencies
   const { clock, ids, logger, settings, onStep } = dependencies
   const running = new Map<string, { turnId: string; controller: AbortController; isWork: boolean }>()
@@ -167,6 +148,7 @@ export function createRunner(
     return { kind: 'resume', userId: run.session.userId, turnId: run.turnId }
   }
 
+  /** Runs work that belongs between turns: compaction, snapshots. */
   async function betweenTurns<T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController()
     const done = work(controller.signal)
@@ -195,33 +177,43 @@ export function createRunner(
   }
 
   return {
-    recover: () => coordination.recover({ inbox, ledger }),
-    isClosing: () => closing,
-    add: (message) => queueOf(message.source).add(message),
+    /** Resumes the work of an earlier run: interrupted turns first, then queued messages. */
+    recover: (): Promise<{ resumedTurns: number; queuedMessages: number }> => coordination.recover({ inbox, ledger }),
+    isClosing: (): boolean => closing,
+    /** Queues a committed message. */
+    add: (message: InboxMessage) => queueOf(message.source).add(message),
+    /** Whether `runDraft` is possible at all: the queue is in this process. */
     startsAtOnce: coordination.stateIn === 'memory',
-    runDraft(session, draft) {
+    /** Starts the turn of a message that is not stored yet. Resolves when it is; undefined if the session is busy. */
+    runDraft(session: Session, draft: InboxMessage): Promise<void> | undefined {
       const written = Promise.withResolvers<void>()
       const job: TurnJob = { kind: 'draft', session, draft, written }
       return queueOf(session.channel).runNow(session.id, job) ? written.promise : undefined
     },
-    move: (from, to) => queueOf(from.channel).move(from.id, to.id),
-    remove(message) {
+    /** Moves the waiting messages of an archived session to its successor. */
+    move: (from: Session, to: Session) => queueOf(from.channel).move(from.id, to.id),
+    remove(message: { messageId: string; sessionId: string }) {
       for (const queue of Object.values(queues)) queue.remove(message)
     },
-    runningTurn: async (sessionId) =>
+    /** At this daemon or another one. */
+    runningTurn: async (sessionId: string): Promise<string | undefined> =>
       running.get(sessionId)?.turnId ?? (await coordination.runningElsewhere(sessionId)),
-    abort(turn) {
+    /** Aborts the turn on any daemon. The stop request is already in the log. */
+    abort(turn: { sessionId: string; turnId: string }) {
       running.get(turn.sessionId)?.controller.abort(new Error('Stopped by the user'))
       coordination.tellStop(turn)
     },
     betweenTurns,
-    settled: async (sessionId) => void (await tending.get(sessionId)?.done),
-    load: (sessionId) => ({
+    /** Resolves when no such work is in progress. */
+    settled: async (sessionId: string) => void (await tending.get(sessionId)?.done),
+    /** Turns under way and messages that wait; `waitingHere` are those of the named session. */
+    load: (sessionId?: string): { running: number; waiting: number; waitingHere: number } => ({
       running: queues.talk.load().running,
       waiting: coordination.depth.inAll(),
       waitingHere: sessionId === undefined ? 0 : queues.talk.waitingIn(sessionId),
     }),
-    async close(graceMs) {
+    /** Ends the running steps (cut off after `graceMs`) and begins no further one. */
+    async close(graceMs: number) {
       closing = true
       dependencies.onClosing()
       const cancel = clock.after(graceMs, () => {

@@ -1,7 +1,6 @@
 import { FamiliarError } from '../protocol/errors.ts'
-import type { Admission } from './admission.ts'
 import { reportContext } from './compaction.ts'
-import type { ConversationDependencies, ConversationParts, Conversations } from './conversations.ts'
+import type { ContextReport, ConversationDependencies, ConversationParts } from './conversations.ts'
 import { streamEvents, tellPast } from './event-stream.ts'
 import { exchangeStarts } from './sessions/messages.ts'
 import type { SessionEvent } from './sessions/session-event.ts'
@@ -11,9 +10,10 @@ import type { Session } from './sessions/sessions.ts'
 const maxArchivedSearched = 2_000
 const pageSize = 500
 
-/** Everything a user does with a session besides talking in it. None of it waits behind a turn. */
-export type SessionAdmin = Omit<Conversations, keyof Admission | 'recover' | 'load' | 'close'>
+type ResetTarget = { all: true } | { sessionId: string } | { contact: string }
+type BackRange = Parameters<SessionLog['readBack']>[1]
 
+/** Everything a user does with a session besides talking in it. None of it waits behind a turn. */
 export function createSessionAdmin(
   dependencies: Pick<
     ConversationDependencies,
@@ -21,29 +21,31 @@ export function createSessionAdmin(
     | ('subagents' | 'learning' | 'onForked' | 'settings')
   >,
   { runner, waiters, own }: ConversationParts,
-): SessionAdmin {
+) {
   const { log, openSessions, sessions, inbox, coordination, compaction, settings } = dependencies
 
-  async function ownAndQuiet(userId: string, sessionId: string): Promise<Session> {
-    const session = await own(userId, sessionId)
-    await runner.settled(sessionId)
-    if ((await runner.runningTurn(sessionId)) !== undefined) {
-      throw new FamiliarError('conflict', 'A turn is running in this session. Stop it first')
-    }
-    return session
+  /** An operation on a session of the user. */
+  function ofOwn<Args extends unknown[], Result>(work: (session: Session, ...args: Args) => Promise<Result> | Result) {
+    return async (userId: string, sessionId: string, ...args: Args) => work(await own(userId, sessionId), ...args)
   }
 
-  async function endOfTurns(sessionId: string): Promise<number> {
-    const { turn, seq } = await openSessions.projection(sessionId)
-    return turn ? turn.beforeSeq : seq
+  /** The same where no turn may be running. */
+  function ofQuiet<Args extends unknown[], Result>(work: (session: Session, ...args: Args) => Promise<Result>) {
+    return ofOwn(async (session, ...args: Args) => {
+      await runner.settled(session.id)
+      if ((await runner.runningTurn(session.id)) !== undefined) {
+        throw new FamiliarError('conflict', 'A turn is running in this session. Stop it first')
+      }
+      return work(session, ...args)
+    })
   }
 
   async function append(sessionId: string, event: SessionEvent, turnId: string | null = null): Promise<void> {
     openSessions.follow(sessionId, await log.record({ sessionId, turnId }, [event]))
   }
 
-  async function stop(userId: string, sessionId: string): Promise<boolean> {
-    await own(userId, sessionId)
+  /** With all that works for it. True where something was running. */
+  const stop = ofOwn(async ({ id: sessionId, userId }): Promise<boolean> => {
     const turnId = await runner.runningTurn(sessionId)
     if (turnId !== undefined) {
       await append(sessionId, { type: 'stop_requested' }, turnId)
@@ -51,9 +53,9 @@ export function createSessionAdmin(
     }
     const stopped = await dependencies.subagents.stopAll(userId, sessionId)
     return turnId !== undefined || stopped > 0
-  }
+  })
 
-  async function targets(userId: string, target: Parameters<Conversations['reset']>[1]): Promise<Session[]> {
+  async function targets(userId: string, target: ResetTarget): Promise<Session[]> {
     if ('sessionId' in target) return [await own(userId, target.sessionId)]
     const active = await sessions.list(userId)
     const chosen = 'all' in target ? active : active.filter((session) => session.contact === target.contact)
@@ -65,13 +67,13 @@ export function createSessionAdmin(
 
   return {
     stop,
-    async queue(userId, sessionId) {
-      await own(userId, sessionId)
-      const queued = (await inbox.openIn(sessionId))?.queued ?? []
-      return queued.map(({ id, text, receivedAt }) => ({ messageId: id, text, receivedAt }))
-    },
-    async cancelQueued(userId, sessionId, messageId) {
-      await own(userId, sessionId)
+    /** The messages that wait for their turn, oldest first. */
+    queue: ofOwn(async ({ id }) => {
+      const queued = (await inbox.openIn(id))?.queued ?? []
+      return queued.map(({ id: messageId, text, receivedAt }) => ({ messageId, text, receivedAt }))
+    }),
+    /** Cancels a queued message. `conflict` if its turn has started, `not_found` for any other message. */
+    cancelQueued: ofOwn(async ({ id: sessionId }, messageId: string): Promise<void> => {
       const logged = await log.decide({ sessionId, turnId: null }, async (writer) =>
         (await inbox.cancel(writer, { messageId, sessionId })) ? [{ type: 'message_canceled', messageId }] : [],
       )
@@ -86,8 +88,9 @@ export function createSessionAdmin(
       openSessions.follow(sessionId, logged)
       runner.remove({ messageId, sessionId })
       waiters.cancel(messageId)
-    },
-    async reset(userId, target) {
+    }),
+    /** Archives; nothing is deleted. Returns the archived sessions. */
+    async reset(userId: string, target: ResetTarget): Promise<Session[]> {
       const chosen = await targets(userId, target)
       for (const session of chosen) {
         if (session.state === 'archived') continue
@@ -100,81 +103,68 @@ export function createSessionAdmin(
       }
       return chosen
     },
-    async mark(userId, sessionId, name) {
-      await ownAndQuiet(userId, sessionId)
-      await append(sessionId, { type: 'marked', name })
-    },
-    async rewind(userId, sessionId, to) {
-      await ownAndQuiet(userId, sessionId)
-      const projection = await openSessions.projection(sessionId)
+    mark: ofQuiet(({ id }, name: string) => append(id, { type: 'marked', name })),
+    rewind: ofQuiet(async ({ id }, to: { mark: string } | { turns: number }) => {
+      const projection = await openSessions.projection(id)
       if ('mark' in to) {
         const toSeq = projection.marks[to.mark]
         if (toSeq === undefined) throw new FamiliarError('not_found', `There is no mark named ${to.mark}`)
-        return append(sessionId, { type: 'rewound', toSeq })
+        return append(id, { type: 'rewound', toSeq })
       }
       const starts = exchangeStarts(projection.entries)
       const index = to.turns > 0 ? starts[starts.length - to.turns] : undefined
       const first = index === undefined ? undefined : projection.entries[index]
       if (!first) throw new FamiliarError('bad_request', `Cannot go back ${to.turns} turns; there are ${starts.length}`)
-      await append(sessionId, { type: 'rewound', toSeq: first.seq - 1 })
-    },
-    async fork(userId, sessionId, contact, { beforeMessage } = {}) {
-      const session = await own(userId, sessionId)
+      return append(id, { type: 'rewound', toSeq: first.seq - 1 })
+    }),
+    /** With `beforeMessage` as it was before that message; otherwise as it is, without a turn under way. */
+    fork: ofOwn(async (session, contact: string, { beforeMessage }: { beforeMessage?: string } = {}) => {
+      const { turn, seq } = await openSessions.projection(session.id)
       const throughSeq =
         beforeMessage === undefined
-          ? await endOfTurns(sessionId)
-          : await placeBeforeMessage(log, { sessionId, messageId: beforeMessage })
+          ? (turn?.beforeSeq ?? seq)
+          : await placeBeforeMessage(log, session.id, beforeMessage)
       const fork = await sessions.fork(session, { contact, throughSeq })
       await dependencies.onForked(fork)
       return fork
-    },
-    async compact(userId, sessionId) {
-      const session = await ownAndQuiet(userId, sessionId)
-      return runner.betweenTurns(sessionId, (signal) => compaction.compact(session, signal))
-    },
-    sessions: (userId, options) => sessions.list(userId, options),
-    async findSession(userId, idOrContact, { includeArchived = false } = {}) {
+    }),
+    /** Summarizes the oldest part now. False if there was too little to summarize or the summary failed. */
+    compact: ofQuiet((session) =>
+      runner.betweenTurns(session.id, (signal): Promise<boolean> => compaction.compact(session, signal)),
+    ),
+    sessions: (userId: string, options?: { includeArchived?: boolean }) => sessions.list(userId, options),
+    /** By id, or the newest active one with this contact; with archived ones, the newest of them where none is active. */
+    async findSession(
+      userId: string,
+      idOrContact: string,
+      { includeArchived = false }: { includeArchived?: boolean } = {},
+    ): Promise<Session | undefined> {
       const hasName = (session: Session) => session.contact === idOrContact
       const found = (await sessions.get(userId, idOrContact)) ?? (await sessions.list(userId)).find(hasName)
       if (found || !includeArchived) return found
       return (await sessions.list(userId, { includeArchived, limit: maxArchivedSearched })).find(hasName)
     },
-    async history(userId, sessionId, range) {
-      await own(userId, sessionId)
-      return (await log.read(sessionId, range)).events
-    },
-    async events(userId, sessionId, cursor, signal) {
-      await own(userId, sessionId)
-      return streamEvents({ log, live: dependencies.live }, { sessionId, cursor, signal })
-    },
-    async historyBack(userId, sessionId, range) {
-      await own(userId, sessionId)
-      return log.readBack(sessionId, range)
-    },
-    async turnEvents(userId, sessionId, turnId) {
-      await own(userId, sessionId)
-      return log.readTurn(sessionId, turnId)
-    },
-    async pastEvents(userId, sessionId, range) {
-      const { lastSeq } = await own(userId, sessionId)
-      return tellPast(await log.readBack(sessionId, range), lastSeq)
-    },
-    async contextReport(userId, sessionId) {
-      const session = await own(userId, sessionId)
-      const tier = settings.tierOf(session.channel)
+    history: ofOwn(async ({ id }, range?: { after?: number; limit?: number }) => (await log.read(id, range)).events),
+    events: ofOwn(({ id: sessionId }, cursor: string, signal: AbortSignal) =>
+      streamEvents({ log, live: dependencies.live }, { sessionId, cursor, signal }),
+    ),
+    /** The newest events, of those before a place where that is given; in order. */
+    historyBack: ofOwn(({ id }, range: BackRange) => log.readBack(id, range)),
+    /** The events of one turn, in order; empty for an unknown turn. */
+    turnEvents: ofOwn(({ id }, turnId: string) => log.readTurn(id, turnId)),
+    /** The newest part of the stream, or the part before a position of the log; `events` continues at `cursor`. */
+    pastEvents: ofOwn(async ({ id, lastSeq }, range: BackRange) => tellPast(await log.readBack(id, range), lastSeq)),
+    contextReport: ofOwn(async (session): Promise<ContextReport> => {
       const role = dependencies.roleOf(session)
-      const projection = await openSessions.projection(sessionId)
       return reportContext({
-        projection,
-        system: role.system(tier),
+        projection: await openSessions.projection(session.id),
+        system: role.system(settings.tierOf(session.channel)),
         tools: role.tools,
         thresholdTokens: await compaction.threshold(session),
       })
-    },
-    async spawns(userId, sessionId) {
-      await own(userId, sessionId)
-      return dependencies.subagents.list(userId, sessionId)
-    },
+    }),
+    /** The sub-agents of the conversation, finished ones included, oldest first. */
+    spawns: ofOwn(({ id, userId }) => dependencies.subagents.list(userId, id)),
   }
 }
 
@@ -182,10 +172,7 @@ export function createSessionAdmin(
  * The position in the log before a message and those of the same turn. Most callers look for a recent message, so the
  * search starts at the end.
  */
-async function placeBeforeMessage(
-  log: Pick<SessionLog, 'readBack' | 'readTurn'>,
-  { sessionId, messageId }: { sessionId: string; messageId: string },
-): Promise<number> {
+async function placeBeforeMessage(log: SessionLog, sessionId: string, messageId: string): Promise<number> {
   let before: number | undefined
   do {
     const events = await log.readBack(sessionId, { before, limit: pageSize })

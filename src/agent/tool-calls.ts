@@ -169,20 +169,14 @@ export interface MadeCall {
   call: ToolCallPart
 }
 
-/** Records beside the result of a call: the audit entry (TOOL-11) and the success of the tool (MEM-13). */
-export interface CallRecords {
-  finishedIn(writer: Writer, made: MadeCall, result: ToolOutcome, durationMs: number): Promise<void>
-  /** It was started, and its outcome is unknown or no longer awaited. */
-  abandonedIn(writer: Writer, made: MadeCall, error: string): Promise<void>
-  /** It was not made, because its approval is missing. */
-  refusedIn(writer: Writer, made: MadeCall, reason: string): Promise<void>
-}
+export type CallRecords = ReturnType<typeof createCallRecords>
 
+/** Records beside the result of a call: the audit entry (TOOL-11) and the success of the tool (MEM-13). */
 export function createCallRecords(dependencies: {
   tools: ToolRegistry
   procedural: ProceduralMemory
   audit: Pick<ToolAudit, 'recordIn'>
-}): CallRecords {
+}) {
   const { tools, procedural, audit } = dependencies
 
   async function recordIn(
@@ -195,7 +189,7 @@ export function createCallRecords(dependencies: {
   }
 
   return {
-    async finishedIn(writer, made, result, durationMs) {
+    async finishedIn(writer: Writer, made: MadeCall, result: ToolOutcome, durationMs: number) {
       const outcome = outcomeOf(result)
       const error = result.isError ? result.text : null
       await recordIn(writer, made, { outcome, durationMs, error, ...result.ran })
@@ -205,8 +199,12 @@ export function createCallRecords(dependencies: {
       const { userId, userText } = made
       await procedural.recordIn(writer, { userId, tool: tool.definition.name, userText, outcome })
     },
-    abandonedIn: (writer, made, error) => recordIn(writer, made, { outcome: 'failed', durationMs: 0, error }),
-    refusedIn: (writer, made, error) => recordIn(writer, made, { outcome: 'refused', durationMs: 0, error }),
+    /** It was started, and its outcome is unknown or no longer awaited. */
+    abandonedIn: (writer: Writer, made: MadeCall, error: string) =>
+      recordIn(writer, made, { outcome: 'failed', durationMs: 0, error }),
+    /** It was not made, because its approval is missing. */
+    refusedIn: (writer: Writer, made: MadeCall, error: string) =>
+      recordIn(writer, made, { outcome: 'refused', durationMs: 0, error }),
   }
 }
 

@@ -90,17 +90,12 @@ function failureOf({ outcome, failure }: TurnEnd): string | undefined {
   return outcome === 'failed' ? (failure ?? 'internal') : undefined
 }
 
-/** The request that brought a message, until its turn starts: the end of another turn may start it, which is not its origin. */
-interface MessageOrigins {
-  /** The same inbox; the origin of every admitted message is remembered. */
-  watch(inbox: Inbox): Inbox
-  /** The origin, once; empty where the message came through another process or long ago. */
-  take(messageIds: readonly string[]): Work
-}
-
 const maxRemembered = 10_000
 
-export function createMessageOrigins(work: WorkContext): MessageOrigins {
+type MessageOrigins = ReturnType<typeof createMessageOrigins>
+
+/** The request that brought a message, until its turn starts: the end of another turn may start it, which is not its origin. */
+export function createMessageOrigins(work: WorkContext) {
   const origins = new Map<string, Work>()
 
   function remember(messageId: string): void {
@@ -112,7 +107,8 @@ export function createMessageOrigins(work: WorkContext): MessageOrigins {
   }
 
   return {
-    watch: (inbox) => ({
+    /** The same inbox; the origin of every admitted message is remembered. */
+    watch: (inbox: Inbox): Inbox => ({
       ...inbox,
       async admit(...message) {
         const admission = await inbox.admit(...message)
@@ -130,7 +126,8 @@ export function createMessageOrigins(work: WorkContext): MessageOrigins {
         return draft
       },
     }),
-    take(messageIds) {
+    /** The origin, once; empty where the message came through another process or long ago. */
+    take(messageIds: readonly string[]): Work {
       const found = messageIds.map((id) => origins.get(id))
       for (const id of messageIds) origins.delete(id)
       return found.find((origin) => origin !== undefined) ?? {}

@@ -64,15 +64,6 @@ export interface EndedTurn {
 /** The daemon is stopping: the turn stays as it is in the log and is resumed at the next start. */
 export class TurnSuspended extends Error {}
 
-/** Turns, step by step. Every step is committed before the next one starts, and the log alone decides the next step. */
-export interface Turns {
-  /** With `onAdmitted` the messages are drafts: they are written together with the start of the turn. */
-  start(run: TurnRun, messages: readonly InboxMessage[], draft?: { onAdmitted(): void }): Promise<EndedTurn | undefined>
-  resume(run: TurnRun): Promise<EndedTurn | undefined>
-  /** Ends a turn after an internal error, so that its session continues. */
-  fail(run: TurnRun, text: string): Promise<EndedTurn | undefined>
-}
-
 /** A message with the files and blocks that it names in their place (ASSET-6). */
 export interface MessageExpansion {
   text: string
@@ -110,6 +101,9 @@ interface Progress {
 
 const cutOff = 'Stopped before it finished.'
 
+export type Turns = ReturnType<typeof createTurns>
+
+/** Turns, step by step. Every step is committed before the next one starts, and the log alone decides the next step. */
 export function createTurns(dependencies: {
   database: Database
   log: SessionLog
@@ -138,7 +132,7 @@ export function createTurns(dependencies: {
   random: () => number
   logger: Logger
   onStep: OnStep
-}): Turns {
+}) {
   const { database, log, openSessions, inbox, ledger, monitor, modelsOf, roleOf, live, approvals, records } =
     dependencies
   const { clock, ids, random, logger, onStep } = dependencies
@@ -439,6 +433,7 @@ export function createTurns(dependencies: {
     return endedTurn(run, turn, ended)
   }
 
+  /** Ends a turn after an internal error, so that its session continues. */
   async function fail(run: TurnRun, text: string): Promise<EndedTurn | undefined> {
     await closeInterrupted(run)
     const projection = await openSessions.projection(run.session.id)

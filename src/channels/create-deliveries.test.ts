@@ -5,9 +5,9 @@ import type { SessionLog } from '../agent/sessions/session-log.ts'
 import { createIds } from '../base/ids.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
 import { createScriptedModel } from '../models/scripted-model.ts'
+import type { Outbox } from './create-outbox.ts'
 import { createOutbox } from './create-outbox.ts'
 import { createDeliveries, type Deliveries, type DeliveryChannel } from './deliveries.ts'
-import type { Outbox } from './outbox.ts'
 
 const hour = 60 * 60_000
 const closers: (() => Promise<void>)[] = []

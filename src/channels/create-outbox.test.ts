@@ -8,9 +8,9 @@ import { openTestDatabase } from '../../test/support/open-test-database.ts'
 import { createIds } from '../base/ids.ts'
 import { silentLogger } from '../base/logger.ts'
 import type { Database } from '../storage/database.ts'
+import type { Outbox } from './create-outbox.ts'
 import { createOutbox } from './create-outbox.ts'
 import {
-  type Outbox,
   type OutboxItem,
   type OutboxStepName,
   type OutgoingItem,

@@ -8,7 +8,6 @@ import { type Database, type Reader, reusableQuery, type Writer } from '../stora
 import type { OutboxRow } from '../storage/feature-tables.ts'
 import {
   type OnOutboxStep,
-  type Outbox,
   type OutboxItem,
   type OutboxState,
   type OutgoingItem,
@@ -30,6 +29,8 @@ interface Channel {
   pausedUntil: number
 }
 
+export type Outbox = ReturnType<typeof createOutbox>
+
 /** The outbox over its table. */
 export function createOutbox(dependencies: {
   database: Database
@@ -38,7 +39,7 @@ export function createOutbox(dependencies: {
   logger: Logger
   random?: () => number
   onStep?: OnOutboxStep
-}): Outbox {
+}) {
   const { database, clock, ids, logger, random = Math.random, onStep = () => {} } = dependencies
   const channels = new Map<string, Channel>()
   const lanes = createLanes({ clock, logger, advance })
@@ -179,13 +180,16 @@ export function createOutbox(dependencies: {
   }
 
   return {
-    async putIn(writer, items) {
+    /** In the caller's unit; nothing is sent before its commit and a call of `wake`. */
+    async putIn(writer: Writer, items: readonly OutgoingItem[]) {
       await insertItems(writer, { items, ids, now: clock.now() })
       for (const item of items) lanes.add(item)
       if (items.length > 0) onStep('items_put_in')
     },
+    /** Items were added. Returns at once. */
     wake: lanes.wakeAll,
-    async start(senders) {
+    /** Starts sending; items that an earlier run was sending have an unknown outcome. */
+    async start(senders: readonly Sender[]) {
       for (const sender of senders) {
         channels.set(sender.channel, { sender, turnstile: createTurnstile(maxAtOnce), pausedUntil: 0 })
       }
@@ -193,15 +197,20 @@ export function createOutbox(dependencies: {
       lanes.wakeAll()
       void clear()
     },
+    /** Throws `not_found` if there is none. */
     show: find,
-    async list(userId, { state, channel, limit }) {
+    /** Newest first; items of other users are not visible. */
+    async list(
+      userId: string,
+      { state, channel, limit }: { state?: OutboxState; channel?: string; limit: number },
+    ): Promise<OutboxItem[]> {
       let query = database.read.selectFrom('outbox').selectAll().where('user_id', '=', userId)
       if (state !== undefined) query = query.where('state', '=', state)
       if (channel !== undefined) query = query.where('channel', '=', channel)
       const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute()
       return rows.map(toItem)
     },
-    async counts(userId) {
+    async counts(userId: string): Promise<Record<OutboxState, number>> {
       const rows = await database.read
         .selectFrom('outbox')
         .select((select) => ['state', select.fn.countAll().as('count')])
@@ -212,10 +221,16 @@ export function createOutbox(dependencies: {
       for (const { state, count } of rows) counts[state] = Number(count)
       return counts
     },
-    retry: (userId, id) =>
+    /**
+     * Retries an item that failed, waits or has an unknown outcome. Throws `not_found`, or `conflict` if it is being sent
+     * or was sent.
+     */
+    retry: (userId: string, id: string): Promise<OutboxItem> =>
       change({ userId, id }, ['failed', 'unknown', 'pending'], { state: 'pending', next_at: clock.now(), error: null }),
-    cancel: (userId, id) =>
+    /** The item is not sent any more. Throws `conflict` if it is being sent or finished. */
+    cancel: (userId: string, id: string): Promise<OutboxItem> =>
       change({ userId, id }, ['pending'], { state: 'cancelled', next_at: null, error: 'cancelled by the user' }),
+    /** Lets running sends finish for a moment, and starts nothing more. */
     async close() {
       stopClearing()
       const stopWaiting = clock.after(graceMs, () => stop.abort())

@@ -3,7 +3,8 @@ import type { SessionLog } from '../agent/sessions/session-log.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { type Database, reusableQuery, type Writer } from '../storage/database.ts'
-import type { Outbox, OutgoingItem } from './outbox.ts'
+import type { Outbox } from './create-outbox.ts'
+import type { OutgoingItem } from './outbox.ts'
 
 /** The immutable properties of a session. */
 export interface DeliverySession {
@@ -137,20 +138,6 @@ const upsertCursor = reusableQuery((database, { channel, sessionId, seq }: Curso
     .onConflict((conflict) => conflict.columns(['channel', 'session_id']).doUpdateSet({ seq })),
 )
 
-/**
- * Copies sessions' messages into the outbox, once, in order (OUT-2). Items and progress are written in one unit, so
- * that a crash only delays it.
- */
-export interface Deliveries {
-  /** Catches up, and then follows the log. Other channels deliver nothing. */
-  start(channels: readonly DeliveryChannel[]): Promise<void>
-  /** Checks for missed events. Does nothing before `start`. */
-  catchUp(): Promise<void>
-  /** Resolves when everything that is in the log by now is processed. */
-  settle(): Promise<void>
-  close(): Promise<void>
-}
-
 /** How far one channel has processed one session. */
 interface Place {
   /** Events without items do not need a commit: `written` may lag behind `seen`. */
@@ -169,13 +156,19 @@ const maxUnwritten = 500
 const maxRemembered = 10_000
 const pauseAfterErrorMs = 5_000
 
+export type Deliveries = ReturnType<typeof createDeliveries>
+
+/**
+ * Copies sessions' messages into the outbox, once, in order (OUT-2). Items and progress are written in one unit, so
+ * that a crash only delays it.
+ */
 export function createDeliveries(dependencies: {
   database: Database
   log: Pick<SessionLog, 'read' | 'onAnyChange'>
   outbox: Pick<Outbox, 'putIn' | 'wake'>
   clock: Clock
   logger: Logger
-}): Deliveries {
+}) {
   const { database, log, outbox, clock, logger } = dependencies
   const stop = new AbortController()
   const changed = new Set<string>()
@@ -203,6 +196,7 @@ export function createDeliveries(dependencies: {
     })
   }
 
+  /** Checks for missed events. Does nothing before `start`. */
   async function catchUp(): Promise<void> {
     for (const channel of channels) {
       const behind = await selectBehind(database, channel.channel, beginnings.get(channel.channel) ?? 0)
@@ -277,7 +271,8 @@ export function createDeliveries(dependencies: {
   }
 
   return {
-    async start(given) {
+    /** Catches up, and then follows the log. Other channels deliver nothing. */
+    async start(given: readonly DeliveryChannel[]) {
       channels = given
       const names = channels.map(({ channel }) => channel)
       beginnings = await markBeginnings({ database, clock }, names)
@@ -285,6 +280,7 @@ export function createDeliveries(dependencies: {
       await catchUp()
     },
     catchUp,
+    /** Resolves when everything that is in the log by now is processed. */
     async settle() {
       while (running && !stop.signal.aborted) await running
     },

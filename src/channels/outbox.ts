@@ -58,33 +58,6 @@ export interface Sender {
 }
 
 /**
- * Outgoing messages (SEC-19). An item is durable when its unit is; it is marked as `sending` before the first byte is
- * sent, so an item interrupted by a crash has an unknown outcome, and never counts as sent or unsent.
- */
-export interface Outbox {
-  /** In the caller's unit; nothing is sent before its commit and a call of `wake`. */
-  putIn(writer: Writer, items: readonly OutgoingItem[]): Promise<void>
-  /** Items were added. Returns at once. */
-  wake(): void
-  /** Starts sending; items that an earlier run was sending have an unknown outcome. */
-  start(senders: readonly Sender[]): Promise<void>
-  /** Throws `not_found` if there is none. */
-  show(userId: string, id: string): Promise<OutboxItem>
-  /** Newest first; items of other users are not visible. */
-  list(userId: string, query: { state?: OutboxState; channel?: string; limit: number }): Promise<OutboxItem[]>
-  counts(userId: string): Promise<Record<OutboxState, number>>
-  /**
-   * Retries an item that failed, waits or has an unknown outcome. Throws `not_found`, or `conflict` if it is being sent
-   * or was sent.
-   */
-  retry(userId: string, id: string): Promise<OutboxItem>
-  /** The item is not sent any more. Throws `conflict` if it is being sent or finished. */
-  cancel(userId: string, id: string): Promise<OutboxItem>
-  /** Lets running sends finish for a moment, and starts nothing more. */
-  close(): Promise<void>
-}
-
-/**
  * The steps of sending. The crash suite kills the process at each one; nothing else may depend on them.
  *
  * `item_sent` is between the other side's response and writing it down.

@@ -163,26 +163,11 @@ export interface CommandOutcome extends CommandAnswer {
   question?: { text: string; confirm: string }
 }
 
-interface Completion {
+export interface Completion {
   /** The position in the line at which the candidates start. */
   start: number
   /** The possible completions from there, best first. */
   candidates: readonly { text: string; summary?: string }[]
-}
-
-/** The slash commands, the same for terminal, page, HTTP and the agent's `slash_command`. */
-export interface Commands {
-  /** In order of name. */
-  list(): readonly Omit<Command, 'run' | 'complete' | 'acts'>[]
-  /** Completions: names first, then values for the name. Never fails; anything that cannot be read is left out. */
-  complete(request: { userId: string; sessionId: string | null; line: string }): Promise<Completion>
-  /** Never throws because of the typed text: that is an outcome that is not ok. */
-  run(request: CommandRequest): Promise<CommandOutcome>
-  /**
-   * Whether the line would change something without a confirmation, decided by the line alone; true for unknown
-   * commands.
-   */
-  acts(line: string): boolean
 }
 
 interface ParsedLine {

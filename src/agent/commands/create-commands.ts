@@ -12,7 +12,7 @@ import {
   type CommandProposal,
   type CommandRequest,
   type CommandServices,
-  type Commands,
+  type Completion,
   countOf,
   done,
   misused,
@@ -34,8 +34,10 @@ import { createCompactCommand, createLookCommands, createSessionCommands } from 
 const maxCandidates = 50
 const maxLineLength = 20_000
 
+export type Commands = ReturnType<typeof createCommands>
+
 /** The one registry of commands (CMD-1). */
-export function createCommands(services: CommandServices): Commands {
+export function createCommands(services: CommandServices) {
   const all: Command[] = [
     ...createBlockCommands(services),
     createCompactCommand(services),
@@ -82,18 +84,32 @@ export function createCommands(services: CommandServices): Commands {
   }
 
   return {
-    list: () =>
+    /** In order of name. */
+    list: (): readonly Omit<Command, 'run' | 'complete' | 'acts'>[] =>
       all.map(({ name, usage, summary, changesForGood, agentMay }) => {
         return { name, usage, summary, changesForGood, agentMay }
       }),
 
-    acts(line) {
+    /**
+     * Whether the line would change something without a confirmation, decided by the line alone; true for unknown
+     * commands.
+     */
+    acts(line: string): boolean {
       const parsed = parseLine(line)
       const command = parsed && byName.get(parsed.name)
       return !command || command.acts(parsed.argument)
     },
 
-    async complete({ userId, sessionId, line }) {
+    /** Completions: names first, then values for the name. Never fails; anything that cannot be read is left out. */
+    async complete({
+      userId,
+      sessionId,
+      line,
+    }: {
+      userId: string
+      sessionId: string | null
+      line: string
+    }): Promise<Completion> {
       const nothing = { start: line.length, candidates: [] }
       const parsed = line.length > maxLineLength ? undefined : parseLine(line)
       if (!parsed) return nothing
@@ -111,7 +127,8 @@ export function createCommands(services: CommandServices): Commands {
       return { start: parsed.start, candidates: fitting.slice(0, maxCandidates).map((text) => ({ text })) }
     },
 
-    async run(request) {
+    /** Never throws because of the typed text: that is an outcome that is not ok. */
+    async run(request: CommandRequest): Promise<CommandOutcome> {
       try {
         return await perform(request)
       } catch (cause) {

@@ -43,42 +43,9 @@ type Admission =
   /** The same key came before: `turnId` is set once its turn has started. */
   | { admitted: false; message: InboxMessage; turnId: string | null; done: boolean }
 
-/** Messages that were accepted and whose turn has not ended. They are committed before the sender gets a receipt. */
-export interface Inbox {
-  /**
-   * Without a key every call is a new message. `also` writes in the same commit, even if the message is already known.
-   */
-  admit(session: SessionKey, inbound: KeyedPayload, also?: (writer: Writer) => Promise<void>): Promise<Admission>
-  /** Inside a unit of the caller: no work on the message may start before the commit. */
-  admitIn(writer: Writer, session: SessionKey, inbound: KeyedPayload): Promise<Admission>
-  /** A message that is not to wait: nothing is written before `admitRunning`. */
-  draft(session: Session, payload: InboundPayload): InboxMessage
-  /** Writes a draft together with the turn that it begins. A conflict where its session was archived meanwhile. */
-  admitRunning(writer: Writer, draft: InboxMessage, turnId: string): Promise<void>
-  /** The queued messages, oldest first, for the start of the daemon. */
-  queued(): Promise<InboxMessage[]>
-  /** The open work of one session: the running turn, and the messages behind it, oldest first. */
-  openIn(sessionId: string): Promise<{ userId: string; turnId: string | undefined; queued: InboxMessage[] } | undefined>
-  /** Sessions with open work, for a start or the death of another daemon. */
-  openLanes(): Promise<{ sessionId: string; channel: string }[]>
-  claim(writer: Writer, turn: { turnId: string; sessionId: string; messageIds: readonly string[] }): Promise<void>
-  /**
-   * Those of the messages that still wait, each with the session where it waits: archiving moves it to another session, and
-   * a canceled message waits nowhere.
-   */
-  waitingOf(messages: readonly InboxMessage[]): Promise<InboxMessage[]>
-  /**
-   * The message is never answered. False if it is not queued in the session: its turn has started, or it is unknown.
-   */
-  cancel(writer: Writer, message: { messageId: string; sessionId: string }): Promise<boolean>
-  finish(writer: Writer, turnId: string): Promise<void>
-  /** One of the messages that the turn began with. */
-  messageOf(turnId: string): Promise<string>
-  find(messageId: string): Promise<{ sessionId: string; turnId: string | null; done: boolean } | undefined>
-  /** Turns that were running when the daemon stopped. */
-  interruptedTurns(): Promise<{ turnId: string; sessionId: string; userId: string; channel: string }[]>
-}
+export type Inbox = ReturnType<typeof createInbox>
 
+/** Messages that were accepted and whose turn has not ended. They are committed before the sender gets a receipt. */
 export function createInbox(dependencies: {
   database: Database
   sessions: Sessions
@@ -90,13 +57,14 @@ export function createInbox(dependencies: {
   coordination: Pick<Coordination, 'stateIn' | 'onAdmitted'>
   /** Removes secrets from the message before keys, topics or questions are derived from it. */
   redact?: (payload: InboundPayload) => InboundPayload
-}): Inbox {
+}) {
   const { database, sessions, clock, ids, coordination, redact = (payload: InboundPayload) => payload } = dependencies
   const isShared = coordination.stateIn === 'tables'
 
   /** When the newest message came. The next one came later, even where the clock was set back while the daemon was down. */
   let newest = 0
 
+  /** A message that is not to wait: nothing is written before `admitRunning`. */
   function draft(session: Session, payload: InboundPayload): InboxMessage {
     newest = Math.max(clock.now(), newest + 1)
     return { ...redact(payload), id: ids.next(), userId: session.userId, sessionId: session.id, receivedAt: newest }
@@ -142,8 +110,11 @@ export function createInbox(dependencies: {
     )
   }
 
-  const inbox: Inbox = {
-    async admit(key, inbound, also) {
+  const inbox = {
+    /**
+     * Without a key every call is a new message. `also` writes in the same commit, even if the message is already known.
+     */
+    async admit(key: SessionKey, inbound: KeyedPayload, also?: (writer: Writer) => Promise<void>): Promise<Admission> {
       const admission = isShared && !also ? await admitIntoKnown(key, inbound) : undefined
       if (admission) return admission
       return database.write(async (writer) => {
@@ -152,19 +123,22 @@ export function createInbox(dependencies: {
         return admission
       })
     },
-    async admitIn(writer, key, inbound) {
+    /** Inside a unit of the caller: no work on the message may start before the commit. */
+    async admitIn(writer: Writer, key: SessionKey, inbound: KeyedPayload): Promise<Admission> {
       return (
         (await admittedBefore(writer, key, inbound)) ??
         (await admitInto(writer, await sessions.ensure(writer, key), inbound))
       )
     },
     draft,
-    async admitRunning(writer, message, turnId) {
+    /** Writes a draft together with the turn that it begins. A conflict where its session was archived meanwhile. */
+    async admitRunning(writer: Writer, message: InboxMessage, turnId: string) {
       const { rows } = await selectState(writer, message)
       if (rows[0]?.state !== 'active') throw new FamiliarError('conflict', 'The session was archived in the meantime')
       await insertRow(writer, { ...rowOf(message), state: 'running', turn_id: turnId })
     },
-    async queued() {
+    /** The queued messages, oldest first, for the start of the daemon. */
+    async queued(): Promise<InboxMessage[]> {
       const rows = await database.read
         .selectFrom('inbox')
         .selectAll()
@@ -176,7 +150,10 @@ export function createInbox(dependencies: {
       newest = Math.max(newest, Number(rows.at(-1)?.received_at ?? 0))
       return rows.map(fromRow)
     },
-    async openIn(sessionId) {
+    /** The open work of one session: the running turn, and the messages behind it, oldest first. */
+    async openIn(
+      sessionId: string,
+    ): Promise<{ userId: string; turnId: string | undefined; queued: InboxMessage[] } | undefined> {
       const rows = await database.read
         .selectFrom('inbox')
         .selectAll()
@@ -194,7 +171,8 @@ export function createInbox(dependencies: {
         }
       )
     },
-    async openLanes() {
+    /** Sessions with open work, for a start or the death of another daemon. */
+    async openLanes(): Promise<{ sessionId: string; channel: string }[]> {
       const rows = await database.read
         .selectFrom('inbox')
         .innerJoin('sessions', 'sessions.id', 'inbox.session_id')
@@ -204,7 +182,10 @@ export function createInbox(dependencies: {
         .execute()
       return rows.map(({ session_id, channel }) => ({ sessionId: session_id, channel }))
     },
-    async claim(writer, { turnId, sessionId, messageIds }) {
+    async claim(
+      writer: Writer,
+      { turnId, sessionId, messageIds }: { turnId: string; sessionId: string; messageIds: readonly string[] },
+    ) {
       const claimed = await writer
         .updateTable('inbox')
         .set({ state: 'running', turn_id: turnId })
@@ -216,7 +197,11 @@ export function createInbox(dependencies: {
         throw new FamiliarError('conflict', `A message of turn ${turnId} was already claimed`)
       }
     },
-    async waitingOf(messages) {
+    /**
+     * Those of the messages that still wait, each with the session where it waits: archiving moves it to another session, and
+     * a canceled message waits nowhere.
+     */
+    async waitingOf(messages: readonly InboxMessage[]): Promise<InboxMessage[]> {
       const ids = messages.map(({ id }) => id)
       // In a write unit, so that it also sees rows that are just being committed.
       const rows = await database.write((writer) =>
@@ -233,7 +218,10 @@ export function createInbox(dependencies: {
         return sessionId === undefined ? [] : [{ ...message, sessionId }]
       })
     },
-    async cancel(writer, { messageId, sessionId }) {
+    /**
+     * The message is never answered. False if it is not queued in the session: its turn has started, or it is unknown.
+     */
+    async cancel(writer: Writer, { messageId, sessionId }: { messageId: string; sessionId: string }): Promise<boolean> {
       // The row stays, so that the same key sent again does not bring the message back.
       const canceled = await writer
         .updateTable('inbox')
@@ -244,14 +232,15 @@ export function createInbox(dependencies: {
         .executeTakeFirst()
       return Number(canceled.numUpdatedRows) > 0
     },
-    async finish(writer, turnId) {
+    async finish(writer: Writer, turnId: string) {
       await finishTurn(writer, { turnId })
     },
-    async messageOf(turnId) {
+    /** One of the messages that the turn began with. */
+    async messageOf(turnId: string): Promise<string> {
       const of = database.read.selectFrom('inbox').select('id').where('turn_id', '=', turnId)
       return (await of.executeTakeFirstOrThrow()).id
     },
-    async find(messageId) {
+    async find(messageId: string): Promise<{ sessionId: string; turnId: string | null; done: boolean } | undefined> {
       const row = await database.read
         .selectFrom('inbox')
         .select(['session_id', 'turn_id', 'state'])
@@ -259,7 +248,8 @@ export function createInbox(dependencies: {
         .executeTakeFirst()
       return row && { sessionId: row.session_id, turnId: row.turn_id, done: row.state === 'done' }
     },
-    async interruptedTurns() {
+    /** Turns that were running when the daemon stopped. */
+    async interruptedTurns(): Promise<{ turnId: string; sessionId: string; userId: string; channel: string }[]> {
       const rows = await database.read
         .selectFrom('inbox')
         .select(['turn_id', 'session_id', 'user_id'])

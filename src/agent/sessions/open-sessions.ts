@@ -11,28 +11,19 @@ import type { Session } from './sessions.ts'
 /** Events between two snapshots: opening a session reads at most about this many. */
 const snapshotEvery = 200
 
+export type OpenSessions = ReturnType<typeof createOpenSessions>
+
 /**
  * The projections of the sessions in use, kept in memory and updated with each event. The writer of an event passes it
  * to `follow`; only one turn writes to a session at a time.
  */
-export interface OpenSessions {
-  projection(sessionId: string): Promise<Projection>
-  follow(sessionId: string, events: readonly LoggedEvent[]): void
-  /** Drops the projection from memory; the next read uses snapshot and log. */
-  forget(sessionId: string): void
-  /** Forgets a projection that ends before `lastSeq`, where another daemon may have written to the session. */
-  catchUp(session: { id: string; lastSeq: number }): void
-  /** Writes a snapshot where enough has happened since the last one. */
-  settle(sessionId: string): Promise<void>
-}
-
 export function createOpenSessions(dependencies: {
   log: SessionLog
   snapshots: Snapshots
   stateIn?: Coordination['stateIn']
   /** How many sessions stay in memory; the least recently used one without a turn under way goes first. */
   capacity?: number
-}): OpenSessions {
+}) {
   const { log, snapshots, stateIn = 'memory', capacity = 64 } = dependencies
   const open = new Map<string, { projection: Projection; snapshotSeq: number }>()
 
@@ -49,7 +40,7 @@ export function createOpenSessions(dependencies: {
   }
 
   return {
-    async projection(sessionId) {
+    async projection(sessionId: string): Promise<Projection> {
       const known = open.get(sessionId)
       if (known) {
         open.delete(sessionId)
@@ -64,7 +55,7 @@ export function createOpenSessions(dependencies: {
       }
       return loaded.projection
     },
-    follow(sessionId, events) {
+    follow(sessionId: string, events: readonly LoggedEvent[]) {
       const known = open.get(sessionId)
       if (!known) return
       for (const event of events) {
@@ -75,11 +66,14 @@ export function createOpenSessions(dependencies: {
         fold(known.projection, event)
       }
     },
-    forget: (sessionId) => void open.delete(sessionId),
-    catchUp({ id, lastSeq }) {
+    /** Drops the projection from memory; the next read uses snapshot and log. */
+    forget: (sessionId: string) => void open.delete(sessionId),
+    /** Forgets a projection that ends before `lastSeq`, where another daemon may have written to the session. */
+    catchUp({ id, lastSeq }: { id: string; lastSeq: number }) {
       if (stateIn === 'tables' && (open.get(id)?.projection.seq ?? lastSeq) < lastSeq) open.delete(id)
     },
-    async settle(sessionId) {
+    /** Writes a snapshot where enough has happened since the last one. */
+    async settle(sessionId: string) {
       const known = open.get(sessionId)
       if (!known || known.projection.seq - known.snapshotSeq < snapshotEvery) return
       known.snapshotSeq = known.projection.seq
@@ -97,24 +91,15 @@ interface SessionView {
   isUnread: boolean
 }
 
-/** Sessions as shown in a list: their titles, their newest text, and whether they were read. */
-export interface SessionViews {
-  show(sessions: readonly Session[]): Promise<SessionView[]>
-  /** An empty title takes the user's own away. The session is the user's: the caller has looked it up. */
-  setTitle(sessionId: string, title: string): Promise<void>
-  /** Never goes back. */
-  markRead(sessionId: string, seq: number): Promise<void>
-}
-
 const titleCharacters = 80
 const previewCharacters = 160
 /** Enough for every list that is looked at; the rest is read again. */
 const maxKept = 2_000
 
-export function createSessionViews(dependencies: {
-  database: Database
-  log: Pick<SessionLog, 'read' | 'readBack'>
-}): SessionViews {
+export type SessionViews = ReturnType<typeof createSessionViews>
+
+/** Sessions as shown in a list: their titles, their newest text, and whether they were read. */
+export function createSessionViews(dependencies: { database: Database; log: Pick<SessionLog, 'read' | 'readBack'> }) {
   const { database, log } = dependencies
   /** The first message of a session never changes; the newest text is that of its newest event. */
   const beginnings = new Map<string, string>()
@@ -171,7 +156,7 @@ export function createSessionViews(dependencies: {
   }
 
   return {
-    async show(sessions) {
+    async show(sessions: readonly Session[]): Promise<SessionView[]> {
       const rows = await rowsOf(sessions)
       return Promise.all(
         sessions.map(async (session) => {
@@ -185,8 +170,11 @@ export function createSessionViews(dependencies: {
         }),
       )
     },
-    setTitle: (sessionId, title) => write({ session_id: sessionId, title: title === '' ? null : title }),
-    markRead: (sessionId, seq) => write({ session_id: sessionId, read_seq: seq }),
+    /** An empty title takes the user's own away. The session is the user's: the caller has looked it up. */
+    setTitle: (sessionId: string, title: string) =>
+      write({ session_id: sessionId, title: title === '' ? null : title }),
+    /** Never goes back. */
+    markRead: (sessionId: string, seq: number) => write({ session_id: sessionId, read_seq: seq }),
   }
 }
 
@@ -217,19 +205,16 @@ function keep<T>(map: Map<string, T>, key: string, value: T): void {
 // Raised whenever Projection changes its shape: an older snapshot is then no snapshot, and the log speaks.
 const version = 6
 
+type Snapshots = ReturnType<typeof createSnapshots>
+
 /**
  * A projection kept so that a long session opens without reading its whole log. Never the truth: one that is damaged,
  * of another version or ahead of its log is passed over.
  */
-interface Snapshots {
-  load(sessionId: string): Promise<Projection | undefined>
-  save(sessionId: string, projection: Projection): Promise<void>
-}
-
-export function createSnapshots(dependencies: { database: Database }): Snapshots {
+export function createSnapshots(dependencies: { database: Database }) {
   const { database } = dependencies
   return {
-    async load(sessionId) {
+    async load(sessionId: string): Promise<Projection | undefined> {
       const row = await database.read
         .selectFrom('session_snapshots')
         .innerJoin('sessions', 'sessions.id', 'session_snapshots.session_id')
@@ -243,7 +228,7 @@ export function createSnapshots(dependencies: { database: Database }): Snapshots
       const stored = parsed.value as unknown as { version: number; projection: Projection }
       return stored.version === version ? stored.projection : undefined
     },
-    async save(sessionId, projection) {
+    async save(sessionId: string, projection: Projection) {
       const data = JSON.stringify({ version, projection })
       const row = { session_id: sessionId, seq: projection.seq, hash: sha256(data), data }
       await database.write(async (writer) => {

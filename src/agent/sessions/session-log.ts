@@ -10,49 +10,33 @@ interface LogTarget {
   lastInputTokens?: number
 }
 
-/** The append-only log of every session. An event is durable, and seen by readers, only when `record` resolves. */
-export interface SessionLog {
-  /** Appends the events and, in the same commit, the writes of `also`. All or nothing. */
-  record(
-    target: LogTarget,
-    events: readonly SessionEvent[],
-    also?: (writer: Writer) => Promise<void>,
-  ): Promise<LoggedEvent[]>
-  /** The same if only the unit itself can decide which events to append. */
-  decide(target: LogTarget, unit: (writer: Writer) => Promise<readonly SessionEvent[]>): Promise<LoggedEvent[]>
-  /** Events after `after`, in order. Damaged rows are left out and counted. */
-  read(
-    sessionId: string,
-    range?: { after?: number; limit?: number },
-  ): Promise<{ events: LoggedEvent[]; damaged: number }>
-  /** The newest events, of those before `before` where that is given; in order. */
-  readBack(sessionId: string, range: { before?: number | undefined; limit: number }): Promise<LoggedEvent[]>
-  /** The events of one turn. */
-  readTurn(sessionId: string, turnId: string): Promise<LoggedEvent[]>
-  /** Woken after every commit to the session's log. */
-  onChange(sessionId: string, listener: () => void): () => void
-  /** The same for every session. */
-  onAnyChange(listener: (sessionId: string) => void): () => void
-  wake(sessionId: string): void
-  /** Those in this process: what changed is not in the log. */
-  wakeHere(sessionId: string): void
-}
+export type SessionLog = ReturnType<typeof createSessionLog>
 
+/** The append-only log of every session. An event is durable, and seen by readers, only when `record` resolves. */
 export function createSessionLog(dependencies: {
   database: Database
   clock: Clock
   /** Their topics are the ids of sessions. */
   wakeups: Wakeups
-}): SessionLog {
+}) {
   const { database, clock, wakeups } = dependencies
 
-  const log: SessionLog = {
-    record: (target, events, also) =>
+  const log = {
+    /** Appends the events and, in the same commit, the writes of `also`. All or nothing. */
+    record: (
+      target: LogTarget,
+      events: readonly SessionEvent[],
+      also?: (writer: Writer) => Promise<void>,
+    ): Promise<LoggedEvent[]> =>
       log.decide(target, async (writer) => {
         if (also) await also(writer)
         return events
       }),
-    async decide(target, unit) {
+    /** The same if only the unit itself can decide which events to append. */
+    async decide(
+      target: LogTarget,
+      unit: (writer: Writer) => Promise<readonly SessionEvent[]>,
+    ): Promise<LoggedEvent[]> {
       const logged = await database.write(async (writer) => {
         const events = await unit(writer)
         return events.length === 0 ? [] : appendEvents(writer, { ...target, events, at: clock.now() })
@@ -60,7 +44,11 @@ export function createSessionLog(dependencies: {
       wakeups.wake(target.sessionId)
       return logged
     },
-    async read(sessionId, range = {}) {
+    /** Events after `after`, in order. Damaged rows are left out and counted. */
+    async read(
+      sessionId: string,
+      range: { after?: number; limit?: number } = {},
+    ): Promise<{ events: LoggedEvent[]; damaged: number }> {
       let query = database.read
         .selectFrom('session_events')
         .select(['seq', 'turn_id', 'at', 'type', 'data'])
@@ -72,7 +60,11 @@ export function createSessionLog(dependencies: {
       const events = rows.map(eventFromRow).filter((event) => event !== undefined)
       return { events, damaged: rows.length - events.length }
     },
-    async readBack(sessionId, { before, limit }) {
+    /** The newest events, of those before `before` where that is given; in order. */
+    async readBack(
+      sessionId: string,
+      { before, limit }: { before?: number | undefined; limit: number },
+    ): Promise<LoggedEvent[]> {
       let query = database.read
         .selectFrom('session_events')
         .select(['seq', 'turn_id', 'at', 'type', 'data'])
@@ -84,7 +76,8 @@ export function createSessionLog(dependencies: {
         .map(eventFromRow)
         .filter((event) => event !== undefined)
     },
-    async readTurn(sessionId, turnId) {
+    /** The events of one turn. */
+    async readTurn(sessionId: string, turnId: string): Promise<LoggedEvent[]> {
       const rows = await database.read
         .selectFrom('session_events')
         .select(['seq', 'turn_id', 'at', 'type', 'data'])
@@ -94,9 +87,12 @@ export function createSessionLog(dependencies: {
         .execute()
       return rows.map(eventFromRow).filter((event) => event !== undefined)
     },
+    /** Woken after every commit to the session's log. */
     onChange: wakeups.on,
+    /** The same for every session. */
     onAnyChange: wakeups.onAny,
     wake: wakeups.wake,
+    /** Those in this process: what changed is not in the log. */
     wakeHere: wakeups.wakeHere,
   }
   return log

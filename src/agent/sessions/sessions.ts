@@ -30,42 +30,16 @@ export interface SessionKey {
   contact: string
 }
 
-/** The sessions themselves. Every look-up carries the user: another user's session does not exist. */
-export interface Sessions {
-  /**
-   * The active session of the key, if there is one. The unit writes its row, so that no other unit can close it
-   * meanwhile.
-   */
-  hold(writer: Writer, key: SessionKey): Promise<Session | undefined>
-  /** The active session of the key; created if there is none. */
-  ensure(writer: Writer, key: SessionKey): Promise<Session>
-  /** The active session of the key. */
-  find(key: SessionKey): Promise<Session | undefined>
-  get(userId: string, sessionId: string): Promise<Session | undefined>
-  getIn(writer: Writer, userId: string, sessionId: string): Promise<Session | undefined>
-  /** From the next turn on. Null returns the choice to the routes. False if there is no such session. */
-  chooseModel(userId: string, sessionId: string, model: string | null): Promise<boolean>
-  /** The conversations: work in the background is not among them. */
-  list(userId: string, options?: { includeArchived?: boolean; limit?: number }): Promise<Session[]>
-  /**
-   * Ends the session permanently and keeps its log; the next message of the same key starts a new one. Queued messages
-   * move to the new one, which is then returned; `onMoved` is called in the same unit.
-   */
-  archive(
-    session: Session,
-    onMoved?: (writer: Writer, next: Session) => Promise<void> | undefined,
-  ): Promise<Session | undefined>
-  /** A new active session under `contact` that holds the same events up to `throughSeq`, with pins of its own that are the same. */
-  fork(session: Session, options: { contact: string; throughSeq: number }): Promise<Session>
-}
+export type Sessions = ReturnType<typeof createSessions>
 
+/** The sessions themselves. Every look-up carries the user: another user's session does not exist. */
 export function createSessions(dependencies: {
   database: Database
   clock: Clock
   ids: Ids
   /** How many conversations a user may have at once (CLIENT-4); null: as many as they like. */
   maxSessions?: (userId: string) => number | null
-}): Sessions {
+}) {
   const { database, clock, ids, maxSessions = () => null } = dependencies
 
   async function refuseTooMany(writer: Writer, { userId, channel }: SessionKey): Promise<void> {
@@ -103,17 +77,25 @@ export function createSessions(dependencies: {
   }
 
   return {
-    async hold(writer, key) {
+    /**
+     * The active session of the key, if there is one. The unit writes its row, so that no other unit can close it
+     * meanwhile.
+     */
+    async hold(writer: Writer, key: SessionKey): Promise<Session | undefined> {
       const { rows } = await holdActive(writer, key)
       return rows[0] && fromRow(rows[0])
     },
-    async ensure(writer, key) {
+    /** The active session of the key; created if there is none. */
+    async ensure(writer: Writer, key: SessionKey): Promise<Session> {
       return (await findActive(writer, key)) ?? insert(writer, key)
     },
-    find: (key) => findActive(database.read, key),
-    get: (userId, sessionId) => findById(database.read, userId, sessionId),
+    /** The active session of the key. */
+    find: (key: SessionKey): Promise<Session | undefined> => findActive(database.read, key),
+    get: (userId: string, sessionId: string): Promise<Session | undefined> =>
+      findById(database.read, userId, sessionId),
     getIn: findById,
-    async chooseModel(userId, sessionId, model) {
+    /** From the next turn on. Null returns the choice to the routes. False if there is no such session. */
+    async chooseModel(userId: string, sessionId: string, model: string | null): Promise<boolean> {
       const { numUpdatedRows } = await database.write((writer) =>
         writer
           .updateTable('sessions')
@@ -124,7 +106,8 @@ export function createSessions(dependencies: {
       )
       return numUpdatedRows > 0n
     },
-    async list(userId, options = {}) {
+    /** The conversations: work in the background is not among them. */
+    async list(userId: string, options: { includeArchived?: boolean; limit?: number } = {}): Promise<Session[]> {
       let query = database.read
         .selectFrom('sessions')
         .selectAll()
@@ -137,7 +120,14 @@ export function createSessions(dependencies: {
         .execute()
       return rows.map(fromRow)
     },
-    async archive(session, onMoved) {
+    /**
+     * Ends the session permanently and keeps its log; the next message of the same key starts a new one. Queued messages
+     * move to the new one, which is then returned; `onMoved` is called in the same unit.
+     */
+    async archive(
+      session: Session,
+      onMoved?: (writer: Writer, next: Session) => Promise<void> | undefined,
+    ): Promise<Session | undefined> {
       const at = clock.now()
       return database.write(async (writer) => {
         await appendEvents(writer, { sessionId: session.id, turnId: null, events: [{ type: 'reset' }], at })
@@ -164,7 +154,8 @@ export function createSessions(dependencies: {
         return next
       })
     },
-    async fork(session, options) {
+    /** A new active session under `contact` that holds the same events up to `throughSeq`, with pins of its own that are the same. */
+    async fork(session: Session, options: { contact: string; throughSeq: number }): Promise<Session> {
       return database.write(async (writer) => {
         const { userId, channel, model } = session
         const key = { userId, channel, contact: options.contact, model }

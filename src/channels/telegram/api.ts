@@ -27,26 +27,13 @@ type BotParameters<M extends keyof BotMethods> = {
   [K in keyof BotMethods[M] as TelegramFile extends BotMethods[M][K] ? never : K]: BotMethods[M][K]
 }
 
-/**
- * The Bot API over the guarded fetch. Throws only on abort. Every address contains the token: no error and no log line
- * contains an address.
- */
-export interface TelegramApi {
-  call<M extends keyof BotMethods, T>(
-    method: M,
-    parameters: BotParameters<M>,
-    options: {
-      result: z.ZodType<T>
-      signal: AbortSignal
-      /** The time limit of a response, in addition to a long poll's wait. */
-      timeoutMs?: number
-      /** Files to send, each under the name of its parameter. */
-      files?: Readonly<Record<string, TelegramFile>>
-    },
-  ): Promise<TelegramAnswer<T>>
-  /** A file from `getFile`, of at most `maxBytes`. */
-  download(path: string, options: { maxBytes: number; signal: AbortSignal }): Promise<TelegramAnswer<Uint8Array>>
-  close(): Promise<void>
+interface CallOptions<T> {
+  result: z.ZodType<T>
+  signal: AbortSignal
+  /** The time limit of a response, in addition to a long poll's wait. */
+  timeoutMs?: number
+  /** Files to send, each under the name of its parameter. */
+  files?: Readonly<Record<string, TelegramFile>>
 }
 
 /** Errors before anything was sent: no address, no connection, no encryption. */
@@ -79,6 +66,8 @@ const envelopeSchema = z.object({
     .optional(),
 })
 
+export type TelegramApi = ReturnType<typeof createTelegramApi>
+
 /**
  * `fetch` must allow the longest call here (a long poll, a large file) and the largest download: the limits of each
  * call are enforced here.
@@ -89,7 +78,7 @@ export function createTelegramApi(dependencies: {
   apiRoot: string
   fetch: GuardedFetch
   clock: Clock
-}): TelegramApi {
+}) {
   const { token, apiRoot, fetch, clock } = dependencies
   const withoutToken = (text: string) => text.replaceAll(token, '…').replaceAll(encodeURIComponent(token), '…')
 
@@ -135,14 +124,22 @@ export function createTelegramApi(dependencies: {
   }
 
   return {
-    async call(method, parameters, { result, signal, timeoutMs = usualTimeoutMs, files }) {
+    async call<M extends keyof BotMethods, T>(
+      method: M,
+      parameters: BotParameters<M>,
+      { result, signal, timeoutMs = usualTimeoutMs, files }: CallOptions<T>,
+    ): Promise<TelegramAnswer<T>> {
       const body = files ? await encodeForm(parameters, files) : encodeJson(parameters)
       const init = { method: 'POST', ...body }
       const url = `${apiRoot}/bot${token}/${method}`
       return await exchange({ url, init, signal, timeoutMs }, (answer) => readAnswer(answer, result))
     },
 
-    async download(path, { maxBytes, signal }) {
+    /** A file from `getFile`, of at most `maxBytes`. */
+    async download(
+      path: string,
+      { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
+    ): Promise<TelegramAnswer<Uint8Array>> {
       const url = `${apiRoot}/file/bot${token}/${encodePath(path)}`
       return await exchange({ url, init: {}, signal, timeoutMs: downloadTimeoutMs }, async (answer) => {
         if (answer.status === 200) return await readBytes(answer, maxBytes)

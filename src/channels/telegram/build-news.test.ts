@@ -4,8 +4,8 @@ import { createManualClock, type ManualClock } from '../../../test/support/manua
 import { createIds } from '../../base/ids.ts'
 import { silentLogger } from '../../base/logger.ts'
 import { createSandbox } from '../../sandbox/sandbox.ts'
+import type { Outbox } from '../create-outbox.ts'
 import { createOutbox } from '../create-outbox.ts'
-import type { Outbox } from '../outbox.ts'
 import { createBuildNews } from './build-news.ts'
 import { questionMark } from './updates.ts'
 

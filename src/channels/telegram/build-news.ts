@@ -5,7 +5,8 @@ import { type Build, isForHandAlone } from '../../custom-tools/builder/builds.ts
 import type { Builds } from '../../custom-tools/builder/create-builds.ts'
 import type { BuildQuestion } from '../../protocol/custom-tools.ts'
 import type { Database } from '../../storage/database.ts'
-import type { Outbox, OutgoingItem } from '../outbox.ts'
+import type { Outbox } from '../create-outbox.ts'
+import type { OutgoingItem } from '../outbox.ts'
 import { type TelegramPayloadInput, telegramChannel, toOutgoing } from './sender.ts'
 import { questionData } from './updates.ts'
 

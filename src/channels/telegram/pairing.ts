@@ -20,17 +20,9 @@ type PairingOutcome =
   /** Too many attempts: the code is not checked, and there is no reply. */
   | { kind: 'silenced' }
 
-/** How a person on Telegram becomes a user here: with a single-use code, a short life and few attempts (SEC-5). */
-export interface Pairing {
-  /** The code can be read only now: only its hash is stored. */
-  makeCode(userId: string): Promise<{ code: string; expiresAt: number }>
-  /** Checks typed text. The contact is written in the unit that uses the code up, with the writes of `also`. */
-  tryCode(
-    attempt: { senderId: number; name: string; text: string },
-    also?: (writer: Writer, userId: string) => Promise<void>,
-  ): Promise<PairingOutcome>
-}
+export type Pairing = ReturnType<typeof createPairing>
 
+/** How a person on Telegram becomes a user here: with a single-use code, a short life and few attempts (SEC-5). */
 export function createPairing(dependencies: {
   database: Database
   contacts: Pick<TelegramContacts, 'add'>
@@ -38,7 +30,7 @@ export function createPairing(dependencies: {
   ids: Ids
   logger: Logger
   random?: (size: number) => Uint8Array
-}): Pairing {
+}) {
   const { database, contacts, clock, ids, logger, random = randomBytes } = dependencies
   const wrongBy = new Map<number, { tries: number; since: number }>()
   let wrongInAll = 0
@@ -90,7 +82,8 @@ export function createPairing(dependencies: {
   }
 
   return {
-    async makeCode(userId) {
+    /** The code can be read only now: only its hash is stored. */
+    async makeCode(userId: string): Promise<{ code: string; expiresAt: number }> {
       const code = makePairingCode(random)
       const now = clock.now()
       const expiresAt = now + lifeMs
@@ -109,7 +102,11 @@ export function createPairing(dependencies: {
       return { code, expiresAt }
     },
 
-    async tryCode({ senderId, name, text }, also) {
+    /** Checks typed text. The contact is written in the unit that uses the code up, with the writes of `also`. */
+    async tryCode(
+      { senderId, name, text }: { senderId: number; name: string; text: string },
+      also?: (writer: Writer, userId: string) => Promise<void>,
+    ): Promise<PairingOutcome> {
       if (isSilenced(senderId)) return { kind: 'silenced' }
       const code = readPairingCode(text)
       const userId =
@@ -170,23 +167,16 @@ export interface TelegramContact {
   pairedAt: number | null
 }
 
-/** Maps people to users: ids in the config are the owner, and paired people are the user of their code. */
-export interface TelegramContacts {
-  /** Undefined for a stranger. Checked for every update: removing access takes effect at once. */
-  find(id: number): Promise<TelegramContact | undefined>
-  list(): Promise<TelegramContact[]>
-  add(writer: Writer, contact: { id: number; userId: string; name: string }): Promise<void>
-  /** False if there is no such contact, or only in the config. */
-  remove(id: number): Promise<boolean>
-}
+export type TelegramContacts = ReturnType<typeof createTelegramContacts>
 
+/** Maps people to users: ids in the config are the owner, and paired people are the user of their code. */
 export function createTelegramContacts(dependencies: {
   database: Database
   users: Pick<Users, 'list'>
   /** From the current config. */
   allowedIds: () => readonly number[]
   clock: Clock
-}): TelegramContacts {
+}) {
   const { database, users, allowedIds, clock } = dependencies
   const paired = () => database.read.selectFrom('channel_contacts').selectAll().where('channel', '=', telegramChannel)
 
@@ -196,18 +186,19 @@ export function createTelegramContacts(dependencies: {
   }
 
   return {
-    async find(id) {
+    /** Undefined for a stranger. Checked for every update: removing access takes effect at once. */
+    async find(id: number): Promise<TelegramContact | undefined> {
       if (allowedIds().includes(id)) return ownersOwn(id)
       const row = await paired().where('address', '=', String(id)).executeTakeFirst()
       return row && fromRow(row)
     },
-    async list() {
+    async list(): Promise<TelegramContact[]> {
       const rows = await paired().orderBy('paired_at').execute()
       const named = new Set(allowedIds())
       const owners = [...named].map(ownersOwn).filter((contact) => contact !== undefined)
       return [...owners, ...rows.map(fromRow).filter(({ id }) => !named.has(id))]
     },
-    async add(writer, { id, userId, name }) {
+    async add(writer: Writer, { id, userId, name }: { id: number; userId: string; name: string }) {
       const written = { user_id: userId, name: foreignLine(name, 100), paired_at: clock.now() }
       await writer
         .insertInto('channel_contacts')
@@ -215,7 +206,8 @@ export function createTelegramContacts(dependencies: {
         .onConflict((conflict) => conflict.columns(['channel', 'address']).doUpdateSet(written))
         .execute()
     },
-    remove: (id) =>
+    /** False if there is no such contact, or only in the config. */
+    remove: (id: number): Promise<boolean> =>
       database.write(async (writer) => {
         const { numDeletedRows } = await writer
           .deleteFrom('channel_contacts')

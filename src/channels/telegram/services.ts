@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Commands } from '../../agent/commands/command.ts'
+import type { Commands } from '../../agent/commands/create-commands.ts'
 import type { Conversations } from '../../agent/conversations.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
 import { parseJson } from '../../base/json.ts'
@@ -39,19 +39,15 @@ export function telegramHosts(apiRoot: string): AllowedHost[] {
   return [{ host: hostname, port: Number(port) || (protocol === 'http:' ? 80 : 443) }]
 }
 
-/** Work of an update that the next one need not wait for. */
-interface Background {
-  /** Waits for the work, but only for a moment. */
-  awhile(work: Promise<void>): Promise<void>
-  /** Resolves when all of it has ended. */
-  settled(): Promise<void>
-}
+type Background = ReturnType<typeof createBackground>
 
-export function createBackground(dependencies: { clock: Clock; logger: Logger; momentMs?: number }): Background {
+/** Work of an update that the next one need not wait for. */
+export function createBackground(dependencies: { clock: Clock; logger: Logger; momentMs?: number }) {
   const { clock, logger, momentMs = 5_000 } = dependencies
   const running = new Set<Promise<void>>()
   return {
-    async awhile(work) {
+    /** Waits for the work, but only for a moment. */
+    async awhile(work: Promise<void>) {
       const watched = work
         .catch((error: unknown) => logger.error('work for Telegram failed', { error }))
         .finally(() => running.delete(watched))
@@ -61,6 +57,7 @@ export function createBackground(dependencies: { clock: Clock; logger: Logger; m
       await Promise.race([watched, moment])
       over.abort()
     },
+    /** Resolves when all of it has ended. */
     async settled() {
       await Promise.all(running)
     },
@@ -70,16 +67,14 @@ export function createBackground(dependencies: { clock: Clock; logger: Logger; m
 const pauseMs = 60 * 60_000
 const maxRemembered = 10_000
 
-/** Strangers that got the private-bot reply, and when: at most once per hour, and nothing about them is stored. */
-interface Strangers {
-  /** True if this one may get the reply now; it then counts as sent. */
-  mayBeTold(id: number): boolean
-}
+type Strangers = ReturnType<typeof createStrangers>
 
-export function createStrangers(clock: Clock): Strangers {
+/** Strangers that got the private-bot reply, and when: at most once per hour, and nothing about them is stored. */
+export function createStrangers(clock: Clock) {
   const toldAt = new Map<number, number>()
   return {
-    mayBeTold(id) {
+    /** True if this one may get the reply now; it then counts as sent. */
+    mayBeTold(id: number): boolean {
       const now = clock.now()
       const before = toldAt.get(id)
       if (before !== undefined && now - before < pauseMs) return false
@@ -116,34 +111,28 @@ interface MadePairingCode {
   user: User
 }
 
-/** The owner's operations on this machine. They also work while Telegram cannot be reached. */
-export interface TelegramDesk {
-  status(): TelegramState
-  contacts(): Promise<(TelegramContact & { user: string })[]>
-  /** For the owner unless another user is named. Throws `conflict` if Telegram is not set up. */
-  makeCode(userName?: string): Promise<MadePairingCode>
-  /** Throws `not_found`, or `conflict` for a contact from the config. */
-  unpair(id: number): Promise<void>
-}
+export type TelegramDesk = ReturnType<typeof createTelegramDesk>
 
+/** The owner's operations on this machine. They also work while Telegram cannot be reached. */
 export function createTelegramDesk(dependencies: {
   /** Undefined if Telegram is not set up. */
   channel: () => Pick<TelegramChannel, 'status'> | undefined
   contacts: TelegramContacts
   pairing: Pick<Pairing, 'makeCode'>
   users: Pick<Users, 'list' | 'named'>
-}): TelegramDesk {
+}) {
   const { channel, contacts, pairing, users } = dependencies
   const off: TelegramState = { state: 'off', bot: null, problem: null, lastUpdateAt: null }
   const status = () => channel()?.status() ?? { ...off, problem: 'it is not set up' }
 
   return {
     status,
-    async contacts() {
+    async contacts(): Promise<(TelegramContact & { user: string })[]> {
       const names = new Map(users.list().map(({ id, name }) => [id, name]))
       return (await contacts.list()).map((contact) => ({ ...contact, user: names.get(contact.userId) ?? '' }))
     },
-    async makeCode(userName) {
+    /** For the owner unless another user is named. Throws `conflict` if Telegram is not set up. */
+    async makeCode(userName?: string): Promise<MadePairingCode> {
       if (!channel()) {
         throw new FamiliarError(
           'conflict',
@@ -156,7 +145,8 @@ export function createTelegramDesk(dependencies: {
       const bot = status().bot?.username
       return { code, link: bot ? `https://t.me/${bot}?start=${code}` : null, expiresAt, user }
     },
-    async unpair(id) {
+    /** Throws `not_found`, or `conflict` for a contact from the config. */
+    async unpair(id: number) {
       if (await contacts.remove(id)) return
       if (await contacts.find(id)) {
         throw new FamiliarError('conflict', `${id} is listed in the config: remove it from allowed_ids in [telegram]`)
@@ -173,20 +163,10 @@ const passing = ['command:', 'confirm:', 'answer:']
 
 const offsetSchema = z.int()
 
-/** The channel's stored state: its offset, and operations that must not run twice. */
-export interface TelegramMarks {
-  /** The number of the next update; `at` is when it was written. */
-  offset(): Promise<{ value: number; at: number } | undefined>
-  setOffset(writer: Writer, value: number): Promise<void>
-  get<T>(reader: Reader | Writer, name: string, schema: z.ZodType<T>): Promise<T | undefined>
-  set(writer: Writer, name: string, value: Json): Promise<void>
-  /** True if it existed: of two concurrent calls one gets it. */
-  take(writer: Writer, name: string): Promise<boolean>
-  /** Deletes marks of updates that cannot arrive again. */
-  purge(): Promise<void>
-}
+export type TelegramMarks = ReturnType<typeof createTelegramMarks>
 
-export function createTelegramMarks({ database, clock }: { database: Database; clock: Clock }): TelegramMarks {
+/** The channel's stored state: its offset, and operations that must not run twice. */
+export function createTelegramMarks({ database, clock }: { database: Database; clock: Clock }) {
   const find = (reader: Reader | Writer, name: string) =>
     reader
       .selectFrom('channel_marks')
@@ -195,19 +175,20 @@ export function createTelegramMarks({ database, clock }: { database: Database; c
       .where('name', '=', name)
       .executeTakeFirst()
 
-  const marks: TelegramMarks = {
-    async offset() {
+  const marks = {
+    /** The number of the next update; `at` is when it was written. */
+    async offset(): Promise<{ value: number; at: number } | undefined> {
       const row = await find(database.read, 'offset')
       const value = row && parseJson(row.value, offsetSchema)
       return value?.ok ? { value: value.value, at: Number(row?.updated_at) } : undefined
     },
-    setOffset: (writer, value) => marks.set(writer, 'offset', value),
-    async get(reader, name, schema) {
+    setOffset: (writer: Writer, value: number) => marks.set(writer, 'offset', value),
+    async get<T>(reader: Reader | Writer, name: string, schema: z.ZodType<T>): Promise<T | undefined> {
       const row = await find(reader, name)
       const value = row && parseJson(row.value, schema)
       return value?.ok ? value.value : undefined
     },
-    async set(writer, name, value) {
+    async set(writer: Writer, name: string, value: Json) {
       const written = { value: JSON.stringify(value), updated_at: clock.now() }
       await writer
         .insertInto('channel_marks')
@@ -215,7 +196,8 @@ export function createTelegramMarks({ database, clock }: { database: Database; c
         .onConflict((conflict) => conflict.columns(['channel', 'name']).doUpdateSet(written))
         .execute()
     },
-    async take(writer, name) {
+    /** True if it existed: of two concurrent calls one gets it. */
+    async take(writer: Writer, name: string): Promise<boolean> {
       const { numDeletedRows } = await writer
         .deleteFrom('channel_marks')
         .where('channel', '=', telegramChannel)
@@ -223,6 +205,7 @@ export function createTelegramMarks({ database, clock }: { database: Database; c
         .executeTakeFirst()
       return Number(numDeletedRows) === 1
     },
+    /** Deletes marks of updates that cannot arrive again. */
     async purge() {
       await database.write(async (writer) => {
         for (const prefix of passing) {

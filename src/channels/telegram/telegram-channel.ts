@@ -5,7 +5,8 @@ import { sha256 } from '../../base/ids.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Monitor } from '../../base/telemetry/monitor.ts'
 import type { Database, Writer } from '../../storage/database.ts'
-import type { Outbox, OutgoingItem } from '../outbox.ts'
+import type { Outbox } from '../create-outbox.ts'
+import type { OutgoingItem } from '../outbox.ts'
 import type { TelegramAnswer, TelegramApi } from './api.ts'
 import { handleUpdate } from './handle-update.ts'
 import { tellInterrupted } from './run-command.ts'
@@ -27,15 +28,9 @@ import { buttonPressSchema, membershipSchema, type TelegramUpdate, telegramMessa
 const botSchema = z.object({ id: z.int(), username: z.string().default('') })
 const restartMs = 5_000
 
-/** Telegram as an input channel (CHAN-1). Sending is done by the deliveries and the outbox. */
-export interface TelegramChannel {
-  /** Starts polling; returns at once, whether or not Telegram can be reached. */
-  start(): void
-  status(): TelegramState
-  /** Stops polling, and waits for running work. */
-  close(): Promise<void>
-}
+export type TelegramChannel = ReturnType<typeof createTelegramChannel>
 
+/** Telegram as an input channel (CHAN-1). Sending is done by the deliveries and the outbox. */
 export function createTelegramChannel(
   dependencies: Pick<
     TelegramServices,
@@ -57,7 +52,7 @@ export function createTelegramChannel(
     logger: Logger
     onStep?: OnTelegramStep
   },
-): TelegramChannel {
+) {
   const { api, database, outbox, clock, logger, onStep = () => {} } = dependencies
   const stop = new AbortController()
   const { signal } = stop
@@ -141,10 +136,12 @@ export function createTelegramChannel(
   }
 
   return {
+    /** Starts polling; returns at once, whether or not Telegram can be reached. */
     start() {
       running ??= runOn()
     },
-    status: () => ({ ...state }),
+    status: (): TelegramState => ({ ...state }),
+    /** Stops polling, and waits for running work. */
     async close() {
       stop.abort(new Error('Familiar is stopping'))
       await running
@@ -239,22 +236,16 @@ export function readUpdate(raw: unknown): TelegramUpdate | undefined {
  * The progress within a batch of updates, while its chats are processed concurrently. The offset may only move past
  * committed updates; the numbers of a batch need not be in order.
  */
-interface BatchPlace {
-  /** The offset if this update is committed too: after all that are done without a gap. */
-  placeWith(updateId: number): number
-  /** It is committed. */
-  settle(updateId: number): void
-  /** After the whole batch. */
-  end: number
-}
-
-export function createBatchPlace(updateIds: readonly number[]): BatchPlace {
+export function createBatchPlace(updateIds: readonly number[]) {
   const open = new Set(updateIds)
   const inOrder = [...open].sort((one, other) => one - other)
   const end = (inOrder.at(-1) ?? -1) + 1
   return {
-    placeWith: (updateId) => inOrder.find((id) => id !== updateId && open.has(id)) ?? end,
-    settle: (updateId) => void open.delete(updateId),
+    /** The offset if this update is committed too: after all that are done without a gap. */
+    placeWith: (updateId: number): number => inOrder.find((id) => id !== updateId && open.has(id)) ?? end,
+    /** It is committed. */
+    settle: (updateId: number) => void open.delete(updateId),
+    /** After the whole batch. */
     end,
   }
 }

@@ -1,4 +1,4 @@
-import type { Commands } from '../../agent/commands/command.ts'
+import type { Commands } from '../../agent/commands/create-commands.ts'
 import type { Conversations } from '../../agent/conversations.ts'
 import * as commandApi from '../../protocol/commands.ts'
 import * as api from '../../protocol/schedules.ts'

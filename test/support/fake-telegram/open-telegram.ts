@@ -1,4 +1,4 @@
-import type { Commands } from '../../../src/agent/commands/command.ts'
+import type { Commands } from '../../../src/agent/commands/create-commands.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { createIds } from '../../../src/base/ids.ts'
 import { type Logger, silentLogger } from '../../../src/base/logger.ts'
