@@ -12,9 +12,8 @@ import type { Learning } from './learning.ts'
 import type { Ledger } from './ledger.ts'
 import type { OnStep } from './next-step.ts'
 import { chooseModels, offeredTools, type RoleOf } from './roles.ts'
-import { planCompaction, transcriptOf } from './sessions/messages.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
-import { type Entry, type Projection, textOf } from './sessions/projection.ts'
+import { type Entry, exchangeStarts, type Projection, textOf } from './sessions/projection.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
 
@@ -283,4 +282,53 @@ export function reportContext(facts: {
       { name: 'new messages', tier: 'dynamic', tokens: sum(counted.entries, entries.length), cached: false },
     ].filter((block) => block.tokens > 0),
   }
+}
+
+interface CompactionPlan {
+  throughSeq: number
+  entries: Entry[]
+}
+
+const leastEntries = 4
+
+/**
+ * The part of the conversation that a summary may replace: about the oldest `share` of it, cut only at the start of an
+ * exchange, so that no call is separated from its result and the newest exchange always stays. Undefined if that leaves
+ * nothing to replace, or a turn is running; with `inTurn` that turn is the exchange that stays.
+ */
+export function planCompaction(
+  projection: Projection,
+  share: number,
+  { inTurn = false } = {},
+): CompactionPlan | undefined {
+  const { entries } = projection
+  if (!inTurn && (entries.length < leastEntries || projection.turn)) return undefined
+  const starts = exchangeStarts(entries).filter((index) => index > 0)
+  const target = Math.floor(entries.length * share)
+  const cut = starts.findLast((index) => index <= target) ?? starts[0]
+  const first = cut === undefined ? undefined : entries[cut]
+  if (cut === undefined || !first) return undefined
+  return { throughSeq: first.seq - 1, entries: entries.slice(0, cut) }
+}
+
+const maxResultShown = 2_000
+
+/** The part as plain text, message by message, for the model that summarizes it. */
+export function transcriptOf(plan: CompactionPlan, projection: Projection): string[] {
+  return plan.entries.map((entry) => describeEntry(entry, projection))
+}
+
+function describeEntry(entry: Entry, projection: Projection): string {
+  if (entry.role === 'user') {
+    const files = entry.media.map((media) => `[attached: ${media.name}]`)
+    return ['User:', ...(entry.shown ?? entry.texts), ...files].join('\n')
+  }
+  const lines = entry.parts.flatMap((part) => {
+    if (part.type === 'thinking') return []
+    if (part.type === 'text') return [part.text]
+    const result = projection.results[part.id]
+    const told = result ? `${result.isError ? 'error: ' : ''}${result.text.slice(0, maxResultShown)}` : 'unknown'
+    return [`[called ${part.name} with ${JSON.stringify(part.input)}; result: ${told}]`]
+  })
+  return ['Agent:', ...lines].join('\n')
 }

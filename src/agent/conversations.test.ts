@@ -8,8 +8,7 @@ import { systemClock } from '../base/clock.ts'
 import { createIds } from '../base/ids.ts'
 import type { ModelRequest } from '../models/model.ts'
 import { createScriptedModel, type Script, type ScriptedReply } from '../models/scripted-model.ts'
-import { toMessages } from './sessions/messages.ts'
-import { project } from './sessions/projection.ts'
+import { project, toMessages } from './sessions/projection.ts'
 import { createSessions } from './sessions/sessions.ts'
 
 const opened: ScriptedFamiliar[] = []

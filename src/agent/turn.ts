@@ -30,9 +30,15 @@ import type { Ledger, Reservation } from './ledger.ts'
 import { choiceDue, endingOf, nextStep, type OnStep, questionOf } from './next-step.ts'
 import { chooseModels, offeredTools, type Role, type RoleOf } from './roles.ts'
 import type { Inbox, InboxMessage } from './sessions/inbox.ts'
-import { outcomeUnknown, toMessages } from './sessions/messages.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
-import { type Projection, readPending, spokenIn, type UserEntry } from './sessions/projection.ts'
+import {
+  outcomeUnknown,
+  type Projection,
+  readPending,
+  spokenIn,
+  toMessages,
+  type UserEntry,
+} from './sessions/projection.ts'
 import type { SessionEvent, TurnState } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'

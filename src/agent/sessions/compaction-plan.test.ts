@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { randomLog, seededRandom } from '../../../test/support/random-log.ts'
 import { faultsOfHistory } from '../../../test/support/valid-history.ts'
-import { planCompaction, toMessages, transcriptOf } from './messages.ts'
-import { fold, project } from './projection.ts'
+import { planCompaction, transcriptOf } from '../compaction.ts'
+import { fold, project, toMessages } from './projection.ts'
 import type { LoggedEvent } from './session-event.ts'
 
 function compacted(seq: number, throughSeq: number): LoggedEvent {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { randomLog, seededRandom } from '../../../test/support/random-log.ts'
 import { faultsOfHistory, textOfHistory } from '../../../test/support/valid-history.ts'
-import { outcomeUnknown, toMessages } from './messages.ts'
-import { emptyProjection, fold, project } from './projection.ts'
+import { emptyProjection, fold, outcomeUnknown, project, toMessages } from './projection.ts'
 import type { LoggedEvent } from './session-event.ts'
 
 const everyTurn = { mediaOfTurn: null }

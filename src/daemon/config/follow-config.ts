@@ -1,4 +1,4 @@
-import { type FSWatcher, unwatchFile, watch, watchFile } from 'node:fs'
+import { type FSWatcher, type Stats, unwatchFile, watch, watchFile } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { homePaths } from '../home-paths.ts'
 import type { RestartConfig } from './config.ts'
@@ -20,11 +20,15 @@ export function followConfigFiles(home: string, onChange: () => void): () => voi
     timer = setTimeout(onChange, settleMs)
     timer.unref()
   }
-  for (const file of [config, environment]) watchFile(file, { interval: lookEveryMs, persistent: false }, changed)
+  const looked = (now: Stats, before: Stats) => {
+    // Node also calls this once for a file that does not exist, with zeros.
+    if (now.ino !== 0 || before.ino !== 0) changed()
+  }
+  for (const file of [config, environment]) watchFile(file, { interval: lookEveryMs, persistent: false }, looked)
   const directory = watchDirectory(providers, changed)
   return () => {
     clearTimeout(timer)
-    for (const file of [config, environment]) unwatchFile(file, changed)
+    for (const file of [config, environment]) unwatchFile(file, looked)
     directory?.close()
   }
 }

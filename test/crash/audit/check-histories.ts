@@ -1,5 +1,4 @@
-import { toMessages } from '../../../src/agent/sessions/messages.ts'
-import { project } from '../../../src/agent/sessions/projection.ts'
+import { project, toMessages } from '../../../src/agent/sessions/projection.ts'
 import { faultsOfHistory } from '../../support/valid-history.ts'
 import type { Evidence } from './evidence.ts'
 import type { Recorded } from './recorded.ts'

@@ -1,5 +1,4 @@
-import { toMessages } from '../../../src/agent/sessions/messages.ts'
-import { project } from '../../../src/agent/sessions/projection.ts'
+import { project, toMessages } from '../../../src/agent/sessions/projection.ts'
 import type { LoggedEvent } from '../../../src/agent/sessions/session-event.ts'
 import type { InboxRow } from '../../../src/storage/tables.ts'
 import { textOfHistory } from '../../support/valid-history.ts'

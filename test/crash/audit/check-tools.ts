@@ -1,4 +1,4 @@
-import { outcomeUnknown } from '../../../src/agent/sessions/messages.ts'
+import { outcomeUnknown } from '../../../src/agent/sessions/projection.ts'
 import type { ToolCallPart } from '../../../src/protocol/messages.ts'
 import { type Evidence, interruptionsWithin } from './evidence.ts'
 import { ofType, type Recorded, type RecordedTurn, turnsOf } from './recorded.ts'
