@@ -13,7 +13,7 @@ import {
 } from '../security/approvals.ts'
 import { readSpokenAnswer } from '../security/spoken-answer.ts'
 import type { Database, Writer } from '../storage/database.ts'
-import { type ClientResult, refuseOurNames } from './client-calls.ts'
+import { type ClientAnswer, refuseOurNames } from './client-calls.ts'
 import type {
   ConversationDependencies,
   ConversationParts,
@@ -112,11 +112,7 @@ export function createAdmission(
       }
     },
     /** Resolves with a message whose turn continues. */
-    async giveToolResults(given: {
-      userId: string
-      sessionId: string
-      results: readonly ClientResult[]
-    }): Promise<{ messageId: string }> {
+    async giveToolResults(given: ClientAnswer): Promise<{ messageId: string }> {
       refuseClosing()
       await own(given.userId, given.sessionId)
       const { turnId } = await clientCalls.answer(given)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
-import { parseJson } from '../base/json.ts'
+import { parseAnyJson, parseJson, snakeKeys } from '../base/json.ts'
 import type { Wakeups } from '../base/work.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json, ToolDefinition } from '../protocol/messages.ts'
@@ -26,13 +26,15 @@ export interface ClientResult {
   isUntrusted: boolean
 }
 
+export interface ClientAnswer {
+  userId: string
+  sessionId: string
+  results: readonly ClientResult[]
+}
+
 const resultSchema = z.object({ text: z.string(), isUntrusted: z.boolean() })
 
-interface StoredCall {
-  state: ClientCallRow['state']
-  expiresAt: number
-  result: { text: string; isError: boolean; isUntrusted: boolean } | null
-}
+type StoredCall = Awaited<ReturnType<typeof findIn>>
 
 interface AskedCall {
   userId: string
@@ -79,26 +81,15 @@ function createClientCallStore(dependencies: { database: Database; clock: Clock 
   }
 
   async function askIn(writer: Writer, asked: AskedCall): Promise<StoredCall> {
-    const { sessionId, callId, expiresAt } = asked
-    const row: ClientCallRow = {
-      session_id: sessionId,
-      call_id: callId,
-      user_id: asked.userId,
-      turn_id: asked.turnId,
-      name: asked.name,
-      arguments: JSON.stringify(asked.arguments),
-      state: 'asked',
-      result: null,
-      is_error: 0,
-      asked_at: clock.now(),
-      expires_at: expiresAt,
-    }
+    const state = { state: 'asked', result: null, isError: 0, askedAt: clock.now() } as const
     await writer
       .insertInto('client_calls')
-      .values(row)
-      .onConflict((conflict) => conflict.columns(['session_id', 'call_id']).doUpdateSet({ expires_at: expiresAt }))
+      .values(snakeKeys({ ...asked, ...state, arguments: JSON.stringify(asked.arguments) }))
+      .onConflict((conflict) =>
+        conflict.columns(['session_id', 'call_id']).doUpdateSet({ expires_at: asked.expiresAt }),
+      )
       .execute()
-    return findIn(writer, { sessionId, callId })
+    return findIn(writer, asked)
   }
 
   return {
@@ -136,15 +127,7 @@ function createClientCallStore(dependencies: { database: Database; clock: Clock 
         expiresAt: Number(row.expires_at),
       }))
     },
-    answer: ({
-      userId,
-      sessionId,
-      results,
-    }: {
-      userId: string
-      sessionId: string
-      results: readonly ClientResult[]
-    }): Promise<{ turnId: string }> =>
+    answer: ({ userId, sessionId, results }: ClientAnswer): Promise<{ turnId: string }> =>
       database.write(async (writer) => {
         const turns = new Set<string>()
         for (const given of results) {
@@ -159,15 +142,13 @@ function createClientCallStore(dependencies: { database: Database; clock: Clock 
   }
 }
 
-async function findIn(reader: Reader | Writer, key: CallKey): Promise<StoredCall> {
+async function findIn(reader: Reader | Writer, key: CallKey) {
   const row = await rowOf(reader, key)
   if (!row) throw new FamiliarError('internal', `The call ${key.callId} is not stored`)
-  const { state } = row
-  const expiresAt = Number(row.expires_at)
-  if (row.result === null) return { state, expiresAt, result: null }
+  if (row.result === null) return { state: row.state, result: null }
   const result = parseJson(row.result, resultSchema)
   if (!result.ok) throw new FamiliarError('internal', `The result of call ${key.callId} is damaged: ${result.message}`)
-  return { state, expiresAt, result: { ...result.value, isError: row.is_error === 1 } }
+  return { state: row.state, result: { ...result.value, isError: row.is_error === 1 } }
 }
 
 function rowOf(reader: Reader | Writer, { sessionId, callId }: CallKey): Promise<ClientCallRow | undefined> {
@@ -180,7 +161,7 @@ function rowOf(reader: Reader | Writer, { sessionId, callId }: CallKey): Promise
 }
 
 function argumentsOf(text: string): Json {
-  const read = parseJson(text, z.json())
+  const read = parseAnyJson(text)
   return read.ok ? read.value : null
 }
 
@@ -347,11 +328,7 @@ export function createClientCalls(dependencies: {
      * All or nothing. `not_found` for a call of another session, `conflict` for one that has a result or has timed out.
      * Resolves with the turn that continues.
      */
-    async answer(given: {
-      userId: string
-      sessionId: string
-      results: readonly ClientResult[]
-    }): Promise<{ turnId: string }> {
+    async answer(given: ClientAnswer): Promise<{ turnId: string }> {
       const answered = await store.answer(given)
       for (const { callId } of given.results) {
         for (const entry of open) {

@@ -3,12 +3,12 @@ import { setImmediate } from 'node:timers/promises'
 import { toUsd } from '../base/money.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../protocol/events.ts'
-import type { Json, MediaPart, ToolCallPart } from '../protocol/messages.ts'
+import type { MediaPart, ToolCallPart } from '../protocol/messages.ts'
 import type { Seen } from '../security/approvals.ts'
 import type { ToolOutcome } from '../tools/tool.ts'
 import type { TurnEnd } from './conversations.ts'
 import type { Coordination } from './coordination.ts'
-import { questionOf, type TurnNotice } from './next-step.ts'
+import { questionOf } from './next-step.ts'
 import type { Inbox, InboxMessage } from './sessions/inbox.ts'
 import { emptyProjection, fold } from './sessions/projection.ts'
 import { isSilentReply, type LoggedEvent, type SessionEvent, type TurnState } from './sessions/session-event.ts'
@@ -141,17 +141,11 @@ function withoutText({ reading, ...part }: MediaPart): MediaPart {
 function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
   const turnId = logged.turnId ?? ''
   switch (logged.type) {
-    case 'message_received':
-      return [
-        {
-          type: 'message',
-          messageId: logged.messageId,
-          text: logged.text,
-          sender: logged.sender,
-          source: logged.source,
-          ...(logged.media.length > 0 && { media: logged.media.map(withoutText) }),
-        },
-      ]
+    case 'message_received': {
+      const { messageId, text, sender, source } = logged
+      const media = logged.media.length > 0 && { media: logged.media.map(withoutText) }
+      return [{ type: 'message', messageId, text, sender, source, ...media }]
+    }
     case 'turn_started': {
       const started: TurnEvent[] = [{ type: 'turn_start', turnId, model: logged.model }]
       if (logged.recalled.length > 0) started.push({ type: 'memory_recalled', turnId, memories: logged.recalled })
@@ -167,17 +161,10 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
         { type: 'cost', turnId, model: logged.model, usage: logged.usage, costUsd },
       ]
     }
-    case 'model_failed':
-      return [
-        {
-          type: 'retry',
-          turnId,
-          attempt: logged.attempt,
-          reason: logged.reason,
-          waitMs: logged.waitMs,
-          ...(logged.isQuiet && { isQuiet: true }),
-        },
-      ]
+    case 'model_failed': {
+      const { attempt, reason, waitMs, isQuiet } = logged
+      return [{ type: 'retry', turnId, attempt, reason, waitMs, ...(isQuiet && { isQuiet }) }]
+    }
     case 'tool_started': {
       const { callId, name, input, isClients } = logged
       const told: TurnEvent[] = [{ type: 'tool_start', turnId, callId, name, input }]
@@ -282,15 +269,6 @@ export function createLiveResponses(wake: (sessionId: string) => void): LiveResp
   }
 }
 
-export function toolProgress(
-  turnId: string,
-  callId: string,
-  name: string,
-  data: Json,
-): Extract<TurnEvent, { type: 'tool_progress' }> {
-  return { type: 'tool_progress', turnId, callId, name, data }
-}
-
 export function received(message: InboxMessage, expansion?: MessageExpansion): SessionEvent {
   const { id, text, media, sender, source, tier, metadata, label } = message
   return {
@@ -305,10 +283,6 @@ export function received(message: InboxMessage, expansion?: MessageExpansion): S
     metadata,
     ...(label && { label }),
   }
-}
-
-export function notified(notice: TurnNotice): SessionEvent {
-  return { type: 'model_notified', ...notice }
 }
 
 export function toolFinished(

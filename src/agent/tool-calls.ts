@@ -1,4 +1,5 @@
 import { toStorableText, truncateText } from '../base/text.ts'
+import { untilAborted } from '../base/work.ts'
 import type { ProceduralMemory } from '../memory/episodes.ts'
 import type { ToolCallPart } from '../protocol/messages.ts'
 import {
@@ -22,7 +23,8 @@ const maxResultCharacters = 30_000
 export async function runToolCall(registry: ToolView, call: ToolCallPart, context: ToolContext): Promise<ToolOutcome> {
   const tool = registry.find(call.name)
   if (!tool) return noSuchTool(call)
-  const outcome = await Promise.race([attempt(tool, call, context), rejectOnAbort(context.signal)])
+  // A tool that does not listen to its signal must not hold up a stop.
+  const outcome = await untilAborted(attempt(tool, call, context), context.signal)
   return { ...outcome, text: truncateText(toStorableText(outcome.text), maxResultCharacters) }
 }
 
@@ -32,24 +34,12 @@ async function attempt(tool: Tool, call: ToolCallPart, context: ToolContext): Pr
   } catch (cause) {
     context.signal.throwIfAborted()
     if (cause instanceof CallSuspended) throw cause
-    return failure(`${call.name} failed: ${cause instanceof Error ? cause.message : String(cause)}`)
+    return { text: `${call.name} failed: ${cause instanceof Error ? cause.message : String(cause)}`, isError: true }
   }
 }
 
 function noSuchTool({ name }: ToolCallPart): ToolOutcome {
-  return failure(`There is no tool named ${name}. find_tools lists the tools.`)
-}
-
-/** A tool that does not listen to its signal must not hold up a stop. */
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-}
-
-function failure(text: string): ToolOutcome {
-  return { text, isError: true }
+  return { text: `There is no tool named ${name}. find_tools lists the tools.`, isError: true }
 }
 
 /** Calls that may run side by side, in order; one that touches shared state stands alone. */

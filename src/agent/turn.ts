@@ -18,11 +18,9 @@ import type { TurnEnd } from './conversations.ts'
 import {
   type Ending,
   type LiveResponses,
-  notified,
   received,
   type TurnEnded,
   toolFinished,
-  toolProgress,
   turnEnded,
   turnEndFrom,
 } from './event-stream.ts'
@@ -256,8 +254,10 @@ export function createTurns(dependencies: {
         if (step.do === 'end') return await end(run, turn, { ...step, unanswered })
         if (run.suspended()) throw new TurnSuspended()
         if (step.do === 'run_tools') await runTools(run, projection, { turn, unanswered, progress })
-        else if (step.notices.length > 0) await commit(run, step.notices.map(notified))
-        else {
+        else if (step.notices.length > 0) {
+          const notices = step.notices.map((notice) => ({ type: 'model_notified' as const, ...notice }))
+          await commit(run, notices)
+        } else {
           const ended = await askModel(run, turn, projection, progress)
           if (ended) return ended
         }
@@ -399,7 +399,10 @@ export function createTurns(dependencies: {
           ...said,
           seen,
           signal: run.signal,
-          progress: (data) => live.progress(run.session.id, toolProgress(run.turnId, call.id, call.name, data)),
+          progress(data) {
+            const { id: callId, name } = call
+            live.progress(run.session.id, { type: 'tool_progress', turnId: run.turnId, callId, name, data })
+          },
         })
         const durationMs = clock.now() - startedAt
         onStep('tool_ran')

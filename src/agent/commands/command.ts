@@ -11,6 +11,7 @@ import type { PinnedBlocks, Pins } from '../../tools/files/pins.ts'
 import type { ToolRegistry } from '../../tools/registry.ts'
 import type { Conversations } from '../conversations.ts'
 import type { CostPeriod, CostReport } from '../costs.ts'
+import { visibleEvents } from '../sessions/projection.ts'
 import type { LoggedEvent } from '../sessions/session-event.ts'
 import type { Session } from '../sessions/sessions.ts'
 
@@ -81,11 +82,24 @@ interface CompletionCall {
   argument: string
 }
 
-export const always = () => true
-export const never = () => false
+const always = () => true
+const never = () => false
+
+/** The kinds of commands: those that only look, change something at once, or ask before a permanent change. */
+export const looks = { changesForGood: false, agentMay: true, acts: never }
+export const changes = { changesForGood: false, agentMay: true, acts: always }
+export const asks = { changesForGood: true, agentMay: true, acts: never }
+/** Those that the agent may not use. */
+export const changesForUser = { changesForGood: false, agentMay: false, acts: always }
+export const asksUser = { changesForGood: true, agentMay: false, acts: never }
 
 export function done(text: string, more: Omit<CommandAnswer, 'ok' | 'text'> = {}): CommandAnswer {
   return { ok: true, text, ...more }
+}
+
+/** An answer with data of the user. */
+export function tell(text: string, isUntrusted = false): CommandAnswer {
+  return done(text, { isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) })
 }
 
 export function refused(text: string): CommandAnswer {
@@ -128,14 +142,6 @@ export interface CommandServices {
 export function quoted(text: string, limit = 120): string {
   const line = text.replaceAll(/\s+/g, ' ').trim()
   return line.length > limit ? `“${line.slice(0, limit).toWellFormed()} …”` : `“${line}”`
-}
-
-export function formatTokens(tokens: number): string {
-  return tokens.toLocaleString('en')
-}
-
-export function countOf(count: number, one: string): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : `${one}s`}`
 }
 
 /** A whole number from 1 on; undefined for anything else. */
@@ -203,7 +209,7 @@ export async function readSessionLog(
 ): Promise<LoggedEvent[]> {
   for (let window = firstWindow; ; window = Math.min(window * 4, maxEvents)) {
     const after = Math.max(0, lastSeq - window)
-    const visible = visibleOf(await conversations.history(userId, id, { after }))
+    const visible = visibleEvents(await conversations.history(userId, id, { after }))
     if (after === 0 || window === maxEvents || isEnough(visible)) return visible
   }
 }
@@ -230,15 +236,6 @@ export function saidOf(events: readonly LoggedEvent[]): SaidLine[] {
 /** The marks that can still be gone back to, newest first. */
 export function marksOf(events: readonly LoggedEvent[]): string[] {
   return [...new Set(events.flatMap((event) => (event.type === 'marked' ? [event.name] : [])))].reverse()
-}
-
-function visibleOf(events: readonly LoggedEvent[]): LoggedEvent[] {
-  const visible: LoggedEvent[] = []
-  for (const event of events) {
-    if (event.type !== 'rewound') visible.push(event)
-    else while ((visible.at(-1)?.seq ?? 0) > event.toSeq) visible.pop()
-  }
-  return visible
 }
 
 type Looks = Pick<CommandServices['conversations'], 'findSession'>

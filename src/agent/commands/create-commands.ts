@@ -1,5 +1,5 @@
 import { readBundledText } from '../../base/files.ts'
-import { toStorableText, truncateText } from '../../base/text.ts'
+import { plural, toStorableText, truncateText } from '../../base/text.ts'
 import { errorStatus, FamiliarError } from '../../protocol/errors.ts'
 import { confirmationOf } from '../../tools/builtin/message.ts'
 import { describeSchedule, formatDue, type ScheduleTime } from '../../tools/builtin/schedule-tools.ts'
@@ -13,10 +13,9 @@ import {
   type CommandRequest,
   type CommandServices,
   type Completion,
-  countOf,
   done,
+  looks,
   misused,
-  never,
   parseLine,
   quoted,
   readCount,
@@ -27,6 +26,7 @@ import {
   sessionHere,
   sessionNamed,
   sessionNames,
+  tell,
 } from './command.ts'
 import { createBlockCommands, createMemoryCommands } from './memory-commands.ts'
 import { createCompactCommand, createLookCommands, createSessionCommands } from './session-commands.ts'
@@ -55,11 +55,11 @@ export function createCommands(services: CommandServices) {
 
   async function perform(request: CommandRequest): Promise<CommandOutcome> {
     const { by, userId, sessionId, confirm, signal } = request
-    if (request.line.length > maxLineLength) return wrong(`A command may have at most ${maxLineLength} characters.`)
+    if (request.line.length > maxLineLength) return refused(`A command may have at most ${maxLineLength} characters.`)
     const parsed = parseLine(services.redact(toStorableText(request.line)))
-    if (!parsed) return wrong('A command starts with a slash and a name. /help lists the commands.')
+    if (!parsed) return refused('A command starts with a slash and a name. /help lists the commands.')
     const command = byName.get(parsed.name)
-    if (!command || (by === 'agent' && !command.agentMay)) return wrong(unknown(parsed.name, by))
+    if (!command || (by === 'agent' && !command.agentMay)) return refused(unknown(parsed.name, by))
     const trust = request.trust ?? (by === 'user' ? 'owner' : 'internal')
     const call: CommandCall = { userId, sessionId, argument: parsed.argument, by, trust, confirm, signal }
     return settle(await command.run(call), confirm)
@@ -101,15 +101,8 @@ export function createCommands(services: CommandServices) {
     },
 
     /** Completions: names first, then values for the name. Never fails; anything that cannot be read is left out. */
-    async complete({
-      userId,
-      sessionId,
-      line,
-    }: {
-      userId: string
-      sessionId: string | null
-      line: string
-    }): Promise<Completion> {
+    async complete(typedBy: Pick<CommandRequest, 'userId' | 'sessionId' | 'line'>): Promise<Completion> {
+      const { userId, sessionId, line } = typedBy
       const nothing = { start: line.length, candidates: [] }
       const parsed = line.length > maxLineLength ? undefined : parseLine(line)
       if (!parsed) return nothing
@@ -132,15 +125,11 @@ export function createCommands(services: CommandServices) {
       try {
         return await perform(request)
       } catch (cause) {
-        if (cause instanceof FamiliarError && errorStatus[cause.code] < 500) return wrong(cause.message)
+        if (cause instanceof FamiliarError && errorStatus[cause.code] < 500) return refused(cause.message)
         throw cause
       }
     },
   }
-}
-
-function wrong(text: string): CommandOutcome {
-  return { ok: false, text }
 }
 
 function createHelpCommand(all: () => readonly Command[]): Command {
@@ -148,30 +137,23 @@ function createHelpCommand(all: () => readonly Command[]): Command {
     name: 'help',
     usage: '/help [COMMAND]',
     summary: 'list the commands, or show how one is used',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     complete: async () => all().map(({ name }) => name),
     async run({ argument, by }) {
       const offered = all().filter((command) => by === 'user' || command.agentMay)
-      if (argument === '') return done(lines(offered))
+      if (argument === '') {
+        const width = Math.max(...offered.map(({ usage }) => usage.length))
+        return done(offered.map(({ usage, summary }) => `${usage.padEnd(width)}  ${summary}`).join('\n'))
+      }
       const wanted = argument.replace(/^\//, '').toLowerCase()
       const command = offered.find(({ name }) => name === wanted)
       if (!command) return misused(`There is no /${wanted.slice(0, 40).toWellFormed()}.`, help)
       const asks = command.changesForGood ? '\nIt asks before a permanent change.' : ''
-      return done(`${command.usage}\n${sentence(command.summary)}${asks}`)
+      const { usage, summary } = command
+      return done(`${usage}\n${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.${asks}`)
     },
   }
   return help
-}
-
-function lines(commands: readonly Command[]): string {
-  const width = Math.max(...commands.map(({ usage }) => usage.length))
-  return commands.map(({ usage, summary }) => `${usage.padEnd(width)}  ${summary}`).join('\n')
-}
-
-function sentence(summary: string): string {
-  return `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.`
 }
 
 const summaryPrompt = readBundledText(new URL('../prompts/summary.md', import.meta.url))
@@ -189,9 +171,7 @@ function createHistoryCommands(services: Pick<CommandServices, 'conversations' |
     name: 'history',
     usage: '/history [N]',
     summary: `show the newest N messages of the session (${usualLines})`,
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     async run(call) {
       const count = call.argument === '' ? usualLines : readCount(call.argument)
       if (count === undefined || count > maxLines) return misused(`N is a number from 1 to ${maxLines}.`, history)
@@ -199,7 +179,7 @@ function createHistoryCommands(services: Pick<CommandServices, 'conversations' |
       const said = saidOf(await readSessionLog(conversations, session, (events) => saidOf(events).length >= count))
       const shown = said.slice(-count)
       if (shown.length === 0) return done('There are no messages here yet.')
-      return tell(shown.map((line) => `${formatDue(line.at, timeZone)} ${spoken(line)}`).join('\n'), shown)
+      return tell(shown.map((line) => `${formatDue(line.at, timeZone)} ${spoken(line)}`).join('\n'), isUntrusted(shown))
     },
   }
 
@@ -207,9 +187,7 @@ function createHistoryCommands(services: Pick<CommandServices, 'conversations' |
     name: 'summary',
     usage: '/summary [SESSION]',
     summary: 'summarize a session',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     complete: ({ userId }) => sessionNames(conversations, userId),
     async run(call) {
       const { userId, argument, signal } = call
@@ -219,20 +197,14 @@ function createHistoryCommands(services: Pick<CommandServices, 'conversations' |
       if (said.length === 0) return done('There are no messages there yet.')
       const earlier = events.findLast((event) => event.type === 'compacted')
       const parts = [...(earlier ? [`Earlier: ${earlier.summary}`] : []), ...said.map(spoken)]
-      const sources = [...said, { isUntrusted: earlier?.label === 'untrusted' }]
+      const isForeign = isUntrusted(said) || earlier?.label === 'untrusted'
       const text = parts.join('\n\n').slice(-transcriptCharacters).toWellFormed()
-      const answer = await askModel({
-        userId,
-        sessionId: session.id,
-        purpose: 'summary',
-        system: summaryPrompt,
-        text,
-        signal,
-      })
-      if (answer.ok && answer.text.trim() !== '') return tell(answer.text.trim(), sources)
+      const asked = { userId, sessionId: session.id, purpose: 'summary', system: summaryPrompt, text, signal }
+      const answer = await askModel(asked)
+      if (answer.ok && answer.text.trim() !== '') return tell(answer.text.trim(), isForeign)
       if (!answer.ok && answer.reason === 'aborted') return refused('Stopped.')
       const why = answer.ok ? 'The model gave no summary' : answer.message
-      return tell(`${why}. Without one, here is an outline:\n${outline(said, earlier?.summary)}`, sources)
+      return tell(`${why}. Without one, here is an outline:\n${outline(said, earlier?.summary)}`, isForeign)
     },
   }
 
@@ -240,27 +212,23 @@ function createHistoryCommands(services: Pick<CommandServices, 'conversations' |
   function outline(said: readonly SaidLine[], earlier: string | undefined): string {
     const first = said[0]
     const last = said.at(-1)
-    return [
-      ...(earlier ? [earlier] : []),
-      ...(first && last
-        ? [
-            `${countOf(said.length, 'message')} from ${formatDue(first.at, timeZone)} to ${formatDue(last.at, timeZone)}.`,
-            `First ${quoted(first.text, 300)}`,
-            `Last ${quoted(last.text, 300)}`,
-          ]
-        : []),
-    ].join('\n')
+    const lines = earlier ? [earlier] : []
+    if (first && last) {
+      const times = `from ${formatDue(first.at, timeZone)} to ${formatDue(last.at, timeZone)}`
+      lines.push(`${plural(said.length, 'message')} ${times}.`)
+      lines.push(`First ${quoted(first.text, 300)}`, `Last ${quoted(last.text, 300)}`)
+    }
+    return lines.join('\n')
   }
   return [history, summary]
 }
 
-function spoken({ who, text }: SaidLine): string {
-  return `${who === 'user' ? 'You' : 'Familiar'}: ${truncateText(text.trim(), lineCharacters)}`
+function isUntrusted(lines: readonly SaidLine[]): boolean {
+  return lines.some((line) => line.isUntrusted)
 }
 
-function tell(text: string, sources: readonly { isUntrusted: boolean }[]): CommandAnswer {
-  const isUntrusted = sources.some((source) => source.isUntrusted)
-  return done(text, { isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) })
+function spoken({ who, text }: SaidLine): string {
+  return `${who === 'user' ? 'You' : 'Familiar'}: ${truncateText(text.trim(), lineCharacters)}`
 }
 
 /** Back to what the configuration says. */
@@ -350,9 +318,8 @@ function createScheduleCommand(services: Pick<CommandServices, 'conversations' |
   async function list({ userId }: CommandCall): Promise<CommandAnswer> {
     const known = await schedules.list(userId)
     if (known.length === 0) return done('Nothing is scheduled.')
-    const isUntrusted = known.some(({ schedule: { trust } }) => trust === 'untrusted')
-    const lines = known.map(({ schedule: one, lastRun }) => describeSchedule(one, lastRun))
-    return done(lines.join('\n'), { isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) })
+    const isForeign = known.some(({ schedule: { trust } }) => trust === 'untrusted')
+    return tell(known.map(({ schedule: one, lastRun }) => describeSchedule(one, lastRun)).join('\n'), isForeign)
   }
 
   async function cancel({ userId }: CommandCall, id: string) {
@@ -369,17 +336,10 @@ function createScheduleCommand(services: Pick<CommandServices, 'conversations' |
   }
 
   async function add(call: CommandCall, when: string, message: string): Promise<CommandAnswer> {
-    const { userId, by, trust } = call
-    const session = await sessionHere(conversations, call)
-    const made = await schedules.add({
-      userId,
-      time: timeOf(when),
-      message,
-      session: session.id,
-      author: by,
-      trust,
-    })
-    return done(`Scheduled: ${describeSchedule(made)}`, { isPrivate: true })
+    const { userId, by: author, trust } = call
+    const { id: session } = await sessionHere(conversations, call)
+    const made = await schedules.add({ userId, time: timeOf(when), message, session, author, trust })
+    return tell(`Scheduled: ${describeSchedule(made)}`)
   }
 }
 
@@ -406,18 +366,20 @@ function createToolCommands(services: Pick<CommandServices, 'tools' | 'capabilit
     name: 'tools',
     usage: '/tools [QUERY]',
     summary: 'list or search the tools',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     complete: async ({ userId }) => toolsOf(userId).map(({ definition }) => definition.name),
     async run({ userId, argument }) {
       const all = toolsOf(userId)
-      const found =
-        argument === ''
-          ? all
-          : rankTools(all, argument, { experience: nothingKnown, closeness: nothingKnown }).slice(0, maxFound)
-      const entries = found.map(({ definition }) => ({ name: definition.name, description: definition.description }))
-      return done(describe(entries, argument === '' ? 'There are no tools.' : `No tool matches ${quoted(argument)}.`))
+      if (argument === '')
+        return describe(
+          all.map(({ definition }) => definition),
+          'There are no tools.',
+        )
+      const found = rankTools(all, argument, { experience: nothingKnown, closeness: nothingKnown }).slice(0, maxFound)
+      return describe(
+        found.map(({ definition }) => definition),
+        `No tool matches ${quoted(argument)}.`,
+      )
     },
   }
 
@@ -425,25 +387,19 @@ function createToolCommands(services: Pick<CommandServices, 'tools' | 'capabilit
     name: 'caps',
     usage: '/caps [QUERY]',
     summary: 'list or search the built tools',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     complete: async ({ userId }) => capabilities.catalog.list(userId).map(({ name }) => name),
     async run({ userId, argument, signal }) {
-      const found =
-        argument === ''
-          ? capabilities.catalog.list(userId)
-          : (await capabilities.search.search({ userId, text: argument, limit: maxFound, signal })).map(
-              ({ capability }) => capability,
-            )
-      const entries = found.map(({ name, description, state }) => {
+      const entry = ({ name, description, state }: { name: string; description: string; state: string }) => {
         return { name: state === 'active' ? name : `${name} [${state}]`, description }
-      })
-      return done(
-        describe(
-          entries,
-          argument === '' ? 'There are no capabilities yet.' : `No capability matches ${quoted(argument)}.`,
-        ),
+      }
+      if (argument === '') {
+        return describe(capabilities.catalog.list(userId).map(entry), 'There are no capabilities yet.')
+      }
+      const found = await capabilities.search.search({ userId, text: argument, limit: maxFound, signal })
+      return describe(
+        found.map(({ capability }) => entry(capability)),
+        `No capability matches ${quoted(argument)}.`,
       )
     },
   }
@@ -452,9 +408,7 @@ function createToolCommands(services: Pick<CommandServices, 'tools' | 'capabilit
     name: 'skills',
     usage: '/skills [NAME]',
     summary: 'list the skills',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     complete: async () => services.skills.list().map(({ name }) => name),
     async run({ argument }) {
       const wanted = argument.toLowerCase()
@@ -463,19 +417,19 @@ function createToolCommands(services: Pick<CommandServices, 'tools' | 'capabilit
         return status === 'on' ? { name, description } : { name: `${name} [${status}: ${problem ?? ''}]`, description }
       })
       // The author wrote this description, and the owner has not approved it.
-      const isUntrusted = found.some(({ origin, status }) => origin !== 'workspace' && status !== 'on')
+      const isForeign = found.some(({ origin, status }) => origin !== 'workspace' && status !== 'on')
       const none = argument === '' ? 'There are no skills.' : `No skill is named ${quoted(argument)}.`
-      return done(describe(entries, none), isUntrusted ? { label: 'untrusted' } : {})
+      return { ...describe(entries, none), ...(isForeign && { label: 'untrusted' }) }
     },
   }
   return [list, caps, skills]
 }
 
-function describe(entries: readonly { name: string; description: string }[], none: string): string {
-  if (entries.length === 0) return none
+function describe(entries: readonly { name: string; description: string }[], none: string): CommandAnswer {
+  if (entries.length === 0) return done(none)
   const lines = entries
     .slice(0, maxShown)
     .map(({ name, description }) => `${name}: ${description.replaceAll(/\s+/g, ' ').trim()}`)
   const more = entries.length - lines.length
-  return [...lines, ...(more > 0 ? [`… and ${more} more. Add a word to search for.`] : [])].join('\n')
+  return done([...lines, ...(more > 0 ? [`… and ${more} more. Add a word to search for.`] : [])].join('\n'))
 }

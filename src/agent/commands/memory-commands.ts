@@ -1,20 +1,22 @@
 import { sha256 } from '../../base/ids.ts'
+import { formatCount } from '../../base/text.ts'
 import type { Memory, MemoryKind } from '../../memory/memory.ts'
 import { citeMemory, formatDate, readMemoryId, renderMemories, showMemories } from '../../tools/builtin/memory-query.ts'
 import type { AssetActor } from '../../tools/files/assets.ts'
 import { namedBlockUri } from '../../tools/files/pins.ts'
 import {
-  always,
+  asks,
   type Command,
   type CommandAnswer,
   type CommandCall,
   type CommandServices,
+  changes,
   done,
-  formatTokens,
+  looks,
   misused,
-  never,
   quoted,
   refused,
+  tell,
 } from './command.ts'
 
 const maxRecalled = 5
@@ -31,9 +33,7 @@ export function createMemoryCommands({ memory, timeZone }: Pick<CommandServices,
     name: 'remember',
     usage: '/remember TEXT',
     summary: 'save a note, word for word',
-    changesForGood: false,
-    agentMay: true,
-    acts: always,
+    ...changes,
     async run({ userId, sessionId, argument, by, trust }) {
       if (argument === '') return misused('Write the note after the command.', remember)
       const { memory: note, isNew } = await memories.add({
@@ -45,7 +45,7 @@ export function createMemoryCommands({ memory, timeZone }: Pick<CommandServices,
         ...(sessionId !== null && { sessionId }),
       })
       const known = `Known since ${formatDate(note.createdAt, timeZone)}`
-      return tell(`${isNew ? 'Noted' : known} ${citeMemory(note.id)}`, [note])
+      return tell(`${isNew ? 'Noted' : known} ${citeMemory(note.id)}`, isUntrusted([note]))
     },
   }
 
@@ -53,18 +53,18 @@ export function createMemoryCommands({ memory, timeZone }: Pick<CommandServices,
     name: 'recall',
     usage: '/recall QUESTION',
     summary: 'search memory',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     async run(call) {
       const { userId, argument } = call
       if (argument === '') return misused('Write a question after the command.', ask)
       const found = await search(call, maxRecalled)
       if (found.length === 0) return done('I have no memory about that.')
-      const ids = found.map(({ id }) => id)
-      await memories.used(userId, ids)
+      await memories.used(
+        userId,
+        found.map(({ id }) => id),
+      )
       const shown = await showMemories(memory, userId, found)
-      return tell(renderMemories(shown, argument, timeZone), found)
+      return tell(renderMemories(shown, argument, timeZone), isUntrusted(found))
     },
   }
 
@@ -72,9 +72,7 @@ export function createMemoryCommands({ memory, timeZone }: Pick<CommandServices,
     name: 'forget',
     usage: '/forget WHAT',
     summary: 'forget a memory by its id, title or words',
-    changesForGood: true,
-    agentMay: true,
-    acts: never,
+    ...asks,
     async run(call) {
       const { userId, argument } = call
       if (argument === '') return misused('Name the memory to forget.', forget)
@@ -113,7 +111,7 @@ export function createMemoryCommands({ memory, timeZone }: Pick<CommandServices,
       .map(({ id, content, createdAt }) => `${citeMemory(id)} ${formatDate(createdAt, timeZone)} ${quoted(content)}`)
     const more = found.length > maxOffered ? ['… and more.'] : []
     const text = ['Several memories match. Choose one by its id: /forget ID', ...lines, ...more].join('\n')
-    return { ...tell(text, found), ok: false }
+    return { ...tell(text, isUntrusted(found)), ok: false }
   }
 }
 
@@ -123,9 +121,8 @@ function whole(content: string): string {
   return content.length > maxShownLength ? `${shown} [${sha256(content).slice(0, 12)}]` : shown
 }
 
-function tell(text: string, told: readonly Pick<Memory, 'label'>[]): CommandAnswer {
-  const isUntrusted = told.some(({ label }) => label === 'untrusted')
-  return done(text, { isPrivate: true, ...(isUntrusted && { label: 'untrusted' }) })
+function isUntrusted(memories: readonly Memory[]): boolean {
+  return memories.some(({ label }) => label === 'untrusted')
 }
 
 /** The prefix of block addresses; the rest is the label. */
@@ -145,17 +142,14 @@ export function createBlockCommands(services: Services): Command[] {
     name: 'pin',
     usage: '/pin LABEL',
     summary: 'add a block to the prompt',
-    changesForGood: false,
-    agentMay: true,
-    acts: always,
+    ...changes,
     complete: ({ userId, sessionId }) => labelsOf(services, { userId, sessionId }),
     async run(call) {
       if (call.argument === '') return misused('Which block?', pin)
       const pinned = await pins.pin(await ownerOf(call), { path: call.argument })
       if (!pinned.ok) return refused(pinned.message)
       const { label, tokens, position } = pinned.pin
-      const used = `${formatTokens(pinned.tokens)} of ${formatTokens(pinned.budget)} tokens are pinned.`
-      return done(`Pinned ${label} as number ${position}, ${formatTokens(tokens)} tokens. ${used}`, { isPrivate: true })
+      return tell(`Pinned ${label} as number ${position}, ${formatCount(tokens)} tokens. ${usedBy(pinned)}`)
     },
   }
 
@@ -163,16 +157,13 @@ export function createBlockCommands(services: Services): Command[] {
     name: 'unpin',
     usage: '/unpin LABEL',
     summary: 'remove a block from the prompt; the block itself stays',
-    changesForGood: false,
-    agentMay: true,
-    acts: always,
+    ...changes,
     complete: async (call) => (await pins.list(await ownerOf(call))).pins.map(({ label }) => label),
     async run(call) {
       if (call.argument === '') return misused('Which block?', unpin)
       const unpinned = await pins.unpin(await ownerOf(call), { path: call.argument })
       if (!unpinned.ok) return refused(unpinned.message)
-      const used = `${formatTokens(unpinned.tokens)} of ${formatTokens(unpinned.budget)} tokens are pinned.`
-      return done(`Unpinned ${unpinned.label}. ${used}`, { isPrivate: true })
+      return tell(`Unpinned ${unpinned.label}. ${usedBy(unpinned)}`)
     },
   }
 
@@ -180,18 +171,15 @@ export function createBlockCommands(services: Services): Command[] {
     name: 'pinned',
     usage: '/pinned',
     summary: 'list the blocks in the prompt, in order',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     async run(call) {
       const list = await pins.list(await ownerOf(call))
       if (list.pins.length === 0) return done('Nothing is pinned.')
       const lines = list.pins.map(({ position, label, tokens, trust }) => {
         const mark = trust === 'untrusted' ? ', untrusted' : ''
-        return `${position}. ${label} (${formatTokens(tokens)} tokens${mark})`
+        return `${position}. ${label} (${formatCount(tokens)} tokens${mark})`
       })
-      const sum = `${formatTokens(list.tokens)} of ${formatTokens(list.budget)} tokens.`
-      return done([...lines, sum].join('\n'), { isPrivate: true })
+      return tell([...lines, `${formatCount(list.tokens)} of ${formatCount(list.budget)} tokens.`].join('\n'))
     },
   }
 
@@ -199,9 +187,7 @@ export function createBlockCommands(services: Services): Command[] {
     name: 'blocks',
     usage: '/blocks [FOLDER]',
     summary: 'list the blocks',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     async run(call) {
       const actor = await actorOf(services, call)
       const found = await assets.list(actor, { prefix: namedBlockUri(call.argument) })
@@ -212,10 +198,14 @@ export function createBlockCommands(services: Services): Command[] {
         const label = labelOf(path)
         return `${label} (${bytes.toLocaleString('en')} bytes${isPinned.has(label) ? ', pinned' : ''})`
       })
-      return done([...lines, ...(found.isCut ? ['… and more. Name a folder.'] : [])].join('\n'), { isPrivate: true })
+      return tell([...lines, ...(found.isCut ? ['… and more. Name a folder.'] : [])].join('\n'))
     },
   }
   return [pin, unpin, pinned, list]
+}
+
+function usedBy({ tokens, budget }: { tokens: number; budget: number }): string {
+  return `${formatCount(tokens)} of ${formatCount(budget)} tokens are pinned.`
 }
 
 /** The one who changes a block by a command. */

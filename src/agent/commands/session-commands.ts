@@ -1,6 +1,6 @@
 import { readBundledText } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
-import { formatDollars, truncateText } from '../../base/text.ts'
+import { formatCount, formatDollars, plural, truncateText } from '../../base/text.ts'
 import { estimateTokens, tokenizerName } from '../../base/tokens.ts'
 import { confirmationOf } from '../../tools/builtin/message.ts'
 import { formatDue } from '../../tools/builtin/schedule-tools.ts'
@@ -8,24 +8,25 @@ import type { AssetText } from '../../tools/files/assets.ts'
 import type { ContextReport } from '../conversations.ts'
 import type { CostPeriod } from '../costs.ts'
 import {
-  always,
+  asks,
+  asksUser,
   type Command,
   type CommandAnswer,
   type CommandCall,
   type CommandProposal,
   type CommandServices,
-  countOf,
+  changesForUser,
   done,
-  formatTokens,
+  looks,
   marksOf,
   misused,
-  never,
   quoted,
   readCount,
   readSessionLog,
   refused,
   saidOf,
   sessionHere,
+  tell,
 } from './command.ts'
 import { actorOf, blockPath, labelsOf } from './memory-commands.ts'
 
@@ -41,9 +42,7 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
     name: 'mark',
     usage: '/mark NAME',
     summary: 'set a mark to return to',
-    changesForGood: false,
-    agentMay: false,
-    acts: always,
+    ...changesForUser,
     async run(call) {
       const name = call.argument
       if (name === '') return misused('A mark needs a name, for example before-the-change.', mark)
@@ -58,9 +57,7 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
     name: 'rewind',
     usage: '/rewind [N | MARK]',
     summary: 'go back by a number of turns (1), or to a mark',
-    changesForGood: true,
-    agentMay: false,
-    acts: never,
+    ...asksUser,
     async complete(call) {
       const session = await sessionHere(conversations, call)
       return marksOf(await readSessionLog(conversations, session, (events) => events.length >= lookedForMarks))
@@ -78,20 +75,20 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
       const events = await readSessionLog(conversations, session, (found) => turnStarts(found).length > (turns ?? 1))
       const starts = turnStarts(events)
       if (turns !== undefined && turns > starts.length) {
-        return misused(`Cannot go back ${countOf(turns, 'turn')}; there are ${starts.length}.`, rewind)
+        return misused(`Cannot go back ${plural(turns, 'turn')}; there are ${starts.length}.`, rewind)
       }
       const first = turns === undefined ? undefined : starts.at(-turns)
       const last = starts.at(-1)
       const to = first
-        ? `${countOf(turns ?? 1, 'turn')}, to before ${quoted(first.text)} of ${formatDue(first.at, timeZone)}`
+        ? `${plural(turns ?? 1, 'turn')}, to before ${quoted(first.text)} of ${formatDue(first.at, timeZone)}`
         : `to the mark ${quoted(argument)}`
-      const here = `${quoted(session.contact)} (${countOf(session.lastSeq, 'event')})`
+      const here = `${quoted(session.contact)} (${plural(session.lastSeq, 'event')})`
       const newest = last ? ` The newest is ${quoted(last.text)}.` : ''
       return {
         question: `Go back in ${here} ${to}?${newest} Later messages are no longer sent to the model; the log keeps them.`,
         async carryOut() {
           await conversations.rewind(userId, session.id, turns === undefined ? { mark: argument } : { turns })
-          return done(turns === undefined ? `Back at ${argument}.` : `Went back ${countOf(turns, 'turn')}.`)
+          return done(turns === undefined ? `Back at ${argument}.` : `Went back ${plural(turns, 'turn')}.`)
         },
       }
     },
@@ -101,9 +98,7 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
     name: 'fork',
     usage: '/fork [NAME]',
     summary: 'continue in a copy of the session',
-    changesForGood: false,
-    agentMay: false,
-    acts: always,
+    ...changesForUser,
     async run(call) {
       const session = await sessionHere(conversations, call)
       const name = call.argument || copyName(session.contact, await conversations.sessions(call.userId))
@@ -118,9 +113,7 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
     name: 'stop',
     usage: '/stop',
     summary: 'stop the running reply',
-    changesForGood: false,
-    agentMay: false,
-    acts: always,
+    ...changesForUser,
     async run(call) {
       const session = await sessionHere(conversations, call)
       return done((await conversations.stop(call.userId, session.id)) ? 'Stopping.' : 'Nothing is running.')
@@ -131,14 +124,12 @@ export function createSessionCommands(services: Pick<CommandServices, 'conversat
     name: 'reset',
     usage: '/reset',
     summary: 'archive this conversation and start a new one',
-    changesForGood: true,
-    agentMay: false,
-    acts: never,
+    ...asksUser,
     async run(call) {
       const session = await sessionHere(conversations, call)
       const { id, contact, lastSeq } = session
       if (session.state === 'archived') return misused('The session is already archived.', reset)
-      const size = `${countOf(lastSeq, 'event')} up to ${formatDue(session.updatedAt, timeZone)}`
+      const size = `${plural(lastSeq, 'event')} up to ${formatDue(session.updatedAt, timeZone)}`
       return {
         question: `Archive ${quoted(contact)} (${size}) and start a new conversation? Nothing is deleted. Archived conversations do not reopen by themselves.`,
         async carryOut() {
@@ -211,9 +202,7 @@ export function createCompactCommand(
     name: 'compact',
     usage: '/compact [LABEL]',
     summary: 'shorten a block, or summarize the oldest part of this conversation',
-    changesForGood: true,
-    agentMay: true,
-    acts: never,
+    ...asks,
     complete: ({ userId, sessionId }) => labelsOf(services, { userId, sessionId }),
     run: (call) => (call.argument === '' ? compactConversation(call) : compactBlock(call)),
   }
@@ -225,15 +214,15 @@ export function createCompactCommand(
     const report = await conversations.contextReport(call.userId, session.id)
     const sum = (blocks: typeof report.blocks) => blocks.reduce((total, block) => total + block.tokens, 0)
     const talk = report.blocks.filter(({ tier }) => tier === 'history' || tier === 'dynamic')
-    const now = `${formatTokens(sum(talk))} of ${formatTokens(sum(report.blocks))} tokens in the window are conversation`
+    const now = `${formatCount(sum(talk))} of ${formatCount(sum(report.blocks))} tokens in the window are conversation`
     return {
-      question: `Summarize the oldest part of ${quoted(session.contact)}? ${now} (${report.tokenizer}). This happens automatically at ${formatTokens(report.thresholdTokens)}. The newest part is kept in full, the model reads a summary of the rest, and the log keeps everything.`,
+      question: `Summarize the oldest part of ${quoted(session.contact)}? ${now} (${report.tokenizer}). This happens automatically at ${formatCount(report.thresholdTokens)}. The newest part is kept in full, the model reads a summary of the rest, and the log keeps everything.`,
       async carryOut() {
         const isDone = await conversations.compact(call.userId, session.id)
         if (!isDone) return refused('Nothing changed: there was too little to summarize, or no model was available.')
         const left = await conversations.contextReport(call.userId, session.id)
         return done(
-          `The oldest part is now a summary: ${formatTokens(sum(report.blocks))} → ${formatTokens(sum(left.blocks))} tokens.`,
+          `The oldest part is now a summary: ${formatCount(sum(report.blocks))} → ${formatCount(sum(left.blocks))} tokens.`,
         )
       },
     }
@@ -261,10 +250,8 @@ export function createCompactCommand(
         const written = await assets.write(writer, { path: block.path, content: draft.after, etag: draft.etag })
         if (!written.ok && written.code === 'conflict') return compactBlock({ ...call, confirm: undefined })
         if (!written.ok) return refused(written.message)
-        const sizes = `${formatTokens(estimateTokens(block.content))} → ${formatTokens(estimateTokens(draft.after))} tokens`
-        return done(`${block.path} is smaller now: ${sizes}. The previous text is version ${written.version - 1}.`, {
-          isPrivate: true,
-        })
+        const sizes = `${formatCount(estimateTokens(block.content))} → ${formatCount(estimateTokens(draft.after))} tokens`
+        return tell(`${block.path} is smaller now: ${sizes}. The previous text is version ${written.version - 1}.`)
       },
     }
   }
@@ -273,14 +260,8 @@ export function createCompactCommand(
     const { userId, sessionId, signal } = call
     const { etag, content } = block
     const squeezed = squeezeText(content)
-    const answer = await askModel({
-      userId,
-      sessionId,
-      purpose: 'compact_block',
-      system: prompt,
-      text: content,
-      signal,
-    })
+    const asked = { userId, sessionId, purpose: 'compact_block', system: prompt, text: content, signal }
+    const answer = await askModel(asked)
     if (!answer.ok && answer.reason === 'aborted') return refused('Stopped. Nothing changed.')
     const summary = answer.ok ? answer.text.trim() : ''
     if (summary !== '' && estimateTokens(summary) < estimateTokens(squeezed)) {
@@ -308,9 +289,9 @@ export function createCompactCommand(
 function describe({ path, content, etag }: AssetText, { after, means }: Draft): string {
   return [
     `${path}, ${means}.`,
-    `Before (${formatTokens(estimateTokens(content))} tokens by ${tokenizerName}):`,
+    `Before (${formatCount(estimateTokens(content))} tokens by ${tokenizerName}):`,
     truncateText(content, shownBefore),
-    `After (${formatTokens(estimateTokens(after))} tokens):`,
+    `After (${formatCount(estimateTokens(after))} tokens):`,
     truncateText(after, shownAfter),
     `Replace it? [${etag.slice(0, 12)} → ${sha256(after).slice(0, 12)}]`,
   ].join('\n')
@@ -326,17 +307,17 @@ function describeContext(report: ContextReport): string {
   const rows = blocks.map(({ name, tier, tokens, cached }) => {
     const share = total === 0 ? 0 : tokens / total
     const bar = (cached ? '█' : '░').repeat(Math.max(1, Math.round(share * barWidth)))
-    return [name, tier, formatTokens(tokens), cached ? 'cached' : 'fresh', `${bar} ${Math.round(share * 100)}%`]
+    return [name, tier, formatCount(tokens), cached ? 'cached' : 'fresh', `${bar} ${Math.round(share * 100)}%`]
   })
   const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)))
   const cached = sum(blocks.filter((block) => block.cached))
   return [
     ...rows.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ')),
-    `${formatTokens(total)} tokens (${report.tokenizer}), of which ${formatTokens(cached)} cached.`,
+    `${formatCount(total)} tokens (${report.tokenizer}), of which ${formatCount(cached)} cached.`,
     lastRequestTokens === null
       ? 'No request has been sent yet.'
-      : `The last request had ${formatTokens(lastRequestTokens)} tokens by the provider's count.`,
-    `The oldest part is summarized at ${formatTokens(thresholdTokens)} tokens.`,
+      : `The last request had ${formatCount(lastRequestTokens)} tokens by the provider's count.`,
+    `The oldest part is summarized at ${formatCount(thresholdTokens)} tokens.`,
   ].join('\n')
 }
 
@@ -352,9 +333,7 @@ export function createLookCommands(
     name: 'context',
     usage: '/context',
     summary: 'show how the context window is used',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     async run(call) {
       const session = await sessionHere(conversations, call)
       return done(describeContext(await conversations.contextReport(call.userId, session.id)))
@@ -365,9 +344,7 @@ export function createLookCommands(
     name: 'refresh',
     usage: '/refresh',
     summary: 'reload the files and blocks of the prompt',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     async run(call) {
       // The files are looked at before every message by themselves.
       await Promise.all([services.skills.reload(), services.pinned.refresh(call.userId)])
@@ -375,7 +352,7 @@ export function createLookCommands(
       const session = await sessionHere(conversations, call)
       const { blocks } = await conversations.contextReport(call.userId, session.id)
       const read = blocks.filter(({ name, tier }) => name !== 'tools' && (tier === 'stable' || tier === 'semi_stable'))
-      const lines = read.map(({ name, tokens }) => `${name} (${formatTokens(tokens)} tokens)`)
+      const lines = read.map(({ name, tokens }) => `${name} (${formatCount(tokens)} tokens)`)
       return done(`Reloaded. Takes effect with the next message:\n${lines.join('\n')}`)
     },
   }
@@ -384,9 +361,7 @@ export function createLookCommands(
     name: 'cost',
     usage: `/cost [${periods.join(' | ')}]`,
     summary: 'show the cost of the models',
-    changesForGood: false,
-    agentMay: true,
-    acts: never,
+    ...looks,
     complete: async () => periods,
     async run({ userId, argument }) {
       const period = periods.find((one) => one === (argument.toLowerCase() || 'today'))
@@ -395,7 +370,7 @@ export function createLookCommands(
       const unpriced = report.unpricedCalls > 0 ? `, ${report.unpricedCalls} of them without a price` : ''
       const estimated = report.estimatedCalls > 0 ? `, ${report.estimatedCalls} estimated` : ''
       const lines = report.byModel.map(({ model, calls, costUsd }) => `${model}: ${formatDollars(costUsd)} in ${calls}`)
-      const total = `${formatDollars(report.totalUsd)} in ${countOf(report.calls, 'model call')}${unpriced}${estimated} (${period})`
+      const total = `${formatDollars(report.totalUsd)} in ${plural(report.calls, 'model call')}${unpriced}${estimated} (${period})`
       return done([total, ...(lines.length > 1 ? lines : [])].join('\n'))
     },
   }

@@ -95,14 +95,11 @@ export function project(events: readonly LoggedEvent[]): Projection {
 }
 
 /** The events that still count after every rewind. */
-function visibleEvents(events: readonly LoggedEvent[]): LoggedEvent[] {
+export function visibleEvents(events: readonly LoggedEvent[]): LoggedEvent[] {
   const visible: LoggedEvent[] = []
   for (const event of events) {
-    if (event.type !== 'rewound') {
-      visible.push(event)
-      continue
-    }
-    while (visible.length > 0 && (visible.at(-1)?.seq ?? 0) > event.toSeq) visible.pop()
+    if (event.type !== 'rewound') visible.push(event)
+    else while (visible.length > 0 && (visible.at(-1)?.seq ?? 0) > event.toSeq) visible.pop()
   }
   return visible
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Ids } from '../../base/ids.ts'
+import { camelKeys } from '../../base/json.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { isWorkChannel, workChannels } from '../../protocol/messages.ts'
 import { type Database, type Reader, reusableQuery, type Writer } from '../../storage/database.ts'
@@ -7,28 +8,9 @@ import type { SessionRow } from '../../storage/tables.ts'
 import { copyPinsIn } from '../../tools/files/pins.ts'
 import { appendEvents } from './session-log.ts'
 
-export interface Session {
-  id: string
-  userId: string
-  channel: string
-  contact: string
-  state: 'active' | 'archived'
-  lastSeq: number
-  lastInputTokens: number
-  /** Whose pins it has: `main`, or its own id where it is a fork. */
-  agent: string
-  /** The model that the user chose for it; null if the routes decide. */
-  model: string | null
-  createdAt: number
-  updatedAt: number
-}
+export type Session = ReturnType<typeof fromRow>
 
-/** The key of a session: user, channel and contact. */
-export interface SessionKey {
-  userId: string
-  channel: string
-  contact: string
-}
+export type SessionKey = Pick<Session, 'userId' | 'channel' | 'contact'>
 
 export type Sessions = ReturnType<typeof createSessions>
 
@@ -136,6 +118,7 @@ export function createSessions(dependencies: {
           .selectFrom('inbox')
           .select('id')
           .where('session_id', '=', session.id)
+          // Stated in addition to the state, so that the partial index over open rows is used.
           .where('state', '!=', 'done')
           .where('state', '=', 'queued')
           .execute()
@@ -221,20 +204,8 @@ const holdActive = reusableQuery((database, key: SessionKey) =>
     .returningAll(),
 )
 
-function fromRow(row: SessionRow): Session {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    channel: row.channel,
-    contact: row.contact,
-    state: row.state,
-    lastSeq: Number(row.last_seq),
-    lastInputTokens: Number(row.last_input_tokens),
-    agent: row.agent,
-    model: row.model,
-    createdAt: Number(row.created_at),
-    updatedAt: Number(row.updated_at),
-  }
+function fromRow(row: SessionRow) {
+  return { ...camelKeys(row), lastSeq: Number(row.last_seq), lastInputTokens: Number(row.last_input_tokens) }
 }
 
 /** Which model answers in the active session of the key, in the unit of the message that may just have made it. */
