@@ -1,6 +1,5 @@
 import { type Clock, sleep } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
-import { parseAnyJson } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import { createTurnstile, type Turnstile } from '../base/work.ts'
 import { FamiliarError } from '../protocol/errors.ts'
@@ -15,6 +14,7 @@ import {
   pausedUntil,
   type Sender,
   type SendOutcome,
+  toItem,
   writeOutcome,
 } from './outbox.ts'
 
@@ -50,13 +50,17 @@ export function createOutbox(dependencies: {
     const channel = channels.get(address.channel)
     if (!channel) return 'empty'
     return channel.turnstile(async () => {
-      const head = await selectHead(database.read, address)
+      // If the first item has to wait, later ones wait with it.
+      const [head] = (await selectFirstOpen(database.read, address)).rows
       if (!head) return 'empty'
       const notBefore = Math.max(Number(head.next_at), channel.pausedUntil)
       if (notBefore > clock.now()) return { notBefore }
       if (stop.signal.aborted) return 'empty'
-      const item = await database.write((writer) => claimItem(writer, head.id, clock.now()))
-      if (!item) return 'more'
+      // Durable before the first byte is sent.
+      const claimed = await database.write((writer) => markSending(writer, { id: head.id, now: clock.now() }))
+      // It was cancelled meanwhile.
+      if (!claimed.rows[0]) return 'more'
+      const item = toItem(claimed.rows[0])
       onStep('item_claimed')
       const outcome = await attempt(channel.sender, item)
       onStep('item_sent')
@@ -94,11 +98,14 @@ export function createOutbox(dependencies: {
     const channel = channels.get(item.channel)
     const now = clock.now()
     // Before it is written: otherwise other items would be sent meanwhile.
-    if (channel && outcome.kind === 'retry' && outcome.isForAll) pause(channel, now + (outcome.afterMs ?? 0))
+    const pause = (until: number) => {
+      if (channel) channel.pausedUntil = Math.max(channel.pausedUntil, until)
+    }
+    if (outcome.kind === 'retry' && outcome.isForAll) pause(now + (outcome.afterMs ?? 0))
     const settled = await database.write((writer) =>
       writeOutcome(writer, item, { outcome, sender: channel?.sender, now, random }),
     )
-    if (channel && settled.pausedUntil !== null) pause(channel, settled.pausedUntil)
+    if (settled.pausedUntil !== null) pause(settled.pausedUntil)
     if (settled.movedTo !== null) lanes.wake({ channel: item.channel, address: settled.movedTo })
     if (settled.state === 'failed' || settled.state === 'unknown') {
       const { id, attempts } = item
@@ -106,10 +113,6 @@ export function createOutbox(dependencies: {
       const message = isFailed ? 'an item was not delivered' : 'an item may or may not have been delivered'
       logger.warn(message, { channel: item.channel, item: id, attempts, reason: settled.reason })
     }
-  }
-
-  function pause(channel: Channel, until: number): void {
-    channel.pausedUntil = Math.max(channel.pausedUntil, until)
   }
 
   async function takeUp(): Promise<void> {
@@ -182,7 +185,16 @@ export function createOutbox(dependencies: {
   return {
     /** In the caller's unit; nothing is sent before its commit and a call of `wake`. */
     async putIn(writer: Writer, items: readonly OutgoingItem[]) {
-      await insertItems(writer, { items, ids, now: clock.now() })
+      const now = clock.now()
+      for (const item of items) {
+        const [newest] = (await selectNewestOpen(writer, item)).rows
+        const newestAt = Number(newest?.created_at ?? 0)
+        const id = ids.next()
+        // Sorted by time and id: a clock that was set back must not put anything before waiting items.
+        const isBefore = newestAt > now || (newestAt === now && (newest?.id ?? '') > id)
+        const at = isBefore ? newestAt + 1 : now
+        await insertItem(writer, { ...item, id, payload: JSON.stringify(item.payload), at })
+      }
       for (const item of items) lanes.add(item)
       if (items.length > 0) onStep('items_put_in')
     },
@@ -245,8 +257,7 @@ const keptMs = 30 * 24 * 60 * 60_000
 const stepSize = 200
 
 /** Deletes items a month after their end, in small steps, so that others do not wait. */
-async function clearOldItems(database: Database, now: number, signal: AbortSignal): Promise<number> {
-  let cleared = 0
+async function clearOldItems(database: Database, now: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const old = await database.read
       .selectFrom('outbox')
@@ -257,14 +268,12 @@ async function clearOldItems(database: Database, now: number, signal: AbortSigna
       .where('next_at', 'is', null)
       .limit(stepSize)
       .execute()
-    if (old.length === 0) break
+    if (old.length === 0) return
     const ids = old.map(({ id }) => id)
     await database.write((writer) =>
       writer.deleteFrom('outbox').where('id', 'in', ids).where('next_at', 'is', null).execute(),
     )
-    cleared += ids.length
   }
-  return cleared
 }
 
 /** The state of a lane: continue at once, not before a time, or empty. */
@@ -359,82 +368,19 @@ function createLanes(dependencies: {
   }
 }
 
-interface Address {
-  channel: string
-  address: string
+type Address = Pick<OutgoingItem, 'channel' | 'address'>
+
+function openAt(database: Reader | Writer, { channel, address }: Address) {
+  const items = database.selectFrom('outbox').where('channel', '=', channel).where('address', '=', address)
+  return items.where('next_at', 'is not', null).limit(1)
 }
 
-/** In the given order. An item whose key exists is skipped. */
-async function insertItems(
-  writer: Writer,
-  { items, ids, now }: { items: readonly OutgoingItem[]; ids: Ids; now: number },
-): Promise<void> {
-  for (const item of items) {
-    const { rows } = await selectNewestOpen(writer, item)
-    const id = ids.next()
-    const newest = { at: Number(rows[0]?.created_at ?? 0), id: rows[0]?.id ?? '' }
-    // Sorted by time and id: a clock that was set back must not put anything before waiting items.
-    const isBefore = newest.at > now || (newest.at === now && newest.id > id)
-    const at = isBefore ? newest.at + 1 : now
-    await insertItem(writer, { ...item, id, payload: JSON.stringify(item.payload), at })
-  }
-}
-
-/** The next item of an address; if it has to wait, later ones wait with it. */
-async function selectHead(reader: Reader, address: Address): Promise<OutboxRow | undefined> {
-  return (await selectFirstOpen(reader, address)).rows[0]
-}
-
-/** Durable before the first byte is sent. Undefined if it was cancelled meanwhile. */
-async function claimItem(writer: Writer, id: string, now: number): Promise<OutboxItem | undefined> {
-  const { rows } = await markSending(writer, { id, now })
-  return rows[0] && toItem(rows[0])
-}
-
-function toItem(row: OutboxRow): OutboxItem {
-  const payload = parseAnyJson(row.payload)
-  return {
-    id: row.id,
-    userId: row.user_id,
-    channel: row.channel,
-    address: row.address,
-    key: row.key,
-    // The sender validates the payload, and null is never valid.
-    payload: payload.ok ? payload.value : null,
-    sessionId: row.session_id,
-    state: row.state,
-    attempts: Number(row.attempts),
-    nextAt: row.next_at === null ? null : Number(row.next_at),
-    error: row.error,
-    externalId: row.external_id,
-    repeats: row.repeats,
-    createdAt: Number(row.created_at),
-    updatedAt: Number(row.updated_at),
-  }
-}
-
-const selectNewestOpen = reusableQuery((database, { channel, address }: Address) =>
-  database
-    .selectFrom('outbox')
-    .select(['created_at', 'id'])
-    .where('channel', '=', channel)
-    .where('address', '=', address)
-    .where('next_at', 'is not', null)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1),
+const selectNewestOpen = reusableQuery((database, address: Address) =>
+  openAt(database, address).select(['created_at', 'id']).orderBy('created_at', 'desc').orderBy('id', 'desc'),
 )
 
-const selectFirstOpen = reusableQuery((database, { channel, address }: Address) =>
-  database
-    .selectFrom('outbox')
-    .selectAll()
-    .where('channel', '=', channel)
-    .where('address', '=', address)
-    .where('next_at', 'is not', null)
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(1),
+const selectFirstOpen = reusableQuery((database, address: Address) =>
+  openAt(database, address).selectAll().orderBy('created_at').orderBy('id'),
 )
 
 type NewItem = Omit<OutgoingItem, 'payload'> & { id: string; payload: string; at: number }

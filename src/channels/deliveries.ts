@@ -1,18 +1,15 @@
 import type { LoggedEvent } from '../agent/sessions/session-event.ts'
 import type { SessionLog } from '../agent/sessions/session-log.ts'
+import type { Session } from '../agent/sessions/sessions.ts'
 import type { Clock } from '../base/clock.ts'
+import { camelKeys } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
-import { type Database, reusableQuery, type Writer } from '../storage/database.ts'
+import { type Database, reusableQuery } from '../storage/database.ts'
 import type { Outbox } from './create-outbox.ts'
-import type { OutgoingItem } from './outbox.ts'
+import { type OutgoingItem, setMark } from './outbox.ts'
 
 /** The immutable properties of a session. */
-export interface DeliverySession {
-  id: string
-  userId: string
-  channel: string
-  contact: string
-}
+export type DeliverySession = Pick<Session, 'id' | 'userId' | 'channel' | 'contact'>
 
 /** Which events of session logs a channel sends. */
 export interface DeliveryChannel {
@@ -60,18 +57,6 @@ async function markBeginnings(
   })
 }
 
-async function setMark(
-  writer: Writer,
-  { channel, name, value, now }: { channel: string; name: string; value: string; now: number },
-): Promise<void> {
-  const row = { value, updated_at: now }
-  await writer
-    .insertInto('channel_marks')
-    .values({ channel, name, ...row })
-    .onConflict((conflict) => conflict.columns(['channel', 'name']).doUpdateSet(row))
-    .execute()
-}
-
 /** How far a channel has delivered a session. A fork starts after its copied part, which was said elsewhere. */
 async function readCursor(database: Database, channel: string, sessionId: string): Promise<number> {
   const { rows } = await selectCursor(database.read, { channel, sessionId })
@@ -83,11 +68,6 @@ async function readCursor(database: Database, channel: string, sessionId: string
     .where('type', '=', 'forked')
     .executeTakeFirst()
   return Number(forked?.seq ?? 0)
-}
-
-/** In the unit that queues the items of the events up to there. */
-async function writeCursor(writer: Writer, cursor: CursorKey & { seq: number }): Promise<void> {
-  await upsertCursor(writer, cursor)
 }
 
 /** The sessions with events since `since` that the channel has not processed, oldest first. */
@@ -102,7 +82,7 @@ async function selectBehind(database: Database, channel: string, since: number):
     .where((where) => where('sessions.last_seq', '>', where.fn.coalesce('delivery_cursors.seq', where.lit(0))))
     .orderBy('sessions.updated_at')
     .execute()
-  return rows.map(toDeliverySession)
+  return rows.map(camelKeys)
 }
 
 async function findSession(database: Database, sessionId: string): Promise<DeliverySession | undefined> {
@@ -111,11 +91,7 @@ async function findSession(database: Database, sessionId: string): Promise<Deliv
     .select(['id', 'user_id', 'channel', 'contact'])
     .where('id', '=', sessionId)
     .executeTakeFirst()
-  return row && toDeliverySession(row)
-}
-
-function toDeliverySession(row: { id: string; user_id: string; channel: string; contact: string }): DeliverySession {
-  return { id: row.id, userId: row.user_id, channel: row.channel, contact: row.contact }
+  return row && camelKeys(row)
 }
 
 interface CursorKey {
@@ -241,7 +217,7 @@ export function createDeliveries(dependencies: {
     const items = await channel.toItems(session, fresh)
     if (items.length > 0 || isCatchingUp || to - place.written >= maxUnwritten) {
       await database.write(async (writer) => {
-        await writeCursor(writer, { channel: channel.channel, sessionId: session.id, seq: to })
+        await upsertCursor(writer, { channel: channel.channel, sessionId: session.id, seq: to })
         await outbox.putIn(writer, items)
       })
       place.written = to

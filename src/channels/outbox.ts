@@ -1,3 +1,4 @@
+import { camelKeys, parseAnyJson, snakeKeys } from '../base/json.ts'
 import type { Json } from '../protocol/messages.ts'
 import type { Writer } from '../storage/database.ts'
 import type { OutboxRow } from '../storage/feature-tables.ts'
@@ -18,16 +19,12 @@ export interface OutgoingItem {
   sessionId: string | null
 }
 
-export interface OutboxItem extends OutgoingItem {
-  id: string
-  state: OutboxState
-  attempts: number
-  nextAt: number | null
-  error: string | null
-  externalId: string | null
-  repeats: string | null
-  createdAt: number
-  updatedAt: number
+export type OutboxItem = ReturnType<typeof toItem>
+
+export function toItem(row: OutboxRow) {
+  const payload = parseAnyJson(row.payload)
+  // The sender validates the payload, and null is never valid.
+  return { ...camelKeys(row), attempts: Number(row.attempts), payload: payload.ok ? payload.value : null }
 }
 
 /** The outcome of one attempt, as far as it is known. */
@@ -146,7 +143,9 @@ export async function writeOutcome(
     .where('id', '=', item.id)
     .where('state', '=', 'sending')
     .execute()
-  if (result.pausedUntil !== null) await keepPause(writer, item.channel, result.pausedUntil, now)
+  if (result.pausedUntil !== null) {
+    await setMark(writer, { channel: item.channel, name: pausedUntil, value: String(result.pausedUntil), now })
+  }
   if (result.movedTo !== null) await moveAddress(writer, item, result.movedTo)
   return result
 }
@@ -157,38 +156,27 @@ async function insertRepetition(
   item: OutboxItem,
   { payload, nextAt, now }: { payload: string; nextAt: number; now: number },
 ): Promise<void> {
+  const names = { id: `${item.id}.again`, key: `${item.key}:again`, repeats: item.id }
+  // The count of attempts continues, so that the pauses grow.
+  const state = { state: 'pending', nextAt, error: null, externalId: null, updatedAt: now } as const
   await writer
     .insertInto('outbox')
-    .values({
-      id: `${item.id}.again`,
-      user_id: item.userId,
-      channel: item.channel,
-      address: item.address,
-      key: `${item.key}:again`,
-      payload,
-      state: 'pending',
-      // The count continues, so that the pauses grow.
-      attempts: item.attempts,
-      next_at: nextAt,
-      error: null,
-      external_id: null,
-      session_id: item.sessionId,
-      repeats: item.id,
-      created_at: item.createdAt,
-      updated_at: now,
-    })
+    .values(snakeKeys({ ...item, ...names, ...state, payload }))
     .onConflict((conflict) => conflict.columns(['channel', 'key']).doNothing())
     .execute()
 }
 
 export const pausedUntil = 'paused_until'
 
-/** A requested pause survives a restart. */
-async function keepPause(writer: Writer, channel: string, until: number, now: number): Promise<void> {
-  const row = { value: String(until), updated_at: now }
+/** A fact about a channel that survives a restart. */
+export async function setMark(
+  writer: Writer,
+  { now, ...mark }: { channel: string; name: string; value: string; now: number },
+): Promise<void> {
+  const row = { value: mark.value, updated_at: now }
   await writer
     .insertInto('channel_marks')
-    .values({ channel, name: pausedUntil, ...row })
+    .values({ ...mark, ...row })
     .onConflict((conflict) => conflict.columns(['channel', 'name']).doUpdateSet(row))
     .execute()
 }

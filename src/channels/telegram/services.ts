@@ -12,6 +12,7 @@ import type { AllowedHost } from '../../security/network/destinations.ts'
 import type { User, Users } from '../../security/users.ts'
 import type { Database, Reader, Writer } from '../../storage/database.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
+import { setMark } from '../outbox.ts'
 import type { TelegramApi } from './api.ts'
 import type { Pairing, TelegramContact, TelegramContacts } from './pairing.ts'
 import { telegramChannel } from './sender.ts'
@@ -189,12 +190,7 @@ export function createTelegramMarks({ database, clock }: { database: Database; c
       return value?.ok ? value.value : undefined
     },
     async set(writer: Writer, name: string, value: Json) {
-      const written = { value: JSON.stringify(value), updated_at: clock.now() }
-      await writer
-        .insertInto('channel_marks')
-        .values({ channel: telegramChannel, name, ...written })
-        .onConflict((conflict) => conflict.columns(['channel', 'name']).doUpdateSet(written))
-        .execute()
+      await setMark(writer, { channel: telegramChannel, name, value: JSON.stringify(value), now: clock.now() })
     },
     /** True if it existed: of two concurrent calls one gets it. */
     async take(writer: Writer, name: string): Promise<boolean> {
