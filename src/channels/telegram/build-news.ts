@@ -80,20 +80,16 @@ export function createBuildNews(dependencies: {
     const questions = await builds.questions(userId)
     const own = questions.filter(({ buildId }) => buildId === build.id)
     if (chatId !== null) {
-      return own.map((question) => {
-        const payload = questionPayload(question)
-        return toOutgoing({ userId, chatId, key: `question:${question.id}`, payload, sessionId })
-      })
+      return own.map((question) =>
+        toOutgoing({ userId, chatId, key: `question:${question.id}`, payload: questionPayload(question), sessionId }),
+      )
     }
     const permissions = own.filter(({ id, buildId }) => isForHandAlone({ id, build_id: buildId }))
-    if (permissions.length === 0) return []
-    const chats = await chatsOf(userId)
-    return permissions.flatMap((question) =>
-      chats.map((chat) => {
-        const payload = questionPayload(question)
-        return toOutgoing({ userId, chatId: chat, key: `question:${question.id}:${chat}`, payload, sessionId: null })
-      }),
-    )
+    const chats = permissions.length > 0 ? await chatsOf(userId) : []
+    return permissions.flatMap((question) => {
+      const item = { userId, payload: questionPayload(question), sessionId: null }
+      return chats.map((chat) => toOutgoing({ ...item, chatId: chat, key: `question:${question.id}:${chat}` }))
+    })
   }
 
   return {

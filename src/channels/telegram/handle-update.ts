@@ -47,36 +47,28 @@ async function handleMessage(
   const { chat, from } = message
   if (chat.type !== 'private') {
     await services.database.write(handling.move)
-    await leave(services, chat.id, handling)
-    return
+    return await leave(services, chat.id, handling)
   }
-  if (!from || from.is_bot === true || from.id !== chat.id) {
-    await services.database.write(handling.move)
-    return
-  }
+  if (!from || from.is_bot === true || from.id !== chat.id) return await services.database.write(handling.move)
   const contact = await services.contacts.find(from.id)
   if (!contact) return await meetStranger(services, { message, from, isEdit }, handling)
   const line = commandLine(message)
-  if (line !== undefined && !isEdit) return await handleCommand(services, { message, contact, line }, handling)
+  if (line !== undefined && !isEdit) {
+    const code = pairingCodeIn(line)
+    if (code !== undefined) return await pair(services, { message, text: code }, handling)
+    const id = `${chat.id}.${message.message_id}`
+    return await runCommand(services, { id, userId: contact.userId, chatId: chat.id, line }, handling)
+  }
   if (!isEdit && (await replyToQuestion(services, { message, contact }, handling))) return
   // Two slashes escape a message that starts with one.
   const text = message.text?.startsWith('//') ? { text: message.text.slice(1) } : {}
   await takeMessage(services, { message, isEdit, contact, ...text }, handling)
 }
 
-async function handleCommand(
-  services: TelegramServices,
-  command: { message: TelegramMessage; contact: TelegramContact; line: string },
-  handling: Handling,
-): Promise<void> {
-  const { message, contact, line } = command
-  const { chat, message_id: messageId } = message
-  const { name, argument } = parseLine(line) ?? { name: '', argument: '' }
-  if (argument !== '' && (name === 'pair' || name === 'start')) {
-    return await pair(services, { message, text: argument }, handling)
-  }
-  const id = `${chat.id}.${messageId}`
-  await runCommand(services, { id, userId: contact.userId, chatId: chat.id, line }, handling)
+/** The argument of `/pair CODE` or `/start CODE`. */
+function pairingCodeIn(line: string): string | undefined {
+  const { name, argument = '' } = parseLine(line) ?? {}
+  return argument !== '' && (name === 'pair' || name === 'start') ? argument : undefined
 }
 
 /** `/name@of_the_bot argument`, in the user's own words; undefined if it is not a command. */
@@ -91,9 +83,8 @@ function isInside(status: string): boolean {
 }
 
 /** The bot does not answer in groups; staying would only mean reading along. */
-async function leave({ api, background }: TelegramServices, chatId: number, { signal }: Handling): Promise<void> {
-  const leaving = api.call('leaveChat', { chat_id: chatId }, { result: z.unknown(), signal })
-  await background.awhile(leaving.then(() => undefined))
+function leave({ api, background }: TelegramServices, chatId: number, { signal }: Handling): Promise<void> {
+  return background.awhile(api.call('leaveChat', { chat_id: chatId }, { result: z.unknown(), signal }))
 }
 
 const tooLate = 'This was already answered, or it has expired.'
@@ -110,10 +101,7 @@ async function pressButton(services: TelegramServices, press: ButtonPress, handl
   // Buttons exist in private chats only; forwarding a message drops them.
   const isHere = message?.chat.type === 'private' && message.chat.id === from.id
   const contact = isHere ? await services.contacts.find(from.id) : undefined
-  if (!contact) {
-    await services.database.write(handling.move)
-    return
-  }
+  if (!contact) return await services.database.write(handling.move)
   const meaning = readButton(press.data ?? '')
   const pressed = await answer(services, { meaning, contact }, handling)
   await services.database.write(handling.move)
@@ -245,12 +233,9 @@ async function refuseSecret(
     await handling.move(writer)
   })
   services.wakeOutbox()
-  const removal = services.api.call(
-    'deleteMessage',
-    { chat_id: chat.id, message_id: messageId },
-    { result: z.unknown(), signal: handling.signal },
-  )
-  await services.background.awhile(removal.then(() => undefined))
+  const place = { chat_id: chat.id, message_id: messageId }
+  const anything = { result: z.unknown(), signal: handling.signal }
+  await services.background.awhile(services.api.call('deleteMessage', place, anything))
 }
 
 const welcome =
@@ -267,10 +252,7 @@ async function pair(
   const { chat, from, message_id: messageId } = message
   const name = `command:${chat.id}.${messageId}`
   // A used code would be invalid when its message is delivered again.
-  if (await marks.get(database.read, name, z.unknown())) {
-    await database.write(handling.move)
-    return
-  }
+  if (await marks.get(database.read, name, z.unknown())) return await database.write(handling.move)
   const attempt = { senderId: chat.id, name: fullName(from ?? {}), text }
   const outcome = await pairing.tryCode(attempt, async (writer, userId) => {
     await marks.set(writer, name, { state: 'done', line: '', userId, chatId: chat.id })
@@ -282,18 +264,12 @@ async function pair(
     return
   }
   await database.write(handling.move)
-  if (outcome.kind === 'wrong') await answerStranger(services, chat.id, invalidCode, handling.signal)
+  if (outcome.kind === 'wrong') await answerStranger(services, chat.id, invalidCode, handling)
 }
 
 /** Sent once, whether or not it arrives: there is no user whose outbox could hold it. */
-async function answerStranger(
-  { api, background }: TelegramServices,
-  chatId: number,
-  text: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const sending = api.call('sendMessage', { chat_id: chatId, text }, { result: z.unknown(), signal })
-  await background.awhile(sending.then(() => undefined))
+function answerStranger({ api, background }: TelegramServices, chatId: number, text: string, { signal }: Handling) {
+  return background.awhile(api.call('sendMessage', { chat_id: chatId, text }, { result: z.unknown(), signal }))
 }
 
 const privateText = 'This is a private assistant.'
@@ -307,13 +283,11 @@ async function meetStranger(
   { message, from, isEdit }: { message: TelegramMessage; from: { id: number }; isEdit: boolean },
   handling: Handling,
 ): Promise<void> {
-  const command = isEdit ? undefined : parseLine(message.text ?? '')
-  if (command && command.argument !== '' && (command.name === 'pair' || command.name === 'start')) {
-    return await pair(services, { message, text: command.argument }, handling)
-  }
+  const code = isEdit ? undefined : pairingCodeIn(message.text ?? '')
+  if (code !== undefined) return await pair(services, { message, text: code }, handling)
   await services.database.write(handling.move)
   if (services.strangers.mayBeTold(from.id)) {
     services.logger.info('a stranger wrote on Telegram', { sender: from.id })
-    await answerStranger(services, from.id, privateText, handling.signal)
+    await answerStranger(services, from.id, privateText, handling)
   }
 }

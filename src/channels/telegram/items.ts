@@ -40,12 +40,10 @@ export function createTelegramItems({ log }: { log: Pick<SessionLog, 'readTurn'>
     async toItems(session, events) {
       const items: OutgoingItem[] = []
       for (const event of events) {
+        const { userId, contact: chatId, id: sessionId } = session
         const payloads = await payloadsOf(session, event)
         for (const [part, payload] of payloads.entries()) {
-          const key = `event:${session.id}:${event.seq}:${part}`
-          items.push(
-            toOutgoing({ userId: session.userId, chatId: session.contact, key, payload, sessionId: session.id }),
-          )
+          items.push(toOutgoing({ userId, chatId, key: `event:${sessionId}:${event.seq}:${part}`, payload, sessionId }))
         }
       }
       return items
@@ -78,16 +76,12 @@ function isAsked(event: LoggedEvent): event is ToolFinished & { approvalId: stri
   return event.type === 'tool_finished' && event.approvalId !== undefined && event.question !== undefined
 }
 
-/** As plain text: an approval question must be shown exactly. The buttons are under the last piece. */
+/** As plain text: an approval question must be shown exactly. */
 function approvalPayloads({ approvalId, question }: { approvalId: string; question: string }): TelegramPayloadInput[] {
-  const payloads = plainPayloads(question)
-  const buttons = [
-    [
-      { text: 'Approve', data: approvalData(approvalId, 'y') },
-      { text: 'Deny', data: approvalData(approvalId, 'n') },
-    ],
-  ]
-  return payloads.map((payload, at) => (at === payloads.length - 1 ? { ...payload, buttons } : payload))
+  return plainPayloads(question, [
+    { text: 'Approve', data: approvalData(approvalId, 'y') },
+    { text: 'Deny', data: approvalData(approvalId, 'n') },
+  ])
 }
 
 /** On the user's newest message; as text if there is none, or if Telegram has no such reaction. */
@@ -109,14 +103,12 @@ function filePayloads(media: MediaPart): TelegramPayloadInput[] {
   return [{ kind: 'file', as, hash, name, mediaType }]
 }
 
-type FileKind = 'photo' | 'voice' | 'audio' | 'document'
-
 const photoTypes = ['image/jpeg', 'image/png', 'image/webp']
 const audioTypes = ['audio/mpeg', 'audio/mp4', 'audio/x-m4a', 'audio/aac']
 const megabyte = 1_000_000
 
 /** The kind that Telegram displays best; undefined if it is larger than a bot may send. */
-function mediaKind({ mediaType, bytes }: Pick<MediaPart, 'mediaType' | 'bytes'>): FileKind | undefined {
+function mediaKind({ mediaType, bytes }: MediaPart) {
   const type = mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (bytes > 49 * megabyte) return undefined
   if (photoTypes.includes(type) && bytes <= 9 * megabyte) return 'photo'

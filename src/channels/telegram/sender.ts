@@ -94,19 +94,6 @@ export function createTelegramSender(dependencies: {
     return toOutcome(isAboutKind && payload.as !== 'document' ? await send('document') : answer)
   }
 
-  async function react(
-    item: OutboxItem,
-    { messageId, emoji }: { messageId: number; emoji: string },
-    signal: AbortSignal,
-  ) {
-    const reaction = {
-      chat_id: item.address,
-      message_id: messageId,
-      reaction: [{ type: 'emoji', emoji } as ReactionTypeEmoji],
-    }
-    return toOutcome(await api.call('setMessageReaction', reaction, { result: doneSchema, signal }))
-  }
-
   return {
     channel: telegramChannel,
     async send(item, signal) {
@@ -123,8 +110,11 @@ export function createTelegramSender(dependencies: {
           return await sendSecret(item, payload, signal)
         case 'file':
           return await sendFile(item, payload, signal)
-        case 'reaction':
-          return await react(item, payload, signal)
+        case 'reaction': {
+          const reaction = [{ type: 'emoji', emoji: payload.emoji } as ReactionTypeEmoji]
+          const place = { chat_id: item.address, message_id: payload.messageId }
+          return toOutcome(await api.call('setMessageReaction', { ...place, reaction }, { result: doneSchema, signal }))
+        }
       }
     },
     onUnknown(item) {
@@ -181,15 +171,6 @@ function toOutcome(answer: TelegramAnswer<{ message_id: number } | true>): SendO
   }
 }
 
-export interface TextEntity {
-  type: 'bold' | 'italic' | 'strikethrough' | 'code' | 'pre' | 'text_link' | 'blockquote'
-  /** In UTF-16 units, like our strings. */
-  offset: number
-  length: number
-  language?: string
-  url?: string
-}
-
 /**
  * Text with separate formatting. No character of the text has a meaning to Telegram, so none can be hostile. Entities
  * lie inside the text; of two that overlap one contains the other.
@@ -223,8 +204,11 @@ export const telegramChannel = 'telegram'
 
 const fileMethods = { photo: 'sendPhoto', voice: 'sendVoice', audio: 'sendAudio', document: 'sendDocument' } as const
 
+export type TextEntity = z.infer<typeof entitySchema>
+
 const entitySchema = z.object({
   type: z.enum(['bold', 'italic', 'strikethrough', 'code', 'pre', 'text_link', 'blockquote']),
+  /** In UTF-16 units, like our strings. */
   offset: z.int().nonnegative(),
   length: z.int().positive(),
   language: z.string().exactOptional(),
@@ -272,16 +256,13 @@ type TelegramPayload = z.infer<typeof telegramPayloadSchema>
 /** Input form: fields with defaults may be omitted. */
 export type TelegramPayloadInput = z.input<typeof telegramPayloadSchema>
 
-interface TelegramMessageItem {
-  userId: string
+export function toOutgoing({
+  chatId,
+  payload,
+  ...item
+}: Pick<OutgoingItem, 'userId' | 'key' | 'sessionId'> & {
   chatId: string
-  /** Sent once per key. */
-  key: string
   payload: TelegramPayloadInput
-  sessionId: string | null
-}
-
-export function toOutgoing({ userId, chatId, key, payload, sessionId }: TelegramMessageItem): OutgoingItem {
-  const written = telegramPayloadSchema.parse(payload)
-  return { userId, channel: telegramChannel, address: chatId, key, payload: written, sessionId }
+}): OutgoingItem {
+  return { ...item, channel: telegramChannel, address: chatId, payload: telegramPayloadSchema.parse(payload) }
 }

@@ -9,7 +9,7 @@ import type { Transcriber } from '../../models/speech/speech.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { AllowedHost } from '../../security/network/destinations.ts'
-import type { User, Users } from '../../security/users.ts'
+import type { Users } from '../../security/users.ts'
 import type { Database, Reader, Writer } from '../../storage/database.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { setMark } from '../outbox.ts'
@@ -45,10 +45,10 @@ type Background = ReturnType<typeof createBackground>
 /** Work of an update that the next one need not wait for. */
 export function createBackground(dependencies: { clock: Clock; logger: Logger; momentMs?: number }) {
   const { clock, logger, momentMs = 5_000 } = dependencies
-  const running = new Set<Promise<void>>()
+  const running = new Set<Promise<unknown>>()
   return {
     /** Waits for the work, but only for a moment. */
-    async awhile(work: Promise<void>) {
+    async awhile(work: Promise<unknown>) {
       const watched = work
         .catch((error: unknown) => logger.error('work for Telegram failed', { error }))
         .finally(() => running.delete(watched))
@@ -59,9 +59,7 @@ export function createBackground(dependencies: { clock: Clock; logger: Logger; m
       over.abort()
     },
     /** Resolves when all of it has ended. */
-    async settled() {
-      await Promise.all(running)
-    },
+    settled: () => Promise.all(running),
   }
 }
 
@@ -104,14 +102,6 @@ export interface TelegramState {
   lastUpdateAt: number | null
 }
 
-interface MadePairingCode {
-  code: string
-  /** Opens the chat and sends the code; null while the bot's name is unknown. */
-  link: string | null
-  expiresAt: number
-  user: User
-}
-
 export type TelegramDesk = ReturnType<typeof createTelegramDesk>
 
 /** The owner's operations on this machine. They also work while Telegram cannot be reached. */
@@ -133,18 +123,18 @@ export function createTelegramDesk(dependencies: {
       return (await contacts.list()).map((contact) => ({ ...contact, user: names.get(contact.userId) ?? '' }))
     },
     /** For the owner unless another user is named. Throws `conflict` if Telegram is not set up. */
-    async makeCode(userName?: string): Promise<MadePairingCode> {
+    async makeCode(userName?: string) {
       if (!channel()) {
-        throw new FamiliarError(
-          'conflict',
-          'Telegram is not set up: it needs a [telegram] section in familiar.toml and a bot token',
-        )
+        const text = 'Telegram is not set up: it needs a [telegram] section in familiar.toml and a bot token'
+        throw new FamiliarError('conflict', text)
       }
       const user = userName === undefined ? users.list().find(({ role }) => role === 'owner') : users.named(userName)
       if (!user) throw new FamiliarError('not_found', 'This home has no owner')
       const { code, expiresAt } = await pairing.makeCode(user.id)
       const bot = status().bot?.username
-      return { code, link: bot ? `https://t.me/${bot}?start=${code}` : null, expiresAt, user }
+      // Opens the chat and sends the code; null while the bot's name is unknown.
+      const link = bot ? `https://t.me/${bot}?start=${code}` : null
+      return { code, link, expiresAt, user }
     },
     /** Throws `not_found`, or `conflict` for a contact from the config. */
     async unpair(id: number) {
@@ -162,36 +152,31 @@ const keptMs = 3 * 24 * 60 * 60_000
 /** Marks that are kept only for a while. */
 const passing = ['command:', 'confirm:', 'answer:']
 
-const offsetSchema = z.int()
-
 export type TelegramMarks = ReturnType<typeof createTelegramMarks>
 
 /** The channel's stored state: its offset, and operations that must not run twice. */
 export function createTelegramMarks({ database, clock }: { database: Database; clock: Clock }) {
-  const find = (reader: Reader | Writer, name: string) =>
-    reader
+  async function find<T>(reader: Reader | Writer, name: string, schema: z.ZodType<T>) {
+    const row = await reader
       .selectFrom('channel_marks')
       .select(['value', 'updated_at'])
       .where('channel', '=', telegramChannel)
       .where('name', '=', name)
       .executeTakeFirst()
+    const read = row && parseJson(row.value, schema)
+    return read?.ok ? { value: read.value, at: Number(row?.updated_at) } : undefined
+  }
 
-  const marks = {
+  const set = (writer: Writer, name: string, value: Json) =>
+    setMark(writer, { channel: telegramChannel, name, value: JSON.stringify(value), now: clock.now() })
+
+  return {
     /** The number of the next update; `at` is when it was written. */
-    async offset(): Promise<{ value: number; at: number } | undefined> {
-      const row = await find(database.read, 'offset')
-      const value = row && parseJson(row.value, offsetSchema)
-      return value?.ok ? { value: value.value, at: Number(row?.updated_at) } : undefined
-    },
-    setOffset: (writer: Writer, value: number) => marks.set(writer, 'offset', value),
-    async get<T>(reader: Reader | Writer, name: string, schema: z.ZodType<T>): Promise<T | undefined> {
-      const row = await find(reader, name)
-      const value = row && parseJson(row.value, schema)
-      return value?.ok ? value.value : undefined
-    },
-    async set(writer: Writer, name: string, value: Json) {
-      await setMark(writer, { channel: telegramChannel, name, value: JSON.stringify(value), now: clock.now() })
-    },
+    offset: () => find(database.read, 'offset', z.int()),
+    setOffset: (writer: Writer, value: number) => set(writer, 'offset', value),
+    get: async <T>(reader: Reader | Writer, name: string, schema: z.ZodType<T>) =>
+      (await find(reader, name, schema))?.value,
+    set,
     /** True if it existed: of two concurrent calls one gets it. */
     async take(writer: Writer, name: string): Promise<boolean> {
       const { numDeletedRows } = await writer
@@ -215,7 +200,6 @@ export function createTelegramMarks({ database, clock }: { database: Database; c
       })
     },
   }
-  return marks
 }
 
 /** A short plain-text message to a chat. */
@@ -227,9 +211,6 @@ export interface Note {
   text: string
   buttons?: readonly { text: string; data: string }[]
 }
-
-/** Queues a note, in the caller's unit. */
-type Tell = (writer: Writer, note: Note) => Promise<void>
 
 /** The dependencies of the channel's parts. */
 export interface TelegramServices {
@@ -246,7 +227,8 @@ export interface TelegramServices {
   pairing: Pick<Pairing, 'tryCode'>
   strangers: Strangers
   marks: TelegramMarks
-  tell: Tell
+  /** Queues a note, in the caller's unit. */
+  tell(writer: Writer, note: Note): Promise<void>
   /** Called after notes were committed. */
   wakeOutbox(): void
   background: Background

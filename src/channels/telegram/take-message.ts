@@ -1,20 +1,17 @@
 import { z } from 'zod'
 import type { InboundMessage } from '../../agent/conversations.ts'
-import { type Clock, sleep } from '../../base/clock.ts'
+import { sleep } from '../../base/clock.ts'
 import { parseJson } from '../../base/json.ts'
-import type { Transcriber } from '../../models/speech/speech.ts'
 import { errorStatus, FamiliarError } from '../../protocol/errors.ts'
 import type { MediaPart } from '../../protocol/messages.ts'
 import type { Writer } from '../../storage/database.ts'
-import type { MediaStore } from '../../storage/media-store.ts'
 import { foreignLine } from '../../tools/documents/foreign-text.ts'
-import type { TelegramAnswer, TelegramApi } from './api.ts'
+import type { TelegramAnswer } from './api.ts'
 import type { TelegramContact } from './pairing.ts'
 import { telegramChannel } from './sender.ts'
 import type { Handling, TelegramServices } from './services.ts'
 import { hasWordsOfOthers, messageWords, type TelegramMessage } from './updates.ts'
 
-const nothingFetched: FetchedFiles = { media: [], lines: [], problems: [], isSpoken: false }
 const maxPauseMs = 30_000
 
 /** Submits a message to the conversations, once: its key is made of ids that Telegram never reuses. */
@@ -28,18 +25,16 @@ export async function takeMessage(
   const key = keyOf(services, message, isEdit)
   const words = said.text ?? messageWords(message)
   if ((await storedText(services, contact.userId, key)) !== undefined || (isEdit && (await isUnchanged()))) {
-    await database.write(handling.move)
-    return
+    return await database.write(handling.move)
   }
   // An edited caption is submitted; the files came with the original message.
   const files = isEdit ? [] : attachedFiles(message)
-  const fetched = files.length === 0 ? nothingFetched : await fetchFiles(services, files, handling.signal)
+  const fetched = await fetchFiles(services, files, handling.signal)
   if (files.length > 0) onStep('files_fetched')
   const text = [words, ...fetched.lines].filter((line) => line !== '').join('\n')
   if (text === '' && fetched.media.length === 0) {
     // A service message, such as a pinned message or a new picture.
-    await database.write(handling.move)
-    return
+    return await database.write(handling.move)
   }
   const { chat, message_id: messageId, reply_to_message: replied } = message
   const place = { chatId: chat.id, messageId, ...(replied && { replyTo: replied.message_id }) }
@@ -49,7 +44,7 @@ export async function takeMessage(
     contact: String(chat.id),
     sender: services.users.list().find(({ id }) => id === contact.userId)?.name ?? String(contact.id),
     source: telegramChannel,
-    text: isEdit ? correctionOf(text) : text,
+    text: isEdit ? `[Correction of an earlier message of mine:]\n${text}` : text,
     media: fetched.media,
     key,
     immediate: false,
@@ -115,8 +110,7 @@ async function submit(
         await sleep(clock, Math.min(maxPauseMs, pause), handling.signal)
       } else if (cause.code === 'conflict') {
         // The same message arrived before with other content, such as before its file could be fetched.
-        await database.write(handling.move)
-        return
+        return await database.write(handling.move)
       } else if (errorStatus[cause.code] < 500) {
         await database.write((writer) => moveAndTell(writer, [cause.message]))
         break
@@ -192,11 +186,6 @@ function plainType(type: string | undefined): string | undefined {
   return plain && /^[a-z0-9][a-z0-9.+-]{0,60}\/[a-z0-9][a-z0-9.+-]{0,80}$/.test(plain) ? plain : undefined
 }
 
-/** An edited message becomes a new one that says so. */
-function correctionOf(text: string): string {
-  return `[Correction of an earlier message of mine:]\n${text}`
-}
-
 const fileSchema = z.object({ file_path: z.string().min(1).max(1_000) })
 const tries = 3
 const pauseMs = 300
@@ -212,16 +201,9 @@ interface FetchedFiles {
   isSpoken: boolean
 }
 
-interface FileServices {
-  api: TelegramApi
-  media: Pick<MediaStore, 'put'>
-  transcriber: Pick<Transcriber, 'status' | 'transcribe'>
-  clock: Clock
-}
-
 /** Fetches and stores the files; throws only on abort or a full disk. */
 async function fetchFiles(
-  services: FileServices,
+  services: TelegramServices,
   files: readonly AttachedFile[],
   signal: AbortSignal,
 ): Promise<FetchedFiles> {
@@ -235,13 +217,13 @@ async function fetchFiles(
     }
     const { name, mediaType } = file
     fetched.media.push(await services.media.put({ name, mediaType, data: data.bytes }))
-    if (file.isSpoken) await writeDown(services.transcriber, { file, data: data.bytes, signal }, fetched)
+    if (file.isSpoken) await writeDown(services, { file, data: data.bytes, signal }, fetched)
   }
   return fetched
 }
 
 async function writeDown(
-  transcriber: Pick<Transcriber, 'status' | 'transcribe'>,
+  { transcriber }: TelegramServices,
   recording: { file: AttachedFile; data: Uint8Array; signal: AbortSignal },
   fetched: FetchedFiles,
 ): Promise<void> {
@@ -264,7 +246,7 @@ async function writeDown(
 
 type Fetched = { ok: true; bytes: Uint8Array } | { ok: false; reason: string }
 
-async function fetchOne({ api, clock }: FileServices, file: AttachedFile, signal: AbortSignal): Promise<Fetched> {
+async function fetchOne({ api, clock }: TelegramServices, file: AttachedFile, signal: AbortSignal): Promise<Fetched> {
   if ((file.bytes ?? 0) > largestFileBytes) return { ok: false, reason: 'it is larger than 20 MB' }
   let reason = ''
   for (let attempt = 0; attempt < tries; attempt += 1) {

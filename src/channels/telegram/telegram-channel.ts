@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { SessionLog } from '../../agent/sessions/session-log.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
 import { sha256 } from '../../base/ids.ts'
-import type { Logger } from '../../base/logger.ts'
 import type { Monitor } from '../../base/telemetry/monitor.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import type { Outbox } from '../create-outbox.ts'
@@ -10,7 +9,7 @@ import type { OutgoingItem } from '../outbox.ts'
 import type { TelegramAnswer, TelegramApi } from './api.ts'
 import { handleUpdate } from './handle-update.ts'
 import { tellInterrupted } from './run-command.ts'
-import { telegramChannel, telegramPayloadSchema } from './sender.ts'
+import { telegramChannel, toOutgoing } from './sender.ts'
 import {
   createBackground,
   createStrangers,
@@ -18,7 +17,6 @@ import {
   type Handling,
   type Note,
   type OnTelegramStep,
-  type TelegramMarks,
   type TelegramServices,
   type TelegramState,
 } from './services.ts'
@@ -32,24 +30,13 @@ export type TelegramChannel = ReturnType<typeof createTelegramChannel>
 
 /** Telegram as an input channel (CHAN-1). Sending is done by the deliveries and the outbox. */
 export function createTelegramChannel(
-  dependencies: Pick<
+  dependencies: Omit<
     TelegramServices,
-    | 'api'
-    | 'database'
-    | 'conversations'
-    | 'commands'
-    | 'builds'
-    | 'media'
-    | 'transcriber'
-    | 'users'
-    | 'contacts'
-    | 'pairing'
+    'bot' | 'marks' | 'strangers' | 'tell' | 'wakeOutbox' | 'background' | 'onStep'
   > & {
     outbox: Pick<Outbox, 'putIn' | 'wake'>
     log: Pick<SessionLog, 'onAnyChange'>
     monitor: Pick<Monitor, 'current'>
-    clock: Clock
-    logger: Logger
     onStep?: OnTelegramStep
   },
 ) {
@@ -184,19 +171,11 @@ async function showCommandMenu(
   else logger.warn('could not set the command menu on Telegram', { answer: answer.kind })
 }
 
-/** A note as outbox items: in pieces if it is long, with its buttons in one row under the last. */
-function noteItems({ userId, chatId, key, text, buttons = [] }: Note): OutgoingItem[] {
-  const payloads = plainPayloads(text)
-  return payloads.map((payload, at) => ({
-    userId,
-    channel: telegramChannel,
-    address: String(chatId),
-    key: `note:${key}:${at}`,
-    payload: telegramPayloadSchema.parse(
-      at === payloads.length - 1 && buttons.length > 0 ? { ...payload, buttons: [[...buttons]] } : payload,
-    ),
-    sessionId: null,
-  }))
+/** A note as outbox items: in pieces if it is long. */
+function noteItems({ userId, chatId, key, text, buttons }: Note): OutgoingItem[] {
+  return plainPayloads(text, buttons).map((payload, at) =>
+    toOutgoing({ userId, chatId: String(chatId), key: `note:${key}:${at}`, payload, sessionId: null }),
+  )
 }
 
 const updateSchema = z.object({
@@ -260,17 +239,11 @@ const staleMs = 3 * 24 * 60 * 60_000
 
 const batchSchema = z.array(z.json())
 
-interface Polling {
-  api: TelegramApi
-  database: Database
-  marks: TelegramMarks
+interface Polling extends Pick<TelegramServices, 'api' | 'database' | 'marks' | 'clock' | 'logger' | 'onStep'> {
   handle(update: TelegramUpdate, handling: Handling): Promise<void>
   /** It failed repeatedly: it is skipped, and its sender gets a message. */
   giveUp(update: TelegramUpdate, handling: Handling): Promise<void>
   state: TelegramState
-  clock: Clock
-  logger: Logger
-  onStep: OnTelegramStep
   signal: AbortSignal
 }
 

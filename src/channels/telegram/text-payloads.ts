@@ -16,9 +16,12 @@ export function markdownPayloads(markdown: string): TextPayload[] {
   return textPayloads(formatMarkdown(markdown))
 }
 
-/** Text that is shown unchanged. */
-export function plainPayloads(text: string): TextPayload[] {
-  return textPayloads(plain(toDisplayText(text.toWellFormed())))
+/** Text that is shown unchanged, with its buttons in one row under the last piece. */
+export function plainPayloads(text: string, buttons: readonly { text: string; data: string }[] = []): TextPayload[] {
+  const payloads = textPayloads(plain(toDisplayText(text.toWellFormed())))
+  const last = payloads.at(-1)
+  if (last && buttons.length > 0) last.buttons = [[...buttons]]
+  return payloads
 }
 
 function textPayloads(formatted: FormattedText): TextPayload[] {

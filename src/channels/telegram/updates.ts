@@ -81,13 +81,7 @@ function quoteOf({ external_reply, quote }: TelegramMessage): string | undefined
   return `[in reply to this from another chat: ${JSON.stringify(quote.text.slice(0, maxQuoteLength).toWellFormed())}]`
 }
 
-export function fullName({
-  first_name = '',
-  last_name = '',
-}: {
-  first_name?: string | undefined
-  last_name?: string | undefined
-}): string {
+export function fullName({ first_name = '', last_name = '' }: Pick<Person, 'first_name' | 'last_name'>): string {
   return `${first_name} ${last_name}`.trim()
 }
 
@@ -120,6 +114,8 @@ const personSchema = z.object({
   first_name: text.optional(),
   last_name: text.optional(),
 })
+
+type Person = z.infer<typeof personSchema>
 
 const chatSchema = z.object({ id, type: text })
 
