@@ -1,4 +1,4 @@
-import { toStorableText } from '../base/text.ts'
+import { formatCount, toStorableText } from '../base/text.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import {
   type AnswerOutcome,
@@ -26,13 +26,7 @@ import type { Projection } from './sessions/projection.ts'
 import type { Session, SessionKey, Sessions } from './sessions/sessions.ts'
 
 /** Everything that comes in: messages, results of client tools, answers to approvals; and the wait for the reply. */
-export function createAdmission(
-  dependencies: Pick<
-    ConversationDependencies,
-    'sessions' | 'inbox' | 'context' | 'tools' | 'clientCalls' | 'approvals' | 'answerApproval' | 'settings' | 'onStep'
-  >,
-  { runner, waiters, own }: ConversationParts,
-) {
+export function createAdmission(dependencies: ConversationDependencies, { runner, waiters, own }: ConversationParts) {
   const { sessions, inbox, clientCalls, approvals, settings, onStep } = dependencies
 
   function refuseClosing(): void {
@@ -74,7 +68,7 @@ export function createAdmission(
     /** `also` writes in the commit of the message, or in the commit that finds a message with this key already there. */
     async submit(inbound: InboundMessage, also?: (writer: Writer) => Promise<void>): Promise<Receipt> {
       refuseClosing()
-      const { userId, channel, contact, key, ...rest } = checkInbound(inbound, settings)
+      const { userId, channel, contact, key, ...rest } = checkInbound(inbound, settings.maxMessageCharacters)
       refuseOurNames(dependencies.tools.viewOf(userId), rest.clientTools ?? [])
       const tier = rest.tier ?? settings.tierOf(rest.source)
       dependencies.context.requireTier(tier)
@@ -134,18 +128,12 @@ export function createAdmission(
 const maxContactLength = 200
 
 /** Limits on a message: storable text up to the maximum length, and names that can be keys. */
-function checkInbound(
-  inbound: InboundMessage,
-  { maxMessageCharacters }: { maxMessageCharacters: number },
-): InboundMessage {
+function checkInbound(inbound: InboundMessage, limit: number): InboundMessage {
   const text = toStorableText(inbound.text)
   if (text.trim() === '' && inbound.media.length === 0) throw new FamiliarError('bad_request', 'The message is empty')
-  if (text.length > maxMessageCharacters) {
-    const limit = maxMessageCharacters.toLocaleString('en')
-    throw new FamiliarError(
-      'payload_too_large',
-      `The message has ${text.length.toLocaleString('en')} characters; the limit is ${limit}. Attach it as a file instead.`,
-    )
+  if (text.length > limit) {
+    const length = `${formatCount(text.length)} characters; the limit is ${formatCount(limit)}`
+    throw new FamiliarError('payload_too_large', `The message has ${length}. Attach it as a file instead.`)
   }
   const contact = toStorableText(inbound.contact).trim()
   if (contact === '' || contact.length > maxContactLength) {
@@ -192,28 +180,22 @@ export function tellAnswers(answers: SpokenAnswers | undefined): string[] {
   return answers.approvals.map(answers.answer === 'approve' ? approvedText : deniedText)
 }
 
-interface AnsweredApproval {
-  approval: Approval
-  /** The message to the agent; undefined if the same answer came before. */
-  message: InboxMessage | undefined
-}
+export type AnswerApproval = ReturnType<typeof createAnswerApproval>
 
 /**
  * The user's answer from outside the conversation. The answer and the message that makes the agent continue are one
  * unit, and the same answer twice counts once.
  */
-export type AnswerApproval = (answer: ApprovalAnswer) => Promise<AnsweredApproval>
-
 export function createAnswerApproval(dependencies: {
   database: Database
   approvals: Approvals
   sessions: Sessions
   inbox: Inbox
   tierOf(source: string): string
-}): AnswerApproval {
-  const { database, approvals, sessions, inbox } = dependencies
+}) {
+  const { database, approvals, sessions, inbox, tierOf } = dependencies
 
-  return (answer) =>
+  return (answer: ApprovalAnswer) =>
     database.write(async (writer) => {
       const outcome = await approvals.answer(writer, answer)
       if (!outcome.ok) throw refusal(answer.id, outcome.reason)
@@ -221,34 +203,28 @@ export function createAnswerApproval(dependencies: {
       if (!isNew) return { approval, message: undefined }
       const session = await sessions.getIn(writer, approval.userId, approval.sessionId)
       if (session?.state !== 'active') throw new FamiliarError('conflict', 'The session of this request is archived.')
-      const { message } = await inbox.admitIn(writer, session, messageOf(approval, session))
+      const { message } = await inbox.admitIn(writer, session, {
+        key: approval.id,
+        text: approval.state === 'denied' ? deniedText(approval) : approvedText(approval),
+        media: [],
+        sender: approvalSource,
+        source: approvalSource,
+        tier: tierOf(session.channel),
+        immediate: true,
+        metadata: { approvalId: approval.id },
+        label: 'internal',
+      })
       return { approval, message }
     })
+}
 
-  function messageOf(approval: Approval, session: Session) {
-    return {
-      key: approval.id,
-      text: approval.state === 'denied' ? deniedText(approval) : approvedText(approval),
-      media: [],
-      sender: approvalSource,
-      source: approvalSource,
-      tier: dependencies.tierOf(session.channel),
-      immediate: true,
-      metadata: { approvalId: approval.id },
-      label: 'internal' as const,
-    }
-  }
+const refusals = {
+  expired: 'This request has expired. Ask again to get a new one.',
+  answered_otherwise: 'This request was already answered differently.',
+  broken_seal: 'The stored request has changed since you saw it. It was not approved.',
 }
 
 function refusal(id: string, reason: Extract<AnswerOutcome, { ok: false }>['reason']): FamiliarError {
-  switch (reason) {
-    case 'not_found':
-      return new FamiliarError('not_found', `There is no approval request ${id}`)
-    case 'expired':
-      return new FamiliarError('conflict', 'This request has expired. Ask again to get a new one.')
-    case 'answered_otherwise':
-      return new FamiliarError('conflict', 'This request was already answered differently.')
-    case 'broken_seal':
-      return new FamiliarError('conflict', 'The stored request has changed since you saw it. It was not approved.')
-  }
+  if (reason === 'not_found') return new FamiliarError('not_found', `There is no approval request ${id}`)
+  return new FamiliarError('conflict', refusals[reason])
 }

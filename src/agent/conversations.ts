@@ -4,17 +4,7 @@ import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import type { contextReplySchema } from '../protocol/api.ts'
 import { FamiliarError } from '../protocol/errors.ts'
-import type { ToolCallSummary, TurnOutcome } from '../protocol/events.ts'
-import type {
-  Card,
-  Json,
-  Label,
-  MediaPart,
-  MediaReading,
-  ToolChoice,
-  ToolDefinition,
-  Usage,
-} from '../protocol/messages.ts'
+import type { MediaReading } from '../protocol/messages.ts'
 import type { Approvals } from '../security/approvals.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import { type AnswerApproval, createAdmission } from './admission.ts'
@@ -22,42 +12,27 @@ import type { ClientCall, ClientCalls } from './client-calls.ts'
 import type { Compaction } from './compaction.ts'
 import type { Context } from './context.ts'
 import type { Coordination } from './coordination.ts'
-import { createTurnWaiters, type LiveResponses, type TurnWaiters } from './event-stream.ts'
+import { createTurnWaiters, type LiveResponses, type TurnEnded, type TurnWaiters } from './event-stream.ts'
 import type { Learning } from './learning.ts'
 import type { Ledger } from './ledger.ts'
 import type { OnStep } from './next-step.ts'
 import type { RoleOf } from './roles.ts'
 import { createRunner, type Runner } from './runner.ts'
 import { createSessionAdmin } from './session-admin.ts'
-import type { Inbox } from './sessions/inbox.ts'
+import type { InboundPayload, Inbox } from './sessions/inbox.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
+import type { TurnState } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
-import type { Session, Sessions } from './sessions/sessions.ts'
+import type { Session, SessionKey, Sessions } from './sessions/sessions.ts'
 import type { SubagentWork } from './subagents.ts'
 import type { Turns } from './turn.ts'
 
-/** A message as a channel hands it in. */
-export interface InboundMessage {
-  userId: string
-  channel: string
-  contact: string
-  sender: string
-  source: string
+/** A message as a channel hands it in. Without a label it is trusted as the owner's, unless its source is an internal one. */
+export interface InboundMessage extends SessionKey, Omit<InboundPayload, 'tier'> {
   /** Absent: the one that the config gives to the source. */
   tier?: string
-  text: string
-  media: MediaPart[]
   /** The sender's own id of this message. Absent: every call is a new message. */
   key?: string
-  /** A turn of its own, at once. Otherwise quick messages of one sender are joined. */
-  immediate: boolean
-  metadata: Record<string, Json>
-  /** The origin of the text. Default: trusted as the owner's, unless the source is an internal one. */
-  label?: Label
-  /** The tools that the client runs itself. `bad_request` if one has the name of one of our tools. */
-  clientTools?: ToolDefinition[]
-  /** Which of them has to be called. */
-  toolChoice?: ToolChoice
 }
 
 export interface Receipt {
@@ -67,29 +42,18 @@ export interface Receipt {
   duplicate: boolean
 }
 
-export interface TurnEnd {
+/** How a turn ended: its state, and the event of its end. */
+export interface TurnEnd
+  extends Pick<TurnState, 'notices' | 'recalled' | 'cards' | 'model' | 'rounds' | 'usage'>,
+    Pick<TurnEnded, 'outcome' | 'text' | 'question' | 'deliver' | 'toolCalls'> {
   turnId: string
   sessionId: string
-  outcome: TurnOutcome
-  text: string
-  /** Notices for the user beside the reply; the text contains them too. */
-  notices: readonly string[]
-  question: string | null
-  deliver: boolean
   /** The build that the turn started. */
   buildId: string | null
   /** The cause of the outcome `failed`. */
   failure: 'provider' | 'timeout' | 'internal' | null
-  /** The memories that the turn began with. */
-  recalled: { id: string; text: string }[]
-  toolCalls: ToolCallSummary[]
-  /** The cards of its tools, in order. */
-  cards: Card[]
   /** The results of reading the files of its messages. */
   attachments: { name: string; reading: MediaReading }[]
-  model: string
-  rounds: number
-  usage: Usage
   /** Null if a model without a price took part. */
   costUsd: number | null
 }

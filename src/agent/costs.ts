@@ -1,11 +1,12 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
+import type { ExpressionBuilder } from 'kysely'
 import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { localDay, monthOf, startOfLocalDay, toUsd } from '../base/money.ts'
 import type { costPeriodSchema, costReplySchema } from '../protocol/api.ts'
 import type { Usage } from '../protocol/messages.ts'
 import { type Database, reusableQuery } from '../storage/database.ts'
-import type { CostLedgerRow } from '../storage/tables.ts'
+import type { CostLedgerRow, Tables } from '../storage/tables.ts'
 import type { BudgetLimits } from './ledger.ts'
 
 /** One limit on what may be spent, and how near to it the user is. In nano-dollars. */
@@ -61,8 +62,8 @@ export function createCosts(dependencies: {
   }
 
   return {
-    spending: (userId: string, period: SpendingPeriod, signal?: AbortSignal): Promise<Spending> =>
-      reportSpending(database, { userId, period, now: clock.now(), ...(signal && { signal }) }),
+    spending: (userId: string, period: SpendingPeriod, signal?: AbortSignal) =>
+      reportSpending(database, { userId, period, now: clock.now(), signal }),
     /** `section` is their table in the config. */
     async caps(userId: string): Promise<{ section: string; caps: CapState[] }> {
       const caps = dependencies.caps(userId)
@@ -116,10 +117,7 @@ function callOf(row: CostLedgerRow): LedgerCall {
     model: row.model,
     state: row.state,
     usage: {
-      inputTokens: Number(row.input_tokens),
-      outputTokens: Number(row.output_tokens),
-      cacheReadTokens: Number(row.cache_read_tokens),
-      cacheWriteTokens: Number(row.cache_write_tokens),
+      ...tokensIn(row),
       ...((row.state === 'estimated' || row.state === 'interrupted') && { isEstimate: true }),
     },
     nanousd: row.cost_nanousd === null ? null : Number(row.cost_nanousd),
@@ -130,22 +128,13 @@ function callOf(row: CostLedgerRow): LedgerCall {
 const spentStates = ['settled', 'estimated', 'interrupted'] as const
 
 /** A sum over calls. Money is in nano-dollars, and of the priced calls alone. */
-export interface Spent {
-  calls: number
-  /** Calls of models without a price: what they cost is unknown, not zero. */
-  unpricedCalls: number
-  /** Calls that the provider counted nothing of, or that broke off: what they cost is an estimate. */
-  estimatedCalls: number
-  inputTokens: number
-  outputTokens: number
-  cacheReadTokens: number
-  cacheWriteTokens: number
-  nanousd: number
-}
+export type Spent = typeof nothingSpent
 
-const nothingSpent: Readonly<Spent> = {
+const nothingSpent = {
   calls: 0,
+  /** Calls of models without a price: what they cost is unknown, not zero. */
   unpricedCalls: 0,
+  /** Calls that the provider counted nothing of, or that broke off: what they cost is an estimate. */
   estimatedCalls: 0,
   inputTokens: 0,
   outputTokens: 0,
@@ -159,23 +148,15 @@ function addSpent(sum: Spent, more: Readonly<Spent>): void {
 }
 
 /** Sums that each have a name. */
-interface SpentByName<Name> {
-  add(name: Name, more: Readonly<Spent>): void
-  /** Most expensive first; with no prices, most calls first. */
-  dearest(): (Spent & { name: Name })[]
-}
-
-function createSpentByName<Name>(): SpentByName<Name> {
+function createSpentByName<Name>() {
   const sums = new Map<Name, Spent>()
   return {
-    add(name, more) {
-      let sum = sums.get(name)
-      if (!sum) {
-        sum = { ...nothingSpent }
-        sums.set(name, sum)
-      }
+    add(name: Name, more: Readonly<Spent>): void {
+      const sum = sums.get(name) ?? { ...nothingSpent }
+      sums.set(name, sum)
       addSpent(sum, more)
     },
+    /** Most expensive first; with no prices, most calls first. */
     dearest() {
       const lines = [...sums].map(([name, sum]) => ({ name, ...sum }))
       return lines.sort((a, b) => b.nanousd - a.nanousd || b.calls - a.calls)
@@ -183,20 +164,9 @@ function createSpentByName<Name>(): SpentByName<Name> {
   }
 }
 
-type SpendingPeriod = 'today' | 'week' | 'month' | 'quarter' | 'year' | 'all'
+const daysOf = { today: 1, week: 7, month: 30, quarter: 91, year: 365 }
+type SpendingPeriod = keyof typeof daysOf | 'all'
 
-interface Spending {
-  period: SpendingPeriod
-  total: Spent
-  /** Every day of the period in order, also those without a call. */
-  days: { day: string; total: Spent; byModel: (Spent & { name: string })[] }[]
-  byModel: (Spent & { name: string })[]
-  byPurpose: (Spent & { name: string })[]
-  /** Null: work that belongs to no conversation. */
-  bySession: (Spent & { name: string | null })[]
-}
-
-const daysOf: Record<Exclude<SpendingPeriod, 'all'>, number> = { today: 1, week: 7, month: 30, quarter: 91, year: 365 }
 /** A clock that was once wrong must not ask for centuries of days. */
 const maxDays = 3_660
 
@@ -206,13 +176,15 @@ const maxDays = 3_660
  */
 async function reportSpending(
   database: Database,
-  query: { userId: string; period: SpendingPeriod; now: number; signal?: AbortSignal },
-): Promise<Spending> {
+  query: { userId: string; period: SpendingPeriod; now: number; signal: AbortSignal | undefined },
+) {
   const { userId, period, now, signal } = query
   const total = { ...nothingSpent }
-  const days: Spending['days'] = []
+  /** Every day of the period in order, also those without a call. */
+  const days: { day: string; total: Spent; byModel: (Spent & { name: string })[] }[] = []
   const byModel = createSpentByName<string>()
   const byPurpose = createSpentByName<string>()
+  /** Null: work that belongs to no conversation. */
   const bySession = createSpentByName<string | null>()
   const count = period === 'all' ? await daysOnRecord(database, userId, now) : daysOf[period]
   for (let back = count - 1; back >= 0; back -= 1) {
@@ -255,19 +227,8 @@ async function daysOnRecord(database: Database, userId: string, now: number): Pr
 const selectDay = reusableQuery((database, of: { userId: string; from: number; to: number }) =>
   database
     .selectFrom('cost_ledger')
-    .select((select) => [
-      'model',
-      'purpose',
-      'session_id',
-      select.fn.countAll().as('calls'),
-      select.fn.count('cost_nanousd').as('priced_calls'),
-      select.fn.sum('input_tokens').as('input_tokens'),
-      select.fn.sum('output_tokens').as('output_tokens'),
-      select.fn.sum('cache_read_tokens').as('cache_read_tokens'),
-      select.fn.sum('cache_write_tokens').as('cache_write_tokens'),
-      select.fn.sum('cost_nanousd').as('cost_nanousd'),
-      select.fn.countAll().filterWhere('state', '!=', 'settled').as('estimated_calls'),
-    ])
+    .select(['model', 'purpose', 'session_id'])
+    .select(sums)
     .where('user_id', '=', of.userId)
     .where('at', '>=', of.from)
     .where('at', '<', of.to)
@@ -275,18 +236,35 @@ const selectDay = reusableQuery((database, of: { userId: string; from: number; t
     .groupBy(['model', 'purpose', 'session_id']),
 )
 
-type DayRow = Awaited<ReturnType<typeof selectDay>>['rows'][number]
+function sums(select: ExpressionBuilder<Tables, 'cost_ledger'>) {
+  return [
+    select.fn.countAll().as('calls'),
+    select.fn.count('cost_nanousd').as('priced_calls'),
+    select.fn.sum('input_tokens').as('input_tokens'),
+    select.fn.sum('output_tokens').as('output_tokens'),
+    select.fn.sum('cache_read_tokens').as('cache_read_tokens'),
+    select.fn.sum('cache_write_tokens').as('cache_write_tokens'),
+    select.fn.sum('cost_nanousd').as('cost_nanousd'),
+    select.fn.countAll().filterWhere('state', '!=', 'settled').as('estimated_calls'),
+  ] as const
+}
 
-function spentIn(row: DayRow): Spent {
+function spentIn(row: Omit<Awaited<ReturnType<typeof selectDay>>['rows'][number], 'purpose' | 'session_id'>): Spent {
   return {
     calls: Number(row.calls),
     unpricedCalls: Number(row.calls) - Number(row.priced_calls),
     estimatedCalls: Number(row.estimated_calls),
+    ...tokensIn(row),
+    nanousd: Number(row.cost_nanousd ?? 0),
+  }
+}
+
+function tokensIn(row: { [Name in 'input' | 'output' | 'cache_read' | 'cache_write' as `${Name}_tokens`]: unknown }) {
+  return {
     inputTokens: Number(row.input_tokens),
     outputTokens: Number(row.output_tokens),
     cacheReadTokens: Number(row.cache_read_tokens),
     cacheWriteTokens: Number(row.cache_write_tokens),
-    nanousd: Number(row.cost_nanousd ?? 0),
   }
 }
 
@@ -302,16 +280,8 @@ export async function reportCost(
   const since = daysBack === null ? 0 : startOfLocalDay(query.now, daysBack)
   const rows = await database.read
     .selectFrom('cost_ledger')
-    .select((select) => [
-      'model',
-      select.fn.countAll().as('calls'),
-      select.fn.sum('input_tokens').as('input_tokens'),
-      select.fn.sum('output_tokens').as('output_tokens'),
-      select.fn.sum('cache_read_tokens').as('cache_read_tokens'),
-      select.fn.sum('cache_write_tokens').as('cache_write_tokens'),
-      select.fn.sum('cost_nanousd').as('cost_nanousd'),
-      select.fn.countAll().filterWhere('state', '!=', 'settled').as('estimated_calls'),
-    ])
+    .select('model')
+    .select(sums)
     .where('user_id', '=', query.userId)
     .where('at', '>=', since)
     .where('state', 'in', [...spentStates])
@@ -321,10 +291,7 @@ export async function reportCost(
   const byModel = rows.map((row) => ({
     model: row.model,
     calls: Number(row.calls),
-    inputTokens: Number(row.input_tokens),
-    outputTokens: Number(row.output_tokens),
-    cacheReadTokens: Number(row.cache_read_tokens),
-    cacheWriteTokens: Number(row.cache_write_tokens),
+    ...tokensIn(row),
     costUsd: row.cost_nanousd === null ? null : toUsd(Number(row.cost_nanousd)),
     estimatedCalls: Number(row.estimated_calls),
   }))

@@ -11,7 +11,7 @@ import type { Json } from '../protocol/messages.ts'
 import { isAutomated, isOwnWords } from '../security/approvals.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import { emptyReplies } from './next-step.ts'
-import type { LoggedEvent } from './sessions/session-event.ts'
+import type { EventOf, LoggedEvent } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
 
@@ -28,6 +28,10 @@ interface LearningStatus {
 const indexedAtOnce = 16
 /** Older exchanges are left to consolidation: a start must not cause costs for old conversations. */
 const oldestExtracted = 2 * 24 * 60 * 60_000
+/** The pause after which several turns become one piece of work. */
+const quietMs = 500
+/** Learning must keep up even if the messages never pause. */
+const maxDelayMs = 5_000
 
 export type Learning = ReturnType<typeof createLearning>
 
@@ -60,8 +64,8 @@ export function createLearning(dependencies: {
   /** The last thing of each user's line. */
   const lines = new Map<string, Promise<unknown>>()
   const waiting = new Map<string, string>()
-  /** Work that is pending at a stop is done at the next start; the marks say where it continues. */
-  const pauses = createLearningPauses({ clock, onPause: learnLater })
+  /** Sessions that wait for a pause in their talk. Work that is pending at a stop is done at the next start. */
+  const pauses = new Map<string, { session: SessionId; since: number; cancel(): void }>()
 
   /** Queues behind the running work of that user. */
   function inLine<T>(userId: string, task: () => Promise<T>): Promise<T> {
@@ -95,6 +99,19 @@ export function createLearning(dependencies: {
     later(session, 'learn', async () => {
       if (await isHere(session.id)) await learn(session)
     })
+  }
+
+  function awaitPause(session: SessionId): void {
+    const known = pauses.get(session.id)
+    known?.cancel()
+    const since = known?.since ?? clock.now()
+    const delay = Math.max(0, Math.min(quietMs, since + maxDelayMs - clock.now()))
+    pauses.set(session.id, { session, since, cancel: clock.after(delay, () => endPause(session)) })
+  }
+
+  function endPause(session: SessionId): void {
+    pauses.get(session.id)?.cancel()
+    if (pauses.delete(session.id)) learnLater(session)
   }
 
   async function learn(session: SessionId): Promise<void> {
@@ -146,7 +163,7 @@ export function createLearning(dependencies: {
   function afterTurn(session: SessionId): void {
     if (stop.signal.aborted) return
     if (isExtracting()) learnLater(session)
-    else pauses.wait(session)
+    else awaitPause(session)
   }
 
   return {
@@ -170,7 +187,7 @@ export function createLearning(dependencies: {
     },
     /** Immediately, at the user's request. */
     consolidate(session: SessionId, signal: AbortSignal): Promise<ConsolidationOutcome> {
-      pauses.end(session.userId)
+      for (const { session: paused } of [...pauses.values()]) if (paused.userId === session.userId) endPause(paused)
       return inLine(session.userId, () => consolidateNow(session, AbortSignal.any([signal, stop.signal])))
     },
     /** The files that the user keeps for Familiar, those that changed. */
@@ -209,23 +226,23 @@ export function createLearning(dependencies: {
       }
     },
     async status(userId: string): Promise<LearningStatus> {
+      const owners = [...waiting.values(), ...Array.from(pauses.values(), ({ session }) => session.userId)]
       return {
-        waiting: [...waiting.values(), ...pauses.waiting().map((session) => session.userId)].filter(
-          (owner) => owner === userId,
-        ).length,
+        waiting: owners.filter((owner) => owner === userId).length,
         extraction: await extraction.trouble(userId),
         consolidation: await consolidation.trouble(userId),
       }
     },
     /** Runs all waiting work at once. Resolves when nothing is running. */
     async idle() {
-      pauses.end()
+      for (const { session } of [...pauses.values()]) endPause(session)
       while (lines.size > 0) await Promise.all(lines.values())
     },
     /** Stops running work; it continues at the next start. */
     async close() {
       stop.abort(new Error('Familiar is stopping'))
-      pauses.cancel()
+      for (const { cancel } of pauses.values()) cancel()
+      pauses.clear()
       await Promise.all(lines.values())
     },
   }
@@ -247,8 +264,6 @@ async function sessionsBehind(database: Database): Promise<SessionId[]> {
     .execute()
   return rows.map((row) => ({ id: row.id, userId: row.user_id }))
 }
-
-type EventOf<Type extends LoggedEvent['type']> = Extract<LoggedEvent, { type: Type }>
 
 interface ReadExchanges {
   exchanges: Exchange[]
@@ -346,50 +361,6 @@ function withoutGate(own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>):
   const parts = [...(ended.added ? [ended.added] : []), ...questions.toReversed()]
   const text = parts.reduce((left, part) => left.replace(part, ''), ended.text).trim()
   return emptyReplies.has(text) ? '' : text
-}
-
-const quietMs = 500
-/** Learning must keep up even if the messages never pause. */
-const maxDelayMs = 5_000
-
-/** Sessions that wait for a pause in their talk, so that several turns become one piece of work. */
-function createLearningPauses(dependencies: {
-  clock: Clock
-  /** The session's time has come. */
-  onPause(session: SessionId): void
-}) {
-  const { clock, onPause } = dependencies
-  const pauses = new Map<string, { session: SessionId; since: number; cancel(): void }>()
-
-  function end(session: SessionId): void {
-    pauses.get(session.id)?.cancel()
-    if (pauses.delete(session.id)) onPause(session)
-  }
-
-  function waiting(): SessionId[] {
-    return Array.from(pauses.values(), ({ session }) => session)
-  }
-
-  return {
-    /** Another turn has ended. The session's time comes when no further one ends for a moment, or after some seconds. */
-    wait(session: SessionId) {
-      const known = pauses.get(session.id)
-      known?.cancel()
-      const since = known?.since ?? clock.now()
-      const delay = Math.max(0, Math.min(quietMs, since + maxDelayMs - clock.now()))
-      pauses.set(session.id, { session, since, cancel: clock.after(delay, () => end(session)) })
-    },
-    /** Now, for whichever waits of that user, or of all. */
-    end(userId?: string) {
-      for (const session of waiting()) if (userId === undefined || session.userId === userId) end(session)
-    },
-    /** Cancels all pauses. */
-    cancel() {
-      for (const pause of pauses.values()) pause.cancel()
-      pauses.clear()
-    },
-    waiting,
-  }
 }
 
 const eventsAtOnce = 400

@@ -145,21 +145,16 @@ async function addToTotals(
   await addToBoth(writer, { userId, day: `day:${localDay(at)}`, month: `month:${monthOf(at)}`, ...change })
 }
 
-interface TotalsChange {
-  userId: string
-  day: string
-  month: string
-  spent: number
-  reserved: number
-}
+type TotalsChange = { userId: string; day: string; month: string; spent: number; reserved: number }
 
 const addToBoth = reusableQuery((database, { userId, day, month, spent, reserved }: TotalsChange) =>
   database
     .insertInto('cost_totals')
-    .values([
-      { user_id: userId, period: day, spent_nanousd: spent, reserved_nanousd: reserved },
-      { user_id: userId, period: month, spent_nanousd: spent, reserved_nanousd: reserved },
-    ])
+    .values(
+      [day, month].map((period) => {
+        return { user_id: userId, period, spent_nanousd: spent, reserved_nanousd: reserved }
+      }),
+    )
     .onConflict((conflict) =>
       conflict.columns(['user_id', 'period']).doUpdateSet((expression) => ({
         spent_nanousd: expression('cost_totals.spent_nanousd', '+', expression.ref('excluded.spent_nanousd')),
@@ -255,13 +250,12 @@ const nothingUsed = { spent_nanousd: 0, reserved_nanousd: 0 }
 async function usedByTurn(writer: Writer, { turnId }: PlannedCall): Promise<typeof nothingUsed> {
   if (!turnId) return nothingUsed
   const { rows: calls } = await selectCallsOfTurn(writer, { turnId })
-  return {
-    spent_nanousd: calls.reduce((sum, call) => sum + Number(call.cost_nanousd ?? 0), 0),
-    reserved_nanousd: calls.reduce(
-      (sum, call) => sum + (call.state === 'reserved' ? Number(call.reserved_nanousd) : 0),
-      0,
-    ),
+  const used = { ...nothingUsed }
+  for (const call of calls) {
+    used.spent_nanousd += Number(call.cost_nanousd ?? 0)
+    if (call.state === 'reserved') used.reserved_nanousd += Number(call.reserved_nanousd)
   }
+  return used
 }
 
 /** The budgets of a plan: its own, with the default for those that it does not set. */

@@ -4,7 +4,7 @@ import type { Work, WorkContext } from '../base/work.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { isWorkChannel } from '../protocol/messages.ts'
 import type { RecallForTurn } from './context.ts'
-import type { ConversationDependencies, TurnEnd } from './conversations.ts'
+import type { ConversationDependencies } from './conversations.ts'
 import {
   HeldElsewhere,
   type JobResult,
@@ -23,14 +23,7 @@ const storageRetryMs = 2_000
 export type Runner = ReturnType<typeof createRunner>
 
 /** Runs turns: queues messages, resumes interrupted turns, retries after a full disk, and does the work between turns. */
-export function createRunner(
-  dependencies: Pick<
-    ConversationDependencies,
-    | ('coordination' | 'log' | 'openSessions' | 'sessions' | 'inbox' | 'ledger' | 'turns' | 'compaction' | 'roleOf')
-    | ('learning' | 'clock' | 'ids' | 'logger' | 'settings' | 'onTurnEnded' | 'onClosing' | 'onStep')
-  >,
-  waiters: Pick<TurnWaiters, 'settle' | 'close'>,
-) {
+export function createRunner(dependencies: ConversationDependencies, waiters: TurnWaiters) {
   const { coordination, log, openSessions, sessions, inbox, ledger, turns } = dependencies
   const { clock, ids, logger, settings, onStep } = dependencies
   const running = new Map<string, { turnId: string; controller: AbortController; isWork: boolean }>()
@@ -109,12 +102,15 @@ export function createRunner(
     if (cause instanceof TurnSuspended) return 'suspended'
     openSessions.forget(run.session.id)
     if (cause instanceof HeldElsewhere) return 'suspended'
-    const begun = await hasBegun(run).catch(() => true)
+    // The request to stop may be in the log before the turn is.
+    const hasStarted = (events: readonly { type: string }[]) => events.some(({ type }) => type === 'turn_started')
+    const begun = await log.readTurn(run.session.id, run.turnId).then(hasStarted, () => true)
     if (job.kind === 'draft' && !begun) {
       job.written.reject(cause)
       return 'done'
     }
-    const retry = { retryAfterMs: storageRetryMs, job: begun ? resumeOf(run) : job }
+    const resume: TurnJob = { kind: 'resume', userId: run.session.userId, turnId: run.turnId }
+    const retry = { retryAfterMs: storageRetryMs, job: begun ? resume : job }
     if (cause instanceof FamiliarError && cause.code === 'storage_full') return retry
     if (!begun && job.kind === 'messages') {
       const rest = await stillWaiting(run.session.id, job.messages).catch(() => job.messages)
@@ -141,15 +137,6 @@ export function createRunner(
     const waiting = await inbox.waitingOf(messages)
     for (const message of waiting) if (message.sessionId !== sessionId) queueOf(message.source).add(message)
     return waiting.filter((message) => message.sessionId === sessionId)
-  }
-
-  async function hasBegun(run: TurnRun): Promise<boolean> {
-    // The request to stop may be in the log before the turn is.
-    return (await log.readTurn(run.session.id, run.turnId)).some(({ type }) => type === 'turn_started')
-  }
-
-  function resumeOf(run: TurnRun): TurnJob {
-    return { kind: 'resume', userId: run.session.userId, turnId: run.turnId }
   }
 
   /** Runs work that belongs between turns: compaction, snapshots. */
@@ -261,7 +248,10 @@ export function watchTurns(turns: Turns, telemetry: Telemetry, origins: MessageO
       },
       metric: 'gen_ai.invoke_agent.duration',
       labels,
-      failureOf: (ended: EndedTurn | undefined) => (ended ? failureOf(ended.end) : null),
+      failureOf(ended: EndedTurn | undefined) {
+        if (!ended) return null
+        return ended.end.outcome === 'failed' ? (ended.end.failure ?? 'internal') : undefined
+      },
       // A suspended turn continues at another daemon or after the next start, and ends there.
       errorOf: (cause: unknown) =>
         cause instanceof TurnSuspended || cause instanceof HeldElsewhere ? null : errorType(cause),
@@ -309,10 +299,6 @@ export function watchRecall(recall: RecallForTurn, telemetry: Telemetry): Recall
     })
 }
 
-function failureOf({ outcome, failure }: TurnEnd): string | undefined {
-  return outcome === 'failed' ? (failure ?? 'internal') : undefined
-}
-
 const maxRemembered = 10_000
 
 type MessageOrigins = ReturnType<typeof createMessageOrigins>
@@ -329,20 +315,18 @@ export function createMessageOrigins(work: WorkContext) {
     if (origins.size > maxRemembered && oldest !== undefined) origins.delete(oldest)
   }
 
+  async function admitted(admission: ReturnType<Inbox['admit']>): ReturnType<Inbox['admit']> {
+    const { admitted, message } = await admission
+    if (admitted) remember(message.id)
+    return admission
+  }
+
   return {
     /** The same inbox; the origin of every admitted message is remembered. */
     watch: (inbox: Inbox): Inbox => ({
       ...inbox,
-      async admit(...message) {
-        const admission = await inbox.admit(...message)
-        if (admission.admitted) remember(admission.message.id)
-        return admission
-      },
-      async admitIn(...message) {
-        const admission = await inbox.admitIn(...message)
-        if (admission.admitted) remember(admission.message.id)
-        return admission
-      },
+      admit: (...message) => admitted(inbox.admit(...message)),
+      admitIn: (...message) => admitted(inbox.admitIn(...message)),
       draft(...message) {
         const draft = inbox.draft(...message)
         remember(draft.id)

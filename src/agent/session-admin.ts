@@ -15,11 +15,7 @@ type BackRange = Parameters<SessionLog['readBack']>[1]
 
 /** Everything a user does with a session besides talking in it. None of it waits behind a turn. */
 export function createSessionAdmin(
-  dependencies: Pick<
-    ConversationDependencies,
-    | ('coordination' | 'log' | 'live' | 'openSessions' | 'sessions' | 'inbox' | 'compaction' | 'roleOf')
-    | ('subagents' | 'learning' | 'onForked' | 'settings')
-  >,
+  dependencies: ConversationDependencies,
   { runner, waiters, own }: ConversationParts,
 ) {
   const { log, openSessions, sessions, inbox, coordination, compaction, settings } = dependencies

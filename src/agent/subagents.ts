@@ -135,7 +135,11 @@ export function createSubagents(dependencies: {
       )
       watched.catch((cause) => logger.debug('a sub-agent could not be watched', { error: String(cause) }))
       try {
-        return await Promise.race([ended, suspension(stopping, over.signal), rejection(signal, over.signal)])
+        return await Promise.race([
+          ended,
+          onAbort(stopping, over.signal, () => new CallSuspended()),
+          onAbort(signal, over.signal, () => signal.reason),
+        ])
       } finally {
         over.abort()
       }
@@ -144,7 +148,7 @@ export function createSubagents(dependencies: {
     roleOf(session) {
       const spawn = atWork.get(session.contact)
       if (spawn?.userId !== session.userId) return restingRole
-      return subagentRole({ spawn, parentTools: tools.viewOf(spawn.userId), maxRounds: limits().maxRounds })
+      return subagentRole(spawn, tools.viewOf(spawn.userId), limits().maxRounds)
     },
     async stopAll(userId, sessionId) {
       const stopped = await store.stopAll(userId, sessionId)
@@ -174,14 +178,6 @@ function stateAfter({ outcome }: SpawnResult): SpawnRow['state'] {
   return outcome === 'completed' || outcome === 'question' ? 'done' : 'failed'
 }
 
-function suspension(stopping: AbortSignal, over: AbortSignal): Promise<never> {
-  return onAbort(stopping, over, () => new CallSuspended())
-}
-
-function rejection(signal: AbortSignal, over: AbortSignal): Promise<never> {
-  return onAbort(signal, over, () => signal.reason)
-}
-
 /** Rejects when the signal aborts; stops listening with `over`. */
 function onAbort(signal: AbortSignal, over: AbortSignal, reason: () => unknown): Promise<never> {
   const waiting = new Promise<never>((_resolve, reject) => {
@@ -209,18 +205,14 @@ function checkSpawnRequest(wanted: { request: SpawnRequest; models: Models; tool
   return { ...request, tools: [...new Set(names)] }
 }
 
-const seenSchema = z.object({ untrusted: z.boolean(), private: z.boolean() })
+const seen = z.object({ untrusted: z.boolean(), private: z.boolean() })
 const requestSchema = z.object({
   task: z.string(),
   tools: z.array(z.string()).nullable(),
   model: z.string().nullable(),
-  seen: seenSchema,
+  seen,
 })
-const resultSchema = z.object({
-  outcome: turnOutcomeSchema,
-  text: z.string(),
-  seen: seenSchema,
-})
+const resultSchema = z.object({ outcome: turnOutcomeSchema, text: z.string(), seen })
 
 /** Parses a stored row. A damaged row is an error and never guessed at, because its trust would be lost. */
 function spawnFromRow(row: SpawnRow & { session_id: string | null }): Spawn {
@@ -244,39 +236,11 @@ function read<T>(id: string, text: string, schema: z.ZodType<T>): T {
   return parsed.value
 }
 
-interface WantedSpawn {
-  userId: string
-  sessionId: string
-  turnId: string
-  callId: string
-  request: SpawnRequest
-  maxAtOnce: number
-}
+type WantedSpawn = Parameters<Subagents['spawn']>[0] & { maxAtOnce: number }
 
 /** The rows of spawns. */
 function createSpawnStore(dependencies: { database: Database; clock: Clock; ids: Ids }) {
   const { database, clock, ids } = dependencies
-
-  async function insert(writer: Writer, wanted: WantedSpawn): Promise<string> {
-    const id = ids.next()
-    await writer
-      .insertInto('spawns')
-      .values({
-        id,
-        user_id: wanted.userId,
-        parent_session_id: wanted.sessionId,
-        parent_turn_id: wanted.turnId,
-        call_id: wanted.callId,
-        depth: 1,
-        request: JSON.stringify(wanted.request),
-        state: 'running',
-        result: null,
-        created_at: clock.now(),
-        ended_at: null,
-      })
-      .execute()
-    return id
-  }
 
   return {
     /** The spawn that this call started before, or a new one, counted in the same unit. */
@@ -292,7 +256,21 @@ function createSpawnStore(dependencies: { database: Database; clock: Clock; ids:
           const text = `${busy.length} sub-agents are running, which is the limit. Wait for one with sessions_wait.`
           throw new FamiliarError('conflict', text)
         }
-        return findIn(writer, await insert(writer, wanted))
+        const row: SpawnRow = {
+          id: ids.next(),
+          user_id: wanted.userId,
+          parent_session_id: sessionId,
+          parent_turn_id: wanted.turnId,
+          call_id: callId,
+          depth: 1,
+          request: JSON.stringify(wanted.request),
+          state: 'running',
+          result: null,
+          created_at: clock.now(),
+          ended_at: null,
+        }
+        await writer.insertInto('spawns').values(row).execute()
+        return findIn(writer, row.id)
       }),
     /** The first end counts; a spawn that was stopped stays stopped. */
     end: (id: string, state: SpawnRow['state'], result: SpawnResult): Promise<Spawn> =>
@@ -336,17 +314,15 @@ function createSpawnStore(dependencies: { database: Database; clock: Clock; ids:
     /** Those without a result, of all users. */
     async open(): Promise<Spawn[]> {
       const rows = await select(database.read).where('spawns.result', 'is', null).execute()
-      return rows.flatMap(readable)
+      return rows.flatMap((row) => {
+        try {
+          return [spawnFromRow(row)]
+        } catch {
+          // A damaged row must not hold up the others.
+          return []
+        }
+      })
     },
-  }
-}
-
-/** A damaged row must not keep the others from going on. */
-function readable(row: Parameters<typeof spawnFromRow>[0]): Spawn[] {
-  try {
-    return [spawnFromRow(row)]
-  } catch {
-    return []
   }
 }
 
@@ -419,8 +395,7 @@ const common: Pick<Role, 'system' | 'purpose' | 'remembers' | 'cannotAsk' | 'new
 }
 
 /** The role of a sub-agent's session while it works. */
-function subagentRole(options: { spawn: Spawn; parentTools: ToolView; maxRounds: number }): Role {
-  const { spawn, parentTools, maxRounds } = options
+function subagentRole(spawn: Spawn, parentTools: ToolView, maxRounds: number): Role {
   const { tools, model, seen } = spawn.request
   return {
     ...common,

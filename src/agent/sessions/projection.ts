@@ -14,6 +14,7 @@ import type {
 import { approvalSource, isOwnWords } from '../../security/approvals.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import {
+  type EventOf,
   type LoggedEvent,
   type OpenQuestion,
   type PendingApproval,
@@ -184,7 +185,7 @@ function withoutText({ text: _, ...reading }: MediaReading): MediaReading {
   return reading
 }
 
-function foldMessage(projection: Projection, event: Extract<LoggedEvent, { type: 'message_received' }>): void {
+function foldMessage(projection: Projection, event: EventOf<'message_received'>): void {
   const entry = userEntryOf(projection, event.turnId, event.seq)
   // Files are usually forwarded rather than written by the sender.
   if (event.label === 'untrusted' || event.media.length > 0) projection.seen.untrusted = true
@@ -199,7 +200,7 @@ function foldMessage(projection: Projection, event: Extract<LoggedEvent, { type:
   entry.media.push(...event.media)
 }
 
-function foldResponse(projection: Projection, event: Extract<LoggedEvent, { type: 'model_responded' }>): void {
+function foldResponse(projection: Projection, event: EventOf<'model_responded'>): void {
   // Logs of older versions hold calls beside an `end`: those were not run, and are not replayed.
   const parts = event.parts.filter((part) => part.type !== 'tool_call' || event.stopReason !== 'end')
   projection.entries.push({ role: 'assistant', seq: event.seq, turnId: event.turnId, parts })
@@ -219,7 +220,7 @@ function foldResponse(projection: Projection, event: Extract<LoggedEvent, { type
   turn.text = textOf(parts)
 }
 
-function foldToolResult(projection: Projection, event: Extract<LoggedEvent, { type: 'tool_finished' }>): void {
+function foldToolResult(projection: Projection, event: EventOf<'tool_finished'>): void {
   const { name, text, isError } = event
   const isNew = projection.results[event.callId] === undefined
   projection.results[event.callId] ??= {
@@ -256,7 +257,7 @@ function inOrderOfCalls({ toolCalls, calls }: TurnState, results: Projection['re
   return [...toolCalls.slice(0, toolCalls.length - (ended.length - 1)), ...ended]
 }
 
-function foldTurnEnd(projection: Projection, event: Extract<LoggedEvent, { type: 'turn_ended' }>): void {
+function foldTurnEnd(projection: Projection, event: EventOf<'turn_ended'>): void {
   const saidByModel = event.outcome === 'completed' || event.outcome === 'question'
   if (!saidByModel && event.text) {
     const parts: TextPart[] = [{ type: 'text', text: event.text }]

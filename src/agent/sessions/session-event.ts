@@ -10,14 +10,13 @@ import {
   type StopReason,
   stopReasonSchema,
   type ToolCallPart,
-  type ToolChoice,
-  type ToolDefinition,
   type ToolEffect,
   toolChoiceSchema,
   toolDefinitionSchema,
   type Usage,
   usageSchema,
 } from '../../protocol/messages.ts'
+import type { SessionEventRow } from '../../storage/tables.ts'
 
 export const turnOutcomeSchema = z.enum([
   'completed',
@@ -165,13 +164,9 @@ export type SessionEvent = z.infer<typeof sessionEventSchema>
 /** An event in its place. */
 export type LoggedEvent = SessionEvent & { seq: number; turnId: string | null; at: number }
 
-interface EventRow {
-  seq: number
-  turn_id: string | null
-  at: number
-  type: string
-  data: string
-}
+export type EventOf<Type extends SessionEvent['type']> = Extract<LoggedEvent, { type: Type }>
+
+type EventRow = Omit<SessionEventRow, 'session_id'>
 
 /** A row back to its event; undefined for one that is damaged or of a kind this version does not know. */
 export function eventFromRow(row: EventRow): LoggedEvent | undefined {
@@ -211,26 +206,20 @@ export interface PendingApproval {
   isReminded?: true
 }
 
+type TurnStarted = EventOf<'turn_started'>
+
 /** The progress of a turn, derived only from its events. */
-export interface TurnState {
+export interface TurnState
+  extends Pick<TurnStarted, 'source' | 'tier' | 'model' | 'messageIds' | 'recalled' | 'clientTools' | 'toolChoice'> {
   id: string
   /** The event before the turn's first message. */
   beforeSeq: number
-  source: string
-  tier: string
-  model: string
-  messageIds: string[]
   /** The question that this turn's messages answer: the user's own words after a turn that ended with one. */
   answers: string | null
   /** The open question that the messages of this turn do not answer; null if there is none. */
   leavesOpen: OpenQuestion | null
-  recalled: { id: string; text: string }[]
   /** Notices for the user with the reply: names in their message that could not be resolved. */
   notices: readonly string[]
-  /** The tools that the client of this turn runs itself. */
-  clientTools?: readonly ToolDefinition[]
-  /** Which of them the client wants called. */
-  toolChoice?: ToolChoice
   /** How many responses the model has given in this turn. */
   rounds: number
   /** The calls of the newest response, in its order. */
@@ -258,23 +247,20 @@ export interface TurnState {
   attachments?: { name: string; reading: MediaReading }[]
 }
 
-export function startTurn(
-  event: Extract<LoggedEvent, { type: 'turn_started' }>,
-  { answers, leavesOpen }: Pick<TurnState, 'answers' | 'leavesOpen'>,
-): TurnState {
+export function startTurn(event: TurnStarted, open: Pick<TurnState, 'answers' | 'leavesOpen'>): TurnState {
+  const { source, tier, model, messageIds, recalled, notices = [], clientTools, toolChoice } = event
   return {
     id: event.turnId ?? '',
-    beforeSeq: event.seq - event.messageIds.length - 1,
-    source: event.source,
-    tier: event.tier,
-    model: event.model,
-    messageIds: event.messageIds,
-    answers,
-    leavesOpen,
-    recalled: event.recalled,
-    notices: event.notices ?? [],
-    ...(event.clientTools && { clientTools: event.clientTools }),
-    ...(event.toolChoice && { toolChoice: event.toolChoice }),
+    beforeSeq: event.seq - messageIds.length - 1,
+    source,
+    tier,
+    model,
+    messageIds,
+    recalled,
+    notices,
+    ...(clientTools && { clientTools }),
+    ...(toolChoice && { toolChoice }),
+    ...open,
     rounds: 0,
     calls: [],
     started: {},

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { LoggedEvent } from '../../agent/sessions/session-event.ts'
+import type { EventOf, LoggedEvent } from '../../agent/sessions/session-event.ts'
 import type { SessionLog } from '../../agent/sessions/session-log.ts'
 import type { MediaPart } from '../../protocol/messages.ts'
 import { plainCardText } from '../../tools/cards/card-text.ts'
@@ -8,9 +8,6 @@ import type { OutgoingItem } from '../outbox.ts'
 import { type TelegramPayloadInput, telegramChannel, toOutgoing } from './sender.ts'
 import { markdownPayloads, plainPayloads } from './text-payloads.ts'
 import { approvalData } from './updates.ts'
-
-type ToolFinished = Extract<LoggedEvent, { type: 'tool_finished' }>
-type TurnEnded = Extract<LoggedEvent, { type: 'turn_ended' }>
 
 const metadataSchema = z.object({ telegram: z.object({ messageId: z.int() }) })
 
@@ -63,7 +60,7 @@ function attachmentNotes(media: readonly MediaPart[]): string {
 }
 
 /** Text first; approval questions come last, each with its buttons and nothing after it. */
-function endPayloads(ended: TurnEnded, turn: readonly LoggedEvent[]): TelegramPayloadInput[] {
+function endPayloads(ended: EventOf<'turn_ended'>, turn: readonly LoggedEvent[]): TelegramPayloadInput[] {
   const asked = ended.outcome === 'question' ? turn.filter(isAsked) : []
   let words = ended.text
   for (const { question } of asked.toReversed()) {
@@ -72,7 +69,7 @@ function endPayloads(ended: TurnEnded, turn: readonly LoggedEvent[]): TelegramPa
   return [...markdownPayloads(words), ...asked.flatMap(approvalPayloads)]
 }
 
-function isAsked(event: LoggedEvent): event is ToolFinished & { approvalId: string; question: string } {
+function isAsked(event: LoggedEvent): event is EventOf<'tool_finished'> & { approvalId: string; question: string } {
   return event.type === 'tool_finished' && event.approvalId !== undefined && event.question !== undefined
 }
 
