@@ -42,15 +42,12 @@ export type ModelCallResult =
 
 /** Sets aside what the call may cost at most, with whichever of its models answers. */
 export function reserveCall(ledger: Ledger, writer: Writer, plan: CallPlan): Promise<Reservation> {
+  const { models, ...call } = plan
   return ledger.reserve(writer, {
-    userId: plan.userId,
-    sessionId: plan.sessionId,
-    turnId: plan.turnId,
-    purpose: plan.purpose,
-    model: plan.models[0]?.info.id ?? 'none',
-    rates: dearestRates(plan.models),
-    inputTokens: plan.inputTokens,
-    maxOutputTokens: largestOutput(plan.models),
+    ...call,
+    model: models[0]?.info.id ?? 'none',
+    rates: dearestRates(models),
+    maxOutputTokens: largestOutput(models),
   })
 }
 
@@ -82,15 +79,18 @@ export async function callModel(
           call.onDelta?.('thinking', event.text)
           break
         case 'retry':
-          text = ''
-          thinking = ''
-          await call.onRetry?.(event)
-          break
         case 'restart': {
           text = ''
           thinking = ''
           const model = call.models[0]?.info.id ?? 'none'
-          await call.onRetry?.({ attempt: 0, reason: 'The text so far was thinking', waitMs: 0, model, isQuiet: true })
+          const restart = {
+            attempt: 0,
+            reason: 'The text so far was thinking',
+            waitMs: 0,
+            model,
+            isQuiet: true,
+          } as const
+          await call.onRetry?.(event.type === 'retry' ? event : restart)
           break
         }
         case 'finished': {

@@ -160,9 +160,13 @@ function createTurnQueue({ clock, debounceMs, maxConcurrent, run }: QueueOptions
   let drained: (() => void) | undefined
 
   function queueOf(sessionId: string): SessionQueue {
-    const known = sessions.get(sessionId)
-    if (known) return known
-    const queue: SessionQueue = { resumes: [], messages: [], running: false, ready: false, cancelTimer: undefined }
+    const queue = sessions.get(sessionId) ?? {
+      resumes: [],
+      messages: [],
+      running: false,
+      ready: false,
+      cancelTimer: undefined,
+    }
     sessions.set(sessionId, queue)
     return queue
   }
@@ -261,12 +265,11 @@ function createTurnQueue({ clock, debounceMs, maxConcurrent, run }: QueueOptions
   }
 }
 
-function takeJob(queue: SessionQueue): TurnJob | undefined {
-  const interrupted = queue.resumes.shift()
+function takeJob({ resumes, messages }: SessionQueue): TurnJob | undefined {
+  const interrupted = resumes.shift()
   if (interrupted) return { kind: 'resume', ...interrupted }
-  const head = queue.messages[0]
-  if (!head) return undefined
-  return { kind: 'messages', userId: head.userId, messages: queue.messages.splice(0, joinable(queue.messages).length) }
+  const [head] = messages
+  return head && { kind: 'messages', userId: head.userId, messages: messages.splice(0, joinable(messages).length) }
 }
 
 function putBack(queue: SessionQueue, job: TurnJob): void {

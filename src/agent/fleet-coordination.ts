@@ -40,12 +40,10 @@ export function createFleetCoordination(dependencies: {
 }): Coordination {
   const { fleet, database, inbox, debounceMs, maxQueued, clock, logger } = dependencies
   const { jobs, notices } = fleet
-  const holders = createSessionHolders({ database, daemonId: fleet.daemonId })
+  const holders = createSessionHolders(database, fleet.daemonId)
   const queues = new Map<TurnKind, { atOnce: number; look(sessionId: string): Promise<void> }>()
 
-  function laneOf(sessionId: string, channel: string): Lane {
-    return { kind: turnKindOf(channel), id: sessionId }
-  }
+  const laneOf = (sessionId: string, channel: string): Lane => ({ kind: turnKindOf(channel), id: sessionId })
 
   return {
     stateIn: 'tables',
@@ -103,18 +101,14 @@ const sendMs = 40
 /** Of a notice. Every character may take six bytes. */
 const maxCharacters = 1_200
 
-const watchSchema = z.object({ session: z.string() })
+const session = z.string()
+const kind = z.enum(['text', 'thinking'])
+const watchSchema = z.object({ session })
 const liveSchema = z.discriminatedUnion('do', [
-  z.object({ do: z.literal('begin'), session: z.string(), turn: z.string(), after: z.number() }),
-  z.object({
-    do: z.literal('add'),
-    session: z.string(),
-    from: z.number(),
-    kind: z.enum(['text', 'thinking']),
-    text: z.string(),
-  }),
-  z.object({ do: z.literal('end'), session: z.string() }),
-  z.object({ do: z.literal('progress'), session: z.string(), event: z.json() }),
+  z.object({ do: z.literal('begin'), session, turn: z.string(), after: z.number() }),
+  z.object({ do: z.literal('add'), session, from: z.number(), kind, text: z.string() }),
+  z.object({ do: z.literal('end'), session }),
+  z.object({ do: z.literal('progress'), session, event: z.json() }),
 ])
 
 /**
@@ -371,17 +365,16 @@ export function createSharedDepth(dependencies: {
   let known = 0
   let countedAt = Number.NEGATIVE_INFINITY
 
-  async function count(): Promise<void> {
-    known = await countQueued(database.read, { most: most() })
-  }
-
   return {
     here: (sessionId, writer) => countQueued(writer, { sessionId, most: most() }),
     inAll() {
       if (clock.now() - countedAt >= freshMs) {
         countedAt = clock.now()
-        // One that fails leaves the count before: the database itself refuses then.
-        count().catch(() => {})
+        // A failed count leaves the one before: the database itself refuses then.
+        countQueued(database.read, { most: most() }).then(
+          (count) => (known = count),
+          () => {},
+        )
       }
       return known
     },
@@ -413,13 +406,7 @@ type SessionHolders = ReturnType<typeof createSessionHolders>
  * The daemon that runs the turns of a session, if several share the work. A daemon that was wrongly considered dead
  * finds out here, in the unit in which it would have written to the turn.
  */
-export function createSessionHolders({
-  database,
-  daemonId,
-}: {
-  database: Pick<Database, 'read' | 'write'>
-  daemonId: string
-}) {
+export function createSessionHolders(database: Pick<Database, 'read' | 'write'>, daemonId: string) {
   /** Whether it is this daemon, as far as is known. */
   async function has(sessionId: string): Promise<boolean> {
     const holder = await holderOf(database.read, sessionId).executeTakeFirst()

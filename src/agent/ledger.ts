@@ -35,14 +35,7 @@ interface PlannedCall {
 }
 
 /** A reserved amount and its owner. */
-export interface Reserved {
-  ok: true
-  id: string
-  userId: string
-  at: number
-  nanousd: number
-}
-
+export type Reserved = { ok: true; id: string; userId: string; at: number; nanousd: number }
 export type Reservation = Reserved | { ok: false; message: string }
 
 export type Ledger = ReturnType<typeof createLedger>

@@ -15,8 +15,8 @@ describe.skipIf(missing)(missing ?? 'who holds a session', () => {
     await using made = await createPostgresDatabase({ migrated: true })
     const database = await openPostgres({ url: made.url, clock: systemClock(), poolSize: 8 })
     await seed(database)
-    const before = createSessionHolders({ database, daemonId: 'before' })
-    const next = createSessionHolders({ database, daemonId: 'next' })
+    const before = createSessionHolders(database, 'before')
+    const next = createSessionHolders(database, 'next')
     await before.take('session')
 
     const passed = Promise.withResolvers<void>()

@@ -14,7 +14,6 @@ import { type CallPlan, callModel, reserveCall, withUniqueCallIds } from './call
 import type { ClientCalls } from './client-calls.ts'
 import { type Compaction, estimateMedia, estimateRequestTokens, fitsWindow } from './compaction.ts'
 import type { Context, ContextMemory } from './context.ts'
-import type { TurnEnd } from './conversations.ts'
 import {
   type Ending,
   type LiveResponses,
@@ -59,11 +58,8 @@ export interface TurnRun {
   guard: (writer: Writer) => Promise<void> | undefined
 }
 
-/** How a turn ended, for callers that wait for one of its messages; undefined if it had already ended. */
-export interface EndedTurn {
-  messageIds: readonly string[]
-  end: TurnEnd
-}
+/** How a turn ended, for callers that wait for one of its messages. */
+export type EndedTurn = ReturnType<typeof endedTurn>
 
 /** The daemon is stopping: the turn stays as it is in the log and is resumed at the next start. */
 export class TurnSuspended extends Error {}
@@ -276,13 +272,12 @@ export function createTurns(dependencies: {
     projection: Projection,
     progress: Progress,
   ): Promise<EndedTurn | undefined> {
-    const { id: sessionId, userId, contact } = run.session
+    const { id: sessionId, contact } = run.session
     const role = roleIn(run, turn)
     const system = role.system(turn.tier)
     const { offered, toolChoice } = demanded(turn, offeredTools(role.tools, projection.foundTools))
     const inputTokens = estimateRequestTokens(projection, system, offered)
-    const messages = userEntriesOf(projection, turn)
-    const models = chooseModels(modelsOf(userId), role, { source: turn.source, messages })
+    const models = modelsFor(run, role, turn, projection)
     if (models[0] && !fitsWindow(models[0], inputTokens) && (await makeRoom(run, progress))) return undefined
 
     const plan = planCall(run, role, { models, inputTokens })
@@ -334,16 +329,10 @@ export function createTurns(dependencies: {
     const { model, response, reserved } = result
     const parts = withUniqueCallIds(response.parts, projection, ids)
     const { usage, stopReason, notice } = response
-    const rates = model.info.costPerMtok
-    const responded: SessionEvent = {
-      type: 'model_responded',
-      model: model.info.id,
-      parts,
-      stopReason,
-      usage,
-      costNanousd: costNanousd(usage, rates),
-      ...(notice !== undefined && { notice }),
-    }
+    const { id, costPerMtok: rates } = model.info
+    const answer = { parts, stopReason, usage, ...(notice !== undefined && { notice }) }
+    const cost = costNanousd(usage, rates)
+    const responded: SessionEvent = { type: 'model_responded', model: id, ...answer, costNanousd: cost }
     // The first calls are committed as started together with the response that makes them: one commit, not two.
     const calls = parts.filter((part) => part.type === 'tool_call')
     const batch = turn.stopRequested ? [] : nextBatch(role.tools, calls)
@@ -541,13 +530,16 @@ export function createTurns(dependencies: {
     return estimateRequestTokens(projection, role.system(tier), offeredTools(role.tools, projection.foundTools))
   }
 
+  function modelsFor(run: TurnRun, role: Role, turn: TurnState, projection: Projection): readonly LanguageModel[] {
+    const messages = userEntriesOf(projection, turn)
+    return chooseModels(modelsOf(run.session.userId), role, { source: turn.source, messages })
+  }
+
   /** The model call that follows the result of the last tool. */
   function planNext(run: TurnRun, turn: TurnState, projection: Projection, result: string): CallPlan {
     const role = roleIn(run, turn)
     const inputTokens = requestTokens(role, projection, turn.tier) + estimateTokens(result)
-    const messages = userEntriesOf(projection, turn)
-    const models = chooseModels(modelsOf(run.session.userId), role, { source: turn.source, messages })
-    return planCall(run, role, { models, inputTokens })
+    return planCall(run, role, { models: modelsFor(run, role, turn, projection), inputTokens })
   }
 
   /** Only text that the user wrote may name their files. */
@@ -631,6 +623,6 @@ function isForUser(note: string): boolean {
 }
 
 /** `turn` is the object that the projection held, so it has followed the log to the end of the turn. */
-function endedTurn(run: TurnRun, turn: TurnState, ended: TurnEnded): EndedTurn {
+function endedTurn(run: TurnRun, turn: TurnState, ended: TurnEnded) {
   return { messageIds: turn.messageIds, end: turnEndFrom(run.session.id, turn, ended) }
 }

@@ -75,12 +75,8 @@ export interface Command {
   run(call: CommandCall): Promise<CommandAnswer | CommandProposal>
 }
 
-interface CompletionCall {
-  userId: string
-  sessionId: string | null
-  /** The argument as typed so far. */
-  argument: string
-}
+/** The argument is as typed so far. */
+type CompletionCall = Pick<CommandCall, 'userId' | 'sessionId' | 'argument'>
 
 const always = () => true
 const never = () => false
@@ -150,18 +146,14 @@ export function readCount(text: string): number | undefined {
   return /^\d{1,6}$/.test(text) && count > 0 ? count : undefined
 }
 
-export interface CommandRequest {
-  userId: string
-  /** Null if there is none yet. The channel has checked that it belongs to the user. */
-  sessionId: string | null
+/** The channel has checked that the session belongs to the user. */
+export interface CommandRequest extends Pick<CommandCall, 'userId' | 'sessionId' | 'by' | 'signal'> {
   /** As it was typed, with its slash. */
   line: string
-  by: 'user' | 'agent'
   /** Whose words the line is. Absent: the owner's, and of an agent its own. */
   trust?: Label
   /** From the question that the user has said yes to. */
   confirm?: string | undefined
-  signal: AbortSignal
 }
 
 export interface CommandOutcome extends CommandAnswer {
@@ -176,18 +168,13 @@ export interface Completion {
   candidates: readonly { text: string; summary?: string }[]
 }
 
-interface ParsedLine {
-  /** Without its slash, in lower case. */
-  name: string
-  argument: string
-  /** The position in the line at which the argument starts. */
-  start: number
-}
-
 const pattern = /^(\s*\/([^\s/]*))(\s*)([\s\S]*)$/
 
-/** `/name argument`; undefined for other text: `//` starts a message with a slash. */
-export function parseLine(line: string): ParsedLine | undefined {
+/**
+ * `/name argument`; undefined for other text: `//` starts a message with a slash. The name is in lower case; `start` is
+ * the position of the argument.
+ */
+export function parseLine(line: string): { name: string; argument: string; start: number } | undefined {
   const [, head, name, gap, rest] = pattern.exec(line) ?? []
   if (head === undefined || name === undefined || gap === undefined || rest === undefined) return undefined
   // "/etc/passwd" is a path in a sentence, not a command.

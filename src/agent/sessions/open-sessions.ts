@@ -125,16 +125,9 @@ export function createSessionViews(dependencies: { database: Database; log: Pick
   }
 
   async function rowsOf(sessions: readonly Session[]) {
-    if (sessions.length === 0) return new Map()
-    const rows = await database.read
-      .selectFrom('session_views')
-      .selectAll()
-      .where(
-        'session_id',
-        'in',
-        sessions.map(({ id }) => id),
-      )
-      .execute()
+    const ids = sessions.map(({ id }) => id)
+    if (ids.length === 0) return new Map()
+    const rows = await database.read.selectFrom('session_views').selectAll().where('session_id', 'in', ids).execute()
     return new Map(rows.map((row) => [row.session_id, row]))
   }
 

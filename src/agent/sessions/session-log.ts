@@ -20,14 +20,15 @@ export function createSessionLog(dependencies: {
   wakeups: Wakeups
 }) {
   const { database, clock, wakeups } = dependencies
+  const eventsOf = (sessionId: string) =>
+    database.read
+      .selectFrom('session_events')
+      .select(['seq', 'turn_id', 'at', 'type', 'data'])
+      .where('session_id', '=', sessionId)
 
   const log = {
     /** Appends the events and, in the same commit, the writes of `also`. All or nothing. */
-    record: (
-      target: LogTarget,
-      events: readonly SessionEvent[],
-      also?: (writer: Writer) => Promise<void>,
-    ): Promise<LoggedEvent[]> =>
+    record: (target: LogTarget, events: readonly SessionEvent[], also?: (writer: Writer) => Promise<void>) =>
       log.decide(target, async (writer) => {
         if (also) await also(writer)
         return events
@@ -45,14 +46,8 @@ export function createSessionLog(dependencies: {
       return logged
     },
     /** Events after `after`, in order. Damaged rows are left out and counted. */
-    async read(
-      sessionId: string,
-      range: { after?: number; limit?: number } = {},
-    ): Promise<{ events: LoggedEvent[]; damaged: number }> {
-      let query = database.read
-        .selectFrom('session_events')
-        .select(['seq', 'turn_id', 'at', 'type', 'data'])
-        .where('session_id', '=', sessionId)
+    async read(sessionId: string, range: { after?: number; limit?: number } = {}) {
+      let query = eventsOf(sessionId)
         .where('seq', '>', range.after ?? 0)
         .orderBy('seq')
       if (range.limit !== undefined) query = query.limit(range.limit)
@@ -61,14 +56,8 @@ export function createSessionLog(dependencies: {
       return { events, damaged: rows.length - events.length }
     },
     /** The newest events, of those before `before` where that is given; in order. */
-    async readBack(
-      sessionId: string,
-      { before, limit }: { before?: number | undefined; limit: number },
-    ): Promise<LoggedEvent[]> {
-      let query = database.read
-        .selectFrom('session_events')
-        .select(['seq', 'turn_id', 'at', 'type', 'data'])
-        .where('session_id', '=', sessionId)
+    async readBack(sessionId: string, { before, limit }: { before?: number | undefined; limit: number }) {
+      let query = eventsOf(sessionId)
       if (before !== undefined) query = query.where('seq', '<', before)
       const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
       return rows
@@ -78,13 +67,7 @@ export function createSessionLog(dependencies: {
     },
     /** The events of one turn. */
     async readTurn(sessionId: string, turnId: string): Promise<LoggedEvent[]> {
-      const rows = await database.read
-        .selectFrom('session_events')
-        .select(['seq', 'turn_id', 'at', 'type', 'data'])
-        .where('turn_id', '=', turnId)
-        .where('session_id', '=', sessionId)
-        .orderBy('seq')
-        .execute()
+      const rows = await eventsOf(sessionId).where('turn_id', '=', turnId).orderBy('seq').execute()
       return rows.map(eventFromRow).filter((event) => event !== undefined)
     },
     /** Woken after every commit to the session's log. */
