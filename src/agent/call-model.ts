@@ -184,6 +184,31 @@ export function withUniqueCallIds(parts: readonly AssistantPart[], projection: P
   })
 }
 
+/** One question outside a turn: without a conversation, tools or media. */
+export async function askOnce(
+  dependencies: { database: Database; ledger: Ledger; clock: Clock; random: () => number },
+  asked: Pick<CallPlan, 'models' | 'userId' | 'sessionId' | 'purpose'> & {
+    system: string
+    text: string
+    signal: AbortSignal
+  },
+): Promise<ModelCallResult> {
+  const { database, ledger } = dependencies
+  const { system, text, signal, ...call } = asked
+  const plan = { ...call, turnId: null, inputTokens: estimateTokens(system) + estimateTokens(text) }
+  return callModel(dependencies, {
+    ...plan,
+    reservation: await database.write((writer) => reserveCall(ledger, writer, plan)),
+    request: {
+      system: [{ name: call.purpose, tier: 'stable', text: system }],
+      messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
+      tools: [],
+      loadMedia: () => Promise.reject(new Error('A background request cannot contain media')),
+    },
+    signal,
+  })
+}
+
 /** Single questions to the models of the route `fast`. The offline one cannot answer any: it is left out. */
 export function createAskModel(dependencies: {
   database: Database
@@ -196,31 +221,14 @@ export function createAskModel(dependencies: {
   const { database, ledger, modelsOf } = dependencies
 
   return async ({ userId, purpose, system, text, signal }) => {
-    const route = modelsOf(userId)
+    const models = modelsOf(userId)
       .route('fast')
       .filter((model) => !model.info.offline)
-    if (route.length === 0) return { ok: false, reason: 'no_model', message: 'No language model is configured' }
+    if (models.length === 0) return { ok: false, reason: 'no_model', message: 'No language model is configured' }
     if (signal.aborted) return { ok: false, reason: 'aborted', message: 'Stopped.' }
-    const plan: CallPlan = {
-      models: route,
-      inputTokens: estimateTokens(system) + estimateTokens(text),
-      userId,
-      // Not filed under the session: its compaction would release reservations outside a turn as leftovers.
-      sessionId: null,
-      turnId: null,
-      purpose,
-    }
-    const result = await callModel(dependencies, {
-      ...plan,
-      reservation: await database.write((writer) => reserveCall(ledger, writer, plan)),
-      request: {
-        system: [{ name: purpose, tier: 'stable', text: system }],
-        messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
-        tools: [],
-        loadMedia: () => Promise.reject(new Error('A background request cannot contain media')),
-      },
-      signal,
-    })
+    // Not filed under the session: its compaction would release reservations outside a turn as leftovers.
+    const asked = { models, userId, sessionId: null, purpose, system, text, signal }
+    const result = await askOnce(dependencies, asked)
     if (!result.ok) {
       const reason = result.reason === 'budget' || result.reason === 'aborted' ? result.reason : 'failed'
       return { ok: false, reason, message: result.message }

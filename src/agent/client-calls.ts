@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { parseAnyJson, parseJson, snakeKeys } from '../base/json.ts'
-import type { Wakeups } from '../base/work.ts'
+import { untilAborted, type Wakeups } from '../base/work.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json, ToolDefinition } from '../protocol/messages.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
@@ -308,20 +308,17 @@ export function createClientCalls(dependencies: {
     /** Resolves with the calls of the turn that wait, as soon as some do: all that were made together. */
     async waitForCalls(turnOf: () => Promise<string | null>, signal: AbortSignal): Promise<ClientCall[]> {
       let wake = Promise.withResolvers<void>()
-      const release = () => wake.resolve()
-      const unfollow = wakeups.on(anyCall, release)
-      signal.addEventListener('abort', release, { once: true })
+      const unfollow = wakeups.on(anyCall, () => wake.resolve())
       try {
         for (;;) {
           signal.throwIfAborted()
           wake = Promise.withResolvers<void>()
           const calls = stateIn === 'tables' ? await store.waiting(await turnOf()) : await openOf(turnOf)
           if (calls.length > 0) return calls
-          await wake.promise
+          await untilAborted(wake.promise, signal)
         }
       } finally {
         unfollow()
-        signal.removeEventListener('abort', release)
       }
     },
     /**

@@ -6,7 +6,7 @@ import type { LanguageModel, ModelResponse, Models, SystemBlock } from '../model
 import type { MediaPart, ToolDefinition } from '../protocol/messages.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { ToolView } from '../tools/registry.ts'
-import { type CallPlan, callModel, type ModelCallResult, reserveCall } from './call-model.ts'
+import { askOnce, type ModelCallResult } from './call-model.ts'
 import type { ContextReport } from './conversations.ts'
 import type { Learning } from './learning.ts'
 import type { Ledger } from './ledger.ts'
@@ -14,6 +14,7 @@ import type { OnStep } from './next-step.ts'
 import { chooseModels, offeredTools, type RoleOf } from './roles.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
 import { type Entry, exchangeStarts, type Projection, textOf } from './sessions/projection.ts'
+import type { SessionEvent } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
 
@@ -75,32 +76,6 @@ export function createCompaction(dependencies: {
     return Math.min(settings().thresholdTokens, Math.floor(window * shareOfWindow))
   }
 
-  function summarize(session: Session, route: readonly LanguageModel[], text: string, signal: AbortSignal) {
-    const plan: CallPlan = {
-      models: route,
-      inputTokens: estimateTokens(prompt) + estimateTokens(text),
-      userId: session.userId,
-      sessionId: session.id,
-      turnId: null,
-      purpose: 'compaction',
-    }
-    return database
-      .write((writer) => reserveCall(ledger, writer, plan))
-      .then((reservation) =>
-        callModel(dependencies, {
-          ...plan,
-          reservation,
-          request: {
-            system: [{ name: 'compaction', tier: 'stable', text: prompt }],
-            messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
-            tools: [],
-            loadMedia: () => Promise.reject(new Error('A summary cannot contain media')),
-          },
-          signal,
-        }),
-      )
-  }
-
   /** True where a summary took the place of the oldest part; with `inTurn`, of everything before the turn under way. */
   async function compact(session: Session, signal: AbortSignal, options: CompactOptions = {}): Promise<boolean> {
     const { inTurn = false } = options
@@ -114,14 +89,17 @@ export function createCompaction(dependencies: {
     const pieces = piecesOf(transcriptOf(part, projection), Math.floor(window * shareOfTranscript))
     const writeLearnt = await dependencies.beforeSwap?.(session, part.throughSeq, signal)
     await ledger.closeInterrupted({ sessionId: session.id, turnId: null })
+    const { id: sessionId, userId } = session
+    const question = { models: route, userId, sessionId, purpose: 'compaction', system: prompt, signal }
     let result: ModelCallResult | undefined
     for (const piece of pieces) {
-      if (!result?.ok) result = await summarize(session, route, piece, signal)
-      else {
+      let text = piece
+      if (result?.ok) {
         const { response, model, reserved } = result
         await database.write((writer) => ledger.settle(writer, reserved, response.usage, model.info.costPerMtok))
-        result = await summarize(session, route, withSummary(textOf(response.parts).trim(), piece), signal)
+        text = `[Summary of everything before this]\n${textOf(response.parts).trim()}\n\n[The following messages]\n${piece}`
       }
+      result = await askOnce(dependencies, { ...question, text })
       // Without a whole summary so far the next one would leave out what came before.
       if (!result.ok || !isWholeSummary(result.response)) break
     }
@@ -134,19 +112,16 @@ export function createCompaction(dependencies: {
     const { response, model, reserved } = result
     const summary = textOf(response.parts).trim()
     const isWhole = isWholeSummary(response)
-    const events = isWhole
-      ? [
-          {
-            type: 'compacted' as const,
-            throughSeq: part.throughSeq,
-            summary,
-            messages: part.entries.length,
-            beforeTokens,
-            ...(projection.seen.untrusted && { label: 'untrusted' as const }),
-          },
-        ]
-      : []
-    const logged = await log.record({ sessionId: session.id, turnId: null }, events, async (writer) => {
+    const compacted: SessionEvent = {
+      type: 'compacted',
+      throughSeq: part.throughSeq,
+      summary,
+      messages: part.entries.length,
+      beforeTokens,
+      ...(projection.seen.untrusted && { label: 'untrusted' }),
+    }
+    const target = { sessionId: session.id, turnId: null }
+    const logged = await log.record(target, isWhole ? [compacted] : [], async (writer) => {
       await options.guard?.(writer)
       await ledger.settle(writer, reserved, response.usage, model.info.costPerMtok)
       if (isWhole) await writeLearnt?.(writer)
@@ -205,10 +180,6 @@ function splitLong(text: string, maxTokens: number): string[] {
   const length = Math.max(1, Math.floor((text.length * maxTokens) / tokens))
   const count = Math.ceil(text.length / length)
   return Array.from({ length: count }, (_, at) => text.slice(at * length, (at + 1) * length).toWellFormed())
-}
-
-function withSummary(summary: string, piece: string): string {
-  return `[Summary of everything before this]\n${summary}\n\n[The following messages]\n${piece}`
 }
 
 const tokensOfImage = 1_600

@@ -436,9 +436,8 @@ export function createTurnWaiters(dependencies: {
       waiter.promise.catch(() => undefined)
       const waitersOfMessage = waiting.get(messageId) ?? new Set()
       waiting.set(messageId, waitersOfMessage.add(waiter))
-      const abort = () => waiter.reject(signal?.reason)
-      signal?.addEventListener('abort', abort, { once: true })
       const over = new AbortController()
+      signal?.addEventListener('abort', () => waiter.reject(signal.reason), { once: true, signal: over.signal })
       if (followsLog) void followLog(messageId, waiter, over.signal).catch(waiter.reject)
       try {
         // The turn of an unexpected message may have ended before this waiter was added.
@@ -446,7 +445,6 @@ export function createTurnWaiters(dependencies: {
         return (mayHaveEnded && (await endAt(await placeOf(messageId)))) || (await waiter.promise)
       } finally {
         over.abort()
-        signal?.removeEventListener('abort', abort)
         waitersOfMessage.delete(waiter)
         if (waitersOfMessage.size === 0) waiting.delete(messageId)
       }

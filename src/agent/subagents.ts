@@ -169,8 +169,8 @@ export function createSubagents(dependencies: {
 }
 
 function resultOf({ outcome, text }: TurnEnd, { request }: Spawn, seen: Seen): SpawnResult {
-  const { untrusted, private: isPrivate } = request.seen
-  return { outcome, text, seen: { untrusted: seen.untrusted || untrusted, private: seen.private || isPrivate } }
+  const untrusted = seen.untrusted || request.seen.untrusted
+  return { outcome, text, seen: { untrusted, private: seen.private || request.seen.private } }
 }
 
 function stateAfter({ outcome }: SpawnResult): SpawnRow['state'] {
