@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import type { TroubleReport } from '../memory/learning/ask-model.ts'
 import type { ConsolidatedFile, Consolidation, ConsolidationOutcome } from '../memory/learning/consolidation.ts'
 import type { Exchange, ExchangeLine } from '../memory/learning/exchange.ts'
 import { type Extraction, extractedMark } from '../memory/learning/extraction.ts'
@@ -16,13 +15,6 @@ import type { SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
 
 type SessionId = Pick<Session, 'id' | 'userId'>
-
-interface LearningStatus {
-  /** Sessions that wait for learning. */
-  waiting: number
-  extraction: TroubleReport | undefined
-  consolidation: TroubleReport | undefined
-}
 
 /** One unit of writing holds up all others: this many exchanges take some ten milliseconds. */
 const indexedAtOnce = 16
@@ -225,7 +217,7 @@ export function createLearning(dependencies: {
         return undefined
       }
     },
-    async status(userId: string): Promise<LearningStatus> {
+    async status(userId: string) {
       const owners = [...waiting.values(), ...Array.from(pauses.values(), ({ session }) => session.userId)]
       return {
         waiting: owners.filter((owner) => owner === userId).length,
@@ -265,12 +257,6 @@ async function sessionsBehind(database: Database): Promise<SessionId[]> {
   return rows.map((row) => ({ id: row.id, userId: row.user_id }))
 }
 
-interface ReadExchanges {
-  exchanges: Exchange[]
-  /** Up to here the log is read to the end: no turn was under way. */
-  throughSeq: number
-}
-
 /** A request to forget something names it, so the request itself must not be stored either. */
 const forgettingTools = ['memory_forget', 'delete_memory']
 
@@ -293,7 +279,7 @@ function isForgettingCall({ name, input }: { name: string; input: Json }): boole
 export function exchangesOf(
   events: readonly LoggedEvent[],
   options: { sessionId: string; isOffline(model: string): boolean },
-): ReadExchanges {
+) {
   const turns = new Map<string, LoggedEvent[]>()
   const open = new Set<string>()
   for (const event of events) {
@@ -312,6 +298,7 @@ export function exchangesOf(
     else if (!known) open.add(event.turnId)
   }
   const firstOpen = Math.min(...[...open].map((turnId) => turns.get(turnId)?.[0]?.seq ?? Number.POSITIVE_INFINITY))
+  // Up to here the log is read to the end: no turn was under way.
   const throughSeq = Math.min(firstOpen - 1, events.at(-1)?.seq ?? 0)
   const exchanges = [...turns].flatMap(([turnId, own]) => {
     const last = own.findLast((event) => event.type === 'turn_ended')
@@ -370,7 +357,10 @@ function createExchangeReader(dependencies: { database: Database; log: SessionLo
   const { database, log, models } = dependencies
   const isOffline = (model: string) => models.byId(model)?.info.offline === true
 
-  return async function* readExchanges(sessionId: string, after: number): AsyncGenerator<ReadExchanges> {
+  return async function* readExchanges(
+    sessionId: string,
+    after: number,
+  ): AsyncGenerator<ReturnType<typeof exchangesOf>> {
     let from = after > 0 ? after : await forkedAt(sessionId)
     let limit = eventsAtOnce
     for (;;) {

@@ -52,12 +52,8 @@ export function nextBatch(registry: ToolView, calls: readonly ToolCallPart[]): T
   return firstSerial === -1 ? [...calls] : calls.slice(0, firstSerial)
 }
 
-interface CallsToBegin {
-  userId: string
-  sessionId: string
-  turnId: string
+interface CallsToBegin extends Omit<MadeCall, 'call'> {
   source: string
-  userText: string
   /** The question that the user's words answer. */
   answers: string | null
   /** The kinds of content in sight when the model made the calls. */
@@ -69,27 +65,22 @@ interface CallsToBegin {
   cannotAsk: boolean
 }
 
-export interface BegunCalls {
-  /** To append in the same unit: each call as started, or with the reason why it was not. */
-  events: SessionEvent[]
-  begun: ToolCallPart[]
-}
+export type BeginCalls = ReturnType<typeof createBeginCalls>
 
 /**
  * The only way in which a call starts (SEC-6). A call that needs approval uses the approval up in the unit that records
  * its start; without one the call ends and the user is asked. A call that does not start does not hold up the others.
  */
-export type BeginCalls = (writer: Writer, turn: CallsToBegin) => Promise<BegunCalls>
-
 export function createBeginCalls(dependencies: {
   approvals: Approvals
   /** `policy.destinations` of the config. */
   destinations: () => readonly string[]
   records: CallRecords
-}): BeginCalls {
+}) {
   const { approvals, destinations, records } = dependencies
 
-  return async (writer, turn) => {
+  return async (writer: Writer, turn: CallsToBegin) => {
+    /** To append in the same unit: each call as started, or with the reason why it was not. */
     const events: SessionEvent[] = []
     const begun: ToolCallPart[] = []
     for (const call of turn.calls) {
@@ -137,6 +128,10 @@ export function createBeginCalls(dependencies: {
 const cannotBeAsked =
   'This call needs the approval of the user, who cannot be asked from here. Skip it and say so in your answer.'
 
+function madeCall({ userId, sessionId, turnId, userText }: CallsToBegin, call: ToolCallPart): MadeCall {
+  return { userId, sessionId, turnId, userText, call }
+}
+
 /** A tool that cannot say what it would do may do anything. */
 function reachOf(tool: Tool, call: ToolCallPart): ToolReach {
   try {
@@ -144,10 +139,6 @@ function reachOf(tool: Tool, call: ToolCallPart): ToolReach {
   } catch {
     return { kind: 'asks', destination: null }
   }
-}
-
-function madeCall({ userId, sessionId, turnId, userText }: CallsToBegin, call: ToolCallPart): MadeCall {
-  return { userId, sessionId, turnId, userText, call }
 }
 
 /** Which call, made for whom. */

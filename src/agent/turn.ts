@@ -39,14 +39,7 @@ import {
 import type { SessionEvent, TurnState } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
-import {
-  type BeginCalls,
-  type BegunCalls,
-  type CallRecords,
-  type MadeCall,
-  nextBatch,
-  runToolCall,
-} from './tool-calls.ts'
+import { type BeginCalls, type CallRecords, type MadeCall, nextBatch, runToolCall } from './tool-calls.ts'
 
 /** A turn in progress. `signal` aborts for a stop and for a shutdown; `suspended` is true for a shutdown only. */
 export interface TurnRun {
@@ -499,16 +492,17 @@ export function createTurns(dependencies: {
     const { seen } = projection
     const asked = { userId, sessionId, turnId, source, userText, answers, seen, calls, tools, cannotAsk }
     const target = { sessionId, turnId, ...(lastInputTokens !== undefined && { lastInputTokens }) }
-    let begun: BegunCalls = { events: [], begun: [] }
+    let begun: ToolCallPart[] = []
     const logged = await log.decide(target, async (writer) => {
       await run.guard(writer)
       const events = await before(writer)
-      begun = await dependencies.beginCalls(writer, asked)
-      return [...events, ...begun.events]
+      const made = await dependencies.beginCalls(writer, asked)
+      begun = made.begun
+      return [...events, ...made.events]
     })
     openSessions.follow(sessionId, logged)
-    for (const call of begun.begun) progress.startedHere.add(call.id)
-    return begun.begun
+    for (const call of begun) progress.startedHere.add(call.id)
+    return begun
   }
 
   async function abandon(writer: Writer, run: TurnRun, said: Said, calls: readonly ToolCallPart[], why: string) {

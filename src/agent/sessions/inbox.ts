@@ -76,7 +76,12 @@ export function createInbox(dependencies: {
     inbound: KeyedPayload,
   ): Promise<Admission | undefined> {
     if (inbound.key === null) return undefined
-    const known = await findByKey(writer, key.userId, inbound.key)
+    const known = await writer
+      .selectFrom('inbox')
+      .selectAll()
+      .where('user_id', '=', key.userId)
+      .where('key', '=', inbound.key)
+      .executeTakeFirst()
     if (!known) return undefined
     if (known.body_hash !== bodyHashOf(key, inbound)) {
       throw new FamiliarError('conflict', `The key ${inbound.key} was already used for another message`)
@@ -314,10 +319,6 @@ async function newestIn(writer: Writer, sessionId: string): Promise<number> {
   return Number(newest ?? 0)
 }
 
-function findByKey(writer: Writer, userId: string, key: string) {
-  return writer.selectFrom('inbox').selectAll().where('user_id', '=', userId).where('key', '=', key).executeTakeFirst()
-}
-
 function bodyHashOf({ channel, contact }: SessionKey, { key: _, ...payload }: KeyedPayload): string {
   return sha256(canonicalJson({ ...payload, channel, contact }))
 }
@@ -338,15 +339,7 @@ function rowOf(message: InboxMessage): InboxRow {
   }
 }
 
-interface StoredMessage {
-  id: string
-  user_id: string
-  session_id: string
-  received_at: number
-  data: string
-}
-
-function fromRow(row: StoredMessage): InboxMessage {
+function fromRow(row: Pick<InboxRow, 'id' | 'user_id' | 'session_id' | 'received_at' | 'data'>): InboxMessage {
   const payload = parseJson(row.data, payloadSchema)
   if (!payload.ok) throw new FamiliarError('internal', `Inbox row ${row.id} is damaged: ${payload.message}`)
   return {
@@ -358,21 +351,18 @@ function fromRow(row: StoredMessage): InboxMessage {
   }
 }
 
-/** Throws `rate_limited` where no more may wait. */
-type RefuseOverload = (sessionId: string, writer: Writer) => Promise<void>
-
 const retryAfterSeconds = 5
 
 /**
- * An overloaded daemon refuses at admission: the sender gets an error with a time to retry, and no accepted message is
- * dropped (SCALE-6).
+ * An overloaded daemon refuses at admission with `rate_limited`: the sender gets an error with a time to retry, and no
+ * accepted message is dropped (SCALE-6).
  */
 export function createRefuseOverload(dependencies: {
   limits: () => { maxQueuedPerSession: number; maxQueued: number }
   depth: QueueDepth
-}): RefuseOverload {
+}) {
   const { limits, depth } = dependencies
-  return async (sessionId, writer) => {
+  return async (sessionId: string, writer: Writer): Promise<void> => {
     const { maxQueuedPerSession, maxQueued } = limits()
     if (depth.inAll() >= maxQueued) throw tooMany('in all')
     if ((await depth.here(sessionId, writer)) >= maxQueuedPerSession) throw tooMany('in the session')

@@ -82,15 +82,6 @@ export function createOpenSessions(dependencies: {
   }
 }
 
-interface SessionView {
-  session: Session
-  /** The title set by the user, or the start of the first message. */
-  title: string | null
-  /** The newest words. */
-  preview: string
-  isUnread: boolean
-}
-
 const titleCharacters = 80
 const previewCharacters = 160
 /** Enough for every list that is looked at; the rest is read again. */
@@ -149,17 +140,14 @@ export function createSessionViews(dependencies: { database: Database; log: Pick
   }
 
   return {
-    async show(sessions: readonly Session[]): Promise<SessionView[]> {
+    async show(sessions: readonly Session[]) {
       const rows = await rowsOf(sessions)
       return Promise.all(
         sessions.map(async (session) => {
           const row = rows.get(session.id)
-          return {
-            session,
-            title: row?.title ?? (await beginningOf(session.id)),
-            preview: await previewOf(session),
-            isUnread: session.lastSeq > Number(row?.read_seq ?? 0),
-          }
+          const title: string | null = row?.title ?? (await beginningOf(session.id))
+          const isUnread = session.lastSeq > Number(row?.read_seq ?? 0)
+          return { session, title, preview: await previewOf(session), isUnread }
         }),
       )
     },
