@@ -19,7 +19,7 @@ export interface ClientCall {
   expiresAt: number
 }
 
-export interface ClientResult {
+interface ClientResult {
   callId: string
   result: Json
   isError: boolean

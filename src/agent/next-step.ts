@@ -8,7 +8,7 @@ interface Limits {
   maxRounds: number
 }
 
-export interface TurnNotice {
+interface TurnNotice {
   about: 'rounds' | 'failures' | 'tool_choice'
   text: string
 }

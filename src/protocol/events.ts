@@ -4,7 +4,7 @@ import type { Card, Json, MediaPart, Usage } from './messages.ts'
 
 export type TurnOutcome = z.infer<typeof turnOutcomeReplySchema>
 
-export interface ToolCallSummary {
+interface ToolCallSummary {
   name: string
   input: Json
   isError: boolean

@@ -152,7 +152,7 @@ const keptMs = 3 * 24 * 60 * 60_000
 /** Marks that are kept only for a while. */
 const passing = ['command:', 'confirm:', 'answer:']
 
-export type TelegramMarks = ReturnType<typeof createTelegramMarks>
+type TelegramMarks = ReturnType<typeof createTelegramMarks>
 
 /** The channel's stored state: its offset, and operations that must not run twice. */
 export function createTelegramMarks({ database, clock }: { database: Database; clock: Clock }) {

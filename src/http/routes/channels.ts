@@ -1,6 +1,6 @@
 import { toDisplayText } from '../../base/text.ts'
-import type { OutboxItem } from '../../channels/outbox.ts'
 import type { Outbox } from '../../channels/create-outbox.ts'
+import type { OutboxItem } from '../../channels/outbox.ts'
 import type { TelegramDesk } from '../../channels/telegram/services.ts'
 import type { Speaker, Transcriber } from '../../models/speech/speech.ts'
 import * as api from '../../protocol/channels.ts'
