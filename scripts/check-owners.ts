@@ -24,7 +24,6 @@ const ownNetwork = [
   // Tries whether a port is free.
   'terminal/serve-daemon.ts',
   // The sockets of a container engine, and those between a sandbox and its proxy.
-  'sandbox/container/container-spec.ts',
   'sandbox/container/run-container.ts',
   'sandbox/embedded/launcher.ts',
   'sandbox/embedded/prepare-command.ts',

@@ -38,6 +38,13 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   })
 }
 
+/** The delay that a `retry-after` header asks for: seconds, or a date. */
+export function readRetryAfter(header: string | null | undefined, now: number): number | undefined {
+  if (/^\d+(\.\d+)?$/.test(header?.trim() ?? '')) return Number(header) * 1_000
+  const at = Date.parse(header ?? '')
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
+}
+
 export interface CalendarDay {
   year: number
   /** 1 to 12. */
@@ -100,18 +107,13 @@ function offsetAt(at: number, timeZone: string): number {
   return local - Math.floor(at / 1000) * 1000
 }
 
-interface Formats {
-  date: Intl.DateTimeFormat
-  time: Intl.DateTimeFormat
-}
-
 /** Making a format costs as much as writing a hundred dates. There are at most about six hundred zones. */
-const formats = new Map<string, Formats>()
+const formats = new Map<string, { date: Intl.DateTimeFormat; time: Intl.DateTimeFormat }>()
 
-function formatsOf(timeZone: string): Formats {
+function formatsOf(timeZone: string) {
   const known = formats.get(timeZone)
   if (known) return known
-  const made: Formats = {
+  const made = {
     // Swedish dates have the format of ISO 8601.
     date: new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }),
     time: new Intl.DateTimeFormat('en-US', {

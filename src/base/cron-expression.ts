@@ -1,4 +1,5 @@
 import { Cron } from 'croner'
+import type { Parsed } from './json.ts'
 
 /** A recurring schedule in one time zone. */
 export interface CronExpression {
@@ -9,8 +10,6 @@ export interface CronExpression {
   /** The times from `from` to `to`, inclusive, newest first, at most `limit`. */
   between(from: number, to: number, limit: number): number[]
 }
-
-export type ParsedCron = { ok: true; value: CronExpression } | { ok: false; message: string }
 
 interface Field {
   name: string
@@ -46,12 +45,12 @@ const forms =
  * the first of two equal hours. An interval continues in real time. If both day fields are restricted, either one is
  * enough, as in cron.
  */
-export function parseCronExpression(text: string, timeZone: string): ParsedCron {
+export function parseCronExpression(text: string, timeZone: string): Parsed<CronExpression> {
   const read = readFields(text)
   if (!read.ok) return read
-  const cron = new Cron(read.fields, { timezone: timeZone, mode: '5-part', paused: true })
+  const cron = new Cron(read.value, { timezone: timeZone, mode: '5-part', paused: true })
   const value: CronExpression = {
-    fields: read.fields,
+    fields: read.value,
     next: (after) => cron.nextRun(new Date(after))?.getTime(),
     between(from, to, limit) {
       // It searches before a whole second, and one more than needed, since `to` may lie just before one.
@@ -64,9 +63,7 @@ export function parseCronExpression(text: string, timeZone: string): ParsedCron 
   return { ok: true, value }
 }
 
-type ReadFields = { ok: true; fields: string } | { ok: false; message: string }
-
-function readFields(text: string): ReadFields {
+function readFields(text: string): Parsed<string> {
   if (text.length > longest)
     return { ok: false, message: `A schedule may have at most ${longest} characters. ${forms}` }
   const parts = text.trim().toLowerCase().split(/\s+/)
@@ -78,18 +75,20 @@ function readFields(text: string): ReadFields {
     )
   }
   for (const [index, field] of fields.entries()) {
-    const problem = problemOf(parts[index] ?? '', field)
-    if (problem) return wrong(text, problem)
+    for (const item of (parts[index] ?? '').split(',')) {
+      const problem = problemOf(item, field)
+      if (problem) return wrong(text, problem)
+    }
   }
-  return { ok: true, fields: parts.join(' ') }
+  return { ok: true, value: parts.join(' ') }
 }
 
 /** Only steps that the fields can express: a step of 45 minutes would run after 45 and then after 15. */
-function readInterval(text: string, minutes: number): ReadFields {
+function readInterval(text: string, minutes: number): Parsed<string> {
   if (minutes > 0 && 60 % minutes === 0)
-    return { ok: true, fields: minutes === 60 ? '0 * * * *' : `*/${minutes} * * * *` }
+    return { ok: true, value: minutes === 60 ? '0 * * * *' : `*/${minutes} * * * *` }
   if (minutes > 0 && minutes % 60 === 0 && minutesOfDay % minutes === 0) {
-    return { ok: true, fields: minutes === minutesOfDay ? '0 0 * * *' : `0 */${minutes / 60} * * *` }
+    return { ok: true, value: minutes === minutesOfDay ? '0 0 * * *' : `0 */${minutes / 60} * * *` }
   }
   return wrong(
     text,
@@ -97,16 +96,8 @@ function readInterval(text: string, minutes: number): ReadFields {
   )
 }
 
-function problemOf(part: string, field: Field): string | undefined {
-  for (const item of part.split(',')) {
-    const problem = problemOfItem(item, field)
-    if (problem) return problem
-  }
-  return undefined
-}
-
 /** `*`, `5`, `1-5`; the first and the last may have a step. */
-function problemOfItem(item: string, field: Field): string | undefined {
+function problemOf(item: string, field: Field): string | undefined {
   const { name, lowest, highest } = field
   const [range = '', step, ...more] = item.split('/')
   const ends = range.split('-')

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { constants, existsSync, readFileSync, type Stats, statSync } from 'node:fs'
+import { constants, existsSync, readFileSync, statSync } from 'node:fs'
 import {
   chmod,
   type FileHandle,
@@ -31,6 +31,15 @@ export function hasCode(cause: unknown, ...codes: string[]): boolean {
 /** Reads a prompt or other text that is stored beside the code. */
 export function readBundledText(url: URL): string {
   return readFileSync(fileURLToPath(url), 'utf8').trim()
+}
+
+/** Empty if it cannot be read. */
+export function readIfThere(path: string, encoding: BufferEncoding = 'utf8'): string {
+  try {
+    return readFileSync(path, encoding)
+  } catch {
+    return ''
+  }
 }
 
 /**
@@ -69,19 +78,7 @@ export async function writeFileAtomically(
   path: string,
   data: string | Uint8Array | AsyncIterable<Uint8Array>,
   mode = 0o600,
-): Promise<void> {
-  await replace(path, data, { mode, durable: true })
-}
-
-/** The same without durability: readers see the old or the new content, and it does not wait for the disk. */
-export async function replaceFile(path: string, data: string | Uint8Array, mode = 0o600): Promise<void> {
-  await replace(path, data, { mode, durable: false })
-}
-
-async function replace(
-  path: string,
-  data: string | Uint8Array | AsyncIterable<Uint8Array>,
-  { mode, durable }: { mode: number; durable: boolean },
+  { durable = true } = {},
 ): Promise<void> {
   // In the same directory, because a rename is atomic only within one file system.
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`)
@@ -101,6 +98,11 @@ async function replace(
     await rm(temporary, { force: true }).catch(() => {})
     throw toFileError(path, cause)
   }
+}
+
+/** The same without durability: readers see the old or the new content, and it does not wait for the disk. */
+export async function replaceFile(path: string, data: string | Uint8Array): Promise<void> {
+  await writeFileAtomically(path, data, 0o600, { durable: false })
 }
 
 /** A rename is durable only once its directory is synced. */
@@ -166,20 +168,9 @@ export function toFileError(path: string, cause: unknown): unknown {
  * A folder that is held open: names are looked up in it whatever happens to its path. Links are never followed. Errors
  * are those of the system.
  */
-export interface OpenFolder {
-  names(): Promise<string[]>
-  /** The type of a name, without opening it: opening a device or a pipe can have side effects. */
-  look(name: string): Promise<Stats>
-  /** The content of a file, or undefined if it has more than `maxBytes`. `stat` is of the opened file. */
-  read(name: string, maxBytes: number): Promise<{ stat: Stats; bytes: Uint8Array | undefined }>
-  /** All or nothing, as `writeFileAtomically`. */
-  write(name: string, content: string | Uint8Array, mode?: number): Promise<void>
-  remove(name: string): Promise<void>
+export interface OpenFolder extends ReturnType<typeof heldFolder> {
   /** One of its folders. The caller closes it. */
   child(name: string): Promise<OpenFolder>
-  /** Whether it is still below the root from which it was opened. */
-  isInPlace(): Promise<boolean>
-  close(): Promise<void>
 }
 
 const descriptors = '/proc/self/fd'
@@ -202,7 +193,11 @@ export async function openFolder(
   for (const name of names) {
     const parent = held
     try {
-      if (make) await makeFolder(entryOf(parent, name))
+      if (make) {
+        await mkdir(entryOf(parent, name), 0o700).catch((cause: NodeJS.ErrnoException) => {
+          if (cause.code !== 'EEXIST') throw cause
+        })
+      }
       held = await openChild(parent, name)
     } finally {
       await parent.handle.close()
@@ -217,12 +212,18 @@ interface Held {
 }
 
 function wrap(held: Held, root: string): OpenFolder {
+  return { ...heldFolder(held, root), child: async (name) => wrap(await openChild(held, name), root) }
+}
+
+function heldFolder(held: Held, root: string) {
   const { handle, path } = held
   const entry = (name: string) => entryOf(held, name)
   return {
     names: () => readdir(selfOf(held)),
-    look: (name) => lstat(entry(name)),
-    async read(name, maxBytes) {
+    /** The type of a name, without opening it: opening a device or a pipe can have side effects. */
+    look: (name: string) => lstat(entry(name)),
+    /** The content of a file, or undefined if it has more than `maxBytes`. `stat` is of the opened file. */
+    async read(name: string, maxBytes: number) {
       const file = await open(entry(name), asFile)
       try {
         const found = await file.stat()
@@ -232,9 +233,11 @@ function wrap(held: Held, root: string): OpenFolder {
         await file.close()
       }
     },
-    write: (name, content, mode) => writeFileAtomically(entry(name), content, mode),
-    remove: (name) => unlink(entry(name)),
-    child: async (name) => wrap(await openChild(held, name), root),
+    /** All or nothing, as `writeFileAtomically`. */
+    write: (name: string, content: string | Uint8Array, mode?: number) =>
+      writeFileAtomically(entry(name), content, mode),
+    remove: (name: string) => unlink(entry(name)),
+    /** Whether it is still below the root from which it was opened. */
     async isInPlace() {
       if (hasDescriptors) return namesBelow(root, await readlink(selfOf(held))) !== undefined
       const [own, found] = await Promise.all([handle.stat(), stat(path)])
@@ -254,12 +257,6 @@ function entryOf(held: Held, name: string): string {
 
 async function openChild(parent: Held, name: string): Promise<Held> {
   return { handle: await open(entryOf(parent, name), asFolder), path: join(parent.path, name) }
-}
-
-async function makeFolder(path: string): Promise<void> {
-  await mkdir(path, 0o700).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== 'EEXIST') throw cause
-  })
 }
 
 async function readAtMost(file: FileHandle, most: number): Promise<Uint8Array> {
@@ -304,16 +301,11 @@ export const runtimeFolder = isPackage
   ? join(homedir(), '.cache', 'familiar')
   : fileURLToPath(new URL('../../.runtime', import.meta.url))
 
-/** Bytes in a private file until they are read. */
-interface SpoolFile {
-  /** From the beginning, once. */
-  read(): AsyncIterable<Uint8Array>
-  /** Releases the file. Nothing is left on the disk. */
-  close(): Promise<void>
-}
-
-/** Stores all of `chunks`. If reading or writing fails, nothing is left behind. */
-export async function spoolFile(directory: string, chunks: AsyncIterable<Uint8Array>): Promise<SpoolFile> {
+/**
+ * Stores all of `chunks` in a private file until they are read, once, and the caller closes it. If reading or writing
+ * fails, nothing is left behind.
+ */
+export async function spoolFile(directory: string, chunks: AsyncIterable<Uint8Array>) {
   const path = join(directory, `.spool.${randomUUID()}.tmp`)
   const file = await open(path, 'wx+', 0o600)
   // Unlinked at once, so that no crash leaves it behind; if the system refuses, it is removed at the end.
@@ -328,5 +320,5 @@ export async function spoolFile(directory: string, chunks: AsyncIterable<Uint8Ar
     await close()
     throw toFileError(path, cause)
   }
-  return { read: () => file.createReadStream({ start: 0, autoClose: false }), close }
+  return { read: (): AsyncIterable<Uint8Array> => file.createReadStream({ start: 0, autoClose: false }), close }
 }

@@ -1,16 +1,14 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from './clock.ts'
 
-/** Creates ids that sort by creation time (UUID version 7, with a counter within one millisecond). */
-export interface Ids {
-  next(): string
-}
+export type Ids = ReturnType<typeof createIds>
 
-export function createIds(clock: Clock, random: (size: number) => Uint8Array = pooledRandom()): Ids {
+/** Creates ids that sort by creation time (UUID version 7, with a counter within one millisecond). */
+export function createIds(clock: Clock, random: (size: number) => Uint8Array = pooledRandom()) {
   let lastTime = 0
   let counter = 0
   return {
-    next() {
+    next(): string {
       const time = clock.now()
       if (time === lastTime) counter += 1
       else {

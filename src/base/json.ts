@@ -24,6 +24,10 @@ export function parseAnyJson(text: string): Parsed<Json> {
   }
 }
 
+export function isRecord(value: Json | undefined): value is { [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** Returns the same text for equal values, whatever the order of their keys. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner) =>

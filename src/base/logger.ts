@@ -112,16 +112,10 @@ function errorFields(error: Error): Record<string, unknown> {
   return { name: error.name, message: error.message, code, stack: error.stack, cause: error.cause }
 }
 
-interface LogFile {
-  /** Never throws: a full disk must not stop the daemon. Lost lines are counted and reported later. */
-  write(line: string): void
-  close(): void
-}
-
 const namePattern = /^familiar-\d{4}-\d{2}-\d{2}(?:\.(\d+))?\.log$/
 
 /** A file per day (`familiar-2026-11-15.log`, `.1.log` once that is full); the oldest files are deleted. */
-function openLogFile(options: { directory: string; clock: Clock; maxFileBytes?: number; keepFiles?: number }): LogFile {
+function openLogFile(options: { directory: string; clock: Clock; maxFileBytes?: number; keepFiles?: number }) {
   const { directory, clock, maxFileBytes = 10_000_000, keepFiles = 14 } = options
   let file: { descriptor: number; bytes: number; day: string; part: number } | undefined
   let dropped = 0
@@ -148,13 +142,14 @@ function openLogFile(options: { directory: string; clock: Clock; maxFileBytes?: 
     for (const name of names.slice(0, -keepFiles)) rmSync(join(directory, name), { force: true })
   }
 
-  function close() {
+  function close(): void {
     if (file) closeSync(file.descriptor)
     file = undefined
   }
 
   return {
-    write(line) {
+    /** Never throws: a full disk must not stop the daemon. Lost lines are counted and reported later. */
+    write(line: string): void {
       try {
         const note =
           dropped > 0 ? `{"level":"warn","message":"log lines could not be written","count":${dropped}}\n` : ''

@@ -69,11 +69,14 @@ export function startModelChild<Sent extends object, Told>(
   }
 }
 
-function setReferenced(child: ChildProcess, isReferenced: boolean): void {
-  if (isReferenced) child.ref()
-  else child.unref()
-  if (isReferenced) child.channel?.ref()
-  else child.channel?.unref()
+/** A referenced child, with its pipes, keeps the program alive. */
+export function setReferenced(child: ChildProcess, isReferenced: boolean): void {
+  // The streams of pipes are sockets.
+  const handles = [child, child.channel, ...(child.stdio as ({ ref?(): void; unref?(): void } | null)[])]
+  for (const handle of handles) {
+    if (isReferenced) handle?.ref?.()
+    else handle?.unref?.()
+  }
 }
 
 /**
@@ -276,11 +279,15 @@ function ended(child: ChildProcess, clock: Clock): Promise<ChildEnd> {
 }
 
 export function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
-  if (pid === undefined) return
+  if (pid !== undefined) tryKill(-pid, signal)
+}
+
+/** A process that ended by itself is not an error. A negative number is a group. */
+export function tryKill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
-    process.kill(-pid, signal)
+    process.kill(pid, signal)
   } catch {
-    // The group is empty.
+    // It is gone.
   }
 }
 

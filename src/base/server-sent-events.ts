@@ -8,19 +8,11 @@ export interface ServerSentEvent {
   data: string
 }
 
-/** Reads server-sent events from bytes, wherever they were cut. */
-interface EventReader {
-  /** The events that are now complete. */
-  push(bytes: Uint8Array): ServerSentEvent[]
-  /** After the last byte: the event that lacks its blank line. Some servers leave it out at the end of a stream. */
-  end(): ServerSentEvent[]
-}
-
 /** No event comes near it. Without a limit, a line that never ends would fill the memory. */
 const maxEventLength = 16 * 1024 * 1024
 
-/** Throws a RangeError for an event past the limit. */
-export function createEventReader(limit = maxEventLength): EventReader {
+/** Reads server-sent events from bytes, wherever they were cut. Throws a RangeError for an event past the limit. */
+export function createEventReader(limit = maxEventLength) {
   const decoder = new TextDecoder()
   let found: ServerSentEvent[] = []
   let newestId = ''
@@ -53,7 +45,9 @@ export function createEventReader(limit = maxEventLength): EventReader {
   }
 
   return {
-    push: (bytes) => take(decoder.decode(bytes, { stream: true })),
+    /** The events that are now complete. */
+    push: (bytes: Uint8Array) => take(decoder.decode(bytes, { stream: true })),
+    /** After the last byte: the event that lacks its blank line. Some servers leave it out at the end of a stream. */
     end: () => [...take(decoder.decode()), ...take('\n'), ...take('\n')],
   }
 }

@@ -31,13 +31,18 @@ export function toDisplayText(text: string): string {
   return maybeMarks.test(plain) ? plain.replace(tower, '$1') : plain
 }
 
-/** At most `limit` characters, cut at a code point, with a note about the rest. */
-export function truncateText(text: string, limit: number): string {
-  if (text.length <= limit) return text
-  const kept = text
+/** The first characters, cut at a code point. */
+export function cutText(text: string, limit: number): string {
+  return text
     .slice(0, limit)
     .toWellFormed()
     .replace(/\ufffd$/, '')
+}
+
+/** At most `limit` characters, with a note about the rest. */
+export function truncateText(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  const kept = cutText(text, limit)
   return `${kept}\n[… ${text.length - kept.length} more characters]`
 }
 
@@ -128,12 +133,7 @@ export function formatDollars(amount: number | null): string {
 /** One line of at most `limit` characters. */
 export function oneLine(text: string, limit = Number.POSITIVE_INFINITY): string {
   const line = text.replace(/\s+/g, ' ').trim()
-  return line.length <= limit
-    ? line
-    : `${line
-        .slice(0, limit - 1)
-        .toWellFormed()
-        .replace(/\ufffd$/, '')}…`
+  return line.length <= limit ? line : `${cutText(line, limit - 1)}…`
 }
 
 // Control characters except tab and line ends, soft hyphen and joiners, bidirectional marks and overrides, invisible

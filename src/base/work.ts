@@ -16,27 +16,23 @@ export interface Work {
   span?: SpanContext | undefined
 }
 
+export type WorkContext = ReturnType<typeof createWorkContext>
+
+const nothing: Work = {}
+
 /**
  * The current work at this place in the code. It follows calls, promises and timers, so that a log line or a span knows
  * its context.
  */
-export interface WorkContext {
-  current(): Work
-  /** Runs the task with these ids added to the current ones. */
-  within<T>(more: Work, task: () => T): T
-  /** Runs the task with these ids only: for work that was only started here. */
-  apart<T>(work: Work, task: () => T): T
-}
-
-const nothing: Work = {}
-
-export function createWorkContext(): WorkContext {
+export function createWorkContext() {
   const storage = new AsyncLocalStorage<Work>()
-  const current = () => storage.getStore() ?? nothing
+  const current = (): Work => storage.getStore() ?? nothing
   return {
     current,
-    within: (more, task) => storage.run({ ...current(), ...more }, task),
-    apart: (work, task) => storage.run(work, task),
+    /** Runs the task with these ids added to the current ones. */
+    within: <T>(more: Work, task: () => T): T => storage.run({ ...current(), ...more }, task),
+    /** Runs the task with these ids only: for work that was only started here. */
+    apart: <T>(work: Work, task: () => T): T => storage.run(work, task),
   }
 }
 

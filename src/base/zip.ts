@@ -16,28 +16,22 @@ export interface ZipLimits {
   bytes: number
 }
 
-/** An untrusted zip archive. Error messages are written to follow the file name. */
-export interface Zip {
-  names(): string[]
-  has(name: string): boolean
-  /** The content is the path of another file. */
-  isLink(name: string): boolean
-  isExecutable(name: string): boolean
-  /** Undefined if there is no such entry. */
-  read(name: string): Uint8Array | undefined
-}
-
-/** Reads the list of entries at the end of the file; entries are unpacked on demand. */
-export function openZip(bytes: Uint8Array, limits: ZipLimits): Zip {
+/**
+ * Reads the list of entries at the end of an untrusted archive; entries are unpacked on demand. Error messages are
+ * written to follow the file name.
+ */
+export function openZip(bytes: Uint8Array, limits: ZipLimits) {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const entries = readDirectory(data, limits.entries)
   let room = limits.bytes
   return {
     names: () => [...entries.keys()],
-    has: (name) => entries.has(name),
-    isLink: (name) => ((entries.get(name)?.mode ?? 0) & 0o170000) === 0o120000,
-    isExecutable: (name) => ((entries.get(name)?.mode ?? 0) & 0o111) !== 0,
-    read(name) {
+    has: (name: string) => entries.has(name),
+    /** The content is the path of another file. */
+    isLink: (name: string) => ((entries.get(name)?.mode ?? 0) & 0o170000) === 0o120000,
+    isExecutable: (name: string) => ((entries.get(name)?.mode ?? 0) & 0o111) !== 0,
+    /** Undefined if there is no such entry. */
+    read(name: string): Uint8Array | undefined {
       const entry = entries.get(name)
       if (!entry) return undefined
       if (entry.isEncrypted) throw new Error('it is encrypted')

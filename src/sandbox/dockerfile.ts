@@ -13,7 +13,8 @@ export function readDockerfile(text: string): DockerfilePlan {
 
   for (const instruction of instructions) {
     if (instruction.name === 'FROM') {
-      const { image, name } = readFrom(instruction, rules)
+      const [image = '', as, given] = readWords(instruction.rest, { escapeWith, variables: globals })
+      const name = as?.toLowerCase() === 'as' ? given : undefined
       const base = named.get(image.toLowerCase())
       stage = base ? stageOn(base) : emptyStage(image)
       if (image === '') addFatal(stage.plan, instruction.line, 'FROM has no image')
@@ -21,7 +22,10 @@ export function readDockerfile(text: string): DockerfilePlan {
     } else if (stage.plan.from !== null) {
       applyInstruction(stage, instruction, rules)
     } else if (instruction.name === 'ARG') {
-      readGlobals(instruction, rules, globals)
+      for (const word of readWords(instruction.rest, { escapeWith, variables: globals })) {
+        const [key, value] = splitPair(word)
+        if (key !== '' && value !== undefined) globals[key] = value
+      }
     } else {
       addFatal(stage.plan, instruction.line, `${instruction.name} comes before the first FROM`)
     }
@@ -36,21 +40,6 @@ export function readDockerfile(text: string): DockerfilePlan {
   }
   plan.problems.sort((a, b) => a.line - b.line)
   return plan
-}
-
-function readFrom(
-  { rest }: Instruction,
-  { escapeWith, globals }: StageRules,
-): { image: string; name: string | undefined } {
-  const [image = '', as, name] = readWords(rest, { escapeWith, variables: globals })
-  return { image, name: as?.toLowerCase() === 'as' ? name : undefined }
-}
-
-function readGlobals({ rest }: Instruction, { escapeWith }: StageRules, globals: Record<string, string>): void {
-  for (const word of readWords(rest, { escapeWith, variables: globals })) {
-    const at = word.indexOf('=')
-    if (at > 0) globals[word.slice(0, at)] = word.slice(at + 1)
-  }
 }
 
 /** A stage based on another stage of the same file. */
@@ -96,9 +85,9 @@ function readCopyStep({ name, flags, documents }: Instruction, words: readonly s
 
 /** The file of the tool's folder at an inner path, by the last copy that created it. */
 function copiedFrom(copies: readonly DockerfileCopy[], innerPath: string): string | undefined {
-  for (const { source, target, isIntoDirectory } of copies.toReversed()) {
-    const asFile = isIntoDirectory ? posix.join(target, posix.basename(source)) : target
-    if (!isPattern(source) && source !== '.' && innerPath === asFile) return source
+  for (const copy of copies.toReversed()) {
+    const { source, target } = copy
+    if (!isPattern(source) && source !== '.' && innerPath === landing(copy)) return source
     const inside = posix.relative(target, innerPath)
     if (inside === '' || inside.startsWith('..')) continue
     // It is not known here whether a source is a folder. A name with an extension is assumed to be a file.
@@ -378,14 +367,8 @@ function readVariable(text: string, at: number, variables: WordRules['variables'
 }
 
 /** The effects of one RUN instruction, as far as can be determined without running it. */
-interface RunStep {
-  system: string[]
-  pip: string[]
-  /** As written: relative to the working directory, or absolute. */
-  pipFiles: string[]
-  npm: string[]
-  npmProject: boolean
-  /** As written. */
+interface RunStep extends DockerfileInstalls {
+  /** As written: relative to the working directory, or absolute. So are `pipFiles`. */
   executables: string[]
   /** Commands that need a container engine. */
   passedOver: string[]
@@ -393,15 +376,7 @@ interface RunStep {
 
 /** Reads a line of shell. Nothing of it is run here: a command is known, known to have no effect here, or skipped. */
 function readRunStep(shell: string, variables: Readonly<Record<string, string>>): RunStep {
-  const step: RunStep = {
-    system: [],
-    pip: [],
-    pipFiles: [],
-    npm: [],
-    npmProject: false,
-    executables: [],
-    passedOver: [],
-  }
+  const step: RunStep = { ...noInstalls(), executables: [], passedOver: [] }
   for (const command of simpleCommands(shell)) {
     // Shell with branches, pipes or substitutions is not interpreted.
     const isPlain = !/[|()`<>{}]/.test(command.replace(quoted, ''))
@@ -480,17 +455,7 @@ function readPip(words: readonly string[], step: RunStep): boolean {
   const [verb, ...packages] = plain
   if (verb !== 'install') return verb === 'cache'
   // Another index, a constraint or the tool itself as a package is more than a name to install.
-  const more = [
-    '-c',
-    '--constraint',
-    '-i',
-    '--index-url',
-    '--extra-index-url',
-    '-f',
-    '--find-links',
-    '-e',
-    '--editable',
-  ]
+  const more = '-c --constraint -i --index-url --extra-index-url -f --find-links -e --editable'.split(' ')
   if (options.some(([name]) => more.includes(name)) || packages.some((name) => /^\.|[/\\]/.test(name))) return false
   step.pip.push(...packages.filter((name) => !['pip', 'setuptools', 'wheel'].includes(name)))
   for (const [name, value] of options) if (name === '-r' || name === '--requirement') step.pipFiles.push(value)
@@ -545,10 +510,13 @@ interface StageRules {
 // The settings that every base image has.
 const basePath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
+function noInstalls(): DockerfileInstalls {
+  return { system: [], pip: [], pipFiles: [], npm: [], npmProject: false }
+}
+
 function emptyStage(from: string | null): Stage {
-  const installs = { system: [], pip: [], pipFiles: [], npm: [], npmProject: false }
   const lists = { copies: [], entrypoint: [], cmd: [], executables: [], problems: [] }
-  const plan = { from, workdir: '/', environment: Object.create(null), installs, ...lists }
+  const plan = { from, workdir: '/', environment: Object.create(null), installs: noInstalls(), ...lists }
   return { plan, arguments: Object.create(null), shell: ['/bin/sh', '-c'], inheritsCmd: false }
 }
 
@@ -665,7 +633,7 @@ function isExecutableMode(mode: string | undefined): boolean {
   return mode !== undefined && /^0?[0-7]?[1357]|\+.*x/.test(mode)
 }
 
-function landing({ source, target, isIntoDirectory }: { source: string; target: string; isIntoDirectory: boolean }) {
+function landing({ source, target, isIntoDirectory }: DockerfileCopy): string {
   return isIntoDirectory ? posix.join(target, posix.basename(source)) : target
 }
 

@@ -1,3 +1,5 @@
+import { constants } from 'node:os'
+
 /** The limits of a run, for all its processes together. */
 export interface SandboxLimits {
   memoryBytes: number
@@ -53,6 +55,38 @@ export type SandboxEnd =
   | { kind: 'timed_out' }
   | { kind: 'out_of_memory' }
   | { kind: 'output_too_large'; stream: 'stdout' | 'stderr' }
+
+// Some have an older name as well, which comes later in the list.
+const signalNames = new Map(
+  Object.entries(constants.signals)
+    .toReversed()
+    .map(([name, number]) => [number, name]),
+)
+
+/** A process ended by a signal is reported as 128 plus the signal's number, as in a shell. */
+export function endOfCode(code: number): SandboxEnd {
+  const name = signalNames.get(code - 128)
+  return name === undefined ? { kind: 'exited', code } : { kind: 'killed', signal: name }
+}
+
+/** Keeps the first `limit` bytes and reports once when more arrive. */
+export function collectOutput(limit: number, onTooMuch: () => void) {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  let isFull = false
+  return {
+    take(bytes: Uint8Array): void {
+      if (isFull) return
+      const room = limit - length
+      chunks.push(bytes.subarray(0, room))
+      length += Math.min(bytes.length, room)
+      if (bytes.length <= room) return
+      isFull = true
+      onTooMuch()
+    },
+    bytes: (): Uint8Array => Buffer.concat(chunks, length),
+  }
+}
 
 export interface SandboxOutcome {
   end: SandboxEnd
@@ -127,21 +161,13 @@ interface SandboxStatus {
   tried: readonly { driver: SandboxDriver['name']; test: SandboxTest }[]
 }
 
-/** The first driver that passed its test. Without one, nothing runs. */
-export interface Sandbox {
-  /** Throws `SandboxUnavailable` if no driver passed. */
-  run(command: SandboxCommand): Promise<SandboxOutcome>
-  missingPrograms(names: readonly string[]): Promise<string[]>
-  /** Waits for the tests, which start with the first use. */
-  status(): Promise<SandboxStatus>
-  close(): Promise<void>
-}
+export type Sandbox = ReturnType<typeof createSandbox>
 
 /**
  * Tests the drivers in order, once, and uses the first that passes on this machine. Fails closed: without one, nothing
  * runs. Drivers are created on first use.
  */
-export function createSandbox(makeDrivers: () => Promise<readonly SandboxDriver[]>): Sandbox {
+export function createSandbox(makeDrivers: () => Promise<readonly SandboxDriver[]>) {
   const ending = new AbortController()
   let made: readonly SandboxDriver[] = []
   let testing: Promise<{ driver: SandboxDriver | undefined; status: SandboxStatus }> | undefined
@@ -161,10 +187,12 @@ export function createSandbox(makeDrivers: () => Promise<readonly SandboxDriver[
   }
 
   return {
+    /** Throws `SandboxUnavailable` if no driver passed. */
     run: async (command: SandboxCommand) => (await driver()).run(command),
-    missingPrograms: async (names) => (await driver()).missingPrograms(names),
-    status: async () => (await chosen()).status,
-    async close() {
+    missingPrograms: async (names: readonly string[]) => (await driver()).missingPrograms(names),
+    /** Waits for the tests, which start with the first use. */
+    status: async (): Promise<SandboxStatus> => (await chosen()).status,
+    async close(): Promise<void> {
       ending.abort(new Error('The sandbox is closing'))
       await testing?.catch(() => undefined)
       await Promise.all(made.map((each) => each.close()))

@@ -1,29 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
-import { canonicalJson } from '../base/json.ts'
+import { camelKeys, canonicalJson } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json, Label } from '../protocol/messages.ts'
-import type { Database, Reader, Writer } from '../storage/database.ts'
+import type { Database, Writer } from '../storage/database.ts'
 import type { ApprovalRow } from '../storage/tables.ts'
 
-/** A question about one call, and the user's answer to it. */
-export interface Approval {
-  id: string
-  userId: string
-  sessionId: string
-  turnId: string
-  callId: string
-  tool: string
-  /** Canonical JSON. */
-  arguments: string
-  destination: string | null
-  reason: string
-  state: ApprovalRow['state']
-  askedAt: number
-  /** The question can be answered until then; once granted, the approval can be used until then. */
-  expiresAt: number
-}
+/** A question about one call, and the user's answer to it. `arguments` is canonical JSON. */
+export type Approval = ReturnType<typeof fromRow>
 
 /** The call that was asked about and the call that is made must match in all of these. */
 export interface GuardedCall {
@@ -55,24 +40,15 @@ export type AnswerOutcome =
   | { ok: true; approval: Approval; isNew: boolean }
   | { ok: false; reason: 'not_found' | 'expired' | 'answered_otherwise' | 'broken_seal' }
 
-/**
- * Approvals (SEC-16). An approval is valid for one call with these arguments, to this destination, in its session,
- * once, and for a few minutes. If anything differs, a new approval is needed.
- */
-export interface Approvals {
-  /** Returns the open question if this call is already being asked about. */
-  ask(writer: Writer, question: ApprovalQuestion): Promise<Approval>
-  /** Runs in the caller's write unit, so that the consequences of the answer are committed with it. */
-  answer(writer: Writer, answer: ApprovalAnswer): Promise<AnswerOutcome>
-  /** Uses up the approval of exactly this call, if there is one. */
-  use(writer: Writer, call: GuardedCall): Promise<Approval | undefined>
-  /** The questions that can be answered now, oldest first. */
-  pending(userId: string, sessionId?: string): Promise<Approval[]>
-}
+export type Approvals = ReturnType<typeof createApprovals>
 
 const patienceMs = 24 * 60 * 60_000
 const maxPending = 200
 
+/**
+ * Approvals (SEC-16). An approval is valid for one call with these arguments, to this destination, in its session,
+ * once, and for a few minutes. If anything differs, a new approval is needed.
+ */
 export function createApprovals(dependencies: {
   database: Database
   /** 32 bytes that are stored outside the database. */
@@ -81,7 +57,7 @@ export function createApprovals(dependencies: {
   ids: Ids
   /** How long a question can be answered, and how long the answer is valid. */
   minutes: () => number
-}): Approvals {
+}) {
   const { database, key, clock, ids, minutes } = dependencies
   const aWhile = () => minutes() * 60_000
   const holds = (row: ApprovalRow) => Number(row.expires_at) > clock.now() && isSealed(row, key())
@@ -102,12 +78,13 @@ export function createApprovals(dependencies: {
   }
 
   return {
-    async ask(writer, question) {
+    /** Returns the open question if this call is already being asked about. */
+    async ask(writer: Writer, question: ApprovalQuestion): Promise<Approval> {
       const known = await selectCalls(writer, question, 'asked')
       const open = known.find(holds)
       if (open) return fromRow(open)
       const now = clock.now()
-      const row: Omit<ApprovalRow, 'seal'> = {
+      const row = {
         id: ids.next(),
         user_id: question.userId,
         session_id: question.sessionId,
@@ -117,21 +94,25 @@ export function createApprovals(dependencies: {
         arguments: canonicalJson(question.arguments),
         destination: question.destination,
         reason: question.reason,
-        state: 'asked',
+        state: 'asked' as const,
         asked_at: now,
         expires_at: now + (question.isPatient ? Math.max(patienceMs, aWhile()) : aWhile()),
         answered_at: null,
         answered_from: null,
       }
-      await writer
-        .insertInto('approvals')
-        .values({ ...row, seal: sealOf(row, key()) })
-        .execute()
-      return fromRow(row)
+      const sealed: ApprovalRow = { ...row, seal: sealOf(row, key()) }
+      await writer.insertInto('approvals').values(sealed).execute()
+      return fromRow(sealed)
     },
 
-    async answer(writer, { userId, id, answer, from }) {
-      const row = await selectOne(writer, userId, id)
+    /** Runs in the caller's write unit, so that the consequences of the answer are committed with it. */
+    async answer(writer: Writer, { userId, id, answer, from }: ApprovalAnswer): Promise<AnswerOutcome> {
+      const row = await writer
+        .selectFrom('approvals')
+        .selectAll()
+        .where('id', '=', id)
+        .where('user_id', '=', userId)
+        .executeTakeFirst()
       if (!row) return { ok: false, reason: 'not_found' }
       if (!isSealed(row, key())) return { ok: false, reason: 'broken_seal' }
       if (row.state !== 'asked') {
@@ -145,13 +126,15 @@ export function createApprovals(dependencies: {
       return { ok: true, approval, isNew: true }
     },
 
-    async use(writer, call) {
+    /** Uses up the approval of exactly this call, if there is one. */
+    async use(writer: Writer, call: GuardedCall): Promise<Approval | undefined> {
       const granted = await selectCalls(writer, call, 'granted')
       const row = granted.find(holds)
       return row && (await change(writer, row, { state: 'used' }))
     },
 
-    async pending(userId, sessionId) {
+    /** The questions that can be answered now, oldest first. */
+    async pending(userId: string, sessionId?: string): Promise<Approval[]> {
       let query = database.read
         .selectFrom('approvals')
         .selectAll()
@@ -163,15 +146,6 @@ export function createApprovals(dependencies: {
       return rows.filter(holds).map(fromRow)
     },
   }
-}
-
-function selectOne(reader: Reader | Writer, userId: string, id: string) {
-  return reader
-    .selectFrom('approvals')
-    .selectAll()
-    .where('id', '=', id)
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
 }
 
 /** The approvals of exactly this call, in that state. */
@@ -189,21 +163,9 @@ async function selectCalls(writer: Writer, call: GuardedCall, state: ApprovalRow
   return rows.filter((row) => row.destination === call.destination)
 }
 
-function fromRow(row: Omit<ApprovalRow, 'seal'>): Approval {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    sessionId: row.session_id,
-    turnId: row.turn_id,
-    callId: row.call_id,
-    tool: row.tool,
-    arguments: row.arguments,
-    destination: row.destination,
-    reason: row.reason,
-    state: row.state,
-    askedAt: Number(row.asked_at),
-    expiresAt: Number(row.expires_at),
-  }
+/** `expiresAt`: the question can be answered until then; once granted, the approval can be used until then. */
+function fromRow({ seal: _seal, answered_at: _at, answered_from: _from, ...row }: ApprovalRow) {
+  return camelKeys(row)
 }
 
 /** Everything that the approval covers, and its state. */
@@ -226,11 +188,7 @@ function isSealed(row: Sealed & { seal: string }, key: Uint8Array): boolean {
 }
 
 /** A call that is waiting for an approval or has one. */
-interface ApprovalTextsGuardedCall {
-  tool: string
-  /** Canonical JSON. */
-  arguments: string
-}
+type AskedCall = Pick<Approval, 'tool' | 'arguments'>
 
 /** Returned to the model in place of a result. */
 export const waitsForApproval =
@@ -240,9 +198,7 @@ const shownArguments = 1_000
 const toldArguments = 4_000
 
 /** The question to the user: everything that the approval covers, destination first, in one line. */
-export function approvalQuestion(
-  call: ApprovalTextsGuardedCall & { destination: string | null; reason: string },
-): string {
+export function approvalQuestion(call: AskedCall & { destination: string | null; reason: string }): string {
   const where = call.destination === null ? '' : ` to ${visible(call.destination)}`
   return `May I call ${visible(call.tool)}${where}, with ${shortened(visible(call.arguments))}? ${call.reason} Yes or no?`
 }
@@ -270,27 +226,22 @@ export function withoutApprovalQuestions(text: string): string {
 }
 
 /** Sent to the model after the user approved; it makes the call again. */
-export function approvedText(call: ApprovalTextsGuardedCall): string {
+export function approvedText(call: AskedCall): string {
   return `The user approved: ${named(call)}. Make exactly this call now, once.`
 }
 
-export function deniedText(call: ApprovalTextsGuardedCall): string {
+export function deniedText(call: AskedCall): string {
   return `The user denied: ${named(call)}. Do not do it, and do not do the same in another way.`
 }
 
-function named({ tool, arguments: given }: ApprovalTextsGuardedCall): string {
+function named({ tool, arguments: given }: AskedCall): string {
   return given.length > toldArguments ? `${tool} with the arguments that you gave it` : `${tool} with ${given}`
 }
 
 /** Shows invisible characters, and those that change direction or end the line, as their codes. */
 function visible(text: string): string {
-  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => {
-    return Array.from({ length: character.length }, (_, index) => codeOf(character.charCodeAt(index))).join('')
-  })
-}
-
-function codeOf(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, '0')}`
+  const codeOf = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => character.split('').map(codeOf).join(''))
 }
 
 function shortened(text: string): string {
@@ -334,17 +285,13 @@ export function judgeCall(call: { seen: Seen; reach: Reach; destinations: readon
 
 function isDeclared(destination: string | null, declared: readonly string[]): boolean {
   if (destination === null) return false
-  return declared.some((one) => one === destination || (isOrigin(one) && one === originOf(destination)))
+  return declared.some((one) => one === destination || (originOf(one) === one && one === originOf(destination)))
 }
 
 /** Encrypted origins only: on a plain one, any machine on the route can pose as that address. */
 function originOf(text: string): string | undefined {
   const url = URL.parse(text)
   return url?.protocol === 'https:' ? url.origin : undefined
-}
-
-function isOrigin(text: string): boolean {
-  return originOf(text) === text
 }
 
 /** Sources without a person behind them: programs, schedules, and messages from Familiar itself. */

@@ -112,17 +112,6 @@ interface Place {
   end: number
 }
 
-/** Searches for many texts at once. */
-interface FormIndex {
-  /** At least `shortestForm` characters long. */
-  add(form: string): void
-  isEmpty(): boolean
-  /** Every occurrence of a form, in no order; they may overlap. */
-  find(text: string): Place[]
-  /** The start of the longest suffix that could be the beginning of a form; the text's length if there is none. */
-  findBeginning(text: string): number
-}
-
 const shortestForm = 8
 const gramLength = 4
 // Every occurrence of a form contains one of its first grams at one of every five positions.
@@ -130,10 +119,10 @@ const stride = shortestForm - gramLength + 1
 const slots = 1 << 18
 
 /**
- * Checks only every fifth position of a text, whether the four characters there are among the first of a form. So a
+ * Searches for many texts at once. Checks only every fifth position of a text, whether the four characters there are among the first of a form. So a
  * text costs the same with one form as with ten thousand: a nanosecond or two per character.
  */
-function createFormIndex(): FormIndex {
+function createFormIndex() {
   const forms = new Set<string>()
   const marked = new Uint8Array(slots)
   const byGram = new Map<number, { form: string; offset: number }[]>()
@@ -142,7 +131,8 @@ function createFormIndex(): FormIndex {
   let longest = 0
 
   return {
-    add(form) {
+    /** At least `shortestForm` characters long. */
+    add(form: string): void {
       if (form.length < shortestForm || forms.has(form)) return
       forms.add(form)
       firstCharacters.add(form.charCodeAt(0))
@@ -157,7 +147,8 @@ function createFormIndex(): FormIndex {
       }
     },
     isEmpty: () => forms.size === 0,
-    find(text) {
+    /** Every occurrence of a form, in no order; they may overlap. */
+    find(text: string): Place[] {
       const places: Place[] = []
       for (let at = 0; at + gramLength <= text.length; at += stride) {
         const gram = gramAt(text, at)
@@ -169,7 +160,8 @@ function createFormIndex(): FormIndex {
       }
       return places
     },
-    findBeginning(text) {
+    /** The start of the longest suffix that could be the beginning of a form; the text's length if there is none. */
+    findBeginning(text: string): number {
       sorted ??= [...forms].sort()
       for (let start = Math.max(0, text.length - longest + 1); start < text.length; start += 1) {
         if (firstCharacters.has(text.charCodeAt(start)) && beginsOne(sorted, text.slice(start))) return start
@@ -349,22 +341,17 @@ function base64Forms(bytes: Buffer): string[] {
 }
 
 /** Redacts text that arrives in pieces. Joined, the output equals `redact` of the whole. */
-interface StreamRedactor {
-  /** The output that is certain so far: everything except a suffix that could be the beginning of a secret. */
-  push(text: string): string
-  /** The held-back rest, at the end of the stream or when something else follows. */
-  end(): string
-}
-
-export function createStreamRedactor(redactor: Redactor): StreamRedactor {
+export function createStreamRedactor(redactor: Redactor) {
   let held = ''
   return {
-    push(text) {
+    /** The output that is certain so far: everything except a suffix that could be the beginning of a secret. */
+    push(text: string): string {
       const { redacted, rest } = redactor.redactBeginning(held + text)
       held = rest
       return redacted
     },
-    end() {
+    /** The held-back rest, at the end of the stream or when something else follows. */
+    end(): string {
       const last = redactor.redact(held)
       held = ''
       return last

@@ -1,52 +1,34 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { type Ids, sha256 } from '../base/ids.ts'
+import { camelKeys, snakeKeys } from '../base/json.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
 import type { BrowserRow, OneTimeLinkRow } from '../storage/feature-tables.ts'
 import type { Bearer } from './tokens.ts'
 
 export type LinkPurpose = OneTimeLinkRow['purpose']
 
-/** A valid link: not expired and not used. */
-export interface OneTimeLink {
-  id: string
-  userId: string
-  purpose: LinkPurpose
-  /** With `secret`: the question that it answers. */
-  subject: string
-  expiresAt: number
-}
+/** A valid link: not expired and not used. With the purpose `secret`, `subject` is the question that it answers. */
+export type OneTimeLink = ReturnType<typeof fromRow>
+
+export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>
+
+/** 256 bits in base64url. */
+const tokenShape = /^[A-Za-z0-9_-]{43}$/
 
 /**
  * Links that do one thing, once, for a short time. The token alone authorizes, so it has 256 bits, only its hash is
  * stored, and it can be read only when it is made.
  */
-export interface OneTimeLinks {
-  /** Also deletes expired links. */
-  make(wanted: { userId: string; purpose: LinkPurpose; subject: string; minutes: number }): Promise<{ token: string }>
-  /** Read-only. Undefined for every kind of invalid token, without saying which. */
-  peek(token: string, purpose: LinkPurpose): Promise<OneTimeLink | undefined>
-  /**
-   * Runs in the caller's write unit, so that the link's effect is committed with it. Of two concurrent uses, one
-   * returns undefined.
-   */
-  use(writer: Writer, token: string, purpose: LinkPurpose): Promise<OneTimeLink | undefined>
-  /** The link's purpose failed: it can be used again until it expires. */
-  giveBack(writer: Writer, link: OneTimeLink): Promise<void>
-  /** Deletes expired links and returns how many. */
-  purge(writer: Writer): Promise<number>
-}
-
-const tokenShape = /^[A-Za-z0-9_-]{43}$/
-
 export function createOneTimeLinks(dependencies: {
   database: Database
   clock: Clock
   ids: Ids
   random?: (size: number) => Uint8Array
-}): OneTimeLinks {
+}) {
   const { database, clock, ids, random = randomBytes } = dependencies
 
+  /** Deletes expired links and returns how many. */
   async function purge(writer: Writer): Promise<number> {
     const { numDeletedRows } = await writer
       .deleteFrom('one_time_links')
@@ -67,33 +49,30 @@ export function createOneTimeLinks(dependencies: {
       .where('expires_at', '>', clock.now())
       .executeTakeFirst()
     // As with access tokens: the final comparison takes constant time.
-    if (!row || !timingSafeEqual(Buffer.from(row.token_hash), Buffer.from(hash))) return undefined
-    return fromRow(row)
+    return row && isSame(row.token_hash, hash) ? fromRow(row) : undefined
   }
 
   return {
-    make: ({ userId, purpose, subject, minutes }) =>
+    /** Also deletes expired links. */
+    make: ({ minutes, ...wanted }: { userId: string; purpose: LinkPurpose; subject: string; minutes: number }) =>
       database.write(async (writer) => {
         await purge(writer)
         const token = Buffer.from(random(32)).toString('base64url')
         const now = clock.now()
-        const row: OneTimeLinkRow = {
-          id: ids.next(),
-          user_id: userId,
-          token_hash: sha256(token),
-          purpose,
-          subject,
-          created_at: now,
-          expires_at: now + minutes * 60_000,
-          used_at: null,
-        }
+        const times = { createdAt: now, expiresAt: now + minutes * 60_000, usedAt: null }
+        const row: OneTimeLinkRow = snakeKeys({ id: ids.next(), tokenHash: sha256(token), ...wanted, ...times })
         await writer.insertInto('one_time_links').values(row).execute()
         return { token }
       }),
 
-    peek: (token, purpose) => find(database.read, token, purpose),
+    /** Read-only. Undefined for every kind of invalid token, without saying which. */
+    peek: (token: string, purpose: LinkPurpose) => find(database.read, token, purpose),
 
-    async use(writer, token, purpose) {
+    /**
+     * Runs in the caller's write unit, so that the link's effect is committed with it. Of two concurrent uses, one
+     * returns undefined.
+     */
+    async use(writer: Writer, token: string, purpose: LinkPurpose): Promise<OneTimeLink | undefined> {
       const link = await find(writer, token, purpose)
       if (!link) return undefined
       const { numUpdatedRows } = await writer
@@ -105,7 +84,8 @@ export function createOneTimeLinks(dependencies: {
       return Number(numUpdatedRows) === 1 ? link : undefined
     },
 
-    async giveBack(writer, { id, userId }) {
+    /** The link's purpose failed: it can be used again until it expires. */
+    async giveBack(writer: Writer, { id, userId }: OneTimeLink): Promise<void> {
       await writer
         .updateTable('one_time_links')
         .set({ used_at: null })
@@ -118,8 +98,8 @@ export function createOneTimeLinks(dependencies: {
   }
 }
 
-function fromRow({ id, user_id, purpose, subject, expires_at }: OneTimeLinkRow): OneTimeLink {
-  return { id, userId: user_id, purpose, subject, expiresAt: Number(expires_at) }
+function fromRow({ token_hash: _hash, created_at: _at, used_at: _used, ...row }: OneTimeLinkRow) {
+  return camelKeys(row)
 }
 
 export interface SignedIn {
@@ -132,39 +112,24 @@ export interface SignedIn {
   expiresAt: number
 }
 
-interface Browser {
-  id: string
-  name: string
-  createdAt: number
-  seenAt: number
-}
+export type SignedInBrowsers = ReturnType<typeof createSignedInBrowsers>
+
+const lifeMs = 30 * 24 * 3_600_000
+/** Using it extends its life; writing that once an hour is enough. */
+const touchMs = 3_600_000
+export const browserTokenPrefix = 'browser:'
 
 /**
  * Signed-in browsers. Each authenticates with two keys: a cookie, which scripts cannot read, and a page key. Cookies
  * ignore ports, so every other server on this machine receives ours; page storage is limited to its origin.
  */
-export interface SignedInBrowsers {
-  /** Uses up the code of a sign-in link. Undefined for every kind of invalid code. */
-  signIn(code: string, name: string): Promise<SignedIn | undefined>
-  verify(keys: { cookie: string; pageKey: string }): Promise<Bearer | undefined>
-  list(userId: string): Promise<Browser[]>
-  /** One browser, or all of the user's. Returns how many. */
-  signOut(userId: string, browserId?: string): Promise<number>
-}
-
-const lifeMs = 30 * 24 * 3_600_000
-/** Using it extends its life; writing that once an hour is enough. */
-const touchMs = 3_600_000
-const keyShape = /^[A-Za-z0-9_-]{43}$/
-export const browserTokenPrefix = 'browser:'
-
 export function createSignedInBrowsers(dependencies: {
   database: Database
   links: Pick<OneTimeLinks, 'use'>
   clock: Clock
   ids: Ids
   random?: (size: number) => Uint8Array
-}): SignedInBrowsers {
+}) {
   const { database, links, clock, ids, random = randomBytes } = dependencies
   const newKey = () => Buffer.from(random(32)).toString('base64url')
 
@@ -176,8 +141,9 @@ export function createSignedInBrowsers(dependencies: {
   }
 
   return {
-    signIn: (code, name) =>
-      database.write(async (writer) => {
+    /** Uses up the code of a sign-in link. Undefined for every kind of invalid code. */
+    signIn: (code: string, name: string) =>
+      database.write(async (writer): Promise<SignedIn | undefined> => {
         const link = await links.use(writer, code, 'sign_in')
         if (!link) return undefined
         const now = clock.now()
@@ -197,8 +163,8 @@ export function createSignedInBrowsers(dependencies: {
         return { userId: link.userId, browserId: row.id, cookie, pageKey, expiresAt: row.expires_at }
       }),
 
-    async verify({ cookie, pageKey }) {
-      if (!keyShape.test(cookie) || !keyShape.test(pageKey)) return undefined
+    async verify({ cookie, pageKey }: { cookie: string; pageKey: string }): Promise<Bearer | undefined> {
+      if (!tokenShape.test(cookie) || !tokenShape.test(pageKey)) return undefined
       const found = await database.read
         .selectFrom('browsers')
         .innerJoin('users', 'users.id', 'browsers.user_id')
@@ -217,23 +183,19 @@ export function createSignedInBrowsers(dependencies: {
       }
     },
 
-    async list(userId) {
+    async list(userId: string) {
       const rows = await database.read
         .selectFrom('browsers')
-        .selectAll()
+        .select(['id', 'name', 'created_at', 'seen_at'])
         .where('user_id', '=', userId)
         .where('expires_at', '>', clock.now())
         .orderBy('seen_at', 'desc')
         .execute()
-      return rows.map((row) => ({
-        id: row.id,
-        name: row.name,
-        createdAt: Number(row.created_at),
-        seenAt: Number(row.seen_at),
-      }))
+      return rows.map((row) => camelKeys(row))
     },
 
-    signOut: (userId, browserId) =>
+    /** One browser, or all of the user's. Returns how many. */
+    signOut: (userId: string, browserId?: string) =>
       database.write(async (writer) => {
         let ended = writer.deleteFrom('browsers').where('user_id', '=', userId)
         if (browserId !== undefined) ended = ended.where('id', '=', browserId)

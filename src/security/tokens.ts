@@ -35,24 +35,7 @@ export interface MadeToken {
   token: string
 }
 
-/** Access tokens. Nothing is cached: a revoked or rotated token is rejected from the next request on. */
-export interface AccessTokens {
-  /** The owner of this home, created with this name at the first start. */
-  ensureOwner(userName: string): Promise<UserRow>
-  createToken(userId: string, scope: TokenScope): Promise<MadeToken>
-  /** Undefined for an unknown or revoked token. */
-  verify(token: string): Promise<Bearer | undefined>
-  /** Replaces a token, keeping its user and scope; undefined if there is no such valid token. */
-  rotate(tokenId: string): Promise<MadeToken | undefined>
-  /** False if there was no such valid token. */
-  revoke(tokenId: string): Promise<boolean>
-  list(userId: string): Promise<{ tokenId: string; scope: TokenScope; createdAt: number }[]>
-  /**
-   * Makes the value of `FAMILIAR_TOKEN` a token of the owner, and revokes its value from an earlier start, even if it
-   * is unset now. Other tokens stay.
-   */
-  setEnvironmentToken(ownerId: string, token: string | null): Promise<void>
-}
+export type AccessTokens = ReturnType<typeof createAccessTokens>
 
 const prefix = 'fam_'
 const environmentPrefix = 'environment-'
@@ -67,12 +50,13 @@ const selectByHash = reusableQuery((database, token: { hash: string }) =>
     .where('revoked_at', 'is', null),
 )
 
+/** Access tokens. Nothing is cached: a revoked or rotated token is rejected from the next request on. */
 export function createAccessTokens(dependencies: {
   database: Database
   clock: Clock
   ids: Ids
   random?: (size: number) => Uint8Array
-}): AccessTokens {
+}) {
   const { database, clock, ids, random = randomBytes } = dependencies
 
   async function insertToken(writer: Writer, userId: string, scope: TokenScope): Promise<MadeToken> {
@@ -101,8 +85,9 @@ export function createAccessTokens(dependencies: {
   }
 
   return {
-    ensureOwner: (userName) =>
-      database.write(async (writer) => {
+    /** The owner of this home, created with this name at the first start. */
+    ensureOwner: (userName: string) =>
+      database.write(async (writer): Promise<UserRow> => {
         const known = await writer.selectFrom('users').selectAll().where('role', '=', 'owner').executeTakeFirst()
         if (known) return known
         const owner: UserRow = { id: ids.next(), name: userName, role: 'owner', tier: 'owner', created_at: clock.now() }
@@ -110,9 +95,10 @@ export function createAccessTokens(dependencies: {
         return owner
       }),
 
-    createToken: (userId, scope) => database.write((writer) => insertToken(writer, userId, scope)),
+    createToken: (userId: string, scope: TokenScope) => database.write((writer) => insertToken(writer, userId, scope)),
 
-    async verify(token) {
+    /** Undefined for an unknown or revoked token. */
+    async verify(token: string): Promise<Bearer | undefined> {
       if (token.length === 0 || token.length > maxTokenLength) return undefined
       const hash = sha256(token)
       const [row] = (await selectByHash(database.read, { hash })).rows
@@ -121,15 +107,17 @@ export function createAccessTokens(dependencies: {
       return { userId: row.user_id, isOwner: row.role === 'owner', scope: row.scope, tokenId: row.id }
     },
 
-    rotate: (tokenId) =>
+    /** Replaces a token, keeping its user and scope; undefined if there is no such valid token. */
+    rotate: (tokenId: string) =>
       database.write(async (writer) => {
         const old = await revokeRow(writer, tokenId)
         return old && insertToken(writer, old.user_id, old.scope)
       }),
 
-    revoke: (tokenId) => database.write(async (writer) => (await revokeRow(writer, tokenId)) !== undefined),
+    /** False if there was no such valid token. */
+    revoke: (tokenId: string) => database.write(async (writer) => (await revokeRow(writer, tokenId)) !== undefined),
 
-    async list(userId) {
+    async list(userId: string) {
       const rows = await database.read
         .selectFrom('access_tokens')
         .select(['id', 'scope', 'created_at'])
@@ -141,8 +129,12 @@ export function createAccessTokens(dependencies: {
       return rows.map((row) => ({ tokenId: row.id, scope: row.scope, createdAt: row.created_at }))
     },
 
-    setEnvironmentToken: (ownerId, token) =>
-      database.write(async (writer) => {
+    /**
+     * Makes the value of `FAMILIAR_TOKEN` a token of the owner, and revokes its value from an earlier start, even if it
+     * is unset now. Other tokens stay.
+     */
+    setEnvironmentToken: (ownerId: string, token: string | null) =>
+      database.write(async (writer): Promise<void> => {
         const hash = token === null ? '' : sha256(token)
         await writer
           .updateTable('access_tokens')
@@ -153,20 +145,11 @@ export function createAccessTokens(dependencies: {
           .execute()
         if (token === null) return
         const id = `${environmentPrefix}${ids.next()}`
-        const row = {
-          id,
-          user_id: ownerId,
-          token_hash: hash,
-          scope: 'owner',
-          created_at: clock.now(),
-          revoked_at: null,
-        } as const
+        const given = { user_id: ownerId, scope: 'owner', revoked_at: null } as const
         await writer
           .insertInto('access_tokens')
-          .values(row)
-          .onConflict((conflict) =>
-            conflict.column('token_hash').doUpdateSet({ user_id: ownerId, scope: 'owner', revoked_at: null }),
-          )
+          .values({ id, token_hash: hash, created_at: clock.now(), ...given })
+          .onConflict((conflict) => conflict.column('token_hash').doUpdateSet(given))
           .execute()
       }),
   }
@@ -186,33 +169,29 @@ export function canonicalAddress(address: string | undefined): string {
 
 type Admission = { ok: true } | { ok: false; retryAfterSeconds: number }
 
+export type RateLimiter = ReturnType<typeof createRateLimiter>
+
 /**
  * Limits the requests of one client. Loopback is no exception: any page in the user's browser and any program of
  * another user connects from there.
  */
-export interface RateLimiter {
-  /** Counts one request. */
-  admit(address: string | undefined): Admission
-  /** Whether this client may still try a token. Does not count. */
-  mayAuthenticate(address: string | undefined): Admission
-  /** Counts one wrong token. */
-  countFailure(address: string | undefined): void
-}
-
 export function createRateLimiter(options: {
   clock: Clock
   requestsPerMinute: number
   failuresPerMinute: number
   /** The number of tracked clients; when it is full, new ones share one allowance. */
   maxClients?: number
-}): RateLimiter {
+}) {
   const { clock, maxClients = 10_000 } = options
   const requests = createBuckets({ clock, perMinute: options.requestsPerMinute, maxClients })
   const failures = createBuckets({ clock, perMinute: options.failuresPerMinute, maxClients })
   return {
-    admit: (address) => requests.take(canonicalAddress(address)),
-    mayAuthenticate: (address) => failures.look(canonicalAddress(address)),
-    countFailure: (address) => void failures.take(canonicalAddress(address)),
+    /** Counts one request. */
+    admit: (address: string | undefined) => requests.take(canonicalAddress(address)),
+    /** Whether this client may still try a token. Does not count. */
+    mayAuthenticate: (address: string | undefined) => failures.look(canonicalAddress(address)),
+    /** Counts one wrong token. */
+    countFailure: (address: string | undefined) => void failures.take(canonicalAddress(address)),
   }
 }
 

@@ -1,3 +1,5 @@
+import entityNames from './entities.json' with { type: 'json' }
+
 /** A text with its escapes undone, and the source position of each character. */
 export interface UnescapedView {
   text: string
@@ -141,6 +143,8 @@ function percentAt(text: string, at: number): Escape | undefined {
 }
 
 const maxNameLength = 8
+/** HTML's names for keyboard characters. Letters and digits have none. */
+const entities = new Map(Object.entries(entityNames))
 
 /** HTML: `&amp;`, `&#65;`, `&#x41;`. Browsers also accept a number without its semicolon. */
 function entityAt(text: string, at: number): Escape | undefined {
@@ -151,7 +155,7 @@ function entityAt(text: string, at: number): Escape | undefined {
   }
   const isHex = text[at + 2] === 'x' || text[at + 2] === 'X'
   const start = at + (isHex ? 3 : 2)
-  const digits = isHex ? countHex(text, start, 10) : countDigits(text, start, 10)
+  const digits = isHex ? countHex(text, start, 10) : countHex(text, start, 10, isDigit)
   const ending = text[start + digits] === ';' ? 1 : 0
   return fromCode(text.slice(start, start + digits), isHex ? 16 : 10, start + digits + ending - at)
 }
@@ -168,15 +172,9 @@ function fromCode(digits: string, base: number, length: number): Escape | undefi
   return code <= 0x10ffff ? { length, meaning: String.fromCodePoint(code) } : undefined
 }
 
-function countHex(text: string, from: number, most: number): number {
+function countHex(text: string, from: number, most: number, isCounted = isHexDigit): number {
   let count = 0
-  while (count < most && isHexDigit(text.charCodeAt(from + count))) count += 1
-  return count
-}
-
-function countDigits(text: string, from: number, most: number): number {
-  let count = 0
-  while (count < most && isDigit(text.charCodeAt(from + count))) count += 1
+  while (count < most && isCounted(text.charCodeAt(from + count))) count += 1
   return count
 }
 
@@ -212,51 +210,3 @@ export function endOfWholeEscapes(text: string): number {
   // An even number: the last is the second of a pair.
   return backslashes > 0 && backslashes % 2 === 0 ? text.length : start
 }
-
-/** HTML's names for keyboard characters. Letters and digits have none. */
-const entities: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    Tab: '\t',
-    NewLine: '\n',
-    excl: '!',
-    quot: '"',
-    QUOT: '"',
-    num: '#',
-    dollar: '$',
-    percnt: '%',
-    amp: '&',
-    AMP: '&',
-    apos: "'",
-    lpar: '(',
-    rpar: ')',
-    ast: '*',
-    plus: '+',
-    comma: ',',
-    period: '.',
-    sol: '/',
-    colon: ':',
-    semi: ';',
-    lt: '<',
-    LT: '<',
-    equals: '=',
-    gt: '>',
-    GT: '>',
-    quest: '?',
-    commat: '@',
-    lsqb: '[',
-    lbrack: '[',
-    bsol: '\\',
-    rsqb: ']',
-    rbrack: ']',
-    Hat: '^',
-    lowbar: '_',
-    UnderBar: '_',
-    grave: '`',
-    lcub: '{',
-    lbrace: '{',
-    verbar: '|',
-    vert: '|',
-    rcub: '}',
-    rbrace: '}',
-  }),
-)

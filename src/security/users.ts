@@ -1,54 +1,24 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
+import { camelKeys } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { Tables, UserRow } from '../storage/tables.ts'
 import type { AccessTokens, MadeToken, TokenScope } from './tokens.ts'
 
-export interface User {
-  id: string
-  name: string
-  role: UserRow['role']
-  /** As recorded, whether or not the config defines it. */
-  tier: string
-  createdAt: number
-}
+/** `tier` is the plan as recorded, whether or not the config defines it. */
+export type User = ReturnType<typeof camelKeys<UserRow>>
 
-interface AddedUser {
-  user: User
-  made: MadeToken
-}
+export type Users = ReturnType<typeof createUsers>
+
+const plainName = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}_-]{0,31}$/u
+const usualScope: TokenScope = 'chat'
 
 /**
  * The users of this home beside its owner (USERS-1). Errors are thrown as a FamiliarError. The records are cached:
  * every change goes through here and takes effect with the next call.
  */
-export interface Users {
-  /** Reads the records: before the first use, and again after another daemon wrote some. */
-  refresh(): Promise<void>
-  /** The owner first, then by age. */
-  list(): readonly User[]
-  /** Throws `not_found` if there is no such name; case does not matter. */
-  named(name: string): User
-  isOwner(userId: string): boolean
-  /** Effective immediately, also after a change of the record or the config. Unknown users may do nothing. */
-  tierOf(userId: string): Plan
-  /** Whether the config defines the plan. */
-  hasTier(name: string): boolean
-  add(request: { name: string; tier?: string | undefined; scope?: TokenScope | undefined }): Promise<AddedUser>
-  setTier(name: string, tier: string): Promise<User>
-  /** Replaces all tokens of the user with a new one that has the scope of the newest. */
-  rotate(name: string): Promise<MadeToken>
-  /** Rejects every token of the user from now on: the first step of a removal. */
-  shutOut(userId: string): Promise<void>
-  /** The record was deleted; removes it from the cache. */
-  forget(userId: string): void
-}
-
-const plainName = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}_-]{0,31}$/u
-const usualScope: TokenScope = 'chat'
-
 export function createUsers(dependencies: {
   database: Database
   tokens: Pick<AccessTokens, 'createToken' | 'revoke' | 'list'>
@@ -58,7 +28,7 @@ export function createUsers(dependencies: {
   tiers: () => Readonly<Record<string, Plan>>
   /** Registers every created token with the redactor. */
   addSecret(secret: string): void
-}): Users {
+}) {
   const { database, tokens, clock, ids, tiers } = dependencies
   const users = new Map<string, User>()
 
@@ -67,6 +37,7 @@ export function createUsers(dependencies: {
     return [...users.values()].find((user) => foldName(user.name) === wanted)
   }
 
+  /** Throws `not_found` if there is no such name; case does not matter. */
   function named(name: string): User {
     const user = find(name)
     if (!user) throw new FamiliarError('not_found', `There is no user named ${JSON.stringify(name)}`)
@@ -88,22 +59,28 @@ export function createUsers(dependencies: {
   }
 
   return {
-    async refresh() {
+    /** Reads the records: before the first use, and again after another daemon wrote some. */
+    async refresh(): Promise<void> {
       const rows = await database.read.selectFrom('users').selectAll().orderBy('created_at').orderBy('id').execute()
       users.clear()
-      for (const row of rows) users.set(row.id, fromRow(row))
+      for (const row of rows) users.set(row.id, camelKeys(row))
     },
-    list: () => [...users.values()].sort((a, b) => Number(b.role === 'owner') - Number(a.role === 'owner')),
+    /** The owner first, then by age. */
+    list: (): readonly User[] =>
+      [...users.values()].sort((a, b) => Number(b.role === 'owner') - Number(a.role === 'owner')),
     named,
-    isOwner: (userId) => users.get(userId)?.role === 'owner',
-    tierOf(userId) {
+    isOwner: (userId: string) => users.get(userId)?.role === 'owner',
+    /** Effective immediately, also after a change of the record or the config. Unknown users may do nothing. */
+    tierOf(userId: string): Plan {
       const name = users.get(userId)?.tier
       if (name === undefined) return closedPlan('unknown')
       const known = tiers()
       return (Object.hasOwn(known, name) ? known[name] : undefined) ?? closedPlan(name)
     },
-    hasTier: (name) => Object.hasOwn(tiers(), name),
-    async add({ name: given, tier = guestTierName, scope = usualScope }) {
+    /** Whether the config defines the plan. */
+    hasTier: (name: string) => Object.hasOwn(tiers(), name),
+    async add(request: { name: string; tier?: string | undefined; scope?: TokenScope | undefined }) {
+      const { name: given, tier = guestTierName, scope = usualScope } = request
       const name = given.normalize('NFC')
       if (!plainName.test(name)) {
         throw new FamiliarError(
@@ -114,7 +91,7 @@ export function createUsers(dependencies: {
       requireTier(tier)
       if (find(name)) throw nameTaken(name)
       const row: UserRow = { id: ids.next(), name, role: 'user', tier, created_at: clock.now() }
-      const user = fromRow(row)
+      const user: User = camelKeys(row)
       // Added before it is written, so that a concurrent user of the same name is rejected.
       users.set(user.id, user)
       await database
@@ -125,7 +102,7 @@ export function createUsers(dependencies: {
         })
       return { user, made: await makeToken(user.id, scope) }
     },
-    async setTier(name, tier) {
+    async setTier(name: string, tier: string): Promise<User> {
       const user = named(name)
       if (user.role === 'owner') throw new FamiliarError('bad_request', 'The owner’s plan cannot be changed')
       requireTier(tier)
@@ -136,7 +113,8 @@ export function createUsers(dependencies: {
       users.set(user.id, changed)
       return changed
     },
-    async rotate(name) {
+    /** Replaces all tokens of the user with a new one that has the scope of the newest. */
+    async rotate(name: string): Promise<MadeToken> {
       const user = named(name)
       if (user.role === 'owner') {
         throw new FamiliarError('bad_request', 'Replace the owner’s token with: familiar tokens rotate')
@@ -146,10 +124,12 @@ export function createUsers(dependencies: {
       for (const { tokenId } of old) await tokens.revoke(tokenId)
       return made
     },
-    async shutOut(userId) {
+    /** Rejects every token of the user from now on: the first step of a removal. */
+    async shutOut(userId: string): Promise<void> {
       for (const { tokenId } of await tokens.list(userId)) await tokens.revoke(tokenId)
     },
-    forget: (userId) => void users.delete(userId),
+    /** The record was deleted; removes it from the cache. */
+    forget: (userId: string) => void users.delete(userId),
   }
 }
 
@@ -162,11 +142,6 @@ async function insertUser(writer: Writer, row: UserRow): Promise<void> {
 
 function nameTaken(name: string): FamiliarError {
   return new FamiliarError('conflict', `A user named ${name} already exists`)
-}
-
-function fromRow(row: UserRow): User {
-  const { id, name, role, tier } = row
-  return { id, name, role, tier, createdAt: Number(row.created_at) }
 }
 
 function foldName(name: string): string {

@@ -4,49 +4,30 @@ import { link, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { syncDirectory, writeFileAtomically } from '../base/files.ts'
+import { camelKeys } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { SecretRow } from '../storage/tables.ts'
 import type { Redactor } from './redactor.ts'
 
-interface NamedSecret {
-  owner: string
-  name: string
-  updatedAt: number
-}
-
 /** The result of the start. With `ok: false` no secret could be read, and the message says what to do. */
 type VaultState = { ok: true; count: number; unreadable: readonly SecretName[] } | { ok: false; message: string }
+
+export type Vault = ReturnType<typeof createVault>
+
+const maxCharacters = 64 * 1024
 
 /**
  * Stored secrets: sealed rows in the database, and the key in a separate file. One process at a time has it open: the
  * one that holds the home's lock. Errors are thrown as a FamiliarError that says what to do.
  */
-export interface Vault {
-  /** The redactor knows the value before it is written. False: it is too short or too ordinary to be found in text. */
-  set(secret: SecretName, value: string): Promise<{ isRedacted: boolean }>
-  get(secret: SecretName): Promise<string | undefined>
-  /** Whether it existed. */
-  delete(secret: SecretName): Promise<boolean>
-  /** Never the values. All owners if none is given. */
-  names(userId: string, owner?: string): Promise<NamedSecret[]>
-  /** Registers every value with the redactor. Must be called once, before anything is logged, stored or asked. */
-  teachRedactor(): Promise<VaultState>
-  /** The same key for the same purpose until rotation; creates the vault key if nothing was sealed yet. */
-  deriveKey(purpose: string): Promise<Buffer>
-  /** Seals everything with a new key. `discardLost` removes unreadable secrets; without it they stop the rotation. */
-  rotateKey(options?: { discardLost?: boolean }): Promise<RotationOutcome>
-}
-
-const maxCharacters = 64 * 1024
-
 export function createVault(dependencies: {
   database: Database
   keyFile: string
   clock: Clock
   redactor: Pick<Redactor, 'add'>
   onStep?(step: RotationStep): void
-}): Vault {
+}) {
   const { database, keyFile, clock, redactor, onStep = () => {} } = dependencies
   // During a rotation rows of both keys can be read.
   const keys = new Map<string, VaultKey>()
@@ -79,16 +60,19 @@ export function createVault(dependencies: {
   }
 
   function openRow(row: SecretRow): string {
-    const secret = nameOf(row)
     const key = keys.get(row.key_id)
-    const value = key?.open(secret, row.sealed)
-    if (value === undefined)
-      throw vaultUnreadable(secret, key ? 'is damaged' : `was not encrypted with the key ${keyFile}`)
-    return value
+    const value = key?.open(nameOf(row), row.sealed)
+    if (value !== undefined) return value
+    const reason = key ? 'is damaged' : `was not encrypted with the key ${keyFile}`
+    throw new FamiliarError(
+      'conflict',
+      `The secret ${row.name} of ${row.owner} cannot be read: it ${reason}. Restore the key file from that time, or set the secret again.`,
+    )
   }
 
   return {
-    async set(secret, value) {
+    /** The redactor knows the value before it is written. False: it is too short or too ordinary to be found in text. */
+    async set(secret: SecretName, value: string): Promise<{ isRedacted: boolean }> {
       if (value === '' || value.length > maxCharacters) {
         throw new FamiliarError('bad_request', `A secret must have 1 to ${maxCharacters} characters`)
       }
@@ -99,43 +83,42 @@ export function createVault(dependencies: {
         await database.write((writer) =>
           writer
             .insertInto('secrets')
-            .values({ user_id: secret.userId, owner: secret.owner, name: secret.name, ...sealed })
+            .values({ ...columnsOf(secret), ...sealed })
             .onConflict((conflict) => conflict.columns(['user_id', 'owner', 'name']).doUpdateSet(sealed))
             .execute(),
         )
         return { isRedacted }
       })
     },
-    async get(secret) {
+    async get(secret: SecretName): Promise<string | undefined> {
       await loadKey()
       const row = await database.read
         .selectFrom('secrets')
         .selectAll()
-        .where('user_id', '=', secret.userId)
-        .where('owner', '=', secret.owner)
-        .where('name', '=', secret.name)
+        .where((where) => where.and(columnsOf(secret)))
         .executeTakeFirst()
       return row && openRow(row)
     },
-    async delete(secret) {
+    /** Whether it existed. */
+    async delete(secret: SecretName): Promise<boolean> {
       const deleted = await database.write((writer) =>
         writer
           .deleteFrom('secrets')
-          .where('user_id', '=', secret.userId)
-          .where('owner', '=', secret.owner)
-          .where('name', '=', secret.name)
+          .where((where) => where.and(columnsOf(secret)))
           .executeTakeFirst(),
       )
       return Number(deleted.numDeletedRows) > 0
     },
-    async names(userId, owner) {
+    /** Never the values. All owners if none is given. */
+    async names(userId: string, owner?: string) {
       let query = database.read.selectFrom('secrets').select(['owner', 'name', 'updated_at'])
       query = query.where('user_id', '=', userId)
       if (owner !== undefined) query = query.where('owner', '=', owner)
       const rows = await query.orderBy('owner').orderBy('name').execute()
-      return rows.map((row) => ({ owner: row.owner, name: row.name, updatedAt: Number(row.updated_at) }))
+      return rows.map((row) => camelKeys(row))
     },
-    async teachRedactor() {
+    /** Registers every value with the redactor. Must be called once, before anything is logged, stored or asked. */
+    async teachRedactor(): Promise<VaultState> {
       const rows = await database.read.selectFrom('secrets').selectAll().execute()
       if (rows.length === 0) return { ok: true, count: 0, unreadable: [] }
       try {
@@ -149,10 +132,12 @@ export function createVault(dependencies: {
       const unreadable = rows.filter((_, index) => values[index] === undefined).map(nameOf)
       return { ok: true, count: rows.length - unreadable.length, unreadable }
     },
-    async deriveKey(purpose) {
+    /** The same key for the same purpose until rotation; creates the vault key if nothing was sealed yet. */
+    async deriveKey(purpose: string): Promise<Buffer> {
       return (await loadKey()).derive(`for ${purpose}`)
     },
-    rotateKey({ discardLost = false } = {}) {
+    /** Seals everything with a new key. `discardLost` removes unreadable secrets; without it they stop the rotation. */
+    rotateKey({ discardLost = false } = {}): Promise<RotationOutcome> {
       return inTurn(async () => {
         const current = await loadKey().catch((cause) => {
           if (discardLost && cause instanceof LostKey) return undefined
@@ -170,11 +155,8 @@ function nameOf(row: SecretRow): SecretName {
   return { userId: row.user_id, owner: row.owner, name: row.name }
 }
 
-function vaultUnreadable({ owner, name }: SecretName, reason: string): FamiliarError {
-  return new FamiliarError(
-    'conflict',
-    `The secret ${name} of ${owner} cannot be read: it ${reason}. Restore the key file from that time, or set the secret again.`,
-  )
+function columnsOf({ userId, owner, name }: SecretName) {
+  return { user_id: userId, owner, name }
 }
 
 const keyBytes = 32
@@ -218,14 +200,15 @@ export async function readKeyFile(path: string): Promise<Buffer | undefined> {
 /** Creates a key that survives a power cut; if another process was faster, returns that key. */
 export async function makeKeyFile(path: string): Promise<Buffer> {
   const temporary = `${path}.${randomUUID()}.new`
-  const key = newKey()
+  const key = randomBytes(keyBytes)
   await writeKeyFile(temporary, key)
   try {
     await link(temporary, path)
     await syncDirectory(dirname(path))
     return key
   } catch (cause) {
-    const existing = isExisting(cause) ? await readKeyFile(path) : undefined
+    const isTaken = (cause as NodeJS.ErrnoException).code === 'EEXIST'
+    const existing = isTaken ? await readKeyFile(path) : undefined
     if (!existing) throw cause
     return existing
   } finally {
@@ -241,18 +224,6 @@ async function writeKeyFile(path: string, key: Buffer): Promise<void> {
 async function replaceKeyFile(path: string, replacement: string): Promise<void> {
   await rename(replacement, path)
   await syncDirectory(dirname(path))
-}
-
-async function removeKeyFile(path: string): Promise<void> {
-  await rm(path, { force: true })
-}
-
-function newKey(): Buffer {
-  return randomBytes(keyBytes)
-}
-
-function isExisting(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'
 }
 
 function refused(message: string): FamiliarError {
@@ -331,7 +302,7 @@ async function loadVaultKey(database: Database, keyFile: string): Promise<{ key:
   const next = await readKeyFile(nextKeyFile(keyFile))
   if (next) {
     if (sealed.has(createVaultKey(next).id)) await replaceKeyFile(keyFile, nextKeyFile(keyFile))
-    else await removeKeyFile(nextKeyFile(keyFile))
+    else await rm(nextKeyFile(keyFile), { force: true })
   }
   const bytes = (await readKeyFile(keyFile)) ?? (await makeWhereNothingIsSealed(keyFile, sealed))
   return { key: createVaultKey(bytes), text: bytes.toString('hex') }
@@ -386,7 +357,7 @@ async function rotateVaultKey(options: {
   onStep(step: RotationStep): void
 }): Promise<RotationOutcome> {
   const { database, keyFile, onStep } = options
-  const bytes = newKey()
+  const bytes = randomBytes(keyBytes)
   const key = createVaultKey(bytes)
   const waiting = nextKeyFile(keyFile)
   options.onKey(key, bytes.toString('hex'))
@@ -414,10 +385,10 @@ async function sealAnew(
 ): Promise<RotationOutcome> {
   const outcome = { sealed: 0, discarded: 0 }
   for (const row of await writer.selectFrom('secrets').selectAll().execute()) {
-    const secret: SecretName = { userId: row.user_id, owner: row.owner, name: row.name }
+    const secret = nameOf(row)
     const value = row.key_id === current?.id ? current.open(secret, row.sealed) : undefined
     if (value === undefined && !discardLost) throw unreadable(secret)
-    const isRow = { user_id: row.user_id, owner: row.owner, name: row.name }
+    const isRow = columnsOf(secret)
     if (value === undefined) {
       await writer
         .deleteFrom('secrets')
@@ -442,7 +413,7 @@ async function sealAnew(
  */
 async function dropUnlessUsed(database: Database, waiting: string, key: VaultKey): Promise<void> {
   const used = await database.read.selectFrom('secrets').select('name').where('key_id', '=', key.id).executeTakeFirst()
-  if (!used) await removeKeyFile(waiting)
+  if (!used) await rm(waiting, { force: true })
 }
 
 function unreadable({ owner, name }: SecretName): FamiliarError {

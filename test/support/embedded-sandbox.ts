@@ -1,12 +1,20 @@
-import { accessSync, constants, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { accessSync, constants, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { silentLogger } from '../../src/base/logger.ts'
 import { createEmbeddedDriver } from '../../src/sandbox/embedded/embedded-driver.ts'
 import type { SandboxDriver } from '../../src/sandbox/sandbox.ts'
 
 export const hasBubblewrap = existsSync('/usr/bin/bwrap')
 export const isRoot = process.geteuid?.() === 0
+
+/** All users of this machine can read the file in place. */
+export function isOpenToAll(file: string): boolean {
+  for (let path = dirname(file); path !== '/'; path = dirname(path)) {
+    if ((lstatSync(path).mode & 0o001) === 0) return false
+  }
+  return (lstatSync(file).mode & 0o004) !== 0
+}
 
 export interface OpenEmbedded {
   driver: SandboxDriver

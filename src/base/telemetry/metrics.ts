@@ -205,133 +205,117 @@ const shortSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 
 const modelLabels = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model'] as const
 
+type Label = MetricDefinition['labels'][number]
+
+function counter<const Labels extends readonly Label[]>(unit: string, description: string, ...labels: Labels) {
+  return { kind: 'counter', unit, description, labels } as const
+}
+
+function gauge<const Labels extends readonly Label[]>(unit: string, description: string, ...labels: Labels) {
+  return { kind: 'gauge', unit, description, labels } as const
+}
+
+function histogram<const Labels extends readonly Label[]>(
+  bounds: readonly number[],
+  unit: string,
+  description: string,
+  ...labels: Labels
+) {
+  return { kind: 'histogram', unit, description, labels, bounds } as const
+}
+
 /** All metrics. Their labels are few and have few values: no ids and no user text. */
 const metricDefinitions = {
-  'gen_ai.client.operation.duration': {
-    kind: 'histogram',
-    unit: 's',
-    description: 'Duration of model calls.',
-    labels: [...modelLabels, 'error.type'],
-    bounds: callSeconds,
-  },
-  'gen_ai.client.operation.time_to_first_chunk': {
-    kind: 'histogram',
-    unit: 's',
-    description: 'Time from a model call to its first output.',
-    labels: modelLabels,
-    bounds: firstChunkSeconds,
-  },
-  'gen_ai.client.token.usage': {
-    kind: 'histogram',
-    unit: '{token}',
-    description: 'Tokens of model calls.',
-    labels: [...modelLabels, 'gen_ai.token.type'],
-    bounds: tokenCounts,
-  },
-  'gen_ai.invoke_agent.duration': {
-    kind: 'histogram',
-    unit: 's',
-    description: 'Duration of turns in this process.',
-    labels: ['gen_ai.agent.name', 'error.type'],
-    bounds: agentSeconds,
-  },
-  'gen_ai.execute_tool.duration': {
-    kind: 'histogram',
-    unit: 's',
-    description: 'Duration of tool calls.',
-    labels: ['gen_ai.tool.name', 'error.type'],
-    bounds: callSeconds,
-  },
-  'familiar.turns': {
-    kind: 'counter',
-    unit: '{turn}',
-    description: 'Completed turns.',
-    labels: ['gen_ai.agent.name', 'familiar.turn.outcome'],
-  },
-  'familiar.turns.running': {
-    kind: 'gauge',
-    unit: '{turn}',
-    description: 'Turns that are running in this process.',
-    labels: [],
-  },
-  'familiar.messages.waiting': {
-    kind: 'gauge',
-    unit: '{message}',
-    description: 'Messages waiting for their turn.',
-    labels: [],
-  },
-  'familiar.cost.usd': {
-    kind: 'counter',
-    unit: '{USD}',
-    description: 'Cost of model calls with a known price.',
-    labels: ['gen_ai.provider.name', 'gen_ai.request.model'],
-  },
-  'familiar.recall.duration': {
-    kind: 'histogram',
-    unit: 's',
-    description: 'Duration of memory recall at the start of a turn.',
-    labels: ['error.type'],
-    bounds: shortSeconds,
-  },
-  'familiar.outbox.items': {
-    kind: 'gauge',
-    unit: '{item}',
-    description: 'Outgoing messages without confirmed delivery, in the whole database.',
-    labels: ['familiar.outbox.state'],
-  },
-  'db.client.operation.duration': {
-    kind: 'histogram',
-    unit: 's',
-    description: 'Duration of write units, including waiting and retries.',
-    labels: ['db.system.name', 'db.operation.name', 'error.type'],
-    bounds: shortSeconds,
-  },
-  'familiar.database.retries': {
-    kind: 'counter',
-    unit: '{retry}',
-    description: 'Write units that were retried because the database rejected them.',
-    labels: ['db.system.name'],
-  },
-  'http.server.request.duration': {
-    kind: 'histogram',
-    unit: 's',
-    description: 'Time from a request to the start of its response.',
-    labels: ['http.request.method', 'http.route', 'http.response.status_code', 'url.scheme', 'error.type'],
-    bounds: requestSeconds,
-  },
-  'process.memory.usage': { kind: 'gauge', unit: 'By', description: 'Resident memory.', labels: [] },
-  'process.cpu.time': { kind: 'counter', unit: 's', description: 'CPU time.', labels: ['cpu.mode'] },
-  'process.uptime': { kind: 'gauge', unit: 's', description: 'Uptime of the process.', labels: [] },
-  'nodejs.eventloop.delay.p50': {
-    kind: 'gauge',
-    unit: 's',
-    description: 'Median event loop delay since the last reading.',
-    labels: [],
-  },
-  'nodejs.eventloop.delay.p99': {
-    kind: 'gauge',
-    unit: 's',
-    description: '99th percentile of event loop delay since the last reading.',
-    labels: [],
-  },
-  'nodejs.eventloop.delay.max': {
-    kind: 'gauge',
-    unit: 's',
-    description: 'Longest event loop delay since the last reading.',
-    labels: [],
-  },
-  'nodejs.eventloop.utilization': {
-    kind: 'gauge',
-    unit: '1',
-    description: 'Share of time since the last reading in which the event loop was busy.',
-    labels: [],
-  },
-  'familiar.telemetry.dropped': {
-    kind: 'counter',
-    unit: '{item}',
-    description: 'Spans and metric sets that did not reach the collector.',
-    labels: ['familiar.telemetry.signal', 'familiar.telemetry.reason'],
-  },
+  'gen_ai.client.operation.duration': histogram(
+    callSeconds,
+    's',
+    'Duration of model calls.',
+    ...modelLabels,
+    'error.type',
+  ),
+  'gen_ai.client.operation.time_to_first_chunk': histogram(
+    firstChunkSeconds,
+    's',
+    'Time from a model call to its first output.',
+    ...modelLabels,
+  ),
+  'gen_ai.client.token.usage': histogram(
+    tokenCounts,
+    '{token}',
+    'Tokens of model calls.',
+    ...modelLabels,
+    'gen_ai.token.type',
+  ),
+  'gen_ai.invoke_agent.duration': histogram(
+    agentSeconds,
+    's',
+    'Duration of turns in this process.',
+    'gen_ai.agent.name',
+    'error.type',
+  ),
+  'gen_ai.execute_tool.duration': histogram(
+    callSeconds,
+    's',
+    'Duration of tool calls.',
+    'gen_ai.tool.name',
+    'error.type',
+  ),
+  'familiar.turns': counter('{turn}', 'Completed turns.', 'gen_ai.agent.name', 'familiar.turn.outcome'),
+  'familiar.turns.running': gauge('{turn}', 'Turns that are running in this process.'),
+  'familiar.messages.waiting': gauge('{message}', 'Messages waiting for their turn.'),
+  'familiar.cost.usd': counter(
+    '{USD}',
+    'Cost of model calls with a known price.',
+    'gen_ai.provider.name',
+    'gen_ai.request.model',
+  ),
+  'familiar.recall.duration': histogram(
+    shortSeconds,
+    's',
+    'Duration of memory recall at the start of a turn.',
+    'error.type',
+  ),
+  'familiar.outbox.items': gauge(
+    '{item}',
+    'Outgoing messages without confirmed delivery, in the whole database.',
+    'familiar.outbox.state',
+  ),
+  'db.client.operation.duration': histogram(
+    shortSeconds,
+    's',
+    'Duration of write units, including waiting and retries.',
+    'db.system.name',
+    'db.operation.name',
+    'error.type',
+  ),
+  'familiar.database.retries': counter(
+    '{retry}',
+    'Write units that were retried because the database rejected them.',
+    'db.system.name',
+  ),
+  'http.server.request.duration': histogram(
+    requestSeconds,
+    's',
+    'Time from a request to the start of its response.',
+    'http.request.method',
+    'http.route',
+    'http.response.status_code',
+    'url.scheme',
+    'error.type',
+  ),
+  'process.memory.usage': gauge('By', 'Resident memory.'),
+  'process.cpu.time': counter('s', 'CPU time.', 'cpu.mode'),
+  'process.uptime': gauge('s', 'Uptime of the process.'),
+  'nodejs.eventloop.delay.p50': gauge('s', 'Median event loop delay since the last reading.'),
+  'nodejs.eventloop.delay.p99': gauge('s', '99th percentile of event loop delay since the last reading.'),
+  'nodejs.eventloop.delay.max': gauge('s', 'Longest event loop delay since the last reading.'),
+  'nodejs.eventloop.utilization': gauge('1', 'Share of time since the last reading in which the event loop was busy.'),
+  'familiar.telemetry.dropped': counter(
+    '{item}',
+    'Spans and metric sets that did not reach the collector.',
+    'familiar.telemetry.signal',
+    'familiar.telemetry.reason',
+  ),
 } as const satisfies Record<string, MetricDefinition>
 
 type Definitions = typeof metricDefinitions

@@ -23,21 +23,12 @@ export interface MonitorState {
   turns: Activity[]
 }
 
-/** Familiar's current activity. Kept in memory; `publish` is called with every change, at most every 200 ms. */
-export interface Monitor {
-  update(turnId: string, change: Partial<Activity> & { sessionId: string }): void
-  end(turnId: string): void
-  current(): MonitorState
-  /** Publishes the pending state and stops. */
-  close(): Promise<void>
-}
+export type Monitor = ReturnType<typeof createMonitor>
 
 const publishEveryMs = 200
 
-export function createMonitor(dependencies: {
-  clock: Clock
-  publish: (state: MonitorState) => Promise<void>
-}): Monitor {
+/** Familiar's current activity. Kept in memory; `publish` is called with every change, at most every 200 ms. */
+export function createMonitor(dependencies: { clock: Clock; publish: (state: MonitorState) => Promise<void> }) {
   const { clock, publish } = dependencies
   const turns = new Map<string, Activity>()
   let updatedAt = clock.now()
@@ -57,18 +48,18 @@ export function createMonitor(dependencies: {
   }
 
   return {
-    update(turnId, change) {
+    update(turnId: string, change: Partial<Activity> & { sessionId: string }): void {
       const now = clock.now()
-      const known = turns.get(turnId) ?? newActivity(turnId, change.sessionId, now)
-      turns.set(turnId, { ...known, ...change, updatedAt: now })
+      turns.set(turnId, { ...begun, turnId, startedAt: now, ...turns.get(turnId), ...change, updatedAt: now })
       changed()
     },
-    end(turnId) {
+    end(turnId: string): void {
       turns.delete(turnId)
       changed()
     },
     current,
-    async close() {
+    /** Publishes the pending state and stops. */
+    async close(): Promise<void> {
       cancelTimer?.()
       turns.clear()
       await publishing
@@ -82,18 +73,12 @@ export function stateOf(turns: readonly Activity[]): MonitorState['state'] {
   return turns.find((turn) => turn.state === 'tools')?.state ?? turns[0]?.state ?? 'idle'
 }
 
-function newActivity(turnId: string, sessionId: string, now: number): Activity {
-  return {
-    sessionId,
-    contact: '',
-    turnId,
-    state: 'thinking',
-    model: '',
-    round: 1,
-    tools: [],
-    inputTokens: 0,
-    outputTokens: 0,
-    startedAt: now,
-    updatedAt: now,
-  }
-}
+const begun = {
+  contact: '',
+  state: 'thinking',
+  model: '',
+  round: 1,
+  tools: [],
+  inputTokens: 0,
+  outputTokens: 0,
+} as const satisfies Partial<Activity>

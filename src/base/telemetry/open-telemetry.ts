@@ -1,16 +1,10 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { z } from 'zod'
-import { type Clock, sleep } from '../clock.ts'
+import { type Clock, readRetryAfter, sleep } from '../clock.ts'
 import { parseJson } from '../json.ts'
 import type { WorkContext } from '../work.ts'
-import type { MetricPoint, MetricReading, Metrics } from './metrics.ts'
-import { createTelemetry, type EndedSpan, type Telemetry } from './telemetry.ts'
-
-interface OpenTelemetry {
-  telemetry: Telemetry
-  /** Sends the rest, as far as possible within `graceMs`. */
-  close(graceMs: number): Promise<void>
-}
+import type { MetricReading, Metrics } from './metrics.ts'
+import { createTelemetry, type EndedSpan } from './telemetry.ts'
 
 /** Measures, and exports if an address is given. Without one, nothing is sent and no timer runs. */
 export function openTelemetry(dependencies: {
@@ -31,7 +25,7 @@ export function openTelemetry(dependencies: {
   clock: Clock
   random?: () => number
   now?: () => number
-}): OpenTelemetry {
+}) {
   const { settings, resource, work, redact, clock, random = Math.random, now } = dependencies
   const startedAt = clock.now()
   const sender = (url: string) => createOtlpSender({ ...settings, ...dependencies, url, random })
@@ -67,16 +61,12 @@ export function openTelemetry(dependencies: {
 
   return {
     telemetry,
-    async close(graceMs) {
+    /** Sends the rest, as far as possible within `graceMs`. */
+    async close(graceMs: number): Promise<void> {
       await Promise.all([spans?.close(graceMs), metrics?.close(graceMs)])
       observed.close()
     },
   }
-}
-
-interface MetricExport {
-  /** Sends the last values, with one attempt within `graceMs`, and stops. */
-  close(graceMs: number): Promise<void>
 }
 
 /** Exports cumulative values periodically: a lost request is covered by the next one. */
@@ -86,7 +76,7 @@ function startMetricExport(dependencies: {
   onDropped(reason: DropReason, count: number): void
   everyMs: number
   clock: Clock
-}): MetricExport {
+}) {
   const { send, body, onDropped, everyMs, clock } = dependencies
   const stopping = new AbortController()
   let isClosed = false
@@ -106,7 +96,8 @@ function startMetricExport(dependencies: {
   }
 
   return {
-    async close(graceMs) {
+    /** Sends the last values, with one attempt within `graceMs`, and stops. */
+    async close(graceMs: number): Promise<void> {
       if (isClosed) return
       isClosed = true
       cancelTimer()
@@ -121,13 +112,6 @@ function startMetricExport(dependencies: {
 /** Why spans did not arrive. */
 type DropReason = 'queue_full' | 'refused' | 'unreachable'
 
-interface SpanExport {
-  /** Returns at once; spans that do not fit are dropped and counted. */
-  push(span: EndedSpan): void
-  /** Sends the queue, with one attempt within `graceMs`, and stops. */
-  close(graceMs: number): Promise<void>
-}
-
 const maxAtOnce = 512
 const maxWaiting = 2_048
 const everyMs = 5_000
@@ -139,7 +123,7 @@ function createSpanExport(dependencies: {
   body(spans: readonly EndedSpan[]): string
   onDropped(reason: DropReason, count: number): void
   clock: Clock
-}): SpanExport {
+}) {
   const { send, body, onDropped, clock } = dependencies
   const stopping = new AbortController()
   let waiting: EndedSpan[] = []
@@ -172,22 +156,20 @@ function createSpanExport(dependencies: {
   }
 
   return {
-    push(span) {
+    /** Returns at once; spans that do not fit are dropped and counted. */
+    push(span: EndedSpan) {
       if (isClosed || waiting.length >= maxWaiting) return onDropped('queue_full', 1)
       waiting.push(span)
       sendSoon()
     },
-    async close(graceMs) {
+    /** Sends the queue, with one attempt within `graceMs`, and stops. */
+    async close(graceMs: number): Promise<void> {
       if (isClosed) return
       isClosed = true
       cancelTimer?.()
-      const deadline = new AbortController()
-      const cancel = clock.after(graceMs, () => {
-        stopping.abort()
-        deadline.abort()
-      })
+      const cancel = clock.after(graceMs, () => stopping.abort())
       await sending
-      while (waiting.length > 0 && !deadline.signal.aborted) await sendBatch(deadline.signal, 1)
+      while (waiting.length > 0 && !stopping.signal.aborted) await sendBatch(stopping.signal, 1)
       if (waiting.length > 0) onDropped('unreachable', waiting.length)
       waiting = []
       cancel()
@@ -243,19 +225,19 @@ function metricJson(reading: MetricReading, times: { startTimeUnixNano: string; 
   const dataPoints = reading.points.map((point) => ({
     attributes: point.labels.map(([key, value]) => ({ key, value: labelJson(key, value) })),
     ...times,
-    ...('value' in point ? { asDouble: point.value } : distributionJson(point, bounds)),
+    ...('value' in point
+      ? { asDouble: point.value }
+      : {
+          count: String(point.count),
+          sum: point.sum,
+          bucketCounts: point.counts.map(String),
+          explicitBounds: bounds,
+        }),
   }))
   const common = { name, description, unit }
   if (kind === 'histogram') return { ...common, histogram: { dataPoints, aggregationTemporality: cumulative } }
   if (kind === 'gauge') return { ...common, gauge: { dataPoints } }
   return { ...common, sum: { dataPoints, aggregationTemporality: cumulative, isMonotonic: true } }
-}
-
-function distributionJson(
-  { count, sum, counts }: Extract<MetricPoint, { count: number }>,
-  bounds: readonly number[],
-): object {
-  return { count: String(count), sum, bucketCounts: counts.map(String), explicitBounds: bounds }
 }
 
 function labelJson(key: string, value: string): Value {
@@ -314,7 +296,7 @@ function createOtlpSender(dependencies: {
       const text = await response.text()
       if (response.ok) return { ok: true, rejected: rejectedIn(text) }
       if (!retryable.has(response.status)) return { ok: false, reason: 'refused' }
-      return { retryAfterMs: retryAfter(response.headers.get('retry-after'), clock.now()) }
+      return { retryAfterMs: readRetryAfter(response.headers.get('retry-after'), clock.now()) }
     } catch {
       return { retryAfterMs: undefined }
     } finally {
@@ -347,14 +329,6 @@ function rejectedIn(text: string): number {
   const parsed = parseJson(text, partialSchema)
   const { rejectedSpans = 0, rejectedDataPoints = 0 } = (parsed.ok && parsed.value.partialSuccess) || {}
   return Number(rejectedSpans) + Number(rejectedDataPoints)
-}
-
-/** Seconds, or a date. */
-function retryAfter(header: string | null, now: number): number | undefined {
-  if (header === null) return undefined
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1_000
-  const at = Date.parse(header)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
 }
 
 /** Metrics of this process. Event loop delays are measured from the first reading on. */

@@ -10,6 +10,7 @@ import {
   tellNote,
   withoutWrapping,
 } from './notes.ts'
+import phrases from './phrases.json' with { type: 'json' }
 import { type Ability, afterPhrase, type CallIntent, type Intent, readSentences, type Sentence } from './sentence.ts'
 import { texts } from './texts.ts'
 
@@ -237,35 +238,6 @@ function bestSentence({ text, kind }: NoteLine, words: readonly string[]): strin
   return others.reduce((best, next) => (countWords(next, words) > countWords(best, words) ? next : best), first ?? text)
 }
 
-/** Question phrases that say nothing about the subject. */
-const leads = [
-  'what did i tell you about',
-  'what have i told you about',
-  'what did i say about',
-  'what do you know about',
-  'what do you remember about',
-  'what do you have on',
-  'do you remember',
-  'do you know',
-  'remember',
-  'tell me about',
-  'tell me something about',
-  'tell me more about',
-  'what about',
-  'is it true that',
-  'know',
-  'remind me',
-  'search my notes for',
-  'search my notes',
-  'search for',
-  'search',
-  'look up',
-  'find my note about',
-  'find my notes about',
-  'find my notes on',
-  'recall',
-  '/recall',
-]
 const recallQuestionWords = "what what's when when's where where's who who's whose which how why".split(' ')
 const questionPairs =
   'am i,do i,did i,have i,had i,was i,can i,should i,do we,did we,is my,are my,was my,were my,does my,did my,has my'
@@ -284,7 +256,7 @@ export const recall: Ability = {
 
 /** The question in the user's words; undefined if it is not a question. */
 export function readQuery({ request, asks, bids }: Sentence): string | undefined {
-  const about = afterPhrase(request, leads)
+  const about = afterPhrase(request, phrases.subjectLeads)
   if (about !== undefined && about !== '') return about
   // "Can you write a poem?" is a request for an action.
   if (asks && !bids) return request

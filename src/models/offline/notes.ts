@@ -2,6 +2,7 @@ import { parseAnyJson } from '../../base/json.ts'
 import { readDates } from '../../memory/dates.ts'
 import { attributeKey } from '../../memory/words.ts'
 import type { ToolResult } from '../../protocol/messages.ts'
+import phrases from './phrases.json' with { type: 'json' }
 import { texts } from './texts.ts'
 
 /** The content of the note as a sentence for the user. */
@@ -220,22 +221,6 @@ export interface AskedFact {
 const maxQuestionLength = 200
 const maxAttributeLength = 40
 
-// Synonyms of one attribute.
-const groups: readonly (readonly string[])[] = [
-  ['birthday', 'date of birth', 'birth date', 'born on'],
-  ['address', 'home address', 'lives in', 'lives at'],
-  ['occupation', 'job', 'profession', 'work', 'works as'],
-  ['phone number', 'phone', 'number', 'mobile number', 'telephone number'],
-  ['email', 'email address', 'mail address'],
-  ['name', 'full name', 'first name'],
-  ['wife', 'spouse', 'partner', 'married to'],
-  ['husband', 'spouse', 'partner', 'married to'],
-  ['mother', 'mum', 'mom'],
-  ['father', 'dad'],
-  ['allergic to', 'allergy'],
-  ['boss', 'manager'],
-]
-
 interface Form {
   pattern: RegExp
   attributes: readonly string[]
@@ -309,6 +294,7 @@ export function entityOf(named: string): string {
 }
 
 function namesOf(attribute: string): string[] {
+  const groups = phrases.attributeSynonyms
   const group = groups.find(([first]) => first === attribute) ?? groups.find((names) => names.includes(attribute))
   const spellings = [attribute, swap(attribute)]
   return [...new Set([...spellings, ...(group ?? [])])]

@@ -26,6 +26,7 @@ import {
   tellNote,
   withoutWrapping,
 } from './notes.ts'
+import phrases from './phrases.json' with { type: 'json' }
 import { type Before, nothingBefore } from './read-turn.ts'
 import { agreements, forgetOrders, genericWords, matchesWholeNote, noteIntent, remember, wrongs } from './remember.ts'
 import { dueReminder, reminders } from './reminders.ts'
@@ -382,30 +383,11 @@ function isOtherScript(text: string): boolean {
 }
 
 const whole = ['status', '/status', 'your status', 'show status', 'cost', 'costs', '/cost', 'uptime', 'are you running']
-const beginnings = [
-  'how much have you spent',
-  'how much did you spend',
-  'how much money have you',
-  'how much have you cost',
-  'how much did you cost',
-  'how much do you cost',
-  'what did you cost',
-  'what have you cost',
-  'what have you spent',
-  'what do you cost',
-  "what's your status",
-  'what is your status',
-  'show me your status',
-  'how many tokens',
-  'which model',
-  'what model',
-  'how long have you been running',
-]
 
 const status: Ability = {
   name: 'status',
   matches({ request }) {
-    if (!isPhrase(request, whole) && afterPhrase(request, beginnings) === undefined) return undefined
+    if (!isPhrase(request, whole) && afterPhrase(request, phrases.statusQuestions) === undefined) return undefined
     return {
       type: 'call',
       tool: 'session_status',

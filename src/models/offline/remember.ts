@@ -1,5 +1,6 @@
 import { hasPlainStatements } from '../../memory/learning/plain-statements.ts'
 import { readCitation, readDate, withoutWrapping } from './notes.ts'
+import phrases from './phrases.json' with { type: 'json' }
 import {
   type Ability,
   afterPhrase,
@@ -11,78 +12,9 @@ import {
 } from './sentence.ts'
 import { texts } from './texts.ts'
 
-// Longer forms first: the first match is used.
-const orders = [
-  'remember that',
-  'remember this list',
-  'remember this text',
-  'remember this',
-  'remember these',
-  'remember the following',
-  'remember',
-  '/remember',
-  'note that',
-  'note this',
-  'note to self',
-  'note down that',
-  'note down',
-  'note',
-  'take note that',
-  'take note of',
-  'take a note that',
-  'take a note',
-  'make a note that',
-  'make a note of',
-  'make a note',
-  'write down that',
-  'write down',
-  'write this down',
-  'save this',
-  'save that',
-  "don't forget that",
-  'do not forget that',
-  "don't forget",
-  'do not forget',
-  'never forget that',
-  'keep in mind that',
-  'keep in mind',
-  'bear in mind that',
-  'bear in mind',
-  'you should know that',
-  'for your information',
-  'fyi',
-]
 const notOrders = ['remember when', 'remember how', 'remember what', 'remember who', 'remember where', 'remember me']
 
 const feelings = ['like', 'love', 'hate', 'prefer', 'enjoy', 'dislike', "don't like", 'do not like', "can't stand"]
-const traits = [
-  'allergic',
-  'intolerant',
-  'vegetarian',
-  'vegan',
-  'diabetic',
-  'married',
-  'born',
-  'called',
-  'from',
-  'named',
-]
-const habits = [
-  ...[
-    'live in',
-    'live at',
-    'live with',
-    'lived in',
-    'moved to',
-    'grew up',
-    'work at',
-    'work for',
-    'work as',
-    'work in',
-  ],
-  ...['have a', 'have an', 'have two', 'have three', 'have no', 'own', 'drive', 'speak', 'play', 'usually', 'always'],
-  ...["don't eat", 'do not eat', "don't drink", 'do not drink', 'never eat', 'never drink'],
-]
 // Past actions are statements, not requests.
 const deeds =
   'decided agreed chose bought sold met visited started finished booked ordered paid lent borrowed promised planted adopted learned learnt moved changed quit joined went got won lost found saw read made'.split(
@@ -90,8 +22,10 @@ const deeds =
   )
 const felt = ['i', 'i really', 'i also'].flatMap((who) => feelings.map((feeling) => `${who} ${feeling}`))
 const stated = [
-  ...['i am', "i'm", 'i was', 'i am also', "i'm also"].flatMap((who) => traits.map((trait) => `${who} ${trait}`)),
-  ...['i', 'we'].flatMap((who) => [...habits, ...deeds].map((habit) => `${who} ${habit}`)),
+  ...['i am', "i'm", 'i was', 'i am also', "i'm also"].flatMap((who) =>
+    phrases.traits.map((trait) => `${who} ${trait}`),
+  ),
+  ...['i', 'we'].flatMap((who) => [...phrases.habits, ...deeds].map((habit) => `${who} ${habit}`)),
   'call me',
 ]
 // "I love it" says nothing that would be understood later.
@@ -117,18 +51,18 @@ export function matchesWholeNote(message: string): Intent | undefined {
   const content = message.slice(colon + 1).trim()
   const opening = message.slice(0, colon).trim()
   const order = afterPhrase(opening, ['please']) ?? opening
-  return hasWords(content) && isPhrase(order, orders) ? noteIntent(content) : undefined
+  return hasWords(content) && isPhrase(order, phrases.rememberOrders) ? noteIntent(content) : undefined
 }
 
 function readOrder({ request, asks }: Sentence): string | undefined {
   if (asks && afterPhrase(request, notOrders) !== undefined) return undefined
-  const told = afterPhrase(request, orders)
+  const told = afterPhrase(request, phrases.rememberOrders)
   if (told === undefined || !asks) return told
   // "Can you remember my birthday?" asks; "Can you remember that it is in May?" tells.
   const tells =
     afterPhrase(
       request,
-      orders.filter((order) => order.endsWith('that')),
+      phrases.rememberOrders.filter((order) => order.endsWith('that')),
     ) !== undefined
   return tells ? told.replace(/\?+$/, '') : undefined
 }

@@ -1,4 +1,5 @@
 import { readCitation, readNoteLines, withoutWrapping } from './notes.ts'
+import phrases from './phrases.json' with { type: 'json' }
 import { type Ability, afterPhrase, hasWords, type Intent, isPhrase } from './sentence.ts'
 import { quote, texts } from './texts.ts'
 
@@ -6,21 +7,6 @@ const orders = ['remind me', "don't forget to", 'do not forget to', 'remember to
 const joints = ['to', 'that', 'about', 'for']
 /** "Remind me what my number is" is a question. */
 const questions = ['what', "what's", 'when', 'who', "who's", 'where', 'which', 'how', 'why', 'whether', 'if', 'of']
-const lists = [
-  'what are my reminders',
-  'what reminders do i have',
-  'what do i have to do',
-  'what should i not forget',
-  'list my reminders',
-  'list reminders',
-  'show my reminders',
-  'show me my reminders',
-  'my reminders',
-  'reminders',
-  'do i have reminders',
-  'do i have any reminders',
-  'any reminders',
-]
 const tag = 'reminder'
 const maxListed = 20
 const maxReminderLength = 500
@@ -28,7 +14,7 @@ const maxReminderLength = 500
 export const reminders: Ability = {
   name: 'reminders',
   matches({ request, asks }) {
-    if (isPhrase(request, lists)) return listIntent
+    if (isPhrase(request, phrases.reminderLists)) return listIntent
     const rest = afterPhrase(request, orders)
     if (rest === undefined || afterPhrase(rest, questions) !== undefined) return undefined
     const content = withDigits(asks ? request.replace(/\?+$/, '') : request)

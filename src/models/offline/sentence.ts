@@ -1,4 +1,5 @@
 import type { Json, ToolResult } from '../../protocol/messages.ts'
+import phrases from './phrases.json' with { type: 'json' }
 import type { Before } from './read-turn.ts'
 
 export interface Sentence {
@@ -23,41 +24,6 @@ const abbreviations = new Set(
     ' ',
   ),
 )
-const courtesies = [
-  'hi there',
-  'hello there',
-  'hey there',
-  'hi',
-  'hello',
-  'hey',
-  'good morning',
-  'good afternoon',
-  'good evening',
-  'thanks',
-  'thank you',
-  'please',
-  'ok',
-  'okay',
-  'so',
-  'and',
-  'also',
-  'then',
-  'now',
-  'well',
-  'familiar',
-  'actually',
-  'by the way',
-  'btw',
-]
-const bids = [
-  'can you',
-  'could you',
-  'would you',
-  'will you',
-  'i want you to',
-  "i'd like you to",
-  'i would like you to',
-]
 const joinedQuestion = /,?\s(?:and|or)\s(?=(?:what|when|where|who|which|how|do i|am i|is my)\b)/i
 
 export function readSentences(message: string): Sentence[] {
@@ -77,8 +43,8 @@ function withoutCourtesy(text: string): { request: string; bids: boolean } {
   let request = text
   let bidding = false
   for (let round = 0; round < 5; round += 1) {
-    const asked = afterPhrase(request, bids)
-    const rest = asked ?? afterPhrase(request, courtesies)
+    const asked = afterPhrase(request, phrases.bids)
+    const rest = asked ?? afterPhrase(request, phrases.courtesies)
     if (rest === undefined) break
     bidding ||= asked !== undefined
     request = rest.replace(/^[.!]+\s*/, '')

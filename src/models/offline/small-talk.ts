@@ -1,31 +1,8 @@
+import phrases from './phrases.json' with { type: 'json' }
 import type { Before } from './read-turn.ts'
 import { type Ability, afterPhrase, type Intent, isPhrase, say } from './sentence.ts'
 import { texts } from './texts.ts'
 
-const help = [
-  'help',
-  '/help',
-  '/start',
-  'help me',
-  'what can you do',
-  'what can you do for me',
-  'what can i ask you',
-  'what can i do',
-  'what do you do',
-  'how do you work',
-  'how does this work',
-  'commands',
-]
-const identity = [
-  'who are you',
-  'what are you',
-  'are you an ai',
-  'are you a bot',
-  'are you human',
-  'are you a language model',
-  "what's your name",
-  'what is your name',
-]
 /** "How do I give you a model?", "connect a model", "How can I set up Claude?" */
 const connecting =
   /^(?:how (?:do|can|could|should) i |how to |i (?:want|would like) to |please )?(?:give you|get|connect|add|set ?up|configure|choose|change|use|install|switch)(?: you)?(?: to)? (?:an?(?:other)? |the |my |your )?(?:(?:language |ai |real )?model|llm|api key|key|claude|gpt|chatgpt|openai|anthropic|gemini|ollama|openrouter)\b/i
@@ -42,27 +19,11 @@ const greetings = [
 ]
 const thanks = ['thanks', 'thank you', 'thanks a lot', 'thank you very much', 'thank you so much', 'many thanks', 'thx']
 
-const nods = [
-  'ok',
-  'okay',
-  'yes',
-  'no',
-  'great',
-  'good',
-  'cool',
-  'fine',
-  'nice',
-  'perfect',
-  'got it',
-  "that's great",
-  'bye',
-]
-
 export const smallTalk: Ability = {
   name: 'small talk',
   matches({ text, request }) {
-    if (isPhrase(request, help)) return { type: 'say', kind: 'answer', text: texts.help }
-    if (isPhrase(request, identity)) return { type: 'say', kind: 'answer', text: texts.identity }
+    if (isPhrase(request, phrases.help)) return { type: 'say', kind: 'answer', text: texts.help }
+    if (isPhrase(request, phrases.identity)) return { type: 'say', kind: 'answer', text: texts.identity }
     if (connecting.test(request.slice(0, 200))) return { type: 'say', kind: 'answer', text: texts.connect }
     if (isPhrase(text, thanks)) return { type: 'say', kind: 'courtesy', text: texts.thanks }
     const greets = isPhrase(request, greetings) || (request === '' && afterPhrase(text, greetings) !== undefined)
@@ -70,7 +31,8 @@ export const smallTalk: Ability = {
       return { type: 'say', kind: 'courtesy', text: texts.greeting }
     }
     // A message of nothing but courtesy has no request: "ok, thanks".
-    if (request === '' || isPhrase(request, nods)) return { type: 'say', kind: 'courtesy', text: texts.allRight }
+    if (request === '' || isPhrase(request, phrases.nods))
+      return { type: 'say', kind: 'courtesy', text: texts.allRight }
     return undefined
   },
 }

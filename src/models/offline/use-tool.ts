@@ -3,6 +3,7 @@ import { parseAnyJson, parseJson } from '../../base/json.ts'
 import { truncateText } from '../../base/text.ts'
 import type { Json, ToolResult } from '../../protocol/messages.ts'
 import { withoutWrapping } from './notes.ts'
+import phrases from './phrases.json' with { type: 'json' }
 import { type Ability, afterPhrase, type CallIntent, hasWords, type Intent, say } from './sentence.ts'
 import { texts } from './texts.ts'
 
@@ -14,16 +15,6 @@ const orders = [
 ]
 const joints = ['with', 'on', 'for', 'to']
 const fetches = ['fetch', 'read', 'open', 'get', 'load', 'show me', 'what does', "what's on", 'what is on']
-const searches = [
-  'search the web for',
-  'search the internet for',
-  'search online for',
-  'search the web',
-  'web search for',
-  'web search',
-  'google',
-  'look up online',
-]
 const maxShown = 4_000
 const maxAddressLength = 4_000
 const maxQueryLength = 400
@@ -36,7 +27,7 @@ const foundSchema = z.object({ name: z.string(), input: z.json() })
 export const useWeb: Ability = {
   name: 'use the web',
   matches({ request }) {
-    const query = afterPhrase(request, searches)
+    const query = afterPhrase(request, phrases.webSearches)
     if (query !== undefined && hasWords(query)) return callTool('web_search', { query: asQuery(query) })
     const named = afterPhrase(request, fetches)
     const url = named === undefined ? readAddress(request) : (readAddress(named) ?? readBareAddress(named))

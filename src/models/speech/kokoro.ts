@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { readBytes } from '../../base/files.ts'
+import sounds from './kokoro-sounds.json' with { type: 'json' }
 import type { Sound } from './recordings.ts'
 import type { ChildWork } from './speech.ts'
 import { kokoroFiles } from './voice-parts.ts'
@@ -63,43 +64,8 @@ export function writeWav({ samples, rate }: Sound): Uint8Array {
   return data
 }
 
-/** The model's numbers for sounds and marks: each string counts on from its number. */
-const runs: readonly (readonly [number, string])[] = [
-  [1, ';:,.!?'],
-  [9, '—…"()“” \u0303ʣʥʦʨᵝꭧAI'],
-  [31, 'O'],
-  [33, 'Q'],
-  [35, 'ST'],
-  [39, 'W'],
-  [41, 'Yᵊabcdef'],
-  [50, 'hijklmnopqrstuvwxyzɑɐɒæ'],
-  [75, 'βɔɕç'],
-  [80, 'ɖðʤə'],
-  [85, 'ɚɛɜ'],
-  [90, 'ɟ'],
-  [92, 'ɡ'],
-  [99, 'ɥ'],
-  [101, 'ɨɪʝ'],
-  [110, 'ɯɰŋɳɲɴø'],
-  [118, 'ɸθœ'],
-  [123, 'ɹ'],
-  [125, 'ɾɻ'],
-  [128, 'ʁɽʂʃʈʧ'],
-  [135, 'ʊʋ'],
-  [138, 'ʌɣɤ'],
-  [142, 'χʎ'],
-  [147, 'ʒʔ'],
-  [156, 'ˈˌː'],
-  [162, 'ʰ'],
-  [164, 'ʲ'],
-  [169, '↓'],
-  [171, '→↗↘'],
-  [177, 'ᵻ'],
-]
-
-export const phonemeNumbers: ReadonlyMap<string, number> = new Map(
-  runs.flatMap(([from, letters]) => [...letters].map((letter, index) => [letter, from + index] as const)),
-)
+/** The model's numbers for sounds and marks. */
+export const phonemeNumbers: ReadonlyMap<string, number> = new Map(Object.entries(sounds))
 
 /** Kokoro-82M in this process: some 400 MB. */
 interface KokoroModel {

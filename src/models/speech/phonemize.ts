@@ -1,4 +1,5 @@
 import { findProgram, type RunChild } from '../../base/processes.ts'
+import phonemeRules from './phoneme-rules.json' with { type: 'json' }
 
 type Phonemes = { ok: true; sentences: string[] } | { ok: false; reason: string }
 
@@ -55,57 +56,17 @@ export const noEspeak =
   'The local voice needs espeak-ng for pronunciation (Debian, Ubuntu: sudo apt-get install ' +
   'espeak-ng; macOS: brew install espeak-ng).'
 
-/** Maps espeak-ng's sounds (`--ipa --tie=^`) to those of the model. Longer ones first. */
-const everywhere: readonly [RegExp, string][] = [
-  [/a\^ɪ/g, 'I'],
-  [/a\^ʊ/g, 'W'],
-  [/d\^z/g, 'ʣ'],
-  [/d\^ʒ/g, 'ʤ'],
-  [/e\^ɪ/g, 'A'],
-  [/o\^ʊ/g, 'O'],
-  [/ə\^ʊ/g, 'Q'],
-  [/t\^s/g, 'ʦ'],
-  [/t\^ʃ/g, 'ʧ'],
-  [/ɔ\^ɪ/g, 'Y'],
-]
-
-const english: readonly [RegExp, string][] = [
-  [/ʔˌ?n\u0329?/g, 'tᵊn'],
-  [/ʔ/g, 't'],
-  [/ə\^l/g, 'ᵊl'],
-  [/ʲ(?=[oə])/g, 'j'],
-  [/ʲ/g, ''],
-  [/(\S)\u0329/g, 'ᵊ$1'],
-  [/ɚ/g, 'əɹ'],
-  [/r/g, 'ɹ'],
-  [/[xç]/g, 'k'],
-  [/ɬ/g, 'l'],
-  [/ɐ/g, 'ə'],
-  [/\u0303/g, ''],
-]
-
-const american: readonly [RegExp, string][] = [
-  [/ɜːɹ?/g, 'ɜɹ'],
-  [/ɪə/g, 'iə'],
-  [/e(?!\^)/g, 'A'],
-  [/ː/g, ''],
-]
-
-const british: readonly [RegExp, string][] = [
-  [/e\^ə/g, 'ɛː'],
-  [/iə/g, 'ɪə'],
-  [/e(?!\^)/g, 'A'],
-]
-
-const ofLanguage: Partial<Record<LanguageLetter, readonly [RegExp, string][]>> = {
-  a: [...english, ...american],
-  b: [...english, ...british],
+const { everywhere, english, american, british } = phonemeRules
+const ofLanguage: Partial<Record<LanguageLetter, object>> = {
+  a: { ...english, ...american },
+  b: { ...english, ...british },
 }
 
+/** Maps espeak-ng's sounds (`--ipa --tie=^`) to those of the model. Longer ones first. */
 export function toModelPhonemes(spoken: string, language: LanguageLetter): string {
-  const rules = [...everywhere, ...(ofLanguage[language] ?? [])]
+  const rules = [...Object.entries(everywhere), ...Object.entries<string>({ ...ofLanguage[language] })]
   return rules
-    .reduce((phonemes, [pattern, replacement]) => phonemes.replace(pattern, replacement), spoken)
+    .reduce((phonemes, [pattern, replacement]) => phonemes.replace(new RegExp(pattern, 'g'), replacement), spoken)
     .replace(/[\^_-]|\u200d|\(.*?\)/g, '')
     .replace(/\s+/g, ' ')
     .trim()

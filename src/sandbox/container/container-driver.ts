@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { readBundledText } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
 import { type Logger, silentLogger } from '../../base/logger.ts'
 import { untilAborted } from '../../base/work.ts'
+import { probe } from '../embedded/prove-driver.ts'
 import { createReadableFolders } from '../embedded/readable-folders.ts'
 import { stagePlace } from '../embedded/stage.ts'
 import {
@@ -179,24 +181,15 @@ async function proveLimits(options: {
 
   function tryOut(words: readonly string[], changed: Partial<typeof limits> = {}): Promise<SandboxOutcome> {
     const [program = '/bin/sh', ...args] = words
-    return run({
-      argv: [program, ...args],
-      environment: { NONCE: nonce, HIDDEN: hiddenFile },
-      workingDirectory: '/',
-      stdin: new Uint8Array(),
-      mounts: [],
-      isWritable: true,
-      network: { kind: 'none' },
-      limits: { ...limits, ...changed },
-      signal,
-    })
+    const command = probe([program, ...args], signal, { ...limits, ...changed })
+    return run({ ...command, environment: { NONCE: nonce, HIDDEN: hiddenFile } })
   }
 
   const [world, memory, processes, time, calls] = await Promise.all([
-    tryOut([...shell, '-c', worldScript]),
-    tryOut([...shell, '-c', memoryScript]),
+    tryOut([...shell, '-c', script('./prove-world.sh')]),
+    tryOut([...shell, '-c', script('./prove-memory.sh')]),
     // Some shells retry for half a minute. Only the processes started by then count.
-    tryOut([...shell, '-c', processesScript], { wallMs: 3_000 }),
+    tryOut([...shell, '-c', script('./prove-processes.sh')], { wallMs: 3_000 }),
     tryOut([...shell, '-c', 'while :; do :; done'], { wallMs: 300 }),
     node && tryOut([...node, '-e', callsScript], { memoryBytes: 256 * 1024 * 1024, processes: 32 }),
   ])
@@ -235,44 +228,7 @@ function isBelow(text: string, limit: number): boolean {
   return /^\d+$/.test(text) && Number(text) > 0 && Number(text) < limit
 }
 
-const worldScript = `
-echo nonce=$NONCE
-printf %s "$NONCE" >&3
-while read -r name value rest; do
-  case $name in Uid:|CapBnd:|NoNewPrivs:|Seccomp:) echo "\${name%:}=$value";; esac
-done < /proc/self/status
-interfaces=
-while read -r name rest; do
-  case $name in *:*) interfaces="$interfaces \${name%%:*}";; esac
-done < /proc/net/dev
-echo "interfaces=\${interfaces# }"
-while read -r id parent device root point options rest; do
-  [ "$point" = / ] && echo "options=$options"
-done < /proc/self/mountinfo
-(: > /run/familiar-probe) 2>/dev/null && echo run=open || echo run=closed
-[ -e "$HIDDEN" ] && echo hidden=there || echo hidden=absent
-piece=0123456789abcdef
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do piece=$piece$piece; done
-for i in 1 2 3; do printf %s "$piece" || full=full; piece=$piece$piece; done > /tmp/piece 2>/dev/null
-echo "scratch=\${full-open}"
-`
-
-const processesScript = `
-count=0
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
-  (while :; do :; done) &
-  count=$((count + 1))
-  echo "processes=$count"
-done 2>/dev/null
-`
-
-// Doubles in each round, up to 256 MB.
-const memoryScript = `
-piece=0123456789abcdef
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do piece=$piece$piece; done
-echo survived
-`
-
+const script = (name: string) => readBundledText(new URL(name, import.meta.url))
 // Every engine's default list allows this call, so it shows which list is in effect.
 const callsScript = `
 try { require('node:os').networkInterfaces(); console.log('netlink=open') } catch { console.log('netlink=closed') }

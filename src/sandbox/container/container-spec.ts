@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, copyFile, mkdir, mkdtemp, open, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { sha256 } from '../../base/ids.ts'
+import { openDoor } from '../embedded/prepare-command.ts'
 import type { SandboxCommand, SandboxMount } from '../sandbox.ts'
 
 /** An unused id: distributions keep it free, and default user namespaces include it. */
@@ -18,7 +17,8 @@ const relayBytes = 96 * 1024 * 1024
 /** Tells the janitor which driver the container belongs to. */
 export const lifeLabel = 'familiar.life'
 
-interface SpecParts {
+/** A command in the engine's format. Engines fill in defaults, so every option is set explicitly. */
+export function containerSpec(parts: {
   command: SandboxCommand
   image: string
   kit: EntryKit | undefined
@@ -27,10 +27,7 @@ interface SpecParts {
   folder: RunFolder
   /** Identifies this instance of the driver. */
   life: string
-}
-
-/** A command in the engine's format. Engines fill in defaults, so every option is set explicitly. */
-export function containerSpec(parts: SpecParts): object {
+}): object {
   const { command, image, kit, seccomp, folder, life } = parts
   const { limits, network } = command
   const isProxied = network.kind === 'proxy'
@@ -247,12 +244,7 @@ async function fingerprint(files: readonly (readonly [string, string])[]): Promi
   return sha256([...hashes.sort(), ...mountPoints].join('\n')).slice(0, 16)
 }
 
-interface ProgramFiles {
-  loader: string | undefined
-  libraries: string[]
-}
-
-async function programFiles(path: string): Promise<ProgramFiles | undefined> {
+async function programFiles(path: string): Promise<{ loader: string | undefined; libraries: string[] } | undefined> {
   if (process.platform !== 'linux') return undefined
   try {
     const { stdout } = await promisify(execFile)('ldd', [path], { env: { LC_ALL: 'C' } })
@@ -264,74 +256,31 @@ async function programFiles(path: string): Promise<ProgramFiles | undefined> {
   }
 }
 
-/**
- * A second socket in front of a private one, for a container that runs as another user. `folder` is private, and the
- * socket is mounted into that container only. The caller closes it.
- */
-async function openDoor(options: { folder: string; name: string; target: string }): Promise<AsyncDisposable> {
-  const { folder, name, target } = options
-  const sockets = new Set<Socket>()
-  const server = createServer({ allowHalfOpen: true }, (inner) => {
-    const outer = connect({ path: target, allowHalfOpen: true })
-    for (const [socket, other] of [
-      [inner, outer],
-      [outer, inner],
-    ] as const) {
-      sockets.add(socket)
-      socket.on('error', () => other.destroy())
-      socket.on('close', () => sockets.delete(socket))
-      socket.pipe(other)
-    }
-  })
-  // A socket address is limited to 107 bytes, which the folder may exceed: this is a short path to the same folder.
-  const handle = await open(folder, 'r')
-  const path = `/proc/self/fd/${handle.fd}/${name}`
-  try {
-    server.listen(path)
-    await once(server, 'listening')
-    await chmod(path, 0o666)
-  } catch (cause) {
-    await handle.close()
-    throw cause
-  }
-  return {
-    async [Symbol.asyncDispose]() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await handle.close()
-    },
-  }
-}
+export type RunFolder = Awaited<ReturnType<typeof makeRunFolder>>
 
 /** The files of one run on this machine's disk, accessible only to this user and the run's container. */
-export interface RunFolder extends AsyncDisposable {
-  /** Becomes descriptor 3. */
-  resultPath: string
-  /** The report of the waiting shell. */
-  accountPath: string
-  /** Null if the command does not use the proxy. */
-  proxyPath: string | null
-  /** The command's mounts, under names that the engine can parse. */
-  mounts: SandboxMount[]
-}
-
-export async function makeRunFolder(folder: string, { mounts, network }: SandboxCommand): Promise<RunFolder> {
+export async function makeRunFolder(folder: string, { mounts, network }: SandboxCommand) {
   await mkdir(folder, { mode: 0o700 })
   const place = (name: string) => join(folder, name)
   const isProxied = network.kind === 'proxy'
-  const door = isProxied && (await openDoor({ folder, name: 'proxy.sock', target: network.socketPath }))
+  const door =
+    isProxied && (await openDoor({ directory: folder, name: 'proxy.sock', target: network.socketPath, mode: 0o666 }))
   for (const name of ['result', 'account']) {
     await writeFile(place(name), '')
     // The user inside is a different one.
     await chmod(place(name), 0o666)
   }
   return {
+    /** Becomes descriptor 3. */
     resultPath: place('result'),
+    /** The report of the waiting shell. */
     accountPath: place('account'),
+    /** Null if the command does not use the proxy. */
     proxyPath: isProxied ? place('proxy.sock') : null,
+    /** The command's mounts, under names that the engine can parse. */
     mounts: await Promise.all(mounts.map((mount, index) => plainlyNamed(mount, place(`mount-${index}`)))),
     async [Symbol.asyncDispose]() {
-      if (door) await door[Symbol.asyncDispose]()
+      if (door) await door.close()
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -11,23 +11,13 @@ import { untilAborted } from '../../base/work.ts'
 import { instanceName, isAbandoned } from '../embedded/janitor.ts'
 import { innerRoot } from '../embedded/stage.ts'
 import { type SandboxImage, type SandboxMount, SandboxUnavailable } from '../sandbox.ts'
-import { type EntryKit, kitPath, lifeLabel, prepareEntryKit } from './container-spec.ts'
+import allowedCalls from './allowed-calls.json' with { type: 'json' }
+import { kitPath, lifeLabel, prepareEntryKit } from './container-spec.ts'
 import { createEngineClient, type EngineClient, EngineError, removeContainer } from './run-container.ts'
 
-/** An engine and the state that all runs on it share. */
-export interface ReadyEngine extends Engine {
-  kit: EntryKit | undefined
-  /** Undefined if this machine's programs cannot run inside. */
-  machine: MachineImage | undefined
-  images: ImageBuilds
-  /** How this engine receives the system call list. */
-  seccomp: string
-  /** Identifies this instance of the driver, so that a later one finds its leftovers. */
-  life: string
-  /** Mounts that the user inside could not read in place are copied here. */
-  copies: string
-}
+export type ReadyEngine = Awaited<ReturnType<typeof prepareEngine>>
 
+/** An engine and the state that all runs on it share. */
 export async function prepareEngine(options: {
   socketPath: string | null
   runtimeDirectory: string | null
@@ -35,13 +25,14 @@ export async function prepareEngine(options: {
   logger: Logger
   /** Also aborts the builds. */
   signal: AbortSignal
-}): Promise<ReadyEngine> {
+}) {
   const { directory, logger, signal } = options
   const engine = await findEngine(options)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await removeLeftovers(engine, directory, logger)
   // An engine in a virtual machine or elsewhere may not run this machine's programs.
   const kit = engine.architecture === ownArchitecture ? await prepareEntryKit(directory) : undefined
+  // Undefined if this machine's programs cannot run inside.
   const machine = kit && (await prepareMachineImage(directory))
   const images = createImageBuilds({ client: engine.client, home: directory, logger, closing: signal })
   const profile = JSON.stringify(seccompProfile(engine.architecture))
@@ -49,7 +40,9 @@ export async function prepareEngine(options: {
   await replaceFile(profilePath, profile)
   // Docker receives the list itself, Podman the name of its file.
   const seccomp = `seccomp=${engine.kind === 'podman' ? profilePath : profile}`
+  // Identifies this instance of the driver, so that a later one finds its leftovers.
   const life = instanceName()
+  // Mounts that the user inside could not read in place are copied here.
   const copies = join(directory, `copies-${life}`)
   await mkdir(copies, { mode: 0o700 })
   return { ...engine, kit, machine, images, seccomp, life, copies }
@@ -242,18 +235,13 @@ const toldLines = 15
 const buildBytes = String(2 * 1024 * 1024 * 1024)
 
 /** Builds each image once per hash. Concurrent callers wait for the same build. */
-interface ImageBuilds {
-  /** The image's tag. Throws `SandboxUnavailable` with the last lines if the build fails. */
-  ready(image: SandboxImage, signal: AbortSignal): Promise<string>
-}
-
 function createImageBuilds(options: {
   client: EngineClient
   home: string
   logger: Logger
   /** Aborts builds. */
   closing: AbortSignal
-}): ImageBuilds {
+}) {
   const { client, home, logger, closing } = options
   const builds = new Map<string, Promise<void>>()
 
@@ -297,7 +285,8 @@ function createImageBuilds(options: {
   }
 
   return {
-    async ready(image, signal) {
+    /** The image's tag. Throws `SandboxUnavailable` with the last lines if the build fails. */
+    async ready(image: SandboxImage, signal: AbortSignal): Promise<string> {
       const tag = tagOf(image)
       let building = builds.get(tag)
       if (!building) {
@@ -352,13 +341,6 @@ async function hasImage(client: EngineClient, tag: string, signal: AbortSignal):
   }
 }
 
-/** The image of a command without its own: only links to this machine's programs. */
-interface MachineImage {
-  image: SandboxImage
-  mounts: SandboxMount[]
-  environment: Record<string, string>
-}
-
 // The configuration that programs look up, and nothing that identifies this machine or its users.
 const settings = ['alternatives', 'ld.so.cache', 'ssl/certs', 'ca-certificates', 'pki/tls/certs'].map(
   (name) => `/etc/${name}`,
@@ -366,8 +348,8 @@ const settings = ['alternatives', 'ld.so.cache', 'ssl/certs', 'ca-certificates',
 
 const dockerfile = 'FROM scratch\nCOPY root /\n'
 
-/** Creates the folder that the image is built from. Only links go into the image itself. */
-async function prepareMachineImage(directory: string): Promise<MachineImage> {
+/** The image of a command without its own, and the folder that it is built from: only links to this machine's programs. */
+async function prepareMachineImage(directory: string) {
   const entries = innerRoot()
   const hash = sha256(canonicalJson({ entries, dockerfile })).slice(0, 16)
   const folder = join(directory, `machine-${hash}`)
@@ -396,7 +378,7 @@ function seccompProfile(architecture: string): object {
     // Only the machine's own: a 32-bit call on a 64-bit machine has other numbers and ends the process.
     architectures: [architecture === 'arm64' || architecture === 'aarch64' ? 'SCMP_ARCH_AARCH64' : 'SCMP_ARCH_X86_64'],
     syscalls: [
-      { names: allowed, action: 'SCMP_ACT_ALLOW' },
+      { names: Object.values(allowedCalls).flat(), action: 'SCMP_ACT_ALLOW' },
       // A new namespace of any kind is a way to gain capabilities. Libraries fall back from clone3, whose flags a
       // filter cannot read.
       { names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, op: 'SCMP_CMP_MASKED_EQ', ...noNamespace }] },
@@ -422,42 +404,3 @@ const noNamespace = { value: 0x7e02_0000, valueTwo: 0 }
 function equals(index: number, value: number) {
   return { index, value, op: 'SCMP_CMP_EQ' }
 }
-
-const files = `
-  access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate
-  fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fremovexattr fsetxattr fstat
-  fstatfs fsync ftruncate futimesat getcwd getdents getdents64 getxattr lchown lgetxattr link linkat listxattr llistxattr
-  lremovexattr lseek lsetxattr lstat mkdir mkdirat newfstatat open openat openat2 pread64 preadv preadv2 pwrite64 pwritev
-  pwritev2 read readahead readlink readlinkat readv removexattr rename renameat renameat2 rmdir sendfile setxattr stat
-  statfs statx symlink symlinkat sync sync_file_range syncfs truncate umask unlink unlinkat utime utimensat utimes write
-  writev`
-
-const waiting = `
-  epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 inotify_add_watch inotify_init
-  inotify_init1 inotify_rm_watch pause pipe pipe2 poll ppoll pselect6 select signalfd signalfd4 splice tee timerfd_create
-  timerfd_gettime timerfd_settime`
-
-const memory = `
-  brk get_mempolicy madvise membarrier memfd_create mincore mlock mlock2 mlockall mmap mprotect mremap msync munlock
-  munlockall munmap pkey_alloc pkey_free pkey_mprotect`
-
-const processes = `
-  arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
-  get_robust_list get_thread_area getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority
-  getresgid getresuid getrlimit getrusage getsid gettid getuid ioprio_get ioprio_set kill landlock_add_rule
-  landlock_create_ruleset landlock_restrict_self pidfd_open pidfd_send_signal prctl prlimit64 restart_syscall rseq
-  rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo
-  sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler
-  sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield seccomp
-  set_robust_list set_thread_area set_tid_address setfsgid setfsuid setgid setgroups setpgid setpriority setregid setresgid
-  setresuid setreuid setrlimit setsid setuid sigaltstack tgkill tkill uname sysinfo vfork wait4 waitid`
-
-const clocks = `
-  alarm clock_getres clock_gettime clock_nanosleep getitimer gettimeofday getrandom nanosleep setitimer time timer_create
-  timer_delete timer_getoverrun timer_gettime timer_settime times`
-
-const sockets = `
-  accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg recvmsg sendmmsg sendmsg sendto
-  setsockopt shutdown socketpair`
-
-const allowed = [files, waiting, memory, processes, clocks, sockets].flatMap((group) => group.trim().split(/\s+/))

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
-import { constants } from 'node:os'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { type Clock, sleep } from '../../base/clock.ts'
-import { parseAnyJson, parseJson } from '../../base/json.ts'
-import type { SandboxCommand, SandboxEnd, SandboxOutcome } from '../sandbox.ts'
+import { parseJson } from '../../base/json.ts'
+import { collectOutput, endOfCode, type SandboxCommand, type SandboxEnd, type SandboxOutcome } from '../sandbox.ts'
 import { startLine } from './container-spec.ts'
 
 /** How long the engine may take for one step. */
@@ -53,7 +52,7 @@ async function attachAndRun(options: {
     ...patiently(),
   })
   try {
-    const output = collectOutput(socket, command.limits.outputBytes)
+    const output = listenTo(socket, command.limits.outputBytes)
     await client.send({ method: 'POST', path: `/containers/${name}/start`, ...patiently() })
     const startedAt = clock.now()
     socket.write(startLine)
@@ -113,11 +112,9 @@ export function readAccount(text: string): { isOutOfMemory: boolean; peakMemoryB
   return { isOutOfMemory: (numberOf('oom_kill') ?? 0) > 0, peakMemoryBytes: numberOf('peak') }
 }
 
-/** The shell inside reports a signal as 128 plus its number, as every engine does. */
 function toEnd({ ExitCode, OOMKilled }: ContainerState): SandboxEnd {
   if (OOMKilled) return { kind: 'out_of_memory' }
-  const signal = Object.entries(constants.signals).find(([, number]) => number === ExitCode - 128)?.[0]
-  return signal ? { kind: 'killed', signal } : { kind: 'exited', code: ExitCode }
+  return endOfCode(ExitCode)
 }
 
 /** Kills first: some engines wait for a graceful stop even when removing by force. */
@@ -177,31 +174,24 @@ export function createDemultiplexer(tell: (frame: OutputFrame) => void): (chunk:
   }
 }
 
-interface CollectedOutput {
-  stdout(): Uint8Array
-  stderr(): Uint8Array
-  /** Resolves when every writer has closed both streams, or with the stream that exceeded the limit. Never rejects. */
-  finished: Promise<{ tooLarge: 'stdout' | 'stderr' | null }>
-}
-
-/** Listens from now on. Bytes above `maxBytes` of one stream are discarded. */
-function collectOutput(socket: Socket, maxBytes: number): CollectedOutput {
-  const pieces = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] }
-  const sizes = { stdout: 0, stderr: 0 }
+/**
+ * Listens from now on. Bytes above `maxBytes` of one stream are discarded. `finished` resolves when every writer has
+ * closed both streams, or with the stream that exceeded the limit. It never rejects.
+ */
+function listenTo(socket: Socket, maxBytes: number) {
   const { promise: finished, resolve } = Promise.withResolvers<{ tooLarge: 'stdout' | 'stderr' | null }>()
-
-  const demultiplex = createDemultiplexer(({ stream, bytes }) => {
-    const room = maxBytes - sizes[stream]
-    if (room > 0) pieces[stream].push(bytes.subarray(0, room))
-    sizes[stream] += bytes.length
-    if (sizes[stream] > maxBytes) resolve({ tooLarge: stream })
-  })
-  socket.on('data', demultiplex)
+  const stdout = collectOutput(maxBytes, () => resolve({ tooLarge: 'stdout' }))
+  const stderr = collectOutput(maxBytes, () => resolve({ tooLarge: 'stderr' }))
+  const streams = { stdout, stderr }
+  socket.on(
+    'data',
+    createDemultiplexer(({ stream, bytes }) => streams[stream].take(bytes)),
+  )
   socket.on('end', () => resolve({ tooLarge: null }))
   // A broken connection says nothing more; the container's state is queried next.
   socket.on('error', () => resolve({ tooLarge: null }))
   socket.on('close', () => resolve({ tooLarge: null }))
-  return { stdout: () => Buffer.concat(pieces.stdout), stderr: () => Buffer.concat(pieces.stderr), finished }
+  return { stdout: stdout.bytes, stderr: stderr.bytes, finished }
 }
 
 interface EngineRequest {
@@ -224,22 +214,13 @@ export class EngineError extends Error {
   }
 }
 
+export type EngineClient = ReturnType<typeof createEngineClient>
+
 /**
  * The Docker API on a unix socket. Every response other than 2xx is thrown as an `EngineError`; a connection error is
  * thrown as it is.
  */
-export interface EngineClient {
-  readonly socketPath: string
-  json<T>(request: EngineRequest, schema: z.ZodType<T>): Promise<T>
-  /** For responses without a meaningful body. */
-  send(request: EngineRequest): Promise<void>
-  /** The body as it arrives. The caller reads it to its end or destroys it. */
-  stream(request: EngineRequest): Promise<Readable>
-  /** The raw connection, both ways: for attaching to a container. The caller ends it. */
-  hijack(request: EngineRequest): Promise<Socket>
-}
-
-export function createEngineClient(socketPath: string): EngineClient {
+export function createEngineClient(socketPath: string) {
   function open(options: EngineRequest & { upgrades?: boolean }): Promise<IncomingMessage | Socket> {
     const { method, path, query = {}, body, signal, upgrades = false } = options
     const search = new URLSearchParams(query).toString()
@@ -281,18 +262,20 @@ export function createEngineClient(socketPath: string): EngineClient {
   }
 
   return {
-    socketPath,
-    async json(options, schema) {
+    async json<T>(options: EngineRequest, schema: z.ZodType<T>): Promise<T> {
       const parsed = parseJson(await text(await answer(options)), schema)
       if (parsed.ok) return parsed.value
       throw new Error(`The engine's response to ${options.method} ${options.path} is not valid: ${parsed.message}`)
     },
-    async send(options) {
+    /** For responses without a meaningful body. */
+    async send(options: EngineRequest): Promise<void> {
       // Read to its end, because an error of an unread body would be unhandled.
       await text(await answer(options))
     },
+    /** The body as it arrives. The caller reads it to its end or destroys it. */
     stream: answer,
-    async hijack(options) {
+    /** The raw connection, both ways: for attaching to a container. The caller ends it. */
+    async hijack(options: EngineRequest): Promise<Socket> {
       const response = await open({ ...options, upgrades: true })
       if (!isAnswer(response)) return response
       throw await toError(response)
@@ -312,7 +295,6 @@ const errorSchema = z.object({ message: z.string() })
 
 async function toError(response: IncomingMessage): Promise<EngineError> {
   const body = await text(response)
-  const raw = parseAnyJson(body)
-  const told = raw.ok ? errorSchema.safeParse(raw.value) : undefined
-  return new EngineError(response.statusCode ?? 500, told?.success ? told.data.message : body.slice(0, 500))
+  const told = parseJson(body, errorSchema)
+  return new EngineError(response.statusCode ?? 500, told.ok ? told.value.message : body.slice(0, 500))
 }

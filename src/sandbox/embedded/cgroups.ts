@@ -1,17 +1,9 @@
-import {
-  accessSync,
-  chownSync,
-  constants,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  writeFileSync,
-} from 'node:fs'
+import { accessSync, chownSync, constants, lstatSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { readIfThere } from '../../base/files.ts'
+import { tryKill } from '../../base/processes.ts'
 import type { SandboxAccount } from './readable-folders.ts'
 
 /** The name prefix of all our groups, before the name of the driver instance. */
@@ -34,8 +26,8 @@ interface FoundCgroups {
 export function findCgroups(options: { instance: string; account: SandboxAccount; proc?: string }): FoundCgroups {
   const { account, proc = '/proc/self' } = options
   const name = `${namePrefix}${options.instance}`
-  const mounts = cgroupMounts(readText(join(proc, 'mountinfo')))
-  const own = ownGroups(readText(join(proc, 'cgroup')))
+  const mounts = cgroupMounts(readIfThere(join(proc, 'mountinfo')).trim())
+  const own = ownGroups(readIfThere(join(proc, 'cgroup')).trim())
 
   const memory = mounts.find(({ version, controllers }) => version === 1 && controllers.includes('memory'))
   const pids = mounts.find(({ version, controllers }) => version === 1 && controllers.includes('pids'))
@@ -43,14 +35,14 @@ export function findCgroups(options: { instance: string; account: SandboxAccount
     const memoryTree = writableTreeV1(memory.path, own.get('memory'))
     const processTree = writableTreeV1(pids.path, own.get('pids'))
     if (!memoryTree || !processTree) return { places: [], fix: grantV1(memory.path, pids.path) }
-    const open = () => openCgroupV1({ memoryTree, processTree, name, account })
-    return { open, places: [memoryTree, processTree], fix: null }
+    const places = [memoryTree, processTree]
+    return { open: () => openCgroups({ version: 1, trees: places, name, account }), places, fix: null }
   }
 
   const unified = mounts.find(({ version }) => version === 2)
   const tree = unified && delegatedTreeV2(unified.path, own.get(''))
   if (!tree) return { places: [], fix: unified ? grantV2 : null }
-  return { open: () => openCgroupV2({ tree, name, account }), places: [tree], fix: null }
+  return { open: () => openCgroups({ version: 2, trees: [tree], name, account }), places: [tree], fix: null }
 }
 
 /** Kills and removes the groups of drivers that no longer exist. */
@@ -62,14 +54,13 @@ export async function removeAbandonedCgroups(
     const names = readdirSync(place).filter((each) => each.startsWith(namePrefix))
     for (const name of names.filter((each) => isAbandoned(each.slice(namePrefix.length)))) {
       const group = join(place, name)
-      await removeGroups([group], () => killMembersBelow(group)).catch(() => undefined)
+      const killBelow = () => {
+        for (const entry of readdirSync(group, { withFileTypes: true })) {
+          if (entry.isDirectory()) killMembers(join(group, entry.name))
+        }
+      }
+      await removeGroups([group], killBelow).catch(() => undefined)
     }
-  }
-}
-
-function killMembersBelow(group: string): void {
-  for (const entry of readdirSync(group, { withFileTypes: true })) {
-    if (entry.isDirectory()) killMembers(join(group, entry.name))
   }
 }
 
@@ -101,7 +92,7 @@ function delegatedTreeV2(top: string, own: string | undefined): string | undefin
 
 function handsDown(tree: string): boolean {
   const has = (file: string) =>
-    ['memory', 'pids'].every((each) => readText(join(tree, file)).split(/\s+/).includes(each))
+    ['memory', 'pids'].every((each) => readIfThere(join(tree, file)).trim().split(/\s+/).includes(each))
   if (has('cgroup.subtree_control')) return true
   if (!has('cgroup.controllers')) return false
   if (tryWrite(tree, 'cgroup.subtree_control', '+memory +pids')) return true
@@ -148,36 +139,19 @@ function ownGroups(text: string): Map<string, string> {
   )
 }
 
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch {
-    return ''
-  }
-}
-
 /** Far longer than the kernel needs to reap processes: beyond it, something is wrong with the machine. */
 const patienceMs = 10_000
 
 function readNumber(directory: string, file: string): number | null {
-  try {
-    const text = readFileSync(join(directory, file), 'utf8').trim()
-    return /^\d+$/.test(text) ? Number(text) : null
-  } catch {
-    return null
-  }
+  const text = readIfThere(join(directory, file)).trim()
+  return /^\d+$/.test(text) ? Number(text) : null
 }
 
 /** The value of a name in a file of lines `name value`. */
 function readEntry(directory: string, file: string, name: string): number | null {
-  try {
-    const line = readFileSync(join(directory, file), 'utf8')
-      .split('\n')
-      .find((each) => each.startsWith(`${name} `))
-    return line ? Number(line.slice(name.length + 1)) : null
-  } catch {
-    return null
-  }
+  const lines = readIfThere(join(directory, file)).split('\n')
+  const line = lines.find((each) => each.startsWith(`${name} `))
+  return line ? Number(line.slice(name.length + 1)) : null
 }
 
 function write(directory: string, file: string, value: string | number): void {
@@ -194,29 +168,14 @@ function tryWrite(directory: string, file: string, value: string | number): bool
   }
 }
 
-/** Waits for the kernel, which moves a process with a delay. */
-async function addMember(joinFiles: readonly string[], pid: number): Promise<void> {
-  for (const file of joinFiles) await writeFile(file, String(pid))
-}
-
 function killMembers(directory: string): void {
-  for (const pid of members(directory)) {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // It ended by itself.
-    }
-  }
+  for (const pid of members(directory)) tryKill(pid)
 }
 
+/** A process outside this pid namespace is shown as 0, and writing 0 would mean this process. */
 function members(directory: string): number[] {
-  try {
-    const pids = readFileSync(join(directory, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
-    // A process outside this pid namespace is shown as 0, and writing 0 would mean this process.
-    return pids.filter((pid) => pid > 0)
-  } catch {
-    return []
-  }
+  const pids = readIfThere(join(directory, 'cgroup.procs')).split('\n').map(Number)
+  return pids.filter((pid) => pid > 0)
 }
 
 /** Removes the groups, children first. Members are killed until none is left. */
@@ -245,101 +204,79 @@ function removeTree(directory: string): boolean {
   }
 }
 
-/** Version 1 has a tree per resource; a call is in both. Throws if either cannot be written. */
-function openCgroupV1(options: {
-  memoryTree: string
-  processTree: string
-  name: string
-  account: SandboxAccount
-}): CgroupParent {
-  const { name, account } = options
-  const memoryParent = join(options.memoryTree, name)
-  const processParent = join(options.processTree, name)
-  mkdirSync(memoryParent)
-  mkdirSync(processParent)
+/** The names of the same files in both versions. */
+const files = {
+  1: { kills: 'memory.oom_control', peak: 'memory.max_usage_in_bytes' },
+  2: { kills: 'memory.events', peak: 'memory.peak' },
+} as const
 
-  function make(child: string): Cgroup {
-    const memory = join(memoryParent, child)
-    const processes = join(processParent, child)
-    const joinFiles = [memory, processes].map((directory) => join(directory, 'cgroup.procs'))
-    mkdirSync(memory)
-    mkdirSync(processes)
-    if (account.isOther) for (const file of joinFiles) chownSync(file, account.uid, account.gid)
-    const kill = () => killMembers(processes)
-    return {
-      joinFiles,
-      add: (pid) => addMember(joinFiles, pid),
-      limit(limits) {
-        write(memory, 'memory.limit_in_bytes', limits.memoryBytes)
-        // If swap is not counted, it is not used.
-        if (!tryWrite(memory, 'memory.memsw.limit_in_bytes', limits.memoryBytes)) {
-          tryWrite(memory, 'memory.swappiness', 0)
-        }
-        write(processes, 'pids.max', limits.processes)
-      },
-      memoryKills: () => readEntry(memory, 'memory.oom_control', 'oom_kill') ?? 0,
-      peakMemoryBytes: () => readNumber(memory, 'memory.max_usage_in_bytes'),
-      kill,
-      remove: () => removeGroups([memory, processes], kill),
+/**
+ * Creates this driver's cgroups. Everything here is synchronous: the kernel answers from memory. Version 1 has a tree
+ * per resource, memory first, and a call is in both; version 2 has one tree that delegates both controllers. Throws if
+ * a tree cannot be written.
+ */
+function openCgroups(options: { version: 1 | 2; trees: readonly string[]; name: string; account: SandboxAccount }) {
+  const { version, account } = options
+  const parents = options.trees.map((tree) => join(tree, options.name))
+  for (const parent of parents) {
+    mkdirSync(parent)
+    if (version === 1) continue
+    write(parent, 'cgroup.subtree_control', '+memory +pids')
+    // Moving a process requires write access to the common ancestor.
+    if (account.isOther) chownSync(join(parent, 'cgroup.procs'), account.uid, account.gid)
+  }
+
+  function limitMemory(memory: string, bytes: number): void {
+    if (version === 1) {
+      write(memory, 'memory.limit_in_bytes', bytes)
+      // If swap is not counted, it is not used.
+      if (!tryWrite(memory, 'memory.memsw.limit_in_bytes', bytes)) tryWrite(memory, 'memory.swappiness', 0)
+      return
     }
+    write(memory, 'memory.max', bytes)
+    tryWrite(memory, 'memory.swap.max', 0)
+    // Running out of memory ends all processes of the call: a partial program is useless.
+    tryWrite(memory, 'memory.oom.group', 1)
   }
 
   return {
-    version: 1,
-    make,
-    remove: () => removeGroups([memoryParent, processParent], () => undefined),
+    version,
+    /** Owned by this account, so that processes of the sandbox may join it. */
+    make(child: string): Cgroup {
+      const groups = parents.map((parent) => join(parent, child))
+      const [memory = '', processes = memory] = groups
+      const joinFiles = groups.map((group) => join(group, 'cgroup.procs'))
+      for (const group of groups) mkdirSync(group)
+      if (account.isOther) for (const file of joinFiles) chownSync(file, account.uid, account.gid)
+      const kill = () => {
+        if (version === 1 || !tryWrite(memory, 'cgroup.kill', 1)) killMembers(processes)
+      }
+      return {
+        joinFiles,
+        async add(pid) {
+          // The kernel moves a process with a delay.
+          for (const file of joinFiles) await writeFile(file, String(pid))
+        },
+        limit(limits) {
+          limitMemory(memory, limits.memoryBytes)
+          write(processes, 'pids.max', limits.processes)
+        },
+        memoryKills: () => readEntry(memory, files[version].kills, 'oom_kill') ?? 0,
+        peakMemoryBytes: () => readNumber(memory, files[version].peak),
+        kill,
+        remove: () => removeGroups(groups, kill),
+      }
+    },
+    /** Removes everything that `make` created, with its processes, and itself. */
+    remove: () => removeGroups(parents, () => undefined),
   }
 }
 
-/** Version 2 has one tree. `tree` delegates the memory and process controllers. Throws if it does not. */
-function openCgroupV2(options: { tree: string; name: string; account: SandboxAccount }): CgroupParent {
-  const { tree, name, account } = options
-  const parent = join(tree, name)
-  mkdirSync(parent)
-  write(parent, 'cgroup.subtree_control', '+memory +pids')
-  // Moving a process requires write access to the common ancestor.
-  if (account.isOther) chownSync(join(parent, 'cgroup.procs'), account.uid, account.gid)
-
-  function make(child: string): Cgroup {
-    const group = join(parent, child)
-    const joinFile = join(group, 'cgroup.procs')
-    mkdirSync(group)
-    if (account.isOther) chownSync(joinFile, account.uid, account.gid)
-    const kill = () => {
-      if (!tryWrite(group, 'cgroup.kill', 1)) killMembers(group)
-    }
-    return {
-      joinFiles: [joinFile],
-      add: (pid) => addMember([joinFile], pid),
-      limit(limits) {
-        write(group, 'memory.max', limits.memoryBytes)
-        tryWrite(group, 'memory.swap.max', 0)
-        // Running out of memory ends all processes of the call: a partial program is useless.
-        tryWrite(group, 'memory.oom.group', 1)
-        write(group, 'pids.max', limits.processes)
-      },
-      memoryKills: () => readEntry(group, 'memory.events', 'oom_kill') ?? 0,
-      peakMemoryBytes: () => readNumber(group, 'memory.peak'),
-      kill,
-      remove: () => removeGroups([group], kill),
-    }
-  }
-
-  return { version: 2, make, remove: () => removeGroups([parent], () => undefined) }
-}
+export type CgroupParent = ReturnType<typeof openCgroups>
 
 export interface CgroupLimits {
   memoryBytes: number
   processes: number
-}
-
-/** Creates this driver's cgroups. Everything here is synchronous: the kernel answers from memory. */
-export interface CgroupParent {
-  readonly version: 1 | 2
-  /** Owned by this account, so that processes of the sandbox may join it. */
-  make(name: string): Cgroup
-  /** Removes everything that `make` created, with its processes, and itself. */
-  remove(): Promise<void>
 }
 
 /** The processes of one call, counted and limited together. A process joins by writing `0` to each of `joinFiles`. */

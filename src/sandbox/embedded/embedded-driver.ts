@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process'
-import { lstatSync, readdirSync, readFileSync } from 'node:fs'
-import { constants } from 'node:os'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { runtimeFolder } from '../../base/files.ts'
+import { readIfThere, runtimeFolder } from '../../base/files.ts'
 import type { Logger } from '../../base/logger.ts'
 import {
+  collectOutput,
+  endOfCode,
   type SandboxCommand,
   type SandboxDriver,
   type SandboxEnd,
-  type SandboxLack,
   type SandboxOutcome,
   type SandboxTest,
   SandboxUnavailable,
@@ -42,10 +42,10 @@ export function createEmbeddedDriver(options: {
   fetched?: string
 }): SandboxDriver {
   const { directory, logger, clock = systemClock(), without = [], forkServer = 'lazy', fetched } = options
-  let opening: Promise<OpenDriver> | undefined
+  let opening: ReturnType<typeof openDriver> | undefined
   let isClosed = false
 
-  async function opened(): Promise<OpenDriver> {
+  async function opened() {
     if (isClosed) throw new SandboxUnavailable('The sandbox is closed')
     opening ??= openDriver({ directory, logger, clock, without, forkServer, fetched }).catch((cause) => {
       // A missing requirement may be present the next time.
@@ -99,12 +99,8 @@ export function namespaceFix(read: (name: string) => string | undefined = readSe
   return found ? `sudo sysctl -w ${found[0]}=${found[2]}` : null
 }
 
-function readSetting(name: string): string | undefined {
-  try {
-    return readFileSync(`/proc/sys/${name.replaceAll('.', '/')}`, 'utf8').trim()
-  } catch {
-    return undefined
-  }
+function readSetting(name: string): string {
+  return readIfThere(`/proc/sys/${name.replaceAll('.', '/')}`).trim()
 }
 
 /** The requirements of the driver. */
@@ -195,25 +191,6 @@ const installers: readonly (readonly [program: string, command: string])[] = [
   ['apk', 'sudo apk add bubblewrap'],
 ]
 
-/** Keeps the first `limit` bytes and reports once when more arrive. */
-function collectOutput(limit: number, onTooMuch: () => void) {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  let isFull = false
-  return {
-    take(bytes: Uint8Array): void {
-      if (isFull) return
-      const room = limit - length
-      chunks.push(bytes.subarray(0, room))
-      length += Math.min(bytes.length, room)
-      if (bytes.length <= room) return
-      isFull = true
-      onTooMuch()
-    },
-    bytes: (): Uint8Array => Buffer.concat(chunks, length),
-  }
-}
-
 const memoryCheckMs = 200
 /** Without a cgroup, only this check limits many processes together. */
 const watchedMemoryCheckMs = 25
@@ -275,7 +252,9 @@ async function driveCall(options: {
       throw new Error(`The sandbox could not be set up: ${ended.reason} ${said}`.trim())
     }
     return {
-      end: wasOutOfMemory ? { kind: 'out_of_memory' } : (stopped ?? endOf(ended.kind === 'exited' ? ended.code : 0)),
+      end: wasOutOfMemory
+        ? { kind: 'out_of_memory' }
+        : (stopped ?? endOfCode(ended.kind === 'exited' ? ended.code : 0)),
       stdout: stdout.bytes(),
       stderr: stderr.bytes(),
       result: result.bytes(),
@@ -311,11 +290,11 @@ function memoryOf(world: World): number {
 function ownMemoryOf(pid: number): number {
   const kilobytes = (text: string, name: RegExp) =>
     [...text.matchAll(name)].reduce((sum, [, number]) => sum + Number(number), 0)
-  const shares = tryRead(`/proc/${pid}/smaps_rollup`)
+  const shares = readIfThere(`/proc/${pid}/smaps_rollup`, 'latin1')
   const counted = kilobytes(shares, /^Pss_(?:Anon|Shmem):\s+(\d+)/gm)
   if (counted > 0) return counted * 1024
   // The kernel does not show the shares of every process; this fallback counts shared memory more than once.
-  return kilobytes(tryRead(`/proc/${pid}/status`), /^Rss(?:Anon|Shmem):\s+(\d+)/gm) * 1024
+  return kilobytes(readIfThere(`/proc/${pid}/status`, 'latin1'), /^Rss(?:Anon|Shmem):\s+(\d+)/gm) * 1024
 }
 
 function childrenOf(pid: number): number[] {
@@ -326,29 +305,8 @@ function childrenOf(pid: number): number[] {
     // It ended.
   }
   return threads.flatMap((thread) =>
-    tryRead(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),
+    readIfThere(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
   )
-}
-
-function tryRead(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
-  }
-}
-
-// Some have an older name as well, which comes later in the list.
-const signalNames = new Map(
-  Object.entries(constants.signals)
-    .toReversed()
-    .map(([name, number]) => [number, name]),
-)
-
-/** A process ended by a signal is reported as 128 plus the signal's number, as in a shell. */
-function endOf(code: number): SandboxEnd {
-  const name = signalNames.get(code - 128)
-  return name === undefined ? { kind: 'exited', code } : { kind: 'killed', signal: name }
 }
 
 /** The driver's controls, each of which a test can remove to see its effect. */
@@ -360,19 +318,7 @@ const idleMs = 5 * 60_000
 /** Systems delete files that were unused for a month from the stage's place. */
 const touchMs = 7 * 24 * 60 * 60_000
 
-/** A driver that is open on this machine. The caller closes it. */
-interface OpenDriver {
-  run(command: SandboxCommand): Promise<SandboxOutcome>
-  /** Files of this machine that no sandbox may see. */
-  hostPaths: readonly string[]
-  limitsMemory: boolean
-  /** The bubblewrap in use. */
-  program: string
-  lacks: readonly SandboxLack[]
-  close(): Promise<void>
-}
-
-/** Throws `SandboxUnavailable` if the machine lacks something. */
+/** Opens the driver on this machine; the caller closes it. Throws `SandboxUnavailable` if the machine lacks something. */
 async function openDriver(options: {
   directory: string
   logger: Logger
@@ -380,7 +326,7 @@ async function openDriver(options: {
   without: readonly SandboxControl[]
   forkServer: ForkServerUse
   fetched: string | undefined
-}): Promise<OpenDriver> {
+}) {
   const { directory, logger, clock, without, forkServer } = options
   const checked = await checkMachine(options.fetched === undefined ? {} : { fetched: options.fetched })
   if (!checked.ok) throw new SandboxUnavailable(checked.reason, checked.fix)
@@ -453,15 +399,17 @@ async function openDriver(options: {
   }
 
   return {
-    async run(command) {
+    async run(command: SandboxCommand): Promise<SandboxOutcome> {
       const signal = AbortSignal.any([command.signal, ending.signal])
       return runIn(worlds.take, { ...command, signal })
     },
+    /** Files of this machine that no sandbox may see. */
     hostPaths,
     limitsMemory: cgroups !== undefined,
+    /** The bubblewrap in use. */
     program: bubblewrap,
     lacks: cgroups ? [] : [{ what: noCgroup, fix: found.fix }],
-    async close() {
+    async close(): Promise<void> {
       ending.abort(new SandboxUnavailable('The sandbox is closed'))
       cancelRest()
       cancelTouch()

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readIfThere } from '../../base/files.ts'
+import { tryKill } from '../../base/processes.ts'
 import { removeAbandonedCgroups } from './cgroups.ts'
 
 /** The environment variable that marks a sandbox process with its driver instance. */
@@ -12,13 +14,7 @@ export const sandboxMark = 'FAMILIAR_SANDBOX'
  * process or another one, are not touched; files of other users stay.
  */
 export async function removeAbandoned(options: { stagePlace: string; cgroupPlaces: readonly string[] }): Promise<void> {
-  for (const pid of markedProcesses()) {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // It ended by itself.
-    }
-  }
+  for (const pid of markedProcesses()) tryKill(pid)
   await removeAbandonedCgroups(options.cgroupPlaces, isAbandoned)
   for (const name of await readdir(options.stagePlace).catch(() => [])) {
     if (!isAbandoned(name)) continue
@@ -30,19 +26,10 @@ export async function removeAbandoned(options: { stagePlace: string; cgroupPlace
 function markedProcesses(): number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.map(Number).filter((pid) => {
-    const mark = markOf(pid)
+    const environment = readIfThere(`/proc/${pid}/environ`, 'latin1').split('\0')
+    const mark = environment.find((each) => each.startsWith(`${sandboxMark}=`))?.slice(sandboxMark.length + 1)
     return mark !== undefined && isAbandoned(mark)
   })
-}
-
-function markOf(pid: number): string | undefined {
-  try {
-    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0')
-    return environment.find((each) => each.startsWith(`${sandboxMark}=`))?.slice(sandboxMark.length + 1)
-  } catch {
-    // Another user's, or gone.
-    return undefined
-  }
 }
 
 /**

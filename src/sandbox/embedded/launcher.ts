@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import { z } from 'zod'
+import { readIfThere } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
+import { setReferenced, tryKill } from '../../base/processes.ts'
 import type { SandboxCommand, SandboxLimits } from '../sandbox.ts'
 import type { Cgroup, CgroupLimits } from './cgroups.ts'
 import { sandboxMark } from './janitor.ts'
@@ -158,14 +160,6 @@ function pipeOf(child: ChildProcess, number: number): Duplex {
   return child.stdio[number as 0] as unknown as Duplex
 }
 
-function tryKill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // It ended by itself.
-  }
-}
-
 /** The descriptors of a launcher, before bubblewrap closes its own. One digit each, because of dash. */
 const descriptors = { result: 3, filter: 4, request: 5, stdin: 8, status: 9 } as const
 
@@ -316,15 +310,6 @@ export function loweredLimits(limits: SandboxLimits, program: string): LoweredLi
   }
 }
 
-/** While busy, it keeps the program alive; otherwise it does not. */
-export function setReferenced(child: ChildProcess, isReferenced: boolean): void {
-  const sockets = child.stdio.filter((stream) => stream instanceof Socket)
-  for (const handle of [child, ...sockets]) {
-    if (isReferenced) handle.ref()
-    else handle.unref()
-  }
-}
-
 const statusLine = z.object({
   ready: z.boolean().optional(),
   'child-pid': z.number().int().positive().optional(),
@@ -367,19 +352,12 @@ const closeOnExec = 0o2000000
  * @public A test calls it in a separate process.
  */
 export function strayDescriptors(): number[] {
-  return readdirSync('/proc/self/fdinfo')
-    .map(Number)
-    .filter((descriptor) => descriptor > 2 && isInherited(descriptor))
-}
-
-function isInherited(descriptor: number): boolean {
-  try {
-    const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
-    return flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0
-  } catch {
-    // It was the descriptor of the directory listing itself.
-    return false
-  }
+  const open = readdirSync('/proc/self/fdinfo').map(Number)
+  return open.filter((descriptor) => {
+    // The descriptor of the directory listing itself is gone.
+    const flags = /^flags:\s*(\d+)/m.exec(readIfThere(`/proc/self/fdinfo/${descriptor}`))?.[1]
+    return descriptor > 2 && flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0
+  })
 }
 
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
@@ -393,21 +371,12 @@ type Outbound = (typeof outbound)[number]
 /** The descriptor of each pipe in the process that created it. */
 export type StreamNumbers = Readonly<Record<Inbound | Outbound, number>>
 
-/** This program's ends of the pipes of a call. */
-interface Streams {
-  /** Sends everything and closes. A reader that closes early is not an error. */
-  write(name: Inbound, bytes: Uint8Array): void
-  /** Resolves when no writer is left. */
-  read(name: Outbound, onBytes: (bytes: Uint8Array) => void): Promise<void>
-  close(): void
-}
-
 /**
  * Opens the other ends of pipes that a process created for its call. Node gives its children socket pairs, on which `>
  * /dev/stderr` and `cat /dev/stdin` fail; a named pipe would hang once its writer is gone. Earlier content of the pipes
- * is discarded. The caller closes them.
+ * is discarded. These are this program's ends; the caller closes them.
  */
-export function openStreams(pid: number, numbers: StreamNumbers): Streams {
+export function openStreams(pid: number, numbers: StreamNumbers) {
   const open = new Map<string, number>()
   const sockets: Socket[] = []
   try {
@@ -436,16 +405,21 @@ export function openStreams(pid: number, numbers: StreamNumbers): Streams {
   }
 
   return {
-    write(name, bytes) {
+    /** Sends everything and closes. A reader that closes early is not an error. */
+    write(name: Inbound, bytes: Uint8Array): void {
       const descriptor = take(name)
       const written = writeAtOnce(descriptor, bytes)
-      if (written === bytes.length) return closeSync(descriptor)
+      if (written === bytes.length) {
+        closeSync(descriptor)
+        return
+      }
       const socket = new Socket({ fd: descriptor, readable: false, writable: true })
       sockets.push(socket)
       socket.on('error', () => undefined)
       socket.end(bytes.subarray(written))
     },
-    read(name, onBytes) {
+    /** Resolves when no writer is left. */
+    read(name: Outbound, onBytes: (bytes: Uint8Array) => void): Promise<void> {
       const socket = new Socket({ fd: take(name), readable: true, writable: false })
       sockets.push(socket)
       return new Promise((resolve) => {
@@ -454,7 +428,7 @@ export function openStreams(pid: number, numbers: StreamNumbers): Streams {
         socket.on('close', () => resolve())
       })
     },
-    close() {
+    close(): void {
       for (const descriptor of open.values()) closeSync(descriptor)
       open.clear()
       for (const socket of sockets) socket.destroy()
@@ -514,7 +488,7 @@ export type WorldEnd =
  * alone takes ten milliseconds; it is used once.
  */
 export interface World {
-  readonly streams: Streams
+  readonly streams: ReturnType<typeof openStreams>
   readonly cgroup: Cgroup | undefined
   /** By its pid on this machine, once known. All others descend from it. */
   firstProcess(): number | undefined

@@ -1,4 +1,5 @@
-import { chmod, chown, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { chmod, chown, open as openFile, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { SandboxCommand } from '../sandbox.ts'
@@ -43,8 +44,9 @@ export async function prepareSandboxCommand(options: {
     }
     const { network } = command
     if (network.kind === 'proxy') {
-      const { socketPath } = network
-      const door: Door = await openDoor({ socketPath, account, directory: stage.doors, name: options.name })
+      const shared = account.isOther ? { mode: 0o660, gid: account.gid } : { mode: 0o600 }
+      const { socketPath: target } = network
+      const door = await openDoor({ directory: stage.doors, name: options.name, target, ...shared })
       releases.push(door.close)
       binds.push({ source: door.path, target: innerSocket })
     }
@@ -59,27 +61,23 @@ export async function prepareSandboxCommand(options: {
   }
 }
 
-/** A socket that the sandbox's account may open, leading to one that it may not. */
-interface Door {
-  path: string
-  close(): Promise<void>
-}
-
 /**
- * Each call gets its own socket. The account of root's sandboxes could not open the original, and mounting it would
- * reveal its path on the host.
+ * A socket that the sandbox's account may open, leading to one that it may not. Each call gets its own: the account of
+ * root's sandboxes could not open the original, and mounting it would reveal its path on the host. `directory` is
+ * private. The caller closes it.
  */
-async function openDoor(options: {
-  socketPath: string
-  account: SandboxAccount
+export async function openDoor(options: {
   directory: string
   name: string
-}): Promise<Door> {
-  const { socketPath, account } = options
-  const path = join(options.directory, options.name)
+  target: string
+  mode: number
+  /** Of the sandbox's account, if it is another user's. */
+  gid?: number | undefined
+}) {
+  const { directory, name, target, mode, gid } = options
   const open = new Set<Socket>()
   const server = createServer({ allowHalfOpen: true }, (inner) => {
-    const outer = connect({ path: socketPath, allowHalfOpen: true })
+    const outer = connect({ path: target, allowHalfOpen: true })
     const both = [inner, outer]
     for (const socket of both) {
       open.add(socket)
@@ -89,15 +87,24 @@ async function openDoor(options: {
     inner.pipe(outer)
     outer.pipe(inner)
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))
-  if (account.isOther) await chown(path, 0, account.gid)
-  await chmod(path, account.isOther ? 0o660 : 0o600)
+  // A socket address is limited to 107 bytes, which the folder may exceed: this is a short path to the same folder.
+  const handle = await openFile(directory, 'r')
+  const path = `/proc/self/fd/${handle.fd}/${name}`
+  try {
+    await once(server.listen(path), 'listening')
+    if (gid !== undefined) await chown(path, 0, gid)
+    await chmod(path, mode)
+  } catch (cause) {
+    await handle.close()
+    throw cause
+  }
   return {
-    path,
-    async close() {
+    path: join(directory, name),
+    async close(): Promise<void> {
       for (const socket of open) socket.destroy()
       await new Promise<void>((resolve) => server.close(() => resolve()))
       await rm(path, { force: true })
+      await handle.close()
     },
   }
 }

@@ -7,11 +7,8 @@ type Run = (command: SandboxCommand) => Promise<SandboxOutcome>
 /** The time limit is long, so that a busy machine passes. */
 const limits = { memoryBytes: 32_000_000, processes: 8, wallMs: 30_000, outputBytes: 65_536, scratchBytes: 1_048_576 }
 
-function probe(
-  argv: SandboxCommand['argv'],
-  signal: AbortSignal,
-  changed: Partial<SandboxCommand['limits']> = {},
-): SandboxCommand {
+/** A command that needs nothing of this machine. */
+export function probe(argv: SandboxCommand['argv'], signal: AbortSignal, limited = limits): SandboxCommand {
   return {
     argv,
     environment: {},
@@ -20,7 +17,7 @@ function probe(
     mounts: [],
     isWritable: true,
     network: { kind: 'none' },
-    limits: { ...limits, ...changed },
+    limits: limited,
     signal,
   }
 }
@@ -36,13 +33,42 @@ export async function proveDriver(options: {
   const { run, signal } = options
   const proofs = await Promise.all([
     proveFacts(run, probe(['sh', `${innerFiles}/facts.sh`, ...options.hostPaths], signal)),
-    options.limitsMemory ? proveMemory(run, signal) : [],
-    proveProcesses(run, signal),
-    proveTime(run, signal),
-    proveOutput(run, signal),
-    proveDisk(run, signal),
+    ...Object.entries(limitProbes).map(async ([name, { argv, changed, holds }]): Promise<SandboxProof[]> => {
+      if (name === 'memory' && !options.limitsMemory) return []
+      const outcome = await run(probe(argv, signal, { ...limits, ...changed }))
+      const ok = holds(outcome)
+      const detail = ok ? 'the limit holds' : `the limit was not enforced: ${outcome.end.kind}`
+      return [{ name, ok, detail }]
+    }),
   ])
   return proofs.flat()
+}
+
+interface LimitProbe {
+  argv: SandboxCommand['argv']
+  changed?: Partial<SandboxCommand['limits']>
+  holds(outcome: SandboxOutcome): boolean
+}
+
+const forkMany = 'i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); done; echo all of them'
+
+const limitProbes: Readonly<Record<string, LimitProbe>> = {
+  // Without line ends, tail buffers everything.
+  memory: { argv: ['tail', '/dev/zero'], holds: ({ end }) => end.kind === 'out_of_memory' },
+  processes: { argv: ['sh', '-c', forkMany], holds: ({ stdout }) => stdout.length === 0 },
+  time: {
+    argv: ['sh', '-c', 'trap "" TERM INT HUP; sleep 20; sleep 20'],
+    changed: { wallMs: 100 },
+    holds: ({ end }) => end.kind === 'timed_out',
+  },
+  output: {
+    argv: ['cat', '/dev/zero'],
+    holds: ({ end, stdout }) => end.kind === 'output_too_large' && stdout.length === limits.outputBytes,
+  },
+  disk: {
+    argv: ['sh', '-c', 'head -c 3000000 /dev/zero >/tmp/fill && echo all of it'],
+    holds: ({ stdout }) => stdout.length === 0,
+  },
 }
 
 /** The same for the environment of a forked Python. */
@@ -53,39 +79,6 @@ export function proveFork(run: Run, hostPaths: readonly string[], signal: AbortS
 async function proveFacts(run: Run, command: SandboxCommand): Promise<SandboxProof[]> {
   const { stdout } = await run(command)
   return judgeFacts(Buffer.from(stdout).toString(), hostNamespaces())
-}
-
-/** Without line ends, tail buffers everything. */
-async function proveMemory(run: Run, signal: AbortSignal): Promise<SandboxProof[]> {
-  const outcome = await run(probe(['tail', '/dev/zero'], signal))
-  return [proofOf('memory', outcome, outcome.end.kind === 'out_of_memory')]
-}
-
-const forkMany = 'i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); done; echo all of them'
-
-async function proveProcesses(run: Run, signal: AbortSignal): Promise<SandboxProof[]> {
-  const outcome = await run(probe(['sh', '-c', forkMany], signal))
-  return [proofOf('processes', outcome, outcome.stdout.length === 0)]
-}
-
-async function proveTime(run: Run, signal: AbortSignal): Promise<SandboxProof[]> {
-  const outcome = await run(probe(['sh', '-c', 'trap "" TERM INT HUP; sleep 20; sleep 20'], signal, { wallMs: 100 }))
-  return [proofOf('time', outcome, outcome.end.kind === 'timed_out')]
-}
-
-async function proveOutput(run: Run, signal: AbortSignal): Promise<SandboxProof[]> {
-  const outcome = await run(probe(['cat', '/dev/zero'], signal))
-  const isCut = outcome.end.kind === 'output_too_large' && outcome.stdout.length === limits.outputBytes
-  return [proofOf('output', outcome, isCut)]
-}
-
-async function proveDisk(run: Run, signal: AbortSignal): Promise<SandboxProof[]> {
-  const outcome = await run(probe(['sh', '-c', 'head -c 3000000 /dev/zero >/tmp/fill && echo all of it'], signal))
-  return [proofOf('disk', outcome, outcome.stdout.length === 0)]
-}
-
-function proofOf(name: string, { end }: SandboxOutcome, ok: boolean): SandboxProof {
-  return { name, ok, detail: ok ? 'the limit holds' : `the limit was not enforced: ${end.kind}` }
 }
 
 const namespaces = ['user', 'mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup'] as const

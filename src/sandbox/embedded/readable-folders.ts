@@ -9,11 +9,10 @@ import {
   mkdirSync,
   readdirSync,
   readlinkSync,
-  type Stats,
   symlinkSync,
 } from 'node:fs'
 import { readFile, realpath, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { sha256 } from '../../base/ids.ts'
@@ -25,11 +24,6 @@ interface ReadableFolder {
   release(): void
 }
 
-export interface ReadableFolders {
-  /** Throws `SandboxUnavailable` if there is nothing. */
-  hold(source: string): Promise<ReadableFolder>
-}
-
 interface Copy {
   source: string
   ready: Promise<string>
@@ -38,7 +32,7 @@ interface Copy {
 
 /** Above this, a user's folder is mounted in place, although code inside can then read its path. */
 const maxCopyBytes = 256 * 1024 * 1024
-const systemFolders = /^\/(usr|bin|sbin|lib|lib32|lib64|libx32)\//
+export const systemFolders = /^\/(usr|bin|sbin|lib|lib32|lib64|libx32)\//
 
 /**
  * System files are read in place. Everything else is a copy that only the sandbox's account can read, made once per
@@ -50,10 +44,11 @@ export function createReadableFolders(options: {
   account: SandboxAccount
   /** False if `directory` is already private, and the account is only known inside a container. */
   isPrivate?: boolean
-}): ReadableFolders {
+}) {
   const { directory, account, isPrivate = true } = options
   const copies = new Map<string, Copy>()
 
+  /** Throws `SandboxUnavailable` if there is nothing. */
   async function hold(source: string): Promise<ReadableFolder> {
     const real = await realpath(source).catch(() => {
       throw new SandboxUnavailable(`${source} does not exist`)
@@ -224,25 +219,16 @@ function tryLink(source: string, target: string): boolean {
   }
 }
 
-interface TreeStamp {
-  /** Changes when anything in the folder is changed, added, removed or renamed. */
-  stamp: string
-  /** All users of this machine can read it in place. */
-  isOpen: boolean
-  /** Of all scanned files. */
-  bytes: number
-}
-
 /** Scans this many entries before yielding to the rest of the program. */
 const entriesAtOnce = 200
 
 /**
- * The current state of the file or folder. A folder that even its owner may not write is treated as final: only the
+ * The current state of the file or folder, and the size of all scanned files. The stamp changes when anything in the
+ * folder is changed, added, removed or renamed. A folder that even its owner may not write is treated as final: only the
  * folder itself is checked, so that a thousand installed files cost nothing.
  */
-export async function stampTree(source: string): Promise<TreeStamp> {
+async function stampTree(source: string): Promise<{ stamp: string; bytes: number }> {
   const lines: string[] = []
-  let isOpen = ancestorsAreOpen(source)
   let bytes = 0
   const waiting = [source]
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -250,25 +236,10 @@ export async function stampTree(source: string): Promise<TreeStamp> {
     // Linking a large file changes its ctime, and a link shows every change anyway.
     const changedAt = found.isFile() && found.size >= largeBytes ? 0 : found.ctimeMs
     lines.push(`${path}\0${found.ino}:${found.size}:${found.mtimeMs}:${changedAt}:${found.mode}`)
-    isOpen &&= isOpenTo(found)
     if (found.isFile()) bytes += found.size
     const isFinished = path === source && (found.mode & 0o222) === 0
-    // Its content was not checked for readability.
-    if (isFinished && found.isDirectory()) isOpen = false
     if (found.isDirectory() && !isFinished) waiting.push(...readdirSync(path).map((name) => join(path, name)))
     if (lines.length % entriesAtOnce === 0) await nextRound()
   }
-  return { stamp: sha256(lines.sort().join('\n')), isOpen, bytes }
-}
-
-function isOpenTo(found: Stats): boolean {
-  if (found.isSymbolicLink()) return true
-  return (found.mode & (found.isDirectory() ? 0o005 : 0o004)) === (found.isDirectory() ? 0o005 : 0o004)
-}
-
-function ancestorsAreOpen(source: string): boolean {
-  for (let path = dirname(source); ; path = dirname(path)) {
-    if ((lstatSync(path).mode & 0o001) === 0) return false
-    if (path === dirname(path)) return true
-  }
+  return { stamp: sha256(lines.sort().join('\n')), bytes }
 }

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { z } from 'zod'
 import { parseJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
+import { setReferenced } from '../../base/processes.ts'
 import type { SandboxCommand } from '../sandbox.ts'
 import type { Cgroup, CgroupParent } from './cgroups.ts'
 import { sandboxMark } from './janitor.ts'
@@ -11,7 +12,6 @@ import {
   openStreams,
   type PreparedCommand,
   type StreamNumbers,
-  setReferenced,
   startLauncher,
   type World,
   type WorldEnd,
@@ -21,7 +21,7 @@ import type { SandboxAccount } from './readable-folders.ts'
 import { findSystemProgram, type Stage } from './stage.ts'
 
 /** Worlds prepared for the next calls. */
-const waiting = 2
+const prepared = 2
 
 /**
  * `lazy` starts it after the first Python. `eager` makes the first call wait for it, `off` forks nothing: both for
@@ -30,12 +30,6 @@ const waiting = 2
 export type ForkServerUse = 'lazy' | 'eager' | 'off'
 
 /** The source of worlds: bubblewrap for every command, the fork server for Python once it is running. */
-interface Worlds {
-  take(command: PreparedCommand): Promise<World>
-  /** Discards the prepared worlds. */
-  rest(): Promise<void>
-}
-
 export function createWorlds(options: {
   bubblewrap: string
   libraries: string | undefined
@@ -48,7 +42,7 @@ export function createWorlds(options: {
   logger: Logger
   /** Whether a forked world fulfills the driver's claims. */
   isSound(take: () => Promise<World>): Promise<boolean>
-}): Worlds {
+}) {
   const { account, stage, cgroups, logger, isSound, forkServer: use } = options
   const python = use === 'off' ? undefined : findSystemProgram('python3')
   let serial = 0
@@ -59,7 +53,6 @@ export function createWorlds(options: {
   }
 
   const launched = createWorldPool({
-    size: waiting,
     make: () =>
       startLauncher({
         bubblewrap: options.bubblewrap,
@@ -77,7 +70,6 @@ export function createWorlds(options: {
 
   const forked = python
     ? createForkPool({
-        size: waiting,
         start: () =>
           startForkServer({ python, ...stage.forkServer, account, mark: options.instance, cgroup: nextGroup() }),
         nextGroup,
@@ -87,13 +79,14 @@ export function createWorlds(options: {
     : undefined
 
   return {
-    async take(command) {
+    async take(command: PreparedCommand): Promise<World> {
       if (!forked || !isForkable(command)) return launched.take()
       const warmingUp = forked.warmUp()
       if (use === 'eager') await warmingUp
       return (await forked.take()) ?? launched.take()
     },
-    async rest() {
+    /** Discards the prepared worlds. */
+    async rest(): Promise<void> {
       await Promise.all([launched.drain(), forked?.close()])
     },
   }
@@ -120,23 +113,13 @@ const forkMessage = z.union([
 ])
 
 /** Prepared worlds. Each is used once; the next one is made while a call runs. */
-interface WorldPool {
-  take(): Promise<World>
-  /** Discards prepared and unfinished worlds. The next call fills the pool again. */
-  drain(): Promise<void>
-}
-
-function createWorldPool(options: {
-  size: number
-  make(): Promise<World>
-  onFailure(cause: unknown): void
-}): WorldPool {
+function createWorldPool(options: { make(): Promise<World>; onFailure(cause: unknown): void }) {
   const waiting = new Set<World>()
   const making = new Set<Promise<void>>()
   let drains = 0
 
   function refill(): void {
-    for (let missing = options.size - waiting.size - making.size; missing > 0; missing -= 1) {
+    for (let missing = prepared - waiting.size - making.size; missing > 0; missing -= 1) {
       const made = add()
         .catch(options.onFailure)
         .finally(() => making.delete(made))
@@ -153,20 +136,17 @@ function createWorldPool(options: {
     void world.ended.then(() => (waiting.delete(world) ? world.dispose() : undefined)).catch(options.onFailure)
   }
 
-  function takeWaiting(): World | undefined {
-    const [world] = waiting
-    if (world) waiting.delete(world)
-    return world
-  }
-
   return {
-    async take() {
-      const world = takeWaiting() ?? (await options.make())
+    async take(): Promise<World> {
+      const [next] = waiting
+      if (next) waiting.delete(next)
+      const world = next ?? (await options.make())
       // Not before the call has started: starting a process takes this program two milliseconds.
       setImmediate(refill)
       return world
     },
-    async drain() {
+    /** Discards prepared and unfinished worlds. The next call fills the pool again. */
+    async drain(): Promise<void> {
       drains += 1
       const idle = [...waiting]
       waiting.clear()
@@ -175,50 +155,36 @@ function createWorldPool(options: {
   }
 }
 
-/** Worlds of a fork server that is started on first use. */
-interface ForkPool {
-  /** Starts the server if there is none; resolves when it is usable or failed. */
-  warmUp(): Promise<void>
-  /** Undefined while there is no server. */
-  take(): Promise<World | undefined>
-  /** Stops the server. It is started again on the next use. */
-  close(): Promise<void>
-}
-
-interface Warm {
-  server: ForkServer
-  pool: WorldPool
-}
-
 /** After this many failed starts it is not tried again: Python is then started for each call. */
 const patience = 3
 
+/** Worlds of a fork server that is started on first use. */
 function createForkPool(options: {
-  size: number
-  start(): Promise<ForkServer>
+  start(): ReturnType<typeof startForkServer>
   nextGroup(): Cgroup | undefined
   /** Whether a forked world fulfills the driver's claims. */
   isSound(take: () => Promise<World>): Promise<boolean>
   logger: Logger
-}): ForkPool {
+}) {
   const { logger } = options
-  let warming: Promise<Warm> | undefined
-  let warm: Warm | undefined
+  let warming: ReturnType<typeof start> | undefined
+  let warm: Awaited<ReturnType<typeof start>> | undefined
   let failures = 0
 
-  async function start(): Promise<Warm> {
+  async function start() {
     const server = await options.start()
     const make = () => server.begin(options.nextGroup())
     const onFailure = (cause: unknown) => logger.debug('A sandbox could not be forked', { cause })
     try {
       if (!(await options.isSound(make))) throw new Error('The forked sandbox failed its test')
-      return { server, pool: createWorldPool({ size: options.size, make, onFailure }) }
+      return { server, pool: createWorldPool({ make, onFailure }) }
     } catch (cause) {
       await server.close()
       throw cause
     }
   }
 
+  /** Starts the server if there is none; resolves when it is usable or failed. */
   async function warmUp(): Promise<void> {
     if (failures >= patience) return
     warming ??= start()
@@ -248,12 +214,14 @@ function createForkPool(options: {
 
   return {
     warmUp,
-    async take() {
+    /** Undefined while there is no server. */
+    async take(): Promise<World | undefined> {
       return warm?.pool.take().catch((cause) => {
         logger.warn('The fork server did not fork', { cause })
         return undefined
       })
     },
+    /** Stops the server. It is started again on the next use. */
     close: () => close(),
   }
 }
@@ -296,15 +264,6 @@ function isForkable({ argv, environment, network }: SandboxCommand): boolean {
   )
 }
 
-/** A running Python that forks a world for each script. */
-interface ForkServer {
-  /** On failure the cgroup is removed too. */
-  begin(cgroup: Cgroup | undefined): Promise<World>
-  /** Resolves when it is gone, for whatever reason. */
-  readonly gone: Promise<void>
-  close(): Promise<void>
-}
-
 interface Call {
   begun: PromiseWithResolvers<{ pipes: StreamNumbers; pid: number }>
   ended: PromiseWithResolvers<WorldEnd>
@@ -313,7 +272,7 @@ interface Call {
 /** How long a sandbox may take to end with its first process before everything in its cgroup is killed. */
 const graceMs = 1_000
 
-/** Resolves when it is ready to fork; throws if it does not start. */
+/** A running Python that forks a world for each script. Resolves when it is ready; throws if it does not start. */
 async function startForkServer(options: {
   python: string
   program: string
@@ -321,7 +280,7 @@ async function startForkServer(options: {
   account: SandboxAccount
   mark: string
   cgroup: Cgroup | undefined
-}): Promise<ForkServer> {
+}) {
   const { account } = options
   const child = spawn(options.python, [options.program, options.settingsFile], {
     ...(account.isOther ? { uid: account.uid, gid: account.gid } : {}),
@@ -365,7 +324,8 @@ async function startForkServer(options: {
     else if ('pipes' in message) call?.begun.resolve(message)
     else {
       calls.delete(message.id)
-      const end: WorldEnd = 'code' in message ? exited(message.code) : { kind: 'broken', reason: message.broken }
+      const end: WorldEnd =
+        'code' in message ? { kind: 'exited', code: message.code } : { kind: 'broken', reason: message.broken }
       if (end.kind === 'broken') call?.begun.reject(new Error(end.reason))
       call?.ended.resolve(end)
     }
@@ -392,6 +352,7 @@ async function startForkServer(options: {
     setReferenced(child, running > 0)
   }
 
+  /** On failure the cgroup is removed too. */
   async function begin(cgroup: Cgroup | undefined): Promise<World> {
     lastId += 1
     const id = lastId
@@ -462,8 +423,4 @@ async function startForkServer(options: {
   }
   setReferenced(child, false)
   return { begin, gone: gone.promise, close }
-}
-
-function exited(code: number): WorldEnd {
-  return { kind: 'exited', code }
 }

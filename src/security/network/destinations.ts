@@ -116,8 +116,7 @@ export function createListedHosts(allowedHosts: readonly AllowedHost[]): (url: U
   const listed = new Set(allowedHosts.map(({ host, port }) => `${normaliseHost(host)} ${port ?? '*'}`))
   return (url) => {
     const host = normaliseHost(url.hostname)
-    const port = url.port || (url.protocol === 'https:' ? '443' : '80')
-    return listed.has(`${host} ${port}`) || listed.has(`${host} *`)
+    return listed.has(`${host} ${portOf(url)}`) || listed.has(`${host} *`)
   }
 }
 

@@ -84,7 +84,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     for (let redirects = 0; ; redirects += 1) {
       const { answer, status, location, cancel } = await send(destination, init)
       // A caller that follows redirects itself calls again, and each target is checked like the first.
-      const next = init.redirect === 'manual' ? undefined : followRedirect({ status, location }, url, init)
+      const next = init.redirect === 'manual' ? undefined : followRedirect({ status, location }, { url, init })
       if (!next) return answer
       cancel()
       if (redirects === maxRedirects) {
@@ -175,20 +175,16 @@ function agentFor(network: Network, { listed }: Destination): Agent {
   return listed ? network.listed : network.checked
 }
 
+/** fetch reports a rejected lookup as "fetch failed"; this throws the original error. */
 async function tellingRefusals<T>(sending: Promise<T>): Promise<T> {
   try {
     return await sending
   } catch (error) {
-    throw refusalBehind(error) ?? error
+    for (let current = error; current instanceof Error; current = current.cause) {
+      if (current instanceof EgressError) throw current
+    }
+    throw error
   }
-}
-
-/** fetch reports a rejected lookup as "fetch failed"; this finds the original error. */
-function refusalBehind(error: unknown): EgressError | undefined {
-  for (let current = error; current instanceof Error; current = current.cause) {
-    if (current instanceof EgressError) return current
-  }
-  return undefined
 }
 
 /**
@@ -359,20 +355,11 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308])
 /** Headers that may be sent to another origin: nothing that could be a credential. */
 const harmlessHeaders = new Set(['accept', 'accept-language', 'content-type', 'user-agent'])
 
-interface RedirectTarget {
-  url: URL
-  init: RequestInit
-}
-
-/** The parts of a response that define a redirect. */
-interface Answered {
-  status: number
-  location: string | null
-}
-
 /** The request that a redirect asks for; undefined if the response is not a redirect. */
-function followRedirect(answered: Answered, url: URL, init: RequestInit): RedirectTarget | undefined {
-  const { status, location } = answered
+function followRedirect(
+  { status, location }: Pick<Sent<unknown>, 'status' | 'location'>,
+  { url, init }: OutgoingRequest,
+): OutgoingRequest | undefined {
   if (!redirectStatuses.has(status) || location === null) return undefined
   if (!URL.canParse(location, url.href))
     throw new EgressError('blocked_url', `${url.hostname} redirects to an invalid address`)

@@ -39,12 +39,7 @@ export interface RunProxy {
   close(): Promise<void>
 }
 
-/** The network access of a sandbox, which has no other network: a proxy on a separate socket for each run. */
-export interface SandboxProxy {
-  /** Throws an EgressError if a host is invalid. The caller must close it. */
-  open(run: ProxiedRun): Promise<RunProxy>
-  close(): Promise<void>
-}
+export type SandboxProxy = ReturnType<typeof createSandboxProxy>
 
 const defaultLimits: ProxyLimits = {
   connections: 64,
@@ -57,6 +52,7 @@ const maxRefused = 100
 /** The kernel's limit for the path of a socket, without the final zero. */
 const maxPathLength = 107
 
+/** The network access of a sandbox, which has no other network: a proxy on a separate socket for each run. */
 export function createSandboxProxy(dependencies: {
   /** A private directory. Its `proxy` folder is emptied and used. */
   directory: string
@@ -65,7 +61,7 @@ export function createSandboxProxy(dependencies: {
   listedHosts?: () => readonly AllowedHost[]
   resolve?: ResolveHost
   limits?: Partial<ProxyLimits>
-}): SandboxProxy {
+}) {
   const { logger, listedHosts = () => [], resolve = resolveHost } = dependencies
   const directory = join(dependencies.directory, 'proxy')
   const limits = { ...defaultLimits, ...dependencies.limits }
@@ -73,7 +69,8 @@ export function createSandboxProxy(dependencies: {
   let ready: Promise<void> | undefined
 
   return {
-    async open(run) {
+    /** Throws an EgressError if a host is invalid. The caller must close it. */
+    async open(run: ProxiedRun): Promise<RunProxy> {
       const rules = createDeclaredRules({ hosts: run.hosts, listedHosts: listedHosts(), resolve })
       ready ??= prepare(directory)
       await ready
@@ -126,7 +123,7 @@ export function createSandboxProxy(dependencies: {
       server.on('error', (cause) => logger.warn('error in the proxy of a tool', { tool: run.tool, error: cause }))
       return proxy
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...opened].map((proxy) => proxy.close()))
       if (ready) await rm(directory, { recursive: true, force: true })
       ready = undefined
@@ -153,17 +150,7 @@ function adviceFor(
   return `The owner can allow it: familiar tools allow ${tool} ${isUsual ? target.hostname : target.host}`
 }
 
-/** A proxy for a program that makes its own connections, with the rules of the guarded fetch (SEC-8). */
-export interface LoopbackProxy {
-  /** `http://127.0.0.1:PORT` */
-  server: string
-  /** Required, because every user of the machine can see the port. */
-  username: string
-  password: string
-  /** Why the host and port of an address were last rejected; undefined if they were not. */
-  refusalOf(url: URL): string | undefined
-  close(): Promise<void>
-}
+export type LoopbackProxy = Awaited<ReturnType<typeof openLoopbackProxy>>
 
 export interface LoopbackProxyOptions {
   /**
@@ -185,7 +172,8 @@ const limits: ProxyLimits = {
 const maxRefusals = 100
 const username = 'familiar'
 
-export async function openLoopbackProxy(options: LoopbackProxyOptions = {}): Promise<LoopbackProxy> {
+/** A proxy for a program that makes its own connections, with the rules of the guarded fetch (SEC-8). */
+export async function openLoopbackProxy(options: LoopbackProxyOptions = {}) {
   const password = randomBytes(24).toString('base64url')
   const credential = sha256(`Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`)
   const refusals = new Map<string, string>()
@@ -207,10 +195,12 @@ export async function openLoopbackProxy(options: LoopbackProxyOptions = {}): Pro
   await once(server, 'listening')
   return {
     server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Required, because every user of the machine can see the port. */
     username,
     password,
-    refusalOf: (url) => refusals.get(keyOf(url)),
-    async close() {
+    /** Why the host and port of an address were last rejected; undefined if they were not. */
+    refusalOf: (url: URL) => refusals.get(keyOf(url)),
+    async close(): Promise<void> {
       const closed = new Promise((resolve) => server.close(resolve))
       end()
       await closed
