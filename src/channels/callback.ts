@@ -3,7 +3,7 @@ import type { LoggedEvent } from '../agent/sessions/session-event.ts'
 import type { SessionLog } from '../agent/sessions/session-log.ts'
 import type { Clock } from '../base/clock.ts'
 import { signRequest } from '../base/ids.ts'
-import { readRetryAfter } from '../models/model-errors.ts'
+import { readDelay } from '../models/model-errors.ts'
 import { isWorkChannel, type Json } from '../protocol/messages.ts'
 import { EgressError } from '../security/network/destinations.ts'
 import type { GuardedFetch } from '../security/network/guarded-fetch.ts'
@@ -62,7 +62,7 @@ function outcomeOf({ status, headers }: Response, now: number): SendOutcome {
   const reason = `HTTP ${status}`
   if (status >= 200 && status < 300) return { kind: 'sent', externalId: null }
   if (status >= 500 || passing.has(status)) {
-    return { kind: 'retry', reason, afterMs: readRetryAfter(Object.fromEntries(headers), now) ?? null }
+    return { kind: 'retry', reason, afterMs: readDelay(Object.fromEntries(headers), now) ?? null }
   }
   return { kind: 'failed', reason: status < 400 ? `${reason}: redirects are not followed` : reason }
 }

@@ -1,7 +1,6 @@
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
-  LanguageModelV4FinishReason,
   LanguageModelV4FunctionTool,
   LanguageModelV4Message,
   LanguageModelV4StreamPart,
@@ -23,13 +22,13 @@ import type {
   UserPart,
 } from '../protocol/messages.ts'
 import {
+  brokenOff,
   type CacheLayer,
   createInputSettler,
   createToolCallIds,
   filteredNotice,
   type LanguageModel,
   type MediaContents,
-  ModelError,
   type ModelInfo,
   type ModelRequest,
   type ModelResponse,
@@ -63,20 +62,14 @@ export interface AiSdkWire {
 
 type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
 
-/** Collects a stream's parts into one response. `add` returns the event of a part, if any. */
-interface Answer {
-  add(part: LanguageModelV4StreamPart): ModelStreamEvent | undefined
-  finish: FinishPart | undefined
-  response(finish: FinishPart): ModelResponse
-}
-
+/** Collects a stream's parts into one response. */
 function createAnswer(options: {
   providerName: string
   optionsKey: string
   ids: ToolCallIds
   /** The last change to a call's arguments, such as removing nulls that strict schemas added. */
   settleInput(toolName: string, input: Json): Json
-}): Answer {
+}) {
   const { providerName, optionsKey, ids, settleInput } = options
   const parts: AssistantPart[] = []
   // SDKs reuse an id for a later block of the same kind, so a block is open only between its start and its end.
@@ -101,29 +94,24 @@ function createAnswer(options: {
     return block
   }
 
-  const answer: Answer = {
-    finish: undefined,
-    add(part) {
+  const answer = {
+    finish: undefined as FinishPart | undefined,
+    /** Returns the event of the part, if any. */
+    add(part: LanguageModelV4StreamPart): ModelStreamEvent | undefined {
       switch (part.type) {
         case 'text-start':
-        case 'reasoning-start':
-          remember(blockOf(kindOf(part.type), part.id), part.providerMetadata)
-          return undefined
         case 'text-delta':
-        case 'reasoning-delta': {
-          const kind = kindOf(part.type)
+        case 'text-end':
+        case 'reasoning-start':
+        case 'reasoning-delta':
+        case 'reasoning-end': {
+          const kind = part.type.startsWith('text') ? 'text' : 'thinking'
           const block = blockOf(kind, part.id)
           remember(block, part.providerMetadata)
+          if (part.type.endsWith('-end')) open.delete(`${kind} ${part.id}`)
+          if (!('delta' in part) || part.delta === '') return undefined
           block.text += part.delta
-          if (part.delta === '') return undefined
-          return { type: kind === 'text' ? 'text_delta' : 'thinking_delta', text: part.delta }
-        }
-        case 'text-end':
-        case 'reasoning-end': {
-          const kind = kindOf(part.type)
-          remember(blockOf(kind, part.id), part.providerMetadata)
-          open.delete(`${kind} ${part.id}`)
-          return undefined
+          return { type: `${kind}_delta`, text: part.delta }
         }
         case 'tool-call': {
           if (part.providerExecuted) return undefined
@@ -140,10 +128,10 @@ function createAnswer(options: {
           return undefined
       }
     },
-    response({ finishReason, usage }) {
+    response({ finishReason, usage }: FinishPart): ModelResponse {
       return {
         parts: parts.filter((part) => part.type === 'tool_call' || part.text !== '' || carriesSignature(part)),
-        stopReason: toStopReason(finishReason),
+        stopReason: stopReasons.get(finishReason.unified) ?? 'other',
         usage: toUsage(usage),
         ...(finishReason.unified === 'content-filter' && finishReason.raw !== 'refusal' && { notice: filteredNotice }),
       }
@@ -152,30 +140,18 @@ function createAnswer(options: {
   return answer
 }
 
-function kindOf(type: `${'text' | 'reasoning'}-${string}`): 'text' | 'thinking' {
-  return type.startsWith('text') ? 'text' : 'thinking'
-}
-
 /** Empty on purpose: redacted or encrypted thinking, or a separate signature. */
 function carriesSignature({ type, replay }: AssistantPart): boolean {
   const names = Object.keys(replay?.metadata ?? {})
   return type === 'thinking' ? names.length > 0 : names.includes('thoughtSignature')
 }
 
-function toStopReason({ unified }: LanguageModelV4FinishReason): StopReason {
-  switch (unified) {
-    case 'stop':
-      return 'end'
-    case 'tool-calls':
-      return 'tool_use'
-    case 'length':
-      return 'max_tokens'
-    case 'content-filter':
-      return 'refusal'
-    default:
-      return 'other'
-  }
-}
+const stopReasons: ReadonlyMap<string, StopReason> = new Map([
+  ['stop', 'end'],
+  ['tool-calls', 'tool_use'],
+  ['length', 'max_tokens'],
+  ['content-filter', 'refusal'],
+])
 
 function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
   return {
@@ -227,7 +203,7 @@ function toSdkTools(
   })
 }
 
-const cachedTiers: readonly CacheLayer[] = ['stable', 'semi_stable']
+const cachedLayers: readonly CacheLayer[] = ['stable', 'semi_stable']
 
 /**
  * One message per block if the provider marks boundaries; otherwise one message: many chat templates accept no second.
@@ -238,7 +214,7 @@ function toSdkSystem(blocks: SystemBlock[], boundary: SharedV4ProviderOptions | 
     .filter(({ text }) => text.trim() !== '')
   if (sent.length === 0) return []
   if (!boundary) return [{ role: 'system', content: sent.map(({ text }) => text).join('\n\n') }]
-  const ends = new Set(cachedTiers.map((tier) => sent.findLast((block) => block.tier === tier)))
+  const ends = new Set(cachedLayers.map((layer) => sent.findLast((block) => block.tier === layer)))
   return sent.map((block) => ({
     role: 'system',
     content: block.text,
@@ -315,21 +291,17 @@ export function createAiSdkModel(options: {
   settings: ModelSettings
   wire: AiSdkWire
   apiKey: string | undefined
-  now: () => number
 }): LanguageModel {
-  const { info, providerName, settings, wire, apiKey, now } = options
+  const { info, providerName, settings, wire, apiKey } = options
   const context: PromptContext = { info, providerName, wire }
   const { strictTools = false } = settings
   let loading: Promise<LanguageModelV4> | undefined
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelStreamEvent> {
     // A separate controller, so that a consumer that stops reading ends the request like an abort.
-    const call = new AbortController()
-    const stop = () => call.abort(signal.reason)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
+    const unread = new AbortController()
     let begun = false
-    const failed = (): FailedCall => ({ modelId: info.id, apiKey, signal, begun, now: now() })
+    const failed = (): FailedCall => ({ modelId: info.id, apiKey, signal, begun })
     const answer = createAnswer({
       providerName,
       optionsKey: wire.optionsKey,
@@ -345,7 +317,7 @@ export function createAiSdkModel(options: {
         loading = undefined
         throw error
       })
-      const sent = await model.doStream(await callOptions(request, call.signal))
+      const sent = await model.doStream(await callOptions(request, AbortSignal.any([signal, unread.signal])))
       begun = true
       const reader = sent.stream.getReader()
       for (;;) {
@@ -361,22 +333,18 @@ export function createAiSdkModel(options: {
     } catch (error) {
       throw toModelError(error, failed())
     } finally {
-      signal.removeEventListener('abort', stop)
-      if (!whole) call.abort()
+      if (!whole) unread.abort()
     }
   }
 
   async function callOptions(request: ModelRequest, signal: AbortSignal): Promise<LanguageModelV4CallOptions> {
-    const thinkingInterrupted = lacksOwnThinking(request, context)
-    const own = wire.callOptions({ thinkingInterrupted })
+    const own = wire.callOptions({ thinkingInterrupted: lacksOwnThinking(request, context) })
     return {
       prompt: await toSdkPrompt(request, context),
       maxOutputTokens: Math.min(request.maxTokens, info.maxTokens),
       abortSignal: signal,
       providerOptions: { [wire.optionsKey]: own },
-      ...(request.tools.length > 0 && {
-        tools: toSdkTools(request.tools, { wire, strictTools }),
-      }),
+      ...(request.tools.length > 0 && { tools: toSdkTools(request.tools, { wire, strictTools }) }),
       ...(request.toolChoice && { toolChoice: toSdkChoice(request.toolChoice) }),
       ...(settings.temperature !== undefined && { temperature: settings.temperature }),
     }
@@ -391,11 +359,11 @@ function toSdkChoice(choice: ToolChoice): NonNullable<LanguageModelV4CallOptions
 
 const asSent = (_toolName: string, input: Json) => input
 
-function complete({ finish, response }: Answer, modelId: string): ModelResponse {
+function complete({ finish, response }: ReturnType<typeof createAnswer>, modelId: string): ModelResponse {
   const reason = finish?.finishReason
   if (!finish || reason?.unified === 'interrupted' || reason?.unified === 'error') {
     const detail = reason?.raw ? ` (${reason.raw})` : ''
-    throw new ModelError('cut', `${modelId}: the response ended early${detail}`, { retryable: true })
+    throw brokenOff(modelId, `the response ended early${detail}`)
   }
   return response(finish)
 }

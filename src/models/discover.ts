@@ -79,7 +79,12 @@ export async function discoverProviders(options: {
 }): Promise<ProviderSettings[]> {
   const { env, fetch, timeoutMs = 300, clock = systemClock() } = options
   const ask = createAsk({ fetch, timeoutMs, clock })
-  const local = await Promise.all([findOllama(ask), findLmStudio(ask), findLlamaCpp(ask)])
+  const local = await Promise.all([
+    findOllama(ask),
+    findCompatible(ask, 'lmstudio', 1234, ({ id }) => canChat(id)),
+    // This port is common: only a server that identifies itself as llama.cpp counts.
+    findCompatible(ask, 'llamacpp', 8080, ({ owned_by }) => owned_by === 'llamacpp'),
+  ])
   return [...findKeys(env), ...local.filter((provider) => provider !== undefined)]
 }
 
@@ -114,19 +119,16 @@ async function findOllama(ask: Ask): Promise<ProviderSettings | undefined> {
   return { name: 'ollama', type: 'ollama', baseUrl, models: localModelSettings(model, found) }
 }
 
-async function findLmStudio(ask: Ask): Promise<ProviderSettings | undefined> {
-  const baseUrl = 'http://127.0.0.1:1234/v1'
+async function findCompatible(
+  ask: Ask,
+  name: string,
+  port: number,
+  isWanted: (model: z.infer<typeof listSchema>['data'][number]) => boolean,
+): Promise<ProviderSettings | undefined> {
+  const baseUrl = `http://127.0.0.1:${port}/v1`
   const list = await ask(`${baseUrl}/models`, listSchema)
-  const model = list?.data.map(({ id }) => id).find(canChat)
-  return model ? { name: 'lmstudio', type: 'openai-compatible', baseUrl, models: localModelSettings(model) } : undefined
-}
-
-/** Port 8080 is common: only a server that identifies itself as llama.cpp counts. */
-async function findLlamaCpp(ask: Ask): Promise<ProviderSettings | undefined> {
-  const baseUrl = 'http://127.0.0.1:8080/v1'
-  const list = await ask(`${baseUrl}/models`, listSchema)
-  const model = list?.data.find(({ owned_by }) => owned_by === 'llamacpp')?.id
-  return model ? { name: 'llamacpp', type: 'openai-compatible', baseUrl, models: localModelSettings(model) } : undefined
+  const model = list?.data.find(isWanted)?.id
+  return model ? { name, type: 'openai-compatible', baseUrl, models: localModelSettings(model) } : undefined
 }
 
 function canChat(name: string): boolean {

@@ -7,7 +7,6 @@ const call: FailedCall = {
   apiKey: 'topsecret',
   signal: new AbortController().signal,
   begun: false,
-  now: 0,
 }
 
 describe('toModelError', () => {

@@ -1,6 +1,6 @@
-import { parseAnyJson } from '../base/json.ts'
+import { readRetryAfter } from '../base/clock.ts'
+import { isRecord, parseAnyJson } from '../base/json.ts'
 import { toDisplayText, truncateText } from '../base/text.ts'
-import type { Json } from '../protocol/messages.ts'
 import { EgressError } from '../security/network/destinations.ts'
 import { ModelError, type ModelErrorCode } from './model.ts'
 
@@ -11,7 +11,6 @@ export interface FailedCall {
   signal: AbortSignal
   /** Whether a response had started to arrive. */
   begun: boolean
-  now: number
 }
 
 const maxMessageLength = 400
@@ -43,7 +42,7 @@ export function toModelError(error: unknown, call: FailedCall): ModelError {
     const text = providerWords(responseBody) ?? (message || 'no reason given')
     const described = `${message} ${type} ${kind} ${responseBody?.slice(0, maxDescriptionLength) ?? ''}`
     const { code, retryable } = classifyFailure(statusCode, described)
-    const retryAfterMs = readRetryAfter(responseHeaders, call.now)
+    const retryAfterMs = readDelay(responseHeaders, Date.now())
     return new ModelError(code, words(text, ` (HTTP ${statusCode})`), { retryable, status: statusCode, retryAfterMs })
   }
   const network = networkWords(error)
@@ -71,10 +70,6 @@ function classifyFailure(status: number, words: string): { code: ModelErrorCode;
   const mayBeTooLong = status !== 429 && status !== 401 && status !== 403 && !rateLimit.test(words)
   if (mayBeTooLong && (status === 413 || tooLong.test(words))) return { code: 'too_long', retryable: false }
   if (status < 500 && status !== 429 && noTools.test(words)) return { code: 'no_tools', retryable: false }
-  return classifyStatus(status)
-}
-
-function classifyStatus(status: number): { code: ModelErrorCode; retryable: boolean } {
   if (status === 429) return { code: 'rate_limited', retryable: true }
   if (status >= 500 || transientStatuses.has(status)) return { code: 'overloaded', retryable: true }
   return { code: 'rejected', retryable: false }
@@ -123,10 +118,6 @@ function providerWords(body: string | undefined): string | undefined {
   ) as string | undefined
 }
 
-function isRecord(value: Json | undefined): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function networkWords(error: unknown): string | undefined {
   const known = causes(error).find((cause) => typeof (cause as NodeJS.ErrnoException).code === 'string')
   if (known) return `${(known as NodeJS.ErrnoException).code} ${known.message}`.trim()
@@ -147,17 +138,9 @@ function cleanWords(text: string, apiKey: string | undefined): string {
   return truncateText(toDisplayText(withoutKey.replace(keyLike, '[key]')).trim(), maxMessageLength)
 }
 
-/** The requested delay, from `retry-after-ms` or `retry-after` (seconds or an HTTP date). */
-export function readRetryAfter(headers: Record<string, string> | undefined, now: number): number | undefined {
-  const milliseconds = parseAmount(headers?.['retry-after-ms'])
-  if (milliseconds !== undefined) return milliseconds
-  const value = headers?.['retry-after']
-  const seconds = parseAmount(value)
-  if (seconds !== undefined) return seconds * 1000
-  const date = Date.parse(value ?? '')
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
-}
-
-function parseAmount(value: string | undefined): number | undefined {
-  return value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : undefined
+/** The requested delay, from `retry-after-ms` or `retry-after`. */
+export function readDelay(headers: Record<string, string> | undefined, now: number): number | undefined {
+  const milliseconds = headers?.['retry-after-ms']?.trim() ?? ''
+  if (/^\d+(\.\d+)?$/.test(milliseconds)) return Number(milliseconds)
+  return readRetryAfter(headers?.['retry-after'], now)
 }

@@ -14,18 +14,9 @@ interface ModelConfig {
   egress: { allowedHosts: readonly AllowedHost[] }
 }
 
-/** The models in use. They change with a reload of the config; callers keep this object. */
-export interface ModelSet extends Models {
-  /**
-   * Uses the providers of the config. If it names none, uses those whose key is in the environment and the model
-   * servers that answer on this machine, which takes a third of a second at most.
-   */
-  use(config: ModelConfig, environment: Record<string, string | undefined>): Promise<void>
-  /** The providers in use, with those that were discovered. Their keys are resolved. */
-  providers(): readonly ProviderSettings[]
-  close(): Promise<void>
-}
+export type ModelSet = ReturnType<typeof createModelSet>
 
+/** The models in use. They change with a reload of the config; callers keep this object. */
 export function createModelSet(dependencies: {
   ids: Ids
   addSecret(secret: string): void
@@ -33,7 +24,7 @@ export function createModelSet(dependencies: {
   packages: HomePackages
   /** The command that connects a model, as it works on this machine. */
   setup?: string
-}): ModelSet {
+}) {
   const { packages } = dependencies
   const offline = createOfflineModel(dependencies)
   const opened = new Set<GuardedFetch>()
@@ -65,15 +56,23 @@ export function createModelSet(dependencies: {
     }
   }
 
-  return {
+  const models: Models = {
     route: (purpose, source) => current.route(purpose, source),
     byId: (id) => current.byId(id),
     list: () => current.list(),
+  }
+  return {
+    ...models,
+    /** The providers in use, with those that were discovered. Their keys are resolved. */
     providers: () => inUse,
-    async use(config, environment) {
+    /**
+     * Uses the providers of the config. If it names none, uses those whose key is in the environment and the model
+     * servers that answer on this machine, which takes a third of a second at most.
+     */
+    async use(config: ModelConfig, environment: Record<string, string | undefined>): Promise<void> {
       build(config.providers.length > 0 ? config.providers : await discover(environment), config)
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...opened].map((guarded) => guarded.close()))
     },
   }

@@ -1,4 +1,4 @@
-import { parseAnyJson } from '../base/json.ts'
+import { isRecord, parseAnyJson } from '../base/json.ts'
 import type { CostRates } from '../base/money.ts'
 import type {
   AssistantPart,
@@ -201,6 +201,19 @@ export class ModelError extends Error {
   }
 }
 
+/** The response ended before it was complete. */
+export function brokenOff(modelId: string, message: string): ModelError {
+  return new ModelError('cut', `${modelId}: ${message}`, { retryable: true })
+}
+
+/** Adds a delta to the parts of a response. Thinking must name its provider: it is never sent to another one. */
+export function appendDelta(parts: AssistantPart[], provider: string, type: 'text' | 'thinking', text: string): void {
+  const last = parts.at(-1)
+  if (last?.type === type) last.text += text
+  else if (type === 'text') parts.push({ type, text })
+  else parts.push({ type, text, replay: { provider, metadata: {} } })
+}
+
 export const purposes = ['primary', 'fast', 'builder', 'vision', 'compaction', 'subagent'] as const
 export type Purpose = (typeof purposes)[number]
 
@@ -215,23 +228,20 @@ export interface Models {
   list(): readonly LanguageModel[]
 }
 
-/** Gives each call of a response an id that is unique in the conversation. */
-export interface ToolCallIds {
-  take(wanted: string | undefined): string
-}
+export type ToolCallIds = ReturnType<typeof createToolCallIds>
 
 /**
- * Some servers send no id, or the same one in every response. Others use characters that the next provider in the route
+ * Gives each call of a response an id that is unique in the conversation. Some servers send no id, or the same one in every response. Others use characters that the next provider in the route
  * rejects. A valid id stays as it is.
  */
-export function createToolCallIds(messages: readonly ModelMessage[]): ToolCallIds {
+export function createToolCallIds(messages: readonly ModelMessage[]) {
   const taken = new Set<string>()
   for (const message of messages) {
     if (message.role !== 'assistant') continue
     for (const part of message.parts) if (part.type === 'tool_call') taken.add(part.id)
   }
   return {
-    take(wanted) {
+    take(wanted: string | undefined): string {
       const base = (wanted ?? '').replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 56) || 'call'
       let id = wanted ? base : `${base}_1`
       for (let next = 2; taken.has(id); next += 1) id = `${base}_${next}`
@@ -252,5 +262,5 @@ export function readToolInput(raw: Json | undefined): Json {
 
 /** Providers accept only objects as the arguments of an earlier call. */
 export function toObjectInput(input: Json): { [key: string]: Json } {
-  return typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { invalid_arguments: input }
+  return isRecord(input) ? input : { invalid_arguments: input }
 }

@@ -1,5 +1,5 @@
 import { FamiliarError } from '../protocol/errors.ts'
-import type { AllowedHost } from '../security/network/destinations.ts'
+import { type AllowedHost, portOf } from '../security/network/destinations.ts'
 import type { HomePackages } from './ai-sdk-packages.ts'
 import {
   type LanguageModel,
@@ -39,37 +39,19 @@ export function createModels(options: {
   routes?: Routes
   offline: LanguageModel
   fetch: ProviderFetch
-  /** Looks up the variable that a provider's `api_key_env` names. */
-  env?: (name: string) => string | undefined
   /** The packages of `ai-sdk` providers, in the home. */
   packages?: HomePackages
-  now?: () => number
 }): Models {
-  const { providers, routes = {}, offline, fetch, env, packages, now } = options
+  const { providers, routes = {}, offline, fetch, packages } = options
   const models = new Map<string, LanguageModel>()
-  for (const { name: providerName, type, baseUrl, models: settings, ...provider } of providers) {
-    const apiKey = provider.apiKey ?? (provider.apiKeyEnv && env?.(provider.apiKeyEnv))
-    for (const [name, model] of Object.entries(settings)) {
+  for (const { name: providerName, type, models: all, ...provider } of providers) {
+    for (const [name, settings] of Object.entries(all)) {
       const id = `${providerName}/${name}`
-      if (type === 'offline') models.set(id, renamed(offline, id))
-      else
-        models.set(
-          id,
-          createModel({
-            type,
-            providerName,
-            name,
-            baseUrl,
-            apiKey,
-            settings: model,
-            fetch,
-            extras: provider,
-            package: provider.package,
-            packages,
-            options: provider.options,
-            ...(now && { now }),
-          }),
-        )
+      const model =
+        type === 'offline'
+          ? renamed(offline, id)
+          : createModel({ ...provider, type, providerName, name, settings, fetch, extras: provider, packages })
+      models.set(id, model)
     }
   }
 
@@ -86,11 +68,12 @@ export function createModels(options: {
 
   const first = models.values().next().value ?? offline
   const primary = routes.primary === undefined ? [first] : resolve('primary', routes.primary)
-  const byPurpose = new Map<Purpose, readonly LanguageModel[]>()
-  for (const purpose of purposes) {
-    const target = routes[purpose]
-    byPurpose.set(purpose, target === undefined ? primary : resolve(purpose, target))
-  }
+  const byPurpose = new Map(
+    purposes.map((purpose) => {
+      const target = routes[purpose]
+      return [purpose, target === undefined ? primary : resolve(purpose, target)]
+    }),
+  )
   const bySource = new Map(
     Object.entries(routes.sources ?? {}).map(([source, target]) => [source, resolve(`sources.${source}`, target)]),
   )
@@ -111,8 +94,8 @@ export function createModels(options: {
 export function providerHosts(providers: readonly ProviderSettings[]): AllowedHost[] {
   return providers.flatMap(({ type, name, baseUrl }) => {
     if (type === 'offline' || (baseUrl === undefined && type !== 'ollama')) return []
-    const { hostname, port, protocol } = new URL(baseUrlOf({ type, providerName: name, baseUrl }))
-    return [{ host: hostname, port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) }]
+    const url = new URL(baseUrlOf({ type, providerName: name, baseUrl }))
+    return [{ host: url.hostname, port: portOf(url) }]
   })
 }
 
@@ -146,12 +129,11 @@ interface CreateModelOptions {
   package?: string | undefined
   packages?: HomePackages | undefined
   options?: Record<string, string | number | boolean> | undefined
-  now?: () => number
 }
 
 /** A model of a provider. Nothing is loaded or sent before its first use, so the daemon starts without it. */
 export function createModel(options: CreateModelOptions): LanguageModel {
-  const { type, providerName, name, apiKey, settings, now = Date.now } = options
+  const { type, providerName, name, apiKey, settings } = options
   const { headers, query, body } = options.extras ?? {}
   const fetch = withExtras(options.fetch, { headers, query, body: { ...body, ...settings.body } })
   const info = modelInfo(`${providerName}/${name}`, settings)
@@ -167,7 +149,7 @@ export function createModel(options: CreateModelOptions): LanguageModel {
 
   async function* openThenStream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelStreamEvent> {
     const { openModel } = await import('./providers.ts')
-    const model = openModel({ type, providerName, info, connection, sdkPackage, now })
+    const model = openModel({ type, providerName, info, connection, sdkPackage })
     opened ??= goOnWithoutTools(goOnWithoutChoice(splitThinkingTags(model, providerName)))
     yield* opened.stream(request, signal)
   }

@@ -1,6 +1,13 @@
-import { parseAnyJson } from '../base/json.ts'
+import { isRecord, parseAnyJson } from '../base/json.ts'
 import type { AssistantPart, Json, StopReason, Usage } from '../protocol/messages.ts'
-import { filteredNotice, type ModelResponse, type ModelStreamEvent, readToolInput, type ToolCallIds } from './model.ts'
+import {
+  appendDelta,
+  filteredNotice,
+  type ModelResponse,
+  type ModelStreamEvent,
+  readToolInput,
+  type ToolCallIds,
+} from './model.ts'
 
 type Fields = { [key: string]: Json | undefined }
 
@@ -50,15 +57,14 @@ export function readChatChunk(data: string, { isWhole = false } = {}): ChatChunk
   const fields = record(parsed.value)
   const choice = record(list(fields?.choices)[0])
   const delta = record(choice?.delta) ?? (isWhole ? record(choice?.message) : undefined)
-  const refusal = text(delta?.refusal)
   const thinkingField = thinkingFields.find((name) => text(delta?.[name]) !== undefined)
   const reasoningDetails = records(delta?.reasoning_details)
   return {
     error: errorOf(fields),
-    said: delta ? readSaid(delta, { refusal, thinkingField, reasoningDetails }) : [],
+    said: delta ? readSaid(delta, { thinkingField, reasoningDetails }) : [],
     thinkingField,
     reasoningDetails,
-    refused: refusal !== undefined,
+    refused: text(delta?.refusal) !== undefined,
     calls: readCalls(delta).map(readPiece),
     finishReason: text(choice?.finish_reason),
     // Groq uses its own name, Moonshot puts it into the choice.
@@ -96,11 +102,7 @@ function readSources(fields: Fields | undefined, delta: Fields | undefined): Sou
 
 function readSaid(
   delta: Fields,
-  {
-    refusal,
-    thinkingField,
-    reasoningDetails,
-  }: Pick<ChatChunk, 'thinkingField' | 'reasoningDetails'> & { refusal: string | undefined },
+  { thinkingField, reasoningDetails }: Pick<ChatChunk, 'thinkingField' | 'reasoningDetails'>,
 ): ChatChunk['said'] {
   const said: ChatChunk['said'] = []
   const detailed = reasoningDetails.map(({ text: words, summary }) => text(words) ?? text(summary) ?? '').join('')
@@ -109,6 +111,7 @@ function readSaid(
   const content = text(delta.content)
   if (content) said.push({ type: 'text', text: content })
   else for (const part of list(delta.content)) said.push(...readContentPart(record(part)))
+  const refusal = text(delta.refusal)
   if (refusal) said.push({ type: 'text', text: refusal })
   return said
 }
@@ -142,7 +145,7 @@ function readPiece(value: Json): ToolCallPiece {
 }
 
 function record(value: Json | undefined): Fields | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  return isRecord(value) ? value : undefined
 }
 
 function records(value: Json | undefined): Fields[] {
@@ -169,24 +172,20 @@ interface CollectedCall {
   signature: string | undefined
 }
 
-/** Assembles the calls of one response from their pieces. */
-interface ToolCallCollector {
-  add(piece: ToolCallPiece): void
-  /** In the order of their indexes, or of arrival if one has none. */
-  collected(): CollectedCall[]
-}
-
 /**
- * By the protocol, a piece belongs to the call of its index, and the first one has the id and the name. Servers leave
+ * Assembles the calls of one response from their pieces. By the protocol, a piece belongs to the call of its index, and the first one has the id and the name. Servers leave
  * out the index or the id, repeat id and name in every piece, give every call the index 0, or send complete calls.
  */
-export function createToolCallCollector(): ToolCallCollector {
+export function createToolCallCollector() {
   const calls: CollectedCall[] = []
 
   function add(piece: ToolCallPiece): void {
     const known = callOf(piece)
     if (known && !beginsAnother(piece, known)) extend(known, piece)
-    else calls.push(begin(piece))
+    else {
+      const { index, id, name = '', input = '', signature } = piece
+      calls.push({ index, id, name, input, signature })
+    }
   }
 
   /** The call that a piece continues, unless it begins another. */
@@ -201,17 +200,14 @@ export function createToolCallCollector(): ToolCallCollector {
 
   return {
     add,
-    collected() {
+    /** In the order of their indexes, or of arrival if one has none. */
+    collected(): CollectedCall[] {
       const sent = calls.filter((call) => call.name !== '' || !isEmpty(call.input))
       return sent.every(({ index }) => index !== undefined)
         ? sent.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0))
         : sent
     },
   }
-}
-
-function begin({ index, id, name = '', input = '', signature }: ToolCallPiece): CollectedCall {
-  return { index, id, name, input, signature }
 }
 
 function extend(call: CollectedCall, { id, name, input, signature }: ToolCallPiece): void {
@@ -244,25 +240,11 @@ function isWhole(input: Json): boolean {
 }
 
 /** Collects the chunks of one response. */
-interface ChatAnswer {
-  /** The deltas of a chunk. */
-  add(chunk: ChatChunk): ModelStreamEvent[]
-  /** After the last chunk: the deltas of the appended text. */
-  end(): ModelStreamEvent[]
-  /**
-   * Undefined if the response is incomplete: no stop reason and no end, or a call without a name. `saidDone`: the
-   * server sent its end mark, which some send instead of a reason.
-   */
-  response(saidDone: boolean): ModelResponse | undefined
-  /** The provider's message if it ended the response with an error. */
-  failure(): string | undefined
-}
-
 export function createChatAnswer(options: {
   providerName: string
   ids: ToolCallIds
   settleInput(toolName: string, input: Json): Json
-}): ChatAnswer {
+}) {
   const { providerName, ids, settleInput } = options
   const parts: AssistantPart[] = []
   const calls = createToolCallCollector()
@@ -271,15 +253,7 @@ export function createChatAnswer(options: {
   let finishReason: string | undefined
   let refused = false
   let usage: ChatChunk['usage']
-  let sources: ChatChunk['sources'] = []
-
-  function append(type: 'text' | 'thinking', text: string): void {
-    const last = parts.at(-1)
-    if (last?.type === type) last.text += text
-    else if (type === 'text') parts.push({ type, text })
-    // Thinking must name its provider: it is never sent to another one.
-    else parts.push({ type, text, replay: { provider: providerName, metadata: {} } })
-  }
+  const sources = new Map<string, Source>()
 
   function toPart({ id, name, input, signature }: CollectedCall): AssistantPart {
     return {
@@ -306,39 +280,47 @@ export function createChatAnswer(options: {
   }
 
   return {
-    add(chunk) {
+    /** The deltas of a chunk. */
+    add(chunk: ChatChunk): ModelStreamEvent[] {
       finishReason = chunk.finishReason ?? finishReason
       usage = chunk.usage ?? usage
       refused ||= chunk.refused
       thinkingField ??= chunk.thinkingField
-      if (chunk.sources.length > 0) sources = mergeSources(sources, chunk.sources)
+      for (const source of chunk.sources) sources.set(source.url, source)
       for (const piece of chunk.calls) calls.add(piece)
       for (const detail of chunk.reasoningDetails) addDetail(details, detail)
       return chunk.said.map(({ type, text }) => {
-        append(type, text)
+        appendDelta(parts, providerName, type, text)
         return { type: `${type}_delta`, text }
       })
     },
-    end() {
+    /** After the last chunk: the deltas of the appended text. */
+    end(): ModelStreamEvent[] {
       const said = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
-      const text = said === '' || calls.collected().length > 0 ? '' : sourceList(sources, said)
+      const text = said === '' || calls.collected().length > 0 ? '' : sourceList([...sources.values()], said)
       if (text === '') return []
-      append('text', text)
+      appendDelta(parts, providerName, 'text', text)
       return [{ type: 'text_delta', text }]
     },
-    response(saidDone) {
+    /**
+     * Undefined if the response is incomplete: no stop reason and no end, or a call without a name. `saidDone`: the
+     * server sent its end mark, which some send instead of a reason.
+     */
+    response(saidDone: boolean): ModelResponse | undefined {
       const collected = calls.collected()
       const spoken = spokenParts()
       const isEnded = finishReason !== undefined || (saidDone && (spoken.length > 0 || collected.length > 0))
       if (!isEnded || collected.some(({ name }) => name === '')) return undefined
-      const stopReason = toStopReason(finishReason ?? 'stop', refused)
+      const stopReason = stopReasons.get(finishReason ?? 'stop') ?? 'other'
       return {
         parts: [...spoken, ...collected.map(toPart)],
-        stopReason,
+        // OpenAI sends `stop` also after a refusal.
+        stopReason: stopReason === 'end' && refused ? 'refusal' : stopReason,
         usage: toUsage(usage),
         ...(finishReason === 'content_filter' && { notice: filteredNotice }),
       }
     },
+    /** The provider's message if it ended the response with an error. */
     failure: () => (finishReason === 'error' ? 'the provider ended the response with an error' : undefined),
   }
 }
@@ -348,9 +330,9 @@ function addDetail(details: { [key: string]: Json }[], piece: { [key: string]: J
   const last = details.at(-1)
   const sent = Object.entries(piece).filter((entry): entry is [string, Json] => entry[1] !== undefined)
   const key = piece.type === 'reasoning.text' ? 'text' : piece.type === 'reasoning.summary' ? 'summary' : undefined
-  const goesOn =
+  const continues =
     last && key && last.type === piece.type && (last.index ?? null) === (piece.index ?? null) && !last.signature
-  if (!goesOn) {
+  if (!continues) {
     details.push(Object.fromEntries(sent))
     return
   }
@@ -360,13 +342,8 @@ function addDetail(details: { [key: string]: Json }[], piece: { [key: string]: J
   }
 }
 
-function mergeSources(known: ChatChunk['sources'], named: ChatChunk['sources']): ChatChunk['sources'] {
-  const merged = new Map([...known, ...named].map((source) => [source.url, source]))
-  return [...merged.values()]
-}
-
 /** The pages below a response. If it has no numbers that refer to them, pages that it links itself are left out. */
-function sourceList(sources: ChatChunk['sources'], said: string): string {
+function sourceList(sources: readonly Source[], said: string): string {
   const isNumbered = /\[\d+\]/.test(said)
   const listed = isNumbered ? sources : sources.filter(({ url }) => !said.includes(url))
   if (listed.length === 0) return ''
@@ -377,27 +354,18 @@ function sourceList(sources: ChatChunk['sources'], said: string): string {
   return `\n\nSources:\n${lines.join('\n')}`
 }
 
-function toStopReason(reason: string, refused: boolean): StopReason {
-  switch (reason) {
-    case 'stop':
-    case 'eos':
-    case 'end_turn':
-      // OpenAI sends it also after a refusal.
-      return refused ? 'refusal' : 'end'
-    case 'tool_calls':
-    case 'function_call':
-      return 'tool_use'
-    case 'length':
-      return 'max_tokens'
-    case 'content_filter':
-      return 'refusal'
-    default:
-      return 'other'
-  }
-}
+const stopReasons: ReadonlyMap<string, StopReason> = new Map([
+  ['stop', 'end'],
+  ['eos', 'end'],
+  ['end_turn', 'end'],
+  ['tool_calls', 'tool_use'],
+  ['function_call', 'tool_use'],
+  ['length', 'max_tokens'],
+  ['content_filter', 'refusal'],
+])
 
 function toUsage(usage: ChatChunk['usage']): Usage {
-  const prompt = fieldsOf(usage?.prompt_tokens_details)
+  const prompt = record(usage?.prompt_tokens_details) ?? {}
   const inputTokens = count(usage?.prompt_tokens)
   return {
     inputTokens,
@@ -413,14 +381,10 @@ function toUsage(usage: ChatChunk['usage']): Usage {
 /** xAI and Gemini count reasoning in addition to the completion; the total shows it. */
 function outputTokens(usage: ChatChunk['usage'], inputTokens: number): number {
   const completion = count(usage?.completion_tokens)
-  const reasoning = count(fieldsOf(usage?.completion_tokens_details).reasoning_tokens)
+  const reasoning = count(record(usage?.completion_tokens_details)?.reasoning_tokens)
   const total = count(usage?.total_tokens)
   if (total > 0) return Math.max(completion, total - inputTokens)
   return reasoning > completion ? completion + reasoning : completion
-}
-
-function fieldsOf(value: Json | undefined): { [key: string]: Json | undefined } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
 }
 
 function count(value: Json | undefined): number {

@@ -27,7 +27,6 @@ async function hear(stream: string | ReadableStream<Uint8Array>, asked = request
       bodies.push(String(init?.body))
       return new Response(stream)
     },
-    now: () => 0,
   })
   const events: ModelStreamEvent[] = []
   for await (const event of model.stream(asked, new AbortController().signal)) events.push(event)

@@ -3,11 +3,11 @@ import { createEventReader, type ServerSentEvent } from '../base/server-sent-eve
 import type { AssistantPart, Json, ModelMessage, ToolChoice, ToolDefinition, UserPart } from '../protocol/messages.ts'
 import type { OpenedAnswer, OpenInit } from '../security/network/guarded-fetch.ts'
 import {
+  brokenOff,
   createInputSettler,
   createToolCallIds,
   type LanguageModel,
   type MediaContents,
-  ModelError,
   type ModelInfo,
   type ModelRequest,
   type ModelStreamEvent,
@@ -32,9 +32,9 @@ const maxErrorBytes = 64 * 1024
 
 /** Any server that speaks OpenAI's chat completions: OpenRouter, Groq, vLLM, LM Studio, llama.cpp, … */
 export function createOpenaiChatModel(
-  options: ProviderConnection & { info: ModelInfo; providerName: string; now: () => number },
+  options: ProviderConnection & { info: ModelInfo; providerName: string },
 ): LanguageModel {
-  const { info, providerName, baseUrl, apiKey, settings, fetch, now } = options
+  const { info, providerName, baseUrl, apiKey, settings, fetch } = options
   const open = fetch.open ?? openWithFetch(fetch)
   const url = `${baseUrl}/chat/completions`
   const headers: Record<string, string> = { 'content-type': 'application/json' }
@@ -42,7 +42,7 @@ export function createOpenaiChatModel(
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelStreamEvent> {
     let opened: OpenedAnswer | undefined
-    const failed = (): FailedCall => ({ modelId: info.id, apiKey, signal, begun: opened !== undefined, now: now() })
+    const failed = (): FailedCall => ({ modelId: info.id, apiKey, signal, begun: opened !== undefined })
     const answer = createChatAnswer({
       providerName,
       ids: createToolCallIds(request.messages),
@@ -64,18 +64,21 @@ export function createOpenaiChatModel(
           whole ||= data.startsWith('[DONE]')
           const chunk = readData(data, body.isWholeJson())
           if (!chunk) continue
-          if (chunk.error) throw toStreamError(failureIn(chunk.error), failed())
+          if (chunk.error) {
+            const error = typeof chunk.error === 'object' ? chunk.error : { message: String(chunk.error) }
+            throw toStreamError(error, failed())
+          }
           for (const event of answer.add(chunk)) yield event
         }
       }
       const failure = answer.failure()
-      if (failure) throw brokenOff(failure)
+      if (failure) throw brokenOff(info.id, failure)
       for (const event of answer.end()) yield event
       const response = answer.response(whole || body.isWholeJson())
-      if (!response) throw brokenOff('the response ended early')
+      if (!response) throw brokenOff(info.id, 'the response ended early')
       yield { type: 'finished', response }
     } catch (error) {
-      throw toModelError(error instanceof RangeError ? brokenOff(error.message) : error, failed())
+      throw toModelError(error instanceof RangeError ? brokenOff(info.id, error.message) : error, failed())
     } finally {
       if (opened && !ended) void release(opened, whole)
     }
@@ -96,12 +99,8 @@ export function createOpenaiChatModel(
   function readData(data: string, isWhole: boolean): ChatChunk | undefined {
     if (!data.startsWith('{')) return undefined
     const chunk = readChatChunk(data, { isWhole })
-    if (!chunk) throw brokenOff('the response ended in the middle of a line')
+    if (!chunk) throw brokenOff(info.id, 'the response ended in the middle of a line')
     return chunk
-  }
-
-  function brokenOff(message: string): ModelError {
-    return new ModelError('cut', `${info.id}: ${message}`, { retryable: true })
   }
 
   return { info, stream }
@@ -133,15 +132,6 @@ async function readError(opened: OpenedAnswer): Promise<string> {
   return text
 }
 
-function failureIn(error: NonNullable<ChatChunk['error']>): unknown {
-  return typeof error === 'object' ? error : { message: String(error) }
-}
-
-interface ChatContext {
-  info: ModelInfo
-  providerName: string
-}
-
 type ChatContentPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } }
 
 interface ChatToolCall {
@@ -164,15 +154,6 @@ type ChatMessage =
   | AssistantMessage
   | { role: 'tool'; tool_call_id: string; content: string }
 
-/** Converts a neutral request to chat messages. The same history gives the same messages every time. */
-async function toChatMessages(request: ModelRequest, context: ChatContext): Promise<ChatMessage[]> {
-  const media = await readAllMedia(request, { info: context.info, readsPdf: false })
-  const messages = toSystemMessage(request.system)
-  const sources = { provider: context.providerName, media }
-  for (const message of request.messages) addMessage(messages, message, sources)
-  return messages
-}
-
 /** One message: many chat templates accept no second. */
 function toSystemMessage(blocks: readonly SystemBlock[]): ChatMessage[] {
   const texts = blocks.map(({ text }) => text.toWellFormed()).filter((text) => text.trim() !== '')
@@ -186,11 +167,7 @@ function addMessage(
 ): void {
   switch (message.role) {
     case 'user': {
-      const content: ChatContentPart[] = []
-      for (const part of message.parts) {
-        const sent = toContentPart(part, media)
-        if (sent) content.push(sent)
-      }
+      const content = message.parts.flatMap((part) => toContentPart(part, media) ?? [])
       const [only] = content
       if (only)
         messages.push({ role: 'user', content: content.length === 1 && only.type === 'text' ? only.text : content })
@@ -253,16 +230,19 @@ function toToolCall(part: Extract<AssistantPart, { type: 'tool_call' }>, provide
 
 /**
  * The body of one call. The conversation is its last key, so that a request is the previous one plus the new part, byte
- * for byte, with nothing constant after the growing part.
+ * for byte, with nothing constant after the growing part. The same history gives the same messages every time.
  */
 export async function toChatRequest(
   request: ModelRequest,
-  { settings, ...context }: ChatContext & { settings: ModelSettings },
+  { settings, info, providerName }: { settings: ModelSettings; info: ModelInfo; providerName: string },
 ): Promise<string> {
+  const media = await readAllMedia(request, { info, readsPdf: false })
+  const messages = toSystemMessage(request.system)
+  for (const message of request.messages) addMessage(messages, message, { provider: providerName, media })
   const { model, temperature, thinkingTokens, oneCallAtATime, strictTools = false } = settings
   return JSON.stringify({
     model,
-    max_tokens: Math.min(request.maxTokens, context.info.maxTokens),
+    max_tokens: Math.min(request.maxTokens, info.maxTokens),
     ...(temperature !== undefined && { temperature }),
     ...(oneCallAtATime && { parallel_tool_calls: false }),
     ...(thinkingTokens && { reasoning_effort: toEffort(thinkingTokens) }),
@@ -270,7 +250,7 @@ export async function toChatRequest(
     ...(request.toolChoice && { tool_choice: toChatChoice(request.toolChoice) }),
     stream: true,
     stream_options: { include_usage: true },
-    messages: await toChatMessages(request, context),
+    messages,
   })
 }
 
@@ -286,12 +266,6 @@ function toChatTool({ name, description, inputSchema, strict }: ToolDefinition, 
   }
 }
 
-/** The data of each complete event, and after the last byte the rest without its blank line. */
-interface EventDataReader {
-  push(bytes: Uint8Array): string[]
-  end(): string[]
-}
-
 /** No answer of a model comes near it. */
 const maxAnswerLength = 16 * 1024 * 1024
 
@@ -299,7 +273,7 @@ const maxAnswerLength = 16 * 1024 * 1024
  * The body of a response that was requested as a stream. Some servers and proxies send one JSON object instead, which
  * is then the only data.
  */
-function createBodyReader(): EventDataReader & { isWholeJson(): boolean } {
+function createBodyReader() {
   const events = createEventReader()
   const decoder = new TextDecoder()
   let kind: 'events' | 'json' | undefined
@@ -320,8 +294,10 @@ function createBodyReader(): EventDataReader & { isWholeJson(): boolean } {
   }
 
   return {
+    /** The data of each event that is now complete. */
     push,
-    end() {
+    /** After the last byte: the rest without its blank line. */
+    end(): string[] {
       if (kind !== 'json') return dataOf(events.end())
       return [(text + decoder.decode()).trim()]
     },

@@ -1,4 +1,4 @@
-import { parseAnyJson } from '../base/json.ts'
+import { isRecord, parseAnyJson } from '../base/json.ts'
 import type { CostRates } from '../base/money.ts'
 import type { Json } from '../protocol/messages.ts'
 import type { GuardedFetch } from '../security/network/guarded-fetch.ts'
@@ -73,7 +73,7 @@ export function withExtras(
 
 /** Tables are merged, other values replaced, and an empty text removes the field. */
 function merged(sent: Json, more: Json): Json {
-  if (!isTable(sent) || !isTable(more)) return more
+  if (!isRecord(sent) || !isRecord(more)) return more
   const result = { ...sent }
   for (const [name, value] of Object.entries(more)) {
     const known = Object.hasOwn(result, name) ? result[name] : undefined
@@ -83,13 +83,9 @@ function merged(sent: Json, more: Json): Json {
   return result
 }
 
-function isTable(value: Json): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** As on every wire: the growing part comes last. */
 function conversationLast(body: Json): Json {
-  if (!isTable(body)) return body
+  if (!isRecord(body)) return body
   const key = ['messages', 'input', 'contents'].find((name) => Object.hasOwn(body, name))
   return key === undefined ? body : withKeyLast(body, key)
 }

@@ -4,10 +4,11 @@ import type { AssistantPart, Json, ModelMessage, StopReason } from '../protocol/
 import { type AiSdkWire, createAiSdkModel } from './ai-sdk.ts'
 import { type HomePackages, packageWire } from './ai-sdk-packages.ts'
 import {
+  appendDelta,
+  brokenOff,
   createToolCallIds,
   type LanguageModel,
   type MediaContents,
-  ModelError,
   type ModelInfo,
   type ModelRequest,
   type ModelStreamEvent,
@@ -142,11 +143,7 @@ function openaiWire({ baseUrl, apiKey, settings, fetch }: ProviderConnection): A
   }
 }
 
-const wires = {
-  anthropic: anthropicWire,
-  openai: openaiWire,
-  google: googleWire,
-}
+const wires = { anthropic: anthropicWire, openai: openaiWire, google: googleWire }
 
 /** The adapter for a provider's protocol. */
 export function openModel(options: {
@@ -155,14 +152,13 @@ export function openModel(options: {
   info: ModelInfo
   connection: ProviderConnection
   sdkPackage: { name: string; home: HomePackages | undefined }
-  now: () => number
 }): LanguageModel {
-  const { type, providerName, info, connection, sdkPackage, now } = options
-  if (type === 'ollama') return createOllamaModel({ ...connection, info, providerName, now })
-  if (type === 'openai-compatible') return createOpenaiChatModel({ ...connection, info, providerName, now })
+  const { type, providerName, info, connection, sdkPackage } = options
+  if (type === 'ollama') return createOllamaModel({ ...connection, info, providerName })
+  if (type === 'openai-compatible') return createOpenaiChatModel({ ...connection, info, providerName })
   const { apiKey, settings } = connection
   const wire = type === 'ai-sdk' ? packageWire(connection, sdkPackage) : wires[type](connection)
-  return createAiSdkModel({ info, providerName, settings, wire, apiKey, now })
+  return createAiSdkModel({ info, providerName, settings, wire, apiKey })
 }
 
 interface OllamaContext {
@@ -282,15 +278,13 @@ async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<stri
 /**
  * A model served by Ollama, through Ollama's own API: its OpenAI-compatible one hides thinking and the context length.
  */
-function createOllamaModel(
-  options: ProviderConnection & { info: ModelInfo; providerName: string; now: () => number },
-): LanguageModel {
-  const { info, providerName, baseUrl, apiKey, settings, fetch, now } = options
+function createOllamaModel(options: ProviderConnection & OllamaContext): LanguageModel {
+  const { info, providerName, baseUrl, apiKey, settings, fetch } = options
   const url = `${baseUrl.replace(/\/+$/, '').replace(/\/(?:api|v1)$/, '')}/api/chat`
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelStreamEvent> {
     let begun = false
-    const failed = (): FailedCall => ({ modelId: info.id, apiKey, signal, begun, now: now() })
+    const failed = (): FailedCall => ({ modelId: info.id, apiKey, signal, begun })
     const answer = createOllamaAnswer(providerName, createToolCallIds(request.messages))
     try {
       signal.throwIfAborted()
@@ -299,7 +293,7 @@ function createOllamaModel(
       for await (const line of readLines(received)) {
         request.onActivity?.()
         const parsed = parseJson(line, ollamaLineSchema)
-        if (!parsed.ok) throw brokenOff(`a line could not be read: ${parsed.message}`)
+        if (!parsed.ok) throw brokenOff(info.id, `a line could not be read: ${parsed.message}`)
         if (parsed.value.error) throw toStreamError({ message: parsed.value.error }, failed())
         yield* answer.add(parsed.value)
         if (parsed.value.done) {
@@ -307,7 +301,7 @@ function createOllamaModel(
           return
         }
       }
-      throw brokenOff('the response ended early')
+      throw brokenOff(info.id, 'the response ended early')
     } catch (error) {
       throw toModelError(error, failed())
     }
@@ -348,32 +342,18 @@ function createOllamaModel(
     })
   }
 
-  function brokenOff(message: string): ModelError {
-    return new ModelError('cut', `${info.id}: ${message}`, { retryable: true })
-  }
-
   return { info, stream }
 }
 
 function createOllamaAnswer(providerName: string, ids: ToolCallIds) {
   const parts: AssistantPart[] = []
 
-  function append(type: 'text' | 'thinking', text: string): void {
-    const last = parts.at(-1)
-    if (last?.type === type) last.text += text
-    else if (type === 'text') parts.push({ type, text })
-    else parts.push({ type, text, replay: { provider: providerName, metadata: {} } })
-  }
-
   return {
     *add({ message }: OllamaLine): Generator<ModelStreamEvent> {
-      if (message?.thinking) {
-        append('thinking', message.thinking)
-        yield { type: 'thinking_delta', text: message.thinking }
-      }
-      if (message?.content) {
-        append('text', message.content)
-        yield { type: 'text_delta', text: message.content }
+      for (const [type, text] of [['thinking', message?.thinking] as const, ['text', message?.content] as const]) {
+        if (!text) continue
+        appendDelta(parts, providerName, type, text)
+        yield { type: `${type}_delta`, text }
       }
       for (const { id, function: called } of message?.tool_calls ?? []) {
         const input = readToolInput(called.arguments ?? undefined)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readRetryAfter } from './model-errors.ts'
+import { readDelay } from './model-errors.ts'
 
 const now = Date.UTC(2026, 10, 15, 9, 0, 0)
 
@@ -13,5 +13,5 @@ it.each<[string, Record<string, string> | undefined, number | undefined]>([
   ['nothing', {}, undefined],
   ['no headers', undefined, undefined],
 ])('LOOP-7 reads retry-after: %s', (_what, headers, expected) => {
-  expect(readRetryAfter(headers, now)).toBe(expected)
+  expect(readDelay(headers, now)).toBe(expected)
 })

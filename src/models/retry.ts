@@ -116,43 +116,25 @@ async function waitUnlessStopped(clock: Clock, waitMs: number, signal: AbortSign
   }
 }
 
-interface IdleWatch {
-  /** Aborts with the caller's signal, and after too long without activity. */
-  signal: AbortSignal
-  onActivity: () => void
-  expired(): boolean
-  stop(): void
-}
-
 /** Watches one call. Activity only records the time: a timer per token would cost more than the token. */
-function watchIdle(options: { clock: Clock; signal: AbortSignal; idleTimeoutMs: number }): IdleWatch {
+function watchIdle(options: { clock: Clock; signal: AbortSignal; idleTimeoutMs: number }) {
   const { clock, signal, idleTimeoutMs } = options
-  const controller = new AbortController()
+  const expiry = new AbortController()
   let lastActivity = clock.now()
-  let expired = false
-  const onAbort = () => controller.abort(signal.reason)
-  if (signal.aborted) onAbort()
-  signal.addEventListener('abort', onAbort, { once: true })
-
   const check = () => {
     const left = lastActivity + idleTimeoutMs - clock.now()
     if (left > 0) cancel = clock.after(left, check)
-    else {
-      expired = true
-      controller.abort()
-    }
+    else expiry.abort()
   }
   let cancel = clock.after(idleTimeoutMs, check)
 
   return {
-    signal: controller.signal,
+    /** Aborts with the caller's signal, and after too long without activity. */
+    signal: AbortSignal.any([signal, expiry.signal]),
     onActivity: () => {
       lastActivity = clock.now()
     },
-    expired: () => expired,
-    stop: () => {
-      cancel()
-      signal.removeEventListener('abort', onAbort)
-    },
+    expired: () => expiry.signal.aborted,
+    stop: () => cancel(),
   }
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../base/json.ts'
 import type { Json } from '../protocol/messages.ts'
 
 export type JsonSchema = { [key: string]: Json }
@@ -24,18 +25,18 @@ export function toStrictSchema(schema: JsonSchema, form: StrictForm): JsonSchema
 export function dropAddedNulls(schema: JsonSchema, input: Json): Json {
   if (Array.isArray(input)) {
     const { items } = schema
-    return isSchema(items) ? input.map((entry) => dropAddedNulls(items, entry)) : input
+    return isRecord(items) ? input.map((entry) => dropAddedNulls(items, entry)) : input
   }
-  if (!isSchema(input)) return input
+  if (!isRecord(input)) return input
   const { properties, required } = schema
-  if (!isSchema(properties)) return input
+  if (!isRecord(properties)) return input
   const wasRequired = new Set(Array.isArray(required) ? required : [])
   return Object.fromEntries(
     Object.entries(input)
       .filter(([name, value]) => value !== null || wasRequired.has(name) || acceptsNull(properties[name]))
       .map(([name, value]) => {
         const property = properties[name]
-        return [name, isSchema(property) ? dropAddedNulls(property, value) : value]
+        return [name, isRecord(property) ? dropAddedNulls(property, value) : value]
       }),
   )
 }
@@ -45,24 +46,21 @@ const openSchema = new Error('This schema cannot be made strict')
 function closeSchema(schema: JsonSchema, form: StrictForm): JsonSchema {
   if (notEnforceable.some((keyword) => keyword in schema)) throw openSchema
   const closed: JsonSchema = { ...schema }
-  if (isSchema(schema.items)) closed.items = closeSchema(schema.items, form)
-  if (Array.isArray(schema.anyOf)) closed.anyOf = schema.anyOf.map((branch) => closeBranch(branch, form))
+  if (isRecord(schema.items)) closed.items = closeSchema(schema.items, form)
+  if (Array.isArray(schema.anyOf))
+    closed.anyOf = schema.anyOf.map((branch) => (isRecord(branch) ? closeSchema(branch, form) : branch))
   for (const key of ['$defs', 'definitions']) {
     const definitions = schema[key]
-    if (isSchema(definitions)) closed[key] = mapSchemas(definitions, (definition) => closeSchema(definition, form))
+    if (isRecord(definitions)) closed[key] = mapSchemas(definitions, (definition) => closeSchema(definition, form))
   }
   return isObjectSchema(schema) ? closeObject(schema, closed, form) : closed
-}
-
-function closeBranch(branch: Json, form: StrictForm): Json {
-  return isSchema(branch) ? closeSchema(branch, form) : branch
 }
 
 function closeObject(schema: JsonSchema, closed: JsonSchema, form: StrictForm): JsonSchema {
   const { additionalProperties, properties } = schema
   // A map with arbitrary keys: closing it would leave only the empty object.
-  if (isSchema(additionalProperties) || additionalProperties === true) throw openSchema
-  if (!isSchema(properties)) {
+  if (isRecord(additionalProperties) || additionalProperties === true) throw openSchema
+  if (!isRecord(properties)) {
     if (additionalProperties !== false) throw openSchema
     return closed
   }
@@ -84,7 +82,7 @@ function allowNull(schema: JsonSchema): JsonSchema {
 }
 
 function acceptsNull(schema: Json | undefined): boolean {
-  if (!isSchema(schema)) return false
+  if (!isRecord(schema)) return false
   const { type, anyOf } = schema
   if (type === 'null' || (Array.isArray(type) && type.includes('null'))) return true
   return Array.isArray(anyOf) && anyOf.some(acceptsNull)
@@ -94,16 +92,12 @@ function isObjectSchema({ type, properties }: JsonSchema): boolean {
   return (
     type === 'object' ||
     (Array.isArray(type) && type.includes('object')) ||
-    (type === undefined && isSchema(properties))
+    (type === undefined && isRecord(properties))
   )
 }
 
 function mapSchemas(schemas: JsonSchema, change: (schema: JsonSchema, name: string) => JsonSchema): JsonSchema {
   return Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => [name, isSchema(schema) ? change(schema, name) : schema]),
+    Object.entries(schemas).map(([name, schema]) => [name, isRecord(schema) ? change(schema, name) : schema]),
   )
-}
-
-function isSchema(value: Json | undefined): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

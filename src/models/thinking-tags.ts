@@ -24,15 +24,6 @@ interface Segment {
   close: string
 }
 
-interface ThinkingSplitter {
-  /** The output that is certain now. After `restart` all earlier output is void. */
-  push(text: string): Piece[]
-  end(): Piece[]
-  segments(): readonly Segment[]
-  /** The response began with thinking: it had a closing tag without an opening one. */
-  beganInside(): boolean
-}
-
 /**
  * Separates thinking in tags from the response. A block counts only at the beginning of the response, or directly after
  * another block. A closing tag without an opening one makes everything before it thinking, unless it is in code or in
@@ -40,7 +31,7 @@ interface ThinkingSplitter {
  *
  * `expectInside` changes only the first output: text before the first tag is shown as thinking.
  */
-export function createThinkingSplitter({ expectInside = false } = {}): ThinkingSplitter {
+export function createThinkingSplitter({ expectInside = false } = {}) {
   const segments: Segment[] = []
   const code = createCodeTracker()
   let mode: 'start' | 'opened' | 'inside' | 'text' = 'start'
@@ -138,7 +129,11 @@ export function createThinkingSplitter({ expectInside = false } = {}): ThinkingS
     for (const { index } of held.matchAll(/[<[◁]/g)) {
       const rest = held.slice(index, index + maxTagLength)
       const tag = tagAt(rest, closes)
-      if (tagAt(rest, opens)) return literal()
+      // An opening tag in the middle: it and its closing tag are text.
+      if (tagAt(rest, opens)) {
+        settle()
+        return true
+      }
       if (!tag && !isEnd && rest.length < maxTagLength && isPrefix(rest, [...opens, ...closes])) return hold(index)
       if (!tag) continue
       const seen = code.after(held.slice(0, index))
@@ -155,12 +150,6 @@ export function createThinkingSplitter({ expectInside = false } = {}): ThinkingS
     say('text', held.slice(0, index))
     held = held.slice(index)
     return false
-  }
-
-  /** An opening tag in the middle: it and its closing tag are text. */
-  function literal(): boolean {
-    settle()
-    return true
   }
 
   /** From here on everything is text. */
@@ -196,17 +185,19 @@ export function createThinkingSplitter({ expectInside = false } = {}): ThinkingS
   }
 
   return {
-    push(text) {
+    /** The output that is certain now. After `restart` all earlier output is void. */
+    push(text: string): Piece[] {
       held += text
       while (step(false)) {}
       return taken()
     },
-    end() {
+    end(): Piece[] {
       while (step(true)) {}
       if (mayImply) settle()
       return taken()
     },
-    segments: () => segments,
+    segments: (): readonly Segment[] => segments,
+    /** The response began with thinking: it had a closing tag without an opening one. */
     beganInside: () => implied,
   }
 }

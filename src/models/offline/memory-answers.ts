@@ -39,19 +39,16 @@ const promisesLongestQuestion = 200
 const maxListed = 20
 
 /** "What do I still owe my sister?", "What did Tom promise me?", "Mark the photos as done". */
-export const promises: Ability = {
-  name: 'promises',
-  matches({ request }, { cited }) {
-    if (request.length > promisesLongestQuestion) return undefined
-    const text = request.replaceAll('’', "'").replace(/[?!.\s]+$/, '')
-    const [, what, state] = mark.exec(text) ?? []
-    if (what !== undefined) return closing(what, /^cancel/i.test(state ?? '') ? 'cancelled' : 'done', cited)
-    if (own.some((pattern) => pattern.test(text))) return listing({ who: 'user' }, request)
-    const creditor = firstMatch(ownTo, text)
-    if (creditor !== undefined) return listing({ who: 'user', to: creditor }, request)
-    const debtor = firstMatch(theirs, text)
-    return debtor === undefined ? undefined : listing({ who: entityOf(debtor), to: 'user' }, request)
-  },
+export const promises: Ability = ({ request }, { cited }) => {
+  if (request.length > promisesLongestQuestion) return undefined
+  const text = request.replaceAll('’', "'").replace(/[?!.\s]+$/, '')
+  const [, what, state] = mark.exec(text) ?? []
+  if (what !== undefined) return closing(what, /^cancel/i.test(state ?? '') ? 'cancelled' : 'done', cited)
+  if (own.some((pattern) => pattern.test(text))) return listing({ who: 'user' }, request)
+  const creditor = firstMatch(ownTo, text)
+  if (creditor !== undefined) return listing({ who: 'user', to: creditor }, request)
+  const debtor = firstMatch(theirs, text)
+  return debtor === undefined ? undefined : listing({ who: entityOf(debtor), to: 'user' }, request)
 }
 
 function firstMatch(patterns: readonly RegExp[], text: string): string | undefined {
@@ -246,12 +243,9 @@ const maxQueryLength = 400
 const usualLimit = 5
 const maxClosest = 3
 
-export const recall: Ability = {
-  name: 'recall',
-  matches(sentence) {
-    const query = readQuery(sentence)
-    return query === undefined ? undefined : recallIntent(query)
-  },
+export const recall: Ability = (sentence) => {
+  const query = readQuery(sentence)
+  return query === undefined ? undefined : recallIntent(query)
 }
 
 /** The question in the user's words; undefined if it is not a question. */
@@ -337,26 +331,23 @@ const predicates: readonly [RegExp, string][] = [
 ]
 
 /** "How many people do I know who are marine biologists?", "Who lives in Rome?", "How many cats do I have?" */
-export const askPeople: Ability = {
-  name: 'ask people',
-  matches({ request }) {
-    const question = readPeopleQuestion(request)
-    if (!question) return undefined
-    const words = asQuery(request)
-    const input: { [key: string]: Json } = { words, limit: 50 }
-    if (question.attributes) input.attributes = question.attributes
-    if (question.value !== undefined) input.value = question.value
-    if (question.about !== undefined) input.about = question.about
-    return {
-      type: 'call',
-      tool: 'memory_query',
-      input,
-      purpose: 'look into your notes',
-      answer: (result) => answerPeople(result, question, words),
-      otherwise: recallIntent(request),
-      ifRefused: recallIntent(request),
-    }
-  },
+export const askPeople: Ability = ({ request }) => {
+  const question = readPeopleQuestion(request)
+  if (!question) return undefined
+  const words = asQuery(request)
+  const input: { [key: string]: Json } = { words, limit: 50 }
+  if (question.attributes) input.attributes = question.attributes
+  if (question.value !== undefined) input.value = question.value
+  if (question.about !== undefined) input.about = question.about
+  return {
+    type: 'call',
+    tool: 'memory_query',
+    input,
+    purpose: 'look into your notes',
+    answer: (result) => answerPeople(result, question, words),
+    otherwise: recallIntent(request),
+    ifRefused: recallIntent(request),
+  }
 }
 
 function readPeopleQuestion(request: string): PeopleQuestion | undefined {

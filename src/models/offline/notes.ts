@@ -221,13 +221,8 @@ export interface AskedFact {
 const maxQuestionLength = 200
 const maxAttributeLength = 40
 
-interface Form {
-  pattern: RegExp
-  attributes: readonly string[]
-}
-
 const whom = '(.{1,80}?)'
-const forms: readonly Form[] = [
+const forms = [
   form(`where (?:do|does|did) ${whom} live`, ['lives in', 'address', 'home', 'home town', 'city']),
   form(`where (?:do|does|did) ${whom} work`, ['works at', 'employer', 'company', 'workplace']),
   form(`what (?:do|does|did) ${whom} do(?: for (?:a living|work))?`, ['occupation', 'job', 'profession', 'works at']),
@@ -312,6 +307,6 @@ function withoutDates(text: string): string {
   return readDates(text.slice(match[1].length), 0, 'UTC') ? match[1] : text
 }
 
-function form(pattern: string, attributes: readonly string[]): Form {
+function form(pattern: string, attributes: readonly string[]) {
   return { pattern: new RegExp(`^${pattern}$`, 'i'), attributes }
 }

@@ -1,9 +1,9 @@
-import { canonicalJson } from '../../base/json.ts'
+import { canonicalJson, isRecord } from '../../base/json.ts'
 import { readDates } from '../../memory/dates.ts'
 import { isTrivial } from '../../memory/learning/exchange.ts'
 import { hasPlainStatements } from '../../memory/learning/plain-statements.ts'
 import { contentWords, countWords } from '../../memory/words.ts'
-import type { Json, ToolCallPart, ToolResult } from '../../protocol/messages.ts'
+import type { ToolCallPart, ToolResult } from '../../protocol/messages.ts'
 import { approvedText, deniedText } from '../../security/approvals.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import {
@@ -38,7 +38,6 @@ import {
   type Intent,
   isPhrase,
   readSentences,
-  type Sentence,
   say,
 } from './sentence.ts'
 import { calculate, smallTalk } from './small-talk.ts'
@@ -54,22 +53,19 @@ const setAside = new Set(
 )
 
 /** "What did I tell you last week?", "What did we decide about the kitchen in May?" */
-const askByDate: Ability = {
-  name: 'ask by date',
-  matches(sentence) {
-    const question = readQuery(sentence)
-    if (question === undefined || question.length > 400 || !readDates(sentence.request, 0, 'UTC')) return undefined
-    const words = contentWords(question).filter((word) => !setAside.has(word) && !/^\d+(?:st|nd|rd|th)?$/.test(word))
-    return {
-      type: 'call',
-      tool: 'memory_query',
-      input: { when: asQuery(sentence.request), ...(words.length > 0 && { words: words.join(' ') }) },
-      purpose: 'look into what was said then',
-      answer: (result) => answerThen(result, sentence.request),
-      otherwise: recallIntent(question),
-      ifRefused: recallIntent(question),
-    }
-  },
+const askByDate: Ability = (sentence) => {
+  const question = readQuery(sentence)
+  if (question === undefined || question.length > 400 || !readDates(sentence.request, 0, 'UTC')) return undefined
+  const words = contentWords(question).filter((word) => !setAside.has(word) && !/^\d+(?:st|nd|rd|th)?$/.test(word))
+  return {
+    type: 'call',
+    tool: 'memory_query',
+    input: { when: asQuery(sentence.request), ...(words.length > 0 && { words: words.join(' ') }) },
+    purpose: 'look into what was said then',
+    answer: (result) => answerThen(result, sentence.request),
+    otherwise: recallIntent(question),
+    ifRefused: recallIntent(question),
+  }
 }
 
 function answerThen(result: ToolResult, question: string): string | Intent {
@@ -92,31 +88,28 @@ function elsewhere(question: string): Intent {
 }
 
 /** "When is Anna's birthday?", "Where do I live?", "What was my address before?": answered from facts, else from notes. */
-const askFacts: Ability = {
-  name: 'ask facts',
-  matches({ request, asks, bids }) {
-    if (bids || (!asks && !/^(?:what|when|where|who|which|how)\b/i.test(request))) return undefined
-    const question = readFactQuestion(request)
-    if (!question) return undefined
-    const { about, attributes, history } = question
-    const words = asQuery(request)
-    const hasDate = readDates(request, 0, 'UTC') !== undefined
-    return {
-      type: 'call',
-      tool: 'memory_query',
-      input: {
-        about,
-        attributes: [...attributes],
-        words,
-        ...(history && { history }),
-        ...(hasDate && { when: words }),
-      },
-      purpose: 'look into your notes',
-      answer: (result) => answerFact(result, question, words),
-      otherwise: recallIntent(request),
-      ifRefused: recallIntent(request),
-    }
-  },
+const askFacts: Ability = ({ request, asks, bids }) => {
+  if (bids || (!asks && !/^(?:what|when|where|who|which|how)\b/i.test(request))) return undefined
+  const question = readFactQuestion(request)
+  if (!question) return undefined
+  const { about, attributes, history } = question
+  const words = asQuery(request)
+  const hasDate = readDates(request, 0, 'UTC') !== undefined
+  return {
+    type: 'call',
+    tool: 'memory_query',
+    input: {
+      about,
+      attributes: [...attributes],
+      words,
+      ...(history && { history }),
+      ...(hasDate && { when: words }),
+    },
+    purpose: 'look into your notes',
+    answer: (result) => answerFact(result, question, words),
+    otherwise: recallIntent(request),
+    ifRefused: recallIntent(request),
+  }
 }
 
 function answerFact(result: ToolResult, { history }: AskedFact, words: string): string {
@@ -160,19 +153,16 @@ function matchesCorrection(message: string, { cited }: Before): Intent | undefin
   return id === undefined || content.endsWith('?') ? undefined : editCall(id, content)
 }
 
-const undo: Ability = {
-  name: 'undo',
-  matches({ request }) {
-    if (!isPhrase(request, undoings)) return undefined
-    return {
-      type: 'call',
-      tool: 'memory_undo',
-      input: {},
-      purpose: 'undo that',
-      answer: (result) => [texts.undone, ...readNoteLines(result).map((note) => listNote(note))].join('\n'),
-      otherwise: say(texts.forget),
-    }
-  },
+const undo: Ability = ({ request }) => {
+  if (!isPhrase(request, undoings)) return undefined
+  return {
+    type: 'call',
+    tool: 'memory_undo',
+    input: {},
+    purpose: 'undo that',
+    answer: (result) => [texts.undone, ...readNoteLines(result).map((note) => listNote(note))].join('\n'),
+    otherwise: say(texts.forget),
+  }
 }
 
 function editCall(id: string, content: string): CallIntent {
@@ -200,20 +190,17 @@ const looked = 10
 const cannot = say(texts.forget)
 
 /** By its citation, by reference to the last answer, or by its words; it must be unambiguous. */
-const forget: Ability = {
-  name: 'forget',
-  matches({ request, text }, { cited }) {
-    const named = afterPhrase(request, forgetOrders)
-    if (named === undefined) return undefined
-    const id = /memory:([\w-]{1,64})/.exec(text.slice(0, 400))?.[1]
-    if (id !== undefined) return forgetCall(id)
-    if (!hasWords(named)) return say(texts.forgetWhat)
-    const [newest] = cited
-    if (isPhrase(named, pointers)) return newest === undefined ? say(texts.forgetWhat) : forgetCall(newest)
-    const whole = afterPhrase(named, wholes)
-    if (whole !== undefined) return say(texts.forgetEverything(whole))
-    return wordsOf(named).length === 0 ? say(texts.forgetWhat) : findCall(named)
-  },
+const forget: Ability = ({ request, text }, { cited }) => {
+  const named = afterPhrase(request, forgetOrders)
+  if (named === undefined) return undefined
+  const id = /memory:([\w-]{1,64})/.exec(text.slice(0, 400))?.[1]
+  if (id !== undefined) return forgetCall(id)
+  if (!hasWords(named)) return say(texts.forgetWhat)
+  const [newest] = cited
+  if (isPhrase(named, pointers)) return newest === undefined ? say(texts.forgetWhat) : forgetCall(newest)
+  const whole = afterPhrase(named, wholes)
+  if (whole !== undefined) return say(texts.forgetEverything(whole))
+  return wordsOf(named).length === 0 ? say(texts.forgetWhat) : findCall(named)
 }
 
 function forgetCall(id: string): CallIntent {
@@ -270,22 +257,14 @@ const changing = ['memory_forget', 'memory_edit']
 const refusals = ['no', 'no thanks', 'no thank you', 'nope', "don't", 'do not', 'leave it', 'keep it', 'never mind']
 
 /** The answer to a tool's question: its action is done now, or dropped. */
-const confirm: Ability = {
-  name: 'confirm',
-  matches({ text }, { asking }) {
-    if (asking?.about === undefined || !changing.includes(asking.call.name)) return undefined
-    const answer = text.replaceAll(',', '')
-    if (isPhrase(answer, refusals)) return say(texts.leftAsIs)
-    if (!isPhrase(answer, agreements)) return undefined
-    if (asking.call.name === 'memory_forget') return forgetCall(asking.about)
-    const content = contentOf(asking.call.input)
-    return content === undefined ? undefined : editCall(asking.about, content)
-  },
-}
-
-function contentOf(input: Json): string | undefined {
-  if (input === null || typeof input !== 'object' || Array.isArray(input)) return undefined
-  return typeof input.content === 'string' ? input.content : undefined
+const confirm: Ability = ({ text }, { asking }) => {
+  if (asking?.about === undefined || !changing.includes(asking.call.name)) return undefined
+  const answer = text.replaceAll(',', '')
+  if (isPhrase(answer, refusals)) return say(texts.leftAsIs)
+  if (!isPhrase(answer, agreements)) return undefined
+  if (asking.call.name === 'memory_forget') return forgetCall(asking.about)
+  const content = isRecord(asking.call.input) ? asking.call.input.content : undefined
+  return typeof content === 'string' ? editCall(asking.about, content) : undefined
 }
 
 const things = ['my notes', 'my memories', 'notes', 'memories', 'all my notes', 'all notes', 'everything you know']
@@ -305,10 +284,7 @@ const forms = [
 ]
 const maxListed = 20
 
-const listNotes: Ability = {
-  name: 'list notes',
-  matches: ({ request }) => (isPhrase(request, forms) ? listIntent : undefined),
-}
+const listNotes: Ability = ({ request }) => (isPhrase(request, forms) ? listIntent : undefined)
 
 const listIntent: Intent = {
   type: 'call',
@@ -360,15 +336,12 @@ const statesInLatinScript = [
 ]
 
 /** A statement in another language than English is stored as said; anything more needs a language model. */
-const otherLanguages: Ability = {
-  name: 'other languages',
-  matches({ text, asks }) {
-    const said = text.trim()
-    if (asks || said.length > maxStatementLength) return undefined
-    if (!isOtherScript(said)) return statesInLatinScript.some((form) => form.test(said)) ? keep(said) : undefined
-    if (isTrivial(said) || bidsInOtherScript.some((form) => form.test(said))) return undefined
-    return asksInOtherScript.some((form) => form.test(said)) ? recallIntent(said) : keep(said)
-  },
+const otherLanguages: Ability = ({ text, asks }) => {
+  const said = text.trim()
+  if (asks || said.length > maxStatementLength) return undefined
+  if (!isOtherScript(said)) return statesInLatinScript.some((form) => form.test(said)) ? keep(said) : undefined
+  if (isTrivial(said) || bidsInOtherScript.some((form) => form.test(said))) return undefined
+  return asksInOtherScript.some((form) => form.test(said)) ? recallIntent(said) : keep(said)
 }
 
 function keep(said: string) {
@@ -384,18 +357,15 @@ function isOtherScript(text: string): boolean {
 
 const whole = ['status', '/status', 'your status', 'show status', 'cost', 'costs', '/cost', 'uptime', 'are you running']
 
-const status: Ability = {
-  name: 'status',
-  matches({ request }) {
-    if (!isPhrase(request, whole) && afterPhrase(request, phrases.statusQuestions) === undefined) return undefined
-    return {
-      type: 'call',
-      tool: 'session_status',
-      input: {},
-      purpose: 'read my status',
-      answer: (result) => withoutWrapping(result) || 'There is no status to report.',
-    }
-  },
+const status: Ability = ({ request }) => {
+  if (!isPhrase(request, whole) && afterPhrase(request, phrases.statusQuestions) === undefined) return undefined
+  return {
+    type: 'call',
+    tool: 'session_status',
+    input: {},
+    purpose: 'read my status',
+    answer: (result) => withoutWrapping(result) || 'There is no status to report.',
+  }
 }
 
 // The first match takes the sentence: narrow forms come before wide ones, and general questions last.
@@ -441,21 +411,16 @@ function readIntents(words: string, before: Before): Intent[] {
   if (whole) return [whole]
   const intents: Intent[] = []
   for (const sentence of readSentences(words)) {
-    const intent = matchSentence(sentence, before)
+    const intent = abilities
+      .values()
+      .map((read) => read(sentence, before))
+      .find((read) => read !== undefined)
     const last = intents.at(-1)
     if (intent) intents.push(intent)
     else if (last?.type === 'call' && last.extend) intents[intents.length - 1] = last.extend(sentence)
-    else intents.push({ type: 'say', kind: 'unknown', text: sentence.text })
+    else intents.push(say(sentence.text, 'unknown'))
   }
   return intents
-}
-
-function matchSentence(sentence: Sentence, before: Before): Intent | undefined {
-  for (const ability of abilities) {
-    const intent = ability.matches(sentence, before)
-    if (intent) return intent
-  }
-  return undefined
 }
 
 function tidy(intents: readonly Intent[]): Intent[] {
@@ -484,7 +449,8 @@ function nameFiles(files: readonly string[]): string {
 function matchesApproval(words: string, { waiting, told }: Before): Intent[] | undefined {
   if (waiting.length === 0) return undefined
   const heard = `${told}\n${words}`
-  const answered = (text: typeof approvedText) => waiting.filter((call) => heard.includes(text(asAsked(call))))
+  const answered = (text: typeof approvedText) =>
+    waiting.filter(({ name, input }) => heard.includes(text({ tool: name, arguments: canonicalJson(input) })))
   const approved = answered(approvedText)
   if (approved.length > 0) return approved.flatMap(repeat)
   if (answered(deniedText).length > 0) return [say(texts.leftAsIs)]
@@ -494,16 +460,8 @@ function matchesApproval(words: string, { waiting, told }: Before): Intent[] | u
   return spoken === 'deny' ? [say(texts.leftAsIs)] : undefined
 }
 
-function asAsked({ name, input }: ToolCallPart) {
-  return { tool: name, arguments: canonicalJson(input) }
-}
-
 function repeat({ name, input }: ToolCallPart): CallIntent[] {
-  if (!isObject(input)) return []
+  if (!isRecord(input)) return []
   const answer: CallIntent['answer'] = (result) => withoutWrapping(result) || texts.done
   return [{ type: 'call', tool: name, input, purpose: 'do that', answer }]
-}
-
-function isObject(input: Json): input is { [key: string]: Json } {
-  return input !== null && typeof input === 'object' && !Array.isArray(input)
 }

@@ -9,6 +9,7 @@ import {
   type Intent,
   isPhrase,
   type Sentence,
+  say,
 } from './sentence.ts'
 import { texts } from './texts.ts'
 
@@ -35,13 +36,10 @@ const maxStatementLength = 500
 /** "In May we decided …", "Yesterday I met …". */
 const dayFirst = /^(?:(?:in|on|last|this) \w{1,12}(?: \w{1,12})?|yesterday|today),? (?=(?:i|we) )/i
 
-export const remember: Ability = {
-  name: 'remember',
-  matches(sentence) {
-    const told = readOrder(sentence)
-    if (told !== undefined) return hasWords(told) ? extensible(told) : askWhat
-    return isStatement(sentence) ? noteIntent(sentence.request) : undefined
-  },
+export const remember: Ability = (sentence) => {
+  const told = readOrder(sentence)
+  if (told !== undefined) return hasWords(told) ? extensible(told) : say(texts.nothingToNote)
+  return isStatement(sentence) ? noteIntent(sentence.request) : undefined
 }
 
 /** "Remember this: …" takes everything that follows, including lists and questions. */
@@ -100,8 +98,6 @@ function extensible(content: string): CallIntent {
     extend: ({ text, startsLine }) => extensible(`${content}${startsLine ? '\n' : ' '}${text}`),
   }
 }
-
-const askWhat: Intent = { type: 'say', kind: 'answer', text: texts.nothingToNote }
 
 // How people ask for changes to memories. The tools recognize consent by the same words.
 

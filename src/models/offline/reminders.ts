@@ -1,6 +1,6 @@
 import { readCitation, readNoteLines, withoutWrapping } from './notes.ts'
 import phrases from './phrases.json' with { type: 'json' }
-import { type Ability, afterPhrase, hasWords, type Intent, isPhrase } from './sentence.ts'
+import { type Ability, afterPhrase, hasWords, type Intent, isPhrase, say } from './sentence.ts'
 import { quote, texts } from './texts.ts'
 
 const orders = ['remind me', "don't forget to", 'do not forget to', 'remember to', 'set a reminder', 'set reminder']
@@ -11,16 +11,13 @@ const tag = 'reminder'
 const maxListed = 20
 const maxReminderLength = 500
 
-export const reminders: Ability = {
-  name: 'reminders',
-  matches({ request, asks }) {
-    if (isPhrase(request, phrases.reminderLists)) return listIntent
-    const rest = afterPhrase(request, orders)
-    if (rest === undefined || afterPhrase(rest, questions) !== undefined) return undefined
-    const content = withDigits(asks ? request.replace(/\?+$/, '') : request)
-    if (!hasWords(withoutOrder(content))) return askWhat
-    return scheduleIntent(content) ?? noteIntent(content)
-  },
+export const reminders: Ability = ({ request, asks }) => {
+  if (isPhrase(request, phrases.reminderLists)) return listIntent
+  const rest = afterPhrase(request, orders)
+  if (rest === undefined || afterPhrase(rest, questions) !== undefined) return undefined
+  const content = withDigits(asks ? request.replace(/\?+$/, '') : request)
+  if (!hasWords(withoutOrder(content))) return say(texts.nothingToRemind)
+  return scheduleIntent(content) ?? noteIntent(content)
 }
 
 const clock = String.raw`(?:at )?(?:\d{1,2}(?::\d{2})? ?(?:am|pm)|\d{1,2}:\d{2}|noon|midnight)|at \d{1,2}(?: o['’]clock)?`
@@ -36,7 +33,7 @@ function scheduleIntent(content: string): Intent | undefined {
   const when = content.length > maxReminderLength ? undefined : moment.exec(content)?.[0]
   if (when === undefined) return undefined
   const rest = withoutOrder(content.replace(when, ' ').replaceAll(/\s+/g, ' ').trim()).replace(/[\s,.!]+$/, '')
-  if (!hasWords(rest)) return askWhat
+  if (!hasWords(rest)) return say(texts.nothingToRemind)
   return {
     type: 'call',
     tool: 'schedule_message',
@@ -129,12 +126,10 @@ function scheduledIntent(noted: readonly string[]): Intent {
         })
       return listed([...due, ...noted])
     },
-    otherwise: { type: 'say', kind: 'answer', text: listed(noted) },
-    ifRefused: { type: 'say', kind: 'answer', text: listed(noted) },
+    otherwise: say(listed(noted)),
+    ifRefused: say(listed(noted)),
   }
 }
-
-const askWhat: Intent = { type: 'say', kind: 'answer', text: texts.nothingToRemind }
 
 function withoutOrder(text: string): string {
   const rest = afterPhrase(text, orders) ?? text

@@ -19,7 +19,10 @@ export function respond(
   { ids, setup = 'familiar setup' }: { ids: Ids; setup?: string | undefined },
 ): ModelResponse {
   const turn = readTurn(request.messages)
-  const settled = planReply(turn).map((intent) => settle(intent, turn, reachable(request)))
+  const offered = new Set(request.tools.map((tool) => tool.name))
+  // With `find_tools`, everything that it would find can be called by name.
+  const canCall = (tool: string) => offered.has(tool) || offered.has('find_tools')
+  const settled = planReply(turn).map((intent) => settle(intent, turn, canCall))
   const calls = turn.rounds < maxRounds ? callsToMake(settled, ids) : []
   if (calls.length > 0) return { parts: calls, stopReason: 'tool_use', usage: estimateUsage(request, calls) }
   const text = settled
@@ -28,12 +31,6 @@ export function respond(
     .replaceAll('`familiar setup`', () => `\`${setup}\``)
   const parts = [{ type: 'text' as const, text }]
   return { parts, stopReason: 'end', usage: estimateUsage(request, parts) }
-}
-
-/** With `find_tools`, everything that it would find can be called by name. */
-function reachable(request: ModelRequest): (tool: string) => boolean {
-  const offered = new Set(request.tools.map((tool) => tool.name))
-  return (tool) => offered.has(tool) || offered.has('find_tools')
 }
 
 /** Follows an intent through the calls made for it, to the reply or the next call. */
@@ -46,7 +43,9 @@ function settle(intent: Intent, turn: Turn, canCall: (tool: string) => boolean):
       next = next.otherwise
       continue
     }
-    const call = madeCall(next, turn)
+    const { tool, input } = next
+    const wanted = canonicalJson(input)
+    const call = turn.calls.find((made) => made.name === tool && canonicalJson(made.input) === wanted)
     if (!call) return next
     const answer = answerOf(next, turn.results.get(call.id))
     if (typeof answer === 'string') return answer
@@ -69,11 +68,6 @@ function callsToMake(settled: readonly (string | CallIntent)[], ids: Ids): ToolC
   }))
 }
 
-function madeCall(intent: CallIntent, turn: Turn): ToolCallPart | undefined {
-  const wanted = canonicalJson(intent.input)
-  return turn.calls.find((call) => call.name === intent.tool && canonicalJson(call.input) === wanted)
-}
-
 /** An estimate of a language model's usage, so that ledgers and windows show the size of a conversation. */
 function estimateUsage(request: ModelRequest, parts: readonly AssistantPart[]): Usage {
   const input = [
@@ -81,16 +75,8 @@ function estimateUsage(request: ModelRequest, parts: readonly AssistantPart[]): 
     ...request.messages.flatMap(textsOf),
     ...request.tools.map((tool) => JSON.stringify(tool)),
   ]
-  return {
-    inputTokens: sum(input),
-    outputTokens: sum(parts.map(textOfPart)),
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-  }
-}
-
-function sum(texts: readonly string[]): number {
-  return texts.reduce((total, text) => total + estimateTokens(text), 0)
+  const sum = (texts: readonly string[]) => texts.reduce((total, text) => total + estimateTokens(text), 0)
+  return { inputTokens: sum(input), outputTokens: sum(parts.map(textOfPart)), cacheReadTokens: 0, cacheWriteTokens: 0 }
 }
 
 function textsOf(message: ModelMessage): string[] {
@@ -110,13 +96,10 @@ function textOfPart(part: AssistantPart): string {
 
 /** The consequence of a call: a reply, or another intent. A missing result means an unknown outcome. */
 function answerOf(intent: CallIntent, result: ToolResult | undefined): string | Intent {
-  if (!result || isUnknown(result)) return texts.outcomeUnknown(intent.purpose)
+  const isUnknown = result?.isError && result.text.toLowerCase().includes('outcome unknown')
+  if (!result || isUnknown) return texts.outcomeUnknown(intent.purpose)
   if (!result.isError) return intent.answer(result)
   const reason = withoutWrapping(result)
   const instead = reason.startsWith('There is no tool named') ? intent.otherwise : intent.ifRefused
   return instead ?? texts.toolFailed(intent.purpose, reason || 'no reason was given.')
-}
-
-function isUnknown(result: ToolResult): boolean {
-  return result.isError && result.text.toLowerCase().includes('outcome unknown')
 }

@@ -122,13 +122,10 @@ export interface CallIntent {
 }
 
 /** An ability that needs no language model, recognized by the form of a sentence and its context. */
-export interface Ability {
-  name: string
-  matches(sentence: Sentence, before: Before): Intent | undefined
-}
+export type Ability = (sentence: Sentence, before: Before) => Intent | undefined
 
-export function say(text: string): Intent {
-  return { type: 'say', kind: 'answer', text }
+export function say(text: string, kind: SayIntent['kind'] = 'answer'): Intent {
+  return { type: 'say', kind, text }
 }
 
 const wordCharacter = /[\p{L}\p{N}\p{M}'’_]/u
@@ -138,7 +135,7 @@ const space = /\s/
 export function afterPhrase(text: string, phrases: readonly string[]): string | undefined {
   for (const phrase of phrases) {
     const end = endOfPhrase(text, phrase)
-    if (end !== undefined) return withoutLeadingMarks(text.slice(end))
+    if (end !== undefined) return text.slice(end).replace(/^[\s,:;]+/, '')
   }
   return undefined
 }
@@ -172,8 +169,4 @@ function endOfPhrase(text: string, phrase: string): number | undefined {
     }
   }
   return wordCharacter.test(text[at] ?? '') ? undefined : at
-}
-
-function withoutLeadingMarks(text: string): string {
-  return text.replace(/^[\s,:;]+/, '')
 }

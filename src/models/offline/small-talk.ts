@@ -1,6 +1,5 @@
 import phrases from './phrases.json' with { type: 'json' }
-import type { Before } from './read-turn.ts'
-import { type Ability, afterPhrase, type Intent, isPhrase, say } from './sentence.ts'
+import { type Ability, afterPhrase, isPhrase, say } from './sentence.ts'
 import { texts } from './texts.ts'
 
 /** "How do I give you a model?", "connect a model", "How can I set up Claude?" */
@@ -19,22 +18,16 @@ const greetings = [
 ]
 const thanks = ['thanks', 'thank you', 'thanks a lot', 'thank you very much', 'thank you so much', 'many thanks', 'thx']
 
-export const smallTalk: Ability = {
-  name: 'small talk',
-  matches({ text, request }) {
-    if (isPhrase(request, phrases.help)) return { type: 'say', kind: 'answer', text: texts.help }
-    if (isPhrase(request, phrases.identity)) return { type: 'say', kind: 'answer', text: texts.identity }
-    if (connecting.test(request.slice(0, 200))) return { type: 'say', kind: 'answer', text: texts.connect }
-    if (isPhrase(text, thanks)) return { type: 'say', kind: 'courtesy', text: texts.thanks }
-    const greets = isPhrase(request, greetings) || (request === '' && afterPhrase(text, greetings) !== undefined)
-    if (greets || isPhrase(text, greetings)) {
-      return { type: 'say', kind: 'courtesy', text: texts.greeting }
-    }
-    // A message of nothing but courtesy has no request: "ok, thanks".
-    if (request === '' || isPhrase(request, phrases.nods))
-      return { type: 'say', kind: 'courtesy', text: texts.allRight }
-    return undefined
-  },
+export const smallTalk: Ability = ({ text, request }) => {
+  if (isPhrase(request, phrases.help)) return say(texts.help)
+  if (isPhrase(request, phrases.identity)) return say(texts.identity)
+  if (connecting.test(request.slice(0, 200))) return say(texts.connect)
+  if (isPhrase(text, thanks)) return say(texts.thanks, 'courtesy')
+  const greets = isPhrase(request, greetings) || (request === '' && afterPhrase(text, greetings) !== undefined)
+  if (greets || isPhrase(text, greetings)) return say(texts.greeting, 'courtesy')
+  // A message of nothing but courtesy has no request: "ok, thanks".
+  if (request === '' || isPhrase(request, phrases.nods)) return say(texts.allRight, 'courtesy')
+  return undefined
 }
 
 const maxExpressionLength = 200
@@ -43,25 +36,18 @@ const clockQuestions =
   /^(?:what(?:'s| is) (?:the )?(?:current )?(?:time|date|day)(?: is it)?(?: now| today)?|what (?:time|day|date)(?: is it| is today)?(?: now| today)?|what(?:'s| is) today(?:'s date)?|which day is (?:it|today))$/i
 
 /** "What is 12 * 3?", "17 % of 80", "What time is it?": by arithmetic and the clock, never from notes. */
-export const calculate: Ability = {
-  name: 'calculate',
-  matches({ request }, before) {
-    if (request.length > maxExpressionLength) return undefined
-    const text = request
-      .replaceAll('’', "'")
-      .replace(/[?!.=\s]+$/, '')
-      .trim()
-    if (clockQuestions.test(text)) return tellTime(before)
-    const expression = asWritten(text.replace(asked, ''))
-    if (!/\d/.test(expression) || !/[-+*/^%]/.test(expression)) return undefined
-    const value = evaluate(expression)
-    return value === undefined ? undefined : say(texts.calculated(text.replace(asked, ''), formatNumber(value)))
-  },
-}
-
-/** The context contains the user's local time. */
-function tellTime({ now }: Before): Intent | undefined {
-  return now === '' ? undefined : say(texts.now(now))
+export const calculate: Ability = ({ request }, { now }) => {
+  if (request.length > maxExpressionLength) return undefined
+  const text = request
+    .replaceAll('’', "'")
+    .replace(/[?!.=\s]+$/, '')
+    .trim()
+  // The context contains the user's local time.
+  if (clockQuestions.test(text)) return now === '' ? undefined : say(texts.now(now))
+  const expression = asWritten(text.replace(asked, ''))
+  if (!/\d/.test(expression) || !/[-+*/^%]/.test(expression)) return undefined
+  const value = evaluate(expression)
+  return value === undefined ? undefined : say(texts.calculated(text.replace(asked, ''), formatNumber(value)))
 }
 
 /** Normalizes typed signs and words: `×`, "times", "17 % of 80", thousands with commas. */

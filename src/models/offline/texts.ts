@@ -1,3 +1,5 @@
+import { cutText } from '../../base/text.ts'
+
 const connect =
   'To connect a model, run `familiar setup` in a terminal on this machine, or set ANTHROPIC_API_KEY or another provider’s ' +
   'key, or start Ollama. It is used from the next message on.'
@@ -119,14 +121,7 @@ export function quote(text: string): string {
     .slice(0, maxQuoteLength * 4)
     .trim()
     .replaceAll(/\s+/g, ' ')
-  const shown =
-    line.length > maxQuoteLength
-      ? `${line
-          .slice(0, maxQuoteLength)
-          .toWellFormed()
-          .replace(/\ufffd$/, '')} …`
-      : line
-  return `“${shown}”`
+  return line.length > maxQuoteLength ? `“${cutText(line, maxQuoteLength)} …”` : `“${line}”`
 }
 
 function quoteEnding(text: string): string {

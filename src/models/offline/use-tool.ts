@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseAnyJson, parseJson } from '../../base/json.ts'
+import { isRecord, parseAnyJson, parseJson } from '../../base/json.ts'
 import { truncateText } from '../../base/text.ts'
 import type { Json, ToolResult } from '../../protocol/messages.ts'
 import { withoutWrapping } from './notes.ts'
@@ -24,15 +24,12 @@ const shownAsCard = /^The user is shown the result as a card\b/
 const foundSchema = z.object({ name: z.string(), input: z.json() })
 
 /** Addresses to read and web searches, in natural phrasing. */
-export const useWeb: Ability = {
-  name: 'use the web',
-  matches({ request }) {
-    const query = afterPhrase(request, phrases.webSearches)
-    if (query !== undefined && hasWords(query)) return callTool('web_search', { query: asQuery(query) })
-    const named = afterPhrase(request, fetches)
-    const url = named === undefined ? readAddress(request) : (readAddress(named) ?? readBareAddress(named))
-    return url === undefined ? undefined : callTool('web_fetch', { url })
-  },
+export const useWeb: Ability = ({ request }) => {
+  const query = afterPhrase(request, phrases.webSearches)
+  if (query !== undefined && hasWords(query)) return callTool('web_search', { query: asQuery(query) })
+  const named = afterPhrase(request, fetches)
+  const url = named === undefined ? readAddress(request) : (readAddress(named) ?? readBareAddress(named))
+  return url === undefined ? undefined : callTool('web_fetch', { url })
 }
 
 /** "Run the tool weather with city Valletta": everything that follows belongs to it, including sentences. */
@@ -116,12 +113,6 @@ function withoutMarks(word: string): string {
 
 type Values = { [key: string]: Json }
 
-/** The parameter values in a sentence, and the names of missing required ones. */
-interface FilledParameters {
-  values: Values
-  missing: string[]
-}
-
 const propertySchema = z.looseObject({ type: z.unknown().optional(), default: z.unknown().optional() })
 const parametersSchema = z.looseObject({
   properties: z.record(z.string(), propertySchema).default({}),
@@ -131,9 +122,9 @@ type Properties = z.infer<typeof parametersSchema>['properties']
 
 /**
  * Fills the parameters of a JSON Schema from words such as "city Paris, days: 3 and unit=metric". Words without a name
- * are the value of the one required parameter.
+ * are the value of the one required parameter. `missing` names the required ones without a value.
  */
-export function fillParameters(words: string, schema: Json): FilledParameters {
+export function fillParameters(words: string, schema: Json): { values: Values; missing: string[] } {
   const checked = parametersSchema.safeParse(schema)
   const { properties, required } = checked.success ? checked.data : { properties: {}, required: [] }
   const given = readValues(words.trim(), properties, required)
@@ -146,7 +137,7 @@ export function fillParameters(words: string, schema: Json): FilledParameters {
 
 function readValues(words: string, properties: Properties, required: readonly string[]): Values {
   const object = words.startsWith('{') ? parseAnyJson(words) : undefined
-  if (object?.ok && isObject(object.value)) return object.value
+  if (object?.ok && isRecord(object.value)) return object.value
   const marks = findNames(words, Object.keys(properties))
   if (marks.length === 0) {
     const [only, ...others] = required.length > 0 ? required : Object.keys(properties)
@@ -211,8 +202,4 @@ function coerce(value: Json, type: unknown): Json {
   const parsed = parseAnyJson(text)
   if (parsed.ok && typeof parsed.value === 'object') return parsed.value
   return type === 'array' ? text.split(/\s*,\s*/) : value
-}
-
-function isObject(value: Json): value is Values {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
