@@ -1,3 +1,5 @@
+import descriptions from './metric-descriptions.json' with { type: 'json' }
+
 export type MetricPoint = { labels: readonly [string, string][] } & (
   | { value: number }
   | { counts: readonly number[]; sum: number; count: number }
@@ -5,6 +7,7 @@ export type MetricPoint = { labels: readonly [string, string][] } & (
 
 export interface MetricReading extends MetricDefinition {
   name: string
+  description: string
   points: MetricPoint[]
 }
 
@@ -105,7 +108,12 @@ export function createMetrics(): Metrics {
     async read() {
       const names = Object.keys(metricDefinitions) as MetricName[]
       const readings = await Promise.all(
-        names.map(async (name) => ({ name, ...metricDefinitions[name], points: await pointsOf(name) })),
+        names.map(async (name) => ({
+          name,
+          ...metricDefinitions[name],
+          description: descriptions[name],
+          points: await pointsOf(name),
+        })),
       )
       return readings.filter(({ points }) => points.length > 0)
     },
@@ -189,7 +197,6 @@ interface MetricDefinition {
   kind: 'counter' | 'gauge' | 'histogram'
   /** In UCUM notation: `s`, `By`, `1`; in braces if it is only a description. */
   unit: string
-  description: string
   labels: readonly (TextKey | 'http.response.status_code')[]
   /** Of a histogram. */
   bounds?: readonly number[]
@@ -207,115 +214,50 @@ const modelLabels = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.re
 
 type Label = MetricDefinition['labels'][number]
 
-function counter<const Labels extends readonly Label[]>(unit: string, description: string, ...labels: Labels) {
-  return { kind: 'counter', unit, description, labels } as const
+function counter<const Labels extends readonly Label[]>(unit: string, ...labels: Labels) {
+  return { kind: 'counter', unit, labels } as const
 }
 
-function gauge<const Labels extends readonly Label[]>(unit: string, description: string, ...labels: Labels) {
-  return { kind: 'gauge', unit, description, labels } as const
+function gauge<const Labels extends readonly Label[]>(unit: string, ...labels: Labels) {
+  return { kind: 'gauge', unit, labels } as const
 }
 
-function histogram<const Labels extends readonly Label[]>(
-  bounds: readonly number[],
-  unit: string,
-  description: string,
-  ...labels: Labels
-) {
-  return { kind: 'histogram', unit, description, labels, bounds } as const
+function histogram<const Labels extends readonly Label[]>(bounds: readonly number[], unit: string, ...labels: Labels) {
+  return { kind: 'histogram', unit, labels, bounds } as const
 }
 
 /** All metrics. Their labels are few and have few values: no ids and no user text. */
 const metricDefinitions = {
-  'gen_ai.client.operation.duration': histogram(
-    callSeconds,
-    's',
-    'Duration of model calls.',
-    ...modelLabels,
-    'error.type',
-  ),
-  'gen_ai.client.operation.time_to_first_chunk': histogram(
-    firstChunkSeconds,
-    's',
-    'Time from a model call to its first output.',
-    ...modelLabels,
-  ),
-  'gen_ai.client.token.usage': histogram(
-    tokenCounts,
-    '{token}',
-    'Tokens of model calls.',
-    ...modelLabels,
-    'gen_ai.token.type',
-  ),
-  'gen_ai.invoke_agent.duration': histogram(
-    agentSeconds,
-    's',
-    'Duration of turns in this process.',
-    'gen_ai.agent.name',
-    'error.type',
-  ),
-  'gen_ai.execute_tool.duration': histogram(
-    callSeconds,
-    's',
-    'Duration of tool calls.',
-    'gen_ai.tool.name',
-    'error.type',
-  ),
-  'familiar.turns': counter('{turn}', 'Completed turns.', 'gen_ai.agent.name', 'familiar.turn.outcome'),
-  'familiar.turns.running': gauge('{turn}', 'Turns that are running in this process.'),
-  'familiar.messages.waiting': gauge('{message}', 'Messages waiting for their turn.'),
-  'familiar.cost.usd': counter(
-    '{USD}',
-    'Cost of model calls with a known price.',
-    'gen_ai.provider.name',
-    'gen_ai.request.model',
-  ),
-  'familiar.recall.duration': histogram(
-    shortSeconds,
-    's',
-    'Duration of memory recall at the start of a turn.',
-    'error.type',
-  ),
-  'familiar.outbox.items': gauge(
-    '{item}',
-    'Outgoing messages without confirmed delivery, in the whole database.',
-    'familiar.outbox.state',
-  ),
-  'db.client.operation.duration': histogram(
-    shortSeconds,
-    's',
-    'Duration of write units, including waiting and retries.',
-    'db.system.name',
-    'db.operation.name',
-    'error.type',
-  ),
-  'familiar.database.retries': counter(
-    '{retry}',
-    'Write units that were retried because the database rejected them.',
-    'db.system.name',
-  ),
+  'gen_ai.client.operation.duration': histogram(callSeconds, 's', ...modelLabels, 'error.type'),
+  'gen_ai.client.operation.time_to_first_chunk': histogram(firstChunkSeconds, 's', ...modelLabels),
+  'gen_ai.client.token.usage': histogram(tokenCounts, '{token}', ...modelLabels, 'gen_ai.token.type'),
+  'gen_ai.invoke_agent.duration': histogram(agentSeconds, 's', 'gen_ai.agent.name', 'error.type'),
+  'gen_ai.execute_tool.duration': histogram(callSeconds, 's', 'gen_ai.tool.name', 'error.type'),
+  'familiar.turns': counter('{turn}', 'gen_ai.agent.name', 'familiar.turn.outcome'),
+  'familiar.turns.running': gauge('{turn}'),
+  'familiar.messages.waiting': gauge('{message}'),
+  'familiar.cost.usd': counter('{USD}', 'gen_ai.provider.name', 'gen_ai.request.model'),
+  'familiar.recall.duration': histogram(shortSeconds, 's', 'error.type'),
+  'familiar.outbox.items': gauge('{item}', 'familiar.outbox.state'),
+  'db.client.operation.duration': histogram(shortSeconds, 's', 'db.system.name', 'db.operation.name', 'error.type'),
+  'familiar.database.retries': counter('{retry}', 'db.system.name'),
   'http.server.request.duration': histogram(
     requestSeconds,
     's',
-    'Time from a request to the start of its response.',
     'http.request.method',
     'http.route',
     'http.response.status_code',
     'url.scheme',
     'error.type',
   ),
-  'process.memory.usage': gauge('By', 'Resident memory.'),
-  'process.cpu.time': counter('s', 'CPU time.', 'cpu.mode'),
-  'process.uptime': gauge('s', 'Uptime of the process.'),
-  'nodejs.eventloop.delay.p50': gauge('s', 'Median event loop delay since the last reading.'),
-  'nodejs.eventloop.delay.p99': gauge('s', '99th percentile of event loop delay since the last reading.'),
-  'nodejs.eventloop.delay.max': gauge('s', 'Longest event loop delay since the last reading.'),
-  'nodejs.eventloop.utilization': gauge('1', 'Share of time since the last reading in which the event loop was busy.'),
-  'familiar.telemetry.dropped': counter(
-    '{item}',
-    'Spans and metric sets that did not reach the collector.',
-    'familiar.telemetry.signal',
-    'familiar.telemetry.reason',
-  ),
+  'process.memory.usage': gauge('By'),
+  'process.cpu.time': counter('s', 'cpu.mode'),
+  'process.uptime': gauge('s'),
+  'nodejs.eventloop.delay.p50': gauge('s'),
+  'nodejs.eventloop.delay.p99': gauge('s'),
+  'nodejs.eventloop.delay.max': gauge('s'),
+  'nodejs.eventloop.utilization': gauge('1'),
+  'familiar.telemetry.dropped': counter('{item}', 'familiar.telemetry.signal', 'familiar.telemetry.reason'),
 } as const satisfies Record<string, MetricDefinition>
 
 type Definitions = typeof metricDefinitions

@@ -50,28 +50,12 @@ export function readFact(text: string): FactText | undefined {
 }
 
 // For facts that are expressed with a verb: about the user, and about others.
-const verbs: Record<string, readonly [string, string]> = Object.fromEntries(
-  Object.entries({
-    is: ['are', 'is'],
-    age: ['are', 'is'],
-    'allergic to': ['are allergic to', 'is allergic to'],
-    'married to': ['are married to', 'is married to'],
-    from: ['are from', 'is from'],
-    'born in': ['were born in', 'was born in'],
-    'lives in': ['live in', 'lives in'],
-    'works at': ['work at', 'works at'],
-    likes: ['like', 'likes'],
-    prefers: ['prefer', 'prefers'],
-    dislikes: ['dislike', 'dislikes'],
-    speaks: ['speak', 'speaks'],
-    plays: ['play', 'plays'],
-  } satisfies Record<string, readonly [string, string]>).map(([attribute, forms]) => [attributeKey(attribute), forms]),
-)
+const verbs = new Map(Object.entries(phrases.factVerbs).map(([attribute, forms]) => [attributeKey(attribute), forms]))
 
 /** A fact as a sentence: "Anna’s birthday is 5 May", "You live in Rome". Without a period. */
 export function factSentence({ entity, attribute, value }: FactText): string {
   const isUser = entity === 'user'
-  const forms = verbs[attributeKey(attribute)]
+  const forms = verbs.get(attributeKey(attribute))
   if (forms) return `${isUser ? 'You' : entity} ${forms[isUser ? 0 : 1]} ${value}`
   return `${isUser ? 'Your' : `${entity}’s`} ${attribute} is ${value}`
 }

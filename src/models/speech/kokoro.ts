@@ -11,13 +11,13 @@ const pauseSeconds = 0.15
 
 /** `folder` contains all voice files. */
 export async function loadSpeech(folder: string): Promise<ChildWork> {
-  const model = await loadKokoroModel(join(folder, 'kokoro-82m'))
+  const speak = await loadKokoroModel(join(folder, 'kokoro-82m'))
   return async (asked, onProgress) => {
     if (asked.type !== 'speak') return { type: 'failed', reason: 'This process speaks.' }
     const pieces: Float32Array[] = []
     for (const sentence of asked.sentences) {
       if (pieces.length > 0) pieces.push(new Float32Array(kokoroRate * pauseSeconds))
-      pieces.push(await model.speak(sentence, asked.voice))
+      pieces.push(await speak(sentence, asked.voice))
       onProgress()
     }
     return { type: 'spoken', wav: writeWav({ samples: joined(pieces), rate: kokoroRate }) }
@@ -67,19 +67,13 @@ export function writeWav({ samples, rate }: Sound): Uint8Array {
 /** The model's numbers for sounds and marks. */
 export const phonemeNumbers: ReadonlyMap<string, number> = new Map(Object.entries(sounds))
 
-/** Kokoro-82M in this process: some 400 MB. */
-interface KokoroModel {
-  /** One sentence, at 24,000 samples a second. Unknown phonemes are dropped. */
-  speak(phonemes: string, voice: string): Promise<Float32Array>
-}
-
 const kokoroRate = 24_000
 /** The model's limit, in addition to the two marks around them. */
 const maxPhonemes = 510
 const styleSize = 256
 
-/** Throws if a file is missing or has unexpected content. */
-async function loadKokoroModel(folder: string): Promise<KokoroModel> {
+/** Kokoro-82M in this process: some 400 MB. Throws if a file is missing or has unexpected content. */
+async function loadKokoroModel(folder: string) {
   const voices = new Map<string, Float32Array>()
   const session = await InferenceSession.create(join(folder, kokoroFiles.weights), {
     intraOpNumThreads: 2,
@@ -99,17 +93,16 @@ async function loadKokoroModel(folder: string): Promise<KokoroModel> {
     return styles.slice(at, at + styleSize)
   }
 
-  return {
-    async speak(phonemes, voice) {
-      const known = [...phonemes].flatMap((letter) => phonemeNumbers.get(letter) ?? []).slice(0, maxPhonemes)
-      const tokens = BigInt64Array.from([0, ...known, 0], BigInt)
-      const { waveform } = await session.run({
-        input_ids: new Tensor('int64', tokens, [1, tokens.length]),
-        style: new Tensor('float32', await styleOf(voice, known.length), [1, styleSize]),
-        speed: new Tensor('float32', Float32Array.of(1), [1]),
-      })
-      if (!waveform) throw new Error('The model returned no waveform')
-      return waveform.data
-    },
+  /** One sentence, at 24,000 samples a second. Unknown phonemes are dropped. */
+  return async (phonemes: string, voice: string): Promise<Float32Array> => {
+    const known = [...phonemes].flatMap((letter) => phonemeNumbers.get(letter) ?? []).slice(0, maxPhonemes)
+    const tokens = BigInt64Array.from([0, ...known, 0], BigInt)
+    const { waveform } = await session.run({
+      input_ids: new Tensor('int64', tokens, [1, tokens.length]),
+      style: new Tensor('float32', await styleOf(voice, known.length), [1, styleSize]),
+      speed: new Tensor('float32', Float32Array.of(1), [1]),
+    })
+    if (!waveform) throw new Error('The model returned no waveform')
+    return waveform.data
   }
 }

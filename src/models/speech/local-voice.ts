@@ -1,28 +1,23 @@
 import type { Clock } from '../../base/clock.ts'
 import { type ModelChild, type ModelChildEvents, startModelChild } from '../../base/processes.ts'
-import { createTurnstile } from '../../base/work.ts'
+import { createTurnstile, untilAborted } from '../../base/work.ts'
 import { findEspeak, type Machine, noEspeak, phonemize } from './phonemize.ts'
 import { type SpeechRequest, type Spoken, type Transcription, unspoken } from './speech.ts'
 import { createInstalledParts, kokoroVoices, usualVoice } from './voice-parts.ts'
 
-/** The models installed by `familiar voice install`, each in a separate process while it is used. */
-export interface LocalVoice {
-  canTranscribe(): boolean
-  /** Only WAV and OGG with Opus: the caller converts others to WAV. */
-  transcribe(data: Uint8Array, signal: AbortSignal): Promise<Transcription>
-  /** Null if it can speak; otherwise what is missing. */
-  whyNotSpeak(): Promise<string | null>
-  speak(request: SpeechRequest): Promise<Spoken>
-  close(): Promise<void>
-}
+export type LocalVoice = ReturnType<typeof createLocalVoice>
 
-/** `folder` contains the voice files; it need not exist. */
-export function createLocalVoice(options: Machine & { folder: string; clock: Clock }): LocalVoice {
+/**
+ * The models installed by `familiar voice install`, each in a separate process while it is used. `folder` contains the
+ * voice files; it need not exist.
+ */
+export function createLocalVoice(options: Machine & { folder: string; clock: Clock }) {
   const { folder, clock } = options
   const isInstalled = createInstalledParts(folder, clock)
   const listener = createAskedChild({ start: startVoiceChild('transcription', folder), clock })
   const speaker = createAskedChild({ start: startVoiceChild('speech', folder), clock })
 
+  /** Null if it can speak; otherwise what is missing. */
   async function whyNotSpeak(): Promise<string | null> {
     if (!isInstalled('kokoro-82m')) return noLocalVoice
     return (await findEspeak(options)) === undefined ? noEspeak : null
@@ -30,7 +25,8 @@ export function createLocalVoice(options: Machine & { folder: string; clock: Clo
 
   return {
     canTranscribe: () => isInstalled('whisper-tiny'),
-    async transcribe(data, signal) {
+    /** Only WAV and OGG with Opus: the caller converts others to WAV. */
+    async transcribe(data: Uint8Array, signal: AbortSignal): Promise<Transcription> {
       const answer = await listener.ask({ type: 'transcribe', recording: data }, signal)
       if (answer.type === 'transcribed') {
         return { ok: true, text: answer.text, by: transcriptionModel, seconds: answer.seconds }
@@ -38,7 +34,7 @@ export function createLocalVoice(options: Machine & { folder: string; clock: Clo
       return { ok: false, reason: answer.type === 'failed' ? answer.reason : 'The model returned no text.' }
     },
     whyNotSpeak,
-    async speak({ text, voice: wanted, signal }) {
+    async speak({ text, voice: wanted, signal }: SpeechRequest): Promise<Spoken> {
       const missing = await whyNotSpeak()
       if (missing !== null) return unspoken(missing)
       const voice = wanted ?? usualVoice
@@ -54,7 +50,7 @@ export function createLocalVoice(options: Machine & { folder: string; clock: Clo
       }
       return { ok: true, recording: { data: answer.wav, mediaType: 'audio/wav', extension: 'wav' }, by: speechModel }
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([listener.close(), speaker.close()])
     },
   }
@@ -66,21 +62,14 @@ export const speechModel = 'kokoro-82m'
 
 export type StartVoiceChild = (events: ModelChildEvents<FromVoiceProcess>) => ModelChild<ToVoiceProcess>
 
-/** A model in a separate process, started by the first request and stopped after idle minutes. */
-interface AskedChild {
-  /** One at a time, in order. Failures are returned as `failed`; only the signal's reason is thrown. */
-  ask(work: ToVoiceProcess, signal: AbortSignal): Promise<ChildAnswer>
-  /** Waiting requests fail. Resolves when the process is gone. */
-  close(): Promise<void>
-}
-
 const idleMs = 5 * 60_000
 /** Half a minute of sound takes a few seconds on a slow machine: a process that is silent for this long hangs. */
 const patienceMs = 120_000
 
 const closed: ChildAnswer = { type: 'failed', reason: 'Familiar is stopping.' }
 
-export function createAskedChild(options: { start: StartVoiceChild; clock: Clock }): AskedChild {
+/** A model in a separate process, started by the first request and stopped after idle minutes. */
+export function createAskedChild(options: { start: StartVoiceChild; clock: Clock }) {
   const { start, clock } = options
   const inTurn = createTurnstile(1)
   let child: { process: ModelChild<ToVoiceProcess>; isReady: boolean } | undefined
@@ -168,12 +157,14 @@ export function createAskedChild(options: { start: StartVoiceChild; clock: Clock
   }
 
   return {
-    ask: (asked, signal) =>
-      unlessAborted(
+    /** One at a time, in order. Failures are returned as `failed`; only the signal's reason is thrown. */
+    ask: (asked: ToVoiceProcess, signal: AbortSignal): Promise<ChildAnswer> =>
+      untilAborted(
         inTurn(() => work(asked, signal)),
         signal,
       ),
-    async close() {
+    /** Waiting requests fail. Resolves when the process is gone. */
+    async close(): Promise<void> {
       isClosed = true
       current?.settle(closed)
       const last = ending
@@ -181,15 +172,6 @@ export function createAskedChild(options: { start: StartVoiceChild; clock: Clock
       await Promise.all([last, ending])
     },
   }
-}
-
-/** Rejects when aborted, even while waiting in the queue. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }
 
 /** Messages to the child: one request at a time, the next one after the answer. */

@@ -1,6 +1,6 @@
 /** The type of a recording by its first bytes: declared types are often wrong. */
 export function kindOfRecording(data: Uint8Array): 'wav' | 'ogg' | 'other' {
-  const begin = String.fromCharCode(...data.subarray(0, 4))
+  const begin = wordAt(data, 0)
   return begin === 'RIFF' ? 'wav' : begin === 'OggS' ? 'ogg' : 'other'
 }
 
@@ -35,19 +35,10 @@ export function secondsOf({ samples, rate }: Sound): number {
   return samples.length / rate
 }
 
-function tooLong(): { ok: false; reason: string } {
-  return { ok: false, reason: `The recording is longer than ${maxSeconds / 60} minutes.` }
-}
+const tooLong = unreadable(`The recording is longer than ${maxSeconds / 60} minutes.`)
 
 function unreadable(reason: string): { ok: false; reason: string } {
   return { ok: false, reason }
-}
-
-/** The packets of the first stream in an Ogg file, and its declared end. */
-interface OggStream {
-  packets: Uint8Array[]
-  /** The position after the last sample, from the last complete page; null if there is none. */
-  lastGranule: number | null
 }
 
 const headerBytes = 27
@@ -57,10 +48,11 @@ const first = 2
 const noPlace = 0xffff_ffff_ffff_ffffn
 
 /**
- * Reads page by page while they are complete: a truncated upload is read to that point. Undefined if there is no
- * stream. Never throws.
+ * The packets of the first stream in an Ogg file, read page by page while they are complete: a truncated upload is read
+ * to that point. Undefined if there is no stream. `lastGranule` is the position after the last sample, from the last
+ * complete page; null if there is none. Never throws.
  */
-export function readOgg(data: Uint8Array): OggStream | undefined {
+export function readOgg(data: Uint8Array) {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   const packets: Uint8Array[] = []
   let serial: number | undefined
@@ -85,17 +77,8 @@ export function readOgg(data: Uint8Array): OggStream | undefined {
   return serial === undefined ? undefined : { packets, lastGranule }
 }
 
-interface Page {
-  flags: number
-  granule: bigint
-  serial: number
-  /** Pieces of packets; one that is not the last continues in the next page. */
-  parts: { part: Uint8Array; isLast: boolean }[]
-  end: number
-}
-
 /** Undefined if no complete and valid page begins there. */
-function pageAt(view: DataView, data: Uint8Array, at: number): Page | undefined {
+function pageAt(view: DataView, data: Uint8Array, at: number) {
   if (view.getUint32(at, false) !== 0x4f67_6753 || view.getUint8(at + 4) !== 0) return undefined
   const count = view.getUint8(at + 26)
   const bodyAt = at + headerBytes + count
@@ -103,7 +86,8 @@ function pageAt(view: DataView, data: Uint8Array, at: number): Page | undefined 
   const end = sizes.reduce((sum, size) => sum + size, bodyAt)
   if (sizes.length !== count || end > data.length) return undefined
   if (checksum(data.subarray(at, end)) !== view.getUint32(at + 22, true)) return undefined
-  const parts: Page['parts'] = []
+  // Pieces of packets; one that is not the last continues in the next page.
+  const parts: { part: Uint8Array; isLast: boolean }[] = []
   let from = bodyAt
   let until = bodyAt
   for (const [index, size] of sizes.entries()) {
@@ -156,14 +140,14 @@ const maxPacketLength = 3_840
 export async function readOpus(data: Uint8Array, decode: DecodeOpus): Promise<Heard> {
   const stream = readOgg(data)
   const [head, tags, ...packets] = stream?.packets ?? []
-  if (!head || !tags || textAt(head, 8) !== 'OpusHead' || head.length < 19) {
+  if (!head || !tags || wordAt(head, 0, 8) !== 'OpusHead' || head.length < 19) {
     return unreadable('The OGG file contains no Opus audio.')
   }
   const channels = head[9] ?? 0
   if (channels < 1 || channels > 2 || head[18] !== 0)
     return unreadable('OGG files with this many channels cannot be read.')
   const seconds = packets.reduce((sum, packet) => sum + secondsIn(packet), 0)
-  if (seconds > maxSeconds) return tooLong()
+  if (seconds > maxSeconds) return tooLong
   const sound = packets.filter((packet) => packet.length > 0 && packet.length <= maxPacketLength)
   const decoded = await decode(sound, { channels, rate })
   const skipped = (head[10] ?? 0) + (head[11] ?? 0) * 256
@@ -192,25 +176,13 @@ function secondsIn(packet: Uint8Array): number {
   return (frameMs * frames) / 1_000
 }
 
-function textAt(data: Uint8Array, length: number): string {
-  return String.fromCharCode(...data.subarray(0, length))
-}
-
-interface Format {
-  /** 1: whole numbers; 3: floating point. */
-  code: number
-  channels: number
-  rate: number
-  bits: number
-}
-
 const extensible = 0xfffe
 
 /** A WAV file of any rate, 8 to 32 bits or floating point; channels are mixed to one. Never throws. */
 export function readWav(data: Uint8Array): Heard {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   if (wordAt(data, 0) !== 'RIFF' || wordAt(data, 8) !== 'WAVE') return unreadable('This is not a WAV file.')
-  let format: Format | undefined
+  let format: ReturnType<typeof readFormat> | undefined
   for (let at = 12; at + 8 <= data.length; ) {
     const name = wordAt(data, at)
     // Programs that write to a pipe do not know the size and declare any number.
@@ -227,10 +199,10 @@ export function readWav(data: Uint8Array): Heard {
   return unreadable('The WAV file contains no audio.')
 }
 
-function readFormat(view: DataView, at: number, size: number): Format {
+function readFormat(view: DataView, at: number, size: number) {
   const code = view.getUint16(at, true)
   return {
-    // The extended header gives the sample format at its end.
+    // 1: whole numbers; 3: floating point. The extended header gives it at its end.
     code: code === extensible && size >= 26 ? view.getUint16(at + 24, true) : code,
     channels: view.getUint16(at + 2, true),
     rate: view.getUint32(at + 4, true),
@@ -238,14 +210,14 @@ function readFormat(view: DataView, at: number, size: number): Format {
   }
 }
 
-function readSamples(view: DataView, { code, channels, rate, bits }: Format): Heard {
+function readSamples(view: DataView, { code, channels, rate, bits }: ReturnType<typeof readFormat>): Heard {
   const read = readers[`${code}:${bits}`]
   if (!read) return unreadable(`WAV files of this type (format ${code}, ${bits} bits) cannot be read.`)
   if (channels < 1 || channels > 8) return unreadable(`WAV files with ${channels} channels cannot be read.`)
   if (rate < 4_000 || rate > 384_000) return unreadable(`WAV files with ${rate} samples a second cannot be read.`)
   const bytes = bits / 8
   const length = Math.floor(view.byteLength / (bytes * channels))
-  if (length > maxSeconds * rate) return tooLong()
+  if (length > maxSeconds * rate) return tooLong
   const samples = new Float32Array(length)
   for (let index = 0; index < length; index += 1) {
     let sum = 0
@@ -266,6 +238,6 @@ const readers: Record<string, (view: DataView, at: number) => number> = {
   '3:64': (view, at) => view.getFloat64(at, true),
 }
 
-function wordAt(data: Uint8Array, at: number): string {
-  return String.fromCharCode(...data.subarray(at, at + 4))
+function wordAt(data: Uint8Array, at: number, length = 4): string {
+  return String.fromCharCode(...data.subarray(at, at + length))
 }

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { compileFunction } from 'node:vm'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { z } from 'zod'
 import { readBundledText, readBytes } from '../../base/files.ts'
+import { sha256 } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import { type DecodeOpus, readRecording, type Sound, secondsOf } from './recordings.ts'
 import type { ChildWork } from './speech.ts'
@@ -12,14 +12,14 @@ import { voiceParts, whisperFiles } from './voice-parts.ts'
 
 /** `folder` contains all voice files. */
 export async function loadTranscription(folder: string): Promise<ChildWork> {
-  const model = await loadWhisperModel(join(folder, 'whisper-tiny'))
+  const transcribe = await loadWhisperModel(join(folder, 'whisper-tiny'))
   const decodeOpus = await findOpusDecoder(join(folder, 'opus-decoder'))
   return async (asked, onProgress) => {
     if (asked.type !== 'transcribe') return { type: 'failed', reason: 'This process only transcribes.' }
     const heard = await readRecording(asked.recording, decodeOpus)
     if (!heard.ok) return { type: 'failed', reason: heard.reason }
     const { samples } = resample(heard.sound, whisperRate)
-    const { text } = await model.transcribe(samples, onProgress)
+    const text = await transcribe(samples, onProgress)
     return { type: 'transcribed', text, seconds: secondsOf(heard.sound) }
   }
 }
@@ -59,7 +59,7 @@ function loadOpusDecoder(code: string): DecodeOpus {
 export async function findOpusDecoder(folder: string): Promise<DecodeOpus | null> {
   const [file] = voiceParts.find(({ name }) => name === 'opus-decoder')?.files ?? []
   const code = file && (await readBytes(join(folder, file.name)).catch(() => undefined))
-  if (!code || createHash('sha256').update(code).digest('hex') !== file.hash) return null
+  if (!code || sha256(code) !== file.hash) return null
   return loadOpusDecoder(Buffer.from(code).toString('utf8'))
 }
 
@@ -172,14 +172,11 @@ export function createPowerSpectrum(length: number): (numbers: Float64Array, pow
   }
 }
 
-/** One band: its frequencies, starting at `first`, and their weights. */
-interface MelFilter {
-  first: number
-  weights: Float64Array
-}
-
-/** Mel bands, each with the same area, as in Whisper's training (Slaney's scale). */
-export function createMelFilters(options: { bands: number; rate: number; size: number }): MelFilter[] {
+/**
+ * Mel bands, each with the same area, as in Whisper's training (Slaney's scale): their frequencies, starting at
+ * `first`, and the weights of these.
+ */
+export function createMelFilters(options: { bands: number; rate: number; size: number }) {
   const { bands, rate, size } = options
   const top = toMel(rate / 2)
   const edges = Array.from({ length: bands + 2 }, (_, index) => toHertz((top * index) / (bands + 1)))
@@ -257,7 +254,6 @@ function cutPiece(samples: Float32Array, from: number, piece: Float64Array): voi
   }
 }
 
-const longest = whisperRate * windowSeconds
 /** The part of a window in which a quiet place for a cut is searched. */
 const searched = whisperRate * 6
 const step = whisperRate / 10
@@ -266,8 +262,8 @@ const step = whisperRate / 10
 export function cutWindows(samples: Float32Array): Float32Array[] {
   const windows: Float32Array[] = []
   let from = 0
-  while (samples.length - from > longest) {
-    const until = quietest(samples, from + longest - searched, from + longest)
+  while (samples.length - from > windowSamples) {
+    const until = quietest(samples, from + windowSamples - searched, from + windowSamples)
     windows.push(samples.subarray(from, until))
     from = until
   }
@@ -306,11 +302,6 @@ export interface DecodingRules {
 /** Gives the model the next tokens; returns the score of each possible following token. */
 export type NextTokens = (tokens: readonly number[]) => Promise<Float32Array>
 
-interface Decoded {
-  tokens: number[]
-  language: string
-}
-
 const maxTokens = 220
 /** As in the original: no speech if the model says so and is unsure of the text. */
 const silenceShare = 0.6
@@ -320,7 +311,10 @@ const unsure = -1
  * Takes the likeliest token each time, in the detected language. Empty if there is no speech. Cut off when the model
  * starts repeating itself.
  */
-export async function decodeGreedily(rules: DecodingRules, next: NextTokens, signal?: AbortSignal): Promise<Decoded> {
+export async function decodeGreedily(
+  rules: DecodingRules,
+  next: NextTokens,
+): Promise<{ tokens: number[]; language: string }> {
   const opening = await next([rules.begin])
   const silence = Math.exp(logShare(opening, rules.noSpeech))
   const spoken = likeliest(opening, (token) => rules.languages.has(token))
@@ -332,7 +326,6 @@ export async function decodeGreedily(rules: DecodingRules, next: NextTokens, sig
   let likelihood = 0
   let scores = await next([spoken, rules.transcribe, rules.withoutTimes])
   while (tokens.length < maxTokens) {
-    signal?.throwIfAborted()
     const token = likeliest(scores, tokens.length === 0 ? (each) => isText(each) && !notFirst.has(each) : isText)
     likelihood += logShare(scores, token)
     if (token === rules.end) break
@@ -374,18 +367,13 @@ function repetition(tokens: readonly number[]): number {
   return 0
 }
 
-/** Numbers of tokens back to text. */
-interface TokenText {
-  /** Leaves out special tokens. Invalid bytes are shown as such, never thrown. */
-  decode(tokens: readonly number[]): string
-}
-
-/** `vocabulary` is that of GPT-2: each byte of a token is represented by a printable letter. */
-export function createTokenText(vocabulary: Readonly<Record<string, number>>): TokenText {
+/** Numbers of tokens back to text. `vocabulary` is that of GPT-2: each byte of a token is represented by a printable letter. */
+export function createTokenText(vocabulary: Readonly<Record<string, number>>) {
   const spelled = new Map(Object.entries(vocabulary).map(([text, token]) => [token, text]))
   const bytes = byteOfLetter()
   return {
-    decode(tokens) {
+    /** Leaves out special tokens. Invalid bytes are shown as such, never thrown. */
+    decode(tokens: readonly number[]): string {
       const letters = tokens.flatMap((token) => [...(spelled.get(token) ?? '')])
       return new TextDecoder().decode(Uint8Array.from(letters, (letter) => bytes.get(letter) ?? 0x20))
     },
@@ -404,20 +392,14 @@ function byteOfLetter(): Map<string, number> {
   return letters
 }
 
-/** whisper-tiny in this process. */
-interface WhisperModel {
-  /** `samples` at 16,000 a second. `onWindow` is called after every piece. */
-  transcribe(samples: Float32Array, onWindow: () => void): Promise<{ text: string; language: string }>
-}
-
 const layers = [0, 1, 2, 3]
 const heads = 6
 const headSize = 64
 
 type Tensors = Record<string, Tensor>
 
-/** Throws if a file is missing or has unexpected content. */
-async function loadWhisperModel(folder: string): Promise<WhisperModel> {
+/** whisper-tiny in this process. Throws if a file is missing or has unexpected content. */
+async function loadWhisperModel(folder: string) {
   const options = {
     intraOpNumThreads: 2,
     interOpNumThreads: 1,
@@ -447,8 +429,9 @@ async function loadWhisperModel(folder: string): Promise<WhisperModel> {
         },
         ['logits', ...layers.flatMap((layer) => partsOf(layer).map((part) => `present.${part}`))],
       )
+      if (!answer.logits) throw new Error('The model returned no logits')
       past = remember(answer, past)
-      return scoresIn(answer.logits)
+      return answer.logits.data
     }
     return async (tokens) => {
       let scores: Float32Array = new Float32Array()
@@ -457,18 +440,15 @@ async function loadWhisperModel(folder: string): Promise<WhisperModel> {
     }
   }
 
-  return {
-    async transcribe(samples, onWindow) {
-      const said: string[] = []
-      let language = 'en'
-      for (const window of cutWindows(samples)) {
-        const decoded = await decodeGreedily(rules, await listen(window))
-        language = decoded.language
-        said.push(text.decode(decoded.tokens).trim())
-        onWindow()
-      }
-      return { text: said.filter((piece) => piece !== '').join(' '), language }
-    },
+  /** `samples` at 16,000 a second. `onWindow` is called after every piece. */
+  return async (samples: Float32Array, onWindow: () => void): Promise<string> => {
+    const said: string[] = []
+    for (const window of cutWindows(samples)) {
+      const { tokens } = await decodeGreedily(rules, await listen(window))
+      said.push(text.decode(tokens).trim())
+      onWindow()
+    }
+    return said.filter((piece) => piece !== '').join(' ')
   }
 }
 
@@ -496,11 +476,6 @@ function present(answer: Readonly<Tensors>, part: string): Tensor {
   const tensor = answer[`present.${part}`]
   if (!tensor) throw new Error(`The model returned no present.${part}`)
   return tensor
-}
-
-function scoresIn(logits: Tensor | undefined): Float32Array {
-  if (!logits) throw new Error('The model returned no logits')
-  return logits.data
 }
 
 const rulesSchema = z.object({
