@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openScriptedFamiliar, type ScriptedFamiliar } from '../../test/support/scripted-familiar.ts'
+import { createScriptedModel } from '../../test/support/scripted-model.ts'
 import { localDay } from '../base/money.ts'
-import { createScriptedModel } from '../models/scripted-model.ts'
 import type { CostLedgerRow } from '../storage/tables.ts'
 import { type Costs, createCosts } from './costs.ts'
 

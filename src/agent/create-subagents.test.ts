@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { openScriptedFamiliar, type ScriptedFamiliar, said, toolOf } from '../../test/support/scripted-familiar.ts'
+import { createScriptedModel, type Script, type ScriptedReply } from '../../test/support/scripted-model.ts'
 import { toolContext } from '../../test/support/tool-context.ts'
 import { waitFor } from '../../test/support/wait-for.ts'
 import type { ModelRequest } from '../models/model.ts'
-import { createScriptedModel, type Script, type ScriptedReply } from '../models/scripted-model.ts'
 import type { Json } from '../protocol/messages.ts'
 import type { ToolContext } from '../tools/tool.ts'
 

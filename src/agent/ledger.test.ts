@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar, said, toolOf } from '../../test/support/scripted-familiar.ts'
+import { createScriptedModel, type Script } from '../../test/support/scripted-model.ts'
 import { testSize } from '../../test/support/test-size.ts'
 import { costNanousd } from '../base/money.ts'
-import { createScriptedModel, type Script } from '../models/scripted-model.ts'
 import { reportCost } from './costs.ts'
 
 let familiar: ScriptedFamiliar | undefined

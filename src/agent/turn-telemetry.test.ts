@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { openScriptedFamiliar, said, toolOf } from '../../test/support/scripted-familiar.ts'
+import { createScriptedModel } from '../../test/support/scripted-model.ts'
 import { createTelemetry, type EndedSpan } from '../base/telemetry/telemetry.ts'
 import { createWorkContext, logFieldsOf } from '../base/work.ts'
-import { createScriptedModel } from '../models/scripted-model.ts'
 
 it('SCALE-7 spans of a turn carry its session, its turn and the request that caused it, also after waiting in a queue', async () => {
   const work = createWorkContext()

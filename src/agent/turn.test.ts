@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { openScriptedFamiliar, type ScriptedFamiliar, said, toolOf } from '../../test/support/scripted-familiar.ts'
+import { createScriptedModel, type Script, type ScriptedModel } from '../../test/support/scripted-model.ts'
 import { faultsOfHistory } from '../../test/support/valid-history.ts'
 import { ModelError } from '../models/model.ts'
-import { createScriptedModel, type Script, type ScriptedModel } from '../models/scripted-model.ts'
 import type { StreamedEvent, TurnEvent } from '../protocol/events.ts'
 import type { Tool } from '../tools/tool.ts'
 

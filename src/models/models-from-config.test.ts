@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { createScriptedModel } from '../../test/support/scripted-model.ts'
 import { purposes } from './model.ts'
 import { createModels, providerHosts, type Routes } from './models-from-config.ts'
 import type { ProviderSettings } from './provider-connection.ts'
-import { createScriptedModel } from './scripted-model.ts'
 
 const offline = createScriptedModel({ script: [], info: { id: 'offline' } })
 const providers: ProviderSettings[] = [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { createScriptedModel } from '../../test/support/scripted-model.ts'
 import type { Models } from './model.ts'
-import { createScriptedModel } from './scripted-model.ts'
 import { modelsOfUser } from './watch-models.ts'
 
 const modelOf = (id: string) => createScriptedModel({ script: [], info: { id } })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { createScriptedModel, type ScriptedReply } from '../../test/support/scripted-model.ts'
 import { createRedactor } from '../security/redactor.ts'
 import { type LanguageModel, ModelError, type ModelRequest, type ModelStreamEvent } from './model.ts'
-import { createScriptedModel, type ScriptedReply } from './scripted-model.ts'
 import { redactModels } from './watch-models.ts'
 
 const secret = 'sk-canary-0123456789'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { createScriptedModel, type ScriptedReply } from '../../test/support/scripted-model.ts'
 import { type LanguageModel, ModelError, type ModelErrorCode, type ModelRequest } from './model.ts'
 import { type RetriedStreamEvent, type RetryOptions, streamWithRetries } from './retry.ts'
-import { createScriptedModel, type ScriptedReply } from './scripted-model.ts'
 
 const request: ModelRequest = {
   system: [],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CommandOutcome } from '../../src/agent/commands/command.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { type OpenCommands, openCommands, stranger } from '../support/open-commands.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 
 const names = [
   ...['blocks', 'caps', 'compact', 'context', 'cost', 'forget', 'fork', 'help', 'history', 'mark', 'model', 'pin'],

@@ -5,13 +5,13 @@ import { silentLogger } from '../../src/base/logger.ts'
 import { httpMemory } from '../../src/daemon/memory.ts'
 import { createHttpApp } from '../../src/http/app.ts'
 import { type HttpServer, serveHttp } from '../../src/http/server.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import type { RunCommandReply } from '../../src/protocol/commands.ts'
 import { createAccessTokens, createRateLimiter } from '../../src/security/tokens.ts'
 import { openChatLine, openChatSession } from '../../src/terminal/chat/chat-line.ts'
 import type { CommandContext } from '../../src/terminal/command.ts'
 import { createApiClient } from '../../src/terminal/connect.ts'
 import { type OpenCommands, openCommands, stranger } from '../support/open-commands.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 
 let open: OpenCommands
 let server: HttpServer

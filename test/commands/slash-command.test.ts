@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
-import { createScriptedModel, type ScriptedReply } from '../../src/models/scripted-model.ts'
 import { createSlashCommand } from '../../src/tools/builtin/message.ts'
 import { type OpenCommands, openCommands } from '../support/open-commands.ts'
+import { createScriptedModel, type ScriptedReply } from '../support/scripted-model.ts'
 import { toolContext } from '../support/tool-context.ts'
 
 let open: OpenCommands

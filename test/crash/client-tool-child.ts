@@ -1,6 +1,6 @@
 import { type StepName, stepNames } from '../../src/agent/next-step.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { openScriptedFamiliar } from '../support/scripted-familiar.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 
 /**
  * A client with its own tool, whose message has a key: restarted after a kill it asks again, and answers its calls.

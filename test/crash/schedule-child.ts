@@ -1,9 +1,9 @@
 import { createIds } from '../../src/base/ids.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import { createSchedules } from '../../src/daemon/scheduler/create-schedules.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { openScriptedFamiliar } from '../support/scripted-familiar.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 
 /**
  * A Familiar whose clock stands at the given time. It makes two schedules, or sends what is due and waits for the ends

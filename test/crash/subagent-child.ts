@@ -1,6 +1,6 @@
 import { type StepName, stepNames } from '../../src/agent/next-step.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { openScriptedFamiliar, said, toolOf } from '../support/scripted-familiar.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 
 /**
  * A conversation that delegates a task and reports its result, with its message under a key: restarted after a kill it

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import type { ServedFamiliar } from '../security/http-support.ts'
 import {
   connectMcp,
@@ -10,6 +9,7 @@ import {
   type McpTestClient,
 } from '../support/mcp/connect-mcp.ts'
 import { openRealSandbox } from '../support/real-sandbox.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { serveHome } from './serve-home.ts'
 

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { connectMcp } from '../support/mcp/connect-mcp.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const closers: (() => Promise<unknown>)[] = []

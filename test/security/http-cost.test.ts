@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { parseWire } from '../../src/protocol/operation.ts'
 import {
   type CapsReply,
@@ -12,6 +11,7 @@ import {
   traceReplySchema,
 } from '../../src/protocol/status.ts'
 import { said, toolOf } from '../support/scripted-familiar.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const usage = { inputTokens: 1_000, outputTokens: 100, cacheReadTokens: 600, cacheWriteTokens: 50 }

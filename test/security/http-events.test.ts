@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createManualClock } from '../support/manual-clock.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 import { type ReceivedEvent, readEvents } from './http-support.ts'
 import { serveInTests } from './serve-in-tests.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 import { attachmentLimit, type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 describe('bad input', () => {

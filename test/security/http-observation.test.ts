@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createTelemetry, type EndedSpan } from '../../src/base/telemetry/telemetry.ts'
 import { createWorkContext, logFieldsOf, type SpanContext } from '../../src/base/work.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { said, toolOf } from '../support/scripted-familiar.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 import { type ServeOptions, serveInTests } from './serve-in-tests.ts'
 
 const serve = serveInTests()

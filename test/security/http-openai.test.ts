@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Embedder } from '../../src/memory/embedding/embedders.ts'
-import { createScriptedModel, type Script } from '../../src/models/scripted-model.ts'
 import { openAiErrorReplySchema } from '../../src/protocol/openai.ts'
 import { createGuardedTools, secret } from '../support/guarded-tools.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { createObeyingModel } from '../support/obeying-model.ts'
+import { createScriptedModel, type Script } from '../support/scripted-model.ts'
 import type { Answer, Call } from './http-support.ts'
 import { serveInTests } from './serve-in-tests.ts'
 

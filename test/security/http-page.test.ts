@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { said, toolOf } from '../support/scripted-familiar.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const card = {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import * as api from '../../src/protocol/api.ts'
 import { parseWire } from '../../src/protocol/operation.ts'
 import { toolOf } from '../support/scripted-familiar.ts'
+import { createScriptedModel } from '../support/scripted-model.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
 
 const wait = toolOf('wait', (_input, { signal }) => {

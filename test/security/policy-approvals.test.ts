@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InboundMessage } from '../../src/agent/conversations.ts'
 import type { LanguageModel } from '../../src/models/model.ts'
-import { createScriptedModel, type Script, type ScriptedReply } from '../../src/models/scripted-model.ts'
 import type { Json } from '../../src/protocol/messages.ts'
 import { createGuardedTools, type GuardedTools, secret } from '../support/guarded-tools.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { createObeyingModel } from '../support/obeying-model.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar, toolOf } from '../support/scripted-familiar.ts'
+import { createScriptedModel, type Script, type ScriptedReply } from '../support/scripted-model.ts'
 
 const minute = 60_000
 let guarded: GuardedTools

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createScriptedModel, type Script, type ScriptedReply } from '../../src/models/scripted-model.ts'
 import { createGuardedTools, type GuardedTools } from '../support/guarded-tools.ts'
 import { createObeyingModel } from '../support/obeying-model.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar } from '../support/scripted-familiar.ts'
+import { createScriptedModel, type Script, type ScriptedReply } from '../support/scripted-model.ts'
 
 let guarded: GuardedTools
 let familiar: ScriptedFamiliar | undefined

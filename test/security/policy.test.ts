@@ -2,10 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LoggedEvent } from '../../src/agent/sessions/session-event.ts'
-import { createScriptedModel, type Script } from '../../src/models/scripted-model.ts'
 import { createGuardedTools, type GuardedTools, secret } from '../support/guarded-tools.ts'
 import { createObeyingModel } from '../support/obeying-model.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar, said, toolOf } from '../support/scripted-familiar.ts'
+import { createScriptedModel, type Script } from '../support/scripted-model.ts'
 
 let guarded: GuardedTools
 let familiar: ScriptedFamiliar | undefined

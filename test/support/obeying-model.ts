@@ -1,7 +1,7 @@
 import { parseAnyJson } from '../../src/base/json.ts'
 import type { ModelRequest } from '../../src/models/model.ts'
-import { createScriptedModel, type ScriptedModel, type ScriptedReply } from '../../src/models/scripted-model.ts'
 import type { Json } from '../../src/protocol/messages.ts'
+import { createScriptedModel, type ScriptedModel, type ScriptedReply } from './scripted-model.ts'
 
 const order = /CALL (\w+) (\{.*\})/g
 const approved = /The user approved: (\w+) with (\{.*\})\. Make exactly this call now/

@@ -3,10 +3,10 @@ import { createIds } from '../../src/base/ids.ts'
 import { type Logger, silentLogger } from '../../src/base/logger.ts'
 import { createSchedules, type RunningSchedules } from '../../src/daemon/scheduler/create-schedules.ts'
 import type { DeliveryNeeds } from '../../src/daemon/scheduler/deliver-run.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import type { ScheduleRequest } from '../../src/tools/builtin/schedule-tools.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 import { openScriptedFamiliar, type ScriptedFamiliar } from './scripted-familiar.ts'
+import { createScriptedModel } from './scripted-model.ts'
 import { waitFor } from './wait-for.ts'
 
 /** Schedules over real conversations and a real database, on a clock that the test moves. */

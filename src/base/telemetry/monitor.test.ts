@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { openScriptedFamiliar, said, toolOf } from '../../../test/support/scripted-familiar.ts'
-import { createScriptedModel } from '../../models/scripted-model.ts'
+import { createScriptedModel } from '../../../test/support/scripted-model.ts'
 import { createMonitor, type MonitorState } from './monitor.ts'
 
 describe('MON-1 current activity', () => {

@@ -4,8 +4,8 @@ import { openTelegram } from '../../../test/support/fake-telegram/open-telegram.
 import { type FakeTelegram, startFakeTelegram } from '../../../test/support/fake-telegram/start-fake-telegram.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { openCommands } from '../../../test/support/open-commands.ts'
+import { createScriptedModel } from '../../../test/support/scripted-model.ts'
 import { waitFor } from '../../../test/support/wait-for.ts'
-import { createScriptedModel } from '../../models/scripted-model.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { createBatchPlace } from './telegram-channel.ts'
 

@@ -3,7 +3,7 @@ import { noCommands, openTelegram } from '../../../test/support/fake-telegram/op
 import { startFakeTelegram } from '../../../test/support/fake-telegram/start-fake-telegram.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { openScriptedFamiliar } from '../../../test/support/scripted-familiar.ts'
-import { createScriptedModel } from '../../models/scripted-model.ts'
+import { createScriptedModel } from '../../../test/support/scripted-model.ts'
 
 const anna = 71
 const closers: (() => Promise<void>)[] = []

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type ServedFamiliar, serveFamiliar } from '../../../test/security/http-support.ts'
-import { createScriptedModel } from '../../models/scripted-model.ts'
+import { createScriptedModel } from '../../../test/support/scripted-model.ts'
 import { createMcpBridge, headersOf, type McpBridge, readMessage } from './serve-mcp.ts'
 
 interface Line {

@@ -1,6 +1,12 @@
-import { type Clock, sleep } from '../base/clock.ts'
-import type { AssistantPart, Json, StopReason, Usage } from '../protocol/messages.ts'
-import { type LanguageModel, ModelError, type ModelInfo, type ModelRequest, type ModelStreamEvent } from './model.ts'
+import { type Clock, sleep } from '../../src/base/clock.ts'
+import {
+  type LanguageModel,
+  ModelError,
+  type ModelInfo,
+  type ModelRequest,
+  type ModelStreamEvent,
+} from '../../src/models/model.ts'
+import type { AssistantPart, Json, StopReason, Usage } from '../../src/protocol/messages.ts'
 
 /** The reply of a scripted model to one call. */
 export interface ScriptedReply {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createManualClock } from '../../test/support/manual-clock.ts'
-import { ModelError, type ModelRequest, type ModelStreamEvent } from './model.ts'
+import { ModelError, type ModelRequest, type ModelStreamEvent } from '../../src/models/model.ts'
+import { createManualClock } from './manual-clock.ts'
 import { createScriptedModel } from './scripted-model.ts'
 
 const request: ModelRequest = {
