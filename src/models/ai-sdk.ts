@@ -12,7 +12,6 @@ import type {
   AssistantPart,
   Json,
   ModelMessage,
-  Replay,
   StopReason,
   TextPart,
   ThinkingPart,
@@ -254,7 +253,9 @@ function toSdkUserPart(part: UserPart, media: MediaContents): SdkUserPart[] {
 }
 
 function toSdkAssistantPart(part: AssistantPart, context: PromptContext): SdkAssistantPart {
-  const providerOptions = ownReplay(part.replay, context)
+  const { providerName, wire } = context
+  const replay = part.replay?.provider === providerName ? part.replay : undefined
+  const providerOptions = replay && { providerOptions: { [wire.optionsKey]: replay.metadata } }
   switch (part.type) {
     case 'text':
       return { type: 'text', text: part.text.toWellFormed(), ...providerOptions }
@@ -266,14 +267,6 @@ function toSdkAssistantPart(part: AssistantPart, context: PromptContext): SdkAss
       return { type: 'tool-call', toolCallId, toolName, input: toObjectInput(input), ...providerOptions }
     }
   }
-}
-
-function ownReplay(
-  replay: Replay | undefined,
-  { providerName, wire }: PromptContext,
-): { providerOptions?: SharedV4ProviderOptions } {
-  if (replay?.provider !== providerName) return {}
-  return { providerOptions: { [wire.optionsKey]: replay.metadata } }
 }
 
 /**

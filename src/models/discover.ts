@@ -12,20 +12,11 @@ import {
   openrouterModels,
   type ProviderFetch,
   type ProviderSettings,
-  type ProviderType,
   unpricedModel,
 } from './provider-connection.ts'
 
-interface KeyedProvider {
-  name: string
-  type: ProviderType
-  /** Names of environment variables; the first that is set counts. */
-  keys: readonly string[]
-  baseUrl?: string
-  models: Record<string, ModelSettings>
-}
-
-const keyedProviders: readonly KeyedProvider[] = [
+/** `keys` are names of environment variables; the first that is set counts. */
+const keyedProviders: readonly (ProviderSettings & { keys: readonly string[] })[] = [
   { name: 'anthropic', type: 'anthropic', keys: ['ANTHROPIC_API_KEY'], models: anthropicModels },
   { name: 'openai', type: 'openai', keys: ['OPENAI_API_KEY'], models: openaiModels },
   {

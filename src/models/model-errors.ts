@@ -83,19 +83,9 @@ function statusOfKind(kind: string): number {
   return 503
 }
 
-interface Failure {
-  name: string
-  message: string
-  type: string
-  code: string
-  statusCode: number | undefined
-  responseHeaders: Record<string, string> | undefined
-  responseBody: string | undefined
-}
-
 /** The fields that the SDK's error classes and plain error objects share. */
-function readFailure(error: unknown): Failure {
-  const fields: Partial<Record<keyof Failure, unknown>> = typeof error === 'object' && error !== null ? error : {}
+function readFailure(error: unknown) {
+  const fields = (typeof error === 'object' && error !== null ? error : {}) as { [name: string]: unknown }
   const text = (value: unknown) => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
   return {
     name: text(fields.name),

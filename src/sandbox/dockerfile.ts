@@ -189,19 +189,15 @@ interface Instruction {
   documents: string[]
 }
 
-interface Instructions {
-  instructions: Instruction[]
-  /** The character that continues a line and escapes in words: a backslash unless a directive says otherwise. */
-  escapeWith: string
-  unfinished: { line: number; message: string }[]
-}
-
-/** Splits a Dockerfile: comments, continued lines, flags and here-documents. Accepts any text. */
-export function readInstructions(text: string): Instructions {
+/**
+ * Splits a Dockerfile: comments, continued lines, flags and here-documents. Accepts any text. `escapeWith` continues a
+ * line and escapes in words: a backslash unless a directive says otherwise.
+ */
+export function readInstructions(text: string) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
   const escapeWith = readEscape(lines)
   const instructions: Instruction[] = []
-  const unfinished: Instructions['unfinished'] = []
+  const unfinished: { line: number; message: string }[] = []
   let at = 0
 
   function joinContinued(): string {
@@ -210,14 +206,14 @@ export function readInstructions(text: string): Instructions {
       const line = lines[at++] ?? ''
       // Inside an instruction a comment or an empty line is ignored; it does not end the instruction.
       if (joined !== '' && isIgnored(line)) continue
-      const continued = withoutContinuation(line, escapeWith)
-      if (continued === undefined) return joined + line
-      joined += continued === '' ? ' ' : continued
+      const trimmed = line.trimEnd()
+      if (!trimmed.endsWith(escapeWith)) return joined + line
+      joined += trimmed.slice(0, -1) || ' '
     }
     return joined
   }
 
-  function readDocument({ word, stripsTabs }: DocumentStart, line: number): string {
+  function readDocument(word: string, stripsTabs: boolean, line: number): string {
     const body: string[] = []
     while (at < lines.length) {
       const next = lines[at++] ?? ''
@@ -240,7 +236,7 @@ export function readInstructions(text: string): Instructions {
     if (name === '') continue
     const { flags, rest } = splitFlags(after)
     const starts = takesDocuments.has(name.toUpperCase()) ? documentStarts(rest) : []
-    const documents = starts.map((start) => readDocument(start, line))
+    const documents = starts.map(({ word, stripsTabs }) => readDocument(word, stripsTabs, line))
     instructions.push({ line, name: name.toUpperCase(), flags, rest, documents })
   }
   return { instructions, escapeWith, unfinished }
@@ -248,12 +244,7 @@ export function readInstructions(text: string): Instructions {
 
 const takesDocuments = new Set(['RUN', 'COPY', 'ADD'])
 
-interface DocumentStart {
-  word: string
-  stripsTabs: boolean
-}
-
-function documentStarts(rest: string): DocumentStart[] {
+function documentStarts(rest: string): { word: string; stripsTabs: boolean }[] {
   // `<<<` is a here-string of the shell, which has no lines.
   const starts = rest.matchAll(/(?<![<\d])\d*<<(-?)(["']?)([A-Za-z_][A-Za-z0-9_]*)\2/g)
   return [...starts].map(([, dash, , word = '']) => ({ word, stripsTabs: dash === '-' }))
@@ -261,11 +252,6 @@ function documentStarts(rest: string): DocumentStart[] {
 
 function isIgnored(line: string): boolean {
   return /^\s*(#|$)/.test(line)
-}
-
-function withoutContinuation(line: string, escapeWith: string): string | undefined {
-  const trimmed = line.trimEnd()
-  return trimmed.endsWith(escapeWith) ? trimmed.slice(0, -1) : undefined
 }
 
 /** Directives are comments at the top of the file. */

@@ -51,7 +51,9 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
 
   /** The text itself, then with one level of escapes undone after the other, as far as each is certain. */
   function viewsOf(text: string, certain: (text: string) => string): UnescapedView[] {
-    const views: UnescapedView[] = [sourceView(certain(text))]
+    const views: UnescapedView[] = [
+      { text: certain(text), isSource: true, toSource: (index) => index, fromSource: (place) => place },
+    ]
     for (const view of views) {
       const next = views.length <= maxLevels ? unescapeOnce(view, characters) : undefined
       if (next) views.push({ ...next.view, text: certain(next.view.text) })
@@ -70,10 +72,6 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
 
   for (const secret of secrets) redactor.add(secret)
   return redactor
-}
-
-function sourceView(text: string): UnescapedView {
-  return { text, isSource: true, toSource: (index) => index, fromSource: (place) => place }
 }
 
 /** The nearest position that is neither inside an escape nor inside a secret, which may still grow into another one. */
@@ -262,7 +260,7 @@ function redactValue(redact: Redactor['redact'], value: unknown): unknown {
 function redactObject(redact: Redactor['redact'], value: Record<string, unknown>): Record<string, unknown> {
   let changed = false
   const entries = Object.entries(value).map(([key, inner]): [string, unknown] => {
-    const entry: [string, unknown] = [isName(key) ? key : redact(key), redactValue(redact, inner)]
+    const entry: [string, unknown] = [programKey.test(key) ? key : redact(key), redactValue(redact, inner)]
     changed ||= entry[0] !== key || entry[1] !== inner
     return entry
   })
@@ -270,9 +268,7 @@ function redactObject(redact: Redactor['redact'], value: Record<string, unknown>
 }
 
 /** A key as a program writes it. Readers look it up exactly, and a secret of letters only may equal one. */
-function isName(key: string): boolean {
-  return /^[A-Za-z_]{1,40}$/.test(key)
-}
+const programKey = /^[A-Za-z_]{1,40}$/
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false

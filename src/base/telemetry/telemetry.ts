@@ -222,16 +222,12 @@ function histogramLines(
 }
 
 function sampleLine(name: string, labels: Labels, value: string): string {
-  const pairs = labels.map(([key, text]) => `${prometheusName(key)}="${escapeLabel(text)}"`)
+  const pairs = labels.map(([key, text]) => `${prometheusName(key)}="${escapeHelp(text).replaceAll('"', '\\"')}"`)
   return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}`
 }
 
 function prometheusName(name: string): string {
   return name.replace(/[^A-Za-z0-9_]+/g, '_')
-}
-
-function escapeLabel(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }
 
 function escapeHelp(text: string): string {

@@ -57,20 +57,23 @@ function firstMatch(patterns: readonly RegExp[], text: string): string | undefin
 
 function listing(people: { [key: string]: Json }, question: string): CallIntent {
   const words = asQuery(question)
-  return {
-    type: 'call',
-    tool: 'memory_query',
-    input: { ...people, words, limit: maxListed },
-    purpose: 'look up what is promised',
-    answer(result) {
-      const { exact, byWords } = readQueryAnswer(result)
-      if (exact.length > 0) return [texts.promises, ...exact.map((note) => listNote(note))].join('\n')
-      const open = withoutClosed(byWords)
-      return open.length > 0 ? `${texts.noPromises} ${answerFrom(open, words)}` : texts.noPromises
-    },
-    otherwise: recallIntent(question),
-    ifRefused: recallIntent(question),
-  }
+  return queryOrRecall(question, 'look up what is promised', { ...people, words, limit: maxListed }, (result) => {
+    const { exact, byWords } = readQueryAnswer(result)
+    if (exact.length > 0) return [texts.promises, ...exact.map((note) => listNote(note))].join('\n')
+    const open = withoutClosed(byWords)
+    return open.length > 0 ? `${texts.noPromises} ${answerFrom(open, words)}` : texts.noPromises
+  })
+}
+
+/** Asks for the exact answer; if that is not possible, the question is answered by its words. */
+export function queryOrRecall(
+  question: string,
+  purpose: string,
+  input: CallIntent['input'],
+  answer: CallIntent['answer'],
+): CallIntent {
+  const recalled = recallIntent(question)
+  return { type: 'call', tool: 'memory_query', input, purpose, answer, otherwise: recalled, ifRefused: recalled }
 }
 
 /** Without closed promises and the words in which they were made. */
@@ -302,7 +305,7 @@ function isAboutIt({ count, words, isFull }: FittingNote): boolean {
   return isFull || (count > 1 && count * 2 > words)
 }
 
-interface PeopleQuestion {
+type PeopleQuestion = {
   attributes?: string[]
   value?: string
   /** The person whose values are counted; otherwise the people who have the value are counted. */
@@ -335,19 +338,9 @@ export const askPeople: Ability = ({ request }) => {
   const question = readPeopleQuestion(request)
   if (!question) return undefined
   const words = asQuery(request)
-  const input: { [key: string]: Json } = { words, limit: 50 }
-  if (question.attributes) input.attributes = question.attributes
-  if (question.value !== undefined) input.value = question.value
-  if (question.about !== undefined) input.about = question.about
-  return {
-    type: 'call',
-    tool: 'memory_query',
-    input,
-    purpose: 'look into your notes',
-    answer: (result) => answerPeople(result, question, words),
-    otherwise: recallIntent(request),
-    ifRefused: recallIntent(request),
-  }
+  return queryOrRecall(request, 'look into your notes', { words, limit: 50, ...question }, (result) =>
+    answerPeople(result, question, words),
+  )
 }
 
 function readPeopleQuestion(request: string): PeopleQuestion | undefined {

@@ -12,6 +12,7 @@ import {
   asQuery,
   bestNotes,
   promises,
+  queryOrRecall,
   readQuery,
   readQueryAnswer,
   recall,
@@ -57,15 +58,10 @@ const askByDate: Ability = (sentence) => {
   const question = readQuery(sentence)
   if (question === undefined || question.length > 400 || !readDates(sentence.request, 0, 'UTC')) return undefined
   const words = contentWords(question).filter((word) => !setAside.has(word) && !/^\d+(?:st|nd|rd|th)?$/.test(word))
-  return {
-    type: 'call',
-    tool: 'memory_query',
-    input: { when: asQuery(sentence.request), ...(words.length > 0 && { words: words.join(' ') }) },
-    purpose: 'look into what was said then',
-    answer: (result) => answerThen(result, sentence.request),
-    otherwise: recallIntent(question),
-    ifRefused: recallIntent(question),
-  }
+  const input = { when: asQuery(sentence.request), ...(words.length > 0 && { words: words.join(' ') }) }
+  return queryOrRecall(question, 'look into what was said then', input, (result) =>
+    answerThen(result, sentence.request),
+  )
 }
 
 function answerThen(result: ToolResult, question: string): string | Intent {
@@ -95,21 +91,9 @@ const askFacts: Ability = ({ request, asks, bids }) => {
   const { about, attributes, history } = question
   const words = asQuery(request)
   const hasDate = readDates(request, 0, 'UTC') !== undefined
-  return {
-    type: 'call',
-    tool: 'memory_query',
-    input: {
-      about,
-      attributes: [...attributes],
-      words,
-      ...(history && { history }),
-      ...(hasDate && { when: words }),
-    },
-    purpose: 'look into your notes',
-    answer: (result) => answerFact(result, question, words),
-    otherwise: recallIntent(request),
-    ifRefused: recallIntent(request),
-  }
+  const more = { ...(history && { history }), ...(hasDate && { when: words }) }
+  const input = { about, attributes: [...attributes], words, ...more }
+  return queryOrRecall(request, 'look into your notes', input, (result) => answerFact(result, question, words))
 }
 
 function answerFact(result: ToolResult, { history }: AskedFact, words: string): string {

@@ -49,13 +49,6 @@ export interface SpeechSettings {
   voice: string | null
 }
 
-interface SpokenRecording {
-  data: Uint8Array
-  mediaType: string
-  /** The file name extension. */
-  extension: string
-}
-
 export interface SpeechRequest {
   text: string
   /** One of the provider's voices; null for its default. */
@@ -65,7 +58,7 @@ export interface SpeechRequest {
 
 /** A recording, or why there is none. `fault` is `service` if an external service failed or timed out. */
 export type Spoken =
-  | { ok: true; recording: SpokenRecording; by: string }
+  | { ok: true; recording: { data: Uint8Array; mediaType: string; extension: string }; by: string }
   | { ok: false; reason: string; fault: 'service' | 'timeout' | null }
 
 /** Speaks texts. */

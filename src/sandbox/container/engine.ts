@@ -68,13 +68,7 @@ async function removeLeftovers({ client }: Engine, directory: string, logger: Lo
 
 const containersSchema = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()) }))
 
-interface Engine {
-  client: EngineClient
-  kind: 'docker' | 'podman'
-  /** As the engine spells it: `amd64`, `arm64`. */
-  architecture: string
-  version: string
-}
+type Engine = Awaited<ReturnType<typeof askEngine>>
 
 const versionSchema = z.object({
   Version: z.string(),
@@ -108,14 +102,15 @@ async function findEngine(options: {
   )
 }
 
-async function askEngine(client: EngineClient, signal: AbortSignal): Promise<Engine> {
+/** `architecture` is as the engine spells it: `amd64`, `arm64`. */
+async function askEngine(client: EngineClient, signal: AbortSignal) {
   const patience = AbortSignal.any([signal, AbortSignal.timeout(answerWithinMs)])
   const { Version, Arch, Components } = await client.json(
     { method: 'GET', path: '/version', signal: patience },
     versionSchema,
   )
-  const isPodman = Components.some(({ Name }) => /podman/i.test(Name))
-  return { client, kind: isPodman ? 'podman' : 'docker', architecture: Arch, version: Version }
+  const kind = Components.some(({ Name }) => /podman/i.test(Name)) ? 'podman' : 'docker'
+  return { client, kind, architecture: Arch, version: Version }
 }
 
 const answerWithinMs = 10_000

@@ -13,17 +13,11 @@ const namePrefix = 'familiar-sandbox-'
  */
 const ownLeaf = 'familiar-main'
 
-interface FoundCgroups {
-  /** Undefined: not available here. */
-  open?: () => CgroupParent
-  /** Places that may contain groups of earlier drivers. */
-  places: readonly string[]
-  /** The command that would give this user some. */
-  fix: string | null
-}
-
-/** The trees of this machine in which this user may create groups. */
-export function findCgroups(options: { instance: string; account: SandboxAccount; proc?: string }): FoundCgroups {
+/**
+ * The trees of this machine in which this user may create groups. `open` is undefined if they are not available here;
+ * `places` may contain groups of earlier drivers; `fix` is the command that would give this user some.
+ */
+export function findCgroups(options: { instance: string; account: SandboxAccount; proc?: string }) {
   const { account, proc = '/proc/self' } = options
   const name = `${namePrefix}${options.instance}`
   const mounts = cgroupMounts(readIfThere(join(proc, 'mountinfo')).trim())

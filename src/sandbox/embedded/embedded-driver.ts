@@ -103,17 +103,12 @@ function readSetting(name: string): string {
   return readIfThere(`/proc/sys/${name.replaceAll('.', '/')}`).trim()
 }
 
-/** The requirements of the driver. */
-interface Machine {
-  bubblewrap: string
-  /** The folder of its libraries, if the launcher had to fetch them too. */
-  libraries: string | undefined
-  architecture: Architecture
-}
+type MachineCheck =
+  /** `libraries` is the folder of its libraries, if the launcher had to fetch them too. */
+  | { ok: true; machine: { bubblewrap: string; libraries: string | undefined; architecture: Architecture } }
+  | { ok: false; reason: string; fix: string | null }
 
-type MachineCheck = { ok: true; machine: Machine } | { ok: false; reason: string; fix: string | null }
-
-/** The options are for tests. */
+/** Checks the requirements of the driver. The options are for tests. */
 export async function checkMachine(
   options: {
     platform?: string

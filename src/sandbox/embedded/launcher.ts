@@ -285,15 +285,6 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** The limits of a single process if no cgroup counts them together. */
-interface LoweredLimits {
-  processes: number
-  /** The memory that each process can write. */
-  dataBytes: number
-  /** Everything a process has mapped; null for Node, which reserves far more than it uses. */
-  spaceBytes: number | null
-}
-
 /** Each of them can use the whole memory, so there are only a few. */
 const fewProcesses = 8
 /** Node has a dozen threads, and they count. */
@@ -301,11 +292,14 @@ const processesOfNode = 20
 /** Libraries and files that are mapped but not used; in Node also space for compiled code. */
 const mappedBytes = 512 * 1024 * 1024
 
-export function loweredLimits(limits: SandboxLimits, program: string): LoweredLimits {
+/** The limits of a single process if no cgroup counts them together. */
+export function loweredLimits(limits: SandboxLimits, program: string) {
   const isNode = program === 'node' || program.endsWith('/node')
   return {
     processes: Math.min(limits.processes, isNode ? processesOfNode : fewProcesses),
+    /** The memory that each process can write. */
     dataBytes: limits.memoryBytes + (isNode ? mappedBytes : 0),
+    /** Everything a process has mapped; null for Node, which reserves far more than it uses. */
     spaceBytes: isNode ? null : limits.memoryBytes + mappedBytes,
   }
 }
@@ -475,7 +469,7 @@ export interface PreparedCommand extends SandboxCommand {
   /** With a proxy network: the loopback port inside, and the socket that it leads to. */
   relay: { port: number; path: string } | null
   /** Set if there is no cgroup. */
-  lowered: LoweredLimits | null
+  lowered: ReturnType<typeof loweredLimits> | null
 }
 
 export type WorldEnd =

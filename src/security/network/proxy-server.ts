@@ -54,16 +54,20 @@ export function createProxyServer(options: {
     return advice ? { ...refusal, text: `${refusal.text} ${advice}` } : refusal
   }
 
-  function admit(incoming: IncomingMessage): { target: URL; allowed: AllowedTarget } | ProxyRefusal {
+  /** Answers the request itself if it is refused. */
+  function admit(incoming: IncomingMessage, answer: (refusal: ProxyRefusal) => void): Admitted | undefined {
     if (!isAuthorized(incoming.headers['proxy-authorization'])) {
-      return { status: 407, text: 'This proxy requires authentication.' }
+      return void answer({ status: 407, text: 'This proxy requires authentication.' })
     }
     const read = readProxyTarget(incoming.method ?? '', incoming.url ?? '')
-    if (!read.ok) return { status: 400, text: `${read.message}.` }
+    if (!read.ok) return void answer({ status: 400, text: `${read.message}.` })
+    const target = read.value
+    const onReached = () => options.onReached?.(target)
+    const onFailed = (cause: unknown) => answer(refuse(cause, target))
     try {
-      return { target: read.value, allowed: rules(read.value) }
+      return { target, allowed: rules(target), ways, onReached, onFailed }
     } catch (cause) {
-      return refuse(cause, read.value)
+      return void onFailed(cause)
     }
   }
 
@@ -82,17 +86,8 @@ export function createProxyServer(options: {
         const headers = { 'content-type': 'text/plain; charset=utf-8', connection: 'close', ...challengeFor(status) }
         response.writeHead(status, headers).end(`${text}\n`)
       }
-      const admitted = admit(incoming)
-      if ('status' in admitted) return answer(admitted)
-      const { target } = admitted
-      forwardRequest({
-        ...admitted,
-        incoming,
-        response,
-        ways,
-        onReached: () => options.onReached?.(target),
-        onFailed: (cause) => answer(refuse(cause, target)),
-      })
+      const admitted = admit(incoming, answer)
+      if (admitted) forwardRequest(admitted, incoming, response)
     },
   )
   server.maxConnections = limits.connections
@@ -103,18 +98,8 @@ export function createProxyServer(options: {
   server.on('timeout', (socket) => socket.destroy())
   server.on('connect', (incoming: IncomingMessage, client: Duplex, head: Buffer) => {
     client.on('error', () => client.destroy())
-    const answer = (refusal: ProxyRefusal) => client.end(rawAnswer(refusal))
-    const admitted = admit(incoming)
-    if ('status' in admitted) return answer(admitted)
-    const { target } = admitted
-    openTunnel({
-      ...admitted,
-      client,
-      head,
-      ways,
-      onReached: () => options.onReached?.(target),
-      onFailed: (cause) => answer(refuse(cause, target)),
-    })
+    const admitted = admit(incoming, (refusal) => client.end(rawAnswer(refusal)))
+    if (admitted) openTunnel(admitted, client, head)
   })
   // Without a listener Node would treat it as a plain request, and the client would wait for its upgrade.
   server.on('upgrade', (_incoming: IncomingMessage, client: Duplex) => {
@@ -175,11 +160,10 @@ const ownHeaders = new Set([
   'upgrade',
 ])
 
-interface Forwarded {
+/** A request that the rules allow. */
+interface Admitted {
   target: URL
   allowed: AllowedTarget
-  incoming: IncomingMessage
-  response: ServerResponse
   ways: ProxyWays
   onReached(): void
   /** Called before any response was sent. */
@@ -189,10 +173,10 @@ interface Forwarded {
 /**
  * Forwards a plain request to an allowed target and returns the response, unchanged except for the proxy's own headers.
  */
-function forwardRequest(forwarded: Forwarded): void {
-  const { incoming, response, ways, onReached, onFailed } = forwarded
+function forwardRequest(admitted: Admitted, incoming: IncomingMessage, response: ServerResponse): void {
+  const { ways, onReached, onFailed } = admitted
   const { connectMs, idleMs } = ways.limits
-  const outgoing = startRequest(forwarded)
+  const outgoing = startRequest(admitted, incoming)
   if (!outgoing) return void onFailed(new Error('The request cannot be forwarded as it is'))
   outgoing.on('socket', (socket) => {
     ways.follow(socket)
@@ -217,7 +201,7 @@ function forwardRequest(forwarded: Forwarded): void {
 }
 
 /** Undefined if Node rejects the request. */
-function startRequest({ target, allowed, incoming }: Forwarded): ClientRequest | undefined {
+function startRequest({ target, allowed }: Admitted, incoming: IncomingMessage): ClientRequest | undefined {
   const { host, port, lookup } = allowed
   // Not the client's Host header: it must not select another site behind the same address.
   const headers = [...passedOn(incoming), ['host', target.host]]
@@ -276,18 +260,12 @@ function readAbsolute(text: string): Parsed<URL> {
   return { ok: true, value: new URL(text) }
 }
 
-/** Connects to an allowed target and relays the client's bytes. It ends with either side. */
-function openTunnel(tunnel: {
-  allowed: AllowedTarget
-  client: Duplex
-  /** Bytes that arrived together with the request. */
-  head: Buffer
-  ways: ProxyWays
-  onReached(): void
-  onFailed(cause: unknown): void
-}): void {
-  const { client, head, ways, onReached, onFailed } = tunnel
-  const { host, port, lookup } = tunnel.allowed
+/**
+ * Connects to an allowed target and relays the client's bytes. It ends with either side. `head` arrived together with
+ * the request.
+ */
+function openTunnel({ allowed, ways, onReached, onFailed }: Admitted, client: Duplex, head: Buffer): void {
+  const { host, port, lookup } = allowed
   const { connectMs, idleMs } = ways.limits
   const server = connect({ host, port, ...(lookup && { lookup }) })
   ways.follow(server)
