@@ -77,7 +77,6 @@ export type Label = z.infer<typeof labelSchema>
  * that provider.
  */
 const replaySchema = z.object({ provider: z.string(), metadata: z.record(z.string(), z.json()) })
-export type Replay = z.infer<typeof replaySchema>
 
 const textPartSchema = z.object({ type: z.literal('text'), text: z.string(), replay: replaySchema.optional() })
 export type TextPart = z.infer<typeof textPartSchema>

@@ -120,7 +120,7 @@ export type SandboxTest =
     }
   | { ok: false; reason: string; proofs: readonly SandboxProof[]; fix: string | null }
 
-export interface SandboxLack {
+interface SandboxLack {
   what: string
   fix: string | null
 }
