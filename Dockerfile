@@ -8,7 +8,7 @@ COPY package.json package-lock.json ./
 RUN npm install --no-save --omit=dev --ignore-scripts --no-audit --no-fund
 COPY LICENSE README.md ./
 COPY bin ./bin
-COPY docs/licences ./docs/licences
+COPY docs/licenses ./docs/licenses
 COPY scripts ./scripts
 COPY src ./src
 COPY web ./web

@@ -3,17 +3,17 @@ import { whyNoPostgres } from './test/support/postgres/start-postgres.ts'
 import { allSuites, usualSuites } from './test/support/postgres/suites-on-postgres.ts'
 
 const everything = ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.test.ts', 'web/src/**/*.test.ts']
-// Set by `npm test`. Who names a test waits for that test, on one engine.
+// Set by `npm test`. A run of named tests uses one engine.
 const isOnBoth = process.env.FAMILIAR_TEST_ENGINE === 'both'
 
 const common = {
   pool: 'forks',
-  // The code has no state of its own, so files share a worker: half a second less for each of them.
+  // Modules have no state, so test files share a worker, which saves half a second per file.
   isolate: false,
   testTimeout: 30_000,
   hookTimeout: 30_000,
   setupFiles: ['./test/support/property-seed.ts'],
-  // Its own is a second, which a busy machine can take for anything.
+  // The default of one second is too short on a busy machine.
   expect: { poll: { timeout: 20_000 } },
 } as const
 

@@ -30,7 +30,11 @@ const checks: { name: string; run: () => Report | Promise<Report> }[] = [
     name: 'plain words',
     run: () =>
       checkWords(
-        read('{src,scripts,test,bench,examples}/**/*.ts', 'web/src/**/*.{ts,tsx}', '{*,docs/**/*,examples/**/*}.md'),
+        read(
+          '{*,{src,scripts,test,bench,examples}/**/*}.{ts,cjs}',
+          'web/src/**/*.{ts,tsx}',
+          '{*,{docs,examples,src}/**/*}.md',
+        ),
       ),
   },
 ]

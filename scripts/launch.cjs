@@ -1,12 +1,12 @@
 'use strict'
 
-// Starts a TypeScript file of this repository with a new enough Node and the locked dependencies, fetching both first
-// when they are missing. No dependencies and old syntax on purpose, here and in launcher/: an old Node must be able to
-// read these files, if only to say that it is too old. In a package the file is JavaScript, and npm has brought the
+// Starts a TypeScript file of this repository with a new enough Node and the locked dependencies, and downloads both
+// if they are missing. This file and launcher/ have no dependencies and use old syntax on purpose: an old Node must be
+// able to read them, if only to say that it is too old. In a package the file is JavaScript, and npm has installed the
 // dependencies.
 //
-// Everything that is fetched passes through one folder (places.cjs) under one lock, and counts as done only when the last
-// step is written: a start that is interrupted anywhere is repaired by the next one.
+// Every download goes through one folder (places.cjs) under one lock and counts as done only after its last step: the
+// next start repairs an interrupted one.
 
 const fs = require('fs')
 const path = require('path')
@@ -26,9 +26,9 @@ const withLock = require('./launcher/start-lock.cjs').withLock
  * Runs `options.file` with `options.args`, in this process when its Node is new enough or can replace itself, otherwise
  * in a child whose exit code or signal becomes ours. `options.dependencies` is 'production' or 'full'; a full set also
  * serves production. `options.embedding` and `options.sandbox` say whether the embedding model and bubblewrap are
- * fetched: 'no', 'once', or 'again' where that failed lately.
- * With `options.page` the page is built where its sources have changed.
- * With `options.staysSmall` the program gets a Node that keeps little memory, for it will run for days.
+ * fetched: 'no', 'once', or 'again' to retry a recent failure.
+ * With `options.page` the page is built if its sources have changed.
+ * With `options.staysSmall` the program gets a Node that keeps little memory, because it runs for days.
  * With `options.onlyPrepares` nothing is run: the shell that called does it (bin/familiar).
  * The working directory stays the caller's.
  */
@@ -57,7 +57,7 @@ function launch(options) {
   )
 }
 
-/** bin/familiar knows the number, too. */
+/** bin/familiar has the same number. */
 const answeredAlready = 99
 
 function prepare(options) {
@@ -74,14 +74,14 @@ function prepareProgram(wanted) {
   if (binary && dependencies.areReady(wanted)) return Promise.resolve(binary)
   if (!node.canInstall()) return Promise.reject(node.tooOld())
   return withLock(() =>
-    // Whoever held the lock before us may have done the work.
+    // The previous holder of the lock may have done the work.
     Promise.resolve(node.ready() || node.install()).then(() => {
       if (!dependencies.areReady(wanted)) return dependencies.install(wanted)
     })
   ).then(node.ready)
 }
 
-/** Never keeps the program from starting: without the model it recalls by words. */
+/** A failure does not stop the start: without the model, recall matches words only. */
 function prepareEmbedding(wanted) {
   if (embeddingModel.isSettled(wanted) || !node.canInstall()) return Promise.resolve()
   return withLock(() => {
@@ -92,7 +92,7 @@ function prepareEmbedding(wanted) {
   })
 }
 
-/** Never keeps the program from starting: without a sandbox no code runs, and everything else does. */
+/** A failure does not stop the start: without a sandbox no tool code runs, everything else works. */
 function prepareSandbox(wanted) {
   if (sandbox.isSettled(wanted)) return Promise.resolve()
   return withLock(() => {
@@ -103,7 +103,7 @@ function prepareSandbox(wanted) {
   })
 }
 
-/** Never keeps the program from starting either. */
+/** A failure does not stop the start. */
 function preparePage(wanted, binary) {
   if (page.isSettled(wanted)) return Promise.resolve()
   return withLock(() => {

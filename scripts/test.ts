@@ -17,7 +17,7 @@ try {
 
 async function runAll(): Promise<number> {
   await installTestPackages()
-  // Someone who names a test waits for that test.
+  // A run of named tests skips the checks.
   const checks = filters.length > 0 ? 0 : await run('scripts/check.ts', [])
   if (checks > 128) return checks
   if (filters.length === 0) process.env.FAMILIAR_TEST_ENGINE ??= 'both'

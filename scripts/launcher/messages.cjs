@@ -16,21 +16,21 @@ function announce(what) {
   }
 }
 
-/** An error that the person at the keyboard can do something about: printed without a stack. */
+/** An error that the user can fix: printed without a stack. */
 function expected(message) {
   const error = new Error(message)
   error.expected = true
   return error
 }
 
-/** A signal came while a child worked for us: clean up on the way out, then end by the same signal. */
+/** A signal arrived while a child was running: clean up, then end by the same signal. */
 function interrupted(signal) {
   const error = expected(`stopped by ${signal}`)
   error.signal = signal
   return error
 }
 
-/** Turns a refusal of the file system into words; leaves every other error as it is. */
+/** Explains errors of the file system; returns every other error unchanged. */
 function inWords(error) {
   const refusals = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT', 'EEXIST', 'ENOSPC']
   if (error.expected || !error.path || refusals.indexOf(error.code) < 0) return error
@@ -50,7 +50,7 @@ function printError(error) {
   lineIsOpen = false
 }
 
-/** Ends as the child did, so that a shell or a supervisor sees the same as without us in between. */
+/** Ends as the child did, so that a shell or supervisor sees no difference. */
 function dieOf(signal) {
   if (lineIsOpen) process.stderr.write('\n')
   process.exitCode = 128 + (os.constants.signals[signal] || 0)

@@ -10,13 +10,13 @@ const npm = require('./npm.cjs').npm
 const places = require('./places.cjs')
 const platform = require('./platform.cjs')
 
-// bin/familiar names it, too.
+// bin/familiar has the same name.
 const minimum = '24.15'
 // Older ones come with an npm that cannot read our lock file.
 const oldestThatInstalls = '20'
 
 // Each platform's package has its own newest version. The integrity is compared after npm's own check, so that a
-// changed package is refused just as a changed dependency is.
+// changed package is refused like a changed dependency.
 const pins = {
   'darwin-x64': {
     version: '24.18.1',
@@ -47,7 +47,7 @@ function ready() {
   return installed && isAtLeast(installed.version, minimum) && fs.existsSync(binary) ? binary : null
 }
 
-/** An update puts a newer Node in the place of the one that runs. */
+/** An update replaces the Node that runs. */
 function isThisOne(binary) {
   return binary === process.execPath && isAtLeast(process.versions.node, minimum)
 }
@@ -56,10 +56,10 @@ function canInstall() {
   return isAtLeast(process.versions.node, oldestThatInstalls)
 }
 
-/** Makes `ready` true or rejects with what was tried. The folder appears whole or not at all. */
+/** Makes `ready` true, or rejects with a message that says what was tried. The folder appears complete or not at all. */
 function install() {
   const pin = pins[platform]
-  // The one package that is not named like its siblings.
+  // Its package name differs from the pattern of the others.
   const name = `${platform === 'darwin-arm64' ? 'node-bin' : 'node'}-${platform}`
   const wanted = `${name}@${pin ? pin.version : `^${minimum}.0`}`
   const temporary = leftovers.temporaryFolder()
@@ -98,7 +98,7 @@ function checkIntegrity(modules, name, pin) {
   const entry = (record && record.packages && record.packages[`node_modules/${name}`]) || {}
   if (!pin || entry.integrity === pin.integrity) return
   throw messages.expected(
-    `${name} is not the package that was expected (${entry.integrity}): not used.\n  What helps: ${ownNode}.`
+    `${name} is not the package that was expected (${entry.integrity}): not used.\n  To fix it: ${ownNode}.`
   )
 }
 
@@ -107,7 +107,7 @@ function checkThatItRuns(binary, wanted) {
   const version = String(result.stdout || '').trim()
   if (result.status === 0 && isAtLeast(version.slice(1), minimum)) return
   const reason = result.error ? result.error.message : `${version} ${result.stderr || ''}`.trim()
-  throw messages.expected(`${wanted} does not serve on this machine: ${reason}\n  What helps: ${ownNode}.`)
+  throw messages.expected(`${wanted} does not serve on this machine: ${reason}\n  To fix it: ${ownNode}.`)
 }
 
 function isAtLeast(version, wanted) {
@@ -119,15 +119,15 @@ function isAtLeast(version, wanted) {
 
 function tooOld() {
   return messages.expected(
-    `Node ${process.version} (${process.execPath}) is too old even to install what is missing.
-  What helps: Node ${oldestThatInstalls} or newer with npm, which fetches the rest. Best is ${minimum} or newer.`
+    `Node ${process.version} (${process.execPath}) is too old.
+  Install Node ${oldestThatInstalls} or newer with npm; Familiar downloads the rest. Best is ${minimum} or newer.`
   )
 }
 
 function doesNotStart(binary, error) {
   return messages.expected(
     `${binary} does not start (${error.message}).
-  What helps: remove ${folder}, and the next start installs it again.`
+  Remove ${folder}; the next start installs it again.`
   )
 }
 

@@ -8,12 +8,12 @@ const runChild = require('./run-child.cjs').runChild
 const holdLockFor = require('./start-lock.cjs').holdLockFor
 
 const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
-// npm's own pauses add up to more than a minute before it admits that there is no network.
+// npm's own pauses add up to more than a minute before it reports that there is no network.
 const impatient = ['--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
 
 /**
- * Runs npm under the lock of this start, silently. `request` is { args, what, into, help }; the last three are for the
- * error that says what was tried, where, and what to do.
+ * Runs npm under the lock of this start, silently. `request` is { args, what, into, help }; the last three are used
+ * in the error message: what was tried, where, and what to do.
  */
 function npm(request) {
   const found = findNpm()
@@ -29,7 +29,7 @@ function npm(request) {
 function findNpm() {
   const folder = path.dirname(process.execPath)
   const cli = path.join('node_modules', 'npm', 'bin', 'npm-cli.js')
-  // Under `npm start` this names the npm that the user chose; other package managers put themselves here too.
+  // Under `npm start` this is the npm that the user chose; other package managers set it too.
   const calling = process.env.npm_execpath
   const inPath = (process.env.PATH || process.env.Path || '').split(path.delimiter).filter(Boolean)
   const chosen = calling && path.basename(calling) === 'npm-cli.js' ? [calling] : []
@@ -55,7 +55,7 @@ function noNpm(request) {
   return messages.expected(
     `npm is needed to install ${request.what}, and there is none.
   Looked beside ${process.execPath} (Node ${process.version}) and in PATH.
-  What helps: install npm (it comes with the Node of nodejs.org) and start again.`
+  To fix it: install npm (it comes with the Node of nodejs.org) and start again.`
   )
 }
 
@@ -67,7 +67,7 @@ function failed(request, found, result) {
   Into: ${request.into}
   npm said:
 ${essence(result.output)}
-  What helps: ${request.help}`
+  To fix it: ${request.help}`
   )
 }
 

@@ -1,6 +1,6 @@
 'use strict'
 
-// The page of a clone is built where it is used: once, and again when its sources have changed. A package has it built.
+// In a clone the page is built at the first start and again when its sources change. A package contains it.
 
 const crypto = require('crypto')
 const fs = require('fs')
@@ -17,7 +17,7 @@ const built = path.join(places.runtime, 'page')
 const stampFile = path.join(places.runtime, 'page.json')
 const pauseMs = 60 * 60 * 1000
 
-/** Whether there is nothing to do: it is not wanted, it is there, or it could not be built a short while ago. */
+/** Whether there is nothing to do: it is not wanted, it is current, or the build failed a short time ago. */
 function isSettled(wanted) {
   if (!wanted || places.isPackage || !fs.existsSync(web)) return true
   const stamp = files.readJson(stampFile)
@@ -25,7 +25,7 @@ function isSettled(wanted) {
   return stamp.isBuilt ? fs.existsSync(path.join(built, 'index.html')) : Date.now() - stamp.failedAt < pauseMs
 }
 
-/** `node` is a new enough one. The folder appears whole or not at all. Rejects with what was tried, and remembers that. */
+/** `node` is a new enough one. The folder appears complete or not at all. A failure is remembered. */
 function build(node) {
   const sources = hashOfSources()
   const done = messages.announce('building the page (when it has changed)')
@@ -48,7 +48,7 @@ function build(node) {
     )
 }
 
-/** What builds the page lies apart from what runs Familiar. */
+/** The packages that build the page are separate from those that run Familiar. */
 function installTools() {
   const record = path.join(web, 'node_modules', '.package-lock.json')
   const lock = files.hashOf(path.join(web, 'package-lock.json'))
@@ -66,7 +66,7 @@ function installTools() {
 function runVite(node, folder) {
   const vite = path.join(web, 'node_modules', 'vite', 'bin', 'vite.js')
   const args = [vite, 'build', '--outDir', folder, '--logLevel', 'warn']
-  // Whoever runs tests has another one set, with which the slow React of developers would be built in.
+  // Tests set another value, which would build in the slow development React.
   const env = Object.assign({}, process.env, { NODE_ENV: 'production' })
   return runChild(node, args, { cwd: web, env: env, stdio: ['ignore', 'pipe', 'pipe'] }).then((result) => {
     if (result.received) throw messages.interrupted(result.received)
@@ -90,9 +90,9 @@ function listFiles(root, folder) {
   }, [])
 }
 
-/** What to say where it could not be built: Familiar runs all the same. */
+/** The message if the page could not be built: Familiar starts anyway. */
 function isMissing(error) {
-  return messages.expected(`${error.message}\n  Familiar goes on without its page; everything else works.`)
+  return messages.expected(`${error.message}\n  Familiar starts without its page; everything else works.`)
 }
 
 exports.build = build

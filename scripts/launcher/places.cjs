@@ -5,8 +5,7 @@ const os = require('os')
 const path = require('path')
 
 const root = path.join(__dirname, '..', '..')
-// A package may lie where nobody can write, and npm throws it away whole. src/base/files.ts
-// names the same place.
+// A package may be in a read-only folder, and npm replaces it as a whole. src/base/files.ts has the same path.
 const isPackage = !fs.existsSync(path.join(root, 'src'))
 const runtime = isPackage ? path.join(os.homedir(), '.cache', 'familiar') : path.join(root, '.runtime')
 
@@ -24,5 +23,5 @@ exports.lockFile = path.join(root, 'package-lock.json')
 exports.manifest = path.join(root, 'package.json')
 exports.help = path.join(root, 'dist', 'help.txt')
 exports.modules = path.join(root, 'node_modules')
-// npm writes it last, so that its content stands for the whole tree.
+// npm writes it last, so it describes the whole tree.
 exports.record = path.join(root, 'node_modules', '.package-lock.json')

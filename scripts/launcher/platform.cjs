@@ -2,5 +2,5 @@
 
 const systems = { darwin: 'darwin', linux: 'linux', win32: 'win' }
 
-/** As the npm packages of Node spell it. */
+/** As in the names of Node's npm packages. */
 module.exports = `${systems[process.platform] || process.platform}-${process.arch}`

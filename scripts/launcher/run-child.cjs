@@ -6,11 +6,11 @@ const fs = require('fs')
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /**
- * Starts a child and stays until it has ended, whatever signal comes. A Ctrl-C is not passed on when there is a
- * terminal: the terminal has sent it to the child already, and many programs take a second one as "at once, without
- * cleaning up". The others are passed on always: a hang-up reaches only the first process of a terminal.
- * Resolves to { code, signal, received, output }: `received` is the signal that came to us, `output` is what came
- * through pipes. Rejects only when the child cannot be started.
+ * Starts a child and waits for its end, whatever signals arrive. On a terminal, Ctrl-C is not passed on: the terminal
+ * sends it to the child too, and many programs treat a second one as "at once, without cleaning up". Other signals are
+ * always passed on: a hang-up reaches only the first process of a terminal. Resolves to
+ * { code, signal, received, output }: `received` is our signal, `output` the piped output of the child. Rejects only
+ * if the child cannot be started.
  */
 function runChild(command, args, options) {
   const terminal = hasTerminal()

@@ -1,8 +1,8 @@
 'use strict'
 
-// Bubblewrap, in which tools run, for a machine that does not have it: the distribution's own package, fetched by its own
-// apt as an ordinary user and unpacked, never installed. apt compares the package with the hash in its signed index.
-// Whether it holds on this machine is for the program to prove (src/sandbox/embedded/prove-driver.ts).
+// Bubblewrap, the sandbox of tools, for a machine without it: the distribution's own package, downloaded with its own
+// apt as an ordinary user and unpacked, not installed. apt checks it against the hash in its signed index. The program
+// tests at its start whether the sandbox holds (src/sandbox/embedded/prove-driver.ts).
 
 const childProcess = require('child_process')
 const fs = require('fs')
@@ -14,7 +14,7 @@ const places = require('./places.cjs')
 const runChild = require('./run-child.cjs').runChild
 const holdLockFor = require('./start-lock.cjs').holdLockFor
 
-// As in src/sandbox/embedded/stage.ts: a program that lies elsewhere is not the system's.
+// As in src/sandbox/embedded/stage.ts: only these folders belong to the system.
 const systemFolders = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin']
 const pauseMs = 60 * 60 * 1000
 const patienceMs = 3 * 60 * 1000
@@ -35,7 +35,7 @@ const commands = [
   ['apk', 'sudo apk add bubblewrap'],
 ]
 
-/** Whether there is nothing to do: it is not wanted, it is there, or it could not be had and that was said. */
+/** Whether there is nothing to do: it is not wanted, it is installed, or its failure was reported. */
 function isSettled(wanted) {
   if (wanted !== 'once' && wanted !== 'again') return true
   if (process.platform !== 'linux' || find('bwrap')) return true
@@ -48,7 +48,7 @@ function isSettled(wanted) {
   return age >= 0 && age < pauseMs
 }
 
-/** The folder appears whole or not at all. Rejects with what the person at the keyboard can do, and remembers that. */
+/** The folder appears complete or not at all. Rejects with the next step for the user; a failure is remembered. */
 function install() {
   if (!canFetch()) {
     files.writeJson(places.sandboxStamp, { isSaid: true })
@@ -89,7 +89,7 @@ function fetchInto(temporary) {
       if (missing.length === 0) return
       const unknown = missing.filter((name) => !packageOf[name])
       if (unknown.length > 0) throw messages.expected(`bubblewrap needs ${unknown.join(', ')}`)
-      // A library's own library may be missing as well, and is not named before the first one is there.
+      // A library may need another missing library, which is only named when the first is installed.
       const packages = Object.keys(packageOf).filter((name) => missing.indexOf(name) >= 0 || /pcre2/.test(name))
       return fetchPackages(
         temporary,
@@ -114,7 +114,7 @@ function fetchInto(temporary) {
     })
 }
 
-/** With the system's own list of packages where it is there and current, otherwise with one of our own. */
+/** Uses the system's list of packages if it is current, otherwise a list of our own. */
 function fetchPackages(temporary, names, unpacked) {
   const state = path.join(temporary, 'state')
   const cache = path.join(temporary, 'cache')
@@ -142,9 +142,9 @@ function fetchPackages(temporary, names, unpacked) {
 
 function apt(settings, words, folder) {
   const all = settings.concat([
-    // There is no other account to give the work to.
+    // There is no other account for the work.
     'APT::Sandbox::User=',
-    // However the system is set up: what no signed index vouches for is not used.
+    // Whatever the system's settings: a package without a signed index is refused.
     'APT::Get::AllowUnauthenticated=false',
     'Acquire::AllowInsecureRepositories=false',
     'Acquire::AllowWeakRepositories=false',
@@ -182,7 +182,7 @@ function run(program, args, folder) {
   )
 }
 
-/** The first thing that apt complained about, as part of one line. */
+/** The first error of apt, for use in a line. */
 function essence(output) {
   const lines = output.split('\n').filter(Boolean)
   const line = lines.filter((each) => /^E: /.test(each))[0] || lines[lines.length - 1] || ''
@@ -201,7 +201,7 @@ function missingLibraries(program, folder) {
 
 function place(source, target, mode) {
   fs.copyFileSync(source, target)
-  // A loose umask must not make it a file that others can change: the program refuses such a one.
+  // With a loose umask others could change the file, and the program would refuse it.
   fs.chmodSync(target, mode)
 }
 
@@ -232,7 +232,7 @@ function find(name) {
 function isMissing(reason) {
   const known = commands.filter((command) => find(command[0]))[0]
   const command = known ? known[1] : 'install the package bubblewrap, or Docker or Podman'
-  return messages.expected(`no sandbox, so tools do not run (${reason}).\n  What helps: ${command}`)
+  return messages.expected(`no sandbox, so tools do not run (${reason}).\n  To fix it: ${command}`)
 }
 
 exports.install = install

@@ -1,8 +1,8 @@
 'use strict'
 
 // One start at a time installs. The lock is a folder, because making one is atomic everywhere. It holds an empty file
-// named after each process that works under it, and its time is renewed while the holder lives. It is stale when those
-// processes are gone, or when nobody has renewed it through many looks: a process id that was given to another program,
+// named after each process that works under it, and its time is renewed while the holder lives. It is stale if those
+// processes are gone, or if it was not renewed for a long time: a process id that was given to another program,
 // a clone that two containers share.
 
 const fs = require('fs')
@@ -15,7 +15,7 @@ const lookMs = 200
 const looksUntilStale = 150
 const guardMs = 10000
 
-/** Runs `action`, which returns a promise, while holding the lock; waits for others first and says so. */
+/** Runs `action`, which returns a promise, under the lock; while others hold it, waits and prints a message. */
 function withLock(action) {
   return acquire().then(() => {
     const heartbeat = setInterval(() => fs.utimesSync(places.lock, new Date(), new Date()), heartbeatMs)
@@ -76,7 +76,7 @@ function take() {
   return true
 }
 
-/** Also called with npm's process id: should this process be killed, npm may go on writing for a while. */
+/** Also called with npm's process id: if this process is killed, npm may continue to write for a while. */
 function holdLockFor(pid) {
   fs.writeFileSync(path.join(places.lock, String(pid)), '')
 }

@@ -102,7 +102,7 @@ describe.skipIf(why !== undefined)(`a machine without bubblewrap${why ? ` (${why
     const { stderr } = await start({ http_proxy: address })
     if (changed === 0) skip('the packages do not come through a proxy that can change them')
     expect(stderr).toContain('no sandbox, so tools do not run (the package is not the one that the signed index names)')
-    expect(stderr).toContain('What helps: sudo apt-get install bubblewrap')
+    expect(stderr).toContain('To fix it: sudo apt-get install bubblewrap')
     expect(existsSync(join(folder, '.runtime', 'bubblewrap'))).toBe(false)
     // It is remembered: the next start tries nothing and says nothing.
     const before = changed

@@ -29,7 +29,7 @@ describe('the npm package', () => {
   it('PACK-1 contains the program as JavaScript, its launcher and its licenses, and nothing else', () => {
     const kinds = new Set(
       names.map((name) =>
-        name.replace(/^package\//, '').replace(/^(dist|docs\/licences|scripts\/launcher)\/.*/, '$1/'),
+        name.replace(/^package\//, '').replace(/^(dist|docs\/licenses|scripts\/launcher)\/.*/, '$1/'),
       ),
     )
     expect([...kinds].sort()).toEqual([
@@ -38,7 +38,7 @@ describe('the npm package', () => {
       'bin/familiar',
       'bin/package.json',
       'dist/',
-      'docs/licences/',
+      'docs/licenses/',
       'npm-shrinkwrap.json',
       'package.json',
       'scripts/launch.cjs',
