@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { HistoryReply } from '../../../src/protocol/api.ts'
 import type { PageSession } from '../../../src/protocol/page.ts'
-import { call } from '../api/call.ts'
-import { Button, IconButton, Menu } from '../components/controls.tsx'
-import { useToasts } from '../components/feedback.tsx'
+import { call, useAnswer } from '../api/call.ts'
+import { Button, CommandLine, IconButton, Menu } from '../components/controls.tsx'
+import { Notice, useToasts } from '../components/feedback.tsx'
 import { Dialog, TextField } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Rich } from '../components/layout.tsx'
@@ -120,16 +120,21 @@ async function mark(sessionId: string, seq: number): Promise<void> {
   await call('page.markRead', { id: sessionId, seq }).catch(() => undefined)
 }
 
-const ideas = [
-  t.chat.rememberMyPassportExpires,
-  t.chat.whatDoKnowAbout,
-  t.chat.remindMeFridayNine,
-  t.chat.buildToolTellsMe,
-]
+const ideas = [t.chat.rememberMyPassportExpires, t.chat.whatDoKnowAbout, t.chat.remindMeFridayNine]
 
-/** The empty chat with example requests. */
-function Welcome() {
-  const { agent_name } = useWho()
+/** The empty chat with example requests that work with the connected model, or without one. */
+function Welcome({ onAsk }: { onAsk(text: string): unknown }) {
+  const { agent_name, is_owner } = useWho()
+  const { data, refresh } = useAnswer('home.models', {})
+  const isOffline = data?.models.every((model) => model.is_offline)
+
+  // A model is connected in a terminal: look again when the user comes back from there.
+  useEffect(() => {
+    if (!isOffline) return
+    addEventListener('focus', refresh)
+    return () => removeEventListener('focus', refresh)
+  }, [isOffline, refresh])
+
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
     <div tabIndex={0} className="min-h-0 flex-1 overflow-y-auto outline-none">
@@ -138,9 +143,27 @@ function Welcome() {
         <p className="mt-2 text-soft">
           <Rich text={t.chat.intro} />
         </p>
-        <ul className="mt-6 space-y-1.5 text-soft">
-          {ideas.map((idea) => (
-            <li key={idea}>“{idea}”</li>
+        {isOffline && is_owner && (
+          <div className="mt-4">
+            <Notice kind="warning">
+              <p>{t.models.noLanguageModelSet}</p>
+              <div className="mt-2 text-ink">
+                <CommandLine command="familiar setup" />
+              </div>
+            </Notice>
+          </div>
+        )}
+        <ul className="-ms-3 mt-4">
+          {(isOffline === false ? [...ideas, t.chat.buildToolTellsMe] : ideas).map((idea) => (
+            <li key={idea}>
+              <button
+                type="button"
+                className="rounded-lg px-3 py-1.5 text-start text-soft hover:bg-sunken hover:text-ink"
+                onClick={() => onAsk(idea)}
+              >
+                “{idea}”
+              </button>
+            </li>
           ))}
         </ul>
       </div>
@@ -187,7 +210,7 @@ export function ChatScreen() {
     <main id="main" tabIndex={-1} className="flex h-full flex-col outline-none">
       {session && <ChatHeader session={session} isCutOff={opened.state === 'cut_off'} />}
       {isEmpty ? (
-        <Welcome />
+        <Welcome onAsk={sendText} />
       ) : (
         <MessageList opened={opened} outgoing={outgoing} sessionId={sessionId} onCancel={cancel} />
       )}

@@ -282,7 +282,7 @@ export const models = {
   models: 'Models',
   modelsAndRouting: 'Models and routing',
   noLanguageModelSet:
-    'No language model is set up. Memory works without one, chat does not. Run in a terminal on this machine:',
+    'No language model is connected. Memory and reminders work without one. To connect a model, run in a terminal on this machine:',
   routing: 'Routing',
   fallback: (models: string) => `Fallback: ${models}`,
   availableModels: 'Available models',
