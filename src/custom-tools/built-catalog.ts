@@ -49,6 +49,10 @@ function selectCapabilities(reader: Reader | Writer) {
   return reader.selectFrom('capabilities').selectAll()
 }
 
+function findNamed(reader: Reader | Writer, userId: string, name: string): Promise<CapabilityRow | undefined> {
+  return selectCapabilities(reader).where('user_id', '=', userId).where('name', '=', name).executeTakeFirst()
+}
+
 /** A row as the catalog keeps it. The schema is parsed when it is needed: ten thousand of them stay text. */
 function toCapability(row: CapabilityRow) {
   const { input_schema: inputSchema, failing_input: _input, ...rest } = row
@@ -204,10 +208,7 @@ export function createCapabilityCatalog(dependencies: {
       wanted: { userId: string; name: string; description: string; inputSchema: { [key: string]: Json } },
     ): Promise<{ id: string }> {
       const { userId, name, description, inputSchema } = wanted
-      const row = await selectCapabilities(writer)
-        .where('user_id', '=', userId)
-        .where('name', '=', name)
-        .executeTakeFirst()
+      const row = await findNamed(writer, userId, name)
       if (row?.state === 'disabled') {
         throw new FamiliarError('conflict', `${name} is switched off: "familiar caps enable ${name}" comes first.`)
       }
@@ -314,12 +315,7 @@ export function createCapabilityCatalog(dependencies: {
       await load(capabilityId)
     },
     async lastFailure(userId: string, name: string): Promise<{ input: Json; error: string } | undefined> {
-      const row = await database.read
-        .selectFrom('capabilities')
-        .select(['failing_input', 'last_error'])
-        .where('user_id', '=', userId)
-        .where('name', '=', name)
-        .executeTakeFirst()
+      const row = await findNamed(database.read, userId, name)
       if (row?.failing_input == null || row.last_error === null) return undefined
       const input = parseAnyJson(row.failing_input)
       return input.ok ? { input: input.value, error: row.last_error } : undefined
@@ -371,10 +367,7 @@ async function publishVersion(
   for (let attempt = 1; ; attempt += 1) {
     const registered = buildId === null ? undefined : await records.ofBuild(buildId)
     if (registered) return registered
-    const before = await selectCapabilities(database.read)
-      .where('user_id', '=', userId)
-      .where('name', '=', manifest.name)
-      .executeTakeFirst()
+    const before = await findNamed(database.read, userId, manifest.name)
     const capabilityId = before?.id ?? ids.next()
     const newest = await records.before(capabilityId, Number.MAX_SAFE_INTEGER)
     const key = { capabilityId, version: (newest ?? 0) + 1 }

@@ -287,6 +287,19 @@ describe('tools of folders', () => {
     expect(await home.catalog.calls('eve', { tool: 'search', limit: 10 })).toMatchObject([{ caller: 'cron' }])
   })
 
+  it('TOOL-11 writes down a run that throws, and none of a tool that is not there', async () => {
+    home.writeTool('slow', pythonTool('slow', 'import time\ntime.sleep(60)'))
+    await home.start()
+    const caller = new AbortController()
+    const running = home.run('slow', {}, { signal: caller.signal })
+    setTimeout(() => caller.abort(new Error('The caller has hung up')), 300)
+    await expect(running).rejects.toThrow('The caller has hung up')
+    await expect(home.run('none')).rejects.toMatchObject({ code: 'not_found' })
+    expect(await home.catalog.calls('max', { limit: 10 })).toMatchObject([
+      { tool: 'slow', caller: 'user', outcome: 'failed', error: 'The caller has hung up' },
+    ])
+  })
+
   it('TOOL-13 gives the previous state to scheduled and webhook runs, and returns the next one', async () => {
     const body = [
       'seen = params["_state"].get("seen", 0) + 1',

@@ -19,13 +19,14 @@ import {
   type ToolRegistry,
 } from '../tools/registry.ts'
 import { prepareCommand } from './command.ts'
-import { createFolderTool } from './custom-tool.ts'
+import { createFolderTool, runAudited } from './custom-tool.ts'
 import { callTool, type ToolRun, toolsAreOff, unstartedRun } from './execute.ts'
 import { createFolderTools, type FolderTool, type FolderTools, type LoadedFolderTool } from './folder-tools.ts'
 import { readTypedHost } from './manifest.ts'
 import type { OutputRedactor } from './output.ts'
-import { createSourceStore, type PythonPackages, type SourceStore } from './packages.ts'
+import type { PythonPackages } from './packages.ts'
 import { parameterSchema } from './parameters.ts'
+import { createSourceStore, type SourceStore } from './stored-files.ts'
 import { approvedState, createToolStates } from './tool-approval.ts'
 import { keptKey, type ToolRoot } from './tool-folder.ts'
 import { createToolSettings, type ToolVault } from './tool-settings.ts'
@@ -284,12 +285,13 @@ function createToolCatalog(dependencies: CatalogNeeds) {
     return { userId, tool: name, fields: isElsewhere(name) ? [] : findFolder(name).tool.manifest.configuration }
   }
 
-  async function runFolder({ userId, name, params, caller, state, signal, ...call }: FolderToolCall): Promise<ToolRun> {
+  async function runFolder(
+    { userId, name, params, caller, state, signal, ...call }: FolderToolCall,
+    entry: FolderTool | undefined,
+  ): Promise<ToolRun> {
     const refuse = (why: string) => unstartedRun(why, 'refused')
     if (isElsewhere(name)) return refuse(`${name} is no tool of a folder: ask for it in a message.`)
-    if (!isEnabled()) return refuse(toolsAreOff)
-    const entry = folderTools.find(name)
-    if (!entry) throw new FamiliarError('not_found', `There is no tool named ${name} in the folders of tools.`)
+    if (!isEnabled() || !entry) return refuse(toolsAreOff)
     if (entry.kind === 'wrong') return refuse(`${name} is broken. ${entry.problem}`)
     const why = folderTools.whyOff(entry)
     const isTrial = caller === 'user' && folderTools.isOwnEdit(entry)
@@ -345,11 +347,12 @@ function createToolCatalog(dependencies: CatalogNeeds) {
     show,
     /** Runs a tool of a folder. Never throws for what the tool does. */
     async run(call: FolderToolCall): Promise<ToolRun> {
-      const run = await runFolder(call)
-      const { userId, name: tool, caller } = call
-      // A turn writes its calls down itself, with the result.
-      if (caller !== 'turn') await audit.record({ ...run, userId, tool, caller, userText: '' })
-      return run
+      const { userId, name, caller } = call
+      const entry = folderTools.find(name)
+      if (!entry && isEnabled() && !isElsewhere(name)) {
+        throw new FamiliarError('not_found', `There is no tool named ${name} in the folders of tools.`)
+      }
+      return await runAudited({ userId, tool: name, caller }, dependencies, () => runFolder(call, entry))
     },
     /** Secrets are `***`. */
     config: async (userId: string, name: string): Promise<Record<string, Json>> =>

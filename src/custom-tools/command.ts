@@ -4,7 +4,9 @@ import { parseAnyJson, parseJson } from '../base/json.ts'
 import { type DockerfileCopy, type DockerfilePlan, readDockerfile } from '../sandbox/dockerfile.ts'
 import type { Sandbox, SandboxImage, SandboxMount } from '../sandbox/sandbox.ts'
 import { readManifest, type ToolManifest } from './manifest.ts'
-import type { PythonPackages, SourceStore } from './packages.ts'
+import type { PythonPackages } from './packages.ts'
+import names from './programs.json' with { type: 'json' }
+import type { SourceStore } from './stored-files.ts'
 import { type Fingerprint, toolFingerprint } from './tool-approval.ts'
 import { type FolderFile, keptKey, readFolderText, readRequirements, type ToolFolder } from './tool-folder.ts'
 
@@ -38,7 +40,7 @@ export function loadTool(read: ToolFolder): { ok: true; tool: LoadedTool } | { o
 }
 
 // In the order in which they are looked for.
-const names = ['runner', 'main']
+const runners = ['runner', 'main']
 const languages: Record<string, readonly [program: string, ...options: string[]]> = {
   py: ['python3', '-u'],
   sh: ['bash'],
@@ -48,7 +50,7 @@ const languages: Record<string, readonly [program: string, ...options: string[]]
 
 /** The program of a tool without a Dockerfile, by the name of its file. */
 function findRunner(files: readonly FolderFile[]): readonly [string, ...string[]] | undefined {
-  for (const name of names) {
+  for (const name of runners) {
     for (const [ending, program] of Object.entries(languages)) {
       const file = `${name}.${ending}`
       if (files.some(({ path }) => path === file)) return [...program, file]
@@ -57,33 +59,10 @@ function findRunner(files: readonly FolderFile[]): readonly [string, ...string[]
   return undefined
 }
 
-const sameNames = 'bash bc curl ffmpeg gawk git grep jq pandoc perl python3 sed sqlite3 unzip wget'.split(' ')
-
 // Packages of apk and apt with the program that each is installed for. Null: none that could be called.
-const programs = new Map<string, string | null>([
-  ...sameNames.map((name) => [name, name] as const),
-  ['coreutils', 'env'],
-  ['ca-certificates', null],
-  ['findutils', 'find'],
-  ['imagemagick', 'convert'],
-  ['nodejs', 'node'],
-  ['npm', null],
-  ['poppler-utils', 'pdftotext'],
-  ['python3-pip', null],
-  ['py3-pip', null],
-  ['sqlite', 'sqlite3'],
-  ['tesseract-ocr', 'tesseract'],
-  ['tzdata', null],
-])
-
+const programs = new Map<string, string | null>(Object.entries(names.programs))
 // The same by the name of the program, for the ones whose package in Debian is called otherwise.
-const packages = new Map([
-  ['convert', 'imagemagick'],
-  ['node', 'nodejs'],
-  ['pdftotext', 'poppler-utils'],
-  ['python', 'python3'],
-  ['tesseract', 'tesseract-ocr'],
-])
+const packages = new Map(Object.entries(names.packages))
 
 function programNamed(name: string): { name: string; package: string } {
   return { name, package: packages.get(name) ?? name }
@@ -225,7 +204,7 @@ export async function prepareCommand(
   return driver === 'container' && plan.inImage ? await prepareImage(plan.inImage) : await prepareHere()
 
   async function prepareImage(command: PlannedCommand): Promise<Readiness> {
-    const files = folder.files.map((file) => [file.path, file] as const)
+    const files = folder.files.map(({ path, bytes, isExecutable }) => [path, bytes, isExecutable] as const)
     const directory = await sources.keep(`${keptKey(folder)}-image`, files)
     const image: SandboxImage = { directory, hash: folder.hash, name: `familiar-tool-${folder.name}` }
     return { kind: 'ready', command: { ...command, mounts: [], image } }
@@ -272,7 +251,8 @@ export async function prepareCommand(
 
   async function commandOf(argv: [string, ...string[]], python: string | undefined): Promise<ReadyCommand> {
     const { files, workingDirectory, environment } = plan.here
-    const directory = await sources.keep(`${keptKey(folder)}-files`, files)
+    const placed = Array.from(files, ([path, { bytes, isExecutable }]) => [path, bytes, isExecutable] as const)
+    const directory = await sources.keep(`${keptKey(folder)}-files`, placed)
     const mounts = foldersOf(files.keys()).map((target) => ({ source: join(directory, target), target }))
     if (python === undefined) return { argv, workingDirectory, environment, mounts }
     const path = [pythonDirectory, environment.PYTHONPATH].filter(Boolean).join(':')

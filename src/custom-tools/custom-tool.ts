@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { reasonOf } from '../base/text.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json, Label, ToolDefinition } from '../protocol/messages.ts'
 import { type Redactor, redactJson } from '../security/redactor.ts'
@@ -109,22 +110,6 @@ export function createFolderTool(
   })
 }
 
-/** A built tool as the model has it. The version that runs is the one whose reach was checked. */
-function createCapabilityTool(
-  capability: Capability,
-  { runs, afterFailure }: { runs: CapabilityRuns; afterFailure: AfterFailure },
-): Tool {
-  const { name, description, inputSchema, permissions, tags } = capability
-  const toolName = toolNameOf(name)
-  return createCustomTool({
-    definition: { name: toolName, description, inputSchema },
-    reach: reachOf(toolName, permissions.hosts),
-    keepsData: permissions.storage,
-    documentation: tags.join(' '),
-    run: (input, context) => runForModel(capability, { input, context, runs, afterFailure }),
-  })
-}
-
 export async function runForModel(
   capability: Capability,
   call: { input: Json; context: ToolContext; runs: CapabilityRuns; afterFailure: AfterFailure },
@@ -159,14 +144,41 @@ export function createCapabilityShelf(dependencies: {
   runs: CapabilityRuns
   afterFailure: AfterFailure
 }): ToolShelf {
-  const { catalog } = dependencies
+  const { catalog, runs, afterFailure } = dependencies
   return {
+    /** The version that runs is the one whose reach was checked. */
     find(userId, name) {
       if (!name.startsWith(prefix)) return undefined
       const capability = catalog.find(userId, name.slice(prefix.length))
-      return capability && serves(capability) ? createCapabilityTool(capability, dependencies) : undefined
+      if (!capability || !serves(capability)) return undefined
+      const { description, inputSchema, permissions, tags } = capability
+      return createCustomTool({
+        definition: { name, description, inputSchema },
+        reach: reachOf(name, permissions.hosts),
+        keepsData: permissions.storage,
+        documentation: tags.join(' '),
+        run: (input, context) => runForModel(capability, { input, context, runs, afterFailure }),
+      })
     },
   }
+}
+
+/** Runs a tool and writes the call into the audit trail, also one that throws. A turn writes its own calls there. */
+export async function runAudited<Run extends RunReport>(
+  call: { userId: string; tool: string; caller: ToolCallRow['caller'] },
+  { audit, clock }: { audit: Pick<ToolAudit, 'record'>; clock: Clock },
+  run: () => Promise<Run>,
+): Promise<Run> {
+  if (call.caller === 'turn') return await run()
+  const recorded = { ...call, userText: '' }
+  const startedAt = clock.now()
+  const ran = await run().catch(async (cause: unknown) => {
+    const durationMs = clock.now() - startedAt
+    await audit.record({ ...recorded, outcome: 'failed', durationMs, error: reasonOf(cause) })
+    throw cause
+  })
+  await audit.record({ ...ran, ...recorded })
+  return ran
 }
 
 /** A version never changes: what was read and found whole once need not be read again. */
@@ -179,7 +191,6 @@ interface Call {
   name: string
   version?: number | undefined
   input: Json
-  /** A `turn` writes its own calls into the audit trail. */
   caller: ToolCallRow['caller']
   signal: AbortSignal
 }
@@ -192,7 +203,7 @@ export function createCapabilityRuns(dependencies: {
   clock: Clock
   isEnabled(): boolean
 }) {
-  const { catalog, executor, audit, redactor, clock, isEnabled } = dependencies
+  const { catalog, executor, redactor, isEnabled } = dependencies
   const loaded = new Map<string, Runnable>()
 
   async function load(capability: Capability, version: number): Promise<Runnable | { problem: string }> {
@@ -220,22 +231,6 @@ export function createCapabilityRuns(dependencies: {
     return ran
   }
 
-  async function runAudited(call: Call, capability: Capability, version: number): Promise<CapabilityRun> {
-    const { userId, caller } = call
-    if (caller === 'turn') return await run(call, capability, version)
-    const startedAt = clock.now()
-    const recorded = { userId, tool: toolNameOf(capability.name), caller, userText: '' }
-    try {
-      const ran = await run(call, capability, version)
-      await audit.record({ ...ran, ...recorded })
-      return ran
-    } catch (cause) {
-      const error = cause instanceof Error ? cause.message : String(cause)
-      await audit.record({ ...recorded, outcome: 'failed', durationMs: clock.now() - startedAt, error })
-      throw cause
-    }
-  }
-
   return {
     /**
      * `not_found` if there is none of that name. Every other obstacle and failure is in the run; throws only if the signal
@@ -248,7 +243,9 @@ export function createCapabilityRuns(dependencies: {
       if (!capability) throw new FamiliarError('not_found', `There is no capability named ${name}.`)
       const why = whyNotCallable(capability)
       if (why !== undefined) return refusedRun(why)
-      return await runAudited(call, capability, call.version ?? capability.version ?? 0)
+      const version = call.version ?? capability.version ?? 0
+      const audited = { userId, tool: toolNameOf(name), caller: call.caller }
+      return await runAudited(audited, dependencies, () => run(call, capability, version))
     },
   }
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../base/clock.ts'
+import { isRecord } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Card, Json } from '../protocol/messages.ts'
@@ -21,7 +22,6 @@ import {
   keepEnd,
   type LoadPictures,
   type OutputRedactor,
-  type ReadResult,
   readOutput,
   readRunLog,
   readRunResult,
@@ -187,7 +187,7 @@ export async function callTool(
   const result = readOutput({ ...outcome, limits, redactor })
   const ok = result.error === null
   // A tool that failed for lack of a host did not fail by itself.
-  if (!ok && refusedHosts.size > 0) result.isServiceFailure = true
+  const failure = refusedHosts.size > 0 && result.outcome === 'failed' ? 'service_failed' : result.outcome
   const { isEnabled: showsCard, title: manifestTitle, ...colors } = output.card
   const { html, title } = result
   const parts = { html, title, manifestTitle: manifestTitle ?? name, params: coerced.params, icon, ...colors }
@@ -208,7 +208,7 @@ export async function callTool(
     durationMs: Math.round(outcome.durationMs),
     driver: outcome.driver,
     log: keepEnd(readRunLog({ ...outcome, redactor }), maxLogCharacters),
-    outcome: ok ? 'succeeded' : failureOf(result),
+    outcome: ok ? 'succeeded' : failure,
     ...(ok && result.state !== undefined && { state: result.state }),
     ...(result.notify !== undefined && { notify: result.notify }),
   }
@@ -224,7 +224,7 @@ export function unstartedRun(error: string, outcome: 'failed' | 'refused'): Tool
 
 /** The tool itself makes sense of a webhook's body; only what the manifest declares is a parameter. */
 function declaredParams({ manifest, params, caller }: ToolCall): Json {
-  if (caller !== 'webhook' || params === null || typeof params !== 'object' || Array.isArray(params)) return params
+  if (caller !== 'webhook' || !isRecord(params)) return params
   const declared = new Set(manifest.parameters.map(({ name }) => name))
   return Object.fromEntries(Object.entries(params).filter(([key]) => declared.has(key)))
 }
@@ -232,11 +232,6 @@ function declaredParams({ manifest, params, caller }: ToolCall): Json {
 /** Given by Familiar alone: the state of the run before, and the body of a webhook. */
 function keptParams({ params, caller, state }: ToolCall): JsonObject {
   return { ...(state !== undefined && { _state: state }), ...(caller === 'webhook' && { _webhook: params }) }
-}
-
-function failureOf({ timedOut, isServiceFailure }: ReadResult): ToolCallRow['outcome'] {
-  if (timedOut) return 'timed_out'
-  return isServiceFailure ? 'service_failed' : 'failed'
 }
 
 /** A version, or a draft that may become one. */
@@ -268,8 +263,8 @@ async function readDeclaredSecrets(
   }
   if (missing.length === 0) return { ok: true, values: Object.fromEntries(entries) }
   const commands = missing.map((key) => `familiar caps secret ${name} ${key}`).join(', ')
-  const [which, them] = missing.length === 1 ? ['secret', 'it'] : ['secrets', 'them']
-  const problem = `${name} needs the ${which} ${missing.join(', ')}, which nobody has set yet. To set ${them}: ${commands}`
+  const [which, are, them] = missing.length === 1 ? ['secret', 'is', 'it'] : ['secrets', 'are', 'them']
+  const problem = `${name} needs the ${which} ${missing.join(', ')}, which ${are} not set yet. To set ${them}: ${commands}`
   return { ok: false, problem }
 }
 
@@ -346,24 +341,29 @@ export function createCapabilityExecutor(
   const { sandbox, packages, vault, redactor, logger } = dependencies
   const storage = createCapabilityStorage(dependencies)
 
-  async function buildPackages(
+  /** Builds the packages of the requirements unless they are built; one build for all who need the same. */
+  async function prepare(
     { manifest, requirements }: Pick<Runnable, 'manifest' | 'requirements'>,
     signal: AbortSignal,
   ): Promise<{ ok: true; directory: string | undefined } | { ok: false; problem: string }> {
     const { name, runtime } = manifest
-    if (runtime === 'python' && (await sandbox.missingPrograms(['python3'])).length > 0) {
-      return { ok: false, problem: `${name} needs python3, which is not installed: sudo apt-get install python3` }
+    try {
+      if (runtime === 'python' && (await sandbox.missingPrograms(['python3'])).length > 0) {
+        return { ok: false, problem: `${name} needs python3, which is not installed: sudo apt-get install python3` }
+      }
+      if (requirements.length === 0) return { ok: true, directory: undefined }
+      if (runtime === 'node') {
+        const problem = `${name} needs ${requirements.join(', ')} for Node, and packages are installed for Python alone.`
+        return { ok: false, problem: `${problem} What it needs must be among its own files.` }
+      }
+      const directory = await packages.find(requirements)
+      if (directory !== undefined) return { ok: true, directory }
+      logger.info('packages of a capability are built', { capability: name, requirements })
+      const build = await packages.build(requirements, signal)
+      return build.ok ? build : { ok: false, problem: `${name} ${build.problem}` }
+    } catch (cause) {
+      return { ok: false, problem: describeRefusal(cause) }
     }
-    if (requirements.length === 0) return { ok: true, directory: undefined }
-    if (runtime === 'node') {
-      const problem = `${name} needs ${requirements.join(', ')} for Node, and packages are installed for Python alone.`
-      return { ok: false, problem: `${problem} What it needs must be among its own files.` }
-    }
-    const directory = await packages.find(requirements)
-    if (directory !== undefined) return { ok: true, directory }
-    logger.info('packages of a capability are built', { capability: name, requirements })
-    const build = await packages.build(requirements, signal)
-    return build.ok ? build : { ok: false, problem: `${name} ${build.problem}` }
   }
 
   /** Refused: something that the tool needs is missing, and nothing of the tool has run. */
@@ -376,43 +376,39 @@ export function createCapabilityExecutor(
       given: { input: Json } | { code: string } | { shell: string }
     },
   ): Promise<{ refused: string } | (EndedProgram & { run: Begun })> {
-    try {
-      const built = await buildPackages(runnable, signal)
-      if (!built.ok) return { refused: built.problem }
-      const { given, storage, limits } = attempt
-      const shell = 'shell' in given ? given.shell : undefined
-      const secrets = shell === undefined ? await readDeclaredSecrets(runnable, { userId, vault }) : noSecrets
-      if (!secrets.ok) return { refused: secrets.problem }
-      const context = { secrets: secrets.values, storage }
-      const { hosts } = runnable.manifest
-      const ended = await runProgram(
-        {
-          name: runnable.name,
-          command: commandFor(runnable, built.directory, shell),
-          stdin: shell === undefined ? JSON.stringify({ ...given, context }) : '',
-          isWritable: true,
-          network: { mode: hosts.length > 0 ? 'bridge' : 'none', hosts },
-          advice: 'A capability reaches only the hosts that its manifest declares.',
-          limits,
-          signal,
-        },
-        dependencies,
-      )
-      if ('refused' in ended) return ended
-      const { stdout, stderr, durationMs, driver } = ended.outcome
-      const run = {
-        log: cleanLog([stdout, stderr], redactor.redact),
-        durationMs: Math.round(durationMs),
-        driver,
-        // Also those of its pictures, which are fetched later.
-        get refusedHosts() {
-          return [...ended.refusedHosts]
-        },
-      }
-      return { ...ended, run }
-    } catch (cause) {
-      return { refused: describeRefusal(cause) }
+    const built = await prepare(runnable, signal)
+    if (!built.ok) return { refused: built.problem }
+    const { given, storage, limits } = attempt
+    const shell = 'shell' in given ? given.shell : undefined
+    const secrets = shell === undefined ? await readDeclaredSecrets(runnable, { userId, vault }) : noSecrets
+    if (!secrets.ok) return { refused: secrets.problem }
+    const context = { secrets: secrets.values, storage }
+    const { hosts } = runnable.manifest
+    const ended = await runProgram(
+      {
+        name: runnable.name,
+        command: commandFor(runnable, built.directory, shell),
+        stdin: shell === undefined ? JSON.stringify({ ...given, context }) : '',
+        isWritable: true,
+        network: { mode: hosts.length > 0 ? 'bridge' : 'none', hosts },
+        advice: 'A capability reaches only the hosts that its manifest declares.',
+        limits,
+        signal,
+      },
+      dependencies,
+    )
+    if ('refused' in ended) return ended
+    const { stdout, stderr, durationMs, driver } = ended.outcome
+    const run = {
+      log: cleanLog([stdout, stderr], redactor.redact),
+      durationMs: Math.round(durationMs),
+      driver,
+      // Also those of its pictures, which are fetched later.
+      get refusedHosts() {
+        return [...ended.refusedHosts]
+      },
     }
+    return { ...ended, run }
   }
 
   return {
@@ -441,18 +437,7 @@ export function createCapabilityExecutor(
       return { ...run, ok: true, value, text, card, error: null, outcome: 'succeeded' }
     },
 
-    /** Builds the packages of the requirements unless they are built; one build for all who need the same. */
-    async prepare(
-      runnable: Pick<Runnable, 'manifest' | 'requirements'>,
-      signal: AbortSignal,
-    ): Promise<{ ok: true } | { ok: false; problem: string }> {
-      try {
-        const built = await buildPackages(runnable, signal)
-        return built.ok ? { ok: true } : built
-      } catch (cause) {
-        return { ok: false, problem: describeRefusal(cause) }
-      }
-    },
+    prepare,
 
     /**
      * Runs a command or a piece of code beside the files of a draft, for the Builder. `/capability` holds the files,

@@ -1,8 +1,9 @@
 import { basename } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { reasonOf } from '../base/text.ts'
 import type { WatchFolder } from '../memory/files/watch-files.ts'
-import { type LoadedTool, loadTool, type Readiness, type ReadyCommand } from './command.ts'
+import { type LoadedTool, loadTool, type Readiness } from './command.ts'
 import { approvedState, firstWord, isOwnEdit, type ToolState, type ToolStates, whyToolOff } from './tool-approval.ts'
 import {
   createFolderFollower,
@@ -128,11 +129,7 @@ export function createFolderTools(dependencies: {
   return tools
 }
 
-type ToolStage =
-  | { kind: 'checking' }
-  | { kind: 'building' }
-  | { kind: 'lacking'; problem: string }
-  | { kind: 'ready'; command: ReadyCommand }
+type ToolStage = { kind: 'checking' } | { kind: 'building' } | Exclude<Readiness, { kind: 'unbuilt' }>
 
 /** Missing parts are not looked for again within this time; a failed build is not tried again. */
 const freshMs = 2_000
@@ -176,7 +173,7 @@ function createStagedTool(dependencies: {
 
   function fail(error: unknown): void {
     if (!signal.aborted) logger.warn('a tool could not be made ready', { tool: tool.manifest.name, error })
-    move({ kind: 'lacking', problem: error instanceof Error ? error.message : String(error) })
+    move({ kind: 'lacking', problem: reasonOf(error) })
   }
 
   return {

@@ -3,6 +3,7 @@ import { parseCronExpression } from '../base/cron-expression.ts'
 import { isDeeperThan, parseAnyJson } from '../base/json.ts'
 import { findHiddenIn, toDisplayText } from '../base/text.ts'
 import type { Json } from '../protocol/messages.ts'
+import type { ToolDetails } from '../protocol/tools.ts'
 import { readHostPattern } from '../security/network/destinations.ts'
 
 export type JsonObject = { [key: string]: Json }
@@ -22,53 +23,10 @@ export interface ToolParameter {
   items?: JsonObject
 }
 
-export interface ToolConfigField {
-  key: string
-  description: string
-  isSecret: boolean
-  isRequired: boolean
-  default: Json
-}
+export type ToolConfigField = ToolDetails['configuration'][number]
 
-type ToolTrigger =
-  | { type: 'on_demand' }
-  | { type: 'cron'; schedule: string; prompt: string }
-  | { type: 'webhook'; prompt: string | null }
-
-/** A checked `manifest.json` with its defaults. Only `readManifest` creates it. */
-export interface ToolManifest {
-  name: string
-  description: string
-  /** With the tips more text by which `find_tools` finds it. Never part of a request to a model. */
-  documentation: string | null
-  tips: readonly string[]
-  version: string | null
-  category: string | null
-  icon: string | null
-  trigger: ToolTrigger
-  parameters: readonly ToolParameter[]
-  configuration: readonly ToolConfigField[]
-  output: {
-    /** False: the user sees the card, and the text is hidden. */
-    synthesize: boolean
-    ephemeral: boolean
-    /** Only a tool without a network and a webhook may be anything but `untrusted`. */
-    label: 'internal' | 'untrusted'
-    card: { isEnabled: boolean; title: string | null; accentColor: string | null; backgroundColor: string | null }
-  }
-  network: { mode: 'none' | 'bridge' | 'host'; hosts: readonly string[] }
-  limits: { memoryBytes: number; timeoutMs: number; isWritable: boolean }
-  costBudget: number | null
-  /** `argument`: base64 in its argument and JSON on standard input. `stdin`: on standard input alone. */
-  input: 'argument' | 'stdin'
-  /** Whether the output of a scheduled or webhook run is reported to the user at once. */
-  notifies: boolean
-  /** Everything as it is written, unknown keys among it. */
-  written: JsonObject
-}
-
-/** Beside what was read: what had to be left out or held to a limit. */
-export type ManifestReading = { ok: true; manifest: ToolManifest; notes: string[] } | { ok: false; problem: string }
+/** A checked `manifest.json` with its defaults. */
+export type ToolManifest = Extract<ReturnType<typeof readManifest>, { ok: true }>['manifest']
 
 const units: Record<string, number> = { '': 1, b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }
 
@@ -363,9 +321,10 @@ function collectProblems(problems: string[]): Findings['problem'] {
 }
 
 /**
- * The manifest of a folder tool, or the places where it is wrong, with the value there and the expected one. Never throws.
+ * The manifest of a folder tool, or the places where it is wrong, with the value there and the expected one. The notes
+ * name what had to be left out or held to a limit. Never throws.
  */
-export function readManifest(json: Json): ManifestReading {
+export function readManifest(json: Json) {
   const checked = checkWritten(json, folderSchema)
   if (!checked.ok) return wrong([checked.problem])
   const { written } = checked
@@ -391,9 +350,10 @@ export function readManifest(json: Json): ManifestReading {
   const fromDefaults = configuration.flatMap((field) => readUrlHost(field.default) ?? [])
   const { name, description, documentation, version, category, input, notification } = written
   const { enabled, title, accent_color, background_color } = output.card
-  const manifest: ToolManifest = {
+  const manifest = {
     name,
     description,
+    /** With the tips more text by which `find_tools` finds it. Never part of a request to a model. */
     documentation,
     tips: readTips(written.tips),
     version: version === null ? null : String(version),
@@ -403,8 +363,10 @@ export function readManifest(json: Json): ManifestReading {
     parameters: parameters.entries.map((entry) => toParameter(entry, findings)),
     configuration,
     output: {
+      /** False: the user sees the card, and the text is hidden. */
       synthesize: output.synthesize,
       ephemeral: output.ephemeral,
+      /** Only a tool without a network and a webhook may be anything but `untrusted`. */
       label: readLabel(written, findings),
       card: { isEnabled: enabled, title, accentColor: accent_color, backgroundColor: background_color },
     },
@@ -415,15 +377,18 @@ export function readManifest(json: Json): ManifestReading {
       isWritable: sandbox.writable,
     },
     costBudget: constraints.cost_budget,
+    /** `argument`: base64 in its argument and JSON on standard input. `stdin`: on standard input alone. */
     input,
+    /** Whether the output of a scheduled or webhook run is reported to the user at once. */
     notifies: notification.default_enabled,
+    /** Everything as it is written, unknown keys among it. */
     written: json as JsonObject,
   }
-  return problems.length > 0 ? wrong(problems) : { ok: true, manifest, notes }
+  return problems.length > 0 ? wrong(problems) : { ok: true as const, manifest, notes }
 }
 
-function wrong(problems: readonly string[]): ManifestReading {
-  return { ok: false, problem: `manifest.json: ${problems.join('; ')}` }
+function wrong(problems: readonly string[]) {
+  return { ok: false as const, problem: `manifest.json: ${problems.join('; ')}` }
 }
 
 /** A text or a list of texts. Anything else was unknown to earlier versions and is ignored. */
@@ -446,8 +411,8 @@ function describeHidden({ path, character }: { path: string; character: string }
   return `${path}: expected characters that can be seen, found ${character}`
 }
 
-function readTrigger(written: WrittenManifest, { problem }: Findings): ToolTrigger {
-  const { type, schedule, prompt } = written.trigger
+function readTrigger({ trigger }: WrittenManifest, { problem }: Findings) {
+  const { type, schedule, prompt } = trigger
   if (type === 'on_demand') return { type }
   if (type === 'webhook') return { type, prompt: prompt ?? null }
   // In which time zone it is kept is not for the manifest to say.
@@ -534,6 +499,15 @@ export function describePermissions({ hosts, secrets, storage }: CapabilityPermi
     names.length > 0 ? `It is given the secrets ${names.join(', ')}.` : 'It is given no secret.',
     storage ? 'It keeps data between calls.' : 'It keeps nothing between calls.',
   ]
+}
+
+/** A text about a capability: `{{name}}` and the like in the template stand for parts of its manifest, or for others. */
+export function describeIn(template: string, manifest: CapabilityManifest, others: Record<string, string>): string {
+  const { name, description, inputSchema } = manifest
+  const permissions = describePermissions(manifest).map((line) => `- ${line}`)
+  const schema = JSON.stringify(inputSchema, null, 2)
+  const parts: Record<string, string> = { name, description, schema, permissions: permissions.join('\n'), ...others }
+  return `${template.replaceAll(/\{\{(\w+)\}\}/g, (_, part: string) => parts[part] ?? '')}\n`
 }
 
 const builtName = /^[a-z][a-z0-9_]{1,47}$/

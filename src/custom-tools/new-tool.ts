@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { hasCode } from '../base/files.ts'
 import { parseJson } from '../base/json.ts'
 import type { Json } from '../protocol/messages.ts'
 import { mainFiles } from './builder/inspect-files.ts'
@@ -139,7 +140,7 @@ async function writeFolder(folder: {
   try {
     await mkdir(directory, { mode })
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause
+    if (!hasCode(cause, 'EEXIST')) throw cause
     return { ok: false, problem: `There is something at ${directory} already` }
   }
   for (const [file, text] of Object.entries(files)) {

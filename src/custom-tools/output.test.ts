@@ -32,8 +32,7 @@ describe('the output of a tool', () => {
       html: '<b>Sunny</b>',
       title: 'Today',
       error: null,
-      timedOut: false,
-      isServiceFailure: false,
+      outcome: 'failed',
       budgetRemaining: 12,
       notify: undefined,
       state: undefined,
@@ -106,7 +105,7 @@ describe('the output of a tool', () => {
     expect(read(printed, { end: { kind: 'timed_out' } })).toMatchObject({
       text: null,
       error: 'timed out after 9 s',
-      timedOut: true,
+      outcome: 'timed_out',
     })
     expect(read(printed, { end: { kind: 'out_of_memory' } }).error).toBe(
       'It ran out of memory: it may use 64 MB (sandbox.memory in its manifest)',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { isDeeperThan, parseAnyJson, parseJson } from '../base/json.ts'
-import { toDisplayText, toStorableText } from '../base/text.ts'
+import { isDeeperThan, isRecord, parseAnyJson, parseJson } from '../base/json.ts'
+import { cutText, toDisplayText, toStorableText } from '../base/text.ts'
 import type { Card, Json } from '../protocol/messages.ts'
 import type { SandboxEnd, SandboxLimits, SandboxOutcome } from '../sandbox/sandbox.ts'
 import { type Redactor, redactJson, redactStored } from '../security/redactor.ts'
@@ -14,9 +14,8 @@ const emptyResult = {
   title: null as string | null,
   /** Set: it failed, and the rest counts for nothing. */
   error: null as string | null,
-  timedOut: false,
-  /** The cause of the failure is outside of the tool. Published tools may report that. */
-  isServiceFailure: false,
+  /** Of a failure. `service_failed`: its cause is outside of the tool. Published tools may report that. */
+  outcome: 'failed' as Failure['outcome'],
   budgetRemaining: null as number | null,
   /** Whether there is anything to tell; undefined where it leaves that to its manifest. */
   notify: undefined as boolean | undefined,
@@ -27,7 +26,7 @@ const emptyResult = {
   notes: [] as string[],
 }
 
-export type ReadResult = typeof emptyResult
+type ReadResult = typeof emptyResult
 
 /** Redacts secrets. Before any cut, because half a secret cannot be found later. */
 export type OutputRedactor = Pick<Redactor, 'redact' | 'redactBeginning'>
@@ -49,7 +48,7 @@ const maxErrorCharacters = 1_000
  */
 export function readOutput(ended: Ended): ReadResult {
   const cut = describeCut(ended)
-  if (cut) return { ...emptyResult, ...cut }
+  if (cut) return failure(cut.error, cut.outcome)
   const printed = new TextDecoder().decode(ended.stdout).trim()
   if (printed === '') return failure(lastWords(ended) ?? `It printed nothing${exitNote(ended.end)}`)
   const parsed = parseAnyJson(printed)
@@ -77,20 +76,20 @@ function cleanText(text: string, { end, redactor }: Pick<Ended, 'end' | 'redacto
 }
 
 /** A program that the sandbox ended reports nothing itself. */
-function describeCut({ end, limits }: Ended): { error: string; timedOut: boolean } | undefined {
-  if (end.kind === 'timed_out') return { error: `timed out after ${limits.wallMs / 1_000} s`, timedOut: true }
+function describeCut({ end, limits }: Ended): Pick<Failure, 'error' | 'outcome'> | undefined {
+  if (end.kind === 'timed_out') return { error: `timed out after ${limits.wallMs / 1_000} s`, outcome: 'timed_out' }
   if (end.kind === 'out_of_memory') {
     const memory = describeByteSize(limits.memoryBytes)
-    return { error: `It ran out of memory: it may use ${memory} (sandbox.memory in its manifest)`, timedOut: false }
+    return failed(`It ran out of memory: it may use ${memory} (sandbox.memory in its manifest)`)
   }
   if (end.kind !== 'output_too_large') return undefined
   const where = end.stream === 'stdout' ? 'standard output' : 'standard error'
   const most = describeByteSize(limits.outputBytes)
-  return { error: `output too large: more than ${most} on ${where}`, timedOut: false }
+  return failed(`output too large: more than ${most} on ${where}`)
 }
 
 function readValue(value: Json, ended: Ended): ReadResult {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+  if (!isRecord(value)) {
     return { ...emptyResult, text: asText(value), notes: ['It printed no object, so all of it is taken as text.'] }
   }
   const { text, html, title, error, budget_remaining: budget, notify, _state: state, ...extra } = value
@@ -101,7 +100,7 @@ function readValue(value: Json, ended: Ended): ReadResult {
     html: readText('html', html, notes),
     title: readText('title', title, notes),
     error: isSaid(error) ? cutError(asText(error)) : null,
-    isServiceFailure: extra.failure_class === 'external',
+    outcome: extra.failure_class === 'external' ? 'service_failed' : 'failed',
     budgetRemaining: readNumber(budget),
     notify: typeof notify === 'boolean' ? notify : undefined,
     state,
@@ -162,8 +161,8 @@ function cutError(error: string): string {
   return error.length > maxErrorCharacters ? `${error.slice(0, maxErrorCharacters).toWellFormed()}…` : error
 }
 
-function failure(error: string): ReadResult {
-  return { ...emptyResult, error }
+function failure(error: string, outcome: Failure['outcome'] = 'failed'): ReadResult {
+  return { ...emptyResult, error, outcome }
 }
 
 const maxCharacters = 3_000
@@ -174,16 +173,13 @@ const marker = /\[(?=\s*\/?\s*TOOL\b)/gi
  * the text are escaped, so that it cannot end itself or begin as another tool (TOOL-8).
  */
 export function wrapOutput(name: string, text: string): string {
-  return `[TOOL:${name}]\n${cutText(text.replace(marker, '&#91;'))}\n[/TOOL]`
+  return `[TOOL:${name}]\n${shorten(text.replace(marker, '&#91;'))}\n[/TOOL]`
 }
 
-function cutText(text: string): string {
+function shorten(text: string): string {
   if (text.length <= maxCharacters) return text
   const note = (left: number) => `\n[… ${left} more characters]`
-  const kept = text
-    .slice(0, maxCharacters - note(text.length).length)
-    .toWellFormed()
-    .replace(/\ufffd$/, '')
+  const kept = cutText(text, maxCharacters - note(text.length).length)
   return kept + note(text.length - kept.length)
 }
 
@@ -346,12 +342,12 @@ async function shown(
   options: ShownOptions,
 ): Promise<Pick<CapabilityRun, 'value' | 'text' | 'card'>> {
   if (typeof value === 'string') return { value, text: toStorableText(value), card: null }
-  const { text, html, title } = isObject(value) ? value : {}
+  const { text, html, title } = isRecord(value) ? value : {}
   const parts = {
     html: textOrNull(html),
     title: textOrNull(title),
     manifestTitle: options.runnable.name,
-    params: isObject(options.input) ? options.input : {},
+    params: isRecord(options.input) ? options.input : {},
   }
   const card = await cardOf(parts, options.loadPictures)
   const words = textOrNull(text) || card?.text || redactStored(options.redactor, written)
@@ -360,10 +356,6 @@ async function shown(
 
 function textOrNull(value: Json | undefined): string | null {
   return typeof value === 'string' ? value : null
-}
-
-function isObject(value: Json): value is { [key: string]: Json } {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 function codeOf(end: SandboxEnd): string {

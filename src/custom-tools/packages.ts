@@ -1,15 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { chmod, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
 import { inflateSync } from 'node:zlib'
 import { z } from 'zod'
 import { readBundledText } from '../base/files.ts'
 import { sha256 } from '../base/ids.ts'
 import { canonicalJson, type Parsed, parseJson } from '../base/json.ts'
 import { untilAborted } from '../base/work.ts'
-import { isInside } from '../memory/files/index-files.ts'
 import { type Sandbox, type SandboxCommand, type SandboxMount, SandboxUnavailable } from '../sandbox/sandbox.ts'
 import type { SandboxProxy } from '../security/network/sandbox-proxy.ts'
+import { createSourceStore } from './stored-files.ts'
 
 export interface PackageIndex {
   hosts: readonly string[]
@@ -92,8 +89,7 @@ export function createPythonPackages(dependencies: {
       }
       const files = readPackages(outcome.stdout)
       if (!files.ok) return failed(requirements, files.message)
-      const entries = Array.from(files.value, ([path, bytes]) => [path, { bytes, isExecutable: false }] as const)
-      return { ok: true, directory: await store.keep(key, entries) }
+      return { ok: true, directory: await store.keep(key, files.value) }
     } finally {
       await way?.close()
     }
@@ -238,108 +234,4 @@ export function createSharedWork<T>() {
       }
     }
   }
-}
-
-interface StoredFile {
-  bytes: Uint8Array
-  isExecutable: boolean
-}
-
-// Between being written and being whole.
-const draft = '.draft-'
-/**
- * The sandbox of root takes copies of what it mounts, and a folder that cannot be written is the one that it need not look
- * through before every call: numpy has 1,500 files. Another user's is mounted where it lies, and stays removable by `rm`.
- */
-const finished = 0o555
-const isRoot = process.geteuid?.() === 0
-
-export type SourceStore = ReturnType<typeof createSourceStore>
-
-/** Immutable copies of tool folders: the copy that was checked is the one that runs, whatever happens to the folder. */
-export function createSourceStore({ directory }: { directory: string }) {
-  const drafts = new Set<string>()
-  const held = new Map<string, number>()
-  const store = {
-    /** The folder that holds these files, by their paths in it. The same key must always stand for the same files. */
-    async keep(key: string, files: Iterable<readonly [path: string, file: StoredFile]>): Promise<string> {
-      const kept = await store.find(key)
-      if (kept !== undefined) return kept
-      await mkdir(directory, { recursive: true, mode: 0o755 })
-      const written = await mkdtemp(join(directory, draft))
-      drafts.add(basename(written))
-      try {
-        for (const [path, file] of files) await writeInside(written, path, file)
-        await chmod(written, 0o755)
-        await rename(written, join(directory, key)).catch(async (cause: NodeJS.ErrnoException) => {
-          // Another process was faster with the same files.
-          if (cause.code !== 'ENOTEMPTY' && cause.code !== 'EEXIST') throw cause
-        })
-        if (isRoot) await chmod(join(directory, key), finished)
-      } finally {
-        await rm(written, { recursive: true, force: true })
-        drafts.delete(basename(written))
-      }
-      return join(directory, key)
-    },
-    /** Whether there is a whole copy under that key. */
-    async find(key: string): Promise<string | undefined> {
-      const names = await readdir(directory).catch((): string[] => [])
-      return names.includes(key) ? join(directory, key) : undefined
-    },
-    /** For the time of the work, no copy whose key begins like this is pruned. */
-    async hold<T>(start: string, work: () => Promise<T>): Promise<T> {
-      held.set(start, (held.get(start) ?? 0) + 1)
-      try {
-        return await work()
-      } finally {
-        const left = (held.get(start) ?? 1) - 1
-        if (left > 0) held.set(start, left)
-        else held.delete(start)
-      }
-    },
-    /** Removes every copy that is neither used nor held, and drafts of an earlier process. */
-    async prune(isUsed: (key: string) => boolean): Promise<void> {
-      const isHeld = (name: string) => [...held.keys()].some((start) => name.startsWith(start))
-      for (const name of await readdir(directory).catch((): string[] => [])) {
-        if (drafts.has(name) || isHeld(name) || isUsed(name)) continue
-        await rm(join(directory, name), { recursive: true, force: true })
-      }
-    },
-  }
-  return store
-}
-
-/** Lays files out in a folder for the time of a task. The first task also removes what a killed process left. */
-export function createStagedFiles({ directory }: { directory: string }) {
-  const store = createSourceStore({ directory })
-  let swept: Promise<void> | undefined
-  return async <T>(files: ReadonlyMap<string, Uint8Array>, task: (directory: string) => Promise<T>): Promise<T> => {
-    // Another process may be at work beside this one.
-    swept ??= store.prune((key) => isOtherProcess(Number.parseInt(key, 10)))
-    await swept
-    const staged = Array.from(files, ([path, bytes]) => [path, { bytes, isExecutable: false }] as const)
-    const folder = await store.keep(`${process.pid}-${randomUUID()}`, staged)
-    try {
-      return await task(folder)
-    } finally {
-      await rm(folder, { recursive: true, force: true })
-    }
-  }
-}
-
-/** Whether another process of this number is alive. With this one's own number, it is an earlier one. */
-function isOtherProcess(pid: number): boolean {
-  try {
-    return pid > 0 && pid !== process.pid && process.kill(pid, 0)
-  } catch (cause) {
-    return cause instanceof Error && 'code' in cause && cause.code === 'EPERM'
-  }
-}
-
-async function writeInside(root: string, path: string, { bytes, isExecutable }: StoredFile): Promise<void> {
-  const target = join(root, path)
-  if (target === root || !isInside(root, target)) throw new Error(`${path} leads out of the folder`)
-  await mkdir(dirname(target), { recursive: true, mode: 0o755 })
-  await writeFile(target, bytes, { mode: isExecutable ? 0o755 : 0o644, flag: 'wx' })
 }

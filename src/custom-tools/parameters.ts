@@ -1,4 +1,4 @@
-import { canonicalJson, parseAnyJson } from '../base/json.ts'
+import { canonicalJson, isRecord, parseAnyJson } from '../base/json.ts'
 import type { Json } from '../protocol/messages.ts'
 import { describeFound, type JsonObject, type ToolParameter, typeWords } from './manifest.ts'
 
@@ -32,8 +32,7 @@ function readGiven(given: Json): Map<string, Json> | undefined {
   if (given === null || (typeof given === 'string' && given.trim() === '')) return new Map()
   const decoded = typeof given === 'string' ? parseAnyJson(given) : undefined
   const value = decoded?.ok ? decoded.value : given
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined
-  return new Map(Object.entries(value))
+  return isRecord(value) ? new Map(Object.entries(value)) : undefined
 }
 
 /** Null where there is none; undefined where there must be one. */
@@ -77,7 +76,7 @@ const coercions: Record<ToolParameter['type'], (value: Json) => Json | undefined
   object(value) {
     const decoded = typeof value === 'string' ? parseAnyJson(value) : undefined
     const found = decoded?.ok ? decoded.value : value
-    return found !== null && typeof found === 'object' && !Array.isArray(found) ? found : undefined
+    return isRecord(found) ? found : undefined
   },
 }
 
@@ -131,7 +130,7 @@ export function checkAgainstSchema(value: Json, schema: JsonObject, path = ''): 
 
 function problemsOf(value: Json, schema: Json | undefined, path: string): string[] {
   if (schema === false) return [`${path || 'the value'}: expected nothing here`]
-  if (!isObject(schema)) return []
+  if (!isRecord(schema)) return []
   const wrong = (expected: string) => [`${path || 'the value'}: expected ${expected}, found ${found(value)}`]
   const types = [schema.type ?? null].flat().filter((type) => typeof type === 'string')
   if (types.length > 0 && !types.some((type) => isOfType(value, type))) return wrong(types.join(' or '))
@@ -143,7 +142,7 @@ function problemsOf(value: Json, schema: Json | undefined, path: string): string
     ...(typeof value === 'number' ? numberProblems(value, schema, wrong) : []),
     ...(typeof value === 'string' ? lengthProblems([...value].length, schema, ['Length', 'characters'], wrong) : []),
     ...(Array.isArray(value) ? listProblems(value, schema, path, wrong) : []),
-    ...(isObject(value) ? objectProblems(value, schema, path) : []),
+    ...(isRecord(value) ? objectProblems(value, schema, path) : []),
     ...choiceProblems(value, schema, path, wrong),
   ]
 }
@@ -151,7 +150,7 @@ function problemsOf(value: Json, schema: Json | undefined, path: string): string
 function isOfType(value: Json, type: string): boolean {
   if (type === 'null') return value === null
   if (type === 'array') return Array.isArray(value)
-  if (type === 'object') return isObject(value)
+  if (type === 'object') return isRecord(value)
   if (type === 'integer') return Number.isInteger(value)
   const known = ['string', 'number', 'boolean']
   // A type that JSON Schema does not have is an unknown word like any other.
@@ -186,7 +185,7 @@ function objectProblems(value: JsonObject, schema: JsonObject, path: string): st
   const below = (key: string) => (path ? `${path}.${key}` : key)
   const required = Array.isArray(schema.required) ? schema.required : []
   const missing = required.filter((key) => typeof key === 'string' && !Object.hasOwn(value, key))
-  const properties = isObject(schema.properties) ? schema.properties : {}
+  const properties = isRecord(schema.properties) ? schema.properties : {}
   const inner = Object.entries(value).flatMap(([key, item]) => {
     if (Object.hasOwn(properties, key)) return problemsOf(item, properties[key], below(key))
     if (schema.additionalProperties !== false) return problemsOf(item, schema.additionalProperties, below(key))
@@ -207,10 +206,6 @@ function choiceProblems(value: Json, schema: JsonObject, path: string, wrong: Wr
 
 export function isSame(one: Json, other: Json): boolean {
   return canonicalJson(one) === canonicalJson(other)
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 function found(value: Json): string {

@@ -77,7 +77,7 @@ def call(run, arguments, context):
 
 
 def settle(value):
-    """Not with asyncio.run, which at its end waits for threads that nobody needs any more."""
+    """Not with asyncio.run, which at its end waits for threads that are no longer needed."""
     if not inspect.isawaitable(value):
         return value
     import asyncio
@@ -114,7 +114,7 @@ def failure(kind, detail, is_service=False):
 
 
 def describe(error):
-    """The frames of the capability itself: where in a library it happened helps nobody."""
+    """The frames of the capability itself: the place inside a library does not help."""
     earlier = earlier_of(error)
     began = "".join(traceback.format_exception_only(type(earlier), earlier)) + "led to:\n" if earlier else ""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_own(frame.filename)]

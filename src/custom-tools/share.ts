@@ -1,12 +1,12 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { toFileError } from '../base/files.ts'
+import { readBundledText, toFileError } from '../base/files.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { type CapabilityGate, type Registration, whyTaken } from './builder/gate.ts'
-import { completeFiles, skillFile } from './builder/inspect-files.ts'
+import { completeFiles, mainFiles, skillFile } from './builder/inspect-files.ts'
 import type { CapabilityCatalog } from './built-catalog.ts'
-import { type CapabilityManifest, describePermissions } from './manifest.ts'
-import { type CapabilityFiles, readToolFolder } from './tool-folder.ts'
+import { describeIn, describePermissions } from './manifest.ts'
+import { type CapabilityFiles, readCapabilityFolder } from './tool-folder.ts'
 import { type CapabilityVersion, lockFile } from './versions.ts'
 
 interface GateJob {
@@ -21,70 +21,46 @@ export function skillName(name: string): string {
 
 const maxDescriptionLength = 1_024
 
+const skillTemplate = readBundledText(new URL('skill-template.md', import.meta.url))
+
 // Secrets come from the environment there; what is kept between calls needs Familiar.
-const commands = {
-  python: `python3 -c 'import inspect, json, os, sys, types, main
+const runtimes = {
+  python: {
+    needs: 'Python 3.9 or newer',
+    command: `python3 -c 'import inspect, json, os, sys, types, main
 given = json.loads(sys.argv[1]), types.SimpleNamespace(secrets=os.environ)
 print(main.run(*given[: len(inspect.signature(main.run).parameters)]))' '{…}'`,
-  node: `node --input-type=module -e 'import * as main from "./main.js"
+  },
+  node: {
+    needs: 'Node.js 22.7 or newer',
+    command: `node --input-type=module -e 'import * as main from "./main.js"
 const run = main.run ?? main.default.run
 console.log(await run(JSON.parse(process.argv[1]), { secrets: process.env }))' '{…}'`,
+  },
 } as const
 
 /** The SKILL.md of a capability, for use without Familiar: its purpose, and how to run it. */
 function skillText(
-  manifest: CapabilityManifest,
-  { version, hasRequirements }: { version: number; hasRequirements: boolean },
+  { manifest, version }: CapabilityVersion,
+  { hasRequirements }: { hasRequirements: boolean },
 ): string {
-  const { name, runtime, inputSchema, secrets, storage, askedAs } = manifest
+  const { name, runtime, secrets, storage, askedAs } = manifest
   // Agents choose a skill by its description alone, so it also says how people ask for it.
   const asked = askedAs.length > 0 ? ` For requests such as: ${askedAs.join(' / ')}` : ''
   const whole = `${manifest.description}${asked}`.replaceAll(/\s+/g, ' ')
-  const description = whole.slice(0, maxDescriptionLength).toWellFormed()
-  const needs = runtime === 'python' ? 'Python 3.9 or newer' : 'Node.js 22.7 or newer'
-  const language = runtime === 'python' ? 'main.py' : 'main.js'
-  const given = [
-    ...(secrets.length > 0 ? [`\`context.secrets\` holds ${secrets.map((secret) => secret.name).join(', ')}.`] : []),
-    ...(storage ? ['`context.storage` has `get`, `set`, `delete` and `keys`.'] : []),
-  ]
-  return `---
-name: ${skillName(name)}
-description: ${JSON.stringify(description)}
-compatibility: ${JSON.stringify(`Needs ${needs}.`)}
-metadata:
-  capability: ${JSON.stringify(name)}
-  version: ${JSON.stringify(String(version))}
----
-
-# ${name}
-
-${manifest.description}
-
-## Run it
-
-\`${language}\` has a function \`run(args, context)\`, which may leave out the second.${given.map((line) => ` ${line}`).join('')}
-It takes an object that fits this schema, and returns a text or an object:
-
-\`\`\`json
-${JSON.stringify(inputSchema, null, 2)}
-\`\`\`
-
-In this folder, by hand, with secrets from the environment and nothing kept between calls:
-
-\`\`\`sh
-${hasRequirements ? 'pip install -r requirements.txt\n' : ''}${commands[runtime]}
-\`\`\`
-
-\`examples.json\` has inputs, with what is expected of each.
-
-## What it does beyond computing
-
-${describePermissions(manifest)
-  .map((line) => `- ${line}`)
-  .join('\n')}
-
-With Familiar: \`familiar caps import\` with this folder, then \`familiar caps enable ${name}\`.
-`
+  const named =
+    secrets.length > 0 ? ` \`context.secrets\` holds ${secrets.map((secret) => secret.name).join(', ')}.` : ''
+  const kept = storage ? ' `context.storage` has `get`, `set`, `delete` and `keys`.' : ''
+  const { needs, command } = runtimes[runtime]
+  return describeIn(skillTemplate, manifest, {
+    skill: skillName(name),
+    summary: JSON.stringify(whole.slice(0, maxDescriptionLength).toWellFormed()),
+    needs,
+    version: String(version),
+    main: mainFiles[runtime],
+    given: `${named}${kept}`,
+    command: `${hasRequirements ? 'pip install -r requirements.txt\n' : ''}${command}`,
+  })
 }
 
 /**
@@ -93,16 +69,16 @@ With Familiar: \`familiar caps import\` with this folder, then \`familiar caps e
  */
 async function exportFolder(
   target: string,
-  { manifest, version }: CapabilityVersion,
+  version: CapabilityVersion,
   content: CapabilityFiles,
 ): Promise<{ directory: string; files: string[] }> {
   const asked = resolve(target)
-  const name = skillName(manifest.name)
+  const name = skillName(version.manifest.name)
   const directory = basename(asked) === name ? asked : join(asked, name)
   const files = new Map(content)
   files.delete(lockFile)
   const hasRequirements = files.has('requirements.txt')
-  files.set(skillFile, new TextEncoder().encode(skillText(manifest, { version, hasRequirements })))
+  files.set(skillFile, Buffer.from(skillText(version, { hasRequirements })))
   try {
     await mkdir(directory, { recursive: true })
     if ((await readdir(directory)).length > 0) {
@@ -116,15 +92,6 @@ async function exportFolder(
     throw toFileError(directory, cause)
   }
   return { directory, files: [...files.keys()].sort() }
-}
-
-type FolderReading = { ok: true; files: CapabilityFiles } | { ok: false; problem: string }
-
-/** Reads a folder of this machine once, without hidden files and compiled Python. The gate checks the content. */
-async function readCapabilityFolder(directory: string): Promise<FolderReading> {
-  const reading = await readToolFolder(directory, { isPrivate: true })
-  if (!reading.ok) return reading
-  return { ok: true, files: new Map(reading.folder.files.map(({ path, bytes }) => [path, bytes])) }
 }
 
 export type CapabilityFolders = ReturnType<typeof createCapabilityFolders>

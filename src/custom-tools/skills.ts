@@ -15,7 +15,6 @@ import { approvedSkill, findSkills, skillLines } from '../tools/skills.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tools/tool.ts'
 import { describeRefusal } from './execute.ts'
 import { wrapOutput } from './output.ts'
-import { createSourceStore } from './packages.ts'
 import {
   createSkillFolders,
   importedFolder,
@@ -24,6 +23,7 @@ import {
   type SkillEntry,
   type SkillFolders,
 } from './skill-folders.ts'
+import { createSourceStore } from './stored-files.ts'
 import { createToolStates } from './tool-approval.ts'
 import { type FolderFile, keptKey } from './tool-folder.ts'
 
@@ -147,7 +147,7 @@ export function createSkills(dependencies: {
         sandbox,
         async withCopy({ entry, folder }, work) {
           const key = keptKey({ ...folder, name: entry.name })
-          const files = folder.files.map((file) => [file.path, file] as const)
+          const files = folder.files.map(({ path, bytes, isExecutable }) => [path, bytes, isExecutable] as const)
           return await sources.hold(key, async () => {
             await pruning
             return await work(await sources.keep(key, files))

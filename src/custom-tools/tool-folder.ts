@@ -385,6 +385,15 @@ function matters(name: string, only: string | null | undefined): boolean {
 /** The files of a capability by their paths, before any check. */
 export type CapabilityFiles = ReadonlyMap<string, Uint8Array>
 
+/** Reads a folder of this machine once, without hidden files and compiled Python. The gate checks the content. */
+export async function readCapabilityFolder(
+  directory: string,
+): Promise<{ ok: true; files: CapabilityFiles } | { ok: false; problem: string }> {
+  const reading = await readToolFolder(directory, { isPrivate: true })
+  if (!reading.ok) return reading
+  return { ok: true, files: new Map(reading.folder.files.map(({ path, bytes }) => [path, bytes])) }
+}
+
 /** The lines of a `requirements.txt`, without comments. The installer checks them. */
 export function readRequirements(text: string): string[] {
   const lines = text.split(/\r\n|\r|\n/).map((line) => line.replace(/(^|\s)#.*$/, '').trim())

@@ -78,10 +78,10 @@ export function createToolSettings(dependencies: { database: Database; vault: To
     },
     /** A `bad_request` for what the tool does not know or cannot be stored; nothing is written then. Null takes a value away. */
     async write(of: ConfiguredTool, values: Record<string, Json>): Promise<void> {
-      const changes = Object.entries(values).map(([key, value]) => {
-        const field = findField(of, key, 'bad_request')
-        return { field, value }
-      })
+      const changes = Object.entries(values).map(([key, value]) => ({
+        field: findField(of, key, 'bad_request'),
+        value,
+      }))
       for (const { field, value } of changes) refuseUnfit(field, value)
       for (const { field, value } of changes) {
         if (field.isSecret && value === mask) continue

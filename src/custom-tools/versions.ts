@@ -1,32 +1,29 @@
-import { chmod, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { syncDirectory, toFileError } from '../base/files.ts'
 import { sha256 } from '../base/ids.ts'
 import { camelKeys, type Parsed, parseAnyJson, parseJson, snakeKeys } from '../base/json.ts'
+import { reasonOf } from '../base/text.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { BlobStore } from '../storage/blobs.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { CapabilityVersionRow } from '../storage/feature-tables.ts'
 import { type CapabilityManifest, checkedManifestSchema } from './manifest.ts'
+import { makeFolder, placeTree } from './stored-files.ts'
 import {
   type CapabilityFiles,
   checkFiles,
   decodeUtf8,
-  parentFolders,
+  readCapabilityFolder,
   readRequirements,
   readTextFile,
-  readToolFolder,
 } from './tool-folder.ts'
 
 /** A version, whole and never changed again. */
-export interface CapabilityVersion {
-  capabilityId: string
-  version: number
+export interface CapabilityVersion extends RegisteredVersion {
   manifest: CapabilityManifest
-  /** Its directory: `main.py` or `main.js`, `manifest.json`, `requirements.txt`, `RUN.md`, `examples.json`, `lock.json`, and what else belongs to it. */
+  /** Holds `main.py` or `main.js`, `manifest.json`, `requirements.txt`, `RUN.md`, `examples.json`, `lock.json` and others. */
   directory: string
-  hash: string
   buildId: string | null
   createdAt: number
 }
@@ -131,6 +128,13 @@ export function createVersionStore({ directory, shared }: { directory: string; s
     return join(directory, capabilityId, `v${version}`)
   }
 
+  async function placeVersion(target: string, files: CapabilityFiles, { replace = false } = {}): Promise<void> {
+    await makeFolder(directory)
+    await makeFolder(dirname(target))
+    if (await placeTree(target, files, { replace, durable: true })) return
+    throw new FamiliarError('conflict', `${target} is there already`)
+  }
+
   /** Held against what the database says was registered, and not only against the lock that lies beside it. */
   async function readHere(version: RegisteredVersion): Promise<VersionReading> {
     const place = directoryOf(version)
@@ -143,11 +147,10 @@ export function createVersionStore({ directory, shared }: { directory: string; s
     try {
       const fetched = await fetchVersion(from, version)
       if (!fetched.ok) return fetched
-      await placeTree(directoryOf(version), fetched.files, { replace: true })
+      await placeVersion(directoryOf(version), fetched.files, { replace: true })
       return await readHere(version)
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      return { ok: false, problem: `A version of the capability could not be fetched: ${reason}` }
+      return { ok: false, problem: `A version of the capability could not be fetched: ${reasonOf(cause)}` }
     }
   }
 
@@ -170,7 +173,7 @@ export function createVersionStore({ directory, shared }: { directory: string; s
       const lock = new TextEncoder().encode(`${JSON.stringify(makeLock(files, createdAt), null, 2)}\n`)
       files.set(lockFile, lock)
       const hash = sha256(lock)
-      await placeTree(target, files)
+      await placeVersion(target, files)
       try {
         if (shared) await shareVersion(shared, { ...key, hash }, files)
       } catch (cause) {
@@ -266,9 +269,9 @@ export type VersionReading =
 
 /** A version as it lies on disk, held against its lock. */
 export async function readVersion(directory: string): Promise<VersionReading> {
-  const reading = await readToolFolder(directory, { isPrivate: true })
+  const reading = await readCapabilityFolder(directory)
   if (!reading.ok) return reading
-  const files = new Map(reading.folder.files.map(({ path, bytes }) => [path, bytes]))
+  const { files } = reading
   const lockBytes = files.get(lockFile)
   if (lockBytes === undefined) return wrong(`${lockFile} is missing`)
   const lock = readLock(lockBytes)
@@ -339,70 +342,4 @@ function stampManifest(files: CapabilityFiles, stamp: { version: number; created
   const now = new Date(stamp.createdAt).toISOString()
   const stamped = { ...written, version: stamp.version, created_at: first ?? now, updated_at: now }
   return new TextEncoder().encode(`${JSON.stringify(stamped, null, 2)}\n`)
-}
-
-/** An entry with this name was never finished, or is being removed. */
-const draft = '.draft-'
-
-/**
- * The files as a directory that is whole from the moment that it has its name; on every failure there is nothing of it. A
- * `conflict` where it is there already, unless `replace` is set.
- */
-async function placeTree(
-  target: string,
-  files: CapabilityFiles,
-  { replace = false }: { replace?: boolean } = {},
-): Promise<void> {
-  const parent = dirname(target)
-  await makeFolder(dirname(parent))
-  await makeFolder(parent)
-  const written = await mkdtemp(join(parent, draft))
-  try {
-    await writeTree(written, files)
-    if (replace) await removeTree(target)
-    await rename(written, target)
-  } catch (cause) {
-    await rm(written, { recursive: true, force: true })
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-    if (code === 'ENOTEMPTY' || code === 'EEXIST')
-      throw new FamiliarError('conflict', `${target} is there already`, { cause })
-    throw toFileError(target, cause)
-  }
-  await syncDirectory(parent)
-}
-
-/** Its name is gone before the first of its files is. */
-async function removeTree(target: string): Promise<void> {
-  const aside = await mkdtemp(join(dirname(target), draft))
-  try {
-    await rename(target, join(aside, 'old'))
-  } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) throw cause
-  } finally {
-    await rm(aside, { recursive: true, force: true })
-  }
-}
-
-/** Every file and folder reaches the disk before the name does. */
-async function writeTree(root: string, files: CapabilityFiles): Promise<void> {
-  const folders = [...new Set([...files.keys()].flatMap(parentFolders))].map((path) => join(root, path))
-  for (const folder of folders.sort()) await makeFolder(folder)
-  for (const [path, bytes] of files) {
-    await using file = await open(join(root, path), 'wx', 0o644)
-    await file.chmod(0o644)
-    await file.writeFile(bytes)
-    await file.sync()
-  }
-  for (const folder of folders.reverse()) await syncDirectory(folder)
-  // mkdtemp allows only the owner.
-  await chmod(root, 0o755)
-  await syncDirectory(root)
-}
-
-/** Whatever the umask: 0755. */
-async function makeFolder(path: string): Promise<void> {
-  const made = await mkdir(path, { recursive: true, mode: 0o755 })
-  if (made === undefined) return
-  await chmod(path, 0o755)
-  await syncDirectory(dirname(path))
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Ids } from '../../base/ids.ts'
 import { snakeKeys } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
-import { toDisplayText, toStorableText, truncateText } from '../../base/text.ts'
+import { reasonOf, toDisplayText, toStorableText, truncateText } from '../../base/text.ts'
 import type { Wakeups } from '../../base/work.ts'
 import type { BuildEvent, BuildQuestion } from '../../protocol/custom-tools.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
@@ -179,7 +179,7 @@ export function createBuilds(dependencies: {
       try {
         await begin(build)
       } catch (cause) {
-        await fail(build, 'failed', `It could not begin: ${cause instanceof Error ? cause.message : String(cause)}`)
+        await fail(build, 'failed', `It could not begin: ${reasonOf(cause)}`)
         throw cause
       }
       return build
@@ -459,7 +459,7 @@ async function readServedFiles(
     if (path === lockFile) continue
     const text = decodeUtf8(bytes)
     // Left out it would be gone from the new version, and the Builder cannot write it.
-    if (text === undefined) throw new FamiliarError('conflict', `${path} of ${name} is no text: mend it by hand`)
+    if (text === undefined) throw new FamiliarError('conflict', `${path} of ${name} is no text: repair it by hand`)
     files.set(path, text)
   }
   return files

@@ -9,8 +9,8 @@ import type { Writer } from '../../storage/database.ts'
 import type { Capability, CapabilityCatalog, CapabilityOrigin } from '../built-catalog.ts'
 import { type CapabilityExecutor, type CapabilityRun, describeRefusal, place, type Runnable } from '../execute.ts'
 import type { CapabilityManifest } from '../manifest.ts'
-import { createStagedFiles } from '../packages.ts'
 import { checkAgainstSchema, isSame } from '../parameters.ts'
+import { createStagedFiles } from '../stored-files.ts'
 import { type CapabilityFiles, checkFiles } from '../tool-folder.ts'
 import { type CapabilityExample, completeFiles, type Inspection, inspectFiles } from './inspect-files.ts'
 
@@ -98,7 +98,15 @@ export function createCapabilityGate(dependencies: {
    */
   async function judge(
     given: CapabilityFiles,
-    { mustTry, existing, whyNot, signal }: Pick<Examination, 'mustTry' | 'signal'> & Naming,
+    {
+      mustTry,
+      existing,
+      whyNot,
+      signal,
+    }: Pick<Examination, 'mustTry' | 'signal'> & {
+      existing?(manifest: CapabilityManifest): Capability | undefined
+      whyNot?(manifest: CapabilityManifest): string | undefined
+    },
     examine: (inspected: Required<Inspection>, directory: string) => Promise<GateVerdict>,
   ): Promise<{ verdict: GateVerdict; files: CapabilityFiles }> {
     const read = inspectFiles(given, { redactor, mustTry })
@@ -175,11 +183,6 @@ export function createCapabilityGate(dependencies: {
       return { ok: true, ...published, examples }
     },
   }
-}
-
-interface Naming {
-  existing?: (manifest: CapabilityManifest) => Capability | undefined
-  whyNot?: (manifest: CapabilityManifest) => string | undefined
 }
 
 const answerSchema = z.object({ problems: z.array(z.string()) })

@@ -1,13 +1,13 @@
 import { z } from 'zod'
+import { readBundledText } from '../../base/files.ts'
 import { isDeeperThan, parseAnyJson, parseJson } from '../../base/json.ts'
 import { findHiddenIn } from '../../base/text.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { Redactor } from '../../security/redactor.ts'
-import { toolNameOf } from '../built-catalog.ts'
 import {
   type CapabilityManifest,
+  describeIn,
   describeManifestIssues,
-  describePermissions,
   readBuiltManifest as readManifest,
 } from '../manifest.ts'
 import { isRequirement } from '../packages.ts'
@@ -97,31 +97,7 @@ function mustTryProblems(examples: readonly CapabilityExample[], mustTry: Json |
 const mark = '<!-- Made from manifest.json. Take this line out to keep what you write here. -->'
 
 /** The RUN.md of a capability whose writer wrote none: what it does, how it is called, and what it may do. */
-function runText(manifest: CapabilityManifest): string {
-  const { name, description, inputSchema } = manifest
-  return `# ${name}
-
-${description}
-
-## Use
-
-Call \`${toolNameOf(name)}\` with an object that fits this schema:
-
-\`\`\`json
-${JSON.stringify(inputSchema, null, 2)}
-\`\`\`
-
-From the command line: \`familiar caps run ${name} --args '{…}'\`
-
-## What it may do
-
-${describePermissions(manifest)
-  .map((line) => `- ${line}`)
-  .join('\n')}
-
-${mark}
-`
-}
+const runTemplate = readBundledText(new URL('run-template.md', import.meta.url))
 
 export const skillFile = 'SKILL.md'
 
@@ -141,7 +117,8 @@ export function completeFiles(
   const stamped = firstAt === undefined ? written : { ...written, created_at: new Date(firstAt).toISOString() }
   completed.set('manifest.json', Buffer.from(`${JSON.stringify(stamped, null, 2)}\n`))
   const said = readTextFile(files, 'RUN.md')
-  if (said === undefined || said.includes(mark)) completed.set('RUN.md', Buffer.from(runText(manifest)))
+  if (said === undefined || said.includes(mark))
+    completed.set('RUN.md', Buffer.from(describeIn(runTemplate, manifest, { mark })))
   return completed
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseAnyJson } from '../../base/json.ts'
+import { isRecord, parseAnyJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import { toStorableText } from '../../base/text.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
@@ -11,7 +11,7 @@ import { toolNameOf } from '../built-catalog.ts'
 import { endOf } from '../custom-tool.ts'
 import type { CapabilityExecutor } from '../execute.ts'
 import { type CapabilityManifest, readBuiltManifest as readManifest } from '../manifest.ts'
-import { createStagedFiles } from '../packages.ts'
+import { createStagedFiles } from '../stored-files.ts'
 import { type CapabilityFiles, readRequirements, readTextFile } from '../tool-folder.ts'
 import type { Build } from './builds.ts'
 import { type BuilderDesk, type Builds, createBuildFiles, type OnBuildStep } from './create-builds.ts'
@@ -179,7 +179,7 @@ export function createBuilderTools(dependencies: {
       }),
       async work({ name, description }, build, { callId, seen, signal }) {
         const isSet = await desk.requestSecret({ build, callId, secret: name, description, seen, signal })
-        return succeeded(isSet ? `${name} is set.` : `${name} is not set: nobody entered it within a minute.`)
+        return succeeded(isSet ? `${name} is set.` : `${name} is not set: the user did not enter it within a minute.`)
       },
     }),
     builderTool({
@@ -249,16 +249,8 @@ export function createAnswerBuild({ builds }: { builds: Pick<Builds, 'answer'> }
   })
 }
 
-interface Draft {
-  files: CapabilityFiles
-  manifest: CapabilityManifest
-  requirements: readonly string[]
-  /** Why the manifest is not the one that was written. */
-  problem: string | undefined
-}
-
-/** Without a manifest that can be read it has no network, no secrets and no storage. */
-function readDraft(build: Build, files: CapabilityFiles): Draft {
+/** Without a manifest that can be read it has no network, no secrets and no storage; `problem` says why. */
+function readDraft(build: Build, files: CapabilityFiles) {
   const requirements = readRequirements(readTextFile(files, 'requirements.txt') ?? '')
   const written = readTextFile(files, 'manifest.json')
   const reading = written === undefined ? undefined : readManifest(written)
@@ -304,8 +296,7 @@ function withManifest(
 ): CapabilityFiles {
   const parsed = parseAnyJson(readTextFile(files, 'manifest.json') ?? '{}')
   // The gate says what is wrong with it.
-  if (!parsed.ok || parsed.value === null || typeof parsed.value !== 'object' || Array.isArray(parsed.value))
-    return files
+  if (!parsed.ok || !isRecord(parsed.value)) return files
   const manifest = {
     name,
     description: request.description,
