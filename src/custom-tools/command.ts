@@ -144,14 +144,18 @@ function notesOf({ problems, installs }: DockerfilePlan): string[] {
   ]
 }
 
-function needsOf({ installs }: DockerfilePlan, folder: ToolFolder, program: string): ToolNeeds {
+/** Programs and packages that must exist, if no image has them. */
+function needsOf({ installs }: DockerfilePlan, folder: ToolFolder, program: string) {
   const installed = installs.system.flatMap((name) => programs.get(name) ?? []).map(programNamed)
   const own = program.includes('/') ? [] : [programNamed(program)]
   const fromFiles = installs.pipFiles.flatMap((path) => readRequirements(readFolderText(folder, path) ?? ''))
   const ownPackages = installs.npmProject ? nodeDependencies(readFolderText(folder, 'package.json')) : []
   return {
+    /** Programs that must be found by their name, each with the package that has it. */
     programs: [...new Map([...own, ...installed].map((need) => [need.name, need])).values()],
+    /** Requirements as pip takes them, one a line. */
     python: [...new Set([...installs.pip, ...fromFiles])],
+    /** Packages that its own `node_modules` must hold. */
     node: missingNodePackages([...new Set([...installs.npm.map(packageName), ...ownPackages])], folder.files),
   }
 }
@@ -315,7 +319,7 @@ export interface CommandPlan {
   }
   /** In an image of its own, where it has a Dockerfile. */
   inImage: PlannedCommand | null
-  needs: ToolNeeds
+  needs: ReturnType<typeof needsOf>
   notes: readonly string[]
 }
 
@@ -323,16 +327,6 @@ interface PlannedCommand {
   argv: readonly [string, ...string[]]
   workingDirectory: string
   environment: Readonly<Record<string, string>>
-}
-
-/** Programs and packages that must exist, if no image has them. */
-interface ToolNeeds {
-  /** Programs that must be found by their name, each with the package that has it. */
-  programs: readonly { name: string; package: string }[]
-  /** Requirements as pip takes them, one a line. */
-  python: readonly string[]
-  /** Packages that its own `node_modules` must hold. */
-  node: readonly string[]
 }
 
 // The root itself, and what here are this machine's own folders.

@@ -231,21 +231,13 @@ function describeEnd(end: SandboxEnd, limits: SandboxLimits): string | undefined
 }
 
 /** Why there is no result, as the harness saw it. */
-function describeReport(report: Extract<HarnessReport, { ok: false }>): string {
-  switch (report.kind) {
-    case 'exception':
-      return `It failed with an exception:\n${report.detail}`
-    case 'exit':
-      return `It called ${report.detail} instead of returning a result.`
-    case 'no_json':
-      return `The return value of run is not JSON: ${report.detail}.`
-    case 'no_run':
-      return `${report.detail} has no function named run.`
-    case 'nothing':
-      return `run returned nothing (${report.detail}). It returns a text or an object.`
-    case 'unsettled':
-      return 'run never finished: it waits for something that cannot come any more.'
-  }
+const reportReasons: Record<Extract<HarnessReport, { ok: false }>['kind'], (detail: string) => string> = {
+  exception: (detail) => `It failed with an exception:\n${detail}`,
+  exit: (detail) => `It called ${detail} instead of returning a result.`,
+  no_json: (detail) => `The return value of run is not JSON: ${detail}.`,
+  no_run: (detail) => `${detail} has no function named run.`,
+  nothing: (detail) => `run returned nothing (${detail}). It returns a text or an object.`,
+  unsettled: () => 'run never finished: it waits for something that cannot come any more.',
 }
 
 const changes = z.array(z.tuple([z.string(), z.string().nullable()]))
@@ -310,8 +302,8 @@ export async function readRunResult(
   const report = parseJson(new TextDecoder().decode(ended.result), reportSchema)
   if (!report.ok) return failed(`Its report cannot be read: ${report.message}.`)
   if (!report.value.ok) {
-    const error = cleanError(describeReport(report.value), redact)
-    return failed(error, report.value.isService ? 'service_failed' : 'failed')
+    const { kind, detail, isService } = report.value
+    return failed(cleanError(reportReasons[kind](detail), redact), isService ? 'service_failed' : 'failed')
   }
   const { value, storage } = report.value
   if (value === null) return { ok: true, value: null, text: '', card: null, changes: storage }

@@ -395,12 +395,7 @@ export function createWordIndex() {
       if (documents.length > 2 * slots.size + 16) rebuild()
     },
     /** How much of what the question asks for each of them says, 0 to 1. */
-    compare(question: string): {
-      /** Those that have at least one of the words, best first. */
-      best(limit: number): { id: string; score: number }[]
-      /** 0 where none of the words is in it. */
-      scoreOf(id: string): number
-    } {
+    compare(question: string) {
       const wanted = [...new Set(wordsOf(question))].slice(0, maxWords)
       const mean = totalLength / Math.max(1, slots.size)
       const sums = new Float64Array(documents.length)
@@ -417,7 +412,8 @@ export function createWordIndex() {
         }
       }
       return {
-        best(limit) {
+        /** Those that have at least one of the words, best first. */
+        best(limit: number) {
           const best = createBestSlots(limit, (slot) => -slot)
           let least = 0
           for (let slot = 0; slot < sums.length; slot += 1) {
@@ -426,7 +422,8 @@ export function createWordIndex() {
           }
           return best.take().map(({ slot, score }) => ({ id: documents[slot]?.id ?? '', score: score / most }))
         },
-        scoreOf(id) {
+        /** 0 where none of the words is in it. */
+        scoreOf(id: string) {
           const sum = sums[slots.get(id) ?? -1] ?? 0
           return sum === 0 ? 0 : sum / most
         },

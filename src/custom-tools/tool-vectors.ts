@@ -79,19 +79,16 @@ export function createVectorTable(dimensions: number) {
       const slot = slots.get(id)
       return slot === undefined ? undefined : vectors.vector(slot)
     },
-    compare(question: Float32Array): {
-      nearest(limit: number): { id: string; cosine: number }[]
-      cosineOf(id: string): number | undefined
-    } {
+    compare(question: Float32Array) {
       const wide = toWideQuestion(question)
       return {
-        nearest(limit) {
+        nearest(limit: number) {
           if (wide.inverseLength === 0) return []
           const best = createBestSlots(limit, (slot) => -slot)
           vectors.scan(wide, best)
           return best.take().map(({ slot, score }) => ({ id: ids[slot] ?? '', cosine: score * wide.inverseLength }))
         },
-        cosineOf(id) {
+        cosineOf(id: string): number | undefined {
           const vector = table.get(id)
           return vector && cosine(wide, vector)
         },
