@@ -236,8 +236,10 @@ export function createRunChild({ clock }: { clock: Clock }): RunChild {
       killGroup(child)
     }
     const tooLarge = () => endWith({ kind: 'output_too_large' })
-    const stdout = collect(child.stdout, limits.outputBytes, tooLarge)
-    const stderr = collect(child.stderr, limits.outputBytes, tooLarge)
+    const stdout = collectOutput(limits.outputBytes, tooLarge)
+    const stderr = collectOutput(limits.outputBytes, tooLarge)
+    child.stdout.on('data', stdout.take).on('error', () => undefined)
+    child.stderr.on('data', stderr.take).on('error', () => undefined)
     const onAbort = () => killGroup(child)
     const stopTimer = clock.after(limits.wallMs, () => endWith({ kind: 'timed_out' }))
     signal.addEventListener('abort', onAbort, { once: true })
@@ -247,7 +249,7 @@ export function createRunChild({ clock }: { clock: Clock }): RunChild {
     try {
       const end = await ended(child, clock)
       signal.throwIfAborted()
-      return { end: early ?? end, stdout: stdout(), stderr: stderr(), durationMs: clock.now() - startedAt }
+      return { end: early ?? end, stdout: stdout.bytes(), stderr: stderr.bytes(), durationMs: clock.now() - startedAt }
     } finally {
       stopTimer()
       signal.removeEventListener('abort', onAbort)
@@ -291,16 +293,21 @@ export function tryKill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   }
 }
 
-/** Collects output up to the limit; returns a function that reads it. */
-function collect(stream: NodeJS.ReadableStream, limit: number, onTooLarge: () => void): () => Uint8Array {
+/** Keeps the first `limit` bytes and reports once when more arrive. */
+export function collectOutput(limit: number, onTooMuch: () => void) {
   const chunks: Uint8Array[] = []
-  let size = 0
-  stream.on('error', () => undefined)
-  stream.on('data', (chunk: Buffer) => {
-    const room = limit - size
-    if (room > 0) chunks.push(chunk.subarray(0, room))
-    size += chunk.length
-    if (size > limit) onTooLarge()
-  })
-  return () => Buffer.concat(chunks)
+  let length = 0
+  let isFull = false
+  return {
+    take(bytes: Uint8Array): void {
+      if (isFull) return
+      const room = limit - length
+      chunks.push(bytes.subarray(0, room))
+      length += Math.min(bytes.length, room)
+      if (bytes.length <= room) return
+      isFull = true
+      onTooMuch()
+    },
+    bytes: (): Uint8Array => Buffer.concat(chunks, length),
+  }
 }

@@ -83,9 +83,34 @@ function segmentWidth(segment: string): number {
   return wide.test(segment) || segment.includes('\ufe0f') ? 2 : 1
 }
 
+/**
+ * The lines of a byte stream that are not blank, however the bytes are split. Ends the stream when the reader stops
+ * early. Not with readline, which ignores errors of its source.
+ */
+export async function* readLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of source) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines.filter((line) => line.trim() !== '')
+  }
+  rest += decoder.decode()
+  if (rest.trim() !== '') yield rest
+}
+
 /** The words of an error, whatever was thrown. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** The error and the causes below it. */
+export function causesOf(error: unknown): Error[] {
+  const found: Error[] = []
+  for (let current = error; current instanceof Error && !found.includes(current); current = current.cause) {
+    found.push(current)
+  }
+  return found
 }
 
 /** Local time of the reader. */
@@ -124,7 +149,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`
 }
 
-/** Small sums matter here: four decimal places below a dollar. */
+/** Small sums matter here: four decimal places below a hundred dollars. */
 export function formatDollars(amount: number | null): string {
   if (amount === null) return 'unpriced'
   return `$${amount.toFixed(amount !== 0 && Math.abs(amount) < 100 ? 4 : 2)}`

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseJson } from '../base/json.ts'
+import { readLines } from '../base/text.ts'
 import type { AssistantPart, Json, ModelMessage, StopReason } from '../protocol/messages.ts'
 import { type AiSdkWire, createAiSdkModel } from './ai-sdk.ts'
 import { type HomePackages, packageWire } from './ai-sdk-packages.ts'
@@ -145,7 +146,6 @@ function openaiWire({ baseUrl, apiKey, settings, fetch }: ProviderConnection): A
 
 const wires = { anthropic: anthropicWire, openai: openaiWire, google: googleWire }
 
-/** The adapter for a provider's protocol. */
 export function openModel(options: {
   type: Exclude<ProviderType, 'offline'>
   providerName: string
@@ -166,21 +166,34 @@ interface OllamaContext {
   providerName: string
 }
 
-/** Converts a neutral request to messages of Ollama's chat API. */
 async function toOllamaMessages(request: ModelRequest, context: OllamaContext): Promise<OllamaMessage[]> {
   const system = request.system.map(({ text }) => text.trim()).filter((text) => text !== '')
   const messages: OllamaMessage[] = system.length > 0 ? [{ role: 'system', content: system.join('\n\n') }] : []
   const media = await readAllMedia(request, { info: context.info, readsPdf: false })
-  for (const message of request.messages) messages.push(...toOllamaMessage(message, media, context))
-  return messages
+  return [...messages, ...request.messages.flatMap((message) => toOllamaMessage(message, media, context))]
 }
 
 function toOllamaMessage(message: ModelMessage, media: MediaContents, context: OllamaContext): OllamaMessage[] {
   switch (message.role) {
-    case 'user':
-      return [toUserMessage(message, media)]
-    case 'assistant':
-      return toAssistantMessage(message, context)
+    case 'user': {
+      const contents = message.parts.flatMap((part) => (part.type === 'text' ? part : media.get(part)) ?? [])
+      const texts = contents.flatMap((content) => (content.type === 'file' ? [] : content.text))
+      const images = contents.flatMap((content) => (content.type === 'file' ? content.base64 : []))
+      return [{ role: 'user', content: texts.join('\n\n'), ...(images.length > 0 && { images }) }]
+    }
+    case 'assistant': {
+      const parts = replayableParts({ parts: message.parts, provider: context.providerName, canReplay: () => true })
+      if (parts.length === 0) return []
+      const joined = (type: 'text' | 'thinking') => parts.map((part) => (part.type === type ? part.text : '')).join('')
+      const thinking = joined('thinking')
+      const calls = parts.flatMap((part) =>
+        part.type === 'tool_call'
+          ? { id: part.id, function: { name: part.name, arguments: toObjectInput(part.input) } }
+          : [],
+      )
+      const said = { content: joined('text'), ...(thinking !== '' && { thinking }) }
+      return [{ role: 'assistant', ...said, ...(calls.length > 0 && { tool_calls: calls }) }]
+    }
     case 'tool':
       return message.results.map(({ callId, name, text, isError }) => ({
         role: 'tool',
@@ -190,41 +203,6 @@ function toOllamaMessage(message: ModelMessage, media: MediaContents, context: O
         tool_call_id: callId,
       }))
   }
-}
-
-function toUserMessage({ parts }: Extract<ModelMessage, { role: 'user' }>, media: MediaContents): OllamaMessage {
-  const texts: string[] = []
-  const images: string[] = []
-  for (const part of parts) {
-    const content = part.type === 'text' ? part : media.get(part)
-    if (content?.type === 'file') images.push(content.base64)
-    else if (content) texts.push(content.text)
-  }
-  return { role: 'user', content: texts.join('\n\n'), ...(images.length > 0 && { images }) }
-}
-
-function toAssistantMessage(
-  { parts }: Extract<ModelMessage, { role: 'assistant' }>,
-  { providerName }: OllamaContext,
-): OllamaMessage[] {
-  const kept = replayableParts({ parts, provider: providerName, canReplay: () => true })
-  if (kept.length === 0) return []
-  const calls = kept.filter((part) => part.type === 'tool_call')
-  const thinking = joinText(kept, 'thinking')
-  return [
-    {
-      role: 'assistant',
-      content: joinText(kept, 'text'),
-      ...(thinking !== '' && { thinking }),
-      ...(calls.length > 0 && {
-        tool_calls: calls.map(({ id, name, input }) => ({ id, function: { name, arguments: toObjectInput(input) } })),
-      }),
-    },
-  ]
-}
-
-function joinText(parts: ReturnType<typeof replayableParts>, type: 'text' | 'thinking'): string {
-  return parts.map((part) => (part.type === type ? part.text : '')).join('')
 }
 
 /** One line of the response of `POST /api/chat`. Everything is optional: servers with this API differ. */
@@ -259,20 +237,6 @@ interface OllamaMessage {
   tool_calls?: { id: string; function: { name: string; arguments: unknown } }[]
   tool_name?: string
   tool_call_id?: string
-}
-
-/** The lines of a byte stream, however the bytes are split. Ends the stream when the reader stops early. */
-async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const chunk of body) {
-    rest += decoder.decode(chunk, { stream: true })
-    const lines = rest.split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) if (line.trim() !== '') yield line
-  }
-  rest += decoder.decode()
-  if (rest.trim() !== '') yield rest
 }
 
 /**

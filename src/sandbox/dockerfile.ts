@@ -6,23 +6,23 @@ import { parseJson } from '../base/json.ts'
 export function readDockerfile(text: string): DockerfilePlan {
   const { instructions, escapeWith, unfinished } = readInstructions(text)
   const globals: Record<string, string> = Object.create(null)
-  const rules: StageRules = { escapeWith, globals }
+  const rules: WordRules = { escapeWith, variables: globals }
   const named = new Map<string, Stage>()
   // Instructions before the first FROM: only ARG is allowed there.
-  let stage = emptyStage(null)
+  let stage = newStage(null)
 
   for (const instruction of instructions) {
     if (instruction.name === 'FROM') {
-      const [image = '', as, given] = readWords(instruction.rest, { escapeWith, variables: globals })
+      const [image = '', as, given] = readWords(instruction.rest, rules)
       const name = as?.toLowerCase() === 'as' ? given : undefined
       const base = named.get(image.toLowerCase())
-      stage = base ? stageOn(base) : emptyStage(image)
+      stage = newStage(image, base)
       if (image === '') addFatal(stage.plan, instruction.line, 'FROM has no image')
       if (name !== undefined) named.set(name.toLowerCase(), stage)
     } else if (stage.plan.from !== null) {
       applyInstruction(stage, instruction, rules)
     } else if (instruction.name === 'ARG') {
-      for (const word of readWords(instruction.rest, { escapeWith, variables: globals })) {
+      for (const word of readWords(instruction.rest, rules)) {
         const [key, value] = splitPair(word)
         if (key !== '' && value !== undefined) globals[key] = value
       }
@@ -40,14 +40,6 @@ export function readDockerfile(text: string): DockerfilePlan {
   }
   plan.problems.sort((a, b) => a.line - b.line)
   return plan
-}
-
-/** A stage based on another stage of the same file. */
-function stageOn(base: Stage): Stage {
-  const plan = structuredClone(base.plan)
-  // A copy has a prototype again, and with it inherited names.
-  plan.environment = Object.assign(Object.create(null), base.plan.environment)
-  return { plan, arguments: Object.create(null), shell: base.shell, inheritsCmd: true }
 }
 
 function addFatal(plan: DockerfilePlan, line: number, message: string): void {
@@ -235,20 +227,16 @@ export function readInstructions(text: string) {
     const [, name = '', after = ''] = /^(\S+)\s*([\s\S]*)$/.exec(joined) ?? []
     if (name === '') continue
     const { flags, rest } = splitFlags(after)
-    const starts = takesDocuments.has(name.toUpperCase()) ? documentStarts(rest) : []
-    const documents = starts.map(({ word, stripsTabs }) => readDocument(word, stripsTabs, line))
+    const starts = takesDocuments.has(name.toUpperCase()) ? rest.matchAll(documentStart) : []
+    const documents = Array.from(starts, ([, dash, , word = '']) => readDocument(word, dash === '-', line))
     instructions.push({ line, name: name.toUpperCase(), flags, rest, documents })
   }
   return { instructions, escapeWith, unfinished }
 }
 
 const takesDocuments = new Set(['RUN', 'COPY', 'ADD'])
-
-function documentStarts(rest: string): { word: string; stripsTabs: boolean }[] {
-  // `<<<` is a here-string of the shell, which has no lines.
-  const starts = rest.matchAll(/(?<![<\d])\d*<<(-?)(["']?)([A-Za-z_][A-Za-z0-9_]*)\2/g)
-  return [...starts].map(([, dash, , word = '']) => ({ word, stripsTabs: dash === '-' }))
-}
+// `<<<` is a here-string of the shell, which has no lines.
+const documentStart = /(?<![<\d])\d*<<(-?)(["']?)([A-Za-z_][A-Za-z0-9_]*)\2/g
 
 function isIgnored(line: string): boolean {
   return /^\s*(#|$)/.test(line)
@@ -389,46 +377,47 @@ function withoutAssignments(words: string[]): string[] {
   return first === -1 ? [] : words.slice(first)
 }
 
-/** Whether the command is known. */
+/** False if the command is not known. */
 function readCommand(words: readonly string[], step: RunStep): boolean {
   const [program = '', ...rest] = words
   const name = program.slice(program.lastIndexOf('/') + 1)
   if (changesNothing.has(name)) return true
-  if (name === 'apk') return readApk(rest, step)
-  if (name === 'apt-get' || name === 'apt') return readApt(rest, step)
   if (/^pip[0-9.]*$/.test(name)) return readPip(rest, step)
   if (/^python[0-9.]*$/.test(name) && rest[0] === '-m' && rest[1] === 'pip') return readPip(rest.slice(2), step)
-  if (name === 'npm') return readNpm(rest, step)
   if (name === 'chmod') return readChmod(rest, step)
-  return false
+  const manager = packageManagers.get(name)
+  if (!manager) return false
+  const [verb = '', ...packages] = splitOptions(rest, manager.valued).plain
+  if (!manager.installs.includes(verb)) return manager.idle.includes(verb)
+  if (name !== 'npm') step.system.push(...packages.map((word) => word.replace(/[=<>~@:].*$/, '')))
+  else if (packages.length === 0) step.npmProject = true
+  else step.npm.push(...packages)
+  return true
 }
+
+const apt = {
+  valued: ['-t', '--target-release', '-o', '--option'],
+  installs: ['install'],
+  idle: ['update', 'upgrade', 'clean', 'autoclean', 'autoremove', 'purge', 'remove'],
+}
+const apk = {
+  valued: ['--virtual', '-t', '--repository', '-X'],
+  installs: ['add'],
+  idle: ['update', 'upgrade', 'del', 'cache'],
+}
+const npm = {
+  valued: ['--prefix', '--registry', '--loglevel', '--omit'],
+  installs: ['install', 'i', 'add', 'ci'],
+  idle: ['cache', 'config'],
+}
+
+/** The options that take the next word, the verbs that install, and those that have no effect here. */
+const packageManagers = new Map(Object.entries({ apk, apt, 'apt-get': apt, npm }))
 
 // Folders that the sandbox creates as needed, owners and users that it does not have, caches that do not exist.
 const changesNothing = new Set(
   'mkdir rm chown useradd adduser addgroup groupadd set true : echo update-ca-certificates'.split(' '),
 )
-
-function readApk(words: readonly string[], step: RunStep): boolean {
-  const { plain } = splitOptions(words, ['--virtual', '-t', '--repository', '-X'])
-  const [verb, ...packages] = plain
-  if (verb === 'update' || verb === 'upgrade' || verb === 'del' || verb === 'cache') return true
-  if (verb !== 'add') return false
-  step.system.push(...packages.map(packageName))
-  return true
-}
-
-function readApt(words: readonly string[], step: RunStep): boolean {
-  const { plain } = splitOptions(words, ['-t', '--target-release', '-o', '--option'])
-  const [verb = '', ...packages] = plain
-  if (['update', 'upgrade', 'clean', 'autoclean', 'autoremove', 'purge', 'remove'].includes(verb)) return true
-  if (verb !== 'install') return false
-  step.system.push(...packages.map(packageName))
-  return true
-}
-
-function packageName(word: string): string {
-  return word.replace(/[=<>~@:].*$/, '')
-}
 
 const pipOptions = [
   ...['-r', '--requirement', '-c', '--constraint', '-t', '--target', '-i', '--index-url', '--extra-index-url'],
@@ -445,16 +434,6 @@ function readPip(words: readonly string[], step: RunStep): boolean {
   if (options.some(([name]) => more.includes(name)) || packages.some((name) => /^\.|[/\\]/.test(name))) return false
   step.pip.push(...packages.filter((name) => !['pip', 'setuptools', 'wheel'].includes(name)))
   for (const [name, value] of options) if (name === '-r' || name === '--requirement') step.pipFiles.push(value)
-  return true
-}
-
-function readNpm(words: readonly string[], step: RunStep): boolean {
-  const { plain } = splitOptions(words, ['--prefix', '--registry', '--loglevel', '--omit'])
-  const [verb = '', ...packages] = plain
-  if (verb === 'cache' || verb === 'config') return true
-  if (!['install', 'i', 'add', 'ci'].includes(verb)) return false
-  if (packages.length === 0) step.npmProject = true
-  step.npm.push(...packages)
   return true
 }
 
@@ -487,12 +466,6 @@ interface Stage {
   inheritsCmd: boolean
 }
 
-interface StageRules {
-  escapeWith: string
-  /** From ARG before the first FROM. */
-  globals: Readonly<Record<string, string>>
-}
-
 // The settings that every base image has.
 const basePath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
@@ -500,16 +473,26 @@ function noInstalls(): DockerfileInstalls {
   return { system: [], pip: [], pipFiles: [], npm: [], npmProject: false }
 }
 
-function emptyStage(from: string | null): Stage {
+/** `base`: another stage of the same file. */
+function newStage(from: string | null, base?: Stage): Stage {
   const lists = { copies: [], entrypoint: [], cmd: [], executables: [], problems: [] }
-  const plan = { from, workdir: '/', environment: Object.create(null), installs: noInstalls(), ...lists }
-  return { plan, arguments: Object.create(null), shell: ['/bin/sh', '-c'], inheritsCmd: false }
+  const plan: DockerfilePlan = structuredClone(base?.plan) ?? {
+    from,
+    workdir: '/',
+    environment: {},
+    installs: noInstalls(),
+    ...lists,
+  }
+  // Without a prototype and its inherited names.
+  plan.environment = Object.assign(Object.create(null), plan.environment)
+  const shell = base?.shell ?? ['/bin/sh', '-c']
+  return { plan, arguments: Object.create(null), shell, inheritsCmd: base !== undefined }
 }
 
-/** Applies the instruction to the stage. */
-function applyInstruction(stage: Stage, instruction: Instruction, { escapeWith, globals }: StageRules): void {
+function applyInstruction(stage: Stage, instruction: Instruction, globalRules: WordRules): void {
   const { plan } = stage
   const { line, name, rest } = instruction
+  const { escapeWith, variables: globals } = globalRules
   const rules = { escapeWith, variables: { PATH: basePath, ...stage.arguments, ...plan.environment } }
   const problem = (message: string, isFatal: boolean) => plan.problems.push({ line, message, isFatal })
 

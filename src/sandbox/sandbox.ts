@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { reasonOf } from '../base/text.ts'
 
 /** The limits of a run, for all its processes together. */
 export interface SandboxLimits {
@@ -69,25 +70,6 @@ export function endOfCode(code: number): SandboxEnd {
   return name === undefined ? { kind: 'exited', code } : { kind: 'killed', signal: name }
 }
 
-/** Keeps the first `limit` bytes and reports once when more arrive. */
-export function collectOutput(limit: number, onTooMuch: () => void) {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  let isFull = false
-  return {
-    take(bytes: Uint8Array): void {
-      if (isFull) return
-      const room = limit - length
-      chunks.push(bytes.subarray(0, room))
-      length += Math.min(bytes.length, room)
-      if (bytes.length <= room) return
-      isFull = true
-      onTooMuch()
-    },
-    bytes: (): Uint8Array => Buffer.concat(chunks, length),
-  }
-}
-
 export interface SandboxOutcome {
   end: SandboxEnd
   stdout: Uint8Array
@@ -108,7 +90,6 @@ export interface SandboxProof {
   detail: string
 }
 
-/** The result of a driver's test. */
 export type SandboxTest =
   | {
       ok: true
@@ -183,7 +164,12 @@ export function createSandbox(makeDrivers: () => Promise<readonly SandboxDriver[
   async function driver(): Promise<SandboxDriver> {
     const { driver, status } = await chosen()
     if (driver) return driver
-    throw new SandboxUnavailable(whyNot(status), fixOf(status))
+    const reasons = status.tried.map(({ driver, test }) => `${driver}: ${test.ok ? 'ready' : test.reason}`)
+    const fix = status.tried.map(({ test }) => (test.ok ? null : test.fix)).find(Boolean) ?? null
+    throw new SandboxUnavailable(
+      `Code cannot run here: no sandbox passed its test (${reasons.join('; ') || 'none is configured'})`,
+      fix,
+    )
   }
 
   return {
@@ -204,20 +190,10 @@ async function choose(drivers: readonly SandboxDriver[], signal: AbortSignal) {
   const tried: { driver: SandboxDriver['name']; test: SandboxTest }[] = []
   for (const driver of drivers) {
     const test = await driver.test(signal).catch((cause): SandboxTest => {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      return { ok: false, reason, proofs: [], fix: null }
+      return { ok: false, reason: reasonOf(cause), proofs: [], fix: null }
     })
     tried.push({ driver: driver.name, test })
     if (test.ok) return { driver, status: { driver: driver.name, tried } }
   }
   return { driver: undefined, status: { driver: null, tried } }
-}
-
-function whyNot({ tried }: SandboxStatus): string {
-  const reasons = tried.map(({ driver, test }) => `${driver}: ${test.ok ? 'ready' : test.reason}`)
-  return `Code cannot run here: no sandbox passed its test (${reasons.join('; ') || 'none is configured'})`
-}
-
-function fixOf({ tried }: SandboxStatus): string | null {
-  return tried.flatMap(({ test }) => (!test.ok && test.fix ? [test.fix] : []))[0] ?? null
 }

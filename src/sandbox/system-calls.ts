@@ -1,6 +1,5 @@
 import numbers from './system-calls.json' with { type: 'json' }
 
-/** The supported architectures of the filter. */
 export type Architecture = 'x64' | 'arm64'
 
 /** The architecture value in `struct seccomp_data` for native 64-bit calls. */
@@ -68,12 +67,10 @@ function answer(value: number): Instruction {
 
 type Test = 'jumpIfEqual' | 'jumpIfGreater' | 'jumpIfAnyBit'
 
-/** Runs `body` if the test is true. */
 function when(test: Test, value: number, body: readonly Instruction[]): Instruction[] {
   return [{ code: codes[test], ifTrue: 0, ifFalse: distance(body), value }, ...body]
 }
 
-/** Runs `body` unless the test is true. */
 function unless(test: Test, value: number, body: readonly Instruction[]): Instruction[] {
   return [{ code: codes[test], ifTrue: distance(body), ifFalse: 0, value }, ...body]
 }

@@ -51,11 +51,13 @@ it('MON-1 shows each running activity in one line', () => {
 })
 
 it('COST-1 writes an unknown price as unknown, and small sums with their cents of a cent', () => {
-  expect([null, 0, 0.0042, 12.3456, 1234.5].map(formatDollars)).toEqual([
+  expect([null, 0, 0.0042, 12.3456, 99.5, 100, 1234.5].map(formatDollars)).toEqual([
     'unpriced',
     '$0.00',
     '$0.0042',
     '$12.3456',
+    '$99.5000',
+    '$100.00',
     '$1234.50',
   ])
   expect([5, 1_500, 61_000, 3_660_000, 90_000_000].map(formatDuration)).toEqual([

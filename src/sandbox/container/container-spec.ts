@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { sha256 } from '../../base/ids.ts'
-import { openDoor } from '../embedded/prepare-command.ts'
+import { driverEnvironment, openDoor, proxyPort } from '../embedded/prepare-command.ts'
 import type { SandboxCommand, SandboxMount } from '../sandbox.ts'
 
 /** An unused id: distributions keep it free, and default user namespaces include it. */
@@ -36,7 +36,7 @@ export function containerSpec(parts: {
     Image: image,
     Entrypoint: [...(kit?.shell ?? ['/bin/sh']), '-c', entryScript(command), 'sh'],
     Cmd: [...(isProxied ? (kit?.relay ?? []) : []), ...command.argv],
-    Env: Object.entries(environmentOf(command)).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries({ ...driverEnvironment(command), ...command.environment }).map((pair) => pair.join('=')),
     WorkingDir: command.workingDirectory,
     User: `${containerUser.uid}:${containerUser.gid}`,
     Labels: { [lifeLabel]: life },
@@ -119,23 +119,6 @@ function entryScript({ environment }: SandboxCommand): string {
   ].join('\n')
 }
 
-function environmentOf({ environment, network }: SandboxCommand): Record<string, string> {
-  const proxy = relayAddress
-  return {
-    HOME: '/tmp',
-    LANG: 'C.UTF-8',
-    ...environment,
-    ...(network.kind === 'proxy' && {
-      HTTP_PROXY: proxy,
-      HTTPS_PROXY: proxy,
-      http_proxy: proxy,
-      https_proxy: proxy,
-      NO_PROXY: 'localhost,127.0.0.1',
-      no_proxy: 'localhost,127.0.0.1',
-    }),
-  }
-}
-
 /** Podman makes /run, /tmp and /var/tmp writable in a read-only container unless they are configured otherwise. */
 function writablePlaces({ isWritable, limits }: SandboxCommand): Record<string, string> {
   const closed = 'ro,nosuid,nodev,noexec,size=4k,mode=755'
@@ -166,22 +149,12 @@ function ulimits({ scratchBytes, outputBytes }: SandboxCommand['limits']) {
  * container, so that the entry works in an image without a shell, with an old one, or with another C library. The files
  * are started through their own loader and leave no trace in the command.
  */
-export interface EntryKit {
-  directory: string
-  /** Starts the shell inside. */
-  shell: string[]
-  /** Starts Node inside. Null if it is not available there. */
-  node: string[] | null
-  /** Starts the relay inside, before the command that it serves. */
-  relay: string[] | null
-  /** Files of this machine that the kit does not contain, and where they are mounted. */
-  binds: { source: string; target: string }[]
-}
+type EntryKit = NonNullable<Awaited<ReturnType<typeof prepareEntryKit>>>
 
 export const kitPath = '/.familiar'
 
 /** Undefined if this machine's shell cannot run in a container: then the image must have one. */
-export async function prepareEntryKit(directory: string): Promise<EntryKit | undefined> {
+export async function prepareEntryKit(directory: string) {
   const shell = await programFiles('/bin/sh')
   if (!shell) return undefined
   const node = await programFiles(process.execPath)
@@ -199,9 +172,13 @@ export async function prepareEntryKit(directory: string): Promise<EntryKit | und
   const startNode = withNode ? [...start, `${kitPath}/node`, ...lightNode] : null
   return {
     directory: kit,
+    /** Starts the shell inside. */
     shell: [...start, `${kitPath}/sh`],
+    /** Starts Node inside. Null if it is not available there. */
     node: startNode,
+    /** Starts the relay inside, before the command that it serves. */
     relay: startNode && [...startNode, ...relay],
+    /** Files of this machine that the kit does not contain, and where they are mounted. */
     binds: withNode ? [{ source: process.execPath, target: `${kitPath}/node` }] : [],
   }
 }
@@ -209,10 +186,7 @@ export async function prepareEntryKit(directory: string): Promise<EntryKit | und
 // The relay shares the memory and the processes of the command.
 const lightNode = ['--single-threaded', '--max-old-space-size=32', '--no-warnings']
 
-/** Any port is free in a network that is otherwise empty. */
-const relayPort = 3128
-const relayAddress = `http://127.0.0.1:${relayPort}`
-const relay = [`${kitPath}/relay.mjs`, String(relayPort), `${kitPath}/proxy.sock`]
+const relay = [`${kitPath}/relay.mjs`, String(proxyPort), `${kitPath}/proxy.sock`]
 
 /** Mount points inside the kit must exist as files. */
 const mountPoints = ['account', 'node', 'proxy.sock', 'result']

@@ -7,6 +7,7 @@ import { replaceFile } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
 import { canonicalJson, parseJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
+import { readLines, reasonOf } from '../../base/text.ts'
 import { untilAborted } from '../../base/work.ts'
 import { instanceName, isAbandoned } from '../embedded/janitor.ts'
 import { innerRoot } from '../embedded/stage.ts'
@@ -92,7 +93,7 @@ async function findEngine(options: {
       return await askEngine(createEngineClient(path), signal)
     } catch (cause) {
       signal.throwIfAborted()
-      refusals.push(`${path}: ${cause instanceof Error ? cause.message : String(cause)}`)
+      refusals.push(`${path}: ${reasonOf(cause)}`)
     }
   }
   const why = refusals.length > 0 ? refusals.join('; ') : 'none of the default sockets exists'
@@ -252,7 +253,7 @@ function createImageBuilds(options: {
     })
     const lines: string[] = []
     let failure: string | undefined
-    for await (const line of textLines(answer)) {
+    for await (const line of readLines(answer)) {
       const parsed = parseJson(line, progressSchema)
       if (!parsed.ok) continue
       const { stream, error } = parsed.value
@@ -304,18 +305,6 @@ const imagesSchema = z.array(
 
 function notBuilt(name: string, lines: readonly string[]): SandboxUnavailable {
   return new SandboxUnavailable(`The image of ${name} could not be built: ${lines.join('\n')}`)
-}
-
-/** Not with readline, which ignores errors of its source. */
-async function* textLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const bytes of source) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
-  }
-  yield rest
 }
 
 function tagOf({ name, hash }: Pick<SandboxImage, 'name' | 'hash'>): string {

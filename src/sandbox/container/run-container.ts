@@ -6,44 +6,44 @@ import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { type Clock, sleep } from '../../base/clock.ts'
 import { parseJson } from '../../base/json.ts'
-import { collectOutput, endOfCode, type SandboxCommand, type SandboxEnd, type SandboxOutcome } from '../sandbox.ts'
+import { collectOutput } from '../../base/processes.ts'
+import { untilAborted } from '../../base/work.ts'
+import { endOfCode, type SandboxCommand, type SandboxEnd, type SandboxOutcome } from '../sandbox.ts'
 import { startLine } from './container-spec.ts'
 
 /** How long the engine may take for one step. */
 const stepMs = 60_000
 
-/**
- * Runs one container, from creation to removal. It is gone when this ends, whatever happens; `signal` ends it at once,
- * and its reason is thrown.
- */
-export async function runContainer(options: {
+interface ContainerRun {
   client: EngineClient
   clock: Clock
   spec: object
   command: SandboxCommand
   signal: AbortSignal
-}): Promise<Omit<SandboxOutcome, 'result'>> {
-  const { client, clock, spec, command, signal } = options
+}
+
+/**
+ * Runs one container, from creation to removal. It is gone when this ends, whatever happens; `signal` ends it at once,
+ * and its reason is thrown.
+ */
+export async function runContainer(run: ContainerRun): Promise<Omit<SandboxOutcome, 'result'>> {
+  const { client, spec, signal } = run
   // Named here, so that it can be removed even if the engine's response never arrived.
   const name = `familiar-${randomUUID()}`
   try {
     // Not with `signal`: an aborted request may still create a container.
     await client.send({ method: 'POST', path: '/containers/create', query: { name }, body: spec, ...patiently() })
     signal.throwIfAborted()
-    return await attachAndRun({ client, clock, name, command, signal })
+    return await attachAndRun(name, run)
   } finally {
     await removeContainer(client, name)
   }
 }
 
-async function attachAndRun(options: {
-  client: EngineClient
-  clock: Clock
-  name: string
-  command: SandboxCommand
-  signal: AbortSignal
-}): Promise<Omit<SandboxOutcome, 'result'>> {
-  const { client, clock, name, command, signal } = options
+async function attachAndRun(
+  name: string,
+  { client, clock, command, signal }: ContainerRun,
+): Promise<Omit<SandboxOutcome, 'result'>> {
   // Before the start: a container may be done before a later attach.
   const socket = await client.hijack({
     method: 'POST',
@@ -83,12 +83,15 @@ async function endOf(options: {
   deadline: AbortSignal
 }): Promise<SandboxEnd> {
   const { client, clock, name, finished, deadline } = options
-  const first = await Promise.race([finished, aborted(deadline)])
-  if (first === 'aborted') return { kind: 'timed_out' }
+  const first = await untilAborted(finished, deadline).catch(() => undefined)
+  if (!first) return { kind: 'timed_out' }
   if (first.tooLarge) return { kind: 'output_too_large', stream: first.tooLarge }
   for (let pause = 2; ; pause = Math.min(pause * 2, 100)) {
-    const state = await inspectState(client, name)
-    if (!['created', 'running', 'stopping'].includes(state.Status)) return toEnd(state)
+    const inspecting = { method: 'GET', path: `/containers/${name}/json`, ...patiently() } as const
+    const { Status, ExitCode, OOMKilled } = (await client.json(inspecting, stateSchema)).State
+    if (!['created', 'running', 'stopping'].includes(Status)) {
+      return OOMKilled ? { kind: 'out_of_memory' } : endOfCode(ExitCode)
+    }
     if (deadline.aborted) return { kind: 'timed_out' }
     await sleep(clock, pause, deadline).catch(() => undefined)
   }
@@ -97,11 +100,6 @@ async function endOf(options: {
 const stateSchema = z.object({
   State: z.object({ Status: z.string(), ExitCode: z.number(), OOMKilled: z.boolean() }),
 })
-type ContainerState = z.infer<typeof stateSchema>['State']
-
-async function inspectState(client: EngineClient, name: string): Promise<ContainerState> {
-  return (await client.json({ method: 'GET', path: `/containers/${name}/json`, ...patiently() }, stateSchema)).State
-}
 
 /** The cgroup report of the shell inside. A command can forge it, but only to claim that it ran out of memory. */
 export function readAccount(text: string): { isOutOfMemory: boolean; peakMemoryBytes: number | null } {
@@ -110,11 +108,6 @@ export function readAccount(text: string): { isOutOfMemory: boolean; peakMemoryB
     return found ? Number(found[1]) : null
   }
   return { isOutOfMemory: (numberOf('oom_kill') ?? 0) > 0, peakMemoryBytes: numberOf('peak') }
-}
-
-function toEnd({ ExitCode, OOMKilled }: ContainerState): SandboxEnd {
-  if (OOMKilled) return { kind: 'out_of_memory' }
-  return endOfCode(ExitCode)
 }
 
 /** Kills first: some engines wait for a graceful stop even when removing by force. */
@@ -130,13 +123,6 @@ export async function removeContainer(client: EngineClient, name: string): Promi
 
 function patiently(): { signal: AbortSignal } {
   return { signal: AbortSignal.timeout(stepMs) }
-}
-
-function aborted(signal: AbortSignal): Promise<'aborted'> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve('aborted')
-    signal.addEventListener('abort', () => resolve('aborted'), { once: true })
-  })
 }
 
 interface OutputFrame {
@@ -204,7 +190,6 @@ interface EngineRequest {
   signal?: AbortSignal
 }
 
-/** The engine answered with an error. */
 export class EngineError extends Error {
   readonly status: number
   constructor(status: number, message: string) {

@@ -2,7 +2,7 @@ import { accessSync, chownSync, constants, lstatSync, mkdirSync, readdirSync, rm
 import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readIfThere } from '../../base/files.ts'
+import { hasCode, readIfThere } from '../../base/files.ts'
 import { tryKill } from '../../base/processes.ts'
 import type { SandboxAccount } from './readable-folders.ts'
 
@@ -194,7 +194,7 @@ function removeTree(directory: string): boolean {
     rmdirSync(directory)
     return true
   } catch (cause) {
-    return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+    return hasCode(cause, 'ENOENT')
   }
 }
 

@@ -5,8 +5,9 @@ import { promisify } from 'node:util'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { readIfThere, runtimeFolder } from '../../base/files.ts'
 import type { Logger } from '../../base/logger.ts'
+import { collectOutput } from '../../base/processes.ts'
+import { reasonOf } from '../../base/text.ts'
 import {
-  collectOutput,
   endOfCode,
   type SandboxCommand,
   type SandboxDriver,
@@ -25,11 +26,7 @@ import { type SandboxAccount, sandboxAccount } from './readable-folders.ts'
 import { findSystemProgram, hasProgram, openStage, stagePlace } from './stage.ts'
 import { createWorlds, type ForkServerUse } from './worlds.ts'
 
-/**
- * Runs code in bubblewrap, without a container engine: fresh namespaces, a separate account, a system call filter and a
- * cgroup for each call. Plain Python scripts are forked from a running interpreter under the same conditions.
- */
-export function createEmbeddedDriver(options: {
+interface EmbeddedDriverOptions {
   /** A private folder for the driver's files. */
   directory: string
   logger: Logger
@@ -40,14 +37,19 @@ export function createEmbeddedDriver(options: {
   forkServer?: ForkServerUse
   /** The launcher's bubblewrap, if not in the default place; for tests. */
   fetched?: string
-}): SandboxDriver {
-  const { directory, logger, clock = systemClock(), without = [], forkServer = 'lazy', fetched } = options
+}
+
+/**
+ * Runs code in bubblewrap, without a container engine: fresh namespaces, a separate account, a system call filter and a
+ * cgroup for each call. Plain Python scripts are forked from a running interpreter under the same conditions.
+ */
+export function createEmbeddedDriver(options: EmbeddedDriverOptions): SandboxDriver {
   let opening: ReturnType<typeof openDriver> | undefined
   let isClosed = false
 
   async function opened() {
     if (isClosed) throw new SandboxUnavailable('The sandbox is closed')
-    opening ??= openDriver({ directory, logger, clock, without, forkServer, fetched }).catch((cause) => {
+    opening ??= openDriver(options).catch((cause) => {
       // A missing requirement may be present the next time.
       opening = undefined
       throw cause
@@ -65,8 +67,8 @@ export function createEmbeddedDriver(options: {
       return { ok: false, reason, proofs, fix: null }
     } catch (cause) {
       signal.throwIfAborted()
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      return { ok: false, reason, proofs: [], fix: cause instanceof SandboxUnavailable ? cause.fix : namespaceFix() }
+      const fix = cause instanceof SandboxUnavailable ? cause.fix : namespaceFix()
+      return { ok: false, reason: reasonOf(cause), proofs: [], fix }
     }
   }
 
@@ -94,13 +96,11 @@ const settings: readonly (readonly [name: string, closed: string, open: string])
 ]
 
 /** The command that would enable bubblewrap, if the reason is known. */
-export function namespaceFix(read: (name: string) => string | undefined = readSetting): string | null {
+export function namespaceFix(
+  read: (name: string) => string | undefined = (name) => readIfThere(`/proc/sys/${name.replaceAll('.', '/')}`).trim(),
+): string | null {
   const found = settings.find(([name, closed]) => read(name) === closed)
   return found ? `sudo sysctl -w ${found[0]}=${found[2]}` : null
-}
-
-function readSetting(name: string): string {
-  return readIfThere(`/proc/sys/${name.replaceAll('.', '/')}`).trim()
 }
 
 type MachineCheck =
@@ -132,7 +132,8 @@ export async function checkMachine(
   if (arch !== 'x64' && arch !== 'arm64') {
     return { ok: false, reason: `there is no system call filter for ${arch}`, fix: null }
   }
-  const fix = installers.find(([program]) => find(program))?.[1] ?? null
+  const installer = installers.find((command) => find(command.split(' ', 1)[0] ?? ''))
+  const fix = installer === undefined ? null : `sudo ${installer} bubblewrap`
   const ofSystem = find('bwrap')
   const found = ofSystem ? { bubblewrap: ofSystem, libraries: undefined } : ownBubblewrap(fetched)
   if (!found) return { ok: false, reason: 'bubblewrap is not installed', fix }
@@ -178,13 +179,7 @@ async function askVersion(bubblewrap: string, libraries: string | undefined): Pr
   return (await promisify(execFile)(bubblewrap, ['--version'], options).catch(() => ({ stdout: '' }))).stdout
 }
 
-const installers: readonly (readonly [program: string, command: string])[] = [
-  ['apt-get', 'sudo apt-get install bubblewrap'],
-  ['dnf', 'sudo dnf install bubblewrap'],
-  ['pacman', 'sudo pacman -S bubblewrap'],
-  ['zypper', 'sudo zypper install bubblewrap'],
-  ['apk', 'sudo apk add bubblewrap'],
-]
+const installers = ['apt-get install', 'dnf install', 'pacman -S', 'zypper install', 'apk add']
 
 const memoryCheckMs = 200
 /** Without a cgroup, only this check limits many processes together. */
@@ -194,13 +189,7 @@ const watchedMemoryCheckMs = 25
  * Runs the command in the world to its end and discards the world. Throws the signal's reason, or an error if the world
  * failed.
  */
-async function driveCall(options: {
-  world: World
-  command: PreparedCommand
-  clock: Clock
-  driver: string
-}): Promise<SandboxOutcome> {
-  const { world, command, clock, driver } = options
+async function driveCall(world: World, command: PreparedCommand, clock: Clock): Promise<SandboxOutcome> {
   const { limits, signal } = command
   const startedAt = performance.now()
   let stopped: SandboxEnd | undefined
@@ -255,7 +244,7 @@ async function driveCall(options: {
       result: result.bytes(),
       durationMs: performance.now() - startedAt,
       peakMemoryBytes: world.cgroup?.peakMemoryBytes() ?? null,
-      driver,
+      driver: 'embedded',
     }
   } finally {
     clearInterval(watching)
@@ -314,36 +303,26 @@ const idleMs = 5 * 60_000
 const touchMs = 7 * 24 * 60 * 60_000
 
 /** Opens the driver on this machine; the caller closes it. Throws `SandboxUnavailable` if the machine lacks something. */
-async function openDriver(options: {
-  directory: string
-  logger: Logger
-  clock: Clock
-  without: readonly SandboxControl[]
-  forkServer: ForkServerUse
-  fetched: string | undefined
-}) {
-  const { directory, logger, clock, without, forkServer } = options
-  const checked = await checkMachine(options.fetched === undefined ? {} : { fetched: options.fetched })
+async function openDriver(options: EmbeddedDriverOptions) {
+  const { directory, logger, clock = systemClock(), without = [], forkServer = 'lazy', fetched } = options
+  const checked = await checkMachine(fetched === undefined ? {} : { fetched })
   if (!checked.ok) throw new SandboxUnavailable(checked.reason, checked.fix)
   const account = without.includes('uid') ? hostRoot : await sandboxAccount()
   const instance = instanceName()
   const found = findCgroups({ instance, account })
   await removeAbandoned({ stagePlace: stagePlace(directory, account), cgroupPlaces: found.places })
   const hasFilter = !without.includes('seccomp')
-  const stage = await openStage({ ...checked.machine, directory, instance, account, hasFilter })
+  const { bubblewrap, libraries, architecture } = checked.machine
+  const stage = await openStage({ directory, instance, account, architecture, hasFilter })
   const cgroups = without.includes('cgroup') ? undefined : found.open?.()
   const hostPaths = [directory, stage.filter, '/root', '/home', '/etc/shadow', '/boot', '/sys/kernel']
-  const { bubblewrap, libraries } = checked.machine
   // Fetched ones may be in a home that the sandbox's account cannot enter.
   const held = async (path: string) => (await stage.folders.hold(path)).path
   const worlds = createWorlds({
     bubblewrap: await held(bubblewrap),
     libraries: libraries === undefined ? undefined : await held(libraries),
-    account,
     stage,
     cgroups,
-    instance,
-    hasFilter,
     forkServer,
     logger,
     isSound,
@@ -365,18 +344,12 @@ async function openDriver(options: {
     calls += 1
     underWay += 1
     cancelRest()
-    const hasCgroup = cgroups !== undefined
+    const call = { stage, name: String(calls), hasCgroup: cgroups !== undefined }
     try {
-      const { prepared, release } = await prepareSandboxCommand({
-        command,
-        stage,
-        account,
-        name: String(calls),
-        hasCgroup,
-      })
+      const { prepared, release } = await prepareSandboxCommand({ command, ...call })
       try {
         const world = await take(prepared)
-        return await driveCall({ world, command: prepared, clock, driver: 'embedded' })
+        return await driveCall(world, prepared, clock)
       } finally {
         await release()
       }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readIfThere } from '../../base/files.ts'
+import { hasCode, readIfThere } from '../../base/files.ts'
 import { tryKill } from '../../base/processes.ts'
 import { removeAbandonedCgroups } from './cgroups.ts'
 
@@ -70,8 +70,7 @@ function startOf(pid: number): string | undefined {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ESRCH') return undefined
+    if (hasCode(cause, 'ENOENT', 'ESRCH')) return undefined
     throw cause
   }
 }

@@ -3,13 +3,12 @@ import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, write
 import { Socket } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import { z } from 'zod'
-import { readIfThere } from '../../base/files.ts'
+import { hasCode, readIfThere } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import { setReferenced, tryKill } from '../../base/processes.ts'
 import type { SandboxCommand, SandboxLimits } from '../sandbox.ts'
 import type { Cgroup, CgroupLimits } from './cgroups.ts'
 import { sandboxMark } from './janitor.ts'
-import type { SandboxAccount } from './readable-folders.ts'
 import {
   findSystemProgram,
   innerDevices,
@@ -18,42 +17,37 @@ import {
   innerLinks,
   ownNode,
   ownPrograms,
-  type RootEntry,
+  type Stage,
   sandboxUser,
 } from './stage.ts'
 
-interface LauncherOptions {
-  bubblewrap: string
-  /** The library folder of bubblewrap, if not the system's. */
-  libraries: string | undefined
-  account: SandboxAccount
-  root: readonly RootEntry[]
-  /** Mounted in every sandbox. */
-  binds: readonly { source: string; target: string }[]
-  firstShell: string
-  /** Undefined: no filter, for tests only. */
-  filter: string | undefined
-  /** Marks its processes, so that a later driver recognizes them. */
-  mark: string
-}
-
 /** How long a sandbox may take to end with its first process before everything in its cgroup is killed. */
-const graceMs = 1_000
+export const graceMs = 1_000
+
+/** If this process cannot open more files, the child has no pipes either: throws, and the cgroup is removed too. */
+export async function untilSpawned(child: ChildProcess, cgroup: Cgroup | undefined): Promise<void> {
+  if (child.pid !== undefined || child.stdio) return
+  const failed = new Promise<Error>((resolve) => child.once('error', resolve))
+  await cgroup?.remove()
+  throw await failed
+}
 
 /**
  * A bubblewrap that has dropped to the sandbox's account, joined its cgroup and waits for its arguments. Resolves when
  * it is ready; on failure throws, and the cgroup is removed too.
  */
-export async function startLauncher(options: LauncherOptions & { cgroup: Cgroup | undefined }): Promise<World> {
-  const { cgroup } = options
+export async function startLauncher(options: {
+  bubblewrap: string
+  /** The library folder of bubblewrap, if not the system's. */
+  libraries: string | undefined
+  stage: Stage
+  cgroup: Cgroup | undefined
+}): Promise<World> {
+  const { stage, cgroup } = options
   const strays = strayDescriptors()
-  const child = spawnShell({ ...options, shell: shellFor(strays) })
-  // If this process cannot open more files, there are no pipes either.
-  if (child.pid === undefined && !child.stdio) {
-    const failed = new Promise<Error>((resolve) => child.once('error', resolve))
-    await cgroup?.remove()
-    throw await failed
-  }
+  // Dash accepts only descriptors of one digit. Bash is slower to start, and only used if needed.
+  const child = spawnShell(strays.some((number) => number > 9) ? '/bin/bash' : '/bin/sh', stage, cgroup)
+  await untilSpawned(child, cgroup)
   const script = pipeOf(child, 0)
   const status = readLauncherStatus(pipeOf(child, descriptors.status))
   const ended = new Promise<WorldEnd>((resolve) => {
@@ -86,8 +80,9 @@ export async function startLauncher(options: LauncherOptions & { cgroup: Cgroup 
     if (!hasBegun || child.pid === undefined) throw new Error('The shell that starts bubblewrap failed to start')
     const { request, stdin, result } = descriptors
     const streams = openStreams(child.pid, { stdin, request, stdout: 1, stderr: 2, result })
-    const program = [options.bubblewrap, ...fixedArguments(options.filter !== undefined), '--']
-    const words = [...program, ...entryProgram(options.firstShell)].map(quoted).join(' ')
+    const program = [options.bubblewrap, ...fixedArguments(stage.hasFilter), '--']
+    // The program of the first process is the same for every command.
+    const words = [...program, stage.firstShell, '-c', `eval "$${entryName}"`].map(quoted).join(' ')
     // Bubblewrap removes the variable with all others (--clearenv).
     const found = options.libraries === undefined ? '' : `export LD_LIBRARY_PATH=${quoted(options.libraries)}\n`
     script.end(`${found}exec ${words} <&${stdin} ${stdin}<&-\n`)
@@ -100,7 +95,7 @@ export async function startLauncher(options: LauncherOptions & { cgroup: Cgroup 
       ended,
       start(command) {
         setReferenced(child, true)
-        const lines = callArguments({ ...options, command, environment: entryEnvironment(command) })
+        const lines = callArguments(stage, command)
         streams.write('request', Buffer.from(lines.map((line) => `${line}\0`).join('')))
       },
       kill,
@@ -115,17 +110,16 @@ export async function startLauncher(options: LauncherOptions & { cgroup: Cgroup 
   }
 }
 
-function spawnShell(options: LauncherOptions & { cgroup: Cgroup | undefined; shell: string }): ChildProcess {
-  const { account } = options
-  const filter = options.filter === undefined ? 'ignore' : openSync(options.filter, 'r')
+function spawnShell(shell: string, { account, mark, ...stage }: Stage, cgroup: Cgroup | undefined): ChildProcess {
+  const filter = stage.hasFilter ? openSync(stage.filter, 'r') : 'ignore'
   // Opened by this program, because its permissions decide about writing there, not the shell's.
-  const groups = (options.cgroup?.joinFiles ?? []).map((file) => openSync(file, 'w'))
+  const groups = (cgroup?.joinFiles ?? []).map((file) => openSync(file, 'w'))
   const [firstGroup = 'ignore', secondGroup = 'ignore'] = groups
   try {
-    return spawn(options.shell, [], {
+    return spawn(shell, [], {
       ...(account.isOther ? { uid: account.uid, gid: account.gid } : {}),
       cwd: '/',
-      env: { PATH: '/usr/bin:/bin', [sandboxMark]: options.mark },
+      env: { PATH: '/usr/bin:/bin', [sandboxMark]: mark },
       // A separate session: a Ctrl-C in this program's terminal must not reach the code.
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore', 'ignore', filter, 'ignore', firstGroup, secondGroup, 'ignore', 'pipe'],
@@ -133,11 +127,6 @@ function spawnShell(options: LauncherOptions & { cgroup: Cgroup | undefined; she
   } finally {
     for (const descriptor of [filter, ...groups]) if (typeof descriptor === 'number') closeSync(descriptor)
   }
-}
-
-/** Dash accepts only descriptors of one digit. Bash is slower to start, and only used if needed. */
-function shellFor(strays: readonly number[]): string {
-  return strays.some((number) => number > 9) ? '/bin/bash' : '/bin/sh'
 }
 
 /** Joins the cgroup and creates the pipes: a here-document is a pipe with that text in it. */
@@ -182,14 +171,8 @@ function fixedArguments(hasFilter: boolean): string[] {
  * The arguments that depend on the call: the root, the network, the environment. Other users of the machine cannot see
  * them.
  */
-function callArguments(options: {
-  command: PreparedCommand
-  root: readonly RootEntry[]
-  /** Mounted in every sandbox, before the command's own mounts. */
-  binds: readonly { source: string; target: string }[]
-  environment: Readonly<Record<string, string>>
-}): string[] {
-  const { command, root, binds, environment } = options
+function callArguments({ root, binds }: Stage, command: PreparedCommand): string[] {
+  const readOnly = ({ source, target }: (typeof binds)[number]) => ['--ro-bind', source, target]
   return [
     ...root.flatMap((entry) =>
       entry.kind === 'folder' ? ['--ro-bind', entry.path, entry.path] : ['--symlink', entry.target, entry.path],
@@ -206,12 +189,8 @@ function callArguments(options: {
       : []),
     ...command.binds.flatMap(readOnly),
     ...['--remount-ro', '/', '--chdir', command.workingDirectory],
-    ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...Object.entries(entryEnvironment(command)).flatMap(([name, value]) => ['--setenv', name, value]),
   ]
-}
-
-function readOnly({ source, target }: { source: string; target: string }): string[] {
-  return ['--ro-bind', source, target]
 }
 
 /** The name resolution files of the machine's network. */
@@ -221,11 +200,6 @@ const hostNetwork = ['/etc/hosts', '/etc/resolv.conf'].flatMap((file) => ['--ro-
 const entryName = 'FAMILIAR_START'
 /** The kernel limits one variable to 128 kB. */
 const maxPartLength = 100_000
-
-/** The program of that process. It is the same for every command. */
-function entryProgram(firstShell: string): string[] {
-  return [firstShell, '-c', `eval "$${entryName}"`]
-}
 
 /** The complete environment for bubblewrap. Variables for the first process do not reach the command. */
 function entryEnvironment(command: PreparedCommand): Record<string, string> {
@@ -252,13 +226,11 @@ function entryScript(command: PreparedCommand): string {
     ...command.argv,
   ]
   const program = words.map(quoted).join(' ')
-  return `${lowerLimits(lowered)}exec 5>&2 2>/dev/null; ( exec ${program} 2>&5 5>&- ); exit $?`
+  return `${lowered ? lowerLimits(lowered) : ''}exec 5>&2 2>/dev/null; ( exec ${program} 2>&5 5>&- ); exit $?`
 }
 
 /** Limits are set inside: outside they would count all of the account's processes. Shells differ in a letter. */
-function lowerLimits(lowered: PreparedCommand['lowered']): string {
-  if (!lowered) return ''
-  const { processes, dataBytes, spaceBytes } = lowered
+function lowerLimits({ processes, dataBytes, spaceBytes }: ReturnType<typeof loweredLimits>): string {
   // The first process counts too.
   const count = processes + 1
   const space = spaceBytes === null ? '' : `ulimit -v ${Math.ceil(spaceBytes / 1024)}; `
@@ -442,7 +414,7 @@ function drain(descriptor: number): void {
     const buffer = Buffer.alloc(16)
     while (readSync(descriptor, buffer) > 0);
   } catch (cause) {
-    if (codeOf(cause) !== 'EAGAIN') throw cause
+    if (!hasCode(cause, 'EAGAIN')) throw cause
   }
 }
 
@@ -451,15 +423,11 @@ function writeAtOnce(descriptor: number, bytes: Uint8Array): number {
   try {
     return bytes.length === 0 ? 0 : writeSync(descriptor, bytes)
   } catch (cause) {
-    if (codeOf(cause) === 'EAGAIN') return 0
+    if (hasCode(cause, 'EAGAIN')) return 0
     // The reader is gone.
-    if (codeOf(cause) === 'EPIPE') return bytes.length
+    if (hasCode(cause, 'EPIPE')) return bytes.length
     throw cause
   }
-}
-
-function codeOf(cause: unknown): unknown {
-  return cause instanceof Error && 'code' in cause ? cause.code : undefined
 }
 
 /** A fully prepared command: its mounts are readable by the sandbox's account. */

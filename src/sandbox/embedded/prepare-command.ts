@@ -1,35 +1,46 @@
 import { once } from 'node:events'
-import { chmod, chown, open as openFile, rm } from 'node:fs/promises'
+import { chmod, chown, open as openFile } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { SandboxCommand } from '../sandbox.ts'
 import { loweredLimits, type PreparedCommand } from './launcher.ts'
-import type { SandboxAccount } from './readable-folders.ts'
 import { innerPath, type Stage } from './stage.ts'
 
 /** Every program uses UTF-8 with it, and it exists on every machine. */
 export const innerLanguage = 'C.UTF-8'
 
-const proxyPort = 3128
+/** Any port is free in a network that is otherwise empty. */
+export const proxyPort = 3128
 const innerSocket = '/run/familiar/proxy.sock'
 
-/** Programs differ in which of them they use, and Node needs an option. */
-const proxyEnvironment = Object.fromEntries([
-  ...['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].map((name) => [name, `http://127.0.0.1:${proxyPort}`]),
-  ...['NO_PROXY', 'no_proxy'].map((name) => [name, 'localhost,127.0.0.1,::1']),
-  ['NODE_USE_ENV_PROXY', '1'],
-])
+/** The variables that a driver sets. Programs differ in which of the proxy's they use, and Node needs an option. */
+export function driverEnvironment({ network }: SandboxCommand): Record<string, string> {
+  const usual = { HOME: '/tmp', LANG: innerLanguage }
+  if (network.kind !== 'proxy') return usual
+  const proxy = `http://127.0.0.1:${proxyPort}`
+  const direct = 'localhost,127.0.0.1,::1'
+  return {
+    ...usual,
+    HTTP_PROXY: proxy,
+    HTTPS_PROXY: proxy,
+    http_proxy: proxy,
+    https_proxy: proxy,
+    NO_PROXY: direct,
+    no_proxy: direct,
+    NODE_USE_ENV_PROXY: '1',
+  }
+}
 
 /** Makes everything that the command names readable for the sandbox's account, until `release`. */
 export async function prepareSandboxCommand(options: {
   command: SandboxCommand
   stage: Stage
-  account: SandboxAccount
   /** Of this call; unique within the driver. */
   name: string
   hasCgroup: boolean
 }): Promise<{ prepared: PreparedCommand; release(): Promise<void> }> {
-  const { command, stage, account } = options
+  const { command, stage } = options
+  const { account } = stage
   const [program] = command.argv
   const releases: (() => void | Promise<void>)[] = []
   const release = async () => {
@@ -51,9 +62,8 @@ export async function prepareSandboxCommand(options: {
       binds.push({ source: door.path, target: innerSocket })
     }
     const relay = network.kind === 'proxy' ? { port: proxyPort, path: innerSocket } : null
-    const given = { PATH: innerPath, HOME: '/tmp', LANG: innerLanguage, ...(relay ? proxyEnvironment : {}) }
     const lowered = options.hasCgroup ? null : loweredLimits(command.limits, program)
-    const environment = { ...given, ...command.environment }
+    const environment = { PATH: innerPath, ...driverEnvironment(command), ...command.environment }
     return { prepared: { ...command, environment, binds, relay, lowered }, release }
   } catch (cause) {
     await release()
@@ -90,21 +100,18 @@ export async function openDoor(options: {
   // A socket address is limited to 107 bytes, which the folder may exceed: this is a short path to the same folder.
   const handle = await openFile(directory, 'r')
   const path = `/proc/self/fd/${handle.fd}/${name}`
+  async function close(): Promise<void> {
+    for (const socket of open) socket.destroy()
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+    await handle.close()
+  }
   try {
     await once(server.listen(path), 'listening')
     if (gid !== undefined) await chown(path, 0, gid)
     await chmod(path, mode)
   } catch (cause) {
-    await handle.close()
+    await close()
     throw cause
   }
-  return {
-    path: join(directory, name),
-    async close(): Promise<void> {
-      for (const socket of open) socket.destroy()
-      await new Promise<void>((resolve) => server.close(() => resolve()))
-      await rm(path, { force: true })
-      await handle.close()
-    },
-  }
+  return { path: join(directory, name), close }
 }

@@ -78,15 +78,12 @@ export function proveFork(run: Run, hostPaths: readonly string[], signal: AbortS
 
 async function proveFacts(run: Run, command: SandboxCommand): Promise<SandboxProof[]> {
   const { stdout } = await run(command)
-  return judgeFacts(Buffer.from(stdout).toString(), hostNamespaces())
+  // The namespaces of this machine's own processes; a sandbox must be in others.
+  const outside = namespaces.map((name) => readlinkSync(`/proc/self/ns/${name}`))
+  return judgeFacts(Buffer.from(stdout).toString(), outside)
 }
 
 const namespaces = ['user', 'mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup'] as const
-
-/** The namespaces of this machine's own processes; a sandbox must be in others. */
-function hostNamespaces(): string[] {
-  return namespaces.map((name) => readlinkSync(`/proc/self/ns/${name}`))
-}
 
 /** Compares the report of facts.sh with the requirements of every sandbox. */
 export function judgeFacts(text: string, outside: readonly string[]): SandboxProof[] {

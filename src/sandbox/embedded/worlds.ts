@@ -9,15 +9,16 @@ import type { SandboxCommand } from '../sandbox.ts'
 import type { Cgroup, CgroupParent } from './cgroups.ts'
 import { sandboxMark } from './janitor.ts'
 import {
+  graceMs,
   openStreams,
   type PreparedCommand,
   type StreamNumbers,
   startLauncher,
+  untilSpawned,
   type World,
   type WorldEnd,
 } from './launcher.ts'
 import { innerLanguage } from './prepare-command.ts'
-import type { SandboxAccount } from './readable-folders.ts'
 import { findSystemProgram, type Stage } from './stage.ts'
 
 /** Worlds prepared for the next calls. */
@@ -33,17 +34,14 @@ export type ForkServerUse = 'lazy' | 'eager' | 'off'
 export function createWorlds(options: {
   bubblewrap: string
   libraries: string | undefined
-  account: SandboxAccount
   stage: Stage
   cgroups: CgroupParent | undefined
-  instance: string
-  hasFilter: boolean
   forkServer: ForkServerUse
   logger: Logger
   /** Whether a forked world fulfills the driver's claims. */
   isSound(take: () => Promise<World>): Promise<boolean>
 }) {
-  const { account, stage, cgroups, logger, isSound, forkServer: use } = options
+  const { bubblewrap, libraries, stage, cgroups, logger, isSound, forkServer: use } = options
   const python = use === 'off' ? undefined : findSystemProgram('python3')
   let serial = 0
 
@@ -53,25 +51,13 @@ export function createWorlds(options: {
   }
 
   const launched = createWorldPool({
-    make: () =>
-      startLauncher({
-        bubblewrap: options.bubblewrap,
-        libraries: options.libraries,
-        account,
-        root: stage.root,
-        binds: stage.binds,
-        firstShell: stage.firstShell,
-        filter: options.hasFilter ? stage.filter : undefined,
-        mark: options.instance,
-        cgroup: nextGroup(),
-      }),
+    make: () => startLauncher({ bubblewrap, libraries, stage, cgroup: nextGroup() }),
     onFailure: (cause) => logger.warn('A sandbox could not be prepared', { cause }),
   })
 
   const forked = python
     ? createForkPool({
-        start: () =>
-          startForkServer({ python, ...stage.forkServer, account, mark: options.instance, cgroup: nextGroup() }),
+        start: () => startForkServer({ python, stage, cgroup: nextGroup() }),
         nextGroup,
         isSound,
         logger,
@@ -228,6 +214,7 @@ function createForkPool(options: {
 
 /** The request for a forked process. Only that process reads it, never the fork server. */
 function forkRequest(command: PreparedCommand) {
+  const { lowered } = command
   return {
     argv: command.argv,
     // A shell sets it, and so has a Python that a shell started.
@@ -236,17 +223,13 @@ function forkRequest(command: PreparedCommand) {
     binds: command.binds,
     scratchBytes: command.isWritable ? command.limits.scratchBytes : null,
     proxy: command.relay,
-    resources: resourcesOf(command.lowered),
+    // By the names of Python's resource module.
+    resources: {
+      // The first process counts too.
+      ...(lowered && { RLIMIT_NPROC: lowered.processes + 1, RLIMIT_DATA: lowered.dataBytes }),
+      ...(lowered && lowered.spaceBytes !== null && { RLIMIT_AS: lowered.spaceBytes }),
+    },
   }
-}
-
-/** By the names of Python's resource module. */
-function resourcesOf(lowered: PreparedCommand['lowered']): Record<string, number> {
-  if (!lowered) return {}
-  const { processes, dataBytes, spaceBytes } = lowered
-  const space = spaceBytes === null ? {} : { RLIMIT_AS: spaceBytes }
-  // The first process counts too.
-  return { RLIMIT_NPROC: processes + 1, RLIMIT_DATA: dataBytes, ...space }
 }
 
 const interpreters = new Set(['python3', 'python'])
@@ -269,32 +252,17 @@ interface Call {
   ended: PromiseWithResolvers<WorldEnd>
 }
 
-/** How long a sandbox may take to end with its first process before everything in its cgroup is killed. */
-const graceMs = 1_000
-
 /** A running Python that forks a world for each script. Resolves when it is ready; throws if it does not start. */
-async function startForkServer(options: {
-  python: string
-  program: string
-  settingsFile: string
-  account: SandboxAccount
-  mark: string
-  cgroup: Cgroup | undefined
-}) {
-  const { account } = options
-  const child = spawn(options.python, [options.program, options.settingsFile], {
+async function startForkServer(options: { python: string; stage: Stage; cgroup: Cgroup | undefined }) {
+  const { account, mark, forkServer } = options.stage
+  const child = spawn(options.python, [forkServer.program, forkServer.settingsFile], {
     ...(account.isOther ? { uid: account.uid, gid: account.gid } : {}),
     cwd: '/',
-    env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: '/tmp', [sandboxMark]: options.mark },
+    env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: '/tmp', [sandboxMark]: mark },
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   })
-  // If this process cannot open more files, there are no pipes either.
-  if (child.pid === undefined && !child.stdio) {
-    const failed = new Promise<Error>((resolve) => child.once('error', resolve))
-    await options.cgroup?.remove()
-    throw await failed
-  }
+  await untilSpawned(child, options.cgroup)
   const calls = new Map<number, Call>()
   const ready = Promise.withResolvers<void>()
   const gone = Promise.withResolvers<void>()
