@@ -3,7 +3,6 @@ import type { Parsed } from './json.ts'
 
 /** A recurring schedule in one time zone. */
 export interface CronExpression {
-  /** The five cron fields. */
   readonly fields: string
   /** The first time after this one; undefined if there is none. */
   next(after: number): number | undefined

@@ -26,7 +26,6 @@ export interface OpenLogger extends Logger {
 export function openLogger(options: {
   level: LogLevel
   clock: Clock
-  /** Removes secrets. */
   redact: (text: string) => string
   directory?: string
   writeLine?: (line: string) => void

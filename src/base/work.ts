@@ -36,7 +36,6 @@ export function createWorkContext() {
   }
 }
 
-/** As log fields. */
 export function logFieldsOf({ request, session, turn, span }: Work): Record<string, string> {
   return {
     ...(request !== undefined && { request }),
@@ -49,7 +48,6 @@ export function logFieldsOf({ request, session, turn, span }: Work): Record<stri
 /** Runs a task when there is a free slot. Waiting tasks start in order. */
 export type Turnstile = <T>(task: () => Promise<T>) => Promise<T>
 
-/** At most `most` tasks at a time. */
 export function createTurnstile(most: number): Turnstile {
   const waiting: (() => void)[] = []
   let running = 0

@@ -21,7 +21,8 @@ import type { MemoryCounts } from '../memory/decay.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
 import type { MemoryExport } from '../memory/transfer/export-memories.ts'
 import type { ImportOutcome, MemoryImport } from '../memory/transfer/import-memories.ts'
-import type { Speaker, Transcriber } from '../models/speech/speech.ts'
+import type { Speaker } from '../models/speech/speaker.ts'
+import type { Transcriber } from '../models/speech/transcriber.ts'
 import type {
   doctorReplySchema,
   modelsReplySchema,

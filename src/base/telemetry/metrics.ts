@@ -16,20 +16,7 @@ interface Observed<Name extends ObservedName> {
   value: number
 }
 
-/**
- * Counters and measurements since the start of the process. Nothing here waits or throws, and its memory is limited.
- */
-export interface Metrics {
-  add<Name extends CounterName>(name: Name, labels: LabelsOf<Name>, amount?: number): void
-  record<Name extends HistogramName>(name: Name, labels: LabelsOf<Name>, value: number): void
-  /** Adds a value that is read at each reading instead of counted. If it rejects, that reading omits it. */
-  observe<Name extends ObservedName>(
-    name: Name,
-    read: () => readonly Observed<Name>[] | Promise<readonly Observed<Name>[]>,
-  ): void
-  /** All metrics in the order of the definitions; those without data are omitted. */
-  read(): Promise<MetricReading[]>
-}
+type Observer<Name extends ObservedName> = () => readonly Observed<Name>[] | Promise<readonly Observed<Name>[]>
 
 interface Series {
   labels: [string, string][]
@@ -42,12 +29,12 @@ interface Series {
 const maxSeries = 500
 const overflow: [string, string][] = [['otel.metric.overflow', 'true']]
 
-export function createMetrics(): Metrics {
+/**
+ * Counters and measurements since the start of the process. Nothing here waits or throws, and its memory is limited.
+ */
+export function createMetrics() {
   const all = new Map<MetricName, Map<string, Series>>()
-  const observers = new Map<
-    MetricName,
-    () => readonly Observed<ObservedName>[] | Promise<readonly Observed<ObservedName>[]>
-  >()
+  const observers = new Map<MetricName, Observer<ObservedName>>()
 
   function seriesOf(name: MetricName, given: Readonly<Record<string, string | undefined>>): Series {
     const { labels, kind, bounds }: MetricDefinition & { bounds?: readonly number[] } = metricDefinitions[name]
@@ -90,11 +77,11 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    add(name, labels, amount = 1) {
+    add<Name extends CounterName>(name: Name, labels: LabelsOf<Name>, amount = 1): void {
       // A counter never decreases.
       if (amount > 0) seriesOf(name, labels).value += amount
     },
-    record(name, labels, value) {
+    record<Name extends HistogramName>(name: Name, labels: LabelsOf<Name>, value: number): void {
       if (!Number.isFinite(value)) return
       const series = seriesOf(name, labels)
       const bounds: readonly number[] = metricDefinitions[name].bounds
@@ -104,8 +91,12 @@ export function createMetrics(): Metrics {
       series.count += 1
       series.value += value
     },
-    observe: (name, read) => void observers.set(name, read),
-    async read() {
+    /** Adds a value that is read at each reading instead of counted. If it rejects, that reading omits it. */
+    observe<Name extends ObservedName>(name: Name, read: Observer<Name>): void {
+      observers.set(name, read)
+    },
+    /** All metrics in the order of the definitions; those without data are omitted. */
+    async read(): Promise<MetricReading[]> {
       const names = Object.keys(metricDefinitions) as MetricName[]
       const readings = await Promise.all(
         names.map(async (name) => ({

@@ -2,7 +2,6 @@ import type { Clock } from '../clock.ts'
 
 type ActivityState = 'thinking' | 'tools' | 'retry_wait'
 
-/** One running turn. */
 export interface Activity {
   sessionId: string
   contact: string

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { type Clock, readRetryAfter, sleep } from '../clock.ts'
 import { parseJson } from '../json.ts'
 import type { WorkContext } from '../work.ts'
-import type { MetricReading, Metrics } from './metrics.ts'
-import { createTelemetry, type EndedSpan } from './telemetry.ts'
+import type { MetricReading } from './metrics.ts'
+import { createTelemetry, type EndedSpan, type Telemetry } from './telemetry.ts'
 
 /** Measures, and exports if an address is given. Without one, nothing is sent and no timer runs. */
 export function openTelemetry(dependencies: {
@@ -18,7 +18,6 @@ export function openTelemetry(dependencies: {
   }
   resource: Resource
   work: WorkContext
-  /** Used to reach the addresses. */
   fetch: typeof globalThis.fetch
   /** Removes secrets from exported data, in case a name contains one. */
   redact: (text: string) => string
@@ -109,7 +108,6 @@ function startMetricExport(dependencies: {
   }
 }
 
-/** Why spans did not arrive. */
 type DropReason = 'queue_full' | 'refused' | 'unreachable'
 
 const maxAtOnce = 512
@@ -332,7 +330,7 @@ function rejectedIn(text: string): number {
 }
 
 /** Metrics of this process. Event loop delays are measured from the first reading on. */
-function observeProcess(metrics: Pick<Metrics, 'observe'>): { close(): void } {
+function observeProcess(metrics: Pick<Telemetry, 'observe'>): { close(): void } {
   let delays: ReturnType<typeof monitorEventLoopDelay> | undefined
   let lastUse = performance.eventLoopUtilization()
 

@@ -9,7 +9,6 @@ import {
   type LabelsOf,
   type MetricPoint,
   type MetricReading,
-  type Metrics,
   toName,
 } from './metrics.ts'
 
@@ -30,17 +29,7 @@ export interface Span {
   end(): number
 }
 
-/**
- * Durations, amounts and counts, never content (SCALE-7). Nothing here waits, throws or slows the measured code.
- * Metrics are always counted; spans are created only if there is a collector.
- */
-export interface Telemetry extends Metrics {
-  readonly work: WorkContext
-  /** Starts a child of the current span. */
-  startSpan(start: SpanStart): Span
-  /** Runs the task in a span: spans started inside become its children. Errors of the task pass through. */
-  inSpan<T>(start: SpanStart, task: (span: Span) => Promise<T>): Promise<T>
-}
+export type Telemetry = ReturnType<typeof createTelemetry>
 
 /** Counts without exporting. */
 export function createSilentTelemetry(): Telemetry {
@@ -60,14 +49,17 @@ export interface EndedSpan {
   failure: string | undefined
 }
 
-/** Without `onSpan` no spans are created. It must return at once. */
+/**
+ * Durations, amounts and counts, never content (SCALE-7). Nothing here waits, throws or slows the measured code.
+ * Metrics are always counted; without `onSpan`, which must return at once, no spans are created.
+ */
 export function createTelemetry(dependencies: {
   work: WorkContext
   onSpan?: ((span: EndedSpan) => void) | undefined
   /** Finer than a clock: write units take less than a millisecond. */
   now?: () => number
   random?: (size: number) => Uint8Array
-}): Telemetry {
+}) {
   const { work, onSpan, random = pooledRandom() } = dependencies
   const { now = () => performance.timeOrigin + performance.now() } = dependencies
 
@@ -117,8 +109,10 @@ export function createTelemetry(dependencies: {
   return {
     ...createMetrics(),
     work,
-    startSpan: (start) => begin(start).span,
-    async inSpan(start, task) {
+    /** Starts a child of the current span. */
+    startSpan: (start: SpanStart): Span => begin(start).span,
+    /** Runs the task in a span: spans started inside become its children. Errors of the task pass through. */
+    async inSpan<T>(start: SpanStart, task: (span: Span) => Promise<T>): Promise<T> {
       const { span, context } = begin(start)
       try {
         return await work.within({ span: context }, () => task(span))

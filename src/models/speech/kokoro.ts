@@ -9,7 +9,6 @@ import { kokoroFiles } from './voice-parts.ts'
 /** Between two sentences; the model adds some silence of its own. */
 const pauseSeconds = 0.15
 
-/** `folder` contains all voice files. */
 export async function loadSpeech(folder: string): Promise<ChildWork> {
   const speak = await loadKokoroModel(join(folder, 'kokoro-82m'))
   return async (asked, onProgress) => {

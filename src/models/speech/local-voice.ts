@@ -180,7 +180,6 @@ export type ToVoiceProcess =
   /** Sentences in the model's phonemes. */
   | { type: 'speak'; sentences: readonly string[]; voice: string }
 
-/** The result of a request. */
 export type ChildAnswer =
   | { type: 'transcribed'; text: string; seconds: number }
   | { type: 'spoken'; wav: Uint8Array }
@@ -197,7 +196,6 @@ export type FromVoiceProcess =
 
 export type VoiceKind = 'transcription' | 'speech'
 
-/** `folder` contains all voice files. */
 export function startVoiceChild(kind: VoiceKind, folder: string): StartVoiceChild {
   const command = {
     program: new URL('./voice-child.ts', import.meta.url),

@@ -5,7 +5,6 @@ type Phonemes = { ok: true; sentences: string[] } | { ok: false; reason: string 
 
 export interface Machine {
   runChild: RunChild
-  /** The search path for programs. */
   searchPath: string
 }
 

@@ -3,13 +3,12 @@ import { type AllowedHost, portOf } from '../../security/network/destinations.ts
 import type { GuardedFetch } from '../../security/network/guarded-fetch.ts'
 import { type LocalVoice, noLocalVoice, speechModel } from './local-voice.ts'
 import type { Machine } from './phonemize.ts'
-import { fetchProblem, type Speaker, type SpeechRequest, type SpeechSettings, type Spoken, unspoken } from './speech.ts'
+import { fetchProblem, type SpeechRequest, type SpeechSettings, type Spoken, unspoken } from './speech.ts'
 import { kokoroVoices } from './voice-parts.ts'
 
 interface SpeakerNeeds extends Machine {
   /** Read at every use, so that a reload takes effect at once. */
   settings: () => SpeechSettings
-  /** Null if there is none. */
   local: Pick<LocalVoice, 'speak' | 'whyNotSpeak'> | null
   /** A guarded fetch that also reaches these hosts of the owner's network. */
   fetchReaching: (hosts: readonly AllowedHost[]) => GuardedFetch
@@ -19,10 +18,13 @@ interface SpeakerNeeds extends Machine {
 
 const off = 'Speech is switched off: familiar.toml has provider = "off" in [tools.tts].'
 
-export function createSpeaker(needs: SpeakerNeeds): Speaker {
+export type Speaker = ReturnType<typeof createSpeaker>
+
+export function createSpeaker(needs: SpeakerNeeds) {
   const { settings, local, fetchReaching, elevenLabs = elevenLabsOrigin } = needs
   return {
-    async status() {
+    /** The speaker in use; null if there is none, with a hint. */
+    async status(): Promise<{ by: string; voices: readonly string[] } | { by: null; hint: string }> {
       const { provider, apiKey } = settings()
       switch (provider) {
         case 'off':
@@ -39,8 +41,10 @@ export function createSpeaker(needs: SpeakerNeeds): Speaker {
         }
       }
     },
+    /** The origin that texts are sent to; null if they stay on this machine. */
     destination: () => speechDestination(settings(), elevenLabs),
-    async speak({ voice, ...rest }) {
+    /** If `voice` is null, that of the settings. Throws only the signal's reason. */
+    async speak({ voice, ...rest }: SpeechRequest): Promise<Spoken> {
       const { provider, apiKey, voice: usual } = settings()
       const request = { ...rest, voice: voice ?? usual }
       switch (provider) {
@@ -73,7 +77,6 @@ const format = 'mp3_44100_128'
 /** A voice that every account has ("George"). */
 const usualVoice = 'JBFqnCBsd6RMkjVDRZzb'
 
-/** A voice of ElevenLabs. */
 async function speakByElevenLabs(
   service: { fetch: GuardedFetch; apiKey: string | null; origin: string },
   { text, voice, signal }: SpeechRequest,
@@ -132,7 +135,6 @@ const noSystemVoice =
 
 const limits = { wallMs: 60_000, outputBytes: 50 * 1024 * 1024 }
 
-/** The system's speech program; undefined if there is none. */
 async function findSystemVoice({ searchPath }: Machine): Promise<{ name: string; path: string } | undefined> {
   for (const name of Object.keys(programs)) {
     const path = await findProgram([name], searchPath)

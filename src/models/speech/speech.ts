@@ -1,3 +1,4 @@
+import { causesOf } from '../../base/text.ts'
 import { EgressError } from '../../security/network/destinations.ts'
 import type { ChildAnswer, ToVoiceProcess } from './local-voice.ts'
 
@@ -8,16 +9,6 @@ import type { ChildAnswer, ToVoiceProcess } from './local-voice.ts'
 export type Transcription =
   | { ok: true; text: string; by: string; seconds?: number }
   | { ok: false; reason: string; fault?: 'service' }
-
-/** Transcribes recordings. */
-export interface Transcriber {
-  /** The transcriber in use; null if there is none, with a hint. */
-  status(): { by: string } | { by: null; hint: string }
-  /** Never throws because of a recording's content: unreadable or too long ones are returned as failures. */
-  transcribe(recording: { data: Uint8Array; mediaType: string; signal: AbortSignal }): Promise<Transcription>
-  /** Releases the model. */
-  close(): Promise<void>
-}
 
 /** Processes one request. `onProgress` is called after every part: a silent process is considered dead. */
 export type ChildWork = (asked: ToVoiceProcess, onProgress: () => void) => Promise<ChildAnswer>
@@ -37,9 +28,7 @@ export function fetchProblem(
 
 /** `fetch` reports only that it failed; its cause has the reason. */
 function codeOf(error: unknown): string {
-  for (let current = error; current instanceof Error; current = current.cause) {
-    if ('code' in current && typeof current.code === 'string') return current.code
-  }
+  for (const cause of causesOf(error)) if ('code' in cause && typeof cause.code === 'string') return cause.code
   return error instanceof Error ? error.name : 'unknown'
 }
 
@@ -60,16 +49,6 @@ export interface SpeechRequest {
 export type Spoken =
   | { ok: true; recording: { data: Uint8Array; mediaType: string; extension: string }; by: string }
   | { ok: false; reason: string; fault: 'service' | 'timeout' | null }
-
-/** Speaks texts. */
-export interface Speaker {
-  /** The speaker in use; null if there is none, with a hint. */
-  status(): Promise<{ by: string; voices: readonly string[] } | { by: null; hint: string }>
-  /** The origin that texts are sent to; null if they stay on this machine. */
-  destination(): string | null
-  /** If `voice` is null, that of the settings. Throws only the signal's reason. */
-  speak(request: SpeechRequest): Promise<Spoken>
-}
 
 export function unspoken(reason: string, fault: 'service' | 'timeout' | null = null): Spoken {
   return { ok: false, reason, fault }

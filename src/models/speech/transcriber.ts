@@ -9,7 +9,7 @@ import type { GuardedFetch } from '../../security/network/guarded-fetch.ts'
 import { type LocalVoice, transcriptionModel } from './local-voice.ts'
 import type { Machine } from './phonemize.ts'
 import { kindOfRecording, maxSeconds } from './recordings.ts'
-import { fetchProblem, type Transcriber, type Transcription } from './speech.ts'
+import { fetchProblem, type Transcription } from './speech.ts'
 
 export interface TranscriptionSettings {
   /** `auto`: the model on this machine if there is one. */
@@ -32,12 +32,19 @@ interface TranscriberNeeds extends Machine {
 const off = 'Transcription is switched off: provider = "off" in [voice.transcription] of familiar.toml.'
 const notInstalled = 'No transcription model is installed. To get one: familiar voice install --transcription'
 
-type Recording = Parameters<Transcriber['transcribe']>[0]
+interface Recording {
+  data: Uint8Array
+  mediaType: string
+  signal: AbortSignal
+}
 
-export function createTranscriber(needs: TranscriberNeeds): Transcriber {
+export type Transcriber = ReturnType<typeof createTranscriber>
+
+export function createTranscriber(needs: TranscriberNeeds) {
   const { settings, local, fetchReaching, clock, logger } = needs
 
-  function status(): ReturnType<Transcriber['status']> {
+  /** The transcriber in use; null if there is none, with a hint. */
+  function status(): { by: string } | { by: null; hint: string } {
     const { provider, model } = settings()
     if (provider === 'off') return { by: null, hint: off }
     if (provider === 'openai-compatible') return { by: model ?? provider }
@@ -62,19 +69,16 @@ export function createTranscriber(needs: TranscriberNeeds): Transcriber {
 
   return {
     status,
-    async transcribe(recording) {
+    /** Never throws because of a recording's content: unreadable or too long ones are returned as failures. */
+    async transcribe(recording: Recording): Promise<Transcription> {
       const able = status()
       if (able.by === null) return { ok: false, reason: able.hint }
       const startedAt = clock.now()
       const work = settings().provider === 'openai-compatible' ? byService : byModelHere
       const transcription = await work(recording)
       const { ok } = transcription
-      logger.info('transcribed a recording', {
-        by: able.by,
-        ok,
-        bytes: recording.data.length,
-        ms: clock.now() - startedAt,
-      })
+      const ms = clock.now() - startedAt
+      logger.info('transcribed a recording', { by: able.by, ok, bytes: recording.data.length, ms })
       return transcription
     },
     close: () => local.close(),
@@ -89,7 +93,7 @@ const limits = { wallMs: 60_000, outputBytes: 40 * 1024 * 1024 }
  */
 export async function convertRecording(
   machine: Machine,
-  { data, signal }: { data: Uint8Array; signal: AbortSignal },
+  { data, signal }: Pick<Recording, 'data' | 'signal'>,
 ): Promise<Uint8Array | undefined> {
   const program = await findProgram(['ffmpeg'], machine.searchPath)
   if (program === undefined) return undefined
@@ -127,7 +131,7 @@ const endings: Readonly<Record<string, string>> = {
 /** `POST {base}/audio/transcriptions`, as in OpenAI's API and most servers. */
 async function transcribeByService(
   service: { fetch: GuardedFetch; baseUrl: string; apiKey: string | null; model: string },
-  { data, mediaType, signal }: { data: Uint8Array; mediaType: string; signal: AbortSignal },
+  { data, mediaType, signal }: Recording,
 ): Promise<Transcription> {
   const { fetch, baseUrl, apiKey, model } = service
   const type = mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? ''

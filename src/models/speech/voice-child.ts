@@ -1,3 +1,4 @@
+import { reasonOf } from '../../base/text.ts'
 import type { ChildAnswer, FromVoiceProcess, ToVoiceProcess } from './local-voice.ts'
 
 /**
@@ -13,7 +14,7 @@ const [kind, folder = ''] = process.argv.slice(2)
 const work = await load()
 process.on('message', (asked: ToVoiceProcess) => {
   void work(asked, () => send({ type: 'progress' }))
-    .catch((cause): ChildAnswer => ({ type: 'failed', reason: `The voice model failed: ${messageOf(cause)}` }))
+    .catch((cause): ChildAnswer => ({ type: 'failed', reason: `The voice model failed: ${reasonOf(cause)}` }))
     .then(send)
 })
 send({ type: 'ready' })
@@ -24,7 +25,7 @@ async function load() {
     if (kind === 'speech') return await (await import('./kokoro.ts')).loadSpeech(folder)
     return await (await import('./whisper.ts')).loadTranscription(folder)
   } catch (cause) {
-    const message = messageOf(cause)
+    const message = reasonOf(cause)
     await new Promise((sent) => process.send?.({ type: 'unusable', message } satisfies FromVoiceProcess, sent))
     process.exit(1)
   }
@@ -32,8 +33,4 @@ async function load() {
 
 function send(message: FromVoiceProcess): void {
   process.send?.(message)
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -17,7 +17,6 @@ export const whisperFiles = {
 /** The voices whose language espeak-ng supports, each with the hash of its file. */
 export const kokoroVoices: Readonly<Record<string, string>> = voices
 
-/** The default voice. */
 export const usualVoice = 'af_heart'
 
 interface VoiceFile {

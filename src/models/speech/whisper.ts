@@ -10,7 +10,6 @@ import { type DecodeOpus, readRecording, type Sound, secondsOf } from './recordi
 import type { ChildWork } from './speech.ts'
 import { voiceParts, whisperFiles } from './voice-parts.ts'
 
-/** `folder` contains all voice files. */
 export async function loadTranscription(folder: string): Promise<ChildWork> {
   const transcribe = await loadWhisperModel(join(folder, 'whisper-tiny'))
   const decodeOpus = await findOpusDecoder(join(folder, 'opus-decoder'))
@@ -33,12 +32,19 @@ interface OpusDecoder {
 
 type Exports = { OpusDecoder?: new (options: { sampleRate: number; channels: number }) => OpusDecoder }
 
-/** libopus in WebAssembly. `code` is the package's browser file, which must have been verified: it is run here. */
-function loadOpusDecoder(code: string): DecodeOpus {
+/**
+ * The decoder in `folder`, which is libopus in WebAssembly; null if it is missing or not the installed file. It is code
+ * in a place that others may write to, so its hash is checked at every load.
+ */
+export async function findOpusDecoder(folder: string): Promise<DecodeOpus | null> {
+  const [file] = voiceParts.find(({ name }) => name === 'opus-decoder')?.files ?? []
+  const code = file && (await readBytes(join(folder, file.name)).catch(() => undefined))
+  if (!code || sha256(code) !== file.hash) return null
   const exports: Exports = {}
   // It also contains an unused worker, which needs a class to extend.
   const modules = () => class {}
-  compileFunction(code, ['exports', 'module', 'require'])(exports, { exports }, modules)
+  const text = Buffer.from(code).toString('utf8')
+  compileFunction(text, ['exports', 'module', 'require'])(exports, { exports }, modules)
   const Decoder = exports.OpusDecoder
   if (!Decoder) throw new Error('The Opus decoder has an unexpected interface')
   return async (packets, { channels, rate }) => {
@@ -50,17 +56,6 @@ function loadOpusDecoder(code: string): DecodeOpus {
       decoder.free()
     }
   }
-}
-
-/**
- * The decoder in `folder`; null if it is missing or not the installed file. It is code in a place that others may write
- * to, so its hash is checked at every load.
- */
-export async function findOpusDecoder(folder: string): Promise<DecodeOpus | null> {
-  const [file] = voiceParts.find(({ name }) => name === 'opus-decoder')?.files ?? []
-  const code = file && (await readBytes(join(folder, file.name)).catch(() => undefined))
-  if (!code || sha256(code) !== file.hash) return null
-  return loadOpusDecoder(Buffer.from(code).toString('utf8'))
 }
 
 /** How many zero crossings of the ideal filter are kept on each side. */
@@ -427,7 +422,7 @@ async function loadWhisperModel(folder: string) {
           ...(past ?? nothingSaid()),
           use_cache_branch: new Tensor('bool', Uint8Array.of(past ? 1 : 0), [1]),
         },
-        ['logits', ...layers.flatMap((layer) => partsOf(layer).map((part) => `present.${part}`))],
+        ['logits', ...layers.flatMap(partsOf).map((part) => `present.${part}`)],
       )
       if (!answer.logits) throw new Error('The model returned no logits')
       past = remember(answer, past)
@@ -458,7 +453,7 @@ function partsOf(layer: number): string[] {
 
 function nothingSaid(): Tensors {
   const empty = new Tensor('float32', new Float32Array(), [1, heads, 0, headSize])
-  return Object.fromEntries(layers.flatMap((layer) => partsOf(layer).map((part) => [`past_key_values.${part}`, empty])))
+  return Object.fromEntries(layers.flatMap(partsOf).map((part) => [`past_key_values.${part}`, empty]))
 }
 
 /** Values of the audio stay constant; those of the text grow. */
@@ -467,15 +462,11 @@ function remember(answer: Readonly<Tensors>, past: Tensors | undefined): Tensors
     layers.flatMap(partsOf).map((part) => {
       const name = `past_key_values.${part}`
       const kept = part.includes('encoder') ? past?.[name] : undefined
-      return [name, kept ?? present(answer, part)]
+      const tensor = kept ?? answer[`present.${part}`]
+      if (!tensor) throw new Error(`The model returned no present.${part}`)
+      return [name, tensor]
     }),
   )
-}
-
-function present(answer: Readonly<Tensors>, part: string): Tensor {
-  const tensor = answer[`present.${part}`]
-  if (!tensor) throw new Error(`The model returned no present.${part}`)
-  return tensor
 }
 
 const rulesSchema = z.object({

@@ -8,7 +8,7 @@ import { createPairing, createTelegramContacts } from '../../../src/channels/tel
 import { createTelegramSender } from '../../../src/channels/telegram/sender.ts'
 import { telegramHosts } from '../../../src/channels/telegram/services.ts'
 import { createTelegramChannel } from '../../../src/channels/telegram/telegram-channel.ts'
-import type { Transcriber } from '../../../src/models/speech/speech.ts'
+import type { Transcriber } from '../../../src/models/speech/transcriber.ts'
 import { createGuardedFetch } from '../../../src/security/network/guarded-fetch.ts'
 import type { OpenCommands } from '../open-commands.ts'
 import type { FakeTelegram } from './start-fake-telegram.ts'
