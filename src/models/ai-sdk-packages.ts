@@ -5,7 +5,9 @@ import { z } from 'zod'
 import { systemClock } from '../base/clock.ts'
 import { createTextFileCache } from '../base/files.ts'
 import { parseJson } from '../base/json.ts'
+import { reasonOf } from '../base/text.ts'
 import type { AiSdkWire } from './ai-sdk.ts'
+import packageTable from './ai-sdk-packages.json' with { type: 'json' }
 import { ModelError } from './model.ts'
 import type { ProviderConnection } from './provider-connection.ts'
 
@@ -13,18 +15,7 @@ import type { ProviderConnection } from './provider-connection.ts'
  * The packages that a provider file may name, each in the version that was tested with this program. All of them accept
  * a `fetch`, so that their requests go through the guarded one.
  */
-const packages: Readonly<Record<string, { version: string; factory: string; optionsKey: string }>> = {
-  '@ai-sdk/amazon-bedrock': { version: '5.0.101', factory: 'createAmazonBedrock', optionsKey: 'bedrock' },
-  '@ai-sdk/azure': { version: '4.0.85', factory: 'createAzure', optionsKey: 'azure' },
-  '@ai-sdk/cohere': { version: '4.0.52', factory: 'createCohere', optionsKey: 'cohere' },
-  '@ai-sdk/deepseek': { version: '3.0.56', factory: 'createDeepSeek', optionsKey: 'deepseek' },
-  '@ai-sdk/fireworks': { version: '3.0.62', factory: 'createFireworks', optionsKey: 'fireworks' },
-  '@ai-sdk/groq': { version: '4.0.81', factory: 'createGroq', optionsKey: 'groq' },
-  '@ai-sdk/mistral': { version: '4.0.84', factory: 'createMistral', optionsKey: 'mistral' },
-  '@ai-sdk/perplexity': { version: '4.0.49', factory: 'createPerplexity', optionsKey: 'perplexity' },
-  '@ai-sdk/togetherai': { version: '3.0.54', factory: 'createTogetherAI', optionsKey: 'togetherai' },
-  '@ai-sdk/xai': { version: '5.0.12', factory: 'createXai', optionsKey: 'xai' },
-}
+const packages: Readonly<Record<string, { version: string; factory: string; optionsKey: string }>> = packageTable
 
 export const knownPackages = Object.keys(packages)
 
@@ -40,7 +31,6 @@ export function pinnedPackages(name: string): string[] {
   return isKnownPackage(name) ? [`${name}@${packages[name]?.version}`, peer] : []
 }
 
-/** Provider packages in the home. */
 export interface HomePackages {
   directory: string
   /** The install command for this machine. */
@@ -62,11 +52,7 @@ export function packageWire(
     async load() {
       const loaded = await loadPackage(name, home)
       const create = loaded[factory]
-      if (typeof create !== 'function') {
-        throw new ModelError('rejected', `${name} does not export ${factory}. ${howToInstall(name, home)}`, {
-          retryable: false,
-        })
-      }
+      if (typeof create !== 'function') throw notLoaded(`does not export ${factory}`, name, home)
       const provider = (create as ProviderFactory)({
         ...options,
         ...(apiKey !== undefined && { apiKey }),
@@ -92,21 +78,17 @@ async function loadPackage(name: string, home: HomePackages | undefined): Promis
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
   }
   const entry = home && entryOf(join(home.directory, 'node_modules', name))
-  if (entry === undefined) {
-    throw new ModelError('rejected', `${name} is not installed. ${howToInstall(name, home)}`, { retryable: false })
-  }
+  if (entry === undefined) throw notLoaded('is not installed', name, home)
   try {
     return (await import(pathToFileURL(entry).href)) as Record<string, unknown>
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new ModelError('rejected', `${name} could not be loaded: ${reason}. ${howToInstall(name, home)}`, {
-      retryable: false,
-    })
+    throw notLoaded(`could not be loaded: ${reasonOf(error)}`, name, home)
   }
 }
 
-function howToInstall(name: string, home: HomePackages | undefined): string {
-  return `Install it with: ${home?.installCommand(name) ?? `familiar models install ${name}`}`
+function notLoaded(problem: string, name: string, home: HomePackages | undefined): ModelError {
+  const command = home?.installCommand(name) ?? `familiar models install ${name}`
+  return new ModelError('rejected', `${name} ${problem}. Install it with: ${command}`, { retryable: false })
 }
 
 const targetSchema = z.union([z.string(), z.object({ import: z.string().optional(), default: z.string().optional() })])

@@ -61,7 +61,6 @@ export interface AiSdkWire {
 
 type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
 
-/** Collects a stream's parts into one response. */
 function createAnswer(options: {
   providerName: string
   optionsKey: string
@@ -95,7 +94,6 @@ function createAnswer(options: {
 
   const answer = {
     finish: undefined as FinishPart | undefined,
-    /** Returns the event of the part, if any. */
     add(part: LanguageModelV4StreamPart): ModelStreamEvent | undefined {
       switch (part.type) {
         case 'text-start':

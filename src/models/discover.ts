@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { parseJson } from '../base/json.ts'
+import { reasonOf } from '../base/text.ts'
 import type { AllowedHost } from '../security/network/destinations.ts'
 import { baseUrlOf, createModel } from './models-from-config.ts'
 import {
@@ -25,28 +26,14 @@ const keyedProviders: readonly (ProviderSettings & { keys: readonly string[] })[
     keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     models: googleModels,
   },
-  {
-    name: 'openrouter',
-    type: 'openai-compatible',
-    keys: ['OPENROUTER_API_KEY'],
-    baseUrl: 'https://openrouter.ai/api/v1',
-    models: openrouterModels,
-  },
-  {
-    name: 'mistral',
-    type: 'openai-compatible',
-    keys: ['MISTRAL_API_KEY'],
-    baseUrl: 'https://api.mistral.ai/v1',
-    models: unpricedModel('mistral-medium-latest'),
-  },
-  {
-    name: 'deepseek',
-    type: 'openai-compatible',
-    keys: ['DEEPSEEK_API_KEY'],
-    baseUrl: 'https://api.deepseek.com/v1',
-    models: unpricedModel('deepseek-chat'),
-  },
+  compatible('openrouter', 'https://openrouter.ai/api/v1', openrouterModels),
+  compatible('mistral', 'https://api.mistral.ai/v1', unpricedModel('mistral-medium-latest')),
+  compatible('deepseek', 'https://api.deepseek.com/v1', unpricedModel('deepseek-chat')),
 ]
+
+function compatible(name: string, baseUrl: string, models: ProviderSettings['models']) {
+  return { name, type: 'openai-compatible', keys: [`${name.toUpperCase()}_API_KEY`], baseUrl, models } as const
+}
 
 /**
  * The addresses at which local model servers are searched. The fetch of `discoverProviders` must be able to reach
@@ -215,8 +202,4 @@ function keyHeaders({ type, apiKey }: Pick<ProviderSettings, 'type' | 'apiKey'>)
   if (!apiKey) return {}
   if (type === 'anthropic') return { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }
   return type === 'google' ? { 'x-goog-api-key': apiKey } : { authorization: `Bearer ${apiKey}` }
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -1,6 +1,6 @@
 import { readRetryAfter } from '../base/clock.ts'
 import { isRecord, parseAnyJson } from '../base/json.ts'
-import { toDisplayText, truncateText } from '../base/text.ts'
+import { causesOf, toDisplayText, truncateText } from '../base/text.ts'
 import { EgressError } from '../security/network/destinations.ts'
 import { ModelError, type ModelErrorCode } from './model.ts'
 
@@ -34,7 +34,7 @@ export function toModelError(error: unknown, call: FailedCall): ModelError {
   if (call.signal.aborted) return new ModelError('aborted', 'The call was stopped', { retryable: false })
   const words = (text: string, suffix = '') => `${call.modelId}: ${cleanWords(text, call.apiKey)}${suffix}`
 
-  const refusal = causes(error).find((cause) => cause instanceof EgressError)
+  const refusal = causesOf(error).find((cause) => cause instanceof EgressError)
   if (refusal) return new ModelError('rejected', words(refusal.message), { retryable: false })
 
   const { name, message, type, code: kind, statusCode, responseHeaders, responseBody } = readFailure(error)
@@ -109,18 +109,10 @@ function providerWords(body: string | undefined): string | undefined {
 }
 
 function networkWords(error: unknown): string | undefined {
-  const known = causes(error).find((cause) => typeof (cause as NodeJS.ErrnoException).code === 'string')
+  const known = causesOf(error).find((cause) => typeof (cause as NodeJS.ErrnoException).code === 'string')
   if (known) return `${(known as NodeJS.ErrnoException).code} ${known.message}`.trim()
-  const failed = causes(error).find((cause) => /fetch failed|terminated|socket|network/i.test(cause.message))
+  const failed = causesOf(error).find((cause) => /fetch failed|terminated|socket|network/i.test(cause.message))
   return failed?.message
-}
-
-function causes(error: unknown): Error[] {
-  const found: Error[] = []
-  for (let current = error; current instanceof Error && !found.includes(current); current = current.cause) {
-    found.push(current)
-  }
-  return found
 }
 
 function cleanWords(text: string, apiKey: string | undefined): string {

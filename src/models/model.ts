@@ -119,7 +119,6 @@ type MediaContent = { type: 'file'; mediaType: string; name: string; base64: str
 
 const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-/** The content of each attachment of a conversation. */
 export type MediaContents = ReadonlyMap<MediaPart, MediaContent>
 
 /** Reads the bytes only if the model is sent them. A file that cannot be read becomes a note, never an error. */
@@ -201,7 +200,6 @@ export class ModelError extends Error {
   }
 }
 
-/** The response ended before it was complete. */
 export function brokenOff(modelId: string, message: string): ModelError {
   return new ModelError('cut', `${modelId}: ${message}`, { retryable: true })
 }

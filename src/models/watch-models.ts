@@ -123,7 +123,6 @@ export function modelsOfUser(
   }
 }
 
-/** The same models, each wrapped once by `wrap`. */
 function wrapModels(models: Models, wrap: (model: LanguageModel) => LanguageModel): Models {
   const known = new WeakMap<LanguageModel, LanguageModel>()
   function wrapped(model: LanguageModel): LanguageModel {

@@ -186,11 +186,9 @@ export function createRateLimiter(options: {
   const requests = createBuckets({ clock, perMinute: options.requestsPerMinute, maxClients })
   const failures = createBuckets({ clock, perMinute: options.failuresPerMinute, maxClients })
   return {
-    /** Counts one request. */
     admit: (address: string | undefined) => requests.take(canonicalAddress(address)),
     /** Whether this client may still try a token. Does not count. */
     mayAuthenticate: (address: string | undefined) => failures.look(canonicalAddress(address)),
-    /** Counts one wrong token. */
     countFailure: (address: string | undefined) => void failures.take(canonicalAddress(address)),
   }
 }

@@ -125,7 +125,6 @@ function closeCall(id: string, state: string): CallIntent {
 /** The answer of `memory_query`. */
 interface QueryAnswer {
   count: number
-  /** Exact answers to the question. */
   exact: NoteLine[]
   /** Further results found by words. */
   byWords: NoteLine[]
@@ -162,19 +161,9 @@ const lightVerbs = new Set('go goes come comes get gets take takes put keep make
 const ownWords = /(?<![\p{L}\p{N}])(?:i|i['’]\p{L}+|my|me|mine|we|our|us|myself)(?![\p{L}\p{N}])/iu
 
 /** Question words and pronouns of other languages, which no note contains. English has its stop words. */
-const questionWords = [
-  'wo|wann|wer|wem|wen|wie|was|warum|wieso|welche[nmrs]?|ich|mir|mich|meine?[nmrs]?|ist|sind|war|habe|hat|heißt',
-  'où|quand|qui|que|quoi|comment|pourquoi|quels?|quelles?|est-ce|je|mon|ma|mes|est|suis|ai',
-  'd[oó]nde|cu[aá]ndo|qui[eé]n|qu[eé]|c[oó]mo|cu[aá]l(?:es)?|mis?|yo|es|est[aá]|soy|estoy',
-  'dove|quando|chi|che|cosa|come|perché|quale|quali|io|mio|mia|miei|sono',
-  'onde|quem|quando|qual|quais|como|eu|meu|minha|meus|minhas',
-  'где|когда|кто|кого|что|как|какой|какая|какие|почему|сколько|я|мой|моя|мо[её]|мои|меня',
-  'أين|اين|متى|من|ما|ماذا|كيف|لماذا|كم|هل|أنا',
-  'waar|wanneer|wohin|woher|куда|מה|מתי|איפה|מי|איך|למה|אני|क्या|कब|कहाँ|कौन|मैं|मेरा|मेरी',
-].join('|')
+const questionWords = phrases.questionWords.join('|')
 const spacedQuestionWords = new RegExp(`(?<![\\p{L}\\p{N}])(?:${questionWords})(?![\\p{L}\\p{N}])`, 'giu')
-const unspacedQuestionWords =
-  /什么时候|什麼時候|什麼|哪裡|哪兒|怎麼|為什麼|誰|嗎|ไหม|อะไร|ที่ไหน|เมื่อไหร่|ใคร|为什么|怎么样?|哪里|哪儿|哪个|什么|多少|谁|吗|呢|我的|我|どこ|いつ|だれ|なぜ|どうして|どう|なに|何|ですか|ますか|私の|私は|私|어디|언제|누구|무엇|뭐예요|왜/gu
+const unspacedQuestionWords = new RegExp(phrases.unspacedQuestionWords.join('|'), 'gu')
 
 /**
  * Ranked by how many words of the question they contain; far worse ones and repetitions of a better one are left out.

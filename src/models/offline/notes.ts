@@ -205,23 +205,9 @@ export interface AskedFact {
 const maxQuestionLength = 200
 const maxAttributeLength = 40
 
-const whom = '(.{1,80}?)'
-const forms = [
-  form(`where (?:do|does|did) ${whom} live`, ['lives in', 'address', 'home', 'home town', 'city']),
-  form(`where (?:do|does|did) ${whom} work`, ['works at', 'employer', 'company', 'workplace']),
-  form(`what (?:do|does|did) ${whom} do(?: for (?:a living|work))?`, ['occupation', 'job', 'profession', 'works at']),
-  form(`how old (?:am|is|are) ${whom}`, ['age', 'birthday', 'date of birth']),
-  form(`what (?:am|is|are) ${whom} allergic to`, ['allergic to', 'allergy']),
-  form(`when (?:was|were|am|is) ${whom} born`, ['birthday', 'date of birth', 'born on']),
-  form(`where (?:was|were|am|is) ${whom} born`, ['born in', 'birthplace', 'place of birth']),
-  form(`where (?:am|is|are) ${whom} from`, ['from', 'home town', 'nationality']),
-  form(`who (?:am|is|are) ${whom} married to`, ['married to', 'wife', 'husband', 'spouse']),
-  form(`what (?:do|does) ${whom} (?:like|love|enjoy)`, ['likes', 'loves', 'enjoys', 'prefers']),
-  form(`what (?:do|does) ${whom} prefer`, ['prefers', 'likes']),
-  form(`what (?:do|does) ${whom} (?:hate|dislike|not like)`, ['dislikes', 'hates']),
-  form(`(?:what|which) languages? (?:do|does) ${whom} speak`, ['speaks', 'language']),
-  form(`what (?:do|does) ${whom} (?:speak|play)`, ['speaks', 'plays', 'instrument']),
-]
+const forms = Object.entries(phrases.factForms).map(([form, attributes]) => {
+  return { pattern: new RegExp(`^${form.replace('WHOM', '(.{1,80}?)')}$`, 'i'), attributes }
+})
 const plain = /^(?:what|when|where|who|which)(?:'s| is| are| was| were) (.+)$/i
 const earlier = / (?:before(?: that)?|previously|formerly|in the past|back then)$/i
 const old = /^(?:old|previous|former|earlier) /i
@@ -289,8 +275,4 @@ function withoutDates(text: string): string {
   const match = /^(.+?) (?:(?:in|on|during|last|this|since) .{1,40}|yesterday|today)$/i.exec(text)
   if (match?.[1] === undefined) return text
   return readDates(text.slice(match[1].length), 0, 'UTC') ? match[1] : text
-}
-
-function form(pattern: string, attributes: readonly string[]) {
-  return { pattern: new RegExp(`^${pattern}$`, 'i'), attributes }
 }

@@ -46,12 +46,7 @@ import { quote, texts } from './texts.ts'
 import { matchesToolRun, useWeb } from './use-tool.ts'
 
 // Words of asking and of time: the rest is the subject.
-const setAside = new Set(
-  `anything ago april august date day days december decide decided decision discuss discussed evening everything february
-  friday happen happened happening january july june last march may me mention mentioned monday month months morning new
-  next night november october past plan planned said saturday say september since something speak spoke sunday talk talked
-  tell thursday today tonight tuesday wednesday week weekend weeks write wrote year years yesterday this`.split(/\s+/),
-)
+const setAside = new Set(phrases.askedAndTimeWords)
 
 /** "What did I tell you last week?", "What did we decide about the kitchen in May?" */
 const askByDate: Ability = (sentence) => {
@@ -120,10 +115,6 @@ function toldSince(facts: readonly NoteLine[], notes: readonly NoteLine[], words
 }
 
 const denials = ['no', 'nope', 'actually no', 'no actually']
-const undoings = [
-  ...['undo', 'undo that', 'undo it', 'undo this', '/undo', 'undo the last change', 'bring it back', 'bring that back'],
-  ...['put it back', 'take that back', 'restore it', 'restore that'],
-]
 const maxCorrectionLength = 500
 
 /** "That is wrong: my shoe size is 43." The whole message is the correction. */
@@ -138,7 +129,7 @@ function matchesCorrection(message: string, { cited }: Before): Intent | undefin
 }
 
 const undo: Ability = ({ request }) => {
-  if (!isPhrase(request, undoings)) return undefined
+  if (!isPhrase(request, phrases.undoings)) return undefined
   return {
     type: 'call',
     tool: 'memory_undo',
@@ -251,24 +242,9 @@ const confirm: Ability = ({ text }, { asking }) => {
   return typeof content === 'string' ? editCall(asking.about, content) : undefined
 }
 
-const things = ['my notes', 'my memories', 'notes', 'memories', 'all my notes', 'all notes', 'everything you know']
-const forms = [
-  ...things,
-  ...['list', 'show', 'show me', 'what are', 'give me'].flatMap((verb) => things.map((thing) => `${verb} ${thing}`)),
-  ...['what do you know', 'what do you remember', 'what have i told you', 'what did i tell you'].flatMap((question) => [
-    question,
-    `${question} about me`,
-    `${question} so far`,
-  ]),
-  'tell me about me',
-  'tell me what you know about me',
-  'what do you have noted',
-  '/notes',
-  '/memory',
-]
 const maxListed = 20
 
-const listNotes: Ability = ({ request }) => (isPhrase(request, forms) ? listIntent : undefined)
+const listNotes: Ability = ({ request }) => (isPhrase(request, phrases.noteLists) ? listIntent : undefined)
 
 const listIntent: Intent = {
   type: 'call',
@@ -285,39 +261,18 @@ const listIntent: Intent = {
 
 const maxStatementLength = 500
 
+function patterns(sources: readonly string[]): RegExp[] {
+  return sources.map((source) => new RegExp(source, 'iu'))
+}
+
 /** Patterns of questions without a question mark. */
-const asksInOtherScript = [
-  /[吗嗎呢][。！!]*$|什么|什麼|哪[里裡儿些个個]|谁|誰|多少|怎么|怎麼|为什么|為什麼|是不是|有没有|有沒有|几[点點个個岁歲]/u,
-  /(?:です|ます|でした|ました|だろう|でしょう|の)か[。！!]*$|どこ|いつ|なぜ|どうして|何(?:です|を|が|時)/u,
-  /(?:까|나요|니|냐|가요|지요)[.!]*$|무엇|뭐|어디|언제|누구|왜|어떻게|얼마/u,
-  /^(?:что|когда|где|куда|кто|кого|как|какой|какая|какие|почему|зачем|сколько|чей)(?!\p{L})/iu,
-  /^(?:ما|ماذا|متى|أين|اين|هل|كيف|لماذا|كم)(?!\p{L})/u,
-  /^(?:מה|מתי|איפה|מי|איך|למה|האם|כמה)(?!\p{L})/u,
-  /क्या|कब|कहाँ|कौन|कैसे|क्यों|कितन/u,
-  /ไหม|หรือไม่|อะไร|ที่ไหน|เมื่อไหร่|เมื่อไร|ใคร|ทำไม|อย่างไร/u,
-]
+const asksInOtherScript = patterns(phrases.asksInOtherScript)
 
 /** Patterns of requests that need a language model. */
-const bidsInOtherScript = [
-  /^(?:请|請|帮|幫|麻烦|麻煩|给我|給我|告诉我|告訴我|翻译|翻譯|写|寫|订|訂|查|搜|打开|打開|关闭|關閉|讲|講|解释|解釋|推荐|推薦|计算|計算|提醒|生成|画|畫|总结|總結)|[你您](?:能|可以|会|會)|帮我|幫我|能不能|可不可以/u,
-  /(?:ください|下さい|くれ|ほしい|欲しい|お願い|お願いします|教えて|書いて|作って|調べて|探して|なさい|頼む)[。！!]*$/u,
-  /(?:줘|주세요|줄래|해라|부탁해|부탁합니다|부탁드립니다)[.!]*$/u,
-  /^(?:пожалуйста|напиши|сделай|найди|расскажи|покажи|переведи|объясни|помоги|закажи|забронируй|дай|открой|создай|нарисуй|посоветуй|напомни|скажи|включи|выключи|посчитай)(?:те)?(?!\p{L})|(?:^|\s)(?:можешь|можете|мог(?:ла|ли)? бы)(?!\p{L})/iu,
-  /^(?:من فضلك|اكتب|ابحث|اشرح|ترجم|أخبرني|اخبرني|ساعدني|احجز|أرسل|ارسل|افتح|أنشئ|ارسم|لخص|ذكرني)(?!\p{L})/u,
-  /^(?:בבקשה|כתוב|כתבי|תכתוב|תגיד|ספר|תרגם|חפש|עזור|הזמן|תזכיר)(?!\p{L})/u,
-  /(?:करो|करें|कीजिए|बताओ|बताइए|दीजिए|लिखो|लिखिए)[।!]*$/u,
-  /^(?:ช่วย|กรุณา|โปรด|เขียน|แปล|ค้นหา|บอก|แนะนำ)/u,
-]
+const bidsInOtherScript = patterns(phrases.bidsInOtherScript)
 
 /** Statements about the user in Latin-script languages, whose requests have other forms. */
-const statesInLatinScript = [
-  /^(?:ich (?:bin|wohne|lebe|heiße|heisse|arbeite|mag|liebe|hasse|habe|esse|trinke|spiele|spreche)|wir (?:wohnen|leben|haben|sind)|(?:mein|unser)\p{L}{0,2} \p{L}+ (?:ist|sind|heißt|heisst|hat|wohnt|arbeitet)) /iu,
-  /^(?:je (?:suis|m['’]appelle|travaille|vis|parle|joue|n['’]aime pas)|j['’](?:habite|aime|adore|ai|étudie)|nous (?:habitons|avons|sommes)|(?:mon|ma|mes|notre) \p{L}+ (?:est|sont|s['’]appelle|a|habite)) /iu,
-  /^(?:(?:yo )?(?:vivo en|soy|me llamo|trabajo|tengo|odio|prefiero|hablo)|(?:no )?me gustan?|(?:mi|mis|nuestr[oa]) \p{L}+ (?:es|son|se llama|vive|tiene|trabaja)) /iu,
-  /^(?:(?:io )?(?:abito|vivo|sono|mi chiamo|lavoro|ho|odio|preferisco|parlo)|(?:non )?mi piac(?:e|ciono)|(?:il|la) mi[oa] \p{L}+ (?:è|si chiama|vive|ha)) /iu,
-  /^(?:(?:eu )?(?:moro|sou|me chamo|trabalho|tenho|gosto|odeio|prefiro|falo)|(?:o |a )?(?:meu|minha) \p{L}+ (?:é|se chama|mora|tem)) /iu,
-  /^(?:ik (?:woon|ben|heet|werk|heb|hou|haat|spreek)|(?:mijn|onze) \p{L}+ (?:is|heet|woont|heeft)) /iu,
-]
+const statesInLatinScript = patterns(phrases.statesInLatinScript)
 
 /** A statement in another language than English is stored as said; anything more needs a language model. */
 const otherLanguages: Ability = ({ text, asks }) => {

@@ -16,17 +16,13 @@ import { texts } from './texts.ts'
 const notOrders = ['remember when', 'remember how', 'remember what', 'remember who', 'remember where', 'remember me']
 
 const feelings = ['like', 'love', 'hate', 'prefer', 'enjoy', 'dislike', "don't like", 'do not like', "can't stand"]
-// Past actions are statements, not requests.
-const deeds =
-  'decided agreed chose bought sold met visited started finished booked ordered paid lent borrowed promised planted adopted learned learnt moved changed quit joined went got won lost found saw read made'.split(
-    ' ',
-  )
 const felt = ['i', 'i really', 'i also'].flatMap((who) => feelings.map((feeling) => `${who} ${feeling}`))
 const stated = [
   ...['i am', "i'm", 'i was', 'i am also', "i'm also"].flatMap((who) =>
     phrases.traits.map((trait) => `${who} ${trait}`),
   ),
-  ...['i', 'we'].flatMap((who) => [...phrases.habits, ...deeds].map((habit) => `${who} ${habit}`)),
+  // Past actions are statements, not requests.
+  ...['i', 'we'].flatMap((who) => [...phrases.habits, ...phrases.deeds].map((habit) => `${who} ${habit}`)),
   'call me',
 ]
 // "I love it" says nothing that would be understood later.
@@ -104,11 +100,7 @@ function extensible(content: string): CallIntent {
 export const forgetOrders = ['forget about', 'forget', '/forget', 'delete', 'erase', 'remove', 'get rid of']
 
 /** Words for the kind of thing to forget, not for the thing itself. */
-export const genericWords: ReadonlySet<string> = new Set(
-  'note notes memory memories fact facts entry entries thing noted saved stored remembered wrote said mentioned'.split(
-    ' ',
-  ),
-)
+export const genericWords: ReadonlySet<string> = new Set(phrases.genericWords)
 
 export const wrongs = [
   ...["that's", 'that is', "it's", 'it is', 'this is'].flatMap((that) =>
@@ -118,8 +110,4 @@ export const wrongs = [
 ]
 
 /** Commas left out. */
-export const agreements = [
-  ...['yes', 'yes please', 'yes do', 'yes do it', 'yes do that', 'yes forget it', 'yes change it', 'yes go ahead'],
-  ...['yeah', 'yep', 'sure', 'ok', 'okay', 'please do', 'do it', 'go ahead'],
-  ...['ja', 'oui', 'si', 'sí', 'sim', 'tak', 'да'],
-]
+export const agreements: readonly string[] = phrases.agreements

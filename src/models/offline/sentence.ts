@@ -19,11 +19,7 @@ const maxSentences = 30
 
 const endMarks = '.!?…'
 const wideEndMarks = '。！？'
-const abbreviations = new Set(
-  'dr mr mrs ms st prof jr sr no nr vs etc approx e.g i.e a.m p.m u.s u.k d.c jan feb mar apr jun jul aug sep sept oct nov dec'.split(
-    ' ',
-  ),
-)
+const abbreviations = new Set(phrases.abbreviations)
 const joinedQuestion = /,?\s(?:and|or)\s(?=(?:what|when|where|who|which|how|do i|am i|is my)\b)/i
 
 export function readSentences(message: string): Sentence[] {

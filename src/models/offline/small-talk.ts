@@ -6,17 +6,7 @@ import { texts } from './texts.ts'
 const connecting =
   /^(?:how (?:do|can|could|should) i |how to |i (?:want|would like) to |please )?(?:give you|get|connect|add|set ?up|configure|choose|change|use|install|switch)(?: you)?(?: to)? (?:an?(?:other)? |the |my |your )?(?:(?:language |ai |real )?model|llm|api key|key|claude|gpt|chatgpt|openai|anthropic|gemini|ollama|openrouter)\b/i
 
-const greetings = [
-  ...['hi', 'hello', 'hey', 'good morning', 'good afternoon', 'good evening', 'good day'].flatMap((word) => [
-    word,
-    `${word} there`,
-    `${word} familiar`,
-  ]),
-  'how are you',
-  'how are you doing',
-  "what's up",
-]
-const thanks = ['thanks', 'thank you', 'thanks a lot', 'thank you very much', 'thank you so much', 'many thanks', 'thx']
+const { greetings, thanks } = phrases
 
 export const smallTalk: Ability = ({ text, request }) => {
   if (isPhrase(request, phrases.help)) return say(texts.help)

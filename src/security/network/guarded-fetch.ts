@@ -1,5 +1,6 @@
 import type { Agent, Dispatcher, RequestInit as UndiciRequestInit, fetch as undiciFetch } from 'undici'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { causesOf } from '../../base/text.ts'
 import {
   type AllowedHost,
   checkDestination,
@@ -180,10 +181,7 @@ async function tellingRefusals<T>(sending: Promise<T>): Promise<T> {
   try {
     return await sending
   } catch (error) {
-    for (let current = error; current instanceof Error; current = current.cause) {
-      if (current instanceof EgressError) throw current
-    }
-    throw error
+    throw causesOf(error).find((cause) => cause instanceof EgressError) ?? error
   }
 }
 

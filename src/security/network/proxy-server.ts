@@ -146,19 +146,10 @@ function refusalFor(cause: unknown, target: URL): ProxyRefusal {
 }
 
 /** Headers between client and proxy only, not part of the request. */
-const ownHeaders = new Set([
-  'connection',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
+const ownHeaders = [
+  ...['connection', 'expect', 'host', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+]
 
 /** A request that the rules allow. */
 interface Admitted {
