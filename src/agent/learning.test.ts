@@ -130,7 +130,7 @@ describe('createLearning', () => {
   it('MEM-8 learns from a turn after it has ended, from the user’s words alone', async () => {
     const scene = await openScene({ script: () => ({ text: facts('Oslo', 'Lisbon') }) })
     await scene.tell('Last spring I visited Oslo')
-    expect(await scene.contents('fact')).toEqual(['user: visited is Oslo'])
+    expect(await scene.contents('fact')).toEqual(['user visited Oslo'])
     expect(await scene.contents('chunk')).toEqual(['Last spring I visited Oslo', reply])
     const [row] = await scene.memory.database.read
       .selectFrom('cost_ledger')
@@ -170,7 +170,7 @@ describe('createLearning', () => {
     const { extraction } = await scene.status('max')
     expect(extraction).toMatchObject({ failures: 1, last: { reason: 'failed: no such model' } })
     await scene.tell('In summer I visited Rome')
-    expect(await scene.contents('fact')).toEqual(['user: visited is Oslo', 'user: visited is Rome'])
+    expect(await scene.contents('fact')).toEqual(['user visited Oslo', 'user visited Rome'])
   })
 
   it('MEM-8 resumes unfinished work at the start', async () => {
@@ -180,7 +180,7 @@ describe('createLearning', () => {
     const scene = await openScene({ script: () => ({ text: facts('Oslo') }), home: first.memory.home })
     expect(await scene.recover()).toBe(1)
     await scene.idle()
-    expect(await scene.contents('fact')).toEqual(['user: visited is Oslo'])
+    expect(await scene.contents('fact')).toEqual(['user visited Oslo'])
     expect(await scene.recover()).toBe(0)
   })
 
@@ -345,10 +345,10 @@ describe('createLearning', () => {
     const write = await scene.beforeSwap(session, throughSeq, signal)
     expect(await scene.contents('fact')).toEqual([])
     await scene.memory.database.write(async (writer) => write?.(writer))
-    expect(await scene.contents('fact')).toEqual(['user: visited is Oslo'])
+    expect(await scene.contents('fact')).toEqual(['user visited Oslo'])
     expect(await scene.beforeSwap(session, throughSeq, signal)).toBeUndefined()
     await scene.consolidate(session, signal)
-    expect(await scene.contents('fact')).toEqual(['user: visited is Oslo', 'user: visited is Rome'])
+    expect(await scene.contents('fact')).toEqual(['user visited Oslo', 'user visited Rome'])
   })
 
   it('MEM-9 reads the files that changed', async () => {
@@ -360,6 +360,6 @@ describe('createLearning', () => {
     const { signal } = new AbortController()
     expect(await scene.consolidateFiles('max', signal)).toMatchObject([{ parts: 1 }, { parts: 1 }])
     expect(await scene.consolidateFiles('max', signal)).toMatchObject([{ parts: 0 }, { parts: 0 }])
-    expect(await scene.contents('fact')).toEqual(['user: visited is Oslo', 'user: visited is Rome'])
+    expect(await scene.contents('fact')).toEqual(['user visited Oslo', 'user visited Rome'])
   })
 })

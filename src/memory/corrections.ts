@@ -185,7 +185,7 @@ async function editDetails(writer: Writer, { userId, id, kind, content }: Memory
   if (kind === 'fact') {
     const fact = await writer.selectFrom('facts').selectAll().where(its).executeTakeFirst()
     if (!fact) return
-    const value = between(content, factBeginning(fact), '')
+    const value = between(content, factBeginning(fact, content), '')
     await writer
       .updateTable('facts')
       .set({ value, value_key: valueKey(value) })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type MemoryStore, openMemoryStore } from '../../test/support/memory-store.ts'
 import { testSize } from '../../test/support/test-size.ts'
-import type { FactQuestion, NewFact } from './facts.ts'
+import { type FactQuestion, factBeginning, type NewFact, readFact } from './facts.ts'
 
 let store: MemoryStore
 
@@ -39,6 +39,28 @@ describe('writing facts', () => {
       turnId: 'turn',
     })
     expect(await store.facts.get('eve', fact.id)).toBeUndefined()
+  })
+
+  it.each([
+    ['user: lives in = Rome', 'user lives in Rome'],
+    ['Anna: is called = Annie', 'Anna is called Annie'],
+    ['user: allergic to = peanuts', 'user is allergic to peanuts'],
+    ['user: is = vegetarian', 'user is vegetarian'],
+    ['user: likes = the film: it is long', 'user likes the film: it is long'],
+    ['user: brother = Jonas', 'user: brother is Jonas'],
+    ['Anna: motto = who lives in peace is rich', 'Anna: motto is who lives in peace is rich'],
+  ])('MEM-10 %s reads “%s”', async (given, content) => {
+    const { fact } = await write(given)
+    expect((await store.memories.get('max', fact.id))?.content).toBe(content)
+    const { entity, attribute, value } = fact
+    expect(readFact(content)).toEqual({ entity, attribute, value })
+  })
+
+  it('MEM-10 a fact of an older version keeps its form, and can be edited in both', async () => {
+    const fact = { entity: 'Anna', attribute: 'lives in', value: 'Rome' }
+    expect(readFact('Anna: lives in is Rome')).toEqual(fact)
+    expect(factBeginning(fact, 'Anna: lives in is Oslo')).toBe('Anna: lives in is ')
+    expect(factBeginning(fact, 'Anna lives in Oslo')).toBe('Anna lives in ')
   })
 
   it('MEM-10 the same value confirms: higher confidence, and used', async () => {

@@ -15,7 +15,7 @@ import {
   requireLine,
 } from './memory.ts'
 import { allNamesOf, distinctEntities, oneName, ownNamesOf } from './names.ts'
-import { attributeKey, contentWords, entityKey, foldedWords, foldValue, valueKey } from './words.ts'
+import { attributeKey, contentWords, entityKey, foldedWords, foldValue, valueKey, wordLists } from './words.ts'
 
 /** One value of an attribute of an entity. */
 export type Fact = z.infer<typeof factReplySchema> & { userId: string }
@@ -41,7 +41,7 @@ export type WrittenFact =
    */
   | { outcome: 'refused'; fact: Fact; known: Fact; label: MemoryLabel }
 
-/** Facts about entities. Each fact is a memory of the same id, whose content reads `entity: attribute is value`. */
+/** Facts about entities. Each fact is a memory of the same id, whose content says it in words. */
 export type Facts = ReturnType<typeof createFacts>
 
 type FactWithSource = FactRow & { number: number; source: MemorySource; label: MemoryLabel }
@@ -228,9 +228,33 @@ export async function isMultiValued(writer: Writer, userId: string, key: string)
   return row?.is_multi_valued === 1
 }
 
-/** The text of a fact as a memory, without the value. */
-export function factBeginning({ entity, attribute }: Pick<Fact, 'entity' | 'attribute'>): string {
-  return `${entity}: ${attribute} is `
+/** Attributes that read as a verb, with its form for the user and for others: "live in", "lives in". */
+export const factVerbs = new Map(
+  Object.entries(wordLists.factVerbs).map(([attribute, forms]) => [attributeKey(attribute), forms]),
+)
+
+/**
+ * The text of a fact as a memory, without the value: `Anna: birthday is `, `Anna lives in `. Older versions wrote
+ * `Anna: lives in is `; a content that begins so keeps it.
+ */
+export function factBeginning({ entity, attribute }: Pick<Fact, 'entity' | 'attribute'>, content = ''): string {
+  const asNoun = `${entity}: ${attribute} is `
+  const verb = factVerbs.get(attributeKey(attribute))?.[1]
+  return verb === undefined || content.startsWith(asNoun) ? asNoun : `${entity} ${verb} `
+}
+
+const attributeOf = new Map(Object.entries(wordLists.factVerbs).map(([attribute, [, verb = '']]) => [verb, attribute]))
+const verbs = [...attributeOf.keys()].toSorted((a, b) => b.length - a.length)
+const withVerb = new RegExp(`^([^:]{1,${maxNameLength}}?) (${verbs.join('|')}) (.+)$`, 's')
+
+/** Parses the text of a fact, of any version. */
+export function readFact(text: string): Pick<Fact, 'entity' | 'attribute' | 'value'> | undefined {
+  const [, subject, verb = '', object = ''] = withVerb.exec(text) ?? []
+  if (subject !== undefined) return { entity: subject, attribute: attributeOf.get(verb) ?? verb, value: object }
+  const colon = text.indexOf(': ')
+  const being = text.indexOf(' is ', colon)
+  if (colon <= 0 || being < 0) return undefined
+  return { entity: text.slice(0, colon), attribute: text.slice(colon + 2, being), value: text.slice(being + 4) }
 }
 
 function factFromRow(row: FactRow): Fact {

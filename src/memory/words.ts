@@ -5,7 +5,7 @@ import wordLists from './word-lists.json' with { type: 'json' }
 export { wordLists }
 
 /** One of the lists of words, which are separated by spaces. */
-export function wordSet(name: Exclude<keyof typeof wordLists, 'diets'>): Set<string> {
+export function wordSet(name: Exclude<keyof typeof wordLists, 'diets' | 'factVerbs'>): Set<string> {
   return new Set(wordLists[name].split(' '))
 }
 

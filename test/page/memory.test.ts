@@ -68,14 +68,14 @@ describePage('memory in the page', () => {
       (await ask<MemoriesReply>(familiar, 'GET', '?source=extracted&passages=false')).memories.map(
         ({ content }) => content,
       )
-    await expect.poll(learnt).toContain('Ruth: lives in is Porto')
+    await expect.poll(learnt).toContain('Ruth lives in Porto')
     await page.reload()
-    await page.getByRole('button', { name: 'Accept: Ruth: lives in is Porto' }).click()
+    await page.getByRole('button', { name: 'Accept: Ruth lives in Porto' }).click()
     await page.getByText('Accepted', { exact: true }).waitFor()
     const facts = page.getByRole('list', { name: 'To review' })
-    await facts.getByText('Ruth: lives in is Porto').waitFor({ state: 'detached' })
+    await facts.getByText('Ruth lives in Porto').waitFor({ state: 'detached' })
     const own = await ask<MemoriesReply>(familiar, 'GET', '?source=user&kind=fact')
-    expect(own.memories).toMatchObject([{ content: 'Ruth: lives in is Porto', label: 'owner' }])
+    expect(own.memories).toMatchObject([{ content: 'Ruth lives in Porto', label: 'owner' }])
 
     await page.getByRole('button', { name: 'Reject: You: sister is Ruth' }).click()
     await page.getByText('Nothing new today').waitFor()

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Session } from '../../agent/sessions/sessions.ts'
 import { endOfDay } from '../../base/clock.ts'
-import type { Fact } from '../../memory/facts.ts'
+import { type Fact, factBeginning } from '../../memory/facts.ts'
 import type { ConsolidationOutcome } from '../../memory/learning/consolidation.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import * as api from '../../protocol/memory.ts'
@@ -188,10 +188,10 @@ function createFactRoutes({ memory: { facts, corrections } }: HttpDependencies):
   ]
 }
 
-function knownSurer({ entity, attribute, value, confidence }: Fact): FamiliarError {
+function knownSurer(fact: Fact): FamiliarError {
   return new FamiliarError(
     'conflict',
-    `A more certain fact is known: ${entity}: ${attribute} is ${value}. Use a confidence of at least ${confidence} to replace it.`,
+    `A more certain fact is known: ${factBeginning(fact)}${fact.value}. Use a confidence of at least ${fact.confidence} to replace it.`,
   )
 }
 

@@ -216,7 +216,7 @@ describe('createConsolidation', () => {
     expect(run('').trim()).toBe('2')
     expect(run('').trim()).toBe('0')
     memory = await openLearningMemory({ home })
-    expect(await memory.contents('max', 'fact')).toEqual([1, 2, 3].map((n) => `user: visited is village number ${n}`))
+    expect(await memory.contents('max', 'fact')).toEqual([1, 2, 3].map((n) => `user visited village number ${n}`))
     expect(await memory.contents('max', 'episode')).toHaveLength(3)
   })
 

@@ -190,7 +190,7 @@ describe('createExtraction', () => {
     expect(memory.warnings).toHaveLength(3)
     expect(memory.warnings[2]).toContain('passed over')
     // Plainly stated facts are not lost.
-    expect(await memory.contents('max', 'fact')).toEqual(['user: lives in is Rome'])
+    expect(await memory.contents('max', 'fact')).toEqual(['user lives in Rome'])
     expect(await trouble('eve')).toBeUndefined()
   })
 

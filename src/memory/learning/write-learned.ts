@@ -4,7 +4,7 @@ import { parseJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Database, Reader, Writer } from '../../storage/database.ts'
 import type { Commitments } from '../commitments.ts'
-import type { Facts } from '../facts.ts'
+import { type Facts, factBeginning } from '../facts.ts'
 import type { MemoryGraph } from '../graph.ts'
 import { type Memories, memoryCollection } from '../memories.ts'
 import { isRow, type MemoryLabel } from '../memory.ts'
@@ -285,7 +285,7 @@ export async function leaveOutKnown(
   userId: string,
   learned: Learned,
 ): Promise<Learned> {
-  const facts = learned.facts.map(({ entity, attribute, value }) => `${entity}: ${attribute} is ${value}`)
+  const facts = learned.facts.map((fact) => `${factBeginning(fact)}${fact.value}`)
   const notes: LearnedNote[] = []
   for (const note of learned.notes) {
     const beside = [...facts, ...notes.map((other) => other.content)]

@@ -1,15 +1,7 @@
+import { readFact } from '../../memory/facts.ts'
 import { contentWords, countWords } from '../../memory/words.ts'
 import type { Json, ToolResult } from '../../protocol/messages.ts'
-import {
-  entityOf,
-  listNote,
-  type NoteLine,
-  noteText,
-  readFact,
-  readNoteLines,
-  tellNote,
-  withoutWrapping,
-} from './notes.ts'
+import { entityOf, listNote, type NoteLine, noteText, readNoteLines, tellNote, withoutWrapping } from './notes.ts'
 import phrases from './phrases.json' with { type: 'json' }
 import { type Ability, afterPhrase, type CallIntent, type Intent, readSentences, type Sentence } from './sentence.ts'
 import { texts } from './texts.ts'

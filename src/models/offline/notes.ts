@@ -1,5 +1,6 @@
 import { parseAnyJson } from '../../base/json.ts'
 import { readDates } from '../../memory/dates.ts'
+import { type Fact, factVerbs, readFact } from '../../memory/facts.ts'
 import { attributeKey } from '../../memory/words.ts'
 import type { ToolResult } from '../../protocol/messages.ts'
 import phrases from './phrases.json' with { type: 'json' }
@@ -35,25 +36,10 @@ export function listNote(note: NoteLine, passage?: string): string {
   return texts.listed(text, note.until === undefined ? source : `until ${note.until}`, note.citation)
 }
 
-interface FactText {
-  entity: string
-  attribute: string
-  value: string
-}
-
-/** Parses the text of a fact: `Anna: birthday is 5 May`. */
-export function readFact(text: string): FactText | undefined {
-  const colon = text.indexOf(': ')
-  const being = text.indexOf(' is ', colon)
-  if (colon <= 0 || being < 0) return undefined
-  return { entity: text.slice(0, colon), attribute: text.slice(colon + 2, being), value: text.slice(being + 4) }
-}
-
-// For facts that are expressed with a verb: about the user, and about others.
-const verbs = new Map(Object.entries(phrases.factVerbs).map(([attribute, forms]) => [attributeKey(attribute), forms]))
+const verbs = new Map([...factVerbs, ['age', ['are', 'is']]])
 
 /** A fact as a sentence: "Anna’s birthday is 5 May", "You live in Rome". Without a period. */
-export function factSentence({ entity, attribute, value }: FactText): string {
+export function factSentence({ entity, attribute, value }: Pick<Fact, 'entity' | 'attribute' | 'value'>): string {
   const isUser = entity === 'user'
   const forms = verbs.get(attributeKey(attribute))
   if (forms) return `${isUser ? 'You' : entity} ${forms[isUser ? 0 : 1]} ${value}`

@@ -228,7 +228,7 @@ function createMemoryEdit(needs: Needs): Tool {
   /** A fact's text has a fixed form: its new value is read from a plain sentence. Undefined if there is none. */
   async function contentFor(memory: Memory, content: string): Promise<string | undefined> {
     const fact = memory.kind === 'fact' ? await needs.facts.get(memory.userId, memory.id) : undefined
-    if (!fact || content.startsWith(factBeginning(fact))) return content
+    if (!fact || content.startsWith(factBeginning(fact, content))) return content
     const { facts } = readPlainStatements(content, needs.clock.now(), timeZone)
     const stated = facts.find(({ attribute }) => attributeKey(attribute) === attributeKey(fact.attribute))
     return stated && `${factBeginning(fact)}${stated.value}`
