@@ -56,7 +56,7 @@ type CamelKeys<Row> = { [Key in keyof Row as Key extends string ? CamelCase<Key>
 export function camelKeys<Row extends object>(row: Row): CamelKeys<Row> {
   const entries = Object.entries(row).map(([name, value]) => [
     name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-    name.endsWith('_at') && value !== null ? Number(value) : value,
+    name.endsWith('_at') && (value ?? null) !== null ? Number(value) : value,
   ])
   return Object.fromEntries(entries)
 }

@@ -284,15 +284,33 @@ const maxCandidates = 100_000
 const idsAtOnce = 500
 const maxNamesakes = 20
 
-/** Newest first. */
+/**
+ * Newest first. By entity with one query per name, so that each ends after `limit` rows of its index. By value if it is
+ * exact, and by full text if it is part of a longer one.
+ */
 async function findFacts(database: Database, question: FactQuestion): Promise<FactRow[]> {
-  const { userId, entity, value, limit = usualLimit } = question
+  const { userId, entity, attribute, value, history, limit = usualLimit } = question
   const entityKeys = entity === undefined ? undefined : await keysOf(database, userId, entity)
-  const rows =
-    value === undefined
-      ? await selectByEntity(database, question, { entityKeys, limit })
-      : await selectByValue(database, question, { entityKeys, value })
-  return rows.toSorted(newestFirst).slice(0, limit)
+  let facts = database.read.selectFrom('facts').selectAll().where('user_id', '=', userId)
+  if (!history) facts = facts.where('valid_to', 'is', null)
+  if (attribute !== undefined) facts = facts.where('attribute_key', '=', attributeKey(attribute))
+  const found: FactRow[] = []
+  if (value === undefined) {
+    const newest = facts.orderBy('valid_from', 'desc').orderBy('id', 'desc').limit(limit)
+    for (const key of entityKeys ?? [undefined]) {
+      found.push(...(await (key === undefined ? newest : newest.where('entity_key', '=', key)).execute()))
+    }
+  } else {
+    found.push(...(await facts.where('value_key', '=', valueKey(value)).execute()))
+    const words = toQueryWords(value)
+    const ids = await database.textSearch.withAll({ collection: factCollection, userId, words, limit: maxCandidates })
+    for (let start = 0; start < ids.length; start += idsAtOnce) {
+      const rows = await facts.where('id', 'in', ids.slice(start, start + idsAtOnce)).execute()
+      found.push(...rows.filter((row) => hasValue(row, value)))
+    }
+  }
+  const own = found.filter((row) => entityKeys?.includes(row.entity_key) ?? true)
+  return [...new Map(own.map((row) => [row.id, row])).values()].toSorted(newestFirst).slice(0, limit)
 }
 
 /** The number of different entities, each once whatever its names. */
@@ -325,51 +343,6 @@ async function keysOf(database: Database, userId: string, entity: string): Promi
     .limit(maxNamesakes)
     .execute()
   return [...new Set([...names.keys(), ...namesakes.map((row) => row.entity_key)])]
-}
-
-function selectFacts(database: Database, { userId, attribute, history }: FactQuestion) {
-  let query = database.read.selectFrom('facts').selectAll().where('user_id', '=', userId)
-  if (!history) query = query.where('valid_to', 'is', null)
-  if (attribute !== undefined) query = query.where('attribute_key', '=', attributeKey(attribute))
-  return query
-}
-
-/** One query per name, so that each ends after `limit` rows of its index. */
-async function selectByEntity(
-  database: Database,
-  question: FactQuestion,
-  { entityKeys = [undefined], limit }: { entityKeys: readonly (string | undefined)[] | undefined; limit: number },
-): Promise<FactRow[]> {
-  const rows: FactRow[] = []
-  for (const key of entityKeys) {
-    let query = selectFacts(database, question).orderBy('valid_from', 'desc').orderBy('id', 'desc').limit(limit)
-    if (key !== undefined) query = query.where('entity_key', '=', key)
-    rows.push(...(await query.execute()))
-  }
-  return rows
-}
-
-/** By exact value, and by full text if the value is part of a longer one. */
-async function selectByValue(
-  database: Database,
-  question: FactQuestion,
-  { entityKeys, value }: { entityKeys: readonly string[] | undefined; value: string },
-): Promise<FactRow[]> {
-  const { userId } = question
-  const rows = new Map<string, FactRow>()
-  const keep = (found: readonly FactRow[]) => {
-    for (const row of found) {
-      if (hasValue(row, value) && (entityKeys?.includes(row.entity_key) ?? true)) rows.set(row.id, row)
-    }
-  }
-  keep(await selectFacts(database, question).where('value_key', '=', valueKey(value)).execute())
-  const words = toQueryWords(value)
-  const ids = await database.textSearch.withAll({ collection: factCollection, userId, words, limit: maxCandidates })
-  for (let start = 0; start < ids.length; start += idsAtOnce) {
-    const some = ids.slice(start, start + idsAtOnce)
-    keep(await selectFacts(database, question).where('id', 'in', some).execute())
-  }
-  return [...rows.values()]
 }
 
 /** "a marine biologist at NOAA" has the value "marine biologists": it contains every word of it. */

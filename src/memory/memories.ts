@@ -16,8 +16,11 @@ import {
   type MemoryEdit,
   type MemoryFilter,
   type MemoryKind,
+  type MemoryLabel,
+  type MemorySource,
   memoryFromRow,
   type NewMemory,
+  type Optional,
   type Retention,
   rowFromMemory,
   searchedText,
@@ -67,37 +70,17 @@ export function createMemories(dependencies: {
       const content = checkContent(given.content)
       const known = await findKnown(writer, given, content)
       if (known) return { memory: memoryFromRow(known), isNew: false }
-      const at = given.at ?? clock.now()
-      const tier = given.tier ?? 'long_term'
-      const dates = readDates?.(content, at)
-      const memory: UnstoredMemory = {
+      const createdAt = given.at ?? clock.now()
+      const dates = readDates?.(content, createdAt)
+      const memory = buildMemory({
+        ...given,
         id: await freeId(writer, given.id),
-        userId: given.userId,
-        kind: given.kind,
         content,
-        title: cleanTitle(given.title),
-        category: cleanCategory(given.category),
-        tags: cleanTags(given.tags ?? []),
-        tier,
-        priority: asShare(given.priority ?? usualPriority[tier]),
-        source: given.source,
-        label: given.label ?? (given.source === 'user' ? 'owner' : 'internal'),
-        sessionId: given.sessionId ?? null,
-        turnId: given.turnId ?? null,
-        threadId: given.threadId ?? null,
-        position: given.position ?? null,
-        passages: given.passages ?? 1,
-        speaker: given.speaker ?? null,
-        happenedFrom: dates?.from ?? null,
-        happenedUntil: dates?.until ?? null,
-        createdAt: at,
-        updatedAt: at,
-        usedAt: at,
-        useCount: 0,
+        happenedFrom: dates?.from,
+        happenedUntil: dates?.until,
+        createdAt,
         cycle: await readCycle(writer, given.userId),
-        supersededAt: null,
-        supersededBy: null,
-      }
+      })
       return { memory: await memories.insertIn(writer, memory), isNew: true }
     },
 
@@ -251,6 +234,46 @@ export function createMemories(dependencies: {
   }
 }
 
+/** With the usual values for what is not given. */
+export function buildMemory(given: GivenMemory): UnstoredMemory {
+  const { id, userId, kind, content, source, createdAt, cycle, tier = 'long_term' } = given
+  return {
+    id,
+    userId,
+    kind,
+    content,
+    title: cleanTitle(given.title),
+    category: cleanCategory(given.category),
+    tags: cleanTags(given.tags ?? []),
+    tier,
+    priority: asShare(given.priority ?? usualPriority[tier]),
+    source,
+    label: given.label ?? usualLabel(source),
+    sessionId: given.sessionId ?? null,
+    turnId: given.turnId ?? null,
+    threadId: given.threadId ?? null,
+    position: given.position ?? null,
+    passages: given.passages ?? 1,
+    speaker: given.speaker ?? null,
+    happenedFrom: given.happenedFrom ?? null,
+    happenedUntil: given.happenedUntil ?? null,
+    createdAt,
+    updatedAt: given.updatedAt ?? createdAt,
+    usedAt: given.usedAt ?? createdAt,
+    useCount: given.useCount ?? 0,
+    cycle,
+    supersededAt: given.supersededAt ?? null,
+    supersededBy: given.supersededBy ?? null,
+  }
+}
+
+type GivenMemory = Pick<Memory, 'id' | 'userId' | 'kind' | 'content' | 'source' | 'createdAt' | 'cycle'> &
+  Optional<keyof UnstoredMemory>
+
+export function usualLabel(source: MemorySource): MemoryLabel {
+  return source === 'user' ? 'owner' : 'internal'
+}
+
 /** Passages may have equal text: for them only the same cause makes it the same memory. */
 async function findKnown(writer: Writer, { userId, kind, id }: NewMemory, content: string) {
   if (kind === 'chunk' && id === undefined) return undefined
@@ -335,12 +358,6 @@ export async function readMark(reader: Reader | Writer, userId: string, name: st
   return row?.value
 }
 
-/** A sequence number; zero before the first step, and for an unreadable mark. */
-export async function readSeqMark(reader: Reader | Writer, userId: string, name: string): Promise<number> {
-  const seq = Number(await readMark(reader, userId, name))
-  return Number.isSafeInteger(seq) && seq > 0 ? seq : 0
-}
-
 /** In the unit that writes the results of the mark's progress: both are committed, or neither. */
 export async function writeMark(
   writer: Writer,
@@ -354,17 +371,32 @@ export async function writeMark(
     .execute()
 }
 
-/** Moves a sequence mark forward, if it is behind. */
-export async function passMark(
+/** How far a task in the background has read each session. `markOf` names its marks. */
+export function createProgress(
   { database, clock }: { database: Database; clock: Clock },
-  mark: { userId: string; name: string; seq: number },
-): Promise<void> {
-  const { userId, name, seq } = mark
-  if ((await readSeqMark(database.read, userId, name)) >= seq) return
-  await database.write(async (writer) => {
-    if ((await readSeqMark(writer, userId, name)) >= seq) return
-    await writeMark(writer, { userId, name, value: String(seq), at: clock.now() })
-  })
+  markOf: (sessionId: string) => string,
+) {
+  const progress = {
+    /** A sequence number; zero before the first step, and for an unreadable mark. */
+    async through(userId: string, sessionId: string, reader: Reader | Writer = database.read): Promise<number> {
+      const seq = Number(await readMark(reader, userId, markOf(sessionId)))
+      return Number.isSafeInteger(seq) && seq > 0 ? seq : 0
+    },
+
+    /** In the unit that writes the results. False if it was that far already. */
+    async passIn(writer: Writer, userId: string, sessionId: string, seq: number): Promise<boolean> {
+      if ((await progress.through(userId, sessionId, writer)) >= seq) return false
+      await writeMark(writer, { userId, name: markOf(sessionId), value: String(seq), at: clock.now() })
+      return true
+    },
+
+    /** Up to here the session contains nothing for the task, or the user does not want it. */
+    async passOver(userId: string, sessionId: string, seq: number): Promise<void> {
+      if ((await progress.through(userId, sessionId)) >= seq) return
+      await database.write((writer) => progress.passIn(writer, userId, sessionId, seq))
+    },
+  }
+  return progress
 }
 
 function asShare(value: number): number {

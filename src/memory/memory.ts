@@ -53,7 +53,7 @@ export const memorySchema = z.object({
 /** A memory that has no number yet. */
 export type UnstoredMemory = Omit<Memory, 'number'>
 
-type Optional<Fields extends keyof Memory> = { [Field in Fields]?: Memory[Field] | undefined }
+export type Optional<Fields extends keyof Memory> = { [Field in Fields]?: Memory[Field] | undefined }
 
 /** Defaults: long-term retention with its priority, the label `owner` for the user's text and `internal` otherwise. */
 export type NewMemory = Pick<Memory, 'userId' | 'kind' | 'content'> &

@@ -44,7 +44,9 @@ export function createEmbeddingJob(dependencies: {
   const { database, embedder, olderEmbedder, clock, logger, embeddingText } = dependencies
   const { model } = embedder
   const stop = new AbortController()
-  let started: Promise<{ lane: Lane; olderLanes: Lane[]; searched: SearchModel }> | undefined
+  let started: ReturnType<typeof begin> | undefined
+  /** By user and model, counted incrementally, so that no question counts a million vectors. */
+  const counts = new Map<string, Map<string, number>>()
   /** Every memory up to `until` is checked for a missing vector. */
   let sweep: { after: number; until: number } | undefined
   let lastSweepAt = Number.NEGATIVE_INFINITY
@@ -64,9 +66,8 @@ export function createEmbeddingJob(dependencies: {
       const found = olderEmbedder(used)
       return found ? [{ embedder: found, tail }] : []
     })
-    const reachable = olderLanes.map((lane) => lane.embedder.model)
-    const searched = createSearchModel({ database, current: model, older: reachable })
-    return { lane: { embedder, tail }, olderLanes, searched }
+    const models = [model, ...olderLanes.map((lane) => lane.embedder.model)]
+    return { lane: { embedder, tail }, olderLanes, models }
   }
 
   /** A failed start is retried. */
@@ -140,8 +141,15 @@ export function createEmbeddingJob(dependencies: {
     for (let isMore = true; isMore && !stop.signal.aborted; isNew ||= isMore) {
       const newest = await newestNumber(database.read)
       // First the models that are searched now.
-      if (!isComplete)
-        for (const older of [...olderLanes]) await embedTail(older, newest).catch(leaveLane(olderLanes, older))
+      for (const older of isComplete ? [] : [...olderLanes]) {
+        await embedTail(older, newest).catch((cause) => {
+          if (stop.signal.aborted) return
+          // New memories are then found only by words until the new model has taken over.
+          olderLanes.splice(olderLanes.indexOf(older), 1)
+          const lost = { model: older.embedder.model, error: wordsOf(cause) }
+          logger.warn('the previous embedding model is not available', lost)
+        })
+      }
       isMore = await embedTail(lane, newest)
     }
     return isNew
@@ -149,18 +157,13 @@ export function createEmbeddingJob(dependencies: {
 
   async function embedTail(lane: Lane, newest: number): Promise<boolean> {
     if (newest <= lane.tail) return false
-    const found = await find(lane.embedder, lane.tail, newest)
-    await embed(lane.embedder, found)
-    lane.tail = endOf(found, newest)
+    lane.tail = await embedRange(lane.embedder, lane.tail, newest)
     return true
   }
 
   async function sweepOn(range: { after: number; until: number }): Promise<void> {
     const end = Math.min(range.until, await newestNumber(database.read))
-    const until = Math.min(range.after + windowSize, end)
-    const found = await find(embedder, range.after, until)
-    await embed(embedder, found)
-    range.after = endOf(found, until)
+    range.after = await embedRange(embedder, range.after, Math.min(range.after + windowSize, end))
     if (range.after >= end) {
       sweep = undefined
       isComplete = true
@@ -169,27 +172,19 @@ export function createEmbeddingJob(dependencies: {
     await setImmediate()
   }
 
-  function find({ model: wanted }: Embedder, after: number, until: number): Promise<Memory[]> {
-    return findMissing(database.read, { model: wanted, after, until, limit: batchSize })
-  }
-
-  async function embed(used: Embedder, memories: readonly Memory[]): Promise<void> {
-    if (memories.length === 0) return
-    const { searched } = await ensureStarted()
+  /** Embeds the first batch of the memories after one number until another. Returns up to where it is done. */
+  async function embedRange(used: Embedder, after: number, until: number): Promise<number> {
+    const memories = await findMissing(database.read, { model: used.model, after, until })
+    const last = memories.at(-1)
+    if (!last) return until
     const written = await embedBatch({ database, embedder: used, embeddingText, memories, signal: stop.signal })
-    for (const { userId } of written) searched.written(userId, used.model)
+    for (const { userId } of written) {
+      const vectors = counts.get(userId)
+      vectors?.set(used.model, (vectors.get(used.model) ?? 0) + 1)
+    }
     // The others changed meanwhile: they are checked again.
     if (written.length < memories.length) wake()
-  }
-
-  /** New memories are then found only by words until the new model has taken over. */
-  function leaveLane(lanes: Lane[], lane: Lane): (cause: unknown) => void {
-    return (cause) => {
-      if (stop.signal.aborted) return
-      lanes.splice(lanes.indexOf(lane), 1)
-      const { model } = lane.embedder
-      logger.warn('the previous embedding model is not available', { model, error: wordsOf(cause) })
-    }
+    return memories.length < batchSize ? until : last.number
   }
 
   function wake(): void {
@@ -207,8 +202,13 @@ export function createEmbeddingJob(dependencies: {
      * user's memories.
      */
     async searchModel(userId: string): Promise<string> {
-      const { searched } = await ensureStarted()
-      return isComplete ? model : searched.of(userId)
+      const { models } = await ensureStarted()
+      if (isComplete || models.length === 1) return model
+      const count = async (used: string) => [used, await countVectors(database.read, used, userId)] as const
+      const vectors = counts.get(userId) ?? new Map(await Promise.all(models.map(count)))
+      counts.set(userId, vectors)
+      // The sort is stable: at a tie the new one wins.
+      return models.toSorted((a, b) => (vectors.get(b) ?? 0) - (vectors.get(a) ?? 0))[0] ?? model
     },
 
     /** Of one user, or of all. */
@@ -237,11 +237,6 @@ export function createEmbeddingJob(dependencies: {
   }
 }
 
-/** Everything up to here is done: a full batch may have left some after it. */
-function endOf(found: readonly Memory[], until: number): number {
-  return found.length < batchSize ? until : (found.at(-1)?.number ?? until)
-}
-
 function wordsOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
@@ -255,10 +250,7 @@ async function newestNumber(reader: Reader): Promise<number> {
 }
 
 /** Memories of all users without a vector of the model, by number. Reads at most `until - after` rows. */
-async function findMissing(
-  reader: Reader,
-  range: { model: string; after: number; until: number; limit: number },
-): Promise<Memory[]> {
+async function findMissing(reader: Reader, range: { model: string; after: number; until: number }): Promise<Memory[]> {
   const rows = await reader
     .selectFrom('memories')
     .selectAll()
@@ -270,7 +262,7 @@ async function findMissing(
         select number from memory_vectors where model = ${range.model} and memory_vectors.number = memories.number)`,
     )
     .orderBy('number')
-    .limit(range.limit)
+    .limit(batchSize)
     .execute()
   return rows.map(memoryFromRow)
 }
@@ -336,7 +328,6 @@ async function dropOtherModels(database: Database, current: string): Promise<boo
 /** The text of a memory that is embedded, as the ranking defines it. The same memory must always give the same text. */
 export type EmbeddingText = (memory: Memory) => string | Promise<string>
 
-const textsAtOnce = 32
 /** Engines limit the number of values in a statement. */
 const rowsAtOnce = 500
 
@@ -373,8 +364,8 @@ async function embedBatch(options: {
   )
   const texts = [...unknown.values()]
   const embedded: (Float32Array | undefined)[] = []
-  for (let from = 0; from < texts.length; from += textsAtOnce) {
-    embedded.push(...(await embedder.embed(texts.slice(from, from + textsAtOnce), 'memory', signal)))
+  for (let from = 0; from < texts.length; from += batchSize) {
+    embedded.push(...(await embedder.embed(texts.slice(from, from + batchSize), 'memory', signal)))
   }
   const byHash = new Map([...unknown.keys()].map((hash, index) => [hash, embedded[index]]))
   // All passages of a text or none: the first one marks it as done.
@@ -446,34 +437,4 @@ async function knownVectors(
 
 function keyOf({ memory, textHash }: Entry): string {
   return `${memory.userId} ${textHash}`
-}
-
-type SearchModel = ReturnType<typeof createSearchModel>
-
-/** Which model answers a user's questions while another takes over. `older` are those that can still embed questions. */
-function createSearchModel(options: { database: Database; current: string; older: readonly string[] }) {
-  const { database, current, older } = options
-  const counts = new Map<string, Map<string, number>>()
-
-  async function count(userId: string): Promise<Map<string, number>> {
-    const found = [current, ...older].map(
-      async (model): Promise<[string, number]> => [model, await countVectors(database.read, model, userId)],
-    )
-    return new Map(await Promise.all(found))
-  }
-
-  return {
-    async of(userId: string): Promise<string> {
-      if (older.length === 0) return current
-      const vectors = counts.get(userId) ?? (await count(userId))
-      counts.set(userId, vectors)
-      // The sort is stable: at a tie the new one wins.
-      return [current, ...older].sort((a, b) => (vectors.get(b) ?? 0) - (vectors.get(a) ?? 0))[0] ?? current
-    },
-    /** Counted incrementally, so that no question counts a million vectors. */
-    written(userId: string, model: string): void {
-      const vectors = counts.get(userId)
-      vectors?.set(model, (vectors.get(model) ?? 0) + 1)
-    },
-  }
 }

@@ -4,7 +4,7 @@ import { sha256 } from '../../base/ids.ts'
 import { estimateTokens } from '../../base/tokens.ts'
 import type { Writer } from '../../storage/database.ts'
 import type { Episodes } from '../episodes.ts'
-import { readMark, readSeqMark, writeMark } from '../memories.ts'
+import { createProgress, readMark, writeMark } from '../memories.ts'
 import { splitPassages } from '../words.ts'
 import { type AskModel, createTrouble } from './ask-model.ts'
 import {
@@ -54,10 +54,9 @@ interface Stretch {
 /** Writes facts, episodes, promises and names from segments of conversation, each segment once (MEM-9). */
 export type Consolidation = ReturnType<typeof createConsolidation>
 
-const consolidatedMark = (sessionId: string) => `consolidated:${sessionId}`
-
 export function createConsolidation(dependencies: LearningDependencies & { episodes: Episodes }) {
   const { database, episodes, graph, clock, logger, timeZone } = dependencies
+  const progress = createProgress(dependencies, (sessionId) => `consolidated:${sessionId}`)
   const trouble = createTrouble({ database, clock, logger, task: 'consolidation' })
 
   return {
@@ -89,14 +88,14 @@ export function createConsolidation(dependencies: LearningDependencies & { episo
       const sifted = await siftPart(stretch, last)
       return async (writer) => void (await writePartIn(writer, stretch, sifted))
     },
-    through: (userId: string, sessionId: string) => readSeqMark(database.read, userId, consolidatedMark(sessionId)),
+    through: progress.through,
     trouble: trouble.report,
   }
 
   /** The unfinished parts in order, as the model read them; a few are asked concurrently. Ends at a failure. */
   async function* readParts(stretch: Stretch): AsyncGenerator<ReadPart | UnreadPart> {
     const { userId, sessionId } = stretch
-    const done = await readSeqMark(database.read, userId, consolidatedMark(sessionId))
+    const done = await progress.through(userId, sessionId)
     const parts = splitStretch(
       stretch.exchanges.filter((exchange) => exchange.throughSeq > done),
       timeZone,
@@ -145,8 +144,7 @@ export function createConsolidation(dependencies: LearningDependencies & { episo
   async function writePartIn(writer: Writer, stretch: Stretch, { part, learned }: ReadPart): Promise<Consolidated> {
     const { userId, sessionId } = stretch
     const { exchanges, fromSeq, throughSeq } = part
-    const name = consolidatedMark(sessionId)
-    if ((await readSeqMark(writer, userId, name)) >= throughSeq) return nothingAdded()
+    if (!(await progress.passIn(writer, userId, sessionId, throughSeq))) return nothingAdded()
     const label = exchangeLabel(exchanges)
     const startedAt = exchanges[0]?.lines[0]?.at ?? clock.now()
     const endedAt = exchanges.at(-1)?.lines.at(-1)?.at ?? startedAt
@@ -171,7 +169,6 @@ export function createConsolidation(dependencies: LearningDependencies & { episo
       if (isNew) added.episodes += 1
       await linkMentions(writer, userId, { episodeId: episode.id, written, exchanges, startedAt })
     }
-    await writeMark(writer, { userId, name, value: String(throughSeq), at: clock.now() })
     await trouble.clearIn(writer, userId, sessionId)
     return added
   }

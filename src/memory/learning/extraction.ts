@@ -3,7 +3,7 @@ import { readBundledText } from '../../base/files.ts'
 import { toDisplayText, toStorableText } from '../../base/text.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { Facts } from '../facts.ts'
-import { passMark, readSeqMark, writeMark } from '../memories.ts'
+import { createProgress } from '../memories.ts'
 import type { MemoryLabel } from '../memory.ts'
 import { attributeKey, foldText } from '../words.ts'
 import { createTrouble, fieldOf, readItems, readModelJson } from './ask-model.ts'
@@ -16,7 +16,7 @@ import {
   ownWords,
   userTexts,
 } from './exchange.ts'
-import { hasPlainStatements, isRelation, learnedFrom, readPlainStatements } from './plain-statements.ts'
+import { hasPlainStatements, isRelation, readPlainStatements } from './plain-statements.ts'
 import {
   type LearningDependencies,
   type LearntFrom,
@@ -46,16 +46,17 @@ export const extractedMark = (sessionId: string) => `extracted:${sessionId}`
 
 export function createExtraction(dependencies: LearningDependencies) {
   const { database, askModel, clock, logger, timeZone } = dependencies
+  const progress = createProgress(dependencies, extractedMark)
   const trouble = createTrouble({ database, clock, logger, task: 'extraction' })
 
   return {
     /** Turns of one session come in order; of one user, one at a time. */
     async extract(userId: string, exchange: Exchange, signal: AbortSignal): Promise<ExtractionOutcome> {
       const { sessionId, throughSeq } = exchange
-      if ((await readSeqMark(database.read, userId, extractedMark(sessionId))) >= throughSeq) return { status: 'known' }
+      if ((await progress.through(userId, sessionId)) >= throughSeq) return { status: 'known' }
       const said = userTexts([exchange])
       if (said.every(tellsNothing)) {
-        await passOver(userId, sessionId, throughSeq)
+        await progress.passOver(userId, sessionId, throughSeq)
         return { status: 'trivial' }
       }
       const answer = await askModel({
@@ -75,9 +76,8 @@ export function createExtraction(dependencies: LearningDependencies) {
       const sifted = await siftAnswer(dependencies, { userId, said, saidAt: exchange.at }, learned)
       return { status: 'learnt', by: 'model', added: await write(userId, exchange, sifted) }
     },
-    /** Up to here the session needs no extraction: it contains nothing, or the user does not want it. */
-    passOver,
-    through: (userId: string, sessionId: string) => readSeqMark(database.read, userId, extractedMark(sessionId)),
+    passOver: progress.passOver,
+    through: progress.through,
     trouble: trouble.report,
   }
 
@@ -90,9 +90,8 @@ export function createExtraction(dependencies: LearningDependencies) {
     const { sessionId, turnId, throughSeq } = exchange
     const from = { userId, sessionId, turnId, at: exchange.at, label, ownWords: ownWords([exchange]), timeZone }
     return database.write(async (writer) => {
-      if ((await readSeqMark(writer, userId, extractedMark(sessionId))) >= throughSeq) return nothingWritten
+      if (!(await progress.passIn(writer, userId, sessionId, throughSeq))) return nothingWritten
       const { added } = await writeLearnedIn(writer, dependencies, from, learned)
-      await writeMark(writer, { userId, name: extractedMark(sessionId), value: String(throughSeq), at: clock.now() })
       await trouble.clearIn(writer, userId, sessionId)
       return added
     })
@@ -123,10 +122,6 @@ export function createExtraction(dependencies: LearningDependencies) {
     if (!(await trouble.note({ userId, sessionId, seq, reason }))) return { status: 'failed', reason, again: true }
     await learnPlainly(userId, exchange)
     return { status: 'failed', reason, again: false }
-  }
-
-  async function passOver(userId: string, sessionId: string, seq: number): Promise<void> {
-    await passMark(dependencies, { userId, name: extractedMark(sessionId), seq })
   }
 }
 
@@ -171,7 +166,7 @@ async function readPlainly(
   const { database, facts, timeZone } = dependencies
   const statements = readPlainStatements(text, at, timeZone)
   for (const attribute of statements.multiValued) await facts.declareMultiValued(userId, attribute)
-  const learned = await tellNamesakesApart(facts, userId, learnedFrom(statements))
+  const learned = await tellNamesakesApart(facts, userId, statements)
   const fresh = await leaveOutForgotten(database, { userId, saidAt: at }, learned)
   return leaveOutKnown(dependencies, userId, fresh)
 }

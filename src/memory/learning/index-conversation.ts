@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { sha256 } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Database, Writer } from '../../storage/database.ts'
-import { type Memories, passMark, readMark, readSeqMark, writeMark } from '../memories.ts'
+import { createProgress, type Memories, readMark, writeMark } from '../memories.ts'
 import type { MemoryLabel } from '../memory.ts'
 import { splitPassages } from '../words.ts'
 import { type Exchange, type ExchangeLine, isPlainQuestion, isTrivial } from './exchange.ts'
@@ -24,6 +24,7 @@ const placeMark = (sessionId: string) => `place:${sessionId}`
 
 export function createConversationIndex(dependencies: { database: Database; memories: Memories; clock: Clock }) {
   const { database, memories, clock } = dependencies
+  const progress = createProgress(dependencies, indexedMark)
 
   return {
     /** The number of new passages. The turns are of one session, in order; all of them are indexed, or none. */
@@ -32,7 +33,7 @@ export function createConversationIndex(dependencies: { database: Database; memo
       if (!first) return 0
       const { sessionId } = first
       return database.write(async (writer) => {
-        const reached = await readSeqMark(writer, userId, indexedMark(sessionId))
+        const reached = await progress.through(userId, sessionId, writer)
         const unread = exchanges.filter((exchange) => exchange.throughSeq > reached)
         const last = unread.at(-1)
         if (!last) return 0
@@ -52,16 +53,14 @@ export function createConversationIndex(dependencies: { database: Database; memo
             }
           }
         }
-        const at = clock.now()
-        await writeMark(writer, { userId, name: placeMark(sessionId), value: JSON.stringify(place), at })
-        await writeMark(writer, { userId, name: indexedMark(sessionId), value: String(last.throughSeq), at })
+        const mark = { userId, name: placeMark(sessionId), value: JSON.stringify(place), at: clock.now() }
+        await writeMark(writer, mark)
+        await progress.passIn(writer, userId, sessionId, last.throughSeq)
         return added
       })
     },
-    /** Up to here the session contains nothing to index. */
-    passOver: (userId: string, sessionId: string, seq: number) =>
-      passMark(dependencies, { userId, name: indexedMark(sessionId), seq }),
-    through: (userId: string, sessionId: string) => readSeqMark(database.read, userId, indexedMark(sessionId)),
+    passOver: progress.passOver,
+    through: progress.through,
   }
 }
 

@@ -4,12 +4,10 @@ import { splitSentences, wordLists, wordSet } from '../words.ts'
 import type { Learned, LearnedAlias, LearnedCommitment, LearnedFact } from './extraction.ts'
 import { holdsSecret } from './write-learned.ts'
 
+type PlainFact = Omit<LearnedFact, 'confidence'>
+
 /** The plain statements of a text, read by their form. */
-interface PlainStatements {
-  facts: readonly LearnedFact[]
-  commitments: readonly LearnedCommitment[]
-  aliases: readonly LearnedAlias[]
-  /** Facts that the text says are over. */
+interface PlainStatements extends Learned {
   ended: readonly PlainFact[]
   /** Attributes with several values at once. */
   multiValued: readonly string[]
@@ -66,10 +64,12 @@ export function readPlainStatements(text: string, at: number, timeZone: string):
   const safeFacts = unique(facts).filter(({ attribute, value }) => !holdsSecret(`${attribute}: ${value}`))
   aliases.push(...safeFacts.flatMap(relationAlias))
   return {
+    notes: [],
     facts: safeFacts.map((fact) => ({ ...fact, confidence })),
     commitments: unique(commitments).filter(({ what }) => !holdsSecret(what)),
     aliases: unique(aliases),
     ended: unique(clausesOf(sentences.filter((sentence) => over.test(sentence)).map(asIfTrue)).flatMap(statedBy)),
+    episode: null,
     multiValued: safeFacts.some((fact) => fact.attribute === 'is') ? ['is'] : [],
   }
 }
@@ -77,10 +77,6 @@ export function readPlainStatements(text: string, at: number, timeZone: string):
 export function hasPlainStatements(text: string): boolean {
   const { facts, commitments, aliases, ended } = readPlainStatements(text, 0, 'UTC')
   return facts.length + commitments.length + aliases.length + ended.length > 0
-}
-
-export function learnedFrom({ facts, commitments, aliases, ended }: PlainStatements): Learned {
-  return { notes: [], facts, commitments, aliases, ended, episode: null }
 }
 
 function sentencesOf(text: string): string[] {
@@ -314,12 +310,6 @@ function readPromise(verb: string, text: string, who: string): Stated | undefine
     (wouldDo.exec(rest) ?? (verb === 'told' ? null : toDo.exec(rest)))?.[1] ??
     (verb === 'promised' && thing.test(rest) ? rest : undefined)
   return what === undefined ? undefined : { what, toWhom: named?.entity ?? 'user', people: named ? [named] : [] }
-}
-
-interface PlainFact {
-  entity: string
-  attribute: string
-  value: string
 }
 
 /** "Tea and coffee" is two in a list. */

@@ -1,4 +1,4 @@
-import { usualPriority } from '../memories.ts'
+import { usualLabel, usualPriority } from '../memories.ts'
 import type { MemoryKind } from '../memory.ts'
 import type { FoundRecord, NumberedLine } from './plain-notes.ts'
 import {
@@ -267,7 +267,7 @@ function detailsOf(memory: WrittenMemory): string[] {
     tier: tier === 'long_term' ? undefined : tier,
     priority: priority === usualPriority[tier] ? undefined : priority,
     source: source === 'user' ? undefined : source,
-    label: label === importedLabel(source) ? undefined : label,
+    label: label === usualLabel(source) ? undefined : label,
   }
   const shownFact = fact && {
     ...fact,
@@ -282,11 +282,6 @@ function detailsOf(memory: WrittenMemory): string[] {
     ...detailLines(kindDetails.commitment, memory.commitment),
     ...detailLines(otherDetails, shown),
   ]
-}
-
-/** The default label of a source. */
-export function importedLabel(source: string): 'owner' | 'internal' {
-  return source === 'user' ? 'owner' : 'internal'
 }
 
 function nameText(name: string): string {

@@ -1,20 +1,11 @@
 import { sha256 } from '../../base/ids.ts'
+import { camelKeys } from '../../base/json.ts'
 import type { Writer } from '../../storage/database.ts'
 import type { FactRow, Tables } from '../../storage/tables.ts'
 import { isMultiValued, selectCurrent } from '../facts.ts'
-import { type Memories, selectMemories, usualPriority } from '../memories.ts'
-import {
-  cleanCategory,
-  cleanTags,
-  cleanTitle,
-  contentHash,
-  isRow,
-  type MemoryLabel,
-  type MemorySource,
-  type UnstoredMemory,
-} from '../memory.ts'
+import { buildMemory, type Memories, selectMemories } from '../memories.ts'
+import { contentHash, isRow, type MemoryLabel, type MemorySource, type UnstoredMemory } from '../memory.ts'
 import { attributeKey, entityKey, valueKey, whatKey } from '../words.ts'
-import { importedLabel } from './markdown.ts'
 import type { EdgeRecord, MemoryRecord, TransferRecord } from './record.ts'
 
 /** The same for all records of one import. */
@@ -132,35 +123,10 @@ async function findSame(writer: Writer, storing: Storing, memory: UnstoredMemory
 }
 
 function memoryOf(storing: Storing, record: MemoryRecord, id: string): UnstoredMemory {
-  const { isOwn } = storing
-  return {
-    id,
-    userId: storing.userId,
-    kind: record.kind,
-    content: record.content,
-    title: cleanTitle(record.title),
-    category: cleanCategory(record.category),
-    tags: cleanTags(record.tags),
-    tier: record.tier,
-    priority: record.priority ?? usualPriority[record.tier],
-    source: isOwn ? record.source : 'import',
-    label: isOwn ? (record.label ?? importedLabel(record.source)) : storing.label,
-    sessionId: (isOwn && record.session_id) || null,
-    turnId: (isOwn && record.turn_id) || null,
-    threadId: record.thread_id ?? null,
-    position: record.position ?? null,
-    passages: record.passages ?? 1,
-    speaker: record.speaker ?? null,
-    happenedFrom: record.happened_from ?? null,
-    happenedUntil: record.happened_until ?? null,
-    createdAt: record.created_at,
-    updatedAt: record.updated_at ?? record.created_at,
-    usedAt: record.used_at ?? record.created_at,
-    useCount: record.use_count,
-    cycle: record.cycle + storing.cycleOffset,
-    supersededAt: record.superseded_at ?? null,
-    supersededBy: record.superseded_by ?? null,
-  }
+  const { userId, isOwn, label, cycleOffset } = storing
+  const imported = { source: 'import', label, sessionId: null, turnId: null } as const
+  const cycle = record.cycle + cycleOffset
+  return buildMemory({ ...camelKeys(record), id, userId, cycle, ...(isOwn ? {} : imported) })
 }
 
 async function storeDetails(writer: Writer, { id, userId }: UnstoredMemory, record: MemoryRecord): Promise<void> {
