@@ -105,7 +105,6 @@ export function createCommitments(dependencies: { database: Database; clock: Clo
       return found
     },
 
-    /** Undefined if that user has no such commitment. */
     async update(userId: string, id: string, change: CommitmentChange): Promise<Commitment | undefined> {
       return await database.write(async (writer) => {
         const row = await selectCommitment(writer, userId, id)
@@ -223,12 +222,10 @@ function commitmentContent(row: Promised): string {
   return `${commitmentBeginning(row)}${row.what}${commitmentEnd(row)}`
 }
 
-/** The text before what is owed. */
 export function commitmentBeginning({ who, to_whom }: Pick<Promised, 'who' | 'to_whom'>): string {
   return to_whom === null ? `${who} owes: ` : `${who} owes ${to_whom}: `
 }
 
-/** The text after what is owed. */
 export function commitmentEnd({ deadline, state }: Pick<Promised, 'deadline' | 'state'>): string {
   const by = deadline === null ? '' : `, by ${new Date(deadline).toISOString().slice(0, 10)}`
   return state === 'open' ? by : `${by} (${state})`

@@ -162,21 +162,25 @@ function numberOf(word = ''): number {
   return spelled >= 0 ? spelled : Number(word)
 }
 
-const monthWord = '(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]{0,6}'
-const weekdayWord = weekdays.join('|')
+export const monthWord = '(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]{0,6}'
 
-// The day is at the end of the promise: "send the photos by Friday".
-const days = [
-  'today|tonight|tomorrow|the day after tomorrow',
-  `(?:(?:next|this|coming) )?(?:${weekdayWord})`,
-  '(?:this|next|the) (?:week|weekend|month|year)',
-  '(?:the )?end of (?:the|this|next) (?:week|month|year)',
-  'in (?:\\d{1,2}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (?:days?|weeks?|months?)',
-  `(?:the )?\\d{1,2}(?:st|nd|rd|th)?(?: of)? ${monthWord}(?:,? \\d{4})?`,
-  `${monthWord} \\d{1,2}(?:st|nd|rd|th)?(?:,? \\d{4})?`,
-  'the \\d{1,2}(?:st|nd|rd|th)',
-  '\\d{4}-\\d{2}-\\d{2}',
-].join('|')
+const dayOfMonth = '\\d{1,2}(?:st|nd|rd|th)?'
+
+/** The days at the end of a promise: "send the photos by Friday". */
+const deadlines: readonly [pattern: string, read: (text: string, today: CalendarDay) => CalendarDay | undefined][] = [
+  ['today|tonight', (_, today) => today],
+  ['tomorrow', (_, today) => addDays(today, 1)],
+  ['the day after tomorrow', (_, today) => addDays(today, 2)],
+  [`(?:(?:next|this|coming) )?(?:${weekdays.join('|')})`, readWeekday],
+  ['(?:this|next|the) (?:week|weekend|month|year)', readPeriod],
+  ['(?:the )?end of (?:the|this|next) (?:week|month|year)', readPeriod],
+  ['in (?:\\d{1,2}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (?:days?|weeks?|months?)', readSpan],
+  [`(?:the )?${dayOfMonth}(?: of)? ${monthWord}(?:,? \\d{4})?`, readDate],
+  [`${monthWord} ${dayOfMonth}(?:,? \\d{4})?`, readDate],
+  ['the \\d{1,2}(?:st|nd|rd|th)', readDate],
+  ['\\d{4}-\\d{2}-\\d{2}', parseDay],
+]
+const days = deadlines.map(([pattern]) => pattern).join('|')
 const atEnd = new RegExp(`(?:^|,? )(?:(by|until|till|before|on|no later than|due(?: on| by)?) )?(${days})[.!]?$`, 'i')
 const readCharacters = 400
 
@@ -194,7 +198,9 @@ export function readDeadline(text: string, at: number, timeZone: string): Deadli
   const match = atEnd.exec(text)
   if (!match) return undefined
   const preposition = (match[1] ?? '').toLowerCase()
-  const day = readDay((match[2] ?? '').toLowerCase(), dayOf(at, timeZone))
+  const named = (match[2] ?? '').toLowerCase()
+  const form = deadlines.find(([pattern]) => new RegExp(`^(?:${pattern})$`).test(named))
+  const day = form?.[1](named, dayOf(at, timeZone))
   if (!day) return undefined
   return {
     day: preposition === 'before' ? addDays(day, -1) : day,
@@ -203,41 +209,25 @@ export function readDeadline(text: string, at: number, timeZone: string): Deadli
   }
 }
 
-function readDay(text: string, today: CalendarDay): CalendarDay | undefined {
-  if (text === 'today' || text === 'tonight') return today
-  if (text === 'tomorrow') return addDays(today, 1)
-  if (text === 'the day after tomorrow') return addDays(today, 2)
-  return (
-    parseDay(text) ??
-    readWeekday(text, today) ??
-    readPeriod(text, today) ??
-    readSpan(text, today) ??
-    readDate(text, today)
-  )
-}
-
 /** The next one of that name; if today is that day, a week from now. */
-function readWeekday(text: string, today: CalendarDay): CalendarDay | undefined {
+function readWeekday(text: string, today: CalendarDay): CalendarDay {
   const wanted = weekdays.indexOf(text.split(' ').at(-1) ?? '')
-  if (wanted < 0) return undefined
   return addDays(today, (wanted - weekdayOf(today) + 7) % 7 || 7)
 }
 
-function readPeriod(text: string, today: CalendarDay): CalendarDay | undefined {
+function readPeriod(text: string, today: CalendarDay): CalendarDay {
   const later = text.includes('next ') ? 1 : 0
   const sunday = addDays(today, (7 - weekdayOf(today)) % 7)
   if (text.endsWith('week') || text.endsWith('weekend')) return addDays(sunday, later * 7)
   if (text.endsWith('month')) return addDays({ ...today, month: today.month + 1 + later, day: 1 }, -1)
-  if (text.endsWith('year')) return { year: today.year + later, month: 12, day: 31 }
-  return undefined
+  return { year: today.year + later, month: 12, day: 31 }
 }
 
-function readSpan(text: string, today: CalendarDay): CalendarDay | undefined {
-  const match = /^in (\S+) (day|week|month)/.exec(text)
-  if (!match) return undefined
-  const count = numberOf(match[1])
-  if (match[2] === 'month') return addDays({ ...today, month: today.month + count }, 0)
-  return addDays(today, count * (match[2] === 'week' ? 7 : 1))
+function readSpan(text: string, today: CalendarDay): CalendarDay {
+  const [, amount, unit = ''] = text.split(' ')
+  const count = numberOf(amount)
+  if (unit.startsWith('month')) return addDays({ ...today, month: today.month + count }, 0)
+  return addDays(today, count * (unit.startsWith('week') ? 7 : 1))
 }
 
 /** `3 May`, `May 3rd, 2027`, `the 5th`. */
@@ -251,8 +241,7 @@ function readDate(text: string, today: CalendarDay): CalendarDay | undefined {
       ? here
       : realDay(addDays({ ...today, month: today.month + 1, day: dayNumber }, 0))
   }
-  const month = months.findIndex((full) => full.startsWith(name) || name.startsWith(full.slice(0, 3))) + 1
-  if (month === 0) return undefined
+  const month = monthOf(name)
   if (!Number.isNaN(year)) return realDay({ year, month, day: dayNumber })
   const isPast = month < today.month || (month === today.month && dayNumber < today.day)
   return realDay({ year: today.year + (isPast ? 1 : 0), month, day: dayNumber })

@@ -12,12 +12,6 @@ export interface NewEpisode extends Omit<Episode, 'id'>, Omit<Origin, 'at'> {
   memoryId?: string | undefined
 }
 
-interface EpisodePage {
-  limit: number
-  from?: number
-  until?: number
-}
-
 /** Summaries of segments of conversations. The memory of the same id contains summary, decisions and topics as text. */
 export type Episodes = ReturnType<typeof createEpisodes>
 
@@ -59,7 +53,8 @@ export function createEpisodes({ database, memories }: { database: Database; mem
     },
 
     /** Newest first; `from`/`until` select those that overlap that time. */
-    async list(userId: string, { limit, from, until }: EpisodePage): Promise<Episode[]> {
+    async list(userId: string, page: { limit: number; from?: number; until?: number }): Promise<Episode[]> {
+      const { limit, from, until } = page
       let query = selectEpisodes(database.read, userId)
       if (from !== undefined) query = query.where('ended_at', '>=', from)
       if (until !== undefined) query = query.where('started_at', '<=', until)

@@ -23,7 +23,6 @@ export interface FamiliarMemory {
   files: FileIndex
   recall: Recall
   deepRecall: DeepRecall
-  /** The current decay parameters. */
   decayState(userId: string): Promise<DecayState>
   /** Embedding progress; undefined if recall uses words only. */
   embeddingStatus(userId: string): Promise<EmbeddingStatus | undefined>

@@ -64,14 +64,24 @@ export function forgetInRecord(record: Json, mentions: Mentions): Json | undefin
   return changed === record ? undefined : changed
 }
 
-function forgetIn(value: Json, mentions: Mentions): Json {
+function forgetIn(value: Json, mentions: Mentions, isFree = false): Json {
   if (typeof value === 'string') return mentions(value) ? forgotten : value
   if (value === null || typeof value !== 'object') return value
-  if (Array.isArray(value)) return sameOr(value, (item) => forgetIn(item, mentions))
+  if (Array.isArray(value)) {
+    const items = value.map((item) => forgetIn(item, mentions, isFree))
+    return items.every((item, index) => item === value[index]) ? value : items
+  }
+  if (isFree) {
+    if (!isMentionedIn(value, mentions)) return value
+    const entries = Object.entries(value)
+    return Object.fromEntries(
+      entries.map(([key, item]) => [mentions(key) ? forgotten : key, forgetIn(item, mentions, true)]),
+    )
+  }
   const { replay, ...rest } = value
   const changed = Object.fromEntries(
     Object.entries(rest).map(([key, item]) => {
-      if (free.has(key)) return [key, forgetAnywhere(item, mentions)]
+      if (free.has(key)) return [key, forgetIn(item, mentions, true)]
       const isKept = structure.has(key) || (key === 'name' && namesTool(value))
       return [key, isKept ? item : forgetIn(item, mentions)]
     }),
@@ -80,21 +90,6 @@ function forgetIn(value: Json, mentions: Mentions): Json {
   if (replay === undefined) return isSame ? value : changed
   // A provider would reject a signature over a removed text.
   return isSame && !isMentionedIn(replay, mentions) ? value : changed
-}
-
-function forgetAnywhere(value: Json, mentions: Mentions): Json {
-  if (typeof value === 'string') return mentions(value) ? forgotten : value
-  if (value === null || typeof value !== 'object') return value
-  if (Array.isArray(value)) return sameOr(value, (item) => forgetAnywhere(item, mentions))
-  if (!isMentionedIn(value, mentions)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [mentions(key) ? forgotten : key, forgetAnywhere(item, mentions)]),
-  )
-}
-
-function sameOr(items: Json[], change: (item: Json) => Json): Json[] {
-  const changed = items.map(change)
-  return changed.every((item, index) => item === items[index]) ? items : changed
 }
 
 /** A tool call has arguments or a call id; a file or a mark has a name that a person chose. */

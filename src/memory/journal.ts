@@ -46,7 +46,8 @@ export async function restoreCopies(memories: Memories, writer: Writer, copies: 
     } else await memories.insertIn(writer, memory)
     for (const { table, row } of details) {
       await writer.deleteFrom(table).where(isRow(userId, id)).execute()
-      if (table === 'chunks' && !(await hasFile(writer, String(row.file_id)))) continue
+      const file = writer.selectFrom('memory_files').select('id').where('id', '=', String(row.file_id))
+      if (table === 'chunks' && !(await file.executeTakeFirst())) continue
       // The row has this table's shape: it was read from there.
       await writer
         .insertInto(table)
@@ -55,11 +56,6 @@ export async function restoreCopies(memories: Memories, writer: Writer, copies: 
     }
   }
   for (const edge of copies.flatMap((copy) => copy.edges)) await restoreEdge(writer, edge)
-}
-
-async function hasFile(writer: Writer, fileId: string): Promise<boolean> {
-  const row = await writer.selectFrom('memory_files').select('id').where('id', '=', fileId).executeTakeFirst()
-  return row !== undefined
 }
 
 async function restoreEdge(writer: Writer, edge: MemoryCopy['edges'][number]): Promise<void> {

@@ -329,7 +329,6 @@ async function writeTags(writer: Writer, { userId, number, tags }: Memory): Prom
   await writer.insertInto('memory_tags').values(rows).execute()
 }
 
-/** Indexes a memory in its collections. */
 export async function indexMemory(
   database: Pick<Database, 'textSearch'>,
   writer: Writer,

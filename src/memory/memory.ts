@@ -50,7 +50,6 @@ export const memorySchema = z.object({
   supersededBy: z.string().nullable(),
 })
 
-/** A memory that has no number yet. */
 export type UnstoredMemory = Omit<Memory, 'number'>
 
 export type Optional<Fields extends keyof Memory> = { [Field in Fields]?: Memory[Field] | undefined }
@@ -63,7 +62,6 @@ export type NewMemory = Pick<Memory, 'userId' | 'kind' | 'content'> &
     id?: string | undefined
   }
 
-/** The source of a memory. */
 export type Origin = Pick<Memory, 'source'> &
   Optional<'label' | 'sessionId' | 'turnId'> & {
     /** When it was said, or became true; default: now. */

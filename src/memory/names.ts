@@ -39,10 +39,8 @@ function isEdge(neighbour: string | undefined, phrase: string): boolean {
   return neighbour === undefined || !insideWord.test(neighbour) || isUnspaced(phrase)
 }
 
-/** An entity that a name may stand for. */
 interface NamedEntity {
   key: string
-  /** Its latest name. */
   name: string
 }
 

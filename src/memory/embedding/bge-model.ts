@@ -6,13 +6,8 @@ import { parseAnyJson } from '../../base/json.ts'
 import { toUnitVector } from './embedders.ts'
 import { modelFiles } from './local-embedder.ts'
 
-/** bge-small-en-v1.5 in this process: about 150 MB. */
-interface BgeModel {
-  embed(text: string): Promise<Float32Array>
-}
-
-/** Throws if a file is missing or has unexpected content. */
-export async function loadBgeModel(folder: string): Promise<BgeModel> {
+/** bge-small-en-v1.5 in this process: about 150 MB. Throws if a file is missing or has unexpected content. */
+export async function loadBgeModel(folder: string) {
   const wordPieces = createWordPieces(readVocabulary(join(folder, modelFiles.tokenizer)))
   const session = await InferenceSession.create(join(folder, modelFiles.weights), {
     // Measured on two cores: a second thread makes every text slower.
@@ -22,24 +17,19 @@ export async function loadBgeModel(folder: string): Promise<BgeModel> {
     logSeverityLevel: 3,
   })
 
-  /** A vector per word piece. One text at a time: batching with a longer one would change the result. */
-  async function readText(text: string): Promise<{ points: Float32Array; dimensions: number }> {
-    const numbers = wordPieces.encode(text)
-    const shape = [1, numbers.length]
-    const { last_hidden_state: state } = await session.run({
-      input_ids: new Tensor('int64', BigInt64Array.from(numbers, BigInt), shape),
-      attention_mask: new Tensor('int64', new BigInt64Array(numbers.length).fill(1n), shape),
-      token_type_ids: new Tensor('int64', new BigInt64Array(numbers.length), shape),
-    })
-    if (!state) throw new Error('The model returned no last_hidden_state')
-    return { points: state.data, dimensions: state.dims[2] ?? 0 }
-  }
-
   return {
-    async embed(text) {
-      const { points, dimensions } = await readText(text)
-      // The first token represents the whole text, as in this model's training.
-      return toUnitVector(points.subarray(0, dimensions))
+    /** One text at a time: batching with a longer one would change the result. */
+    async embed(text: string): Promise<Float32Array> {
+      const numbers = wordPieces.encode(text)
+      const shape = [1, numbers.length]
+      const { last_hidden_state: state } = await session.run({
+        input_ids: new Tensor('int64', BigInt64Array.from(numbers, BigInt), shape),
+        attention_mask: new Tensor('int64', new BigInt64Array(numbers.length).fill(1n), shape),
+        token_type_ids: new Tensor('int64', new BigInt64Array(numbers.length), shape),
+      })
+      if (!state) throw new Error('The model returned no last_hidden_state')
+      // A vector per word piece: the first represents the whole text, as in this model's training.
+      return toUnitVector(state.data.subarray(0, state.dims[2] ?? 0))
     },
   }
 }
@@ -58,20 +48,15 @@ const maxWordLength = 100
 /** More than the model can read of ordinary text: the rest need not be cleaned. */
 const maxCharacters = 16_384
 
-/** Converts text to the model's word piece numbers. */
-interface WordPieces {
-  /** Begins and ends with the model's marks. No text can break it or insert a mark. */
-  encode(text: string): number[]
-}
-
-/** BERT's lower-case `vocabulary`: continuations begin with `##`. */
-export function createWordPieces(vocabulary: ReadonlyMap<string, number>): WordPieces {
+/** Converts text to numbers of BERT's lower-case `vocabulary`: continuations begin with `##`. */
+export function createWordPieces(vocabulary: ReadonlyMap<string, number>) {
   const begin = numberOf('[CLS]')
   const end = numberOf('[SEP]')
   const unknown = numberOf('[UNK]')
 
   return {
-    encode(text) {
+    /** Begins and ends with the model's marks. No text can break it or insert a mark. */
+    encode(text: string): number[] {
       const numbers = [begin]
       for (const [word] of cleanedText(text).matchAll(wordOrMark)) {
         numbers.push(...piecesOf(word))

@@ -134,7 +134,6 @@ export function createEmbeddingJob(dependencies: {
     else sweep = { after: 0, until: Number.POSITIVE_INFINITY }
   }
 
-  /** True if there was anything. */
   async function embedNew(): Promise<boolean> {
     const { lane, olderLanes } = await ensureStarted()
     let isNew = false
@@ -211,7 +210,6 @@ export function createEmbeddingJob(dependencies: {
       return models.toSorted((a, b) => (vectors.get(b) ?? 0) - (vectors.get(a) ?? 0))[0] ?? model
     },
 
-    /** Of one user, or of all. */
     async status(userId?: string): Promise<EmbeddingStatus> {
       const [embedded, total] = await Promise.all([
         countVectors(database.read, model, userId),
@@ -331,7 +329,6 @@ export type EmbeddingText = (memory: Memory) => string | Promise<string>
 /** Engines limit the number of values in a statement. */
 const rowsAtOnce = 500
 
-/** A memory, or one passage of a long one. */
 interface Entry {
   memory: Memory
   part: number

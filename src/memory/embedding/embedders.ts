@@ -9,7 +9,6 @@ import { createLocalEmbedder, localEmbeddingModel } from './local-embedder.ts'
 
 export const embeddingProviders = ['local', 'openai-compatible', 'ollama', 'off'] as const
 
-/** The source of vectors. */
 export interface EmbeddingSettings {
   /** `local` is the model that setup fetches; `off` leaves recall to words. */
   provider: (typeof embeddingProviders)[number]
@@ -54,11 +53,9 @@ export function cachedQuestions(embedder: Embedder): Embedder {
   }
 }
 
-/** How one kind of server is called. */
 interface EmbeddingWire {
   /** The prefix of the model's name in the id of its vectors. */
   readonly provider: string
-  /** Relative to the configured address. */
   readonly path: string
   body(model: string, texts: readonly string[]): object
   /** One vector per text, in order. Never throws: the response is untrusted. */
@@ -268,11 +265,9 @@ function isTooLong({ status, words }: Failure): boolean {
 }
 
 interface EmbedderDependencies {
-  /** The folder of the local model's files. */
   modelFolder: string
   clock: Clock
   random: () => number
-  /** Removes secrets from requests. */
   redact?: (text: string) => string
 }
 

@@ -32,7 +32,6 @@ const patienceMs = 60_000
 /** A missing model is not checked again at every turn. */
 const unusableMs = 60_000
 
-/** Texts that are answered together, in order. */
 interface Batch {
   texts: readonly string[]
   vectors: Float32Array[]
@@ -201,6 +200,5 @@ export type EmbeddingChild = ModelChild<ToEmbeddingProcess>
 
 export type StartChild = (folder: string, events: ModelChildEvents<FromEmbeddingProcess>) => EmbeddingChild
 
-/** Starts the child with the model in `folder`. */
 export const startChild: StartChild = (folder, events) =>
   startModelChild({ program: new URL('./embedding-child.ts', import.meta.url), args: [folder] }, events)

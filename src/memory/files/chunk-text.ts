@@ -175,7 +175,6 @@ interface Heading {
   /** 1 for the highest. Only the order matters. */
   level: number
   text: string
-  /** How many lines it takes. */
   lines: number
 }
 
@@ -243,7 +242,6 @@ interface Block {
   kind: 'heading' | 'verbatim' | 'prose'
   first: number
   last: number
-  /** Set for a heading. */
   heading?: Heading
 }
 

@@ -43,8 +43,7 @@ export function createFileIndex(dependencies: {
 }) {
   const { database, workspace, limits = defaultWalkLimits } = dependencies
   const roots = createFileRoots(dependencies)
-  const reports = new Map<string, SyncReport>()
-  const folders = new Map<string, readonly string[]>()
+  const synced = new Map<string, Awaited<ReturnType<typeof syncFiles>>>()
   const turns = new Map<string, Promise<unknown>>()
 
   return {
@@ -75,16 +74,14 @@ export function createFileIndex(dependencies: {
     sync: (userId: string, options: SyncOptions = {}): Promise<SyncReport> =>
       inTurn(userId, async () => {
         const wanted = { userId, roots: await roots.list(userId), ...options }
-        const synced = await syncFiles({ ...dependencies, limits }, wanted)
-        reports.set(userId, synced.report)
-        folders.set(userId, synced.folders)
-        return synced.report
+        const result = await syncFiles({ ...dependencies, limits }, wanted)
+        synced.set(userId, result)
+        return result.report
       }),
 
     /** The report of the last `sync` since the start. */
-    lastReport: (userId: string) => reports.get(userId),
-    /** The folders of the last `sync`. */
-    folders: (userId: string) => folders.get(userId) ?? [],
+    lastReport: (userId: string) => synced.get(userId)?.report,
+    folders: (userId: string) => synced.get(userId)?.folders ?? [],
 
     /** The places of memories that are passages of files; others are omitted. */
     async fileOf(userId: string, memoryIds: readonly string[]): Promise<Map<string, FilePlace>> {
@@ -132,13 +129,11 @@ export function isInside(folder: string, path: string): boolean {
   return namesBelow(folder, path) !== undefined
 }
 
-type DecodedText = { ok: true; text: string } | { ok: false; reason: 'binary' }
-
 /**
  * Decodes a file as text, without its byte order mark. Invalid UTF-8 becomes U+FFFD: an old text with a few unknown
  * letters is worth reading. Text never contains NUL.
  */
-export function decodeIndexedFile(bytes: Uint8Array): DecodedText {
+export function decodeIndexedFile(bytes: Uint8Array): { ok: true; text: string } | { ok: false; reason: 'binary' } {
   const text = new TextDecoder(encodingOf(bytes)).decode(bytes)
   return text.includes('\u0000') ? { ok: false, reason: 'binary' } : { ok: true, text }
 }
@@ -331,7 +326,6 @@ function isUnchanged(before: MemoryFileRow, found: FoundFile): boolean {
 interface WorkspaceFile {
   path: string
   text: string
-  /** When it was last written. */
   at: number
 }
 

@@ -171,7 +171,6 @@ export function addSkipped(skipped: SkippedFiles, path: string, reason: SkipReas
   skipped.examples.push({ path, reason, message })
 }
 
-/** The heading syntax of a text. */
 export type TextFormat = 'markdown' | 'restructured' | 'org' | 'asciidoc'
 
 const formats: Record<string, TextFormat> = {
@@ -265,7 +264,6 @@ export function createFileRoots(dependencies: { database: Database; clock: Clock
   }
 }
 
-/** The prefix of marks that list the roots. */
 const prefix = 'file_root:'
 const afterPrefix = 'file_root;'
 const maxPathLength = maxIndexedBytes - prefix.length

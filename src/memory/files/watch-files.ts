@@ -3,18 +3,8 @@ import { lstat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import { type FileIndex, isInside, type SyncReport } from './index-files.ts'
+import { type FileIndex, isInside } from './index-files.ts'
 import { describeFileError, hasTextExtension } from './walk-files.ts'
-
-interface FileWatchStatus {
-  /** `looking`: not everything can be watched, so the disk is checked when memories are recalled. */
-  mode: 'off' | 'watching' | 'looking'
-  /** Why not everything can be watched. */
-  problem: string | undefined
-  /** Why the last sync failed, if it did. */
-  failure: string | undefined
-  report: SyncReport | undefined
-}
 
 /**
  * Keeps the index up to date as files change. Problems are in the status and the log; nothing here rejects or throws.
@@ -56,9 +46,11 @@ export function createFileWatch(dependencies: { index: FileIndex; clock: Clock; 
       void run(userId, followed)
     },
 
-    status(userId: string): FileWatchStatus {
+    /** `looking`: not everything can be watched, so the disk is checked when memories are recalled. */
+    status(userId: string) {
       const { watchers, problem, failure } = users.get(userId) ?? newFollowed()
-      const mode = problem ? 'looking' : watchers.size > 0 ? 'watching' : 'off'
+      const watched = watchers.size > 0 ? ('watching' as const) : ('off' as const)
+      const mode = problem ? ('looking' as const) : watched
       return { mode, problem, failure, report: index.lastReport(userId) }
     },
 
@@ -189,11 +181,12 @@ function newFollowed() {
   return {
     watchers: new Map<string, { close(): void }>(),
     roots: new Set<string>(),
-    /** All folders under the roots. */
     folders: new Set<string>(),
     /** Folders whose watch failed; retried with the next `follow`. */
     lost: new Set<string>(),
+    /** Why not everything can be watched. */
     problem: undefined as string | undefined,
+    /** Why the last sync failed, if it did. */
     failure: undefined as string | undefined,
     cancelTimer: undefined as (() => void) | undefined,
     running: undefined as Promise<void> | undefined,
@@ -209,7 +202,6 @@ export type WatchFolder = (
   listeners: {
     /** The name is null if the system does not report it; a rename is also an added or removed name. */
     onChange(name: string | null, isRename: boolean): void
-    /** It no longer watches. */
     onError(error: Error): void
   },
 ) => { close(): void }

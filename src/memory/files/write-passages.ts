@@ -35,47 +35,42 @@ export async function writePassages(
   })
   await inUnits(database, file, [
     ...gone.map((id) => removal(memories, file, id)),
-    ...fresh.map(
-      ([id, passage]): Step =>
-        (writer) =>
-          add(writer, id, passage),
-    ),
-    ...moved.map(
-      ([id, passage]): Step =>
-        (writer) =>
-          move(writer, id, passage),
-    ),
+    ...fresh.map(([id, passage]) => add(id, passage)),
+    ...moved.map(([id, passage]) => move(id, passage)),
   ])
   return { added: fresh.length, removed: gone.length }
 
-  async function add(writer: Writer, id: string, passage: PlacedPassage): Promise<void> {
-    const { memory } = await memories.addIn(writer, {
-      id,
-      userId: file.user_id,
-      kind: 'chunk',
-      content: passage.text,
-      title: titleOf(passage) || name,
-      source: 'import',
-      label,
-      threadId: file.id,
-      position: passage.position,
-      at: Math.min(file.modified_at, file.indexed_at),
-    })
-    const place = { file_id: file.id, first_line: passage.firstLine, last_line: passage.lastLine }
-    await writer
-      .insertInto('chunks')
-      .values({ id: memory.id, user_id: file.user_id, ...place })
-      .execute()
+  function add(id: string, passage: PlacedPassage): Step {
+    return async (writer) => {
+      const { memory } = await memories.addIn(writer, {
+        id,
+        userId: file.user_id,
+        kind: 'chunk',
+        content: passage.text,
+        title: titleOf(passage) || name,
+        source: 'import',
+        label,
+        threadId: file.id,
+        position: passage.position,
+        at: Math.min(file.modified_at, file.indexed_at),
+      })
+      const place = { file_id: file.id, first_line: passage.firstLine, last_line: passage.lastLine }
+      await writer
+        .insertInto('chunks')
+        .values({ id: memory.id, user_id: file.user_id, ...place })
+        .execute()
+    }
   }
 
-  async function move(writer: Writer, id: string, { position, firstLine, lastLine }: PlacedPassage): Promise<void> {
+  function move(id: string, { position, firstLine, lastLine }: PlacedPassage): Step {
     const its = isRow(file.user_id, id)
-    await writer.updateTable('memories').set({ position }).where(its).execute()
-    await writer.updateTable('chunks').set({ first_line: firstLine, last_line: lastLine }).where(its).execute()
+    return async (writer) => {
+      await writer.updateTable('memories').set({ position }).where(its).execute()
+      await writer.updateTable('chunks').set({ first_line: firstLine, last_line: lastLine }).where(its).execute()
+    }
   }
 }
 
-/** Removes a file with all its passages. */
 export async function removeFile(
   { database, memories }: { database: Database; memories: Memories },
   file: MemoryFileRow,

@@ -242,7 +242,6 @@ export interface ConsolidatedFile {
   /** The readable path: it names the watermark. */
   path: string
   text: string
-  /** When it was last written. */
   at: number
   signal: AbortSignal
 }

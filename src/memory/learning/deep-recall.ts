@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { dayOf, formatDay } from '../../base/clock.ts'
 import { readBundledText } from '../../base/files.ts'
 import { oneLine, truncateText } from '../../base/text.ts'
+import type { deepProgressSchema } from '../../protocol/memory.ts'
 import type { MemoryGraph } from '../graph.ts'
 import type { Memories } from '../memories.ts'
 import type { Memory, MemoryKind } from '../memory.ts'
@@ -16,10 +17,7 @@ const walkDepth = 2
 const maxRelated = 10
 const maxQuestionLength = 2_000
 
-export type DeepRecallProgress =
-  | { status: 'expanding'; query: string }
-  | { status: 'searching'; searches: readonly string[] }
-  | { status: 'found'; count: number; memories: readonly string[] }
+export type DeepRecallProgress = z.infer<typeof deepProgressSchema>
 
 interface DeepMemory {
   memory: Memory
@@ -125,7 +123,6 @@ interface RankedList<T> {
 interface Merged<T> {
   id: string
   item: T
-  /** Comparable within one result. */
   score: number
   /** 0 to 1: how close it came to the best of its best list. */
   relevance: number
@@ -170,7 +167,6 @@ const sections: readonly [MemoryKind, string][] = [
 ]
 
 interface Synthesis {
-  /** The style in which the text was written. */
   style: SynthesisStyle
   text: string
   /** Why it is not the requested one. */

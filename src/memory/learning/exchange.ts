@@ -8,7 +8,6 @@ export interface ExchangeLine {
   speaker: 'user' | 'assistant'
   text: string
   at: number
-  /** Its sequence number in the session's log. */
   seq: number
   /** A program sent it on the user's behalf: it is not their own word. */
   isProgram?: true
@@ -66,7 +65,6 @@ export function describeExchange({ at, lines }: Exchange, timeZone: string): str
   return [`[${weekdays[weekdayOf(day)]}, ${formatDay(day)}]`, ...spoken].join('\n')
 }
 
-// Phrases of small talk.
 const smallTalk = new Set(allContentWords(wordLists.smallTalk))
 // The same for scripts without spaces; longer ones first.
 const unspacedSmallTalk =
@@ -135,13 +133,8 @@ export function saysTheSame(a: string, b: string): boolean {
   const most = Math.max(first.size, second.size)
   if (first.size - onlyFirst.length < sameShare * most) return false
   return ![...onlyFirst.map((stem) => first.get(stem)), ...onlySecond.map((stem) => second.get(stem))].some(
-    (word) => word !== undefined && (isNumber(word) || isName(word, a) || isName(word, b)),
+    (word) => word !== undefined && (/\p{N}/u.test(word) || isName(word, a) || isName(word, b)),
   )
-}
-
-/** Forms of one word: "allergic" and "allergy", "went" and "go". */
-export function haveOneStem(a: string, b: string): boolean {
-  return termOf(a) === termOf(b)
 }
 
 /** Each stem with its original word. */
@@ -149,18 +142,10 @@ function stemsOf(text: string): Map<string, string> {
   return new Map(tellingWords(text).map((word) => [termOf(word), word]))
 }
 
-function isNumber(word: string): boolean {
-  return /\p{N}/u.test(word)
-}
-
-/** With its capitals: the form in which a word of `contentWords` occurs in the text. */
-function withoutAccents(text: string): string {
-  return foldLetters(text)
-    .normalize('NFD')
-    .replaceAll(/\p{Mn}+/gu, '')
-}
-
 function isName(word: string, text: string): boolean {
   const capitalised = word.charAt(0).toUpperCase() + word.slice(1)
-  return capitalised !== word && withoutAccents(text).includes(capitalised)
+  if (capitalised === word) return false
+  // The form in which a word of `contentWords` occurs, with its capitals.
+  const plain = foldLetters(text).normalize('NFD')
+  return plain.replaceAll(/\p{Mn}+/gu, '').includes(capitalised)
 }

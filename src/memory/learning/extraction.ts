@@ -31,7 +31,6 @@ import {
 const prompt = readBundledText(new URL('./prompts/extraction.md', import.meta.url))
 
 type ExtractionOutcome =
-  /** Already done. */
   | { status: 'known' }
   /** Nothing worth keeping: no model was asked. */
   | { status: 'trivial' }
@@ -262,7 +261,6 @@ function line(shortest: number, longest: number) {
     .pipe(z.string().min(shortest).max(longest))
 }
 
-/** Null if it is missing or not valid. */
 function orNull(text: ReturnType<typeof line>) {
   return text
     .nullish()

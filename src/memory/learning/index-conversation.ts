@@ -38,7 +38,7 @@ export function createConversationIndex(dependencies: { database: Database; memo
         const last = unread.at(-1)
         if (!last) return 0
         const stored = await storedInTurns(writer, userId, unread)
-        const forgotten = await readForgotten(writer, { userId, since: Math.min(...unread.map(({ at }) => at)) })
+        const isForgotten = await readForgotten(writer, { userId, since: Math.min(...unread.map(({ at }) => at)) })
         let place = await readPlace(writer, userId, sessionId)
         let added = 0
         for (const exchange of unread) {
@@ -47,7 +47,7 @@ export function createConversationIndex(dependencies: { database: Database; memo
             place = placeAfter(place, line.at)
             for (const memory of memoriesOf(userId, exchange, line, place)) {
               const { content: text, label, at } = memory
-              if (isGrounded(text, notes, 1) || forgotten.isRepeated({ text, label, at })) continue
+              if (isGrounded(text, notes, 1) || isForgotten({ text, label, at })) continue
               added += 1
               await memories.addIn(writer, memory)
             }
@@ -83,7 +83,6 @@ function memoriesOf(userId: string, exchange: Exchange, line: ExchangeLine, { si
   }))
 }
 
-/** The passages of a line; none if it is mere courtesy or a plain question. */
 function passagesOf({ speaker, text }: ExchangeLine): string[] {
   if (isTrivial(text) && !hasPlainStatements(text)) return []
   if (speaker === 'user' && isPlainQuestion(text)) return []

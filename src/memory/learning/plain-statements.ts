@@ -1,12 +1,11 @@
 import { formatDay } from '../../base/clock.ts'
-import { readDeadline } from '../dates.ts'
+import { monthWord, readDeadline } from '../dates.ts'
 import { splitSentences, wordLists, wordSet } from '../words.ts'
 import type { Learned, LearnedAlias, LearnedCommitment, LearnedFact } from './extraction.ts'
 import { holdsSecret } from './write-learned.ts'
 
 type PlainFact = Omit<LearnedFact, 'confidence'>
 
-/** The plain statements of a text, read by their form. */
 interface PlainStatements extends Learned {
   ended: readonly PlainFact[]
   /** Attributes with several values at once. */
@@ -56,9 +55,11 @@ export function readPlainStatements(text: string, at: number, timeZone: string):
     const told = stated ? [] : ((person && readPlainFacts(person)) ?? readPlural(clause) ?? readOwnAttribute(clause))
     if (!told) continue
     facts.push(...told)
-    for (const someone of stated?.people ?? (person ? [person] : [])) {
-      facts.push(...introducedBy(someone))
-      aliases.push(...namesOf(someone))
+    for (const { relation, name } of stated?.people ?? (person ? [person] : [])) {
+      if (relation === undefined) continue
+      // "My sister Anna" also says who the sister is.
+      if (name !== undefined) facts.push({ entity: 'user', attribute: relation, value: name })
+      if (isCalledByRelation(relation)) aliases.push({ alias: `my ${relation}`, entity: relation })
     }
   }
   const safeFacts = unique(facts).filter(({ attribute, value }) => !holdsSecret(`${attribute}: ${value}`))
@@ -127,15 +128,6 @@ function withoutCourtesy(sentence: string): string {
   return rest
 }
 
-/** "My sister Anna" also says who the sister is. */
-function introducedBy({ relation, name }: Person): PlainFact[] {
-  return relation !== undefined && name !== undefined ? [{ entity: 'user', attribute: relation, value: name }] : []
-}
-
-function namesOf({ relation }: Person): LearnedAlias[] {
-  return relation !== undefined && isCalledByRelation(relation) ? [{ alias: `my ${relation}`, entity: relation }] : []
-}
-
 /** "sister" and "my sister" refer to the user's sister. */
 function relationAlias({ entity, attribute, value }: PlainFact): LearnedAlias[] {
   if (entity !== 'user' || !isCalledByRelation(attribute)) return []
@@ -191,7 +183,6 @@ function readPerson(text: string): Person | undefined {
   return { entity: name, rest: text.slice(name.length).trimStart() }
 }
 
-/** Exactly a name and nothing else. */
 function isPlainName(text: string): boolean {
   return readPerson(text)?.entity === text
 }
@@ -317,9 +308,8 @@ type Form = [pattern: RegExp, attribute: string, options?: { isList?: true; fits
 
 const traits =
   'vegetarian|vegan|pescatarian|diabetic|coeliac|celiac|asthmatic|dyslexic|lactose intolerant|gluten intolerant|left-handed|right-handed|colou?r-?blind|deaf|blind|pregnant|married|divorced|widowed|single|retired|Muslim|Jewish|Christian|Catholic|Buddhist|Hindu'
-const month = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}'
 const date = new RegExp(
-  `^(?:the )?\\d{1,2}(?:st|nd|rd|th)?(?: of)? ${month}|^${month} \\d{1,2}|^\\d{4}-\\d{2}-\\d{2}`,
+  `^(?:the )?\\d{1,2}(?:st|nd|rd|th)?(?: of)? ${monthWord}|^${monthWord} \\d{1,2}|^\\d{4}-\\d{2}-\\d{2}`,
   'i',
 )
 const be = '(?:am|is)'

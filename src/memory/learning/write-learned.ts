@@ -32,7 +32,6 @@ export interface LearningDependencies extends LearningStores {
   agentName?: () => string
 }
 
-/** The source of learned memories. */
 export interface LearntFrom {
   userId: string
   sessionId?: string | undefined
@@ -48,7 +47,6 @@ export const nothingWritten = { notes: 0, facts: 0, commitments: 0, aliases: 0 }
 export type WrittenCount = typeof nothingWritten
 
 export interface Written {
-  /** Only what was new. */
   added: WrittenCount
   /** All memories that say it, including known ones: an episode mentions them. */
   ids: string[]
@@ -95,13 +93,14 @@ export async function writeLearnedIn(
     await linkFactIn(writer, stores.graph, userId, result.fact.id)
   }
   for (const { who, toWhom, what, deadline } of learned.commitments) {
+    const day = deadline === null ? undefined : parseDay(deadline)
     const { commitment, isNew } = await stores.commitments.addIn(writer, {
       ...origin,
       label: labelFor(`${who} ${toWhom ?? ''} ${what}`),
       who,
       what,
       toWhom: toWhom ?? undefined,
-      deadline: deadlineOf(deadline, from.timeZone),
+      deadline: day && endOfDay(day, from.timeZone),
     })
     written.ids.push(commitment.id)
     if (isNew) written.added.commitments += 1
@@ -125,11 +124,6 @@ function labelling(label: MemoryLabel, ownWords: readonly string[]): (claim: str
   return (claim) => (isGrounded(claim, evidence, 1) ? 'internal' : label)
 }
 
-function deadlineOf(text: string | null, timeZone: string): number | undefined {
-  const day = text === null ? undefined : parseDay(text)
-  return day && endOfDay(day, timeZone)
-}
-
 const subject =
   /^(?:the |this |your |our )?(?:(?:ai|virtual|personal) )?(?:assistant|chatbot|bot|familiar(?! with)|language model|ai (?:model|agent)|agent)(?:['’]s)?\b/i
 const machinery =
@@ -149,9 +143,7 @@ export function isAboutTheAgent(text: string, agentName?: string): boolean {
   return name !== '' && start.startsWith(name) && !/^[\p{L}\p{N}]/u.test(start.slice(name.length))
 }
 
-/** The words that were said, for comparing with a claim. */
 interface Evidence {
-  /** As stems. */
   terms: ReadonlySet<string>
   speaksOfTime: boolean
 }
@@ -186,29 +178,19 @@ export function isGrounded(claim: string, evidence: Evidence, share = usualShare
 
 const changeSchema = z.object({ memories: z.array(z.object({ memory: z.object({ content: z.string() }) })) })
 
-/** The memories that a user has forgotten since a time. */
-interface Forgotten {
-  /**
-   * Whether an earlier text only repeats it: as a memory it would have been forgotten too. The user's own words are
-   * only forgotten at their request.
-   */
-  isRepeated(said: { text: string; label: MemoryLabel; at: number }): boolean
-}
-
-export async function readForgotten(
-  reader: Reader | Writer,
-  { userId, since }: { userId: string; since: number },
-): Promise<Forgotten> {
+/**
+ * Whether a text only repeats what was forgotten after it was said: as a memory it would have been forgotten too. The
+ * user's own words are only forgotten at their request.
+ */
+export async function readForgotten(reader: Reader | Writer, { userId, since }: { userId: string; since: number }) {
   const changes = (await readChanges(reader, userId, since)).map(({ contents: [content = ''], ...change }) => {
     return { ...change, repeats: repetitionOf(content) }
   })
-  return {
-    isRepeated: ({ text, label, at }) =>
-      changes.some(({ at: forgottenAt, madeBy, repeats }) => {
-        const mayGo = madeBy === 'user' || label !== 'owner'
-        return mayGo && at <= forgottenAt && repeats(text)
-      }),
-  }
+  return ({ text, label, at }: { text: string; label: MemoryLabel; at: number }): boolean =>
+    changes.some(({ at: forgottenAt, madeBy, repeats }) => {
+      const mayGo = madeBy === 'user' || label !== 'owner'
+      return mayGo && at <= forgottenAt && repeats(text)
+    })
 }
 
 /**
@@ -330,7 +312,12 @@ async function knownNames(
   userId: string,
   learned: Learned,
 ): Promise<Set<string>> {
-  const named = new Map(namesIn(learned).map((name) => [entityKey(name), name]))
+  const names = [
+    ...learned.facts.map((fact) => fact.entity),
+    ...learned.commitments.flatMap(({ who, toWhom }) => [who, toWhom ?? '']),
+    ...learned.aliases.flatMap(({ alias, entity }) => [alias, entity]),
+  ].filter(Boolean)
+  const named = new Map(names.map((name) => [entityKey(name), name]))
   if (named.size === 0) return new Set()
   const listed = await aliases.list(userId)
   const known = new Set(listed.flatMap(({ alias, entity }) => [entityKey(alias), entityKey(entity)]))
@@ -338,14 +325,6 @@ async function knownNames(
     if (!known.has(key) && (await facts.find({ userId, entity: name, limit: 1 })).length > 0) known.add(key)
   }
   return known
-}
-
-function namesIn({ facts, commitments, aliases }: Learned): string[] {
-  return [
-    ...facts.map((fact) => fact.entity),
-    ...commitments.flatMap(({ who, toWhom }) => [who, toWhom ?? '']),
-    ...aliases.flatMap(({ alias, entity }) => [alias, entity]),
-  ].filter(Boolean)
 }
 
 const maxLinks = 8

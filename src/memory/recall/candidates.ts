@@ -32,14 +32,10 @@ export interface Candidates {
  */
 export async function readCandidates(
   dependencies: { database: Database; findByMeaning: FindByMeaning; memoryTerms: MemoryTerms },
-  {
-    userId,
-    question,
-    allowed,
-    signal,
-  }: { userId: string; question: Question; allowed?: Allowed | undefined; signal: AbortSignal | undefined },
+  asked: { userId: string; question: Question; allowed?: Allowed | undefined; signal: AbortSignal | undefined },
 ): Promise<Candidates> {
   const { database, findByMeaning, memoryTerms } = dependencies
+  const { userId, question, allowed, signal } = asked
   const found = new Map<number, Memory>()
   const keep = (memories: readonly Memory[]) => {
     for (const memory of memories) found.set(memory.number, memory)
@@ -55,26 +51,15 @@ export async function readCandidates(
   // Its failure is handled below; by then something else may have failed first.
   nearby.catch(() => undefined)
   const byWords = await findByWords(database, userId, question, allowed)
-  keep(
-    await readByKey(
-      database,
-      userId,
-      'id',
-      byWords.map(({ id }) => id),
-    ),
-  )
+  const wordIds = byWords.map(({ id }) => id)
+  keep(await readByKey(database, userId, 'id', wordIds))
   keep(await readStanding(database, userId, allowed))
   if (question.dates && question.terms.length === 0)
     keep(await readByDays(database, userId, question.dates, allowed?.condition))
   for (const memory of found.values()) memoryTerms(memory, question.terms)
-  const nearMatches = (await nearby) ?? []
-  const byMeaning = await keepAllowed(database, allowed, {
-    userId,
-    key: 'number',
-    matches: nearMatches,
-    limit: maxByMeaning,
-  })
-  const wordRanks = new Map(byWords.map(({ id }, index) => [id, index + 1]))
+  const near = { userId, key: 'number' as const, matches: (await nearby) ?? [], limit: maxByMeaning }
+  const byMeaning = await keepAllowed(database, allowed, near)
+  const wordRanks = new Map(wordIds.map((id, index) => [id, index + 1]))
   const nearest = new Map(
     byMeaning.map(({ number, score, part }, index) => [number, { cosine: score, meaningRank: index + 1, part }]),
   )

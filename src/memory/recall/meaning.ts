@@ -18,7 +18,6 @@ export type FindByMeaning = (query: {
   userId: string
   text: string
   limit: number
-  /** Only these numbers; undefined: all. */
   within?: readonly number[] | undefined
   signal?: AbortSignal | undefined
 }) => Promise<MeaningMatch[] | undefined>

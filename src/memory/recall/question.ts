@@ -4,22 +4,17 @@ import { notePassages } from '../note-passages.ts'
 import { contentWords, irregularForms, termOf, termsOf, wordLists, wordSet } from '../words.ts'
 import type { SpeakerNames } from './window-words.ts'
 
-/** A parsed question. */
 export interface Question {
   text: string
   /** Its subject as stems, without speaker names. Empty if it only asks about days. */
   terms: readonly string[]
   /** For the full-text search: the same as words, in all forms. */
   searchWords: string
-  /** The speakers that it names. */
   speakers: readonly string[]
-  /** The days that it asks about. */
   dates: DateRange | undefined
-  /** It asks for a number. */
   asksHowMany: boolean
   /** It asks for Familiar's own words. */
   asksForReply: boolean
-  /** The embedded text. */
   embeddingText: string
 }
 

@@ -48,7 +48,6 @@ export interface RecalledMemory {
     signals: readonly RecallSignal[]
     /** Similarity in meaning, -1 to 1, if it is among the nearest. */
     cosine: number | null
-    /** The memory's decayed priority. */
     strength: number
   }
 }
@@ -110,7 +109,6 @@ export function createRecall(dependencies: {
     },
   }
 
-  /** Follows relations of the best of both lists. */
   async function followGraph(userId: string, { all }: Candidates, terms: readonly string[]) {
     const best = all
       .filter(({ wordRank = maxRank, meaningRank = maxRank }) => Math.min(wordRank, meaningRank) <= bestInGraph)

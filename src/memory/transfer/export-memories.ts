@@ -48,7 +48,7 @@ export async function* exportRecords(
   { userId, format, signal }: MemoryExport,
 ): AsyncGenerator<string> {
   const { database, memories } = dependencies
-  const reading: Reading = { database, userId, rowsPerPage: 500 }
+  const reading: Reading = { database, userId }
   const header: TransferHeader = {
     familiar: 'memories',
     version: transferVersion,
@@ -93,12 +93,13 @@ export async function* exportRecords(
   }
 }
 
-/** Whose records, and how many rows are read at once. Others wait at most for a page. */
 interface Reading {
   database: Database
   userId: string
-  rowsPerPage: number
 }
+
+/** Others wait at most for a page. */
+const rowsPerPage = 500
 
 const tablesOfKinds = [
   { kind: 'fact', table: 'facts', schema: factSchema },
@@ -138,7 +139,7 @@ async function* writtenPage({ database, userId }: Reading, rows: MemoryRow[]): A
 async function* readMemories(reading: Reading): AsyncGenerator<WrittenMemory> {
   const pages = pagesOf<MemoryRow>((last) => {
     const query = selectExported(reading).where(isAfter(last))
-    return query.orderBy('created_at').orderBy('id').limit(reading.rowsPerPage).execute()
+    return query.orderBy('created_at').orderBy('id').limit(rowsPerPage).execute()
   })
   for await (const page of pages) yield* writtenPage(reading, page)
 }
@@ -157,7 +158,7 @@ async function* readMemoriesByDay(reading: Reading, kind: MemoryKind): AsyncGene
       ofDay
         .where('id', '>', last?.id ?? '')
         .orderBy('id')
-        .limit(reading.rowsPerPage)
+        .limit(rowsPerPage)
         .execute(),
     )
     for await (const page of pages) yield* writtenPage(reading, page)
@@ -180,8 +181,7 @@ async function* readAttributes({ database, userId }: Reading): AsyncGenerator<Wr
   }
 }
 
-/** Edges between exported memories. */
-async function* readEdges({ database, userId, rowsPerPage }: Reading): AsyncGenerator<WrittenRecord> {
+async function* readEdges({ database, userId }: Reading): AsyncGenerator<WrittenRecord> {
   const pages = pagesOf<MemoryEdgeRow>((last) => {
     let query = database.read
       .selectFrom('memory_edges')

@@ -1,19 +1,14 @@
+import type { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import { parseAnyJson, parseJson } from '../../base/json.ts'
+import type { importReplySchema } from '../../protocol/memory.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import type { MemoryRow } from '../../storage/tables.ts'
 import { cycleMark, type Memories, pagesOf, selectMemories, writeMark } from '../memories.ts'
 import { isRow, type MemoryLabel, type NewMemory } from '../memory.ts'
 import { readMarkdownRecords } from './markdown.ts'
 import { type FoundRecord, type NumberedLine, numberLines, readPlainNotes } from './plain-notes.ts'
-import {
-  contentSchema,
-  headerSchema,
-  parseRecord,
-  type TransferHeader,
-  type TransferRecord,
-  transferVersion,
-} from './record.ts'
+import { contentSchema, headerSchema, parseRecord, type TransferHeader, transferVersion } from './record.ts'
 import { type StoredRecord, type Storing, storeRecord } from './store-record.ts'
 
 export interface MemoryImport {
@@ -30,19 +25,8 @@ export interface MemoryImport {
   onProgress?: ((progress: { line: number; added: number }) => void) | undefined
 }
 
-export interface ImportReport {
-  format: RecognisedFile['format']
-  /** It was exported for the same user: sources, labels and conversations are kept. */
-  isOwn: boolean
-  /** False if it was stopped: the imported part is kept, and the same file again completes it. */
-  isFinished: boolean
-  added: { memories: number; edges: number; names: number }
-  /** The number of items that already existed. */
-  known: number
-  folders: { added: string[]; left: string[] }
-  /** The number of skipped lines, and the first of them. */
-  problems: { count: number; first: { line: number; message: string }[] }
-}
+/** If it was stopped, the imported part is kept. */
+export type ImportReport = Omit<z.infer<typeof importReplySchema>, 'format'> & { format: RecognisedFile['format'] }
 
 export type ImportOutcome =
   | { ok: true; report: ImportReport }
@@ -115,8 +99,11 @@ export async function importRecords(dependencies: ImportDependencies, request: M
       const { line } = found
       const record = 'problem' in found ? { ok: false as const, message: found.problem } : parseRecord(found.value)
       if (!record.ok) yield { line, problem: record.message }
-      else if (record.value.type !== 'folder') yield taskOf(line, storing, record.value)
-      else if (report.folders.left.length < maxFolders) report.folders.left.push(record.value.path)
+      else if (record.value.type !== 'folder') {
+        const stored = record.value
+        const problem = stored.type === 'edge' ? 'links to a memory that does not exist' : ''
+        yield { line, problem, counts: counted[stored.type], store: (writer) => storeRecord(writer, storing, stored) }
+      } else if (report.folders.left.length < maxFolders) report.folders.left.push(record.value.path)
     }
   }
 
@@ -144,14 +131,7 @@ interface ImportTask {
   store?: (writer: Writer) => Promise<StoredRecord | undefined>
 }
 
-type StoredType = Exclude<TransferRecord['type'], 'folder'>
-
 const counted = { memory: 'memories', edge: 'edges', alias: 'names', attribute: 'names' } as const
-
-function taskOf(line: number, storing: Storing, record: Extract<TransferRecord, { type: StoredType }>): ImportTask {
-  const problem = record.type === 'edge' ? 'links to a memory that does not exist' : ''
-  return { line, problem, counts: counted[record.type], store: (writer) => storeRecord(writer, storing, record) }
-}
 
 async function beginStoring(
   { database, memories, clock }: ImportDependencies,
@@ -193,7 +173,6 @@ async function* inBatches(tasks: AsyncGenerator<ImportTask>): AsyncGenerator<Imp
   if (batch.length > 0) yield batch
 }
 
-/** Every nonblank line is a record. */
 async function* readJsonLines(lines: AsyncIterable<NumberedLine>): AsyncGenerator<FoundRecord> {
   for await (const { line, text } of lines) {
     if (text.trim() === '') continue
@@ -206,7 +185,6 @@ interface RecognisedFile {
   /** `plain`: not an export; a list of notes from anywhere. */
   format: 'json' | 'markdown' | 'plain'
   header: TransferHeader | undefined
-  /** Without the header. */
   lines: AsyncGenerator<NumberedLine>
 }
 

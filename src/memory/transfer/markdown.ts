@@ -127,7 +127,6 @@ export function unescapeLine(line: string): string {
   return line.replaceAll(escaped, (_match, sign: string | undefined) => sign ?? '\r')
 }
 
-/** A value on its own line. */
 export function escapeValue(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r')
 }
@@ -172,7 +171,6 @@ export function headerText(header: TransferHeader): string {
   return `<!-- ${JSON.stringify(header).replaceAll('>', '\\u003e')} -->`
 }
 
-/** One list item: a line or several. */
 export function itemText(record: WrittenRecord): string[] {
   switch (record.type) {
     case 'memory':
@@ -292,7 +290,6 @@ function day(time: string): string {
   return dayText(timeFromText(time) ?? 0)
 }
 
-/** A list item of an exported document. */
 interface MarkdownItem {
   line: number
   /** After the dash, still escaped. */

@@ -165,7 +165,6 @@ export type EdgeRecord = z.output<typeof edgeSchema>
 export type WrittenRecord = z.input<typeof recordSchema>
 export type WrittenMemory = z.input<typeof memorySchema>
 
-/** The header of an export. */
 export const headerSchema = z.object({
   familiar: z.literal('memories'),
   version: z.number().int().min(1),

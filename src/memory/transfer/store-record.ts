@@ -8,13 +8,11 @@ import { contentHash, isRow, type MemoryLabel, type MemorySource, type UnstoredM
 import { attributeKey, entityKey, valueKey, whatKey } from '../words.ts'
 import type { EdgeRecord, MemoryRecord, TransferRecord } from './record.ts'
 
-/** The same for all records of one import. */
 export interface Storing {
   memories: Memories
   userId: string
   /** The file was exported for this user: its sources, labels and conversations are valid. */
   isOwn: boolean
-  /** For other sources. */
   label: MemoryLabel
   /** Added to a memory's cycle, so that its age is preserved. */
   cycleOffset: number

@@ -2,10 +2,9 @@ import { z } from 'zod'
 import { oneLine } from '../../base/text.ts'
 import type { ChangedBy, CorrectionOutcome } from '../../memory/corrections.ts'
 import { type Fact, readFact } from '../../memory/facts.ts'
-import { haveOneStem } from '../../memory/learning/exchange.ts'
 import type { Memory, MemoryKind } from '../../memory/memory.ts'
 import { mentionsAny } from '../../memory/names.ts'
-import { contentWords } from '../../memory/words.ts'
+import { contentWords, termOf } from '../../memory/words.ts'
 import { factSentence } from '../../models/offline/notes.ts'
 import { agreements, forgetOrders, genericWords, wrongs } from '../../models/offline/remember.ts'
 import { afterPhrase, isPhrase, readSentences } from '../../models/offline/sentence.ts'
@@ -156,7 +155,7 @@ export function saidByUser(text: string, userText: string): boolean {
 export function shareOf(words: readonly string[], text: string): number {
   if (words.length === 0) return 0
   const there = contentWords(text, maxWords)
-  return words.filter((word) => there.some((other) => haveOneStem(word, other))).length / words.length
+  return words.filter((word) => there.some((other) => termOf(word) === termOf(other))).length / words.length
 }
 
 export function tellingWordsOf(text: string): string[] {
