@@ -30,7 +30,7 @@ import { createMonitor, type MonitorState } from '../base/telemetry/monitor.ts'
 import { createSilentTelemetry, type Telemetry } from '../base/telemetry/telemetry.ts'
 import { reasonOf } from '../base/text.ts'
 import { createFindTools } from '../custom-tools/find-tools.ts'
-import type { Fleet } from '../fleet/fleet.ts'
+import type { Fleet } from '../fleet/join-fleet.ts'
 import type { SharedPlace } from '../fleet/shared-files.ts'
 import { createProceduralMemory } from '../memory/episodes.ts'
 import { readWorkspaceFiles } from '../memory/files/index-files.ts'
@@ -219,32 +219,30 @@ export function createCore(
   })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
   const beginCalls = createBeginCalls({ approvals, destinations: () => declaredDestinations(config()), records })
-  const compaction = createCompaction({
+  const parts = {
     ...base,
     log,
     openSessions,
+    inbox,
     ledger,
     modelsOf,
     roleOf,
+    context,
+    live,
+    approvals,
     random,
+    onStep,
+  }
+  const compaction = createCompaction({
+    ...parts,
     settings: () => config().compaction,
     beforeSwap: learning.beforeSwap,
-    onStep,
   })
   const turns = watchTurns(
     createTurns({
-      ...base,
-      log,
-      openSessions,
-      inbox,
-      ledger,
+      ...parts,
       monitor,
-      modelsOf,
-      roleOf,
       clientCalls,
-      context,
-      live,
-      approvals,
       beginCalls,
       records,
       compact: compaction.compact,
@@ -258,26 +256,16 @@ export function createCore(
       expand: roles.expand,
       readAttachments: roles.readAttachments,
       maxAttachmentTokens: () => config().assets.attachmentTokens,
-      random,
-      onStep,
     }),
     telemetry,
     origins,
   )
   const conversations: Conversations = createConversations({
-    ...base,
+    ...parts,
     coordination,
-    log,
-    openSessions,
     sessions,
-    inbox,
     turns,
     compaction,
-    ledger,
-    context,
-    roleOf,
-    live,
-    approvals,
     answerApproval: createAnswerApproval({ database, approvals, sessions, inbox, tierOf }),
     settings: {
       debounceMs: () => config().sessions.debounceMs,
@@ -301,7 +289,6 @@ export function createCore(
     tools,
     onClosing: () => stopping.abort(),
     onForked: roles.onForked,
-    onStep,
   })
 
   let cleaning: Promise<void> | undefined

@@ -2,7 +2,7 @@ import { appendFile, copyFile, mkdir, open, readdir, rm, writeFile } from 'node:
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import type { Conversations } from '../agent/conversations.ts'
-import { type Clock, sleep } from '../base/clock.ts'
+import { sleep } from '../base/clock.ts'
 import { hasCode } from '../base/files.ts'
 import { sha256 } from '../base/ids.ts'
 import type { Build } from '../custom-tools/builder/builds.ts'
@@ -15,18 +15,15 @@ import { toWire, type Wire } from '../protocol/operation.ts'
 import { deleteUserRows, readUserRows, type Users } from '../security/users.ts'
 import type { Database, Reader } from '../storage/database.ts'
 import { profileDirectoryOf } from '../tools/builtin/browsers.ts'
-import type { HomePaths } from './home-paths.ts'
+import type { Essentials } from './daemon.ts'
 
-interface RemovalNeeds {
-  database: Database
+interface RemovalNeeds extends Pick<Essentials, 'database' | 'paths' | 'clock'> {
   users: Users
   conversations: Pick<Conversations, 'history' | 'stop'>
   builds: { stop(userId: string, id: string): Promise<unknown> }
   exportMemories(request: MemoryExport): AsyncGenerator<string>
-  paths: Pick<HomePaths, 'media' | 'capabilities' | 'browserProfiles'>
   /** Files in the shared place are deleted with those here. */
   shared: SharedPlace | undefined
-  clock: Clock
 }
 
 const pauseMs = 100

@@ -1,8 +1,6 @@
 import { join } from 'node:path'
 import type { Conversations } from '../agent/conversations.ts'
 import type { CapabilityRoles, Roles } from '../agent/roles.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/logger.ts'
 import { createRunChild, type RunChild } from '../base/processes.ts'
 import { createWakeups } from '../base/work.ts'
 import type { Build, BuildWork } from '../custom-tools/builder/builds.ts'
@@ -46,7 +44,6 @@ import { createMcpLogins } from '../tools/mcp/login.ts'
 import { createMcpTools } from '../tools/mcp/mcp-tools.ts'
 import { createToolRegistry, type ToolAudit, type ToolRegistry } from '../tools/registry.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { ReloadableConfig } from './config/config.ts'
 import type { Essentials } from './daemon.ts'
 import { version } from './home-paths.ts'
 import { declaredDestinations } from './open-sandbox.ts'
@@ -326,14 +323,7 @@ async function whyNothingIsBuilt(models: Models, sandbox: Sandbox): Promise<stri
 }
 
 /** Speech input and output. Nothing is loaded before its first use. */
-function openVoice(needs: {
-  config: () => ReloadableConfig
-  folder: string
-  runChild: RunChild
-  searchPath: string
-  clock: Clock
-  logger: Logger
-}) {
+function openVoice(needs: Essentials & { folder: string; runChild: RunChild; searchPath: string }) {
   const { config } = needs
   const local = createLocalVoice(needs)
   const fetches = createFetches((allowedHosts) => createGuardedFetch({ allowedHosts }))

@@ -5,10 +5,9 @@ import type { Conversations } from '../agent/conversations.ts'
 import type { WorkspaceRoles } from '../agent/roles.ts'
 import { asData } from '../agent/sessions/projection.ts'
 import type { ExpandMessage, ReadAttachments } from '../agent/turn.ts'
-import { type Clock, dayOf, formatDay } from '../base/clock.ts'
+import { dayOf, formatDay } from '../base/clock.ts'
 import { createTextFileCache } from '../base/files.ts'
 import { sha256 } from '../base/ids.ts'
-import type { Logger } from '../base/logger.ts'
 import { createRunChild } from '../base/processes.ts'
 import { plural } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
@@ -215,14 +214,13 @@ const maxNames = 1_000
  * Reads a message's attachments: text, PDF and Office files become part of the message up to a limit, and each file is
  * saved in the user's workspace, where the model's tools can open it. Every problem is a note; nothing else is lost.
  */
-function createReadAttachments(dependencies: {
-  boundsOf(userId: string): FileBounds
-  media: Pick<MediaStore, 'load'>
-  readDocument: ReadDocument
-  timeZone: string
-  clock: Clock
-  logger: Logger
-}): ReadAttachments {
+function createReadAttachments(
+  dependencies: Essentials & {
+    boundsOf(userId: string): FileBounds
+    media: Pick<MediaStore, 'load'>
+    readDocument: ReadDocument
+  },
+): ReadAttachments {
   const { boundsOf, media, readDocument, timeZone, clock, logger } = dependencies
 
   /** Undefined if the user has no workspace, or the file could not be written. */

@@ -11,7 +11,7 @@ import { reasonOf } from '../base/text.ts'
 import type { Json } from '../protocol/messages.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { PostgresDatabase } from '../storage/postgres/open-postgres.ts'
-import type { DaemonRole, Fleet, Lane, LaneJobs, LookWhen, Notices } from './fleet.ts'
+import type { DaemonRole, Lane } from './fleet.ts'
 import { createPresence } from './presence.ts'
 
 const lookMs = 1_000
@@ -29,6 +29,9 @@ function isBreaking(payload: string): boolean {
   return change.ok && change.value.breaking
 }
 
+/** The daemons that share one database, as one of them sees them. */
+export type Fleet = Awaited<ReturnType<typeof joinFleet>>
+
 /** Makes this daemon one of those that share the database. */
 export async function joinFleet({
   database,
@@ -42,7 +45,7 @@ export async function joinFleet({
   clock: Clock
   ids: Ids
   logger: Logger
-}): Promise<Fleet> {
+}) {
   const daemonId = ids.next()
   const pools: pg.Pool[] = []
   const reportLoss = report('a connection for jobs was lost')
@@ -124,15 +127,25 @@ export async function joinFleet({
   lookAgain()
 
   return {
+    /** Of this daemon, for as long as it lives. */
     daemonId,
     role,
     notices,
     jobs,
-    onLead(listener) {
+    /**
+     * Calls once this daemon has become the leader: at once, or when the previous leader is gone. It stays the leader
+     * until `lost`.
+     */
+    onLead(listener: () => void) {
       begin = listener
       looking = looking.then(look).catch(report('could not elect a leader'))
     },
+    /**
+     * Resolves with the reason when the connection by which the others see this daemon has broken. They take it for
+     * dead and hand its work on, so it must stop what it does; nothing that it still writes to a turn is taken.
+     */
     lost: lost.promise,
+    /** The others see it go. After the jobs are drained. */
     async close() {
       isClosed = true
       await looking
@@ -241,7 +254,18 @@ const usualPollMs = 5_000
 /** Each of the workers for itself, beside that. */
 const workerPollMs = 60_000
 
+export type LaneJobs = Awaited<ReturnType<typeof createLaneJobs>>
+
+interface LookWhen {
+  /** Not before this time; now, where it is absent. An earlier request for the lane is moved to now, never to later. */
+  notBefore?: number
+}
+
 /**
+ * Lanes with work, for any daemon that has a free place. One daemon at a time looks at a lane; if it dies, another one
+ * does. The tables say what to do, not the job: one look may serve several requests, and an extra look finds nothing to
+ * do.
+ *
  * Lanes as queues of graphile-worker, which runs the jobs of one queue one after another. A waiting lane has one job,
  * identified by its key; a lane that is being looked at gets a second one, because the look may have just missed the
  * new work.
@@ -265,7 +289,7 @@ export async function createLaneJobs({
   pollMs?: number
   onWorkers(names: readonly string[]): Promise<void>
   tellOthers(kind: string): void
-}): Promise<LaneJobs & { hear(kind: string): void; lookAtAll(): void; forgetIdle(): Promise<void> }> {
+}) {
   const shared = { logger: workerLogger(logger), noHandleSignals: true }
   const runners: Runner[] = []
   const names: string[] = []
@@ -275,6 +299,7 @@ export async function createLaneJobs({
   await runMigrations({ ...shared, pgPool: firstPool })
   const pools = [firstPool]
 
+  /** In the unit of the caller: what the unit writes is looked at once it is committed, even if this process dies. */
   async function askIn(writer: Writer, { kind, id }: Lane, { notBefore }: LookWhen = {}): Promise<void> {
     const lane = `${kind}:${id}`
     const runAt = notBefore === undefined ? new Date() : new Date(notBefore)
@@ -294,6 +319,7 @@ export async function createLaneJobs({
     return true
   }
 
+  /** After the commit of a unit with `askIn`: a free place for this kind looks at once, in this process first. */
   function hurry(kind: string): void {
     if (!expectHere(kind)) tellOthers(kind)
   }
@@ -304,14 +330,15 @@ export async function createLaneJobs({
 
   return {
     askIn,
-    async ask(lane, when) {
+    async ask(lane: Lane, when?: LookWhen) {
       await database.write((writer) => askIn(writer, lane, when), { meets: 'rows' })
       if (when?.notBefore === undefined) hurry(lane.kind)
     },
     hurry,
-    hear: (kind) => void expectHere(kind),
+    hear: (kind: string) => void expectHere(kind),
     lookAtAll,
-    async work(kind, { atOnce, look }) {
+    /** Starts to work on lanes of the kind, with this many at once. `look` does not reject. */
+    async work(kind: string, { atOnce, look }: { atOnce: number; look(id: string): Promise<void> }) {
       const own = createLaneWorkers(atOnce)
       own.events.on('pool:create', ({ workerPool }) => names.push(workerPool.id))
       const runner = await run({
@@ -327,6 +354,7 @@ export async function createLaneJobs({
       polling ??= setInterval(lookAtAll, pollMs)
       await onWorkers(names)
     },
+    /** Begins no further look; resolves when none is under way. */
     async drain() {
       clearInterval(polling)
       for (const own of workers.values()) own.stop()
@@ -370,9 +398,14 @@ const notify = { name: 'familiar_notify', text: 'select pg_notify($1, payload) f
 
 const noticeSchema = z.object({ from: z.string(), topic: z.string(), data: z.json() })
 
+export type Notices = Pick<ReturnType<typeof createPostgresNotices>, 'publish' | 'on' | 'onGap'>
+
 /**
- * Notices over NOTIFY. They are sent outside of any transaction that writes: inside, every commit of the database would
- * wait for one lock. `hear` is given what the listening connection receives.
+ * Short notices between the daemons that share a database. They are fast but not reliable: the receiver reads the data
+ * from the tables, and reads everything after a gap. A daemon does not receive its own.
+ *
+ * They are sent outside of any transaction that writes: inside, every commit of the database would wait for one lock.
+ * `hear` is given what the listening connection receives.
  */
 function createPostgresNotices({
   pool,
@@ -382,7 +415,7 @@ function createPostgresNotices({
   pool: Pick<Pool, 'query'>
   daemonId: string
   onFailure(cause: unknown): void
-}): Notices & { hear(payload: string): void; tellGap(): void; flush(): Promise<void> } {
+}) {
   const listeners = new Map<string, Set<(data: Json) => void>>()
   const gapListeners = new Set<() => void>()
   let waiting: string[] = []
@@ -406,23 +439,26 @@ function createPostgresNotices({
   }
 
   return {
-    publish(topic, data) {
+    /** Returns at once. Notices of the same moment are sent together; those of more than a few kilobytes are not sent. */
+    publish(topic: string, data: Json) {
       const payload = JSON.stringify({ from: daemonId, topic, data })
       if (Buffer.byteLength(payload) > maxBytes) return
       waiting.push(payload)
       // After the other notices of this moment.
       if (waiting.length === 1) setImmediate(() => void flush())
     },
-    on(topic, listener) {
+    /** Calls until the returned function is called. */
+    on(topic: string, listener: (data: Json) => void) {
       const known = listeners.get(topic) ?? new Set()
       listeners.set(topic, known.add(listener))
       return () => void known.delete(listener)
     },
-    onGap(listener) {
+    /** A notice may have been missed: a daemon died before it could send one. */
+    onGap(listener: () => void) {
       gapListeners.add(listener)
       return () => void gapListeners.delete(listener)
     },
-    hear(payload) {
+    hear(payload: string) {
       const notice = parseJson(payload, noticeSchema)
       if (!notice.ok || notice.value.from === daemonId) return
       for (const listener of [...(listeners.get(notice.value.topic) ?? [])]) listener(notice.value.data)

@@ -79,7 +79,7 @@ export async function announce(
   const { output, homePath, env } = context
   const commandLine = createCommandLine({ home: homePath, env })
   const { url, newToken, recovered, warnings } = daemon
-  if (!json) output.print(`${output.style('bold', `Familiar ${version}`)} serves on ${output.style('cyan', url)}`)
+  if (!json) output.print(`${output.style('bold', `Familiar ${version}`)} is running at ${output.style('cyan', url)}`)
   for (const warning of warnings) output.note(`${output.style('yellow', 'Warning:')} ${warning}`)
   const token = newToken ?? null
   // A worker answers no page.

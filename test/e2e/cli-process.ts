@@ -85,7 +85,7 @@ export async function serveFamiliar(
   options: CommandOptions & { args?: string[] },
 ): Promise<RunningCommand & { url: string }> {
   const daemon = startFamiliar(['serve', ...(options.args ?? [])], options)
-  const [, url = ''] = await daemon.untilShows(/serves on (\S+)\n[\s\S]*Ctrl-C stops it/)
+  const [, url = ''] = await daemon.untilShows(/is running at (\S+)\n[\s\S]*Ctrl-C stops it/)
   return { ...daemon, url }
 }
 

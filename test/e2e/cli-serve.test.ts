@@ -225,7 +225,7 @@ it('CLI-1 lets passing commands of the same moment share one home', async () => 
 it('CLI-1 says who holds a home that does not answer', async () => {
   const home = newHome()
   const holder = startFamiliar(['serve'], { home })
-  await holder.untilShows(/serves on/)
+  await holder.untilShows(/is running at/)
   writeFileSync(join(home, 'run', 'daemon.json'), '{}')
   const { code, stderr } = await familiar(['sessions'], { home })
   expect(code).toBe(3)

@@ -9,7 +9,7 @@ describe.skipIf(!canOpenTerminal)('at a terminal', () => {
   it('CLI-1 start serves, opens a chat at once, and stops both with /exit', async () => {
     const home = newHome()
     const terminal = startAtTerminal(['start'], { home })
-    await terminal.untilShows(/serves on[\s\S]*shown only once[\s\S]*ready/)
+    await terminal.untilShows(/is running at[\s\S]*shown only once[\s\S]*ready/)
     const status = await familiarJson(['status'], { home })
     expect(status).toMatchObject({ daemon: { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) } })
     terminal.child.stdin.write('Remember that my bike is red\r')

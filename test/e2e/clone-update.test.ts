@@ -99,7 +99,7 @@ describe('familiar update --rollback in a clone', { timeout: 300_000 }, () => {
     expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
     expect((await familiar(['--version'])).stdout).toBe('2.0.0\n')
 
-    const serving = familiar(['serve', '--port', '0'], { until: /serves on/ })
+    const serving = familiar(['serve', '--port', '0'], { until: /is running at/ })
     await serving.shown
     const back = await familiar(['update', '--rollback', '--yes'])
     expect(back).toMatchObject({

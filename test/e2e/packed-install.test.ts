@@ -96,7 +96,7 @@ describe.skipIf(notInstalled !== '')(
       if (isRoot) for (const path of [folder, home]) chmodSync(path, 0o755)
       if (isRoot) spawnSync('chown', ['-R', '65534:65534', home])
       const familiar = startFamiliarAt({ command, home, ...(isRoot && { uid: 65_534 }) })
-      const serving = familiar(['serve', '--port', '0'], { until: /serves on (http:\S+)/ })
+      const serving = familiar(['serve', '--port', '0'], { until: /is running at (http:\S+)/ })
       await serving.shown
       const sent = await familiar(['send', '--message', 'Remember that I like tea', '--json'])
       expect(JSON.parse(sent.stdout)).toMatchObject({ reply: expect.stringContaining('tea') })

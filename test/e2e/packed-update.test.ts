@@ -90,7 +90,7 @@ async function expectTidy(version: string, kept: string[] = []): Promise<void> {
 // Each starts a handful of programs: on a busy machine that takes its time.
 describe('familiar update', { timeout: 180_000 }, () => {
   it('PACK-2 changes to a healthy version, with the daemon stopped and a snapshot taken, and back by command', async () => {
-    const serving = familiar(['serve', '--port', '0'], { until: /serves on/ })
+    const serving = familiar(['serve', '--port', '0'], { until: /is running at/ })
     await serving.shown
     const updated = await familiar(['update', '--to', tarballs.good, '--json'])
     expect(updated).toMatchObject({ code: 0 })

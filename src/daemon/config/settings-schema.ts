@@ -7,6 +7,7 @@ import {
   assetsSchema,
   baseUrl,
   capabilitiesSchema,
+  choice,
   count,
   flag,
   hostOrigin,
@@ -14,12 +15,14 @@ import {
   matching,
   mcpSchema,
   mistakeAt,
+  optional,
   policySchema,
   sandboxSchema,
   skillsSchema,
   table,
   toolsSchema,
   variableName,
+  whole,
 } from './tools-schema.ts'
 
 /** `[telegram]` of `familiar.toml`. Without the table there is no Telegram. */
@@ -45,10 +48,11 @@ const callbackSchema = z.strictObject({
 const voiceSchema = table({
   transcription: z
     .strictObject({
-      provider: z
-        .enum(['auto', 'local', 'openai-compatible', 'off'])
-        .default('auto')
-        .describe('The transcriber of speech. auto uses the local model if `familiar voice install` installed it.'),
+      provider: choice(
+        ['auto', 'local', 'openai-compatible', 'off'],
+        'auto',
+        'The transcriber of speech. auto uses the local model if `familiar voice install` installed it.',
+      ),
       base_url: baseUrl.exactOptional().describe('Address of the server, for openai-compatible.'),
       api_key_env: variableName.exactOptional().describe('Variable that holds the key of the server.'),
       model: z.string().min(1).max(200).exactOptional().describe('Model name, for openai-compatible.'),
@@ -62,10 +66,11 @@ const voiceSchema = table({
 })
 
 const embeddingTable = z.strictObject({
-  provider: z
-    .enum(embeddingProviders)
-    .default('local')
-    .describe('The source of embeddings. local is a small English model on this machine.'),
+  provider: choice(
+    embeddingProviders,
+    'local',
+    'The source of embeddings. local is a small English model on this machine.',
+  ),
   model: z.string().min(1).exactOptional().describe('Model name on the server.'),
   base_url: baseUrl.exactOptional().describe('Address of the server.'),
   api_key_env: variableName.exactOptional().describe('Variable that holds the key of the server.'),
@@ -87,10 +92,7 @@ const embeddingSchema = embeddingTable
 
 /** `[memory]` of `familiar.toml`. */
 const memorySchema = table({
-  decay: z
-    .enum(['time', 'cycles'])
-    .default('time')
-    .describe('Whether memories fade with time or with the number of turns.'),
+  decay: choice(['time', 'cycles'], 'time', 'Whether memories fade with time or with the number of turns.'),
   conversations: flag(true, 'Whether conversations can be recalled later, line by line.'),
   extraction: flag(true, 'Whether a model extracts facts worth keeping from each exchange. Each costs one small call.'),
   embedding: embeddingSchema.prefault({}),
@@ -126,7 +128,7 @@ const s3Schema = z.strictObject({
   access_key_env: variableName.default('AWS_ACCESS_KEY_ID').describe('Variable that holds the access key.'),
   secret_key_env: variableName.default('AWS_SECRET_ACCESS_KEY').describe('Variable that holds the secret key.'),
   session_token_env: variableName.exactOptional().describe('Variable that holds the session token.'),
-  cache_megabytes: z.int().nonnegative().max(1_000_000).default(1_024).describe('Size of the local cache.'),
+  cache_megabytes: whole([0, 1_000_000], 1_024, 'Size of the local cache.'),
 })
 
 /** `[shared]` of `familiar.toml`: the place of media and capabilities when several daemons use one database. */
@@ -147,15 +149,13 @@ const sharedSchema = z
 
 /** `[telemetry]` of `familiar.toml`. Without an address nothing is sent. */
 const telemetrySchema = table({
-  endpoint: baseUrl
-    .exactOptional()
-    .describe('OTLP collector over HTTP, such as http://127.0.0.1:4318. Nothing is sent without it.'),
+  endpoint: optional(baseUrl, 'OTLP collector over HTTP, such as http://127.0.0.1:4318. Nothing is sent without it.'),
   traces: flag(true, 'Whether traces are sent.'),
   metrics: flag(true, 'Whether metrics are sent.'),
   service_name: matching(/^[\w.-]{1,100}$/, 'must be a name of letters, digits and . _ -')
     .default('familiar')
     .describe('Service name in traces and metrics.'),
-  metrics_interval_seconds: z.int().min(1).max(3_600).default(60).describe('Seconds between two reports of metrics.'),
+  metrics_interval_seconds: whole([1, 3_600], 60, 'Seconds between two reports of metrics.'),
 })
 
 const contextTiers = ['full', 'operational'] as const
@@ -261,12 +261,7 @@ export const settingsSchema = z.strictObject({
     }),
   }),
   sessions: table({
-    debounce_ms: z
-      .int()
-      .nonnegative()
-      .max(60_000)
-      .default(500)
-      .describe('Messages that arrive within this time are answered together.'),
+    debounce_ms: whole([0, 60_000], 500, 'Messages that arrive within this time are answered together.'),
     max_concurrent_turns: count.max(1000).default(8).describe('Limit of turns that run at once.'),
     max_queued_per_session: count.default(100).describe('Limit of waiting messages in one session.'),
     max_queued: count.default(10_000).describe('Limit of waiting messages in all.'),
@@ -284,7 +279,7 @@ export const settingsSchema = z.strictObject({
     keep_ratio: ratio.default(1 / 3).describe('Share of the history that stays word for word.'),
   }),
   http: table({
-    port: z.int().min(0).max(65_535).default(8100).describe('Port of the page and the API.'),
+    port: whole([0, 65_535], 8100, 'Port of the page and the API.'),
     host: host.default('127.0.0.1').describe('Address to listen on.'),
     allow_remote: flag(false, 'Whether `host` may be an address that other machines reach. Needs FAMILIAR_TOKEN.'),
     allowed_hosts: listOf(host, 'More host names that requests may use.'),
@@ -311,12 +306,12 @@ export const settingsSchema = z.strictObject({
       .nullable()
       .default(null)
       .describe('PostgreSQL address. Without one the database is a SQLite file.'),
-    pool_size: z.int().min(4).max(500).default(20).describe('Limit of connections to PostgreSQL.'),
+    pool_size: whole([4, 500], 20, 'Limit of connections to PostgreSQL.'),
   }),
   egress: table({
     allowed_hosts: listOf(hostAndPort, 'Private hosts that Familiar may reach, such as nas.local:8080.'),
   }),
-  log: table({ level: z.enum(logLevels).default('info').describe('Lowest level that is logged.') }),
+  log: table({ level: choice(logLevels, 'info', 'Lowest level that is logged.') }),
   tools: toolsSchema,
   sandbox: sandboxSchema,
   capabilities: capabilitiesSchema,

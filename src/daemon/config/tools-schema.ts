@@ -37,6 +37,22 @@ export function flag(usual: boolean, text: string) {
   return z.boolean().default(usual).describe(text)
 }
 
+export function optional<Value extends z.ZodType>(value: Value, text: string) {
+  return value.exactOptional().describe(text)
+}
+
+/** A whole number between two limits. */
+export function whole([least, most]: readonly [number, number], usual: number, text: string) {
+  return z.int().min(least).max(most).default(usual).describe(text)
+}
+
+export function choice<const Name extends string>(names: readonly Name[], usual: NoInfer<Name>, text: string) {
+  return z
+    .enum(names)
+    .default(usual as never)
+    .describe(text)
+}
+
 export function listOf<Item extends z.ZodType>(item: Item, text: string) {
   return z.array(item).default([]).describe(text)
 }
@@ -85,26 +101,17 @@ export const providerSchema = z
   .strictObject({
     type: z.enum(providerTypes).describe('Wire format.'),
     base_url: baseUrl.exactOptional().describe('Address of the API.'),
-    api_key_env: variableName
-      .exactOptional()
-      .describe('Variable that holds the key. anthropic, openai and google have usual names.'),
-    package: z
-      .string()
-      .refine((name) => isKnownPackage(name), `must be one of: ${knownPackages.join(', ')}`)
-      .exactOptional()
-      .describe('Package, for type ai-sdk.'),
-    options: z
-      .record(z.string(), z.union([value, z.number(), z.boolean()], 'must be text, a number, or { env = "NAME" }'))
-      .exactOptional()
-      .describe('Options of the package.'),
-    headers: z
-      .record(headerName, value)
-      .exactOptional()
-      .describe('Extra headers. A value is text or { env = "NAME" }.'),
-    query: z
-      .record(z.string(), value)
-      .exactOptional()
-      .describe('Extra query parameters. A value is text or { env = "NAME" }.'),
+    api_key_env: optional(variableName, 'Variable that holds the key. anthropic, openai and google have usual names.'),
+    package: optional(
+      z.string().refine((name) => isKnownPackage(name), `must be one of: ${knownPackages.join(', ')}`),
+      'Package, for type ai-sdk.',
+    ),
+    options: optional(
+      z.record(z.string(), z.union([value, z.number(), z.boolean()], 'must be text, a number, or { env = "NAME" }')),
+      'Options of the package.',
+    ),
+    headers: optional(z.record(headerName, value), 'Extra headers. A value is text or { env = "NAME" }.'),
+    query: optional(z.record(z.string(), value), 'Extra query parameters. A value is text or { env = "NAME" }.'),
     body: body.exactOptional().describe('Extra fields of the request body, for all models.'),
     models: z
       .record(matching(/^[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'must be a name of letters, digits and . _ : -'), modelSchema)
@@ -140,10 +147,11 @@ const webSearchSchema = z
 
 const speechSchema = z
   .strictObject({
-    provider: z
-      .enum(['system', 'local', 'elevenlabs', 'off'])
-      .default('system')
-      .describe('The voice in use. local needs `familiar voice install`.'),
+    provider: choice(
+      ['system', 'local', 'elevenlabs', 'off'],
+      'system',
+      'The voice in use. local needs `familiar voice install`.',
+    ),
     api_key_env: variableName.exactOptional().describe('Variable that holds the key of ElevenLabs.'),
     voice: z.string().min(1).max(100).exactOptional().describe('Name of the voice.'),
   })
@@ -163,20 +171,18 @@ export const toolsSchema = table({
   web_search: webSearchSchema.exactOptional(),
   browser: table({ executable: absolutePath.exactOptional().describe('Path of Chromium. Default: search for it.') }),
   exec: table({
-    host: z
-      .enum(['ask', 'never'])
-      .default('ask')
-      .describe('Whether exec may ask to run a command outside the sandbox.'),
+    host: choice(['ask', 'never'], 'ask', 'Whether exec may ask to run a command outside the sandbox.'),
   }),
   tts: speechSchema.prefault({}),
 })
 
 /** `[sandbox]` of `familiar.toml`. */
 export const sandboxSchema = table({
-  driver: z
-    .enum(['auto', 'embedded', 'container', 'off'])
-    .default('auto')
-    .describe('Sandbox for code. embedded is bubblewrap, container is Docker or Podman.'),
+  driver: choice(
+    ['auto', 'embedded', 'container', 'off'],
+    'auto',
+    'Sandbox for code. embedded is bubblewrap, container is Docker or Podman.',
+  ),
   container_socket: absolutePath.exactOptional().describe('Socket of Docker or Podman.'),
   python_index_url: z
     .url('must be an address such as "https://pypi.example.org/simple"')
@@ -198,35 +204,25 @@ const destination = z
 
 /** `[capabilities]` of `familiar.toml`. */
 export const capabilitiesSchema = table({
-  repair: z
-    .enum(['ask', 'auto', 'off'])
-    .default('ask')
-    .describe('Whether a built tool that fails is repaired: after a question, by itself, or never.'),
-  max_rounds: z.int().min(1).max(1000).default(25).describe('Limit of model calls in one build.'),
-  build_minutes: z
-    .int()
-    .min(1)
-    .max(120)
-    .default(10)
-    .describe('Time limit of a build, without the time that it waits for you.'),
-  max_concurrent_builds: z.int().min(1).max(100).default(3).describe('Limit of builds that run at once.'),
+  repair: choice(
+    ['ask', 'auto', 'off'],
+    'ask',
+    'Whether a built tool that fails is repaired: after a question, by itself, or never.',
+  ),
+  max_rounds: whole([1, 1000], 25, 'Limit of model calls in one build.'),
+  build_minutes: whole([1, 120], 10, 'Time limit of a build, without the time that it waits for you.'),
+  max_concurrent_builds: whole([1, 100], 3, 'Limit of builds that run at once.'),
 })
 
 /** `[assets]` of `familiar.toml`. */
 export const assetsSchema = table({
   roots: listOf(absolutePath, 'Folders outside the workspace that the agent may read and write.'),
-  attachment_tokens: z
-    .int()
-    .min(0)
-    .max(1_000_000)
-    .default(20_000)
-    .describe('Limit of attached text in one message. The model reads the rest with a tool.'),
-  block_budget_tokens: z
-    .int()
-    .min(1_000)
-    .max(1_000_000)
-    .default(100_000)
-    .describe('Limit of pinned text in the prompt.'),
+  attachment_tokens: whole(
+    [0, 1_000_000],
+    20_000,
+    'Limit of attached text in one message. The model reads the rest with a tool.',
+  ),
+  block_budget_tokens: whole([1_000, 1_000_000], 100_000, 'Limit of pinned text in the prompt.'),
 })
 
 /** `[skills]` of `familiar.toml`. */
@@ -240,7 +236,7 @@ export const policySchema = table({
     destination,
     'Destinations that need no approval: an origin, mcp:NAME, tool:NAME or client:NAME.',
   ),
-  approval_minutes: z.int().min(1).max(1440).default(15).describe('How long an approval request stays open.'),
+  approval_minutes: whole([1, 1440], 15, 'How long an approval request stays open.'),
 })
 
 const programSchema = z.strictObject({

@@ -121,7 +121,7 @@ function checkConfig(
   const { config } = homePaths(homePath)
   const source = existsSync(config) ? config : 'the defaults (there is no familiar.toml)'
   return {
-    findings: [ok('config', `Sound: ${source}`), ...loaded.warnings.map((text) => warn('config', text))],
+    findings: [ok('config', `OK: ${source}`), ...loaded.warnings.map((text) => warn('config', text))],
     loaded,
   }
 }

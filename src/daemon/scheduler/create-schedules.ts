@@ -11,18 +11,12 @@ import type { Schedule, SchedulePreview } from '../../protocol/schedules.ts'
 import type { ScheduleRequest, Schedules, ScheduleTime } from '../../tools/builtin/schedule-tools.ts'
 import { createDeliverRun, type DeliveryNeeds, notRunning, planDue, punctualMs } from './deliver-run.ts'
 import { createScheduleRecords } from './schedule-records.ts'
-import { createAlarm } from './trigger-runs.ts'
+import { createTimedSteps, type TimedSteps } from './trigger-runs.ts'
 
 const retryMs = 60_000
 
-export interface RunningSchedules extends Schedules {
-  /** Recovers from a crash, makes up for missed runs, and starts. After the conversations have recovered. */
-  start(): Promise<void>
-  /** Another daemon changed the schedules. Does nothing if these have not been started. */
-  look(): Promise<void>
-  /** Starts nothing more and waits for running deliveries. The rest continues at the next start. */
-  close(): Promise<void>
-}
+/** `start` recovers from a crash and makes up for missed runs: after the conversations have recovered. */
+export type RunningSchedules = Schedules & Pick<TimedSteps, 'start' | 'look' | 'close'>
 
 /**
  * Scheduled messages. The next time of each is stored before it comes, and every run is recorded before it is sent. One
@@ -39,25 +33,20 @@ export function createSchedules(
   const { conversations, clock, ids, logger, onStep = () => undefined } = needs
   const records = createScheduleRecords(needs)
   const deliverRun = createDeliverRun({ ...needs, records })
-  const setAlarm = createAlarm({ clock, onTime: () => void look() })
-  let steps = Promise.resolve()
-  let isRunning = false
-
-  /** Records due runs, sends recorded ones, and waits for the next. */
-  async function step(): Promise<void> {
-    if (!isRunning) return
-    try {
+  const { isRunning, look, start, close } = createTimedSteps({
+    clock,
+    logger,
+    problem: 'could not read or write schedules; will retry',
+    /** Records due runs, sends recorded ones, and waits for the next. */
+    async step() {
       await takeBack()
       await writeDue()
       const isDone = await deliverBegun()
       const { schedules, nextAt } = await records.due(clock.now())
       const next = schedules.length > 0 ? clock.now() : nextAt
-      wakeAt(isDone ? next : Math.min(next ?? Number.POSITIVE_INFINITY, clock.now() + retryMs))
-    } catch (cause) {
-      logger.error('could not read or write schedules; will retry', { error: cause })
-      wakeAt(clock.now() + retryMs)
-    }
-  }
+      return isDone ? next : Math.min(next ?? Number.POSITIVE_INFINITY, clock.now() + retryMs)
+    },
+  })
 
   /** A small clock correction changes nothing; a larger one has delayed the next times. */
   async function takeBack(): Promise<void> {
@@ -87,19 +76,10 @@ export function createSchedules(
   async function deliverBegun(): Promise<boolean> {
     let isDone = true
     for (const { schedule, run } of await records.begun()) {
-      if (!isRunning) return true
+      if (!isRunning()) return true
       if (!(await deliverRun(schedule, run))) isDone = false
     }
     return isDone
-  }
-
-  function wakeAt(time: number | undefined): void {
-    setAlarm(isRunning ? time : undefined)
-  }
-
-  function look(): Promise<void> {
-    steps = steps.then(step)
-    return steps
   }
 
   async function own(userId: string, id: string): Promise<Schedule> {
@@ -152,16 +132,9 @@ export function createSchedules(
       if (!run) throw new FamiliarError('internal', `The run of schedule ${id} does not exist`)
       return run
     },
-    async start() {
-      isRunning = true
-      await look()
-    },
+    start,
     look,
-    async close() {
-      isRunning = false
-      setAlarm(undefined)
-      await steps
-    },
+    close,
   }
 }
 

@@ -1,13 +1,11 @@
 import type { Conversations } from '../../agent/conversations.ts'
-import type { Clock } from '../../base/clock.ts'
 import { parseCronExpression } from '../../base/cron-expression.ts'
-import type { Logger } from '../../base/logger.ts'
 import { reasonOf } from '../../base/text.ts'
 import { type ErrorCode, FamiliarError } from '../../protocol/errors.ts'
 import type { Label } from '../../protocol/messages.ts'
 import type { Schedule, ScheduleRun } from '../../protocol/schedules.ts'
-import type { Database } from '../../storage/database.ts'
 import { formatDue } from '../../tools/builtin/schedule-tools.ts'
+import type { Essentials } from '../daemon.ts'
 import type { RunEnd, ScheduleRecords } from './schedule-records.ts'
 
 /** The source of the messages: no person speaks through it. */
@@ -16,13 +14,10 @@ const scheduleSource = 'schedule'
 /** Not caused by the message: it is retried. */
 const passing: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'unavailable', 'storage_full'])
 
-export interface DeliveryNeeds {
+export interface DeliveryNeeds extends Pick<Essentials, 'database' | 'clock' | 'logger'> {
   conversations: Pick<Conversations, 'submit'>
-  database: Database
   /** The current content of this user's HEARTBEAT.md and its trust; undefined if it does not exist. */
   readHeartbeat(userId: string): Promise<{ text: string; label: Label } | undefined>
-  clock: Clock
-  logger: Logger
   onStep?: OnScheduleStep
 }
 

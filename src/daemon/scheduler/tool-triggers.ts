@@ -16,10 +16,11 @@ import { type Database, type Reader, toIndexKey, type Writer } from '../../stora
 import type { TriggerRunRow } from '../../storage/tables.ts'
 import { notRunning, punctualMs } from './deliver-run.ts'
 import {
-  createAlarm,
+  createTimedSteps,
   createTriggerRunner,
   createTriggerRuns,
   type RunToPerform,
+  type TimedSteps,
   type TriggeredTool,
   type TriggerNeeds,
   type TriggerRuns,
@@ -27,20 +28,17 @@ import {
 
 const maxAtOnce = 4
 
+export type ToolTriggers = HttpTriggers &
+  Pick<TimedSteps, 'start' | 'close'> & {
+    /** Called when tools were added, removed or changed, and after a config reload. Returns at once. */
+    refresh(): void
+  }
+
 /**
  * Runs tools automatically: by schedule and by webhook. Never two runs of one tool at once. A run is recorded before it
  * starts; its output, if it should be reported, becomes a message in the owner's main session. No model is called
  * otherwise, and without scheduled tools nothing happens at all.
  */
-export interface ToolTriggers extends HttpTriggers {
-  /** Closes interrupted runs, processes waiting ones, makes up for missed ones, and starts. */
-  start(): Promise<void>
-  /** Called when tools were added, removed or changed, and after a config reload. Returns at once. */
-  refresh(): void
-  /** Starts nothing more, ends running tools, and waits for them. */
-  close(): Promise<void>
-}
-
 export function createToolTriggers(
   needs: TriggerNeeds & {
     /** Enabled tools with a trigger; none while tools are switched off. */
@@ -94,7 +92,7 @@ export function createToolTriggers(
         needs.logger.warn('runs of tools were interrupted when Familiar stopped', { runs: interrupted })
       hasStarted = true
       await takeUp()
-      await cron.look()
+      await cron.start()
     },
     refresh() {
       if (!hasStarted) return
@@ -116,9 +114,6 @@ export function createToolTriggers(
 export const catchUpMs = 12 * 60 * 60_000
 /** How many are recorded as missed, newest first. */
 const maxMissed = 50
-const retryMs = 60_000
-
-type CronTool = TriggeredTool & { trigger: { kind: 'cron' } }
 
 interface TriggerParts {
   tools: () => readonly TriggeredTool[]
@@ -138,47 +133,10 @@ interface TriggerParts {
  */
 function createCronRuns(dependencies: TriggerParts & { timeZone: string }) {
   const { runs, lanes, clock, timeZone, logger } = dependencies
-  const expressions = new Map<string, CronExpression>()
-  let steps = Promise.resolve()
-  let isClosed = false
-  const setAlarm = createAlarm({ clock, onTime: () => void look() })
-
-  function expressionOf(tool: CronTool): CronExpression | undefined {
-    const { schedule } = tool.trigger
-    const known = expressions.get(schedule)
-    if (known) return known
-    const parsed = parseCronExpression(schedule, timeZone)
-    if (parsed.ok) expressions.set(schedule, parsed.value)
-    else logger.warn('a tool has an invalid schedule', { tool: tool.name, problem: parsed.message })
-    return parsed.ok ? parsed.value : undefined
-  }
-
-  /** Checks every cron tool: due runs start, and the others get their next time. */
-  async function step(): Promise<void> {
-    if (isClosed) return
-    try {
-      const tools = dependencies.tools().filter(isCron)
-      const waiting = new Map((await runs.waiting('cron')).map((row) => [row.tool, Number(row.due_at)]))
-      const times: number[] = []
-      const gone = new Set(waiting.keys())
-      for (const tool of tools) {
-        const expression = expressionOf(tool)
-        if (!expression) continue
-        gone.delete(tool.name)
-        const next = await settle(tool, expression, waiting.get(tool.name))
-        if (next !== undefined) times.push(next)
-      }
-      for (const name of gone) if (!(await dependencies.isComing(name))) await runs.forget(name)
-      wakeAt(times.length > 0 ? Math.min(...times) : undefined)
-    } catch (cause) {
-      logger.error('could not read due runs; will retry', { error: cause })
-      wakeAt(clock.now() + retryMs)
-    }
-  }
 
   /** Returns when it is due next. */
   async function settle(
-    tool: CronTool,
+    tool: TriggeredTool,
     expression: CronExpression,
     dueAt: number | undefined,
   ): Promise<number | undefined> {
@@ -193,8 +151,8 @@ function createCronRuns(dependencies: TriggerParts & { timeZone: string }) {
     const reason = isBusy ? 'The previous run was still in progress.' : notRunning
     if (missed.length > 0) {
       const count = passed.length === maxMissed ? `${missed.length} or more` : missed.length
-      const newest = isoTime(missed[0])
-      const late = begins === undefined ? 'none' : isoTime(begins)
+      const newest = new Date(missed[0] ?? 0).toISOString()
+      const late = begins === undefined ? 'none' : new Date(begins).toISOString()
       logger.warn('runs of a tool were missed', { tool: tool.name, missed: count, newest, reason, late })
     }
     const id = await runs.moveOn(tool.name, { missed, reason, begins, next })
@@ -202,32 +160,30 @@ function createCronRuns(dependencies: TriggerParts & { timeZone: string }) {
     return next
   }
 
-  function wakeAt(time: number | undefined): void {
-    setAlarm(isClosed ? undefined : time)
-  }
-
-  function look(): Promise<void> {
-    steps = steps.then(step)
-    return steps
-  }
-
-  return {
-    /** At the start, and when tools were added, removed or changed. */
-    look,
-    async close(): Promise<void> {
-      isClosed = true
-      setAlarm(undefined)
-      await steps
+  return createTimedSteps({
+    clock,
+    logger,
+    problem: 'could not read due runs; will retry',
+    /** Checks every cron tool: due runs start, and the others get their next time. */
+    async step() {
+      const waiting = new Map((await runs.waiting('cron')).map((row) => [row.tool, Number(row.due_at)]))
+      const times: number[] = []
+      const gone = new Set(waiting.keys())
+      for (const tool of dependencies.tools()) {
+        if (tool.trigger.kind !== 'cron') continue
+        const expression = parseCronExpression(tool.trigger.schedule, timeZone)
+        if (!expression.ok) {
+          logger.warn('a tool has an invalid schedule', { tool: tool.name, problem: expression.message })
+          continue
+        }
+        gone.delete(tool.name)
+        const next = await settle(tool, expression.value, waiting.get(tool.name))
+        if (next !== undefined) times.push(next)
+      }
+      for (const name of gone) if (!(await dependencies.isComing(name))) await runs.forget(name)
+      return times.length > 0 ? Math.min(...times) : undefined
     },
-  }
-}
-
-function isCron(tool: TriggeredTool): tool is CronTool {
-  return tool.trigger.kind === 'cron'
-}
-
-function isoTime(time: number | undefined): string {
-  return time === undefined ? '' : new Date(time).toISOString()
+  })
 }
 
 /** Automatic runs, newest first, preceded by future ones. */

@@ -126,26 +126,74 @@ async function deleteWaiting(writer: Writer, tool: string): Promise<void> {
  * also keeps every wait far below a timer's limit of 24.8 days.
  */
 const maxWaitMs = 5 * 60_000
+const retryMs = 60_000
 
-/** One timer for the next due time, however far off. Each call replaces the previous time; undefined for none. */
-export function createAlarm({ clock, onTime }: { clock: Clock; onTime(): void }) {
+export type TimedSteps = ReturnType<typeof createTimedSteps>
+
+/**
+ * Repeats a step that returns when it is due again, however far off; undefined for never. One timer; steps never
+ * overlap, and one that fails is retried. Nothing happens before `start`.
+ */
+export function createTimedSteps({
+  clock,
+  logger,
+  problem,
+  step,
+}: {
+  clock: Clock
+  logger: Logger
+  /** Logged if a step fails. */
+  problem: string
+  step(): Promise<number | undefined>
+}) {
   let cancelTimer = () => {}
+  let steps = Promise.resolve()
+  let isRunning = false
 
-  function set(time: number | undefined): void {
+  function wakeAt(time: number | undefined): void {
     cancelTimer()
     cancelTimer = () => {}
-    if (time === undefined) return
+    if (time === undefined || !isRunning) return
     const setAt = clock.now()
     const wait = Math.max(0, time - setAt)
     cancelTimer = clock.after(Math.min(wait, maxWaitMs), () => {
       const now = clock.now()
       // A clock that went back also invalidates the times computed before it.
-      if (now < time && now >= setAt) set(time)
-      else onTime()
+      if (now < time && now >= setAt) wakeAt(time)
+      else void look()
     })
   }
 
-  return set
+  async function runStep(): Promise<void> {
+    if (!isRunning) return
+    try {
+      wakeAt(await step())
+    } catch (cause) {
+      logger.error(problem, { error: cause })
+      wakeAt(clock.now() + retryMs)
+    }
+  }
+
+  function look(): Promise<void> {
+    steps = steps.then(runStep)
+    return steps
+  }
+
+  return {
+    isRunning: () => isRunning,
+    /** Makes the next step now. */
+    look,
+    start(): Promise<void> {
+      isRunning = true
+      return look()
+    },
+    /** Waits for the running step. */
+    async close(): Promise<void> {
+      isRunning = false
+      wakeAt(undefined)
+      await steps
+    },
+  }
 }
 
 const largestState = 64 * 1024
