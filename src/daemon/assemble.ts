@@ -401,7 +401,6 @@ export async function assemble(
         database,
         conversations,
         ownerId,
-        /** The current model. */
         model: primaryModel,
         /** Made at the first start, and readable only now. */
         newToken,

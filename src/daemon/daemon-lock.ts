@@ -4,7 +4,6 @@ import { rm } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
-import { type Clock, systemClock } from '../base/clock.ts'
 import { hasCode, writeFileAtomically } from '../base/files.ts'
 import { parseJson } from '../base/json.ts'
 import { homePaths } from './home-paths.ts'
@@ -26,7 +25,7 @@ const patienceMs = 500
  *
  * Nothing else may open the lock file: when a process closes any descriptor of a file, POSIX drops all its locks on it.
  */
-export async function acquireDaemonLock(home: string, clock: Clock = systemClock()): Promise<DaemonLock> {
+export async function acquireDaemonLock(home: string): Promise<DaemonLock> {
   const paths = homePaths(home)
   const lock = tryLock(paths.daemonLock)
   if (!lock) {
@@ -35,7 +34,7 @@ export async function acquireDaemonLock(home: string, clock: Clock = systemClock
   }
   try {
     const identity = processIdentity(process.pid) ?? ''
-    await writeRecord(home, { pid: process.pid, identity, startedAt: clock.now(), url: null, credential: null })
+    await writeRecord(home, { pid: process.pid, identity, startedAt: Date.now(), url: null, credential: null })
     await writeFileAtomically(paths.pidFile, `${process.pid}\n`)
   } catch (cause) {
     lock.close()

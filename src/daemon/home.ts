@@ -32,7 +32,8 @@ export async function openHome(home: string): Promise<OpenedHome> {
     }
     for (const file of [paths.config, paths.environment, paths.database, paths.key]) {
       current = file
-      await makePrivate(file)
+      const found = await lstat(file).catch(() => undefined)
+      if (found?.isFile() && (found.mode & 0o077) !== 0) await chmod(file, 0o600)
     }
     for (const name of starterFiles) {
       current = join(paths.workspace, name)
@@ -69,11 +70,6 @@ async function makeDirectory(path: string): Promise<void> {
     // Another process was faster.
     if (!hasCode(cause, 'EEXIST')) throw cause
   })
-}
-
-async function makePrivate(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => undefined)
-  if (found?.isFile() && (found.mode & 0o077) !== 0) await chmod(path, 0o600)
 }
 
 async function writeIfAbsent(path: string, text: string): Promise<void> {

@@ -56,7 +56,6 @@ const readPins: ReadAgain = ({ workspace }) => workspace.readPins()
 const readSchedules: ReadAgain = ({ workspace }) => workspace.readSchedules()
 const readCapabilities: ReadAgain = ({ catalog }) => catalog.reload()
 
-/** The caches by table. */
 const readers = new Map<string, ReadAgain>(
   Object.entries({
     users: ({ users }) => users.refresh(),

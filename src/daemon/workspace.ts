@@ -175,15 +175,12 @@ function documentsIn(
 }
 
 /** Resolves references in a message to the user's files and blocks. */
-function createExpandMessage({
-  assets,
-  boundsOf,
-  media,
-}: {
+function createExpandMessage(needs: {
   assets: Pick<Assets, 'read' | 'load'>
   boundsOf(userId: string): FileBounds
   media: Pick<MediaStore, 'put'>
 }): ExpandMessage {
+  const { assets, boundsOf, media } = needs
   /** For an oversized file, its beginning. */
   async function read(userId: string, path: string): Promise<ReferenceText | AssetFailure> {
     const actor: AssetActor = { userId, author: 'user', agent: 'main', trust: 'owner' }

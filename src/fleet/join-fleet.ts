@@ -32,20 +32,14 @@ function isBreaking(payload: string): boolean {
 /** The daemons that share one database, as one of them sees them. */
 export type Fleet = Awaited<ReturnType<typeof joinFleet>>
 
-/** Makes this daemon one of those that share the database. */
-export async function joinFleet({
-  database,
-  role,
-  clock,
-  ids,
-  logger,
-}: {
+export async function joinFleet(options: {
   database: PostgresDatabase
   role: DaemonRole
   clock: Clock
   ids: Ids
   logger: Logger
 }) {
+  const { database, role, clock, ids, logger } = options
   const daemonId = ids.next()
   const pools: pg.Pool[] = []
   const reportLoss = report('a connection for jobs was lost')
@@ -127,7 +121,6 @@ export async function joinFleet({
   lookAgain()
 
   return {
-    /** Of this daemon, for as long as it lives. */
     daemonId,
     role,
     notices,
@@ -275,14 +268,7 @@ interface LookWhen {
  *
  * `onWorkers` gets the names under which this daemon locks jobs: another daemon unlocks them when this one dies.
  */
-export async function createLaneJobs({
-  openPool,
-  database,
-  logger,
-  onWorkers,
-  tellOthers,
-  pollMs = usualPollMs,
-}: {
+export async function createLaneJobs(options: {
   openPool(connections: number): Pool
   database: Pick<Database, 'write'>
   logger: Logger
@@ -290,6 +276,7 @@ export async function createLaneJobs({
   onWorkers(names: readonly string[]): Promise<void>
   tellOthers(kind: string): void
 }) {
+  const { openPool, database, logger, onWorkers, tellOthers, pollMs = usualPollMs } = options
   const shared = { logger: workerLogger(logger), noHandleSignals: true }
   const runners: Runner[] = []
   const names: string[] = []
@@ -407,15 +394,12 @@ export type Notices = Pick<ReturnType<typeof createPostgresNotices>, 'publish' |
  * They are sent outside of any transaction that writes: inside, every commit of the database would wait for one lock.
  * `hear` is given what the listening connection receives.
  */
-function createPostgresNotices({
-  pool,
-  daemonId,
-  onFailure,
-}: {
+function createPostgresNotices(options: {
   pool: Pick<Pool, 'query'>
   daemonId: string
   onFailure(cause: unknown): void
 }) {
+  const { pool, daemonId, onFailure } = options
   const listeners = new Map<string, Set<(data: Json) => void>>()
   const gapListeners = new Set<() => void>()
   let waiting: string[] = []

@@ -81,7 +81,6 @@ const holdsItsLock = sql<boolean>`exists (
     and (classid::bigint << 32) + objid::bigint = daemons.lock_key
 )`
 
-/** How many daemons use the database now. */
 export async function countLiving(read: Reader): Promise<number> {
   const { rows } = await sql<{ living: number }>`
     select count(*) as living from daemons where ${holdsItsLock}`.execute(read)

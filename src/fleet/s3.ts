@@ -151,7 +151,6 @@ export function createAskS3(dependencies: {
   /** May reach no other host than that of the bucket. */
   fetch: typeof globalThis.fetch
   clock: Clock
-  /** From 0 to 1. */
   random: () => number
 }): AskS3 {
   const { fetch, clock, random } = dependencies

@@ -361,26 +361,22 @@ function writtenTable(node: RootOperationNode): string | undefined {
  * The same database, with a notification after each write. The listener runs after the commit and gets no details;
  * failed units do not trigger it.
  */
-export function watchWrites<Opened extends Database>(
-  database: Opened,
-): {
-  database: Opened
-  /** Calls the listener until the returned function is called. */
-  onWrite(listener: () => void): () => void
-} {
+export function watchWrites<Opened extends Database>(database: Opened) {
   const listeners = new Set<() => void>()
-  return {
-    database: {
-      ...database,
-      async write(unit, options) {
-        const result = await database.write(unit, options)
-        for (const listener of listeners) listener()
-        return result
-      },
+  const watched: Opened = {
+    ...database,
+    async write(unit, options) {
+      const result = await database.write(unit, options)
+      for (const listener of listeners) listener()
+      return result
     },
-    onWrite(listener) {
+  }
+  return {
+    database: watched,
+    /** Calls the listener until the returned function is called. */
+    onWrite(listener: () => void) {
       listeners.add(listener)
-      return () => listeners.delete(listener)
+      return () => void listeners.delete(listener)
     },
   }
 }

@@ -39,7 +39,6 @@ export interface BlockRow {
   updated_at: number
 }
 
-/** Earlier versions of files and blocks. */
 export interface AssetVersionRow {
   user_id: string
   uri: string

@@ -5,13 +5,9 @@ import type { MediaPart } from '../protocol/messages.ts'
 import { type BlobStore, createDirectoryBlobs } from './blobs.ts'
 import type { Database } from './database.ts'
 
-/** Attached files, each stored once under the hash of its content. */
-export interface MediaStore {
-  put(file: { name: string; mediaType: string; data: Uint8Array }): Promise<MediaPart>
-  /** Returns only bytes that match the hash. */
-  load(hash: string): Promise<Uint8Array>
-}
+export type MediaStore = ReturnType<typeof createMediaStore>
 
+/** Attached files, each stored once under the hash of its content. */
 export function createMediaStore(dependencies: {
   database: Database
   /** A directory in the home, which must exist. */
@@ -21,12 +17,12 @@ export function createMediaStore(dependencies: {
   clock: Clock
   /** Removes secrets from text. */
   redact?: (bytes: Uint8Array) => Uint8Array
-}): MediaStore {
+}) {
   const { database, shared, clock, redact = (bytes) => bytes } = dependencies
   const own = createDirectoryBlobs({ directory: dependencies.directory })
   const places = shared ? [own, shared] : [own]
   return {
-    async put(file) {
+    async put(file: { name: string; mediaType: string; data: Uint8Array }): Promise<MediaPart> {
       const data = redact(file.data)
       const hash = sha256(data)
       const part: MediaPart = {
@@ -49,7 +45,8 @@ export function createMediaStore(dependencies: {
       })
       return part
     },
-    async load(hash) {
+    /** Returns only bytes that match the hash. */
+    async load(hash: string): Promise<Uint8Array> {
       if (!isMediaName(hash)) throw new FamiliarError('not_found', 'There is no such file')
       let isChanged = false
       for (const place of places) {

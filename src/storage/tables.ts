@@ -146,7 +146,6 @@ export interface SessionRow {
   channel: string
   contact: string
   state: 'active' | 'archived'
-  /** The sequence number of the newest event. */
   last_seq: number
   /** The input size of the newest request, as counted by its provider. Zero before the first. */
   last_input_tokens: number

@@ -6,24 +6,15 @@ interface Variable {
   /** The `.env` file, `environment` or `command line`. */
   file: string
   line: number | null
-  /** Its name there. */
   key: string
 }
 
-/** The settings of the command line. */
 export interface ConfigFlags {
   port?: number | undefined
   host?: string | undefined
 }
 
-/**
- * The command line overrides the real environment, which overrides `.env`; the source of each value is kept, so that a
- * problem can name its place.
- */
-export interface Environment {
-  get(name: string): Variable | undefined
-  values(): Record<string, string>
-}
+export type Environment = ReturnType<typeof readEnvironment>
 
 const prefix = 'FAMILIAR_'
 const familiarVariables = [
@@ -39,6 +30,10 @@ const familiarVariables = [
   'FAMILIAR_KEY_FILE',
 ] as const
 
+/**
+ * The command line overrides the real environment, which overrides `.env`; the source of each value is kept, so that a
+ * problem can name its place.
+ */
 export function readEnvironment(source: {
   file: string
   files: ConfigFiles
@@ -46,7 +41,7 @@ export function readEnvironment(source: {
   flags: ConfigFlags
   problems: ConfigProblem[]
   warnings: string[]
-}): Environment {
+}) {
   const { file, files, env, flags, problems, warnings } = source
   const variables = new Map<string, Variable>()
   const dotenv = parseDotenv(readOrReport(files, file, problems) ?? '')
@@ -75,11 +70,11 @@ export function readEnvironment(source: {
   }
 
   return {
-    get: (name) => {
+    get(name: string) {
       const found = variables.get(name)
       return found?.value === '' ? undefined : found
     },
-    values: () => Object.fromEntries([...variables].map(([name, { value }]) => [name, value])),
+    values: (): Record<string, string> => Object.fromEntries([...variables].map(([name, { value }]) => [name, value])),
   }
 }
 

@@ -90,7 +90,6 @@ const embeddingSchema = embeddingTable
   .refine(isUsed('base_url'), mistakeAt('base_url', idle))
   .refine(isUsed('api_key_env'), mistakeAt('api_key_env', idle))
 
-/** `[memory]` of `familiar.toml`. */
 const memorySchema = table({
   decay: choice(['time', 'cycles'], 'time', 'Whether memories fade with time or with the number of turns.'),
   conversations: flag(true, 'Whether conversations can be recalled later, line by line.'),

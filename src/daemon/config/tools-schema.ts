@@ -160,7 +160,6 @@ const speechSchema = z
     mistakeAt('api_key_env', 'is required for provider "elevenlabs"'),
   )
 
-/** `[tools]` of `familiar.toml`. */
 export const toolsSchema = table({
   enabled: flag(true, 'Whether the model has tools at all.'),
   disabled: listOf(
@@ -176,7 +175,6 @@ export const toolsSchema = table({
   tts: speechSchema.prefault({}),
 })
 
-/** `[sandbox]` of `familiar.toml`. */
 export const sandboxSchema = table({
   driver: choice(
     ['auto', 'embedded', 'container', 'off'],
@@ -202,7 +200,6 @@ const destination = z
     'must be an origin such as "https://example.org", or "mcp:NAME", "tool:NAME" or "client:NAME"',
   )
 
-/** `[capabilities]` of `familiar.toml`. */
 export const capabilitiesSchema = table({
   repair: choice(
     ['ask', 'auto', 'off'],
@@ -214,7 +211,6 @@ export const capabilitiesSchema = table({
   max_concurrent_builds: whole([1, 100], 3, 'Limit of builds that run at once.'),
 })
 
-/** `[assets]` of `familiar.toml`. */
 export const assetsSchema = table({
   roots: listOf(absolutePath, 'Folders outside the workspace that the agent may read and write.'),
   attachment_tokens: whole(
@@ -225,12 +221,10 @@ export const assetsSchema = table({
   block_budget_tokens: whole([1_000, 1_000_000], 100_000, 'Limit of pinned text in the prompt.'),
 })
 
-/** `[skills]` of `familiar.toml`. */
 export const skillsSchema = table({
   directories: listOf(absolutePath, 'More folders of skills, next to workspace/skills.'),
 })
 
-/** `[policy]` of `familiar.toml`. */
 export const policySchema = table({
   destinations: listOf(
     destination,
@@ -262,7 +256,6 @@ const addressSchema = z.strictObject({
   sampling: z.boolean().optional().describe('Whether the server may use your fast model.'),
 })
 
-/** `[mcp.servers.NAME]` of `familiar.toml`. */
 export const mcpSchema = table({
   servers: z
     .record(

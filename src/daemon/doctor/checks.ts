@@ -41,7 +41,6 @@ export async function checkVoice(
   ]
 }
 
-/** The result of one check. */
 export interface Finding {
   check: string
   state: 'ok' | 'warn' | 'fail'
@@ -50,24 +49,21 @@ export interface Finding {
   mend?: string
 }
 
-export function ok(check: string, message: string): Finding {
-  return { check, state: 'ok', message }
+function findingOf(state: Finding['state']) {
+  return (check: string, message: string, mend?: string): Finding => {
+    return { check, state, message, ...(mend !== undefined && { mend }) }
+  }
 }
 
-export function warn(check: string, message: string, mend?: string): Finding {
-  return { check, state: 'warn', message, ...(mend !== undefined && { mend }) }
-}
-
-export function fail(check: string, message: string, mend?: string): Finding {
-  return { check, state: 'fail', message, ...(mend !== undefined && { mend }) }
-}
+export const ok = findingOf('ok')
+export const warn = findingOf('warn')
+export const fail = findingOf('fail')
 
 /** As a word of a shell command. */
 export function shellQuoted(path: string): string {
   return /^[\w./@%+=:-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 }
 
-/** Which model serves which purpose. */
 export function checkRoutes({ routes }: Config, models: Pick<Models, 'route'>): Finding[] {
   const byPurpose = purposes.map((purpose) => [purpose, models.route(purpose)] as const)
   const bySource = Object.keys(routes.sources).map(

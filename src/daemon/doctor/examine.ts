@@ -238,13 +238,12 @@ async function checkDisk(homePath: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(place)
   const free = bavail * bsize
   const message = `${formatBytes(free)} free`
-  if (free < 100e6)
-    return fail('disk', `${message}: too little to continue safely.`, `du -xh ${shellQuoted(place)} | sort -h | tail`)
-  if (free < 1e9) return warn('disk', `${message}: running low.`, `du -xh ${shellQuoted(place)} | sort -h | tail`)
+  const repair = `du -xh ${shellQuoted(place)} | sort -h | tail`
+  if (free < 100e6) return fail('disk', `${message}: too little to continue safely.`, repair)
+  if (free < 1e9) return warn('disk', `${message}: running low.`, repair)
   return ok('disk', message)
 }
 
-/** `newestEvent` is the latest time in the database. */
 function checkClock(now: number, newestEvent: number | undefined): Finding {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const repair = 'sudo timedatectl set-ntp true'

@@ -134,7 +134,6 @@ function starterTextOf(name: string): string | undefined {
   return readBundledText(new URL(`../starter/${name}`, import.meta.url))
 }
 
-/** Agents whose workspace can be imported. */
 export type ImportKind = 'openclaw' | 'hermes'
 
 /**
@@ -144,11 +143,9 @@ export type ImportKind = 'openclaw' | 'hermes'
 export type ImportWay = 'new' | 'starter' | 'beside' | 'same'
 
 export interface PlannedFile {
-  /** The absolute path of its source. */
   from: string
   /** Its path in the workspace before conflicts are resolved. */
   wanted: string
-  /** Its path in the workspace. */
   to: string
   way: ImportWay
   text: string
@@ -158,14 +155,12 @@ export interface PlannedFile {
 export interface PlannedSkill {
   name: string
   from: string
-  /** Its path in the workspace. */
   to: string
   /** Over all its content: the checked files are the copied ones. */
   hash: string
   files: number
 }
 
-/** A file that is not imported, and the reason. */
 export interface LeftOut {
   path: string
   reason: string

@@ -36,7 +36,6 @@ async function readSourceText(path: string): Promise<{ ok: true; text: string } 
   }
 }
 
-/** A text, and its place in the workspace. */
 interface SourceText {
   from: string
   to: string
@@ -66,26 +65,28 @@ function isSecretName(name: string): boolean {
 const deepest = 6
 const maxTexts = 5_000
 
-/** Every Markdown and plain text under a folder, with the same path under `to`; the others are listed as skipped. */
-async function findTexts(folder: string, to: string): Promise<{ texts: SourceText[]; leftOut: LeftOut[] }> {
-  const texts: SourceText[] = []
-  const leftOut: LeftOut[] = []
-  await walk(folder, to, 0)
-  return { texts, leftOut }
+/** Adds every Markdown and plain text under a folder as a memory, with the same path; the others are listed as skipped. */
+async function addMemories(layout: SourceLayout, folder: string, placeOf = (path: string) => path): Promise<void> {
+  let count = 0
+  await walk(folder, 'memory', 0)
 
   async function walk(current: string, target: string, depth: number): Promise<void> {
     for (const entry of await entriesOf(current)) {
       const path = join(current, entry.name)
-      const leave = (reason: string) => leftOut.push({ path, reason })
+      const to = posix.join(target, entry.name)
+      const leave = (reason: string) => layout.leftOut.push({ path, reason })
       if (entry.name.startsWith('.') && !isSecretName(entry.name)) continue
       if (entry.isSymbolicLink()) leave('it is a link')
       else if (isSecretName(entry.name)) leave(secretReason)
       else if (entry.isDirectory()) {
-        if (depth < deepest) await walk(path, posix.join(target, entry.name), depth + 1)
+        if (depth < deepest) await walk(path, to, depth + 1)
         else leave('it is nested too deeply')
       } else if (!entry.isFile() || !/\.(md|markdown|txt)$/i.test(entry.name)) leave('it is not text')
-      else if (texts.length >= maxTexts) leave(`there are more than ${maxTexts} files`)
-      else texts.push({ from: path, to: posix.join(target, entry.name) })
+      else if (count >= maxTexts) leave(`there are more than ${maxTexts} files`)
+      else {
+        count += 1
+        layout.texts.push({ from: path, to: placeOf(to) })
+      }
     }
   }
 }
@@ -113,20 +114,16 @@ async function readHermes(path: string): Promise<SourceLayout> {
     const { name } = entry
     if (entry.isFile() && isPromptFile(name)) layout.texts.push({ from: join(path, name), to: name })
     else if (name === 'skills' && entry.isDirectory()) layout.skillRoots.push(join(path, name))
-    else if (name === 'memories' && entry.isDirectory()) await readMemories(join(path, name), layout)
+    else if (name === 'memories' && entry.isDirectory()) await addMemories(layout, join(path, name), placeOfHermes)
     else if (isWorthNaming(name)) layout.leftOut.push(leftOutOf(path, name, reasons))
   }
   return layout
 }
 
-/** MEMORY.md and USER.md are there; everything else is a memory too. */
-async function readMemories(folder: string, layout: SourceLayout): Promise<void> {
-  const found = await findTexts(folder, 'memory')
-  layout.leftOut.push(...found.leftOut)
-  for (const { from, to } of found.texts) {
-    const name = to.slice('memory/'.length)
-    layout.texts.push({ from, to: isPromptFile(name) ? name : to })
-  }
+/** MEMORY.md and USER.md are among its memories. */
+function placeOfHermes(path: string): string {
+  const name = path.slice('memory/'.length)
+  return isPromptFile(name) ? name : path
 }
 
 const openclawReasons: Record<string, string> = {
@@ -166,11 +163,8 @@ async function readWorkspace(workspace: string, layout: SourceLayout): Promise<v
     const name = entry.name === 'memory.md' && !names.has('MEMORY.md') ? 'MEMORY.md' : entry.name
     if (entry.isFile() && isPromptFile(name)) layout.texts.push({ from: path, to: name })
     else if (entry.name === 'skills' && entry.isDirectory()) layout.skillRoots.push(path)
-    else if (entry.name === 'memory' && entry.isDirectory()) {
-      const found = await findTexts(path, 'memory')
-      layout.texts.push(...found.texts)
-      layout.leftOut.push(...found.leftOut)
-    } else if (entry.isSymbolicLink()) layout.leftOut.push({ path, reason: 'it is a link' })
+    else if (entry.name === 'memory' && entry.isDirectory()) await addMemories(layout, path)
+    else if (entry.isSymbolicLink()) layout.leftOut.push({ path, reason: 'it is a link' })
     else if (isWorthNaming(entry.name)) layout.leftOut.push(leftOutOf(workspace, entry.name, openclawReasons))
   }
 }

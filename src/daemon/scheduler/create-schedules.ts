@@ -26,7 +26,6 @@ export function createSchedules(
   needs: DeliveryNeeds & {
     conversations: Pick<Conversations, 'submit' | 'findSession'>
     ids: Ids
-    /** The default of a schedule. */
     timeZone: string
   },
 ): RunningSchedules {

@@ -81,7 +81,6 @@ function arrived(messageId: string, delayMs: number): RunEnd {
   return { state: delayMs > punctualMs ? 'late' : 'delivered', messageId }
 }
 
-/** Why a run was missed. */
 export const notRunning = 'Familiar was not running at that time, or the machine was asleep.'
 
 /** A run that starts later than this after its time is late. */
@@ -91,7 +90,6 @@ const maxMadeUp = 10
 /** How many missed runs are recorded at all, newest first. */
 const maxWritten = 50
 
-/** The actions for a schedule at one moment. */
 export interface DuePlan {
   /** The times whose runs start now, oldest first. */
   begins: number[]

@@ -12,7 +12,6 @@ const maxListed = 500
 const maxRunsShown = 50
 const maxErrorLength = 500
 
-/** How a run ended. */
 export type RunEnd = Pick<ScheduleRun, 'state'> & Partial<Pick<ScheduleRun, 'messageId' | 'error'>>
 
 export type ScheduleRecords = ReturnType<typeof createScheduleRecords>

@@ -47,7 +47,6 @@ export function createToolTriggers(
     /** Contains the signing secrets of webhooks. */
     vault: Pick<Vault, 'get' | 'set'>
     ids: Ids
-    /** The time zone of schedules. */
     timeZone: string
   },
 ): ToolTriggers {

@@ -134,18 +134,14 @@ export type TimedSteps = ReturnType<typeof createTimedSteps>
  * Repeats a step that returns when it is due again, however far off; undefined for never. One timer; steps never
  * overlap, and one that fails is retried. Nothing happens before `start`.
  */
-export function createTimedSteps({
-  clock,
-  logger,
-  problem,
-  step,
-}: {
+export function createTimedSteps(options: {
   clock: Clock
   logger: Logger
   /** Logged if a step fails. */
   problem: string
   step(): Promise<number | undefined>
 }) {
+  const { clock, logger, problem, step } = options
   let cancelTimer = () => {}
   let steps = Promise.resolve()
   let isRunning = false

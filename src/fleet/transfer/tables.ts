@@ -6,9 +6,7 @@ import type { Tables } from '../../storage/tables.ts'
 
 /** A database of which one state is read and nothing is written, as it was found: it is not migrated. */
 export interface TransferSource extends TransferEnd {
-  /** Migrations that it has not seen. */
   readonly pending: readonly string[]
-  /** It holds no tables at all. */
   readonly isEmpty: boolean
   /** It is what an interrupted move left. */
   readonly isUnfinished: boolean
@@ -91,7 +89,6 @@ const ofTheMoment: ReadonlySet<string> = new Set<TablesOfTheMoment>(['daemons', 
 export const progressTable = 'transfer_progress'
 const bookkeeping: ReadonlySet<string> = new Set(['schema_migrations', progressTable])
 
-/** One end of a move, for reading. */
 export interface TransferEnd {
   readonly engine: Database['engine']
   // biome-ignore lint/suspicious/noExplicitAny: which table it reads is known only when it runs.
@@ -264,7 +261,6 @@ export function createRowChecksum(columns: readonly string[]) {
       sum = (sum + BigInt(`0x${hash.digest('hex')}`)) % modulus
       rows += 1
     },
-    /** Hexadecimal. */
     digest: () => sum.toString(16).padStart(64, '0'),
   }
 }

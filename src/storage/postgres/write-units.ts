@@ -33,9 +33,8 @@ export function createUnits(options: {
   place: string
   wiring: Wiring
   concurrency: number
-  random?: () => number
 }): Pick<Database, 'write' | 'close'> {
-  const { pool, place, wiring, concurrency, random = Math.random } = options
+  const { pool, place, wiring, concurrency } = options
   const turns = createUnitTurns(concurrency)
   const { take, close } = createTaken()
 
@@ -80,7 +79,7 @@ export function createUnits(options: {
       if (!kind) throw toStorageError(outcome.error, place)
       tries[kind] += 1
       if (tries[kind] > most[kind]) throw givenUp(kind, outcome, place)
-      await pause(random() * Math.min(longest[kind], first[kind] * 2 ** tries[kind]))
+      await pause(Math.random() * Math.min(longest[kind], first[kind] * 2 ** tries[kind]))
     }
   }
 

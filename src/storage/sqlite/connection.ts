@@ -170,11 +170,7 @@ export async function sizeOfFiles(path: string): Promise<number> {
   return sizes.reduce((sum, found) => sum + (found?.size ?? 0), 0)
 }
 
-export interface SqliteConnection {
-  readonly raw: DatabaseSync
-  /** Runs to completion before it returns, so statements of one connection never overlap. */
-  execute(query: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<unknown>
-}
+export type SqliteConnection = ReturnType<typeof createSqliteConnection>
 
 // Much larger than the number of queries in the program; lists of changing length (`in (?, ?, …)`) are evicted.
 const statementLimit = 256
@@ -184,7 +180,7 @@ export function createSqliteConnection(
   path: string,
   /** Removes secrets from every text that is bound to a statement: all writes pass here (SEC-13). */
   redact?: (text: string) => string,
-): SqliteConnection {
+) {
   const statements = new Map<string, { statement: StatementSync; returnsRows: boolean }>()
 
   function prepare(sql: string) {
@@ -204,7 +200,8 @@ export function createSqliteConnection(
 
   return {
     raw,
-    execute({ sql, parameters }) {
+    /** Runs to completion before it returns, so statements of one connection never overlap. */
+    execute({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<unknown> {
       try {
         const { statement, returnsRows } = prepare(sql)
         const given = parameters as SQLInputValue[]

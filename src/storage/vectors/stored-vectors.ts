@@ -201,9 +201,7 @@ function at(list: readonly number[], index: number): number {
 
 /** Vectors in memory, in slots starting at zero. The form decides how precisely each is stored. */
 interface VectorForm {
-  /** Memory in use. */
   readonly bytes: number
-  /** Adds the vector in the next slot. */
   append(vector: Int8Array): void
   /** The last vector moves to the freed slot. */
   remove(slot: number): void
@@ -485,7 +483,6 @@ export function createVectorSet(options: { dimensions: number; exactLimit: numbe
         moveLastTo(numbers, slot)
       }
     },
-    /** Best first, at most `limit`. */
     nearest(question: WideQuestion, limit: number): Candidate[] {
       const best = createBestSlots(limit, (slot) => numbers[slot] ?? 0)
       form.scan(question, best)

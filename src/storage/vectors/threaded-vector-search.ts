@@ -115,7 +115,6 @@ interface VectorAnswer {
 export interface VectorRow {
   /** The place in `memory_vectors`. Never reused. */
   place: number
-  /** The number of the memory. */
   number: number
   /** In the format of `toVectorBytes`. */
   vector: Uint8Array
