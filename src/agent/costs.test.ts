@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openScriptedFamiliar, type ScriptedFamiliar } from '../../test/support/scripted-familiar.ts'
 import { createScriptedModel } from '../../test/support/scripted-model.ts'
-import { localDay } from '../base/money.ts'
+import { localDay, toUsd } from '../base/money.ts'
 import type { CostLedgerRow } from '../storage/tables.ts'
 import { type Costs, createCosts } from './costs.ts'
 
@@ -116,10 +116,10 @@ describe('spending reports', () => {
     expect(await costs.caps(familiar.userId)).toEqual({
       section: 'budget',
       caps: [
-        { name: 'message', limit: 500, spent: 250, reserved: 0 },
-        { name: 'build', limit: null, spent: 900, reserved: 0 },
-        { name: 'day', limit: 5_000, spent: 1_350, reserved: 50 },
-        { name: 'month', limit: null, spent: 0, reserved: 0 },
+        { name: 'message', limitUsd: toUsd(500), spentUsd: toUsd(250), reservedUsd: toUsd(0) },
+        { name: 'build', limitUsd: null, spentUsd: toUsd(900), reservedUsd: toUsd(0) },
+        { name: 'day', limitUsd: toUsd(5_000), spentUsd: toUsd(1_350), reservedUsd: toUsd(50) },
+        { name: 'month', limitUsd: null, spentUsd: toUsd(0), reservedUsd: toUsd(0) },
       ],
     })
   })

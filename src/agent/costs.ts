@@ -5,20 +5,10 @@ import type { Clock } from '../base/clock.ts'
 import { localDay, monthOf, startOfLocalDay, toUsd } from '../base/money.ts'
 import type { costPeriodSchema, costReplySchema } from '../protocol/api.ts'
 import type { Usage } from '../protocol/messages.ts'
+import type { capsReplySchema, spendingReplySchema } from '../protocol/status.ts'
 import { type Database, reusableQuery } from '../storage/database.ts'
 import type { CostLedgerRow, Tables } from '../storage/tables.ts'
 import type { BudgetLimits } from './ledger.ts'
-
-/** One limit on what may be spent, and how near to it the user is. In nano-dollars. */
-interface CapState {
-  name: 'message' | 'build' | 'day' | 'month'
-  /** Null: without a limit. */
-  limit: number | null
-  /** In the day or month; for a message or build: the most expensive one of today. */
-  spent: number
-  /** Set aside for calls under way. */
-  reserved: number
-}
 
 /** One call as the ledger has it. */
 export interface LedgerCall {
@@ -30,6 +20,7 @@ export interface LedgerCall {
   usage: Usage
   /** Null if the model has no price. */
   nanousd: number | null
+  costUsd: number | null
 }
 
 export type Costs = ReturnType<typeof createCosts>
@@ -65,7 +56,7 @@ export function createCosts(dependencies: {
     spending: (userId: string, period: SpendingPeriod, signal?: AbortSignal) =>
       reportSpending(database, { userId, period, now: clock.now(), signal }),
     /** `section` is their table in the config. */
-    async caps(userId: string): Promise<{ section: string; caps: CapState[] }> {
+    async caps(userId: string): Promise<z.infer<typeof capsReplySchema>> {
       const caps = dependencies.caps(userId)
       const now = clock.now()
       const totals = await database.read
@@ -76,21 +67,17 @@ export function createCosts(dependencies: {
         .execute()
       const used = (kind: 'day' | 'month') => {
         const row = totals.find(({ period }) => period.startsWith(`${kind}:`))
-        return { spent: Number(row?.spent_nanousd ?? 0), reserved: Number(row?.reserved_nanousd ?? 0) }
+        return [Number(row?.spent_nanousd ?? 0), Number(row?.reserved_nanousd ?? 0)] as const
       }
       const dearest = await dearestToday(userId)
+      const perBuild = caps.perBuildNanousd === undefined ? caps.perMessageNanousd : caps.perBuildNanousd
       return {
         section: caps.section ?? 'budget',
         caps: [
-          { name: 'message', limit: caps.perMessageNanousd, spent: dearest.message, reserved: 0 },
-          {
-            name: 'build',
-            limit: caps.perBuildNanousd === undefined ? caps.perMessageNanousd : caps.perBuildNanousd,
-            spent: dearest.build,
-            reserved: 0,
-          },
-          { name: 'day', limit: caps.perDayNanousd, ...used('day') },
-          { name: 'month', limit: caps.perMonthNanousd, ...used('month') },
+          { name: 'message', ...inUsd(caps.perMessageNanousd, dearest.message) },
+          { name: 'build', ...inUsd(perBuild, dearest.build) },
+          { name: 'day', ...inUsd(caps.perDayNanousd, ...used('day')) },
+          { name: 'month', ...inUsd(caps.perMonthNanousd, ...used('month')) },
         ],
       }
     },
@@ -109,7 +96,12 @@ export function createCosts(dependencies: {
   }
 }
 
+function inUsd(limit: number | null, spent: number, reserved = 0) {
+  return { limitUsd: toUsd(limit), spentUsd: toUsd(spent), reservedUsd: toUsd(reserved) }
+}
+
 function callOf(row: CostLedgerRow): LedgerCall {
+  const nanousd = row.cost_nanousd === null ? null : Number(row.cost_nanousd)
   return {
     at: Number(row.at),
     sessionId: row.session_id,
@@ -120,7 +112,8 @@ function callOf(row: CostLedgerRow): LedgerCall {
       ...tokensIn(row),
       ...((row.state === 'estimated' || row.state === 'interrupted') && { isEstimate: true }),
     },
-    nanousd: row.cost_nanousd === null ? null : Number(row.cost_nanousd),
+    nanousd,
+    costUsd: toUsd(nanousd),
   }
 }
 
@@ -128,7 +121,7 @@ function callOf(row: CostLedgerRow): LedgerCall {
 const spentStates = ['settled', 'estimated', 'interrupted'] as const
 
 /** A sum over calls. Money is in nano-dollars, and of the priced calls alone. */
-export type Spent = typeof nothingSpent
+type Spent = typeof nothingSpent
 
 const nothingSpent = {
   calls: 0,
@@ -147,6 +140,10 @@ function addSpent(sum: Spent, more: Readonly<Spent>): void {
   for (const key of Object.keys(nothingSpent) as (keyof Spent)[]) sum[key] += more[key]
 }
 
+function withUsd(sum: Spent) {
+  return { ...sum, tokens: sum.inputTokens + sum.outputTokens, costUsd: toUsd(sum.nanousd) }
+}
+
 /** Sums that each have a name. */
 function createSpentByName<Name>() {
   const sums = new Map<Name, Spent>()
@@ -158,7 +155,7 @@ function createSpentByName<Name>() {
     },
     /** Most expensive first; with no prices, most calls first. */
     dearest() {
-      const lines = [...sums].map(([name, sum]) => ({ name, ...sum }))
+      const lines = [...sums].map(([name, sum]) => ({ name, ...withUsd(sum) }))
       return lines.sort((a, b) => b.nanousd - a.nanousd || b.calls - a.calls)
     },
   }
@@ -166,6 +163,8 @@ function createSpentByName<Name>() {
 
 const daysOf = { today: 1, week: 7, month: 30, quarter: 91, year: 365 }
 type SpendingPeriod = keyof typeof daysOf | 'all'
+
+const maxSessions = 50
 
 /** A clock that was once wrong must not ask for centuries of days. */
 const maxDays = 3_660
@@ -181,7 +180,7 @@ async function reportSpending(
   const { userId, period, now, signal } = query
   const total = { ...nothingSpent }
   /** Every day of the period in order, also those without a call. */
-  const days: { day: string; total: Spent; byModel: (Spent & { name: string })[] }[] = []
+  const days: z.infer<typeof spendingReplySchema>['days'] = []
   const byModel = createSpentByName<string>()
   const byPurpose = createSpentByName<string>()
   /** Null: work that belongs to no conversation. */
@@ -202,11 +201,19 @@ async function reportSpending(
       bySession.add(row.session_id, spent)
     }
     addSpent(total, day)
-    days.push({ day: localDay(from), total: day, byModel: modelsOfDay.dearest() })
+    days.push({ day: localDay(from), total: withUsd(day), byModel: modelsOfDay.dearest() })
     if (rows.length > 0) await nextRound()
   }
-  const dearest = { byModel: byModel.dearest(), byPurpose: byPurpose.dearest(), bySession: bySession.dearest() }
-  return { period, total, days, ...dearest }
+  const sessions = bySession.dearest()
+  return {
+    period,
+    total: withUsd(total),
+    days,
+    byModel: byModel.dearest(),
+    byPurpose: byPurpose.dearest(),
+    bySession: sessions.slice(0, maxSessions).map((line) => ({ ...line, sessionId: line.name })),
+    sessionsLeftOut: Math.max(0, sessions.length - maxSessions),
+  }
 }
 
 async function daysOnRecord(database: Database, userId: string, now: number): Promise<number> {
@@ -292,7 +299,7 @@ export async function reportCost(
     model: row.model,
     calls: Number(row.calls),
     ...tokensIn(row),
-    costUsd: row.cost_nanousd === null ? null : toUsd(Number(row.cost_nanousd)),
+    costUsd: toUsd(row.cost_nanousd === null ? null : Number(row.cost_nanousd)),
     estimatedCalls: Number(row.estimated_calls),
   }))
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)

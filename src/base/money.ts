@@ -29,8 +29,11 @@ export function toNanousd(usd: number): number {
   return Math.round(usd * nanoPerUsd)
 }
 
-export function toUsd(nanousd: number): number {
-  return nanousd / nanoPerUsd
+/** Null stays null: a model without a price. */
+export function toUsd(nanousd: number): number
+export function toUsd(nanousd: number | null): number | null
+export function toUsd(nanousd: number | null): number | null {
+  return nanousd === null ? null : nanousd / nanoPerUsd
 }
 
 /** `$0.0312`, with more decimal places for small sums. */

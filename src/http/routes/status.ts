@@ -1,5 +1,4 @@
-import type { Costs, Spent } from '../../agent/costs.ts'
-import { toUsd } from '../../base/money.ts'
+import type { Costs } from '../../agent/costs.ts'
 import { stateOf } from '../../base/telemetry/monitor.ts'
 import * as api from '../../protocol/status.ts'
 import type { HttpDependencies, HttpHome } from '../dependencies.ts'
@@ -45,44 +44,12 @@ export function createStatusRoutes(dependencies: HttpDependencies): Route[] {
   ]
 }
 
-const maxSessions = 50
-
 /** Spending and budgets. */
 export function createCostRoutes(costs: Costs): Route[] {
   return [
-    handle(api.costs.spending, async ({ userId, query, signal }) => {
-      const spending = await costs.spending(userId, query.period, signal)
-      return {
-        period: spending.period,
-        total: inUsd(spending.total),
-        days: spending.days.map(({ day, total, byModel }) => ({
-          day,
-          total: inUsd(total),
-          byModel: byModel.map((line) => ({ ...inUsd(line), tokens: line.inputTokens + line.outputTokens })),
-        })),
-        byModel: spending.byModel.map(inUsd),
-        byPurpose: spending.byPurpose.map(inUsd),
-        bySession: spending.bySession.slice(0, maxSessions).map((line) => ({ ...inUsd(line), sessionId: line.name })),
-        sessionsLeftOut: Math.max(0, spending.bySession.length - maxSessions),
-      }
-    }),
-    handle(api.costs.caps, async ({ userId }) => {
-      const { section, caps } = await costs.caps(userId)
-      return {
-        section,
-        caps: caps.map(({ name, limit, spent, reserved }) => ({
-          name,
-          limitUsd: limit === null ? null : toUsd(limit),
-          spentUsd: toUsd(spent),
-          reservedUsd: toUsd(reserved),
-        })),
-      }
-    }),
+    handle(api.costs.spending, ({ userId, query, signal }) => costs.spending(userId, query.period, signal)),
+    handle(api.costs.caps, ({ userId }) => costs.caps(userId)),
   ]
-}
-
-function inUsd<Sum extends Spent>(sum: Sum): Sum & { costUsd: number } {
-  return { ...sum, costUsd: toUsd(sum.nanousd) }
 }
 
 /** The state of the home, its configuration and its models. The configuration changes only in its files (SEC-4). */

@@ -41,7 +41,7 @@ export function createTraceRoutes(dependencies: HttpDependencies, costs: Costs):
       outcome: end?.outcome ?? null,
       message: truncateText(toDisplayText(said?.text ?? ''), messageLength),
       spans: spansOf(events),
-      otherCalls: calls.filter((call) => !isStep(call, id)).map((call) => ({ ...call, costUsd: usdOf(call.nanousd) })),
+      otherCalls: calls.filter((call) => !isStep(call, id)),
     }
   }
 
@@ -55,7 +55,8 @@ export function createTraceRoutes(dependencies: HttpDependencies, costs: Costs):
       let before = query.before
       while (requests.length < query.limit && before !== 1) {
         const events = await conversations.historyBack(userId, session.id, { before, limit: eventsAtOnce })
-        requests.push(...events.flatMap(requestIn).reverse())
+        const responses = events.filter((event) => event.type === 'model_responded').reverse()
+        requests.push(...responses.map((event) => ({ ...event, costUsd: toUsd(event.costNanousd) })))
         before = events[0]?.seq ?? 1
       }
       const shown = requests.slice(0, query.limit)
@@ -75,15 +76,6 @@ function isStep(call: LedgerCall, sessionId: string): boolean {
     (call.state === 'settled' || call.state === 'estimated') &&
     call.purpose !== 'compaction'
   )
-}
-
-function usdOf(nanousd: number | null): number | null {
-  return nanousd === null ? null : toUsd(nanousd)
-}
-
-function requestIn(event: LoggedEvent): Request[] {
-  if (event.type !== 'model_responded') return []
-  return [{ ...event, costUsd: usdOf(event.costNanousd) }]
 }
 
 function nothingOf({ id }: Session): Trace {
@@ -129,7 +121,7 @@ export function spansOf(events: readonly LoggedEvent[]): Span[] {
         break
       case 'model_responded': {
         const { model, usage, costNanousd } = event
-        add({ seq, kind: 'model', name: model, usage, costUsd: usdOf(costNanousd) }, free, at)
+        add({ seq, kind: 'model', name: model, usage, costUsd: toUsd(costNanousd) }, free, at)
         asked = first
         free = at
         break
