@@ -12,7 +12,7 @@ import { type Operation, toWire } from '../protocol/operation.ts'
 import { type Redactor, redactJson } from '../security/redactor.ts'
 import type { HttpContext, HttpDependencies } from './dependencies.ts'
 import { callerOf } from './guards.ts'
-import { commonHeaders, describeError, errorReply, jsonReply } from './replies.ts'
+import { commonHeaders, describeError, errorReply, jsonReply, orNotFound, quotedName } from './replies.ts'
 import { type Asked, type HandlerReply, handle, type Route } from './route.ts'
 
 /**
@@ -256,9 +256,7 @@ export async function findSession(
   userId: string,
   name: string,
 ): Promise<Session> {
-  const session = await conversations.findSession(userId, name)
-  if (!session) throw new FamiliarError('not_found', `There is no session ${JSON.stringify(name.slice(0, 200))}`)
-  return session
+  return orNotFound(await conversations.findSession(userId, name), `There is no session ${quotedName(name)}`)
 }
 
 /** Replies with a stream of a user. An error before the first byte is an ordinary error reply with its status. */

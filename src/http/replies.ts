@@ -88,6 +88,17 @@ export function errorReplyFor(cause: unknown, logger: Logger, ownId?: string): R
   })
 }
 
+/** The value. Throws `not_found` if there is none. */
+export function orNotFound<T>(value: T | undefined, message: string): T {
+  if (value === undefined) throw new FamiliarError('not_found', message)
+  return value
+}
+
+/** A name that a caller gave, for a message. */
+export function quotedName(name: string): string {
+  return JSON.stringify(name.slice(0, 200))
+}
+
 export function isoTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }

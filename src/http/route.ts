@@ -1,8 +1,14 @@
 import type { z } from 'zod'
 import { parseAnyJson } from '../base/json.ts'
-import { emptyRequestSchema } from '../protocol/api.ts'
 import { FamiliarError } from '../protocol/errors.ts'
-import { fromWire, type Operation, type PathParameters, toWire, type Value } from '../protocol/operation.ts'
+import {
+  emptySchema,
+  fromWire,
+  type Operation,
+  type PathParameters,
+  toWire,
+  type Value,
+} from '../protocol/operation.ts'
 import type { HttpContext } from './dependencies.ts'
 import { callerOf, hasBody, readLimitedText } from './guards.ts'
 import { describeRequestIssues, jsonReply } from './replies.ts'
@@ -66,7 +72,7 @@ export function handle<const Of extends Operation>(
 
 /** Validates the query and the body, and runs the handler. */
 export async function answer(route: Route, context: HttpContext, maxBodyBytes: number): Promise<Response> {
-  const query = checked(route.query ?? emptyRequestSchema, context.req.query(), 'query')
+  const query = checked(route.query ?? emptySchema, context.req.query(), 'query')
   const body = await readBody(route, context, maxBodyBytes)
   if (!route.rawBody) context.get('onBodyRead')?.()
   return route.respond({ context, body, query })

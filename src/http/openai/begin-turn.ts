@@ -4,7 +4,6 @@ import { sha256 } from '../../base/ids.ts'
 import { canonicalJson } from '../../base/json.ts'
 import type { MessageRequest } from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import { quotedHistoryType } from '../../protocol/messages.ts'
 import { EgressError } from '../../security/network/destinations.ts'
 import type { GuardedFetch } from '../../security/network/guarded-fetch.ts'
 import { createKeyedLock } from '../../tools/files/assets.ts'
@@ -12,6 +11,7 @@ import { imageTypeOf } from '../../tools/files/references.ts'
 import type { HttpContext, HttpDependencies } from '../dependencies.ts'
 import { callerOf } from '../guards.ts'
 import { isSessionId, toInboundMessage } from '../inbound-message.ts'
+import { orNotFound } from '../replies.ts'
 import {
   type AnswerFormat,
   type ClientList,
@@ -29,6 +29,7 @@ import {
   branchName,
   createPastTurns,
   isBranchOf,
+  keepNewest,
   openAiChannel,
   type PastTurn,
   type SessionName,
@@ -49,7 +50,20 @@ export interface AskedTurn {
 
 export type BeginTurn = (context: HttpContext, asked: AskedTurn) => Promise<BegunTurn>
 
-type PlaceInSession = Extract<Place, { session: Session }>
+/** The place where a list continues: a position in a session, or a new session. */
+interface Place {
+  contact: string
+  /** Undefined: a new one. */
+  session?: Session
+  turns: PastTurn[]
+  alignment: Alignment
+  /** The entries after that place are kept: the list continues in a copy of the session. */
+  inCopy?: true
+}
+
+const maxWaiting = 256
+
+const nowhere = { turns: [], alignment: { agreed: 0, through: 0 } }
 
 /**
  * Turns a client's list into one turn: the next one, a repeated one if the client edited or resent it, or the one that
@@ -58,39 +72,30 @@ type PlaceInSession = Extract<Place, { session: Session }>
 export function createBeginTurn(dependencies: HttpDependencies, services: OpenAiServices): BeginTurn {
   const { conversations } = dependencies
   const pastTurns = createPastTurns(conversations)
-  const waiting = createWaitingTurns()
+  /** The newest message of each conversation, while it waits and is not in the log yet. */
+  const waiting = new Map<string, { list: string; begun: BegunTurn }>()
   const inOrder = createKeyedLock()
 
   return async function beginTurn(context: HttpContext, asked: AskedTurn): Promise<BegunTurn> {
     const { userId } = callerOf(context)
     const given = await giveResults(userId, asked.list.newest)
     if (given) return given
-    const { previousResponse: responseId } = asked
+    const { previousResponse } = asked
     const name = sessionNameOf(context, asked.user, asked.list)
-    const conversation = `${userId} ${responseId ?? name.name}`
+    const conversation = `${userId} ${previousResponse ?? name.name}`
     // Two requests with the same list must not both start a turn.
     return inOrder(conversation, async () => {
-      const waits = waiting.find(conversation, asked.list)
-      if (waits && !(await hasBegun(waits))) return waits
-      const begun = await beginAt(context, asked, { userId, responseId, name })
-      waiting.put(conversation, asked.list, begun)
+      const list = sha256(canonicalJson(asked.list))
+      const waits = waiting.get(conversation)
+      if (waits?.list === list && !(await hasBegun(waits.begun))) return waits.begun
+      const repeat = readRepeat(context)
+      const place = previousResponse
+        ? await findResponse(userId, previousResponse)
+        : await findSession(userId, { name, list: asked.list, repeat })
+      const begun = joined(place, asked.list, repeat) ?? (await submit(context, asked, await opened(place)))
+      keepNewest(waiting, conversation, { list, begun }, maxWaiting)
       return begun
     })
-  }
-
-  async function beginAt(
-    context: HttpContext,
-    asked: AskedTurn,
-    { userId, responseId, name }: { userId: string; responseId: string | null | undefined; name: SessionName },
-  ): Promise<BegunTurn> {
-    const repeat = readRepeat(context)
-    const place = responseId
-      ? await findResponse({ conversations, pastTurns }, { userId, responseId })
-      : await findSession({ conversations, pastTurns }, { userId, name, list: asked.list, repeat })
-    if (!place.session) return submit(context, asked, place)
-    if (isRepeated(repeat, place, asked.list)) return joined(place)
-    await letGo(place)
-    return submit(context, asked, place.inCopy ? await copySession({ conversations, pastTurns }, place) : place)
   }
 
   async function hasBegun({ userId, sessionId, messageId }: BegunTurn): Promise<boolean> {
@@ -121,31 +126,40 @@ export function createBeginTurn(dependencies: HttpDependencies, services: OpenAi
     }
   }
 
-  /** A turn that waits for tools of a client that has moved on would never end. */
-  async function letGo({ session, turns }: PlaceInSession): Promise<void> {
+  /** The place for a new message: no turn waits for a client that has moved on, and entries to keep are in a copy. */
+  async function opened(place: Place): Promise<Place> {
+    const { session, turns, alignment } = place
+    if (!session) return place
+    const { id, userId } = session
     const last = turns.at(-1)
-    if (!last || last.openCalls.size === 0 || session.channel !== openAiChannel) return
-    await conversations.stop(session.userId, session.id)
-    await conversations.waitForTurn(last.messageIds[0] ?? '')
-    last.outcome = 'stopped'
+    if (last && last.openCalls.size > 0 && session.channel === openAiChannel) {
+      await conversations.stop(userId, id)
+      await conversations.waitForTurn(last.messageIds[0] ?? '')
+      last.outcome = 'stopped'
+    }
+    if (!place.inCopy) return place
+    const contact = branchName(session.contact)
+    const copy = await conversations.fork(userId, id, contact)
+    const { length } = await pastTurns(copy)
+    if (length > alignment.through) await conversations.rewind(userId, copy.id, { turns: length - alignment.through })
+    return { contact, session: copy, turns: await pastTurns(copy), alignment }
   }
 
   async function submit(context: HttpContext, asked: AskedTurn, place: Place): Promise<BegunTurn> {
     const { list, format, use } = asked
+    const { session, turns, alignment } = place
     const attachments = await loadFiles(services.fetch, list.newest.said.files, context.req.raw.signal)
-    const undone = place.session ? undoneTurns(place) : 0
-    const kept = place.session ? place.turns.slice(0, place.turns.length - undone) : []
-    const instructions = newInstructions(kept, list.instructions)
-    const unseen = place.session ? list.past.slice(place.alignment.agreed) : list.past
+    const undone = undoneTurns(place)
+    const instructions = newInstructions(turns.slice(0, turns.length - undone), list.instructions)
+    const unseen = list.past.slice(alignment.agreed)
     const key = context.req.header('idempotency-key')
     const { text, quotes } = writeMessage({ instructions, unseen, newest: list.newest, format, toCall: use.toCall })
     const request: MessageRequest = {
       message: text,
-      session: place.session ? place.session.id : place.contact,
+      session: session?.id ?? place.contact,
       channel: openAiChannel,
       source: openAiChannel,
-      // The authors of quoted text are unknown: as a file it counts as untrusted (SEC-6).
-      attachments: quotes === '' ? attachments : [...attachments, textFile('earlier-messages.txt', quotes)],
+      attachments: [...attachments, ...quotes],
       clientTools: use.tools,
       metadata: {
         openai: {
@@ -160,18 +174,16 @@ export function createBeginTurn(dependencies: HttpDependencies, services: OpenAi
       ...(await toInboundMessage(dependencies, context, request, { immediate: true })),
       ...(use.toCall && { toolChoice: use.toCall }),
     }
-    const alsoChoose = await choosingModel(asked.model, place, inbound)
-    if (place.session && undone > 0) {
-      await conversations.rewind(inbound.userId, place.session.id, { turns: undone })
-    }
+    const alsoChoose = await choosingModel(asked.model, session, inbound)
+    if (session && undone > 0) await conversations.rewind(inbound.userId, session.id, { turns: undone })
     const { sessionId, messageId, duplicate } = await conversations.submit(inbound, alsoChoose)
-    const isKnown = !duplicate && place.session?.id === sessionId
-    return { userId: inbound.userId, sessionId, messageId, cursor: isKnown ? String(place.session?.lastSeq) : '0' }
+    const isKnown = !duplicate && session?.id === sessionId
+    return { userId: inbound.userId, sessionId, messageId, cursor: isKnown ? String(session.lastSeq) : '0' }
   }
 
   async function choosingModel(
     model: string | null,
-    { session }: Place,
+    session: Session | undefined,
     key: { userId: string; channel: string; contact: string },
   ): Promise<Parameters<Conversations['submit']>[1]> {
     if (!session) return model === null ? undefined : (writer) => chooseModelIn(writer, key, model)
@@ -180,46 +192,85 @@ export function createBeginTurn(dependencies: HttpDependencies, services: OpenAi
     if (!isKept) await services.chooseModel(session.userId, session.id, model)
     return undefined
   }
+
+  /**
+   * Finds the session of the list. The client's list is authoritative: edited, shortened or resent, it continues where it
+   * agrees, and a list that agrees with none starts a new session. Only if the client names one session and sends no
+   * earlier messages, the message is simply the next one there.
+   */
+  async function findSession(
+    userId: string,
+    { name, list, repeat }: { name: SessionName; list: ClientList; repeat: Repeat },
+  ): Promise<Place> {
+    const toPlace = async (session: Session) => {
+      const turns = await pastTurns(session)
+      const alignment = placeIn(turns, { name, list, isOurs: session.channel === openAiChannel })
+      return { contact: session.contact, session, turns, alignment }
+    }
+    if (name.from === 'header' && isSessionId(name.name)) {
+      const found = await conversations.findSession(userId, name.name)
+      const session = orNotFound(found, `There is no session ${name.name}`)
+      if (session.state === 'archived') throw new FamiliarError('conflict', `Session ${session.id} is archived`)
+      return toPlace(session)
+    }
+    const ours = (await conversations.sessions(userId)).filter(({ channel }) => channel === openAiChannel)
+    const own = ours.find(({ contact }) => contact === name.name)
+    if (name.from === 'header' || (name.from === 'user' && list.past.length === 0)) {
+      return own ? toPlace(own) : { ...nowhere, contact: name.name }
+    }
+    const places = await Promise.all(ours.filter(({ contact }) => isBranchOf(contact, name.name)).map(toPlace))
+    const undone = ({ turns, alignment }: Place) => turns.length - alignment.through
+    const [best] = places
+      .filter(({ turns, alignment }) => isContinued(turns, alignment, { list, repeat }))
+      .sort((one, other) => other.alignment.agreed - one.alignment.agreed || undone(one) - undone(other))
+    return best ?? { ...nowhere, contact: own ? branchName(name.name) : name.name }
+  }
+
+  /** The session of an earlier answer, behind that answer. */
+  async function findResponse(userId: string, responseId: string): Promise<Place> {
+    const named = readResponseId(responseId)
+    const session = named && (await conversations.findSession(userId, named.sessionId))
+    const turns = session?.state === 'active' ? await pastTurns(session) : []
+    const through = turns.findIndex(({ messageIds }) => messageIds.includes(named?.messageId ?? '')) + 1
+    if (!session || through === 0 || turns[through - 1]?.isSummarised) {
+      throw new FamiliarError('not_found', 'previous_response_id: there is no such response')
+    }
+    const place = { contact: session.contact, session, turns, alignment: { agreed: 0, through } }
+    return through === turns.length ? place : { ...place, inCopy: true }
+  }
 }
 
 type Attachment = MessageRequest['attachments'][number]
-
-function textFile(name: string, text: string): Attachment {
-  return { name, mediaType: quotedHistoryType, data: Buffer.from(text).toString('base64') }
-}
 
 /**
  * The number of turns at the end that the list does not contain. Zero if one of them is running or is only left as a
  * summary.
  */
-function undoneTurns({ turns, alignment }: PlaceInSession): number {
+function undoneTurns({ turns, alignment }: Place): number {
   const undone = turns.slice(alignment.through)
   const isFixed = undone.some(({ outcome, isSummarised }) => outcome === null || isSummarised)
   return isFixed ? 0 : undone.length
 }
 
-/** Whether the same list was sent again: while its turn runs, with the same key, or as a retry. */
-function isRepeated(repeat: Repeat, { session, turns, alignment }: PlaceInSession, list: ClientList): boolean {
+/** The newest turn, if the same list was sent again: while it runs, with the same key, or as a retry. */
+function joined({ session, turns, alignment }: Place, list: ClientList, repeat: Repeat): BegunTurn | undefined {
   const last = turns.at(-1)
-  if (!last || session.channel !== openAiChannel || alignment.agreed < list.past.length) return false
-  if (!isSameSaid(last, list.newest)) return false
+  if (!last || session?.channel !== openAiChannel || alignment.agreed < list.past.length) return undefined
   const isNext = alignment.through === turns.length - 1
-  if (repeat.key !== undefined) return isRepeatOf(repeat, last)
-  return last.outcome === null ? isNext || repeat.isRetry : isNext && isRepeatOf(repeat, last)
-}
-
-function joined({ session, turns }: PlaceInSession): BegunTurn {
-  const { messageIds, firstSeq } = turns.at(-1) as PastTurn
-  const messageId = messageIds[0] ?? ''
-  return { userId: session.userId, sessionId: session.id, messageId, cursor: String(firstSeq - 1) }
+  let isRepeated = isRepeatOf(repeat, last)
+  // Without a key, a retry joins any running turn, and an ended one only where the list continues.
+  if (repeat.key === undefined) isRepeated = last.outcome === null ? isNext || repeat.isRetry : isNext && isRepeated
+  if (!isRepeated || !isSameSaid(last, list.newest)) return undefined
+  const messageId = last.messageIds[0] ?? ''
+  return { userId: session.userId, sessionId: session.id, messageId, cursor: String(last.firstSeq - 1) }
 }
 
 /** Instructions are sent once, and again when they change or only a summary of them is left. */
 function newInstructions(turns: readonly PastTurn[], instructions: string): string | undefined {
-  const before = turns.at(-1)?.instructions
+  const before = turns.at(-1)?.mark.instructions
   if (instructions === '') return before === undefined ? undefined : ''
   const hash = textHash(instructions)
-  const isTold = turns.some((turn) => turn.tells && !turn.isSummarised && turn.instructions === hash)
+  const isTold = turns.some(({ mark, isSummarised }) => mark.tells && !isSummarised && mark.instructions === hash)
   return before === hash && isTold ? undefined : instructions
 }
 
@@ -245,7 +296,7 @@ export function alignList(turns: readonly PastTurn[], past: readonly ListedExcha
 }
 
 function isSameSaid(turn: PastTurn | undefined, exchange: ListedExchange): boolean {
-  return turn?.said === listedContentHash(exchange.said)
+  return turn?.mark.said === listedContentHash(exchange.said)
 }
 
 function isSame(turn: PastTurn | undefined, exchange: ListedExchange | undefined): boolean {
@@ -275,84 +326,7 @@ function readRepeat(context: HttpContext): Repeat {
 
 /** Whether the request repeats this turn. A failed turn is run again. */
 function isRepeatOf({ key, isRetry }: Repeat, turn: PastTurn): boolean {
-  return key === undefined ? isRetry && turn.outcome !== 'failed' : turn.key === key
-}
-
-/** The place where a list continues: a position in a session, or a new session. */
-type Place =
-  | {
-      session: Session
-      turns: PastTurn[]
-      alignment: Alignment
-      /** The entries after that place are kept: the list continues in a copy of the session. */
-      inCopy?: true
-    }
-  | { session: undefined; contact: string }
-
-interface FindSessionDependencies {
-  conversations: Conversations
-  pastTurns(session: Session): Promise<PastTurn[]>
-}
-
-/**
- * Finds the session of the list. The client's list is authoritative: edited, shortened or resent, it continues where it
- * agrees, and a list that agrees with none starts a new session. Only if the client names one session and sends no
- * earlier messages, the message is simply the next one there.
- */
-async function findSession(
-  { conversations, pastTurns }: FindSessionDependencies,
-  { userId, name, list, repeat }: { userId: string; name: SessionName; list: ClientList; repeat: Repeat },
-): Promise<Place> {
-  const toPlace = async (session: Session): Promise<Place & { session: Session }> => {
-    const turns = await pastTurns(session)
-    return { session, turns, alignment: placeIn(turns, { name, list, isOurs: session.channel === openAiChannel }) }
-  }
-  if (name.from === 'header' && isSessionId(name.name)) {
-    const session = await conversations.findSession(userId, name.name)
-    if (!session) throw new FamiliarError('not_found', `There is no session ${name.name}`)
-    if (session.state === 'archived') throw new FamiliarError('conflict', `Session ${session.id} is archived`)
-    return toPlace(session)
-  }
-  const ours = (await conversations.sessions(userId)).filter(({ channel }) => channel === openAiChannel)
-  const own = ours.find(({ contact }) => contact === name.name)
-  if (name.from === 'header' || (name.from === 'user' && list.past.length === 0)) {
-    return own ? toPlace(own) : { session: undefined, contact: name.name }
-  }
-  const places = await Promise.all(ours.filter(({ contact }) => isBranchOf(contact, name.name)).map(toPlace))
-  const fitting = places.filter(({ turns, alignment }) => isContinued(turns, alignment, { list, repeat }))
-  const [best] = fitting.toSorted(
-    (one, other) => other.alignment.agreed - one.alignment.agreed || undone(one) - undone(other),
-  )
-  return best ?? { session: undefined, contact: own ? branchName(name.name) : name.name }
-}
-
-/** The session of an earlier answer, behind that answer. */
-async function findResponse(
-  { conversations, pastTurns }: FindSessionDependencies,
-  { userId, responseId }: { userId: string; responseId: string },
-): Promise<Place> {
-  const named = readResponseId(responseId)
-  const session = named && (await conversations.findSession(userId, named.sessionId))
-  const turns = session?.state === 'active' ? await pastTurns(session) : []
-  const through = turns.findIndex(({ messageIds }) => messageIds.includes(named?.messageId ?? '')) + 1
-  if (!session || through === 0 || turns[through - 1]?.isSummarised) {
-    throw new FamiliarError('not_found', 'previous_response_id: there is no such response')
-  }
-  const place = { session, turns, alignment: { agreed: 0, through } }
-  return through === turns.length ? place : { ...place, inCopy: true }
-}
-
-/** The copy in which a list continues; its newest turn is the one before the new message. */
-async function copySession(
-  { conversations, pastTurns }: FindSessionDependencies,
-  place: PlaceInSession,
-): Promise<Place> {
-  const { session, alignment } = place
-  const { userId } = session
-  const copy = await conversations.fork(userId, session.id, branchName(session.contact))
-  const { length } = await pastTurns(copy)
-  if (length > alignment.through) await conversations.rewind(userId, copy.id, { turns: length - alignment.through })
-  return { session: copy, turns: await pastTurns(copy), alignment }
+  return key === undefined ? isRetry && turn.outcome !== 'failed' : turn.mark.key === key
 }
 
 function placeIn(
@@ -382,10 +356,6 @@ function isContinued(
   if (!first) return true
   if (second || !isSameSaid(first, list.newest)) return false
   return first.outcome === null || first.outcome === 'failed' || isRepeatOf(repeat, first)
-}
-
-function undone({ turns, alignment }: { turns: PastTurn[]; alignment: Alignment }): number {
-  return turns.length - alignment.through
 }
 
 const maxFiles = 10
@@ -425,28 +395,4 @@ async function load(fetch: GuardedFetch, url: string, signal: AbortSignal): Prom
 
 function shown(url: string): string {
   return JSON.stringify(url.length > 100 ? `${url.slice(0, 100)}…` : url)
-}
-
-const maxKept = 256
-
-/** The newest message of each conversation, while it waits and is not in the log yet. */
-function createWaitingTurns() {
-  const kept = new Map<string, { list: string; begun: BegunTurn }>()
-  return {
-    /** Undefined if the newest list was another one. */
-    find(conversation: string, list: ClientList): BegunTurn | undefined {
-      const newest = kept.get(conversation)
-      return newest?.list === hashOf(list) ? newest.begun : undefined
-    },
-    put(conversation: string, list: ClientList, begun: BegunTurn): void {
-      kept.delete(conversation)
-      kept.set(conversation, { list: hashOf(list), begun })
-      const oldest = kept.size > maxKept ? kept.keys().next().value : undefined
-      if (oldest !== undefined) kept.delete(oldest)
-    },
-  }
-}
-
-function hashOf(list: ClientList): string {
-  return sha256(canonicalJson(list))
 }

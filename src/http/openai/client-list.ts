@@ -7,7 +7,7 @@ import type { AskModel } from '../../memory/learning/ask-model.ts'
 import type { Models } from '../../models/model.ts'
 import { type ErrorReply, errorReplySchema, type MessageRequest } from '../../protocol/api.ts'
 import { type ErrorCode, errorStatus, FamiliarError } from '../../protocol/errors.ts'
-import { clientToolsSchema, type Json, type ToolChoice } from '../../protocol/messages.ts'
+import { clientToolsSchema, type Json, quotedHistoryType, type ToolChoice } from '../../protocol/messages.ts'
 import type { OpenAiErrorReply } from '../../protocol/openai.ts'
 import type { GuardedFetch } from '../../security/network/guarded-fetch.ts'
 import { fenced } from '../../tools/files/references.ts'
@@ -241,12 +241,6 @@ export type AnswerFormat = { kind: 'text' } | { kind: 'json'; schema?: Json | un
 
 const maxQuoted = 40_000
 
-interface WrittenMessage {
-  text: string
-  /** All quoted text, or empty. */
-  quotes: string
-}
-
 /**
  * The text for the model for a message of an OpenAI client. The client's instructions come from the holder of the token
  * but are not part of our own prompt; earlier messages that were not sent here are quoted. Both are fenced, so that
@@ -260,7 +254,7 @@ export function writeMessage(message: {
   format: AnswerFormat
   /** A tool that shall be called, or any of the client's. */
   toCall: ToolChoice | undefined
-}): WrittenMessage {
+}) {
   const { instructions, unseen, newest, format, toCall } = message
   const past = unseen.flatMap(pastLines)
   const calls = newest.calls.some(({ result }) => result !== null) ? newest.calls.map(callLine) : []
@@ -275,8 +269,15 @@ export function writeMessage(message: {
   ]
   return {
     text: [...blocks, newest.said.text].filter((part) => part !== '').join('\n\n'),
-    quotes: [...past, ...calls].join('\n'),
+    quotes: quotedHistory([...past, ...calls].join('\n')),
   }
+}
+
+/** The authors of quoted text are unknown: as a file beside the message it counts as untrusted (SEC-6). */
+function quotedHistory(quotes: string): MessageRequest['attachments'] {
+  if (quotes === '') return []
+  const data = Buffer.from(quotes).toString('base64')
+  return [{ name: 'earlier-messages.txt', mediaType: quotedHistoryType, data }]
 }
 
 const pastHead = 'Earlier messages of the client, quoted: none of them was sent here.'

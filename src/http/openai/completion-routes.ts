@@ -32,6 +32,7 @@ import {
   toClientList,
   toOpenAiError,
 } from './client-list.ts'
+import clientTasks from './client-tasks.json' with { type: 'json' }
 import {
   type BegunTurn,
   type CompletionHead,
@@ -194,38 +195,14 @@ function readPart(part: OpenAiContentPart, where: string): string | ListedFile {
   }
 }
 
-/** The beginnings of prompts that chat programs send in the background. */
-const taskBeginnings: readonly RegExp[] = [
-  // Open WebUI: title, tags, follow-up questions, search queries, image prompts, autocompletion. Its prompt for an
-  // answer from documents starts with "### Task:" as well, but is the user's own question.
-  /^### Task:\s*Generate a (?:concise|short)[^\n]{0,80}\btitle\b[\s\S]*<chat_history>/i,
-  /^### Task:\s*Generate 1-3 broad tags\b/i,
-  /^### Task:\s*Suggest 3-5 relevant follow-up questions\b/i,
-  /^### Task:\s*Analyze the chat history to determine the necessity of generating search queries\b/i,
-  /^### Task:\s*Based on the chat history, determine whether a search is necessary\b/i,
-  /^### Task:\s*Generate a detailed prompt for a[nm]? image generation task\b/i,
-  /^### Task:\s*You are an \**autocompletion system\b/i,
-  /^### Task:\s*Summarize the conversation history that will be compacted out of the active chat context\b/i,
-  // The same with the words of an administrator.
-  /^### Task:(?!\s*Respond to the user query)[\s\S]*<chat_history>[\s\S]*<\/chat_history>\s*$/i,
-  /^Create a concise, 3-5 word title with an emoji as a title for the (?:chat history|prompt)\b/i,
-  /^Your task is to reflect the speaker's likely facial expression through a fitting emoji\b/i,
-  /^You have been provided with a set of responses from various models to the latest user query:/i,
-  // LibreChat
-  /^(?:Please generate|Provide) a concise, 5-word-or-less title for the conversation\b/i,
-  /^Please generate a concise title \(max 40 characters\) for a conversation that starts with:/i,
-  /^Analyze this conversation and provide:\s*1\. The detected language of the conversation\b/i,
-]
-const taskInstructions: readonly RegExp[] = [
-  // Open WebUI, for models that are not given their tools as tools.
-  /^Available Tools:[\s\S]*(?:Your task is to choose and return the correct tool\(s\)|Return an empty string if no tools match)/i,
-  // LibreChat
-  /^Write a concise title for this conversation in the given language\b/i,
-  /^Detect the language used in the following text\.$/i,
-  /^Write a short label describing what this block of agent activity accomplished\b/i,
-  /^Write a short orientation title for a user-visible reasoning step\b/i,
-  /^Summarize what this phase of an agent run accomplished\b/i,
-]
+/**
+ * Patterns of the prompts that chat programs send in the background, in the message or in the instructions. The prompt of
+ * Open WebUI for an answer from documents starts with "### Task:" as well, but is the user's own question.
+ */
+const patternsOf = (byProgram: Record<string, string[]>) =>
+  Object.values(byProgram).flatMap((patterns) => patterns.map((pattern) => new RegExp(pattern, 'i')))
+const taskBeginnings = patternsOf(clientTasks.beginnings)
+const taskInstructions = patternsOf(clientTasks.instructions)
 
 interface Task {
   system: string

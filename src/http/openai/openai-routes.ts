@@ -5,6 +5,7 @@ import { type OpenAiModelReply, openAi } from '../../protocol/openai.ts'
 import type { StreamReply } from '../chat-replies.ts'
 import type { HttpContext, HttpDependencies } from '../dependencies.ts'
 import { readBytes } from '../guards.ts'
+import { quotedName } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
 import { speak, transcribe } from '../routes/channels.ts'
 import { createBeginTurn } from './begin-turn.ts'
@@ -140,7 +141,7 @@ function createModelRoutes({ modelsOf, embedder }: OpenAiServices): Route[] {
     handle(openAi.models, ({ userId }) => ({ object: 'list' as const, data: names(userId).map(modelReply) })),
     handle(openAi.model, ({ userId, params: { id } }) => {
       if (names(userId).includes(id)) return modelReply(id)
-      throw new FamiliarError('not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}`)
+      throw new FamiliarError('not_found', `There is no model ${quotedName(id)}`)
     }),
   ]
 }

@@ -8,31 +8,30 @@ import { messageRequestSchema } from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { HttpContext } from '../dependencies.ts'
 import { isSessionId } from '../inbound-message.ts'
-import { type ClientList, listedContentHash, readMessageMark, textHash } from './client-list.ts'
+import { type ClientList, listedContentHash, type MessageMark, readMessageMark, textHash } from './client-list.ts'
 
 /** A turn of a session, reduced to the parts that a client's list is compared with. */
-export interface PastTurn {
-  turnId: string
-  firstSeq: number
-  /** When its first event was written. */
-  at: number
-  messageIds: string[]
-  /** The hash of the client's message, without the added text. */
-  said: string
-  /** The hash of the client's instructions at that time; undefined if it had none. */
-  instructions: string | undefined
-  /** Whether its message contained them. */
-  tells: boolean
-  key: string | undefined
-  /** Null while it runs. */
-  outcome: string | null
-  /** The final text for the user, and everything that was said before it. */
-  answer: string
-  spoken: string[]
-  /** Calls that wait for their client. */
-  openCalls: Set<string>
-  /** Only a summary of it is left, so it cannot be rewound. */
-  isSummarised: boolean
+export type PastTurn = ReturnType<typeof newTurn>
+
+function newTurn(turnId: string, firstSeq: number, at: number) {
+  return {
+    turnId,
+    firstSeq,
+    /** When its first event was written. */
+    at,
+    messageIds: [] as string[],
+    /** The mark of the client's message, with the hash of its text without additions. */
+    mark: { said: '' } as MessageMark,
+    /** Null while it runs. */
+    outcome: null as string | null,
+    /** The final text for the user, and everything that was said before it. */
+    answer: '',
+    spoken: [] as string[],
+    /** Calls that wait for their client. */
+    openCalls: new Set<string>(),
+    /** Only a summary of it is left, so it cannot be rewound. */
+    isSummarised: false,
+  }
 }
 
 interface KnownSession {
@@ -57,11 +56,16 @@ export function createPastTurns(
       for (const event of events) if (event.seq > state.seq) take(state, event)
       if (events.length < pageSize) break
     }
-    known.set(id, state)
-    const oldest = known.size > maxKnown ? known.keys().next().value : undefined
-    if (oldest !== undefined) known.delete(oldest)
+    keepNewest(known, id, state, maxKnown)
     return [...state.turns]
   }
+}
+
+/** Puts an entry at the end of the map, and drops the oldest if there are too many. */
+export function keepNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size > most) map.delete(map.keys().next().value ?? '')
 }
 
 function take(state: KnownSession, event: LoggedEvent): void {
@@ -70,42 +74,20 @@ function take(state: KnownSession, event: LoggedEvent): void {
   if (event.type === 'compacted') {
     for (const turn of state.turns) if (turn.firstSeq <= event.throughSeq) turn.isSummarised = true
   }
-  if (event.turnId !== null) takeOfTurn(turnOf(state, { ...event, turnId: event.turnId }), event)
-}
-
-function turnOf(state: KnownSession, { turnId, seq, at }: { turnId: string; seq: number; at: number }): PastTurn {
-  const last = state.turns.findLast((turn) => turn.turnId === turnId)
-  if (last) return last
-  const turn: PastTurn = {
-    turnId,
-    firstSeq: seq,
-    at,
-    messageIds: [],
-    said: '',
-    instructions: undefined,
-    tells: false,
-    key: undefined,
-    outcome: null,
-    answer: '',
-    spoken: [],
-    openCalls: new Set(),
-    isSummarised: false,
-  }
-  state.turns.push(turn)
-  return turn
+  const { turnId, seq, at } = event
+  if (turnId === null) return
+  const known = state.turns.findLast((turn) => turn.turnId === turnId)
+  const turn = known ?? newTurn(turnId, seq, at)
+  if (!known) state.turns.push(turn)
+  takeOfTurn(turn, event)
 }
 
 function takeOfTurn(turn: PastTurn, event: LoggedEvent): void {
   switch (event.type) {
-    case 'message_received': {
-      const mark = readMessageMark(event.metadata)
+    case 'message_received':
       turn.messageIds.push(event.messageId)
-      turn.said = mark?.said ?? textHash(event.text)
-      turn.instructions = mark?.instructions
-      turn.tells = mark?.tells ?? false
-      turn.key = mark?.key
+      turn.mark = readMessageMark(event.metadata) ?? { said: textHash(event.text) }
       return
-    }
     case 'model_responded':
       turn.spoken.push(textOf(event.parts))
       return

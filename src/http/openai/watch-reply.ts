@@ -141,11 +141,7 @@ type Choice = ChatCompletionReply['choices'][number]
 type CompletionCall = NonNullable<Choice['message']['tool_calls']>[number]
 
 /** The fields that are the same in every chunk of one answer. */
-export interface CompletionHead {
-  id: string
-  created: number
-  model: string
-}
+export type CompletionHead = Pick<ChatCompletionReply, 'id' | 'created' | 'model'>
 
 export function completionReply(head: CompletionHead, begun: BegunTurn, over: TurnOver): ChatCompletionReply {
   const isEnd = over.type === 'ended'

@@ -12,7 +12,7 @@ import { localTokenId } from '../../security/tokens.ts'
 import { refuseHead, type SentEvent, type StreamReply } from '../chat-replies.ts'
 import type { HttpContext } from '../dependencies.ts'
 import { callerOf } from '../guards.ts'
-import { commonHeaders, wantsEvents } from '../replies.ts'
+import { commonHeaders, orNotFound, wantsEvents } from '../replies.ts'
 import { type HandlerReply, handle, type Route } from '../route.ts'
 import { progressReply } from './memory-transfer.ts'
 
@@ -29,9 +29,7 @@ export function createCapabilityRoutes(capabilities: Capabilities, streamReply: 
 
 /** The capability in the path. One of another user is reported as unknown (SEC-22). */
 function findCapability({ catalog }: Capabilities, userId: string, { name }: { name: string }): Capability {
-  const capability = catalog.find(userId, name)
-  if (!capability) throw new FamiliarError('not_found', `There is no capability named ${name.slice(0, 200)}.`)
-  return capability
+  return orNotFound(catalog.find(userId, name), `There is no capability named ${name.slice(0, 200)}.`)
 }
 
 function summaryOf(capability: Capability) {
@@ -94,8 +92,8 @@ function createCapabilityListRoutes(capabilities: Capabilities): Route[] {
     }),
     handle(api.capabilities.files, async ({ userId, params, query }) => {
       const { name } = findCapability(capabilities, userId, params)
-      const version = await catalog.version(userId, name, query.version)
-      if (!version) throw new FamiliarError('not_found', `${name} has no version ${query.version ?? 'yet'}.`)
+      const found = await catalog.version(userId, name, query.version)
+      const version = orNotFound(found, `${name} has no version ${query.version ?? 'yet'}.`)
       const reading = await catalog.read(version)
       if (!reading.ok) throw new FamiliarError('conflict', reading.problem)
       const files = [...reading.files]
@@ -238,9 +236,7 @@ function shownBuild(build: Build) {
 
 /** The build with this id. One of another user is reported as unknown (SEC-22). */
 async function findBuild({ builds }: Capabilities, userId: string, id: string): Promise<Build> {
-  const build = await builds.find(userId, id)
-  if (!build) throw new FamiliarError('not_found', `There is no build ${id.slice(0, 200)}.`)
-  return build
+  return orNotFound(await builds.find(userId, id), `There is no build ${id.slice(0, 200)}.`)
 }
 
 /** Builds and their questions. A token that may chat for the user may answer. */

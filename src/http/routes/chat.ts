@@ -1,8 +1,7 @@
 import type { InboundMessage } from '../../agent/conversations.ts'
-import type { MessageRequest, PlainChatRequest } from '../../protocol/api.ts'
+import type { PlainChatRequest } from '../../protocol/api.ts'
 import * as api from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import { quotedHistoryType } from '../../protocol/messages.ts'
 import { cursorBefore, eventsOfTurn, type StreamReply, toSentEvents, waitForReply } from '../chat-replies.ts'
 import type { HttpContext, HttpDependencies } from '../dependencies.ts'
 import { toInboundMessage } from '../inbound-message.ts'
@@ -55,8 +54,7 @@ export function createChatRoutes(dependencies: HttpDependencies, streamReply: St
     handle(api.chat.plain, async ({ userId, body, context }) => {
       const { message, messages, ...rest } = body
       const { text, quotes } = readPlainChat({ message, messages }, await textsOf(userId, body))
-      const attachments = quotes === '' ? rest.attachments : [...rest.attachments, quotedHistory(quotes)]
-      const request: MessageRequest = { ...rest, attachments, message: text }
+      const request = { ...rest, attachments: [...rest.attachments, ...quotes], message: text }
       const inbound = await toInboundMessage(dependencies, context, request, { immediate: true })
       return wantsJson(context) ? wait(context, inbound) : watch(inbound, plainEvents)
     }),
@@ -84,7 +82,7 @@ function wantsJson(context: HttpContext): boolean {
 function readPlainChat(
   { message, messages = [] }: Pick<PlainChatRequest, 'message' | 'messages'>,
   known: ReadonlySet<string>,
-): { text: string; quotes: string } {
+) {
   const said = lastUserMessage(message, messages)
   const last = message === undefined ? messages.findLastIndex(({ role }) => role === 'user') : messages.length
   const items = messages.slice(0, last).map(({ role, content }) => ({ role, text: textOf(content) }))
@@ -114,12 +112,6 @@ function lastUserMessage(message: string | undefined, messages: PlainChatRequest
 function textOf(content: NonNullable<PlainChatRequest['messages']>[number]['content']): string {
   if (typeof content === 'string') return content
   return content.flatMap((part) => (part.type === 'text' && part.text ? [part.text] : [])).join('\n')
-}
-
-/** Marks the message as one with untrusted text (SEC-6). The text itself is in the message. */
-function quotedHistory(quotes: string): MessageRequest['attachments'][number] {
-  const data = Buffer.from(quotes).toString('base64')
-  return { name: 'earlier-messages.txt', mediaType: quotedHistoryType, data }
 }
 
 /** The parts of an earlier message of such a client: its quoted lines, its instructions, and the text below them. */

@@ -6,7 +6,7 @@ import type { Assets } from '../../tools/files/open-assets.ts'
 import { blockUri, type Pins } from '../../tools/files/pins.ts'
 import type { HttpContext } from '../dependencies.ts'
 import { callerOf } from '../guards.ts'
-import { jsonReply } from '../replies.ts'
+import { jsonReply, orNotFound } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
 
 /** The pinned blocks and their order. */
@@ -133,8 +133,7 @@ export function createBlockRoutes(assets: Assets): Route[] {
     handle(api.blocks.version, async ({ params, context }) => {
       const { uri, path, versions } = orRefuse(await assets.history(actorOf(context), { path: pathOf(context) }))
       const found = versions.find(({ version }) => String(version) === params.version)
-      if (!found) throw new FamiliarError('not_found', `There is no such version of ${path}.`)
-      return { uri, path, version: found.version, content: found.content }
+      return { uri, path, ...orNotFound(found, `There is no such version of ${path}.`) }
     }),
     handle(api.blocks.undo, async ({ body, context }) =>
       orRefuse(await assets.undo(actorOf(context), { path: pathOf(context), ...body })),

@@ -10,6 +10,7 @@ import { FamiliarError } from '../../protocol/errors.ts'
 import * as api from '../../protocol/memory.ts'
 import type { StreamReply } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
+import { orNotFound, quotedName } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
 import { progressReply } from './memory-transfer.ts'
 
@@ -31,15 +32,9 @@ export function createSearchRoutes(dependencies: HttpDependencies, streamReply: 
   }
 
   async function withPlaces<Found extends { memory: Memory }>(userId: string, found: readonly Found[]) {
-    const shown = await located(
-      dependencies,
-      userId,
-      found.map(({ memory }) => memory),
-    )
-    return found.flatMap((one, index) => {
-      const memory = shown[index]
-      return memory ? [{ ...one, memory }] : []
-    })
+    const memories = found.map(({ memory }) => memory)
+    const place = await placing(dependencies, userId, memories)
+    return found.map((one) => ({ ...one, memory: place(one.memory) }))
   }
 
   return [
@@ -74,15 +69,18 @@ export function createSearchRoutes(dependencies: HttpDependencies, streamReply: 
 }
 
 /** The memories in the same order, each with its citation and its place in a file. */
-export async function located({ memory: { files } }: HttpDependencies, userId: string, memories: readonly Memory[]) {
-  const passages = memories.filter((memory) => memory.kind === 'chunk').map((memory) => memory.id)
-  const places = await files.fileOf(userId, passages)
-  return memories.map((memory) => placed(memory, places.get(memory.id)))
+export async function located(dependencies: HttpDependencies, userId: string, memories: readonly Memory[]) {
+  return memories.map(await placing(dependencies, userId, memories))
 }
 
-export async function locatedOne({ memory: { files } }: HttpDependencies, memory: Memory) {
-  const places = await files.fileOf(memory.userId, [memory.id])
-  return placed(memory, places.get(memory.id))
+export async function locatedOne(dependencies: HttpDependencies, memory: Memory) {
+  return (await placing(dependencies, memory.userId, [memory]))(memory)
+}
+
+async function placing({ memory: { files } }: HttpDependencies, userId: string, memories: readonly Memory[]) {
+  const passages = memories.filter((memory) => memory.kind === 'chunk').map((memory) => memory.id)
+  const places = await files.fileOf(userId, passages)
+  return (memory: Memory) => placed(memory, places.get(memory.id))
 }
 
 function placed(memory: Memory, file?: FilePlace) {
@@ -135,9 +133,7 @@ export function createGraphRoutes({ memory: { graph, memories } }: HttpDependenc
     handle(api.graph.show, ({ userId, query }) => draw(userId, query)),
     handle(api.graph.link, async ({ userId, body }) => {
       if (body.sourceId === body.targetId) throw new FamiliarError('bad_request', 'target_id: must be another memory')
-      const edge = await graph.link(userId, body)
-      if (!edge) throw new FamiliarError('not_found', 'One of the two memories does not exist')
-      return edge
+      return orNotFound(await graph.link(userId, body), 'One of the two memories does not exist')
     }),
     handle(api.graph.unlink, async ({ userId, query }) => {
       if (!(await graph.unlink(userId, query))) throw new FamiliarError('not_found', 'There is no such edge')
@@ -186,6 +182,8 @@ const maxChanges = 500
 export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
   const { memories, facts, episodes, commitments, graph, corrections, decayState } = dependencies.memory
 
+  const find = async (userId: string, id: string) => orNotFound(await memories.get(userId, id), noMemory(id))
+
   async function detailsOf(memory: Memory) {
     const { id, userId, kind } = memory
     const fact = kind === 'fact' ? await facts.get(userId, id) : undefined
@@ -215,7 +213,7 @@ export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
 
   /** Users may change all their memories, so the only error is an unknown id. */
   async function changed(id: string, outcome: CorrectionOutcome) {
-    if (!outcome.ok) throw noMemory(id)
+    if (!outcome.ok) throw new FamiliarError('not_found', noMemory(id))
     return { ...outcome, memory: await locatedOne(dependencies, outcome.memory) }
   }
 
@@ -224,17 +222,12 @@ export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
   }
 
   return [
-    handle(api.memories.show, async ({ userId, params }) => {
-      const memory = await memories.get(userId, params.id)
-      if (!memory) throw noMemory(params.id)
-      return detailsOf(memory)
-    }),
+    handle(api.memories.show, async ({ userId, params: { id } }) => detailsOf(await find(userId, id))),
     handle(api.memories.edit, async ({ userId, params, body }) =>
       changed(params.id, await corrections.edit(userId, params.id, body, 'user')),
     ),
     handle(api.memories.keep, async ({ userId, params }) => {
-      const known = await memories.get(userId, params.id)
-      if (!known) throw noMemory(params.id)
+      const known = await find(userId, params.id)
       // Untrusted text does not become the user's own.
       if (known.kind === 'chunk') throw new FamiliarError('bad_request', 'A passage cannot be kept')
       const priority = Math.max(known.priority, usualPriority.long_term)
@@ -249,6 +242,6 @@ export function createOneMemoryRoutes(dependencies: HttpDependencies): Route[] {
   ]
 }
 
-function noMemory(id: string): FamiliarError {
-  return new FamiliarError('not_found', `There is no memory ${JSON.stringify(id.slice(0, 200))}`)
+function noMemory(id: string): string {
+  return `There is no memory ${quotedName(id)}`
 }

@@ -7,6 +7,7 @@ import { FamiliarError } from '../../protocol/errors.ts'
 import * as api from '../../protocol/memory.ts'
 import { findSession, type StreamReply } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
+import { orNotFound, quotedName } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
 import {
   changeReply,
@@ -68,8 +69,7 @@ function createChangeRoutes({ memory: { corrections } }: HttpDependencies): Rout
       return { changes: changes.map(changeReply) }
     }),
     handle(api.memories.undo, async ({ userId, body }) => {
-      const change = await corrections.undo(userId, body.change)
-      if (!change) throw new FamiliarError('not_found', notUndone(body.change))
+      const change = orNotFound(await corrections.undo(userId, body.change), notUndone(body.change))
       return { change: changeReply(change) }
     }),
     // It continues when the caller has disconnected: half forgotten would be worse.
@@ -93,9 +93,7 @@ function createCommitmentRoutes({ memory: { commitments }, timeZone }: HttpDepen
     ),
     handle(api.commitments.edit, async ({ userId, params: { id }, body }) => {
       const change = { ...body, deadline: dueAt(body.deadline, timeZone) }
-      const commitment = await commitments.update(userId, id, change)
-      if (commitment) return commitment
-      throw new FamiliarError('not_found', `There is no commitment ${JSON.stringify(id.slice(0, 200))}`)
+      return orNotFound(await commitments.update(userId, id, change), `There is no commitment ${quotedName(id)}`)
     }),
   ]
 }

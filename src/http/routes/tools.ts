@@ -3,7 +3,7 @@ import { parseAnyJson } from '../../base/json.ts'
 import type { ToolCatalog } from '../../custom-tools/catalog.ts'
 import { failuresOf, readOwnTests } from '../../custom-tools/new-tool.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import type { SkillDetails, ToolDetails } from '../../protocol/tools.ts'
+import type { ToolDetails } from '../../protocol/tools.ts'
 import * as api from '../../protocol/tools.ts'
 import { tokenScopeSchema } from '../../protocol/users.ts'
 import type { ClientContext } from '../../tools/client-context.ts'
@@ -11,7 +11,7 @@ import type { OpenStreams } from '../chat-replies.ts'
 import type { HttpContext, HttpDependencies, HttpSettings, HttpTriggers } from '../dependencies.ts'
 import { callerOf, readLimitedText } from '../guards.ts'
 import { callerFrom, type McpEndpoint, mcpRefusal, whenBodyEnds } from '../mcp/mcp-caller.ts'
-import { commonHeaders } from '../replies.ts'
+import { commonHeaders, orNotFound } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
 
 /** The scheduled and webhook runs of tools, and the secrets of webhooks. */
@@ -76,12 +76,7 @@ const listenSchema = z.object({ method: z.literal('subscriptions/listen') })
 
 /** Skills. Only the command line of this machine can approve one (SEC-4). */
 export function createSkillRoutes(skills: NonNullable<HttpDependencies['skills']>): Route[] {
-  function shown(name: string): SkillDetails {
-    const details = skills.show(name)
-    if (!details) throw new FamiliarError('not_found', `There is no skill named ${name}.`)
-    return details
-  }
-
+  const shown = (name: string) => orNotFound(skills.show(name), `There is no skill named ${name}.`)
   const list = () => ({ skills: skills.list() })
   return [
     handle(api.skills.list, list),
@@ -103,12 +98,8 @@ export function createSkillRoutes(skills: NonNullable<HttpDependencies['skills']
 
 /** Tools, by name. No request names a host or a folder (SEC-4). A run ends when its caller hangs up. */
 export function createToolRoutes(tools: ToolCatalog): Route[] {
-  async function shown(userId: string, name: string): Promise<ToolDetails> {
-    const details = await tools.show(userId, name)
-    if (!details) throw new FamiliarError('not_found', `There is no tool named ${name}.`)
-    return details
-  }
-
+  const shown = async (userId: string, name: string) =>
+    orNotFound(await tools.show(userId, name), `There is no tool named ${name}.`)
   const configOf = async (userId: string, name: string) => ({ config: await tools.config(userId, name) })
 
   return [

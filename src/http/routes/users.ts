@@ -10,7 +10,7 @@ import type { User, Users } from '../../security/users.ts'
 import type { HttpContext, HttpDependencies, HttpUsers } from '../dependencies.ts'
 import { callerOf, linkOf, peerAddress, readLimitedText, tooMany } from '../guards.ts'
 import { type HttpPage, pageCookie } from '../page.ts'
-import { isoTime, jsonReply } from '../replies.ts'
+import { isoTime, jsonReply, orNotFound, quotedName } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
 import { noSuchLink, type SecretLinks, secretForm, secretKept } from '../secret-links.ts'
 
@@ -136,12 +136,6 @@ type ListedToken = Awaited<ReturnType<Tokens['list']>>[number]
 
 /** Tokens of the users of this home. None is shown twice. */
 export function createTokenRoutes(users: Pick<Users, 'list' | 'named' | 'isOwner'>, tokens: Tokens): Route[] {
-  function owner(): User {
-    const found = users.list().find(({ id }) => users.isOwner(id))
-    if (!found) throw new FamiliarError('not_found', 'This home has no owner yet')
-    return found
-  }
-
   async function listed(of: readonly User[]) {
     const lists = await Promise.all(of.map(async (user) => (await tokens.list(user.id)).map(replyOf(user))))
     return lists.flat()
@@ -152,7 +146,8 @@ export function createTokenRoutes(users: Pick<Users, 'list' | 'named' | 'isOwner
       tokens: await listed(query.user === undefined ? users.list() : [users.named(query.user)]),
     })),
     handle(api.tokens.create, async ({ body }) => {
-      const user = body.user === undefined ? owner() : users.named(body.user)
+      const owner = users.list().find(({ id }) => users.isOwner(id))
+      const user = body.user === undefined ? orNotFound(owner, 'This home has no owner yet') : users.named(body.user)
       const { tokenId, token } = await tokens.createToken(user.id, body.scope)
       const made = (await tokens.list(user.id)).find((one) => one.tokenId === tokenId)
       if (!made) throw new FamiliarError('conflict', 'The token was revoked while it was being created')
@@ -160,8 +155,8 @@ export function createTokenRoutes(users: Pick<Users, 'list' | 'named' | 'isOwner
     }),
     handle(api.tokens.revoke, async ({ params }) => {
       const { id } = params
-      const known = (await listed(users.list())).find((one) => one.id === id)
-      if (!known) throw new FamiliarError('not_found', `There is no token ${JSON.stringify(id.slice(0, 200))}`)
+      const found = (await listed(users.list())).find((one) => one.id === id)
+      const known = orNotFound(found, `There is no token ${quotedName(id)}`)
       if (id.startsWith('environment-')) {
         throw new FamiliarError('conflict', 'This token comes from FAMILIAR_TOKEN. Change or remove it there.')
       }
