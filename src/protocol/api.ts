@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { cardSchema, clientToolsSchema, isShallow, type Json, usageSchema } from './messages.ts'
-import { operation, time, type Wire } from './operation.ts'
+import { emptySchema, operation, time, type Wire } from './operation.ts'
 
 /** Messages, sessions, status and costs. Requests are strict: an unknown key is an error. */
 
@@ -142,7 +142,6 @@ export const notifyReplySchema = z.object({
   sessionId: z.string(),
   duplicate: z.boolean(),
 })
-export type NotifyReply = Wire<typeof notifyReplySchema>
 
 export const errorReplySchema = z.object({
   error: z.string(),
@@ -283,7 +282,6 @@ export const costReplySchema = z.object({
     }),
   ),
 })
-export type CostReply = Wire<typeof costReplySchema>
 
 export const monitorReplySchema = z.object({
   state: z.enum(['idle', 'thinking', 'tools', 'retry_wait']),
@@ -308,7 +306,7 @@ export const monitorReplySchema = z.object({
 })
 export type MonitorReply = Wire<typeof monitorReplySchema>
 
-export const emptyRequestSchema = z.strictObject({})
+export const emptyRequestSchema = emptySchema
 
 function isPlainLabel(text: string): boolean {
   return text.isWellFormed() && !/\p{Cc}/u.test(text)
@@ -368,7 +366,6 @@ export const sessions = {
   }),
   stop: operation('POST /api/v1/sessions/:id/stop', 'Stop the running turn of a session.', {
     scope: 'chat',
-    body: emptyRequestSchema,
     reply: stopReplySchema,
   }),
   queue: operation('GET /api/v1/sessions/:id/queue', 'List queued messages, oldest first.', {
@@ -398,7 +395,6 @@ export const sessions = {
   }),
   compact: operation('POST /api/v1/sessions/:id/compact', 'Summarize the oldest part of a session now.', {
     scope: 'owner',
-    body: emptyRequestSchema,
     reply: compactReplySchema,
   }),
   events: operation('GET /api/v1/sessions/:id/events', 'Stream the events of a session, starting after a cursor.', {

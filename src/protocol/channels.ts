@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { emptyRequestSchema } from './api.ts'
 import type { Json } from './messages.ts'
 import { operation, ownerOnMachine, time, type Wire } from './operation.ts'
 
@@ -69,7 +68,6 @@ export const outboxReplySchema = z.object({
   /** The counts of all items of the user. */
   counts: z.record(outboxStateSchema, z.number()),
 })
-export type OutboxReply = Wire<typeof outboxReplySchema>
 
 export const outboxQuerySchema = z.strictObject({
   state: outboxStateSchema.optional(),
@@ -86,7 +84,6 @@ export const telegramStatusReplySchema = z.object({
   problem: z.string().nullable(),
   lastUpdateAt: time.nullable(),
 })
-export type TelegramStatusReply = Wire<typeof telegramStatusReplySchema>
 
 const telegramContactSchema = z.object({
   id: z.int(),
@@ -156,11 +153,10 @@ export const outbox = {
   retry: operation(
     'POST /api/v1/outbox/:id/retry',
     'Send a message again now, if it failed, is waiting, or its outcome is unknown.',
-    { scope: 'chat', body: emptyRequestSchema, reply: outboxItemReplySchema },
+    { scope: 'chat', reply: outboxItemReplySchema },
   ),
   cancel: operation('POST /api/v1/outbox/:id/cancel', 'Cancel a waiting message.', {
     scope: 'chat',
-    body: emptyRequestSchema,
     reply: outboxItemReplySchema,
   }),
 }

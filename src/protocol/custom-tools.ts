@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { emptyRequestSchema } from './api.ts'
 import { cardSchema, type Json } from './messages.ts'
-import { asWritten, operation, time, type Value, type Wire } from './operation.ts'
+import { asWritten, onMachine, operation, time, type Value, type Wire } from './operation.ts'
 import { toolCallsQuerySchema, toolCallsReplySchema } from './tools.ts'
 
 /** Builds of capabilities (CAP-7). */
@@ -189,7 +188,6 @@ export const capabilityRunReplySchema = z.object({
   /** The sandbox that it ran in; null if it did not run. */
   driver: z.string().nullable(),
 })
-export type CapabilityRunReply = Wire<typeof capabilityRunReplySchema>
 
 export const capabilityRollbackRequestSchema = z.strictObject({
   /** Default: the previous one. */
@@ -213,7 +211,6 @@ export const capabilityFilesReplySchema = z.object({
   /** In order of path; `text` is null for binary files. */
   files: z.array(z.object({ path: z.string(), bytes: z.number(), text: z.string().nullable() })),
 })
-export type CapabilityFilesReply = Wire<typeof capabilityFilesReplySchema>
 
 export const capabilityRepairRequestSchema = z.strictObject({
   /** A description of the problem. The last failed call is always included. */
@@ -240,7 +237,6 @@ export const capabilityApproveRequestSchema = z.strictObject({
 })
 
 export const registrationProgressSchema = z.object({ message: z.string() })
-export type RegistrationProgress = z.infer<typeof registrationProgressSchema>
 
 export const registrationReplySchema = z.object({
   ok: z.boolean(),
@@ -250,7 +246,6 @@ export const registrationReplySchema = z.object({
   examples: z.array(z.object({ input: json, ok: z.boolean(), detail: z.string() })),
   problems: z.array(z.string()),
 })
-export type RegistrationReply = Wire<typeof registrationReplySchema>
 
 export const capabilityExportReplySchema = z.object({ directory: z.string(), files: z.array(z.string()) })
 
@@ -303,11 +298,10 @@ export const capabilities = {
   enable: operation(
     'POST /api/v1/capabilities/:name/enable',
     'Enable a capability. An imported one must be approved on this machine first.',
-    { scope: 'owner', body: emptyRequestSchema, reply: capabilityReplySchema },
+    { scope: 'owner', reply: capabilityReplySchema },
   ),
   disable: operation('POST /api/v1/capabilities/:name/disable', 'Disable a capability.', {
     scope: 'owner',
-    body: emptyRequestSchema,
     reply: capabilityReplySchema,
   }),
   rollback: operation(
@@ -319,8 +313,7 @@ export const capabilities = {
     'POST /api/v1/local/capabilities/register',
     'Check a folder and register it as a capability. Returns the problems that were found.',
     {
-      scope: 'owner',
-      isLocal: true,
+      ...onMachine,
       body: capabilityDirectoryRequestSchema,
       reply: registrationReplySchema,
       events: true,
@@ -329,14 +322,13 @@ export const capabilities = {
   importFolder: operation(
     'POST /api/v1/local/capabilities/import',
     'Import a capability from a folder. It stays disabled until its permissions are approved.',
-    { scope: 'owner', isLocal: true, body: capabilityDirectoryRequestSchema, reply: registrationReplySchema },
+    { ...onMachine, body: capabilityDirectoryRequestSchema, reply: registrationReplySchema },
   ),
   approve: operation(
     'POST /api/v1/local/capabilities/:name/approve',
     'Approve the permissions of an imported capability, check it and enable it.',
     {
-      scope: 'owner',
-      isLocal: true,
+      ...onMachine,
       body: capabilityApproveRequestSchema,
       reply: registrationReplySchema,
       events: true,
@@ -346,8 +338,7 @@ export const capabilities = {
     'POST /api/v1/local/capabilities/:name/export',
     'Export a capability as a folder that is also an Agent Skill.',
     {
-      scope: 'owner',
-      isLocal: true,
+      ...onMachine,
       body: capabilityDirectoryRequestSchema,
       reply: capabilityExportReplySchema,
       status: 201,
@@ -378,7 +369,6 @@ export const builds = {
   show: operation('GET /api/v1/builds/:id', 'Get a build.', { scope: 'read', reply: buildReplySchema }),
   stop: operation('POST /api/v1/builds/:id/stop', 'Stop a build. Returns `false` if it has already ended.', {
     scope: 'chat',
-    body: emptyRequestSchema,
     reply: buildStopReplySchema,
   }),
   events: operation(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { labelSchema } from './messages.ts'
-import { operation, time, type Value, type Wire } from './operation.ts'
+import { onMachine, operation, time, type Value } from './operation.ts'
 
 /** Completions of `@` and `@@`. */
 
@@ -58,7 +58,6 @@ export const assetReadReplySchema = z.object({
   trust: labelSchema,
   modifiedAt: time,
 })
-export type AssetReadReply = Wire<typeof assetReadReplySchema>
 
 export const assetWrittenReplySchema = z.object({
   ...placeFields,
@@ -73,13 +72,11 @@ export const assetWrittenReplySchema = z.object({
   /** For an undo: the restored version. */
   restored: version.optional(),
 })
-export type AssetWrittenReply = Wire<typeof assetWrittenReplySchema>
 
 export const assetsReplySchema = z.object({
   entries: z.array(z.object({ ...placeFields, bytes: count, modifiedAt: time })),
   isCut: z.boolean(),
 })
-export type AssetsReply = Wire<typeof assetsReplySchema>
 
 export const assetHistoryReplySchema = z.object({
   ...placeFields,
@@ -121,10 +118,8 @@ export const pinReplySchema = z.object({
   pinnedAt: time,
 })
 export type Pin = Value<typeof pinReplySchema>
-export type PinReply = Wire<typeof pinReplySchema>
 export const pinsReplySchema = z.object({ pins: z.array(pinReplySchema), tokens: count, budget: count })
 export type PinnedList = Value<typeof pinsReplySchema>
-export type PinsReply = Wire<typeof pinsReplySchema>
 export const pinsQuerySchema = z.strictObject({ agent: agent.default('main') })
 export const pinRequestSchema = z.strictObject({
   label,
@@ -213,38 +208,33 @@ export const pins = {
 
 export const localFiles = {
   read: operation('POST /api/v1/local/files/read', 'Get a file or block, or a range of its lines.', {
-    scope: 'owner',
-    isLocal: true,
+    ...onMachine,
     body: fileReadRequestSchema,
     reply: assetReadReplySchema,
   }),
   write: operation('POST /api/v1/local/files/write', 'Create or replace a file or block.', {
-    scope: 'owner',
-    isLocal: true,
+    ...onMachine,
     body: fileWriteRequestSchema,
     reply: assetWrittenReplySchema,
   }),
   edit: operation('POST /api/v1/local/files/edit', 'Replace text in a file or block.', {
-    scope: 'owner',
-    isLocal: true,
+    ...onMachine,
     body: fileEditRequestSchema,
     reply: assetWrittenReplySchema,
   }),
   list: operation('POST /api/v1/local/files/list', 'List the files or blocks in a folder.', {
-    scope: 'owner',
-    isLocal: true,
+    ...onMachine,
     body: fileListRequestSchema,
     reply: assetsReplySchema,
   }),
   history: operation('POST /api/v1/local/files/history', 'List the versions of a file or block, newest first.', {
-    scope: 'owner',
-    isLocal: true,
+    ...onMachine,
     body: fileHistoryRequestSchema,
     reply: assetHistoryReplySchema,
   }),
   undo: operation(
     'POST /api/v1/local/files/undo',
     'Restore an earlier version of a file or block. Default: the previous one.',
-    { scope: 'owner', isLocal: true, body: fileUndoRequestSchema, reply: assetWrittenReplySchema },
+    { ...onMachine, body: fileUndoRequestSchema, reply: assetWrittenReplySchema },
   ),
 }

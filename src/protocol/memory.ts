@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { emptyRequestSchema } from './api.ts'
 import { operation, time, type Wire } from './operation.ts'
 
 /** Memory: notes, facts, commitments, names, edges, indexed files, learning and transfer. */
@@ -65,7 +64,6 @@ export const consolidatedReplySchema = z.object({
   /** Failed sessions and files. They are retried the next time. */
   problems: z.array(z.object({ sessionId: z.string().nullable(), reason: z.string(), message: z.string() })),
 })
-export type ConsolidatedReply = Wire<typeof consolidatedReplySchema>
 export const consolidateProgressSchema = z.object({ done: count, total: count, session: z.string().nullable() })
 export type ConsolidateProgressReply = Wire<typeof consolidateProgressSchema>
 
@@ -170,7 +168,6 @@ export const edgeReplySchema = z.object({
   relation: z.string(),
   weight: z.number(),
 })
-export type EdgeReply = Wire<typeof edgeReplySchema>
 
 export const factsQuerySchema = z.strictObject({
   entity: name.optional(),
@@ -234,7 +231,6 @@ const aliasSchema = z.strictObject({ alias: name, entity: name })
 export const aliasQuerySchema = aliasSchema
 export const aliasRequestSchema = z.strictObject(aliasSchema.shape)
 export const aliasesReplySchema = z.object({ aliases: z.array(z.object({ alias: z.string(), entity: z.string() })) })
-export type AliasesReply = Wire<typeof aliasesReplySchema>
 export const addedAliasReplySchema = z.object({ alias: z.string(), entity: z.string(), isNew: z.boolean() })
 
 export const removedReplySchema = z.object({ removed: z.literal(true) })
@@ -369,7 +365,6 @@ export const forgottenMemoryReplySchema = z.object({
   /** Its repetitions, forgotten with it. */
   alsoForgotten: z.array(memoryReplySchema),
 })
-export type ForgottenMemoryReply = Wire<typeof forgottenMemoryReplySchema>
 
 export const episodeReplySchema = z.object({
   summary: z.string(),
@@ -472,7 +467,6 @@ export const deepRecallReplySchema = z.object({
   /** Why the result is incomplete. */
   notes: z.array(z.string()),
 })
-export type DeepRecallReply = Wire<typeof deepRecallReplySchema>
 
 /** The progress of a deep recall. */
 export const deepProgressSchema = z.discriminatedUnion('status', [
@@ -551,7 +545,7 @@ export const memories = {
   keep: operation(
     'POST /api/v1/memories/:id/keep',
     'Confirm a memory that Familiar learned, so that it becomes the user’s own and long-term.',
-    { scope: 'owner', body: emptyRequestSchema, reply: editedMemoryReplySchema },
+    { scope: 'owner', reply: editedMemoryReplySchema },
   ),
   forget: operation(
     'DELETE /api/v1/memories/:id',
@@ -686,6 +680,6 @@ export const roots = {
   sync: operation(
     'POST /api/v1/memories/sync',
     'Update the index from the disk. With `Accept: text/event-stream`, stream progress.',
-    { scope: 'owner', body: emptyRequestSchema, reply: syncReplySchema, progress: syncProgressSchema, events: true },
+    { scope: 'owner', reply: syncReplySchema, progress: syncProgressSchema, events: true },
   ),
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { errorReplySchema } from './api.ts'
 import type { Json } from './messages.ts'
 import { operation } from './operation.ts'
 
@@ -54,14 +55,13 @@ const message = z.discriminatedUnion('role', [
 ])
 export type OpenAiMessage = z.infer<typeof message>
 
-const functionTool = z.object({
-  type: z.literal('function', 'only functions are supported'),
-  function: z.object({
-    name: z.string(),
-    description: z.string().nullish(),
-    parameters: z.record(z.string(), z.custom<Json>()).nullish(),
-  }),
-})
+const functionType = z.literal('function', 'only functions are supported')
+const functionFields = {
+  name: z.string(),
+  description: z.string().nullish(),
+  parameters: z.record(z.string(), z.custom<Json>()).nullish(),
+}
+const functionTool = z.object({ type: functionType, function: z.object(functionFields) })
 
 const named = z.object({ type: z.literal('function'), function: z.object({ name }) })
 
@@ -93,11 +93,7 @@ export const openAiErrorReplySchema = z.object({
     type: z.string(),
     param: z.string().nullable(),
     code: z.string().nullable(),
-    /** For internal errors: the id to search for in the log. */
-    request_id: z.string().optional(),
-    session_id: z.string().optional(),
-    message_id: z.string().optional(),
-    turn_id: z.string().optional(),
+    ...errorReplySchema.omit({ error: true, code: true }).shape,
   }),
 })
 export type OpenAiErrorReply = z.infer<typeof openAiErrorReplySchema>
@@ -114,7 +110,6 @@ const completionUsage = z.object({
   prompt_tokens: z.number().int(),
   completion_tokens: z.number().int(),
   total_tokens: z.number().int(),
-  prompt_tokens_details: z.object({ cached_tokens: z.number().int() }),
 })
 
 export const chatCompletionReplySchema = z.object({
@@ -144,7 +139,7 @@ export const chatCompletionReplySchema = z.object({
     }),
   ),
   /** The sum of all calls of the turn; zero while it waits for the client. */
-  usage: completionUsage,
+  usage: completionUsage.extend({ prompt_tokens_details: z.object({ cached_tokens: z.number().int() }) }),
   familiar: openAiExtrasSchema,
 })
 export type ChatCompletionReply = z.infer<typeof chatCompletionReplySchema>
@@ -168,11 +163,7 @@ export const textCompletionReplySchema = z.object({
     z.object({ index: z.number().int(), text: z.string(), logprobs: z.null(), finish_reason: z.literal('stop') }),
   ),
   /** Estimated. */
-  usage: z.object({
-    prompt_tokens: z.number().int(),
-    completion_tokens: z.number().int(),
-    total_tokens: z.number().int(),
-  }),
+  usage: completionUsage,
 })
 export type TextCompletionReply = z.infer<typeof textCompletionReplySchema>
 
@@ -225,14 +216,8 @@ export const openAiEmbeddingsReplySchema = z.object({
   /** Estimated. */
   usage: z.object({ prompt_tokens: z.number().int(), total_tokens: z.number().int() }),
 })
-export type OpenAiEmbeddingsReply = z.infer<typeof openAiEmbeddingsReplySchema>
 
 /** `/v1/responses`. Unknown options are ignored. */
-
-const maxItems = 4_000
-const responsesMaxParts = 1_000
-
-const responsesName = z.string().max(200)
 
 const responsesContentPart = z.discriminatedUnion('type', [
   z.object({ type: z.literal('input_text'), text: z.string() }),
@@ -248,13 +233,13 @@ const responsesContentPart = z.discriminatedUnion('type', [
     file_data: z.string().nullish(),
     file_url: z.string().nullish(),
     file_id: z.string().nullish(),
-    filename: responsesName.nullish(),
+    filename: name.nullish(),
   }),
 ])
 export type ResponseContentPart = z.infer<typeof responsesContentPart>
 
 const responsesContent = z.union(
-  [z.string(), z.array(responsesContentPart).max(responsesMaxParts)],
+  [z.string(), z.array(responsesContentPart).max(maxParts)],
   'must be text, or a list of parts of the types input_text, output_text, input_image and input_file',
 )
 
@@ -268,7 +253,7 @@ const item = z.union([
   z.object({
     type: z.literal('function_call'),
     call_id: z.string().max(400),
-    name: responsesName,
+    name,
     arguments: z.string(),
   }),
   z.object({ type: z.literal('function_call_output'), call_id: z.string().max(400), output: responsesContent }),
@@ -278,13 +263,6 @@ const item = z.union([
 ])
 export type ResponseItem = z.infer<typeof item>
 
-const responsesFunctionTool = z.object({
-  type: z.literal('function', 'only functions are supported'),
-  name: z.string(),
-  description: z.string().nullish(),
-  parameters: z.record(z.string(), z.custom<Json>()).nullish(),
-})
-
 const responsesOutputFormat = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
   z.object({ type: z.literal('json_object') }),
@@ -292,18 +270,18 @@ const responsesOutputFormat = z.discriminatedUnion('type', [
 ])
 
 export const openAiResponseRequestSchema = z.object({
-  model: responsesName.min(1),
+  model: name.min(1),
   input: z.union(
-    [z.string().min(1), z.array(item).min(1).max(maxItems)],
+    [z.string().min(1), z.array(item).min(1).max(maxMessages)],
     'must be text, or a list of messages, function_call and function_call_output',
   ),
   instructions: z.string().nullish(),
   /** Continues the session of that response, after it. */
   previous_response_id: z.string().max(200).nullish(),
   stream: z.boolean().nullish(),
-  tools: z.array(responsesFunctionTool).nullish(),
+  tools: z.array(z.object({ type: functionType, ...functionFields })).nullish(),
   tool_choice: z
-    .union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), name: responsesName })])
+    .union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), name })])
     .nullish(),
   text: z.object({ format: responsesOutputFormat.nullish() }).nullish(),
   background: z.literal(false, 'is not supported').nullish(),
@@ -372,7 +350,6 @@ export const openAiDeletedReplySchema = z.object({
   object: z.literal('response'),
   deleted: z.literal(true),
 })
-export type OpenAiDeletedReply = z.infer<typeof openAiDeletedReplySchema>
 
 export const openAi = {
   chatCompletion: operation('POST /v1/chat/completions', 'OpenAI: create a chat completion.', {

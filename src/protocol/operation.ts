@@ -22,7 +22,8 @@ export interface Operation {
   /** Only the command line of this machine may call it, with the credential in the home. */
   isLocal?: true
   query?: z.ZodType
-  body?: z.ZodType
+  /** Default of a POST without a raw body: an empty object, or nothing. Undefined: it accepts no body. */
+  body?: z.ZodType | undefined
   /** The body may contain files, so it may be larger. */
   attachments?: true
   /** The media types of a body that is not JSON, which the handler reads. `isSpooled`: it is never held in memory. */
@@ -43,6 +44,9 @@ export interface Operation {
 
 type Options = Omit<Operation, 'method' | 'path' | 'summary'>
 
+/** The body of an operation that needs none. */
+export const emptySchema = z.strictObject({})
+
 /** Defines an operation: `operation('GET /api/v1/things/:id', 'Get a thing.', { scope: 'read', reply })`. */
 export function operation<const Path extends string, const Of extends Options>(
   route: `${Method} ${Path}`,
@@ -50,11 +54,17 @@ export function operation<const Path extends string, const Of extends Options>(
   options: Of,
 ): Of & { method: Method; path: Path; summary: string } {
   const [method, path] = route.split(' ') as [Method, Path]
-  return { method, path, summary, ...options }
+  const defaults = method === 'POST' && !options.rawBody ? { body: emptySchema } : {}
+  return { method, path, summary, ...defaults, ...options }
 }
 
 /** The access of operations that only the owner may call, on the command line of this machine. */
 export const ownerOnMachine = { scope: 'owner', isOwners: true, isLocal: true } as const
+/** The same for each user of this machine. */
+export const onMachine = { scope: 'owner', isLocal: true } as const
+/** The access of operations on the whole home. */
+export const ownerReads = { scope: 'read', isOwners: true } as const
+export const ownerChanges = { scope: 'owner', isOwners: true } as const
 
 /** The parameters of a path, such as `:id`. */
 export type PathParameters<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`

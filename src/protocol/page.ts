@@ -33,7 +33,6 @@ export const whoReplySchema = z.object({
   /** The command `familiar WORDS` as it works in a terminal of this machine. Replace `WORDS`. */
   command: z.string(),
 })
-export type WhoReply = Wire<typeof whoReplySchema>
 
 export const turnEventsQuerySchema = z.strictObject({
   /** Only events before this position in the log. Default: the newest. */
@@ -87,7 +86,6 @@ export const browsersReplySchema = z.object({
 /** Default: the owner. */
 export const signInLinkRequestSchema = z.strictObject({ user: z.string().min(1).max(200).optional() })
 export const signInLinkReplySchema = z.object({ url: z.string(), minutes: z.number() })
-export type SignInLinkReply = Wire<typeof signInLinkReplySchema>
 
 export const resendRequestSchema = z.strictObject({
   messageId: z.string().max(100),

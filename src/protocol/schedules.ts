@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { emptyRequestSchema } from './api.ts'
 import { labelSchema } from './messages.ts'
 import { operation, time, type Wire } from './operation.ts'
 
@@ -58,7 +57,6 @@ export const schedulePreviewReplySchema = z.object({
   times: z.array(time),
 })
 export type SchedulePreview = z.infer<typeof schedulePreviewReplySchema>
-export type SchedulePreviewReply = Wire<typeof schedulePreviewReplySchema>
 
 export const scheduleRunReplySchema = z.object({
   dueAt: time,
@@ -95,13 +93,11 @@ export const scheduleReplySchema = z.object({
   createdAt: time,
 })
 export type Schedule = z.infer<typeof scheduleReplySchema> & { userId: string }
-export type ScheduleReply = Wire<typeof scheduleReplySchema>
 
 export const listedScheduleReplySchema = scheduleReplySchema.extend({ lastRun: scheduleRunReplySchema.nullable() })
 export type ListedScheduleReply = Wire<typeof listedScheduleReplySchema>
 export const schedulesReplySchema = z.object({ schedules: z.array(listedScheduleReplySchema) })
 export const shownScheduleReplySchema = scheduleReplySchema.extend({ runs: z.array(scheduleRunReplySchema) })
-export type ShownScheduleReply = Wire<typeof shownScheduleReplySchema>
 
 export const schedulesQuerySchema = z.strictObject({ all: z.enum(['true', 'false']).default('false') })
 
@@ -144,7 +140,6 @@ export const schedules = {
   }),
   run: operation('POST /api/v1/schedules/:id/run', 'Run a schedule now, in addition to its regular runs.', {
     scope: 'chat',
-    body: emptyRequestSchema,
     reply: scheduleRunReplySchema,
   }),
 }

@@ -7,7 +7,7 @@ import {
   turnOutcomeReplySchema,
   usageReplySchema,
 } from './api.ts'
-import { operation, time, type Wire } from './operation.ts'
+import { operation, ownerChanges, ownerReads, time, type Wire } from './operation.ts'
 
 /** Traces of turns, and the requests to models. */
 
@@ -150,7 +150,6 @@ export type CapsReply = Wire<typeof capsReplySchema>
 
 /** The whole reply, because it needs no token. */
 export const healthReplySchema = z.strictObject({ ok: z.literal(true) })
-export type HealthReply = Wire<typeof healthReplySchema>
 
 /** The home: its health, its configuration and its models. */
 
@@ -205,7 +204,6 @@ export const reloadReplySchema = z.object({
   /** The current model. */
   model: z.string(),
 })
-export type ReloadReply = Wire<typeof reloadReplySchema>
 
 const listedModelSchema = z.object({
   id: z.string(),
@@ -242,24 +240,22 @@ export const home = {
   ),
   monitor: operation('GET /api/v1/monitor', 'List your running turns.', { scope: 'read', reply: monitorReplySchema }),
   doctor: operation('GET /api/v1/doctor', 'Run the checks of `familiar doctor` without the network.', {
-    scope: 'read',
-    isOwners: true,
+    ...ownerReads,
     reply: doctorReplySchema,
   }),
   examine: operation(
     'POST /api/v1/doctor',
     'Run the checks of `familiar doctor`. With `network=true`, also check that the configured servers respond.',
-    { scope: 'owner', isOwners: true, body: doctorRequestSchema, reply: doctorReplySchema },
+    { ...ownerChanges, body: doctorRequestSchema, reply: doctorReplySchema },
   ),
   settings: operation('GET /api/v1/settings', 'List settings with their values and origins.', {
-    scope: 'read',
-    isOwners: true,
+    ...ownerReads,
     reply: settingsReplySchema,
   }),
   reload: operation(
     'POST /api/v1/reload',
     'Reload the configuration files. If they have problems, the current configuration stays in use.',
-    { scope: 'owner', isOwners: true, reply: reloadReplySchema },
+    { ...ownerChanges, body: undefined, reply: reloadReplySchema },
   ),
   models: operation('GET /api/v1/models', 'List the models that the caller may use, with routes and prices.', {
     scope: 'read',
@@ -277,8 +273,7 @@ export const home = {
   ),
   openApi: operation('GET /api/v1/openapi.json', 'Get this OpenAPI document.', { scope: 'read' }),
   metrics: operation('GET /metrics', 'Get metrics for Prometheus.', {
-    scope: 'read',
-    isOwners: true,
+    ...ownerReads,
     mediaTypes: [
       'text/plain; version=0.0.4; charset=utf-8',
       'application/openmetrics-text; version=1.0.0; charset=utf-8',

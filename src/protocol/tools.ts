@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { chatQuerySchema, emptyRequestSchema, turnReplySchema } from './api.ts'
+import { chatQuerySchema, turnReplySchema } from './api.ts'
 import { cardSchema, isShallow, type Json } from './messages.ts'
-import { operation, ownerOnMachine, time, type Value, type Wire } from './operation.ts'
+import { operation, ownerChanges, ownerOnMachine, ownerReads, time, type Value, type Wire } from './operation.ts'
 
 /** Scheduled and webhook runs of tools, and the user's client. */
 
@@ -9,7 +9,6 @@ export const hookReplySchema = z.object({ runId: z.string() })
 
 /** The secret is shown only once. The previous one stops working. */
 export const hookSecretReplySchema = z.object({ path: z.string(), secret: z.string() })
-export type HookSecretReply = Wire<typeof hookSecretReplySchema>
 
 export const triggerRunReplySchema = z.object({
   id: z.string(),
@@ -123,7 +122,6 @@ export const skillReplySchema = skillSummaryReplySchema.extend({
   hash: z.string(),
 })
 export type SkillDetails = Value<typeof skillReplySchema>
-export type SkillReply = Wire<typeof skillReplySchema>
 
 /** The hash that was shown: only that content is approved. */
 export const skillEnableRequestSchema = z.strictObject({ hash: z.string().max(100).optional() })
@@ -190,10 +188,8 @@ export type ToolReply = Wire<typeof toolReplySchema>
 export const toolSettingsSchema = z.record(z.string().min(1).max(200), json)
 
 export const toolConfigReplySchema = z.object({ config: toolSettingsSchema })
-export type ToolConfigReply = Wire<typeof toolConfigReplySchema>
 
 export const toolTestReplySchema = z.object({ ok: z.boolean(), message: z.string() })
-export type ToolTestReply = Wire<typeof toolTestReplySchema>
 
 export const toolOwnTestsReplySchema = z.object({
   ok: z.boolean(),
@@ -207,7 +203,6 @@ export const toolOwnTestsReplySchema = z.object({
     }),
   ),
 })
-export type ToolOwnTestsReply = Wire<typeof toolOwnTestsReplySchema>
 
 const shortText = z.string().max(200).nullish()
 
@@ -308,13 +303,12 @@ export const tools = {
   }),
   test: operation('POST /api/v1/tools/:name/test', 'Check that a tool has all required settings, without running it.', {
     scope: 'owner',
-    body: emptyRequestSchema,
     reply: toolTestReplySchema,
   }),
   ownTests: operation(
     'POST /api/v1/tools/:name/tests',
     'Run the tests of a tool (`tests.json`). Returns 200 even if tests fail.',
-    { scope: 'owner', body: emptyRequestSchema, reply: toolOwnTestsReplySchema },
+    { scope: 'owner', reply: toolOwnTestsReplySchema },
   ),
   run: operation(
     'POST /api/v1/tools/:name/run',
@@ -327,21 +321,17 @@ export const tools = {
     reply: toolCallsReplySchema,
   }),
   enable: operation('POST /api/v1/tools/:name/enable', 'Enable a tool. This also approves its changes.', {
-    scope: 'owner',
-    isOwners: true,
-    body: emptyRequestSchema,
+    ...ownerChanges,
     reply: toolReplySchema,
   }),
   disable: operation('POST /api/v1/tools/:name/disable', 'Disable a tool.', {
-    scope: 'owner',
-    isOwners: true,
-    body: emptyRequestSchema,
+    ...ownerChanges,
     reply: toolReplySchema,
   }),
   reload: operation(
     'POST /api/v1/tools/:name/reload',
     'Reload the folders and approvals of all tools. Returns this tool.',
-    { scope: 'owner', isOwners: true, body: emptyRequestSchema, reply: toolReplySchema },
+    { ...ownerChanges, reply: toolReplySchema },
   ),
 }
 
@@ -371,7 +361,7 @@ export const triggers = {
   makeSecret: operation(
     'POST /api/v1/tools/:name/hook',
     'Create a new secret for the webhook of a tool. The secret is shown once.',
-    { scope: 'owner', body: emptyRequestSchema, reply: hookSecretReplySchema, status: 201, showsSecret: true },
+    { scope: 'owner', reply: hookSecretReplySchema, status: 201, showsSecret: true },
   ),
 }
 
@@ -395,26 +385,21 @@ export const toolContract = {
   }),
   test: operation('POST /tools/:name/test', 'Check that a tool has all required settings, without running it.', {
     scope: 'owner',
-    body: emptyRequestSchema,
     reply: toolTestReplySchema,
   }),
 }
 
 export const skills = {
   list: operation('GET /api/v1/skills', 'List skills with their status, including broken ones.', {
-    scope: 'read',
-    isOwners: true,
+    ...ownerReads,
     reply: skillsReplySchema,
   }),
   show: operation('GET /api/v1/skills/:name', 'Get a skill with its instructions and files.', {
-    scope: 'read',
-    isOwners: true,
+    ...ownerReads,
     reply: skillReplySchema,
   }),
   reload: operation('POST /api/v1/skills/reload', 'Reload the folders of skills.', {
-    scope: 'owner',
-    isOwners: true,
-    body: emptyRequestSchema,
+    ...ownerChanges,
     reply: skillsReplySchema,
   }),
   enable: operation(
@@ -423,23 +408,18 @@ export const skills = {
     { ...ownerOnMachine, body: skillEnableRequestSchema, reply: skillReplySchema },
   ),
   disable: operation('POST /api/v1/skills/:name/disable', 'Disable a skill.', {
-    scope: 'owner',
-    isOwners: true,
-    body: emptyRequestSchema,
+    ...ownerChanges,
     reply: skillReplySchema,
   }),
 }
 
 export const mcp = {
   servers: operation('GET /api/v1/mcp', 'List MCP servers with their tools and approval state.', {
-    scope: 'read',
-    isOwners: true,
+    ...ownerReads,
     reply: mcpServersReplySchema,
   }),
   refresh: operation('POST /api/v1/mcp/refresh', 'Reload the approvals of MCP servers.', {
-    scope: 'owner',
-    isOwners: true,
-    body: emptyRequestSchema,
+    ...ownerChanges,
     reply: mcpServersReplySchema,
   }),
 }

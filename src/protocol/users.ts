@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { emptyRequestSchema } from './api.ts'
 import type { Json } from './messages.ts'
-import { operation, ownerOnMachine, time, type Wire } from './operation.ts'
+import { operation, ownerOnMachine, ownerReads, time, type Wire } from './operation.ts'
 
 /** The users of this home and their plans (USERS-1), for its owner. */
 
@@ -93,8 +92,7 @@ export type MadeTokenReply = Wire<typeof madeTokenReplySchema>
 
 export const users = {
   list: operation('GET /api/v1/users', 'List users and their plans.', {
-    scope: 'read',
-    isOwners: true,
+    ...ownerReads,
     reply: usersReplySchema,
   }),
   listHere: operation('GET /api/v1/local/users', 'List users and their plans.', {
@@ -111,7 +109,7 @@ export const users = {
   rotate: operation(
     'POST /api/v1/local/users/:name/rotate',
     'Replace all tokens of a user with a new one, which is shown once.',
-    { ...ownerOnMachine, body: emptyRequestSchema, reply: userTokenReplySchema, showsSecret: true },
+    { ...ownerOnMachine, reply: userTokenReplySchema, showsSecret: true },
   ),
   setTier: operation(
     'PUT /api/v1/local/users/:name/tier',
@@ -140,7 +138,6 @@ export const tokens = {
   }),
   revoke: operation('POST /api/v1/local/tokens/:id/revoke', 'Revoke a token.', {
     ...ownerOnMachine,
-    body: emptyRequestSchema,
     reply: tokenReplySchema,
   }),
 }

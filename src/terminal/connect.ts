@@ -364,7 +364,7 @@ type Fields<Body extends z.ZodType> = [Wire<Body>] extends [Record<string, never
 
 type Progress<Of extends Operation> = Of['progress'] extends z.ZodType ? Wire<Of['progress']> : never
 
-type Answer<Of extends Operation> = Of['reply'] extends z.ZodType ? Wire<Of['reply']> : undefined
+export type Answer<Of extends Operation> = Of['reply'] extends z.ZodType ? Wire<Of['reply']> : undefined
 
 /** The operations of a feature as functions. They return the reply as it is on the wire, which `--json` prints. */
 export type Api<Group extends Record<string, Operation>> = {

@@ -1,13 +1,12 @@
 import { useCallback, useEffect, useState } from 'react'
-import type { WhoReply } from '../../src/protocol/page.ts'
-import { ApiError, call, onSignedOut } from './api/call.ts'
+import { ApiError, call, onSignedOut, type Reply } from './api/call.ts'
 import { Failure, ToastProvider } from './components/feedback.tsx'
 import { SignIn, signInWithCode, takeSignInCode, WhoContext } from './shell/account.tsx'
 import { Shell } from './shell/shell.tsx'
 
 type Access =
   | { kind: 'asking' }
-  | { kind: 'in'; who: WhoReply }
+  | { kind: 'in'; who: Reply<'signIn.who'> }
   | { kind: 'out'; problem?: string }
   | { kind: 'unreached'; error: Error }
 

@@ -4,16 +4,14 @@ import { formatCount, formatDuration, formatTime, oneLine, plural } from '../../
 import { writeNewCapability } from '../../custom-tools/new-tool.ts'
 import {
   type CapabilityReply,
-  type CapabilityRunReply,
   type CapabilitySummaryReply,
   capabilities,
-  type RegistrationReply,
   registrationProgressSchema,
   registrationReplySchema,
 } from '../../protocol/custom-tools.ts'
 import { cardText } from '../../tools/cards/card-text.ts'
 import { type CommandContext, type CommandHandler, confirm, type ExitCode, exitCodes, usageError } from '../command.ts'
-import { apiCommand, watchedResult, withApi } from '../connect.ts'
+import { type Answer, apiCommand, watchedResult, withApi } from '../connect.ts'
 import { callTable, type Output } from '../output.ts'
 import { watchProgress } from './memory.ts'
 import { askForSettings, readJsonOption } from './tools.ts'
@@ -198,7 +196,7 @@ async function register(context: CommandContext, json: boolean | undefined, oper
 /** The results of the examples and the problems, for people. */
 function printRegistration(
   { output }: CommandContext,
-  { ok, name, version, examples, problems }: RegistrationReply,
+  { ok, name, version, examples, problems }: Answer<typeof capabilities.register>,
 ): ExitCode | undefined {
   for (const example of examples) {
     const mark = example.ok ? output.style('green', '✓') : output.style('red', '✗')
@@ -287,7 +285,7 @@ export const runCapability: CommandHandler<{ name: string; params?: string; vers
   return run.ok ? undefined : exitCodes.failed
 }
 
-function printRun({ output, stdout }: CommandContext, name: string, run: CapabilityRunReply) {
+function printRun({ output, stdout }: CommandContext, name: string, run: Answer<typeof capabilities.run>) {
   const { ok, card, text, error, log, driver } = run
   if (card) output.print(cardText({ ...card, width: Math.min(stdout.columns ?? 80, 100) }))
   else if (ok) output.print(text)

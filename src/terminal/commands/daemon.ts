@@ -10,13 +10,14 @@ import { formatCount, formatDollars, formatDuration, plural } from '../../base/t
 import { readDaemonInfo, readLiveRecord } from '../../daemon/daemon-lock.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import { type MonitorReply, type StatusReply, sessions } from '../../protocol/api.ts'
-import { type OutboxReply, outbox } from '../../protocol/channels.ts'
-import { type SignInLinkReply, signIn as signInApi } from '../../protocol/page.ts'
-import { home, type ReloadReply } from '../../protocol/status.ts'
+import { outbox } from '../../protocol/channels.ts'
+import { signIn as signInApi } from '../../protocol/page.ts'
+import { home } from '../../protocol/status.ts'
 import { timeForFileName } from '../../storage/sqlite/connection.ts'
 import { copyDatabase, restoreSqlite } from '../../storage/sqlite/copy-database.ts'
 import { type CommandContext, CommandError, type CommandHandler, exitCodes, isConfirmed } from '../command.ts'
 import {
+  type Answer,
   type Api,
   type ApiClient,
   apiCommand,
@@ -54,7 +55,7 @@ export const status: CommandHandler<object> = async (context, input) => {
 }
 
 /** Empty if everything was delivered. */
-function describeUndelivered({ pending, sending, unknown, failed }: OutboxReply['counts']): string {
+function describeUndelivered({ pending, sending, unknown, failed }: Answer<typeof outbox.list>['counts']): string {
   const groups = [
     [pending + sending, 'waiting'],
     [unknown, 'with unknown result'],
@@ -187,12 +188,14 @@ export const uninstall: CommandHandler<{ data?: boolean; yes?: boolean }> = asyn
 }
 
 /** Undefined if no daemon runs in this home. */
-export async function reloadDaemon({ homePath }: Pick<CommandContext, 'homePath'>): Promise<ReloadReply | undefined> {
+export async function reloadDaemon({
+  homePath,
+}: Pick<CommandContext, 'homePath'>): Promise<Answer<typeof home.reload> | undefined> {
   const info = readDaemonInfo(homePath)
   return info && createApiClient(info).api(home).reload()
 }
 
-export function describeReload({ model, restart_needed }: ReloadReply): string[] {
+export function describeReload({ model, restart_needed }: Answer<typeof home.reload>): string[] {
   const later = restart_needed.length > 0 ? [`Restart Familiar to apply: ${restart_needed.join(', ')}`] : []
   return [`Configuration reloaded. Model: ${model}`, ...later]
 }
@@ -347,7 +350,7 @@ async function runBrowser(program: string, url: string): Promise<boolean> {
   return code === 0
 }
 
-function signInLink(context: CommandContext, user: string | undefined): Promise<SignInLinkReply> {
+function signInLink(context: CommandContext, user: string | undefined): Promise<Answer<typeof signInApi.link>> {
   const link = async (api: Api<typeof signInApi>, { daemon }: Connection) => {
     if (daemon) return api.link({ user })
     throw new CommandError('Familiar is not running, so there is no page.', {

@@ -1,7 +1,7 @@
 import { formatBytes, formatCount, formatTime } from '../../base/text.ts'
-import { type AssetReadReply, type AssetWrittenReply, localFiles } from '../../protocol/files.ts'
+import { localFiles } from '../../protocol/files.ts'
 import { CommandError, type CommandHandler, textOrInput, usageError } from '../command.ts'
-import { type Api, apiCommand, withApi } from '../connect.ts'
+import { type Answer, type Api, apiCommand, withApi } from '../connect.ts'
 import type { Output } from '../output.ts'
 
 /** The content comes from `--content` or from standard input. */
@@ -15,14 +15,14 @@ export const writeFile: CommandHandler<{ path: string; content?: string; etag?: 
   return context.output.report(input.json, written, () => printWritten(written, context.output))
 }
 
-function printWritten(written: AssetWrittenReply, output: Output): undefined {
+function printWritten(written: Answer<typeof localFiles.write>, output: Output): undefined {
   output.print(describe(written))
   if (!written.is_changed) return
   const undo = `familiar files undo ${JSON.stringify(written.path)}`
   output.print(output.style('dim', `Version ${written.version}. To undo: ${undo}`))
 }
 
-function describe({ path, is_new, is_changed, count, restored, etag }: AssetWrittenReply): string {
+function describe({ path, is_new, is_changed, count, restored, etag }: Answer<typeof localFiles.write>): string {
   if (!is_changed) return `${path} is as it was.`
   if (etag === null) return `${path} is gone, as it was in version ${restored}.`
   if (restored !== undefined) return `${path} is as it was in version ${restored}.`
@@ -72,7 +72,10 @@ export const readFile = apiCommand(
   },
 )
 
-async function readOn(files: Api<typeof localFiles>, first: AssetReadReply): Promise<AssetReadReply> {
+async function readOn(
+  files: Api<typeof localFiles>,
+  first: Answer<typeof localFiles.read>,
+): Promise<Answer<typeof localFiles.read>> {
   const texts = [first.text]
   const notes = [first.note]
   let page = first

@@ -7,7 +7,6 @@ import { formatBytes, formatCount, formatTime, plural } from '../../base/text.ts
 import { splitLines } from '../../memory/transfer/plain-notes.ts'
 import {
   aliases,
-  type ForgottenMemoryReply,
   type GraphReply,
   graph,
   type ImportReply,
@@ -31,7 +30,7 @@ import {
   usageError,
   whyUnreadable,
 } from '../command.ts'
-import { type Api, apiCommand, findSession, withApi, withFamiliar } from '../connect.ts'
+import { type Answer, type Api, apiCommand, findSession, withApi, withFamiliar } from '../connect.ts'
 import type { Output } from '../output.ts'
 import { exactly, formatMemoryDay, shortText, watchProgress } from './memory.ts'
 
@@ -185,7 +184,7 @@ async function forgetSome(context: CommandContext, input: Input) {
     const question = `Forget ${chosen.length === 1 ? 'this' : `these ${chosen.length}`}?`
     if (!(await isConfirmed(context, input, question))) return exitCodes.failed
   }
-  const forgotten: ForgottenMemoryReply[] = []
+  const forgotten: Answer<typeof memories.forget>[] = []
   await withApi(context, memories, async (api) => {
     for (const { id } of chosen.slice(forgotten.length)) {
       const reply = await api.forget({ id }).catch(passOverMissing)
@@ -282,7 +281,7 @@ function plainText(text: string): string {
     .toLowerCase()
 }
 
-function printForgotten({ output }: CommandContext, reply: ForgottenMemoryReply): void {
+function printForgotten({ output }: CommandContext, reply: Answer<typeof memories.forget>): void {
   output.print(`Forgotten: ${shortText(reply.memory)}`)
   for (const memory of reply.also_forgotten) output.print(`  and: ${shortText(memory)}`)
   output.print(output.style('dim', `To undo (30 days): familiar memory undo ${reply.change_id}`))
@@ -321,7 +320,8 @@ const shownProblems = 20
 
 export const importMemories: CommandHandler<ImportInput> = async (context, input) => {
   const { output } = context
-  const read = await openSource(context, input.file)
+  await using opened = new AsyncDisposableStack()
+  const read = await openSource(context, input.file, opened)
   const label = (await areOwn(context, input)) ? 'owner' : 'untrusted'
   const reply = await watchProgress(context, {
     describe: ({ line, added }) => `line ${formatCount(line)}, ${plural(added, 'memory', 'memories')} added`,
@@ -345,7 +345,11 @@ async function areOwn(context: CommandContext, input: ImportInput & { json?: boo
 }
 
 /** Its bytes, from the beginning each time, because the work may be retried. */
-async function openSource(context: CommandContext, path: string): Promise<() => AsyncIterable<Uint8Array>> {
+async function openSource(
+  context: CommandContext,
+  path: string,
+  opened: AsyncDisposableStack,
+): Promise<() => AsyncIterable<Uint8Array>> {
   if (path === '-') {
     const given = await readStandardInput(context)
     return () => Readable.from([given])
@@ -353,6 +357,7 @@ async function openSource(context: CommandContext, path: string): Promise<() => 
   const file = await open(path).catch((cause: NodeJS.ErrnoException) => {
     throw new CommandError(`Cannot read ${path}: ${whyUnreadable(cause)}`, { cause })
   })
+  opened.use(file)
   if (!(await file.stat()).isFile()) throw new CommandError(`Cannot read ${path}: it is not a file.`)
   return () => file.createReadStream({ start: 0, autoClose: false })
 }

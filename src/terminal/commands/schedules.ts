@@ -1,13 +1,7 @@
 import { formatDuration, formatTime, oneLine } from '../../base/text.ts'
-import {
-  type ListedScheduleReply,
-  type ScheduleReply,
-  type ScheduleRunReply,
-  type ShownScheduleReply,
-  schedules,
-} from '../../protocol/schedules.ts'
+import { type ListedScheduleReply, type ScheduleRunReply, schedules } from '../../protocol/schedules.ts'
 import { type CommandContext, CommandError, type CommandHandler, exitCodes } from '../command.ts'
-import { type Api, apiCommand, withApi } from '../connect.ts'
+import { type Answer, type Api, apiCommand, withApi } from '../connect.ts'
 import type { Output } from '../output.ts'
 
 interface Named {
@@ -21,7 +15,7 @@ export const showSchedule = apiCommand(
   printSchedule,
 )
 
-function printSchedule(schedule: ShownScheduleReply, output: Output): undefined {
+function printSchedule(schedule: Answer<typeof schedules.show>, output: Output): undefined {
   const { kind, expression, next_at, runs } = schedule
   const origin =
     schedule.trust === 'untrusted' ? 'untrusted: created while text of others was in the conversation' : null
@@ -97,7 +91,7 @@ function placeOf({ name, session, timeZone, catchUp }: PlaceInput) {
 async function add(
   context: CommandContext,
   { json }: { json?: boolean },
-  work: (api: Api<typeof schedules>) => Promise<ScheduleReply>,
+  work: (api: Api<typeof schedules>) => Promise<Answer<typeof schedules.add>>,
 ): Promise<undefined> {
   const { output } = context
   const { schedule, isServed } = await withApi(

@@ -3,19 +3,13 @@ import { join, resolve } from 'node:path'
 import { writeFileAtomically } from '../../base/files.ts'
 import { formatCount, formatDollars, formatTime, plural } from '../../base/text.ts'
 import { isForHandAlone } from '../../custom-tools/builder/builds.ts'
-import {
-  type ContextReply,
-  type CostReply,
-  type HistoryEvent,
-  type SessionReply,
-  sessions,
-} from '../../protocol/api.ts'
+import { type ContextReply, type HistoryEvent, type SessionReply, sessions } from '../../protocol/api.ts'
 import { type BuildQuestionReply, builds } from '../../protocol/custom-tools.ts'
 import { page } from '../../protocol/page.ts'
 import { costs } from '../../protocol/status.ts'
 import { type ApprovalReply, approvals as calls } from '../../protocol/users.ts'
 import { CommandError, type CommandHandler, exitCodes, idStartingWith, jsonLines } from '../command.ts'
-import { type ApiClient, apiCommand, connect, findSession, historyPages } from '../connect.ts'
+import { type Answer, type ApiClient, apiCommand, connect, findSession, historyPages } from '../connect.ts'
 import { describeEvent, logLine } from '../log-line.ts'
 import type { Output } from '../output.ts'
 import { describeQuestion } from './builds.ts'
@@ -132,11 +126,11 @@ export function drawContext(reply: ContextReply): { rows: string[][]; summary: s
 
 export const cost = apiCommand(
   costs,
-  (api, { period }: { period: CostReply['period'] }) => api.report({ period }),
+  (api, { period }: { period: Answer<typeof costs.report>['period'] }) => api.report({ period }),
   printCost,
 )
 
-function printCost(reply: CostReply, output: Output): undefined {
+function printCost(reply: Answer<typeof costs.report>, output: Output): undefined {
   const total = output.style('bold', formatDollars(reply.total_usd))
   output.print(`${total} in ${plural(reply.calls, 'model call')} (${words[reply.period]})`)
   const { unpriced_calls: unpriced, estimated_calls: estimated } = reply

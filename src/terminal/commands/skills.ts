@@ -3,10 +3,10 @@ import { join, relative } from 'node:path'
 import { formatBytes, oneLine } from '../../base/text.ts'
 import { importedFolder } from '../../custom-tools/skill-folders.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
-import { type SkillReply, type SkillSummaryReply, skills } from '../../protocol/tools.ts'
+import { type SkillSummaryReply, skills } from '../../protocol/tools.ts'
 import { isSkillName } from '../../tools/skills.ts'
 import { CommandError, type CommandHandler, isConfirmed, usageError } from '../command.ts'
-import { apiCommand, withApi } from '../connect.ts'
+import { type Answer, apiCommand, withApi } from '../connect.ts'
 import { requireHome } from '../local-home.ts'
 import type { Output } from '../output.ts'
 
@@ -102,7 +102,7 @@ export const removeSkill: CommandHandler<{ name: string; yes?: boolean }> = asyn
 /** Shows everything that a model would read. */
 export const showSkill = apiCommand(skills, (api, { name }: { name: string }) => api.show({ name }), printSkill)
 
-function printSkill(skill: SkillReply, output: Output): undefined {
+function printSkill(skill: Answer<typeof skills.show>, output: Output): undefined {
   output.print(output.style('bold', skill.name))
   if (skill.description) output.print(skill.description)
   output.print()

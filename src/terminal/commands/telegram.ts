@@ -1,7 +1,7 @@
 import { formatTime } from '../../base/text.ts'
-import { type TelegramStatusReply, telegram } from '../../protocol/channels.ts'
+import { telegram } from '../../protocol/channels.ts'
 import type { CommandHandler } from '../command.ts'
-import { apiCommand, withApi } from '../connect.ts'
+import { type Answer, apiCommand, withApi } from '../connect.ts'
 
 // Nothing is repeated after a lost connection.
 const once = { once: true }
@@ -49,7 +49,7 @@ export const pair = apiCommand(
   once,
 )
 
-const words: Record<TelegramStatusReply['state'], string> = {
+const words: Record<Answer<typeof telegram.status>['state'], string> = {
   off: 'off',
   starting: 'starting',
   listening: 'on',

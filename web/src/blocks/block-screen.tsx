@@ -1,6 +1,5 @@
 import { type FormEvent, useCallback, useEffect, useState } from 'react'
-import type { AssetReadReply, PinReply } from '../../../src/protocol/files.ts'
-import { ApiError, call, useAnswer } from '../api/call.ts'
+import { ApiError, call, type Reply, useAnswer } from '../api/call.ts'
 import { Button, IconButton, Menu } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
 import { Dialog, TextField } from '../components/forms.tsx'
@@ -45,7 +44,7 @@ export interface Block {
   content: string
   etag: string
   version: number
-  trust: AssetReadReply['trust']
+  trust: Reply<'blocks.read'>['trust']
   modifiedAt: string
 }
 
@@ -111,7 +110,7 @@ async function renameBlock(request: {
   }
 }
 
-function RenameDialog(props: { label: string; block: Block; pin: PinReply | undefined; onClose(): void }) {
+function RenameDialog(props: { label: string; block: Block; pin: Reply<'pins.add'> | undefined; onClose(): void }) {
   const { label, block, pin, onClose } = props
   const toasts = useToasts()
   const [name, setName] = useState(label)
@@ -153,7 +152,7 @@ function RenameDialog(props: { label: string; block: Block; pin: PinReply | unde
 /** Actions on a whole block, each with an undo. */
 function useBlockActions(
   label: string,
-  { pin, onPinned }: { pin: PinReply | undefined; onPinned(): void },
+  { pin, onPinned }: { pin: Reply<'pins.add'> | undefined; onPinned(): void },
 ): { remove(etag: string): Promise<void>; togglePin(): Promise<void> } {
   const toasts = useToasts()
 

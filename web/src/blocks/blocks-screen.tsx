@@ -1,6 +1,5 @@
 import { type DragEvent, type FormEvent, useState } from 'react'
-import type { AssetsReply, PinReply, PinsReply } from '../../../src/protocol/files.ts'
-import { ApiError, call, useAnswer } from '../api/call.ts'
+import { ApiError, call, type Reply, useAnswer } from '../api/call.ts'
 import { Button, classes, IconButton } from '../components/controls.tsx'
 import { Empty, Failure, useToasts } from '../components/feedback.tsx'
 import { Dialog, TextField } from '../components/forms.tsx'
@@ -14,7 +13,7 @@ import { labelOfPath, movePin, pathOfLabel } from './blocks.ts'
 
 /** `?words=…` narrows it. */
 function BlockList(props: {
-  entries: AssetsReply['entries']
+  entries: Reply<'blocks.list'>['entries']
   isCut: boolean
   pinned: readonly string[]
   onChanged(): void
@@ -57,7 +56,7 @@ function BlockList(props: {
   )
 }
 
-function BlockRow(props: { entry: AssetsReply['entries'][number]; isPinned: boolean; onChanged(): void }) {
+function BlockRow(props: { entry: Reply<'blocks.list'>['entries'][number]; isPinned: boolean; onChanged(): void }) {
   const { entry, isPinned, onChanged } = props
   const toasts = useToasts()
   const canWrite = useWho().scope === 'owner'
@@ -170,10 +169,10 @@ function NewBlockDialog({ onClose }: { onClose(): void }) {
 
 /** The pinned blocks in the order of the prompt: dragged, or moved by their buttons. */
 function PinList(props: {
-  pinned: PinsReply
+  pinned: Reply<'pins.list'>
   /** Undefined while it loads. */
   known: readonly string[] | undefined
-  onOrder(pinned: PinsReply): void
+  onOrder(pinned: Reply<'pins.list'>): void
   onChanged(): void
 }) {
   const { pinned, known, onOrder, onChanged } = props
@@ -191,7 +190,7 @@ function PinList(props: {
     onChanged()
   }
 
-  async function unpin({ label, position }: PinReply): Promise<void> {
+  async function unpin({ label, position }: Reply<'pins.add'>): Promise<void> {
     try {
       await call('pins.remove', { label })
       toasts.done(t.notes.unpinned(label), {
@@ -204,7 +203,7 @@ function PinList(props: {
     }
   }
 
-  function onDrop(event: DragEvent, target: PinReply): void {
+  function onDrop(event: DragEvent, target: Reply<'pins.add'>): void {
     event.preventDefault()
     if (dragged !== undefined && dragged !== target.label) void move(dragged, target.position)
     setDragged(undefined)

@@ -1,4 +1,4 @@
-import type { PinsReply } from '../../../src/protocol/files.ts'
+import type { Reply } from '../api/call.ts'
 
 /** The address of all blocks. The rest of a path is the label. */
 const root = 'familiar:///blocks/'
@@ -14,7 +14,7 @@ export const addressOf = (label: string) => `${root}${label}`
 export const pathOfLabel = (label: string) => `/blocks/${encodeURIComponent(label)}`
 
 /** The pins with one of them at another place, counted from 1. */
-export function movePin(pinned: PinsReply, label: string, position: number): PinsReply {
+export function movePin(pinned: Reply<'pins.list'>, label: string, position: number): Reply<'pins.list'> {
   const moved = pinned.pins.find((pin) => pin.label === label)
   if (!moved) return pinned
   const others = pinned.pins.filter((pin) => pin.label !== label)

@@ -1,6 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import type { NotifyReply } from '../../../src/protocol/api.ts'
-import { call } from '../api/call.ts'
+import { call, type Reply } from '../api/call.ts'
 import { useToasts } from '../components/feedback.tsx'
 import type { useClientTools } from '../memory/private/client-tools.ts'
 import { go } from '../shell/router.tsx'
@@ -34,7 +33,7 @@ export function useOutgoing(options: {
   const toasts = useToasts()
   const [entries, setEntries] = useState<readonly Entry[]>([])
   const last = useRef<Promise<unknown>>(Promise.resolve())
-  const accepted = useRef(new Map<string, Promise<NotifyReply>>())
+  const accepted = useRef(new Map<string, Promise<Reply<'chat.notify'>>>())
   const shown = useRef(sessionId)
   /** The name of the new conversation, from its first message until it is left. */
   const newName = useRef<string | null>(null)
@@ -75,7 +74,7 @@ export function useOutgoing(options: {
       const place = sessionId ?? newName.current ?? ''
       setEntries((all) => [...all, { item: itemOf(key, text), place }])
 
-      async function post(): Promise<NotifyReply> {
+      async function post(): Promise<Reply<'chat.notify'>> {
         const where = sessionId === null ? { session: place, channel: 'web' } : { session: sessionId }
         const tools = await clientTools.forMessage()
         return call('chat.post', { ...where, message: text, source: 'web', key, attachments, ...tools })

@@ -1,11 +1,6 @@
 import { type FormEvent, useState } from 'react'
-import type {
-  AliasesReply,
-  ConsolidatedReply,
-  ConsolidateProgressReply,
-  MemoryStatsReply,
-} from '../../../src/protocol/memory.ts'
-import { call, callRaw, useAnswer } from '../api/call.ts'
+import type { ConsolidateProgressReply, MemoryStatsReply } from '../../../src/protocol/memory.ts'
+import { call, callRaw, type Reply, useAnswer } from '../api/call.ts'
 import { Button, IconButton } from '../components/controls.tsx'
 import { Failure, Notice, useToasts } from '../components/feedback.tsx'
 import { Dialog, TextField } from '../components/forms.tsx'
@@ -24,7 +19,7 @@ export function LearningPanel({ stats, onLearnt }: { stats: MemoryStatsReply; on
   async function learn(): Promise<void> {
     setProgress({ done: 0, total: waiting, session: null })
     try {
-      const { added, problems } = await withProgress<ConsolidateProgressReply, ConsolidatedReply>(
+      const { added, problems } = await withProgress<ConsolidateProgressReply, Reply<'memories.consolidate'>>(
         callRaw('memories.consolidate', {}, { accept: 'text/event-stream' }),
         setProgress,
       )
@@ -69,7 +64,7 @@ export function LearningPanel({ stats, onLearnt }: { stats: MemoryStatsReply; on
   )
 }
 
-type Name = AliasesReply['aliases'][number]
+type Name = Reply<'aliases.list'>['aliases'][number]
 
 /** Names for the same person or thing. */
 export function OtherNames() {

@@ -1,6 +1,6 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react'
-import type { EdgeReply, MemoryDetailReply } from '../../../src/protocol/memory.ts'
-import { ApiError, useAnswer } from '../api/call.ts'
+import type { MemoryDetailReply } from '../../../src/protocol/memory.ts'
+import { ApiError, type Reply, useAnswer } from '../api/call.ts'
 import { Button, CopyButton } from '../components/controls.tsx'
 import { Empty, Failure, Notice } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -100,7 +100,7 @@ function detailsOf({ memory, fact, episode, commitment }: MemoryDetailReply): [s
 }
 
 /** The links of a memory. */
-function LinkedMemories({ id, edges }: { id: string; edges: readonly EdgeReply[] }) {
+function LinkedMemories({ id, edges }: { id: string; edges: readonly Reply<'graph.link'>[] }) {
   const graph = useAnswer('graph.show', edges.length > 0 ? { ids: id, depth: 1, limit: 100 } : null)
   if (edges.length === 0) return null
   const nodes = new Map(graph.data?.nodes.map((node) => [node.id, node]))

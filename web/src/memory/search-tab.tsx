@@ -1,6 +1,6 @@
 import { type FormEvent, useEffect, useState } from 'react'
-import type { DeepProgressReply, DeepRecallReply, MemorySearchReply } from '../../../src/protocol/memory.ts'
-import { callRaw, type Input, useAnswer } from '../api/call.ts'
+import type { DeepProgressReply, MemorySearchReply } from '../../../src/protocol/memory.ts'
+import { callRaw, type Input, type Reply, useAnswer } from '../api/call.ts'
 import { Button } from '../components/controls.tsx'
 import { Empty, Failure, Notice } from '../components/feedback.tsx'
 import { SelectField, TextField } from '../components/forms.tsx'
@@ -23,7 +23,7 @@ import {
 type State =
   | { kind: 'not_asked' }
   | { kind: 'asking'; progress: DeepProgressReply | undefined }
-  | { kind: 'answered'; reply: DeepRecallReply }
+  | { kind: 'answered'; reply: Reply<'memories.deep'> }
   | { kind: 'failed'; error: Error }
 
 /** Deep search: several searches, linked memories, and a summary by a model. */
@@ -36,7 +36,7 @@ function DeepRecall({ question }: { question: string }) {
     const controller = new AbortController()
     const { signal } = controller
     setState({ kind: 'asking', progress: undefined })
-    withProgress<DeepProgressReply, DeepRecallReply>(
+    withProgress<DeepProgressReply, Reply<'memories.deep'>>(
       callRaw('memories.deep', { question }, { accept: 'text/event-stream', signal }),
       (progress) => setState({ kind: 'asking', progress }),
     ).then(
@@ -69,7 +69,7 @@ function DeepRecall({ question }: { question: string }) {
   )
 }
 
-function Answer({ reply: { summary, searches, memories, notes } }: { reply: DeepRecallReply }) {
+function Answer({ reply: { summary, searches, memories, notes } }: { reply: Reply<'memories.deep'> }) {
   return (
     <Panel>
       <Markdown text={summary} />

@@ -1,6 +1,5 @@
 import { type FormEvent, useEffect, useState } from 'react'
-import type { SchedulePreviewReply, ScheduleReply } from '../../../src/protocol/schedules.ts'
-import { call } from '../api/call.ts'
+import { call, type Reply } from '../api/call.ts'
 import { useSessions } from '../chat/sessions.tsx'
 import { Button } from '../components/controls.tsx'
 import { Notice, useToasts } from '../components/feedback.tsx'
@@ -13,7 +12,7 @@ import { cronWords, type Repeat, type RepeatKind, startRepeat, toCron } from './
 import { momentIn, ownZone } from './schedules-screen.tsx'
 
 /** The next runs for the typed time. */
-function PreviewTimes({ reply, problem }: { reply?: SchedulePreviewReply; problem?: string }) {
+function PreviewTimes({ reply, problem }: { reply?: Reply<'schedules.preview'>; problem?: string }) {
   const words = reply && reply.kind !== 'once' ? cronWords(reply.expression) : undefined
   return (
     <div role="status" className="text-sm">
@@ -114,7 +113,7 @@ function RepeatFields({ repeat, onChange }: { repeat: Repeat; onChange(repeat: R
 type PlannedTime = { at: string } | { cron: string } | { every: string }
 
 interface Preview {
-  reply?: SchedulePreviewReply
+  reply?: Reply<'schedules.preview'>
   problem?: string
 }
 
@@ -160,7 +159,7 @@ export function ScheduleForm() {
   const [name, setName] = useState('')
   const [session, setSession] = useState('main')
   const [timeZone, setTimeZone] = useState(ownZone)
-  const [catchUp, setCatchUp] = useState<ScheduleReply['catch_up']>('latest')
+  const [catchUp, setCatchUp] = useState<Reply<'schedules.add'>['catch_up']>('latest')
   const [isBusy, setIsBusy] = useState(false)
   const time: PlannedTime = kind === 'once' ? { at } : kind === 'repeat' ? { cron: toCron(repeat) } : { every }
   const preview = usePreview(time, timeZone)
@@ -266,7 +265,7 @@ export function ScheduleForm() {
               { value: 'none', label: t.schedules.skip },
             ]}
             value={catchUp}
-            onChange={(value) => setCatchUp(value as ScheduleReply['catch_up'])}
+            onChange={(value) => setCatchUp(value as Reply<'schedules.add'>['catch_up'])}
           />
         </div>
         <Button type="submit" kind="main" isBusy={isBusy} disabled={!isComplete}>

@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import type { ListedScheduleReply, ScheduleRunReply, ShownScheduleReply } from '../../../src/protocol/schedules.ts'
-import { call, useAnswer } from '../api/call.ts'
+import type { ListedScheduleReply, ScheduleRunReply } from '../../../src/protocol/schedules.ts'
+import { call, type Reply, useAnswer } from '../api/call.ts'
 import { useSessions } from '../chat/sessions.tsx'
 import { Badge, type BadgeKind, Button } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
@@ -192,7 +192,7 @@ function OneSchedule({ id }: { id: string }) {
 }
 
 /** Leads there, once something was said in it. */
-function Place({ schedule: { channel, session } }: { schedule: ShownScheduleReply }) {
+function Place({ schedule: { channel, session } }: { schedule: Reply<'schedules.show'> }) {
   const place = useSessions().find((one) => one.channel === channel && one.contact === session)
   if (!place) return session
   return (
@@ -206,7 +206,7 @@ function Code({ text }: { text: string }) {
   return <code className="font-mono">{text}</code>
 }
 
-function State({ schedule: { state } }: { schedule: ShownScheduleReply }) {
+function State({ schedule: { state } }: { schedule: Reply<'schedules.show'> }) {
   if (state === 'active') return <Badge kind="good">{t.schedules.scheduled}</Badge>
   return <Badge>{state === 'done' ? t.schedules.finished : t.common.canceled}</Badge>
 }

@@ -1,13 +1,12 @@
 import { createContext, type FormEvent, useContext, useState } from 'react'
-import type { WhoReply } from '../../../src/protocol/page.ts'
-import { call, pageKey } from '../api/call.ts'
+import { call, pageKey, type Reply } from '../api/call.ts'
 import { Button } from '../components/controls.tsx'
 import { TextField } from '../components/forms.tsx'
 import { Rich } from '../components/layout.tsx'
 import { t } from '../strings/strings.ts'
 import { useTitle } from './router.tsx'
 
-const nobody: WhoReply = {
+const nobody: Reply<'signIn.who'> = {
   name: '',
   is_owner: false,
   scope: 'read',
@@ -16,7 +15,7 @@ const nobody: WhoReply = {
   command: 'familiar WORDS',
 }
 
-export const WhoContext = createContext<WhoReply>(nobody)
+export const WhoContext = createContext<Reply<'signIn.who'>>(nobody)
 
 /** The signed-in user. */
 export const useWho = () => useContext(WhoContext)

@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import type { SkillReply, SkillSummaryReply } from '../../../src/protocol/tools.ts'
-import { call, useAnswer } from '../api/call.ts'
+import type { SkillSummaryReply } from '../../../src/protocol/tools.ts'
+import { call, type Reply, useAnswer } from '../api/call.ts'
 import { Button, CommandLine, classes } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
 import { Dialog } from '../components/forms.tsx'
@@ -130,7 +130,7 @@ function SkillView({ name }: { name: string }) {
 }
 
 /** A skill can instruct the model, so it is approved in a terminal only (SEC-4). */
-function HowToEnable({ skill }: { skill: SkillReply }) {
+function HowToEnable({ skill }: { skill: Reply<'skills.show'> }) {
   return (
     <Section title={t.common.turnOn}>
       <p className="mb-2 text-sm text-soft">

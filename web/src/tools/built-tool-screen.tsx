@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
-import type { CapabilityReply, CapabilityRunReply } from '../../../src/protocol/custom-tools.ts'
-import { call, useAnswer } from '../api/call.ts'
+import type { CapabilityReply } from '../../../src/protocol/custom-tools.ts'
+import { call, type Reply, useAnswer } from '../api/call.ts'
 import { CodeBlock } from '../components/code.tsx'
 import { Badge, Button, CommandLine } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
@@ -265,7 +265,7 @@ function RepairDialog({ name, isOpen, onClose }: { name: string; isOpen: boolean
 /** A capability as a model would call it. */
 function CapabilityRun({ capability }: { capability: CapabilityReply }) {
   const { name } = capability
-  const { run, stop, reply, error, isBusy } = useRun<CapabilityRunReply>()
+  const { run, stop, reply, error, isBusy } = useRun<Reply<'capabilities.run'>>()
   if (capability.version === null) return <Empty title={t.builtTools.nothingRunYet}>{t.builtTools.toolBuiltYet}</Empty>
   return (
     <div className="max-w-2xl">

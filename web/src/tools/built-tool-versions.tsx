@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import type { CapabilityFilesReply, CapabilityReply } from '../../../src/protocol/custom-tools.ts'
-import { call, useAnswer } from '../api/call.ts'
+import type { CapabilityReply } from '../../../src/protocol/custom-tools.ts'
+import { call, type Reply, useAnswer } from '../api/call.ts'
 import { CodeBlock, DiffText } from '../components/code.tsx'
 import { Badge, Button, classes } from '../components/controls.tsx'
 import { Empty, Failure, useToasts } from '../components/feedback.tsx'
@@ -206,13 +206,13 @@ export function CapabilityCode({ capability }: { capability: CapabilityReply }) 
   )
 }
 
-function FileView({ file }: { file: CapabilityFilesReply['files'][number] }) {
+function FileView({ file }: { file: Reply<'capabilities.files'>['files'][number] }) {
   if (file.text === null) return <p className="text-soft">{t.builtTools.bytesBinaryData(file.bytes)}</p>
   if (file.path.endsWith('.md')) return <Markdown text={file.text} />
   return <CodeBlock code={file.text} language={file.path} />
 }
 
 /** The main program, when it is known. */
-function firstOf(files: CapabilityFilesReply['files']) {
+function firstOf(files: Reply<'capabilities.files'>['files']) {
   return files.find(({ path }) => /^main\.(?:py|js)$/.test(path)) ?? files[0]
 }

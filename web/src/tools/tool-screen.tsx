@@ -1,14 +1,6 @@
 import { useState } from 'react'
-import type {
-  HookSecretReply,
-  ToolCallReply,
-  ToolOwnTestsReply,
-  ToolReply,
-  ToolRunReply,
-  ToolTestReply,
-  TriggerRunReply,
-} from '../../../src/protocol/tools.ts'
-import { call, useAnswer } from '../api/call.ts'
+import type { ToolCallReply, ToolReply, ToolRunReply, TriggerRunReply } from '../../../src/protocol/tools.ts'
+import { call, type Reply, useAnswer } from '../api/call.ts'
 import { CodeBlock } from '../components/code.tsx'
 import { Badge, type BadgeKind, Button, CommandLine } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
@@ -159,7 +151,7 @@ function ToolRun({ tool }: { tool: ToolReply }) {
 /** The webhook secret. It is created here and shown once. */
 function HookSecret({ name }: { name: string }) {
   const toasts = useToasts()
-  const [step, setStep] = useState<'asking' | HookSecretReply>()
+  const [step, setStep] = useState<'asking' | Reply<'triggers.makeSecret'>>()
   const made = typeof step === 'object' ? step : undefined
 
   async function make(): Promise<void> {
@@ -269,8 +261,8 @@ function ToolSwitch({ tool, onChange }: { tool: ToolReply; onChange(tool: ToolRe
 
 /** Whether it has all that it needs, and the tests that it brings along. */
 function ToolTests({ name }: { name: string }) {
-  const readiness = useRun<ToolTestReply>()
-  const tests = useRun<ToolOwnTestsReply>()
+  const readiness = useRun<Reply<'tools.test'>>()
+  const tests = useRun<Reply<'tools.ownTests'>>()
   const runTests = () => tests.run((signal) => call('tools.ownTests', { name }, { signal }))
   const check = () => readiness.run((signal) => call('tools.test', { name }, { signal }))
   return (
@@ -297,7 +289,7 @@ function ToolTests({ name }: { name: string }) {
   )
 }
 
-function TestResults({ reply }: { reply: ToolOwnTestsReply }) {
+function TestResults({ reply }: { reply: Reply<'tools.ownTests'> }) {
   const passed = reply.tests.filter(({ ok }) => ok).length
   return (
     <section aria-label={t.tools.tests}>

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react'
 import type { Json } from '../../../src/protocol/messages.ts'
-import type { ToolConfigReply, ToolFieldReply, ToolReply } from '../../../src/protocol/tools.ts'
-import { call, useAnswer } from '../api/call.ts'
+import type { ToolFieldReply, ToolReply } from '../../../src/protocol/tools.ts'
+import { call, type Reply, useAnswer } from '../api/call.ts'
 import { Button } from '../components/controls.tsx'
 import { Failure, useToasts } from '../components/feedback.tsx'
 import { SelectField, TextField } from '../components/forms.tsx'
@@ -102,7 +102,7 @@ export function ToolSettingsForm({ tool, onChange }: { tool: ToolReply; onChange
   const [typed, setTyped] = useState<Record<string, string>>({})
   const [isBusy, setIsBusy] = useState(false)
 
-  async function keep(change: () => Promise<ToolConfigReply>, told: string): Promise<void> {
+  async function keep(change: () => Promise<Reply<'tools.config'>>, told: string): Promise<void> {
     setIsBusy(true)
     try {
       put(await change())
