@@ -58,7 +58,7 @@ function findFiles(): PageFiles | undefined {
       known ??= list()
       if (!known.has(path) || !/\.\w+$/.test(path)) return undefined
       try {
-        return { path, data: readFileSync(join(directory, ...path.split('/'))) }
+        return readFileSync(join(directory, ...path.split('/')))
       } catch {
         // The page was rebuilt meanwhile: the list is read again.
         known = undefined

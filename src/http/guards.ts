@@ -397,14 +397,21 @@ function signatureGuard(dependencies: {
 }): MiddlewareHandler<HttpEnv> {
   const { webhooks, failures, logger, maxBodyBytes } = dependencies
   return async (context, next) => {
-    const call = await readCall(context, maxBodyBytes)
+    const { req } = context
+    const call: WebhookCall = {
+      tool: req.param('tool') ?? '',
+      timestamp: req.header('x-familiar-timestamp'),
+      nonce: req.header('x-familiar-nonce'),
+      signature: req.header('x-familiar-signature'),
+      body: await readBytes(context, maxBodyBytes),
+    }
     if (await webhooks.isSigned(call)) {
       context.set('signedCall', call)
       return next()
     }
     const address = peerAddress(context)
     countWrong(failures, address, 'signatures')
-    logger.warn('a webhook had a wrong signature', { address, path: context.req.path })
+    logger.warn('a webhook had a wrong signature', { address, path: req.path })
     throw new FamiliarError('unauthorized', 'This signature is not valid.')
   }
 }
@@ -414,16 +421,6 @@ export function signedCallOf(context: HttpContext): WebhookCall {
   const call = context.get('signedCall')
   if (!call) throw new FamiliarError('internal', 'A call reached its handler without a check')
   return call
-}
-
-async function readCall(context: HttpContext, maxBodyBytes: number): Promise<WebhookCall> {
-  return {
-    tool: context.req.param('tool') ?? '',
-    timestamp: context.req.header('x-familiar-timestamp'),
-    nonce: context.req.header('x-familiar-nonce'),
-    signature: context.req.header('x-familiar-signature'),
-    body: await readBytes(context, maxBodyBytes),
-  }
 }
 
 /** A part of a path that may be the token of a link, which must not be logged. */

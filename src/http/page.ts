@@ -2,22 +2,10 @@ import { gzipSync } from 'node:zlib'
 import type { SessionViews } from '../agent/sessions/open-sessions.ts'
 import type { SignedInBrowsers } from '../security/sign-in.ts'
 
-interface PageFile {
-  path: string
-  data: Uint8Array
-}
-
 /** The built page: every file under its path, `/index.html` among them. */
 export interface PageFiles {
   /** Undefined if it does not exist. */
-  read(path: string): PageFile | undefined
-}
-
-interface Packed {
-  plain: Uint8Array
-  /** Absent if compression makes it no smaller. */
-  gzip?: Uint8Array
-  mediaType: string
+  read(path: string): Uint8Array | undefined
 }
 
 const mediaTypes: Record<string, string> = {
@@ -32,18 +20,20 @@ const mediaTypes: Record<string, string> = {
   woff2: 'font/woff2',
 }
 
+function pack(files: PageFiles, path: string) {
+  const plain = files.read(path)
+  const mediaType = mediaTypes[path.split('.').at(-1) ?? '']
+  if (!plain || !mediaType) return undefined
+  const gzip = gzipSync(plain, { level: 9 })
+  // No smaller: of no use.
+  return { plain, mediaType, gzip: gzip.length < plain.length ? gzip : undefined }
+}
+
 /** Compresses each file once. */
-export function createPackedFiles(files: PageFiles): (path: string) => Packed | undefined {
-  const packed = new Map<string, Packed | undefined>()
-  function pack(path: string): Packed | undefined {
-    const file = files.read(path)
-    const mediaType = mediaTypes[path.split('.').at(-1) ?? '']
-    if (!file || !mediaType) return undefined
-    const gzip = gzipSync(file.data, { level: 9 })
-    return { plain: file.data, mediaType, ...(gzip.length < file.data.length && { gzip }) }
-  }
-  return (path) => {
-    if (!packed.has(path)) packed.set(path, pack(path))
+export function createPackedFiles(files: PageFiles) {
+  const packed = new Map<string, ReturnType<typeof pack>>()
+  return (path: string) => {
+    if (!packed.has(path)) packed.set(path, pack(files, path))
     return packed.get(path)
   }
 }

@@ -9,17 +9,12 @@ import { errorReply, errorReplyFor } from './replies.ts'
 
 export type HttpServer = Awaited<ReturnType<typeof serveHttp>>
 
-export interface ServerLimits {
-  maxHeaderBytes: number
-  maxConnections: number
-  /** For the headers of a request, and for all of it. How long an answer takes is not limited. */
-  headersTimeoutMs: number
-  requestTimeoutMs: number
-}
+export type ServerLimits = typeof defaultLimits
 
-const defaultLimits: ServerLimits = {
+const defaultLimits = {
   maxHeaderBytes: 16 * 1024,
   maxConnections: 1024,
+  /** For the headers of a request, and for all of it. How long an answer takes is not limited. */
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
 }

@@ -1,14 +1,8 @@
 import type { z } from 'zod'
-import type { turnOutcomeReplySchema } from './api.ts'
+import type { chatReplySchema, turnOutcomeReplySchema } from './api.ts'
 import type { Card, Json, MediaPart, Usage } from './messages.ts'
 
 export type TurnOutcome = z.infer<typeof turnOutcomeReplySchema>
-
-interface ToolCallSummary {
-  name: string
-  input: Json
-  isError: boolean
-}
 
 /**
  * An event of a session. `tool_start`, `tool_progress`, `tool_result` and `response` have the names and fields that
@@ -46,7 +40,7 @@ export type TurnEvent =
       text: string
       buildId: string | null
       pendingQuestion: string | null
-      toolCalls: ToolCallSummary[]
+      toolCalls: z.infer<typeof chatReplySchema>['toolCalls']
       /** False if the text is a silent token, which is stored and not shown. */
       deliver: boolean
     }

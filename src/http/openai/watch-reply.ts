@@ -125,7 +125,7 @@ export interface BegunTurn {
 /**
  * The id of a call for the client: it contains the session, so that the result is found whatever else the client sends.
  */
-const pattern = /^call_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})_(.{1,200})$/s
+const pattern = /^call_([0-9a-f]{32})_(.{1,200})$/s
 
 export function toClientCallId(sessionId: string, callId: string): string {
   return `call_${sessionId.replaceAll('-', '')}_${callId}`
@@ -133,8 +133,8 @@ export function toClientCallId(sessionId: string, callId: string): string {
 
 /** Undefined for an unknown form of id. */
 export function readClientCallId(id: string): { sessionId: string; callId: string } | undefined {
-  const match = pattern.exec(id)
-  return match ? { sessionId: match.slice(1, 6).join('-'), callId: match[6] ?? '' } : undefined
+  const [, sessionId, callId] = pattern.exec(id) ?? []
+  return sessionId && callId ? { sessionId: toUuid(sessionId), callId } : undefined
 }
 
 type Choice = ChatCompletionReply['choices'][number]
@@ -209,8 +209,8 @@ export function toResponseId(place: { sessionId: string; messageId: string; curs
 
 /** Undefined for an unknown form of id. */
 export function readResponseId(id: string): { sessionId: string; messageId: string } | undefined {
-  const match = responseIdPattern.exec(id)
-  return match ? { sessionId: toUuid(match[1] ?? ''), messageId: toUuid(match[2] ?? '') } : undefined
+  const [, sessionId, messageId] = responseIdPattern.exec(id) ?? []
+  return sessionId && messageId ? { sessionId: toUuid(sessionId), messageId: toUuid(messageId) } : undefined
 }
 
 function toUuid(digits: string): string {
