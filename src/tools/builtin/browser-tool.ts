@@ -57,7 +57,8 @@ export function listPage(tree: unknown, address: string, passwords: readonly str
     const parsed = nodeSchema.safeParse(value)
     if (!parsed.success || depth > deepest) return
     const node = parsed.data
-    if (isControl(node)) line.push(describeControl(withoutPassword(node, passwords), address))
+    const text = node.text && passwords.includes(node.text) ? '•••' : node.text
+    if (isControl(node)) line.push(describeControl({ ...node, text }, address))
     else if (node.role === 'img') line.push(node.name ? `[image: ${foreignLine(node.name, maxNameLength)}]` : '')
     else if (inWords.has(node.role)) walkInside(node, depth)
     else walkBlock(node, depth)
@@ -89,10 +90,6 @@ function isControl(node: Node): boolean {
   if (node.ref === undefined) return false
   // An element made clickable by a script shows it only by its cursor.
   return controls.has(node.role) || (node.cursor === 'pointer' && !node.children)
-}
-
-function withoutPassword(node: Node, passwords: readonly string[]): Node {
-  return node.text && passwords.includes(node.text) ? { ...node, text: '•••' } : node
 }
 
 function describeControl(node: Node, address: string): string {
@@ -127,15 +124,10 @@ function describeOptions({ children = [] }: Node): string {
 
 /** A link to another site shows its host; one within the site only its path. */
 function describeTarget(target: string, address: string): string {
-  if (!URL.canParse(target, address)) return ''
-  const url = new URL(target, address)
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return ''
-  const isHere = url.origin === originOf(address)
+  const url = URL.parse(target, address)
+  if (!url || !/^https?:$/.test(url.protocol)) return ''
+  const isHere = url.origin === URL.parse(address)?.origin
   return `→ ${foreignLine(isHere ? `${url.pathname}${url.search}` : url.href, maxNameLength)}`
-}
-
-function originOf(address: string): string | undefined {
-  return URL.canParse(address) ? new URL(address).origin : undefined
 }
 
 function prefixOf({ role, level = 1 }: Node): string {
@@ -144,8 +136,8 @@ function prefixOf({ role, level = 1 }: Node): string {
 }
 
 function pageOriginOf(address: string | undefined): string | undefined {
-  const url = address === undefined ? null : URL.parse(address)
-  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url.origin : undefined
+  const url = URL.parse(address ?? '')
+  return url && /^https?:$/.test(url.protocol) ? url.origin : undefined
 }
 
 /** The origin of an element, as the browser reports it. A frame without an address belongs to its parent. */
@@ -164,11 +156,6 @@ interface OpenScene {
   signal: AbortSignal
 }
 
-interface ElementTarget {
-  ref: string
-  origin: string
-}
-
 const openMs = 30_000
 const actionMs = 10_000
 /** A page may load endlessly; its content by then is read. */
@@ -178,66 +165,42 @@ const pageCharacters = 6_000
 
 async function openAddress(scene: OpenScene, address: string): Promise<ToolOutcome> {
   const { page, signal } = scene
-  return await attempt(scene, address, async () => {
-    try {
-      await page.goto(address, { waitUntil: 'domcontentloaded', timeout: openMs, signal })
-    } catch (error) {
-      // The browser's own error is still pending, and would interfere with the next navigation.
-      await page.close().catch(() => undefined)
-      throw error
-    }
-    return await readPage(scene, 0)
-  })
+  try {
+    await page.goto(address, { waitUntil: 'domcontentloaded', timeout: openMs, signal })
+  } catch (error) {
+    // The browser's own error is still pending, and would interfere with the next navigation.
+    await page.close().catch(() => undefined)
+    throw error
+  }
+  return await readPage(scene)
 }
 
-async function readPage(scene: OpenScene, offset: number): Promise<ToolOutcome> {
+async function readPage(scene: OpenScene, offset = 0): Promise<ToolOutcome> {
   const { page, signal } = scene
-  return await attempt(scene, page.url(), async () => {
-    await page.waitForLoadState('load', { timeout: loadMs, signal }).catch(() => undefined)
-    signal.throwIfAborted()
-    // A page can navigate anywhere; only web pages are shown.
-    if (pageOriginOf(page.url()) === undefined) return failed('The page does not show a web address.')
-    const refusal = await refusalOf(scene, page.url())
-    if (refusal !== undefined) return failed(`${refusal}.`)
-    const tree: unknown = await page.ariaSnapshotJSON({ mode: 'ai', timeout: actionMs, signal })
-    const head = `# ${foreignLine(await page.title(), 200)}\n${foreignLine(page.url(), 500)}`
-    const listing = listPage(tree, page.url(), await passwordsOn(page))
-    if (offset > 0 && offset >= listing.length) return failed(`The page has ${listing.length} characters.`)
-    return await shown(scene, { text: `${head}\n\n${pageOf(listing, offset, pageCharacters)}`, isError: false })
-  })
-}
-
-async function typeText(
-  scene: OpenScene,
-  target: ElementTarget,
-  { text, submit }: { text: string; submit: boolean },
-): Promise<ToolOutcome> {
-  const limits = { timeout: actionMs, signal: scene.signal }
-  return await actOn(scene, target, async (element) => {
-    const { isSelect, isSignIn } = await describeField(element)
-    // Before it happens: everything after a sign-in may be the user's private data.
-    if (isSignIn) await scene.browsers.noteSignIn(scene.userId)
-    if (isSelect) await element.selectOption({ label: text }, limits)
-    else await element.fill(text, limits)
-    if (submit) await element.press('Enter', limits)
-  })
+  await page.waitForLoadState('load', { timeout: loadMs, signal }).catch(() => undefined)
+  signal.throwIfAborted()
+  // A page can navigate anywhere; only web pages are shown.
+  if (pageOriginOf(page.url()) === undefined) return failed('The page does not show a web address.')
+  const refusal = await refusalOf(scene, page.url())
+  if (refusal !== undefined) return failed(`${refusal}.`)
+  const tree: unknown = await page.ariaSnapshotJSON({ mode: 'ai', timeout: actionMs, signal })
+  const head = `# ${foreignLine(await page.title(), 200)}\n${foreignLine(page.url(), 500)}`
+  const listing = listPage(tree, page.url(), await passwordsOn(page))
+  if (offset > 0 && offset >= listing.length) return failed(`The page has ${listing.length} characters.`)
+  return await shown(scene, { text: `${head}\n\n${pageOf(listing, offset, pageCharacters)}`, isError: false })
 }
 
 async function goBack(scene: OpenScene): Promise<ToolOutcome> {
   const { page, signal } = scene
-  return await attempt(scene, page.url(), async () => {
-    const answer = await page.goBack({ waitUntil: 'domcontentloaded', timeout: openMs, signal })
-    return answer ? await readPage(scene, 0) : failed('There is no previous page.')
-  })
+  const answer = await page.goBack({ waitUntil: 'domcontentloaded', timeout: openMs, signal })
+  return answer ? await readPage(scene) : failed('There is no previous page.')
 }
 
 async function takeScreenshot(scene: OpenScene, putMedia: PutMedia): Promise<ToolOutcome> {
   const { page, signal } = scene
-  return await attempt(scene, page.url(), async () => {
-    const data = await page.screenshot({ type: 'jpeg', quality: 70, timeout: openMs, signal })
-    const part = await putMedia({ name: 'screenshot.jpg', mediaType: 'image/jpeg', data })
-    return await shown(scene, { text: 'The user has the screenshot.', isError: false, media: [part] })
-  })
+  const data = await page.screenshot({ type: 'jpeg', quality: 70, timeout: openMs, signal })
+  const part = await putMedia({ name: 'screenshot.jpg', mediaType: 'image/jpeg', data })
+  return await shown(scene, { text: 'The user has the screenshot.', isError: false, media: [part] })
 }
 
 /** Page content is untrusted; after a sign-in with this browser it may be private as well. */
@@ -266,42 +229,36 @@ async function describeField(element: ElementHandle): Promise<{ isSelect: boolea
   return { isSelect: name === 'select', isSignIn: signInKinds.test(kinds.join(' ').toLowerCase()) }
 }
 
-/** Acts on an element of that origin only, and reads the page afterwards. */
+/** Clicks an element of that origin only, or types into it, and reads the page afterwards. */
 async function actOn(
   scene: OpenScene,
-  { ref, origin }: ElementTarget,
-  perform: (element: ElementHandle) => Promise<void>,
+  { ref, origin, text, submit }: { ref: string; origin: string; text?: string; submit: boolean },
 ): Promise<ToolOutcome> {
-  const { page, signal } = scene
-  return await attempt(scene, page.url(), async () => {
-    const place = page.getByRef(ref)
-    if ((await place.count()) === 0) return failed(`There is no ${ref} on the page. Read it again.`)
-    // Bound to this document: if the page navigates in between, nothing is done there.
-    const element = await place.elementHandle({ timeout: actionMs, signal })
-    const actual = await originOfElement(element)
-    if (actual !== origin) {
-      return failed(
-        `Nothing was done: ${ref} belongs to ${actual ?? 'no site'}, not to ${origin}. Read the page again.`,
-      )
-    }
-    const leads = page.waitForEvent('framenavigated', { timeout: leadMs }).catch(() => undefined)
-    // The page may close itself, or open another page.
-    await perform(element).catch((error) => (page.isClosed() ? undefined : Promise.reject(error)))
-    await leads
-    const current = await scene.browsers.openPage(scene.userId, scene.sessionId)
-    return current ? await readPage({ ...scene, page: current }, 0) : failed('The page has closed.')
-  })
-}
-
-/** Browser errors are described in words; blocked requests with the guard's reason. */
-async function attempt(scene: OpenScene, address: string, perform: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
-  try {
-    return await perform()
-  } catch (error) {
-    scene.signal.throwIfAborted()
-    if (error instanceof FamiliarError || !(error instanceof Error)) throw error
-    return await describeFailure(scene, address, error)
+  const { page, signal, browsers, userId } = scene
+  const limits = { timeout: actionMs, signal }
+  const place = page.getByRef(ref)
+  if ((await place.count()) === 0) return failed(`There is no ${ref} on the page. Read it again.`)
+  // Bound to this document: if the page navigates in between, nothing is done there.
+  const element = await place.elementHandle(limits)
+  const actual = await originOfElement(element)
+  if (actual !== origin) {
+    return failed(`Nothing was done: ${ref} belongs to ${actual ?? 'no site'}, not to ${origin}. Read the page again.`)
   }
+  const perform = async () => {
+    if (text === undefined) return await element.click(limits)
+    const { isSelect, isSignIn } = await describeField(element)
+    // Before it happens: everything after a sign-in may be the user's private data.
+    if (isSignIn) await browsers.noteSignIn(userId)
+    if (isSelect) await element.selectOption({ label: text }, limits)
+    else await element.fill(text, limits)
+    if (submit) await element.press('Enter', limits)
+  }
+  const leads = page.waitForEvent('framenavigated', { timeout: leadMs }).catch(() => undefined)
+  // The page may close itself, or open another page.
+  await perform().catch((error) => (page.isClosed() ? undefined : Promise.reject(error)))
+  await leads
+  const current = await browsers.openPage(userId, scene.sessionId)
+  return current ? await readPage({ ...scene, page: current }) : failed('The page has closed.')
 }
 
 async function refusalOf({ browsers, userId }: OpenScene, address: string): Promise<string | undefined> {
@@ -309,7 +266,10 @@ async function refusalOf({ browsers, userId }: OpenScene, address: string): Prom
   return url ? await browsers.refusalOf(userId, url) : undefined
 }
 
-async function describeFailure(scene: OpenScene, address: string, error: Error): Promise<ToolOutcome> {
+/** Browser errors are described in words; blocked requests with the guard's reason. */
+async function describeFailure(scene: OpenScene, address: string, error: unknown): Promise<ToolOutcome> {
+  scene.signal.throwIfAborted()
+  if (error instanceof FamiliarError || !(error instanceof Error)) throw error
   const { hostname = '' } = URL.parse(address) ?? {}
   const refusal = await refusalOf(scene, address)
   const network = /net::(ERR_\w+)/.exec(error.message)?.[1]
@@ -322,10 +282,8 @@ async function describeFailure(scene: OpenScene, address: string, error: Error):
   return { ...failed(`The page failed: ${foreignLine(error.message, 200)}`), label: 'untrusted' }
 }
 
-const actionNames = ['open', 'read', 'click', 'type', 'screenshot', 'back', 'close'] as const
-
 const inputSchema = z.object({
-  action: z.enum(actionNames),
+  action: z.enum(['open', 'read', 'click', 'type', 'screenshot', 'back', 'close']),
   url: z.string().max(4_000).optional().describe('open: the address; click, type: the address of the current page'),
   ref: z
     .string()
@@ -354,10 +312,18 @@ export function createBrowserTool(needs: BrowserNeeds & { putMedia: PutMedia }) 
       if (isOpening && pageOriginOf(input.url) === undefined) return failed('url: must be an http or https address.')
       const page = isOpening ? await browsers.page(userId, sessionId) : await browsers.openPage(userId, sessionId)
       if (!page) return failed('No page is open. Use open first.')
+      if (input.action === 'close') {
+        await browsers.closePage(userId, sessionId)
+        return succeeded('Closed.')
+      }
+      const address = isOpening ? (input.url ?? '') : page.url()
+      const scene = { browsers, userId, sessionId, signal, page }
       // The page of a call stays open until the call ends, whatever else is opened meanwhile.
       const release = browsers.hold(page)
       try {
-        return await act({ browsers, userId, sessionId, signal, page }, input)
+        return await act(scene, input)
+      } catch (error) {
+        return await describeFailure(scene, address, error)
       } finally {
         release()
       }
@@ -372,24 +338,16 @@ export function createBrowserTool(needs: BrowserNeeds & { putMedia: PutMedia }) 
         return await takeScreenshot(open, needs.putMedia)
       case 'back':
         return await goBack(open)
-      case 'close':
-        await browsers.closePage(open.userId, open.sessionId)
-        return succeeded('Closed.')
       case 'open':
         return await openAddress(open, url ?? '')
-      case 'click':
-      case 'type': {
+      default: {
         const origin = pageOriginOf(url)
         if (ref === undefined || origin === undefined) {
           return failed(`${action} needs ref and url: the element as read shows it, and the address of its page.`)
         }
-        if (action === 'click') {
-          return await actOn(open, { ref, origin }, (element) =>
-            element.click({ timeout: actionMs, signal: open.signal }),
-          )
-        }
+        if (action === 'click') return await actOn(open, { ref, origin, submit })
         if (text === undefined) return failed('text: must be given.')
-        return await typeText(open, { ref, origin }, { text, submit })
+        return await actOn(open, { ref, origin, text, submit })
       }
     }
   }

@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import type { Clock } from '../../base/clock.ts'
-import { ensurePrivateDirectory, readBytes, writeFileAtomically } from '../../base/files.ts'
+import { ensurePrivateDirectory, writeFileAtomically } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
 import { findProgram } from '../../base/processes.ts'
+import { reasonOf } from '../../base/text.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { LoopbackProxy } from '../../security/network/sandbox-proxy.ts'
 
@@ -16,10 +18,7 @@ export interface BrowserNeeds {
   clock: Clock
 }
 
-/**
- * One browser per user, with a page per session. Closed after idle minutes. Above the page limit the oldest is closed,
- * first of the session that opened one too many, and never one in use.
- */
+/** One browser per user, with a page per session. Closed after idle minutes. */
 export type Browsers = ReturnType<typeof createBrowsers>
 
 interface OpenBrowser {
@@ -61,20 +60,9 @@ export function createBrowsers(needs: BrowserNeeds) {
     try {
       const context = await launchChromium(needs, { executable, profileDirectory, proxy })
       const signInMark = join(profileDirectory, 'signed-in')
-      const isSignedIn = await readBytes(signInMark).then(
-        () => true,
-        () => false,
-      )
-      const browser: OpenBrowser = {
-        context,
-        proxy,
-        signInMark,
-        isSignedIn,
-        pages: new Map(),
-        byUse: [],
-        creating: 0,
-        stopIdling: () => {},
-      }
+      const isSignedIn = existsSync(signInMark)
+      const state = { pages: new Map(), byUse: [], creating: 0, stopIdling: () => {} }
+      const browser: OpenBrowser = { context, proxy, signInMark, isSignedIn, ...state }
       context.on('close', () => {
         opened.delete(userId)
         browser.stopIdling()
@@ -85,8 +73,9 @@ export function createBrowsers(needs: BrowserNeeds) {
       return browser
     } catch (error) {
       await proxy.close()
-      const reason = error instanceof Error ? error.message.split('\n')[0] : String(error)
-      throw new FamiliarError('not_found', `Chromium did not start: ${reason}`, { cause: error })
+      throw new FamiliarError('not_found', `Chromium did not start: ${reasonOf(error).split('\n')[0]}`, {
+        cause: error,
+      })
     }
   }
 
@@ -119,9 +108,8 @@ export function createBrowsers(needs: BrowserNeeds) {
     }
   }
 
-  function noteUse(browser: OpenBrowser, page: Page): Page {
+  function noteUse(browser: OpenBrowser, page: Page): void {
     browser.byUse = [...browser.byUse.filter((other) => other !== page), page]
-    return page
   }
 
   function follow(browser: OpenBrowser, sessionId: string, page: Page): void {
@@ -140,7 +128,9 @@ export function createBrowsers(needs: BrowserNeeds) {
   }
 
   function currentPage(browser: OpenBrowser, sessionId: string): Page | undefined {
-    return browser.pages.get(sessionId)?.findLast((page) => !page.isClosed() && !closing.has(page))
+    const page = browser.pages.get(sessionId)?.findLast((page) => !page.isClosed() && !closing.has(page))
+    if (page) noteUse(browser, page)
+    return page
   }
 
   return {
@@ -148,7 +138,7 @@ export function createBrowsers(needs: BrowserNeeds) {
     async page(userId: string, sessionId: string): Promise<Page> {
       const browser = await use(userId)
       const current = currentPage(browser, sessionId)
-      if (current) return noteUse(browser, current)
+      if (current) return current
       browser.creating += 1
       try {
         const page = await browser.context.newPage()
@@ -160,9 +150,7 @@ export function createBrowsers(needs: BrowserNeeds) {
     },
     async openPage(userId: string, sessionId: string): Promise<Page | undefined> {
       if (!opened.has(userId)) return undefined
-      const browser = await use(userId)
-      const current = currentPage(browser, sessionId)
-      return current && noteUse(browser, current)
+      return currentPage(await use(userId), sessionId)
     },
     hold(page: Page): () => void {
       held.set(page, (held.get(page) ?? 0) + 1)
@@ -223,10 +211,9 @@ const noChromium =
 export async function inspectBrowser(places: ChromiumPlaces, isRoot: boolean) {
   const executable = (await findChromium(places)) ?? null
   if (executable === null) return { executable, problem: noChromium }
-  const problem = isRoot
-    ? 'Familiar runs as root, so Chromium has no sandbox: a page that breaks out of it is root too. Run Familiar as a separate user.'
-    : null
-  return { executable, problem }
+  const unsafe =
+    'Familiar runs as root, so Chromium has no sandbox: a page that breaks out of it is root too. Run Familiar as a separate user.'
+  return { executable, problem: isRoot ? unsafe : null }
 }
 
 /**

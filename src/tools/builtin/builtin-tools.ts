@@ -8,7 +8,7 @@ import { factBeginning, type WrittenFact } from '../../memory/facts.ts'
 import { synthesisStyles } from '../../memory/learning/deep-recall.ts'
 import { isGateQuestion } from '../../memory/learning/gate-questions.ts'
 import { readPlainStatements } from '../../memory/learning/plain-statements.ts'
-import type { Memory, MemoryFilter, MemoryKind } from '../../memory/memory.ts'
+import type { Memory, MemoryFilter } from '../../memory/memory.ts'
 import { attributeKey } from '../../memory/words.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { Json } from '../../protocol/messages.ts'
@@ -21,8 +21,8 @@ import {
   editQuestion,
   factQuestion,
   originOf,
-  shareOf,
-  tellingWordsOf,
+  refuseAndAsk,
+  tells,
 } from './memory-forget.ts'
 import {
   citeMemory,
@@ -91,8 +91,7 @@ const askUser = defineTool({
   },
 })
 
-function createCommitmentUpdate(needs: Pick<MemoryNeeds, 'commitments' | 'clock' | 'timeZone'>): Tool {
-  const { commitments, clock, timeZone } = needs
+function createCommitmentUpdate({ commitments, clock, timeZone }: MemoryNeeds): Tool {
   return defineTool({
     name: 'commitment_update',
     description:
@@ -137,9 +136,9 @@ function createCommitmentUpdate(needs: Pick<MemoryNeeds, 'commitments' | 'clock'
   }
 }
 
-const limit = 20
+const looked = 20
 
-function createDeepMemory(needs: Pick<MemoryNeeds, 'memories' | 'deepRecall' | 'files' | 'timeZone'>): Tool {
+function createDeepMemory(needs: MemoryNeeds): Tool {
   const { memories, deepRecall, timeZone } = needs
   return defineTool({
     name: 'deep_memory',
@@ -149,7 +148,7 @@ function createDeepMemory(needs: Pick<MemoryNeeds, 'memories' | 'deepRecall' | '
     effect: 'idempotent',
     async run({ question, style = 'factual' }, { userId, sessionId, signal, progress }) {
       const onProgress = (step: object) => progress({ ...step } as Json)
-      const answer = await deepRecall({ userId, sessionId, question, limit, style, signal, onProgress })
+      const answer = await deepRecall({ userId, sessionId, question, limit: looked, style, signal, onProgress })
       const found = answer.memories.map(({ memory }) => memory)
       if (found.length === 0) return succeeded('Nothing found.')
       const ids = found.map(({ id }) => id)
@@ -165,18 +164,13 @@ function createDeepMemory(needs: Pick<MemoryNeeds, 'memories' | 'deepRecall' | '
   })
 }
 
-type Needs = Pick<MemoryNeeds, 'memories' | 'facts' | 'recall' | 'corrections' | 'clock' | 'timeZone'>
-
 interface Change {
   by: ChangedBy
   label?: 'untrusted'
 }
 
-const looked = 20
-const sameShare = 0.8
-
 /** The user's own memories change only on their request. Repetitions of a memory are corrected with it. */
-function createMemoryEdit(needs: Needs): Tool {
+function createMemoryEdit(needs: MemoryNeeds): Tool {
   const { memories, recall, corrections, timeZone } = needs
   return defineTool({
     name: 'memory_edit',
@@ -192,37 +186,30 @@ function createMemoryEdit(needs: Needs): Tool {
       const repetitions = await repetitionsOf(memory, context)
       const change: Change = { by, ...(by === 'agent' && context.seen.untrusted && { label: 'untrusted' as const }) }
       const outcome = await edit(memory, edited, change)
+      if (!outcome.ok && outcome.reason === 'not_found') return failed(noSuchMemory(id))
       if (!outcome.ok) {
-        return outcome.reason === 'not_found' ? failed(noSuchMemory(id)) : refuse(memory, content, context)
+        const refusal = `Not changed: ${citeMemory(memory.id)} is the user's own; only they can change it.`
+        return refuseAndAsk(refusal, editQuestion(memory, { content, timeZone }), context)
       }
-      const also = await editRepetitions(repetitions, content, change)
-      const cited = [memory, ...also].map((changed) => citeMemory(changed.id)).join(' ')
+      const changed = [memory]
+      for (const other of repetitions) {
+        const repeated = await contentFor(other, content)
+        const also = repeated === undefined ? undefined : await edit(other, repeated, change)
+        if (also?.ok) changed.push(also.memory)
+      }
+      const cited = changed.map((each) => citeMemory(each.id)).join(' ')
       return succeeded(`Changed ${cited}. memory_undo reverts it for 30 days.`)
     },
   })
 
   async function repetitionsOf(memory: Memory, { userId, signal }: ToolContext): Promise<Memory[]> {
     const found = await recall.recall({ userId, text: memory.content, limit: looked, kinds: ['note', 'fact'], signal })
-    return found
-      .map((recalled) => recalled.memory)
-      .filter((other) => other.id !== memory.id)
-      .filter((other) => shareOf(tellingWordsOf(other.content), memory.content) >= sameShare)
+    return found.map((recalled) => recalled.memory).filter((other) => other.id !== memory.id && tells(memory, other))
   }
 
   /** An edit by a model that has seen untrusted content is untrusted from then on. */
   function edit({ userId, id }: Memory, content: string, { by, label }: Change): Promise<CorrectionOutcome> {
     return corrections.edit(userId, id, { content, ...(label && { label }) }, by)
-  }
-
-  async function editRepetitions(repetitions: readonly Memory[], content: string, change: Change): Promise<Memory[]> {
-    const changed: Memory[] = []
-    for (const other of repetitions) {
-      const edited = await contentFor(other, content)
-      if (edited === undefined) continue
-      const outcome = await edit(other, edited, change)
-      if (outcome.ok) changed.push(outcome.memory)
-    }
-    return changed
   }
 
   /** A fact's text has a fixed form: its new value is read from a plain sentence. Undefined if there is none. */
@@ -233,17 +220,11 @@ function createMemoryEdit(needs: Needs): Tool {
     const stated = facts.find(({ attribute }) => attributeKey(attribute) === attributeKey(fact.attribute))
     return stated && `${factBeginning(fact)}${stated.value}`
   }
-
-  function refuse(memory: Memory, content: string, { userText }: ToolContext): ToolOutcome {
-    const refusal = `Not changed: ${citeMemory(memory.id)} is the user's own; only they can change it.`
-    if (userText.trim() === '') return failed(refusal)
-    return { ...succeeded(`${refusal} They have been asked.`), question: editQuestion(memory, { content, timeZone }) }
-  }
 }
 
 const pageCharacters = 2_500
 
-function createMemoryGet(needs: Pick<MemoryNeeds, 'memories' | 'files' | 'timeZone'>): Tool {
+function createMemoryGet(needs: MemoryNeeds): Tool {
   const { memories, timeZone } = needs
   return defineTool({
     name: 'memory_get',
@@ -269,7 +250,7 @@ const lastChanges = 20
 const oneChangeMs = 1_000
 
 /** Changes that the user requested are undone only on their request. */
-function createMemoryUndo({ corrections, timeZone }: Pick<MemoryNeeds, 'corrections' | 'timeZone'>): Tool {
+function createMemoryUndo({ corrections, timeZone }: MemoryNeeds): Tool {
   return defineTool({
     name: 'memory_undo',
     description: 'Undo the newest change to a memory: restore a deleted or edited one.',
@@ -287,9 +268,7 @@ function createMemoryUndo({ corrections, timeZone }: Pick<MemoryNeeds, 'correcti
       // Repetitions of a memory are changed at the same moment; all of them are undone together.
       const belongs = ({ action, madeBy, at }: MemoryChange) =>
         action === newest.action && madeBy === newest.madeBy && Math.abs(newest.at - at) <= oneChangeMs
-      for (const change of earlier.filter(belongs)) {
-        await corrections.undo(context.userId, change.id)
-      }
+      for (const change of earlier.filter(belongs)) await corrections.undo(context.userId, change.id)
       const shown = toShownMemory(undone.before)
       const text = renderMemory({ ...shown, text: shown.text.slice(0, shownCharacters).toWellFormed() }, timeZone)
       return tellMemories(`${undone.action === 'forgotten' ? 'Brought back' : 'As before'}:\n${text}`, [shown])
@@ -300,7 +279,7 @@ function createMemoryUndo({ corrections, timeZone }: Pick<MemoryNeeds, 'correcti
 type RefusedFact = Extract<WrittenFact, { outcome: 'refused' }>
 
 /** A more certain fact, or the user's own, is not replaced: the user is asked. */
-function createMemoryWrite({ facts, timeZone }: Pick<MemoryNeeds, 'facts' | 'timeZone'>): Tool {
+function createMemoryWrite({ facts, timeZone }: MemoryNeeds): Tool {
   return defineTool({
     name: 'memory_write',
     description: 'Write one fact: entity ("user" for the user), attribute and value.',
@@ -329,10 +308,10 @@ function createMemoryWrite({ facts, timeZone }: Pick<MemoryNeeds, 'facts' | 'tim
   }
 
   function tell(written: Exclude<WrittenFact, RefusedFact>): ToolOutcome {
-    const { id, entity, attribute, value, validFrom } = written.fact
-    const text = `${citeMemory(id)} ${factBeginning({ entity, attribute })}${value}`
+    const { fact } = written
+    const text = `${citeMemory(fact.id)} ${factBeginning(fact)}${fact.value}`
     if (written.outcome === 'confirmed') {
-      return tellMemories(`Known since ${formatDate(validFrom, timeZone)} ${text}`, [])
+      return tellMemories(`Known since ${formatDate(fact.validFrom, timeZone)} ${text}`, [])
     }
     if (written.outcome === 'added') return tellMemories(`Noted ${text}`, [])
     return tellMemories(`Changed ${text} (was ${written.old.value})`, [{ label: written.label }])
@@ -350,16 +329,12 @@ export const react = defineTool({
   input: z.object({ emoji: z.string().trim().min(1).max(40) }),
   effect: 'idempotent',
   async run({ emoji }) {
-    const reaction = asEmoji(emoji)
+    // The fully qualified emoji: "❤" means "❤️".
+    const reaction = [emoji, `${emoji}\ufe0f`].find((candidate) => /^\p{RGI_Emoji}$/v.test(candidate))
     if (reaction === undefined) return failed('emoji: must be exactly one emoji, such as 👍')
     return { text: 'Done.', isError: false, reaction }
   },
 })
-
-/** The fully qualified emoji; undefined if the text is anything else. "❤" means "❤️". */
-function asEmoji(text: string): string | undefined {
-  return [text, `${text}\ufe0f`].find((candidate) => /^\p{RGI_Emoji}$/v.test(candidate))
-}
 
 /** Lets models without reasoning think step by step. It changes nothing; the thought stays in the log. */
 export const reason = defineTool({
@@ -370,24 +345,20 @@ export const reason = defineTool({
   run: async () => succeeded('Go on.'),
 })
 
-const usualLimit = 5
-const maxMemories = 20
-
 const input = z.object({
   query: z.string(),
-  limit: z.int().min(1).max(maxMemories).default(usualLimit),
+  limit: z.int().min(1).max(20).default(5),
   tag: z.string().optional(),
   kind: z.enum(['note', 'fact', 'episode', 'commitment', 'chunk']).optional(),
   from: z.string().optional().describe('a day: 2026-05-03'),
   until: z.string().optional(),
 })
 
-function createRecallMemory(needs: Pick<MemoryNeeds, 'memories' | 'recall' | 'files' | 'timeZone' | 'clock'>): Tool {
+function createRecallMemory(needs: MemoryNeeds): Tool {
   const { memories, recall, clock, timeZone } = needs
 
   /** Notes first; if there are none, all kinds. */
-  async function listNewest(userId: string, page: { limit: number; kind?: MemoryKind; filter: MemoryFilter }) {
-    const { limit, kind, filter } = page
+  async function listNewest(userId: string, { limit, kind }: z.output<typeof input>, filter: MemoryFilter) {
     const listed = await memories.list(userId, { limit, kinds: [kind ?? 'note'], filter })
     const found = listed.length > 0 || kind ? listed : await memories.list(userId, { limit, filter })
     return found.filter((memory) => !isGateQuestion(memory))
@@ -413,7 +384,7 @@ function createRecallMemory(needs: Pick<MemoryNeeds, 'memories' | 'recall' | 'fi
       const isList = query.trim() === ''
       const kinds = kind && [kind]
       const found: FoundMemory[] = isList
-        ? await listNewest(userId, { limit, ...(kind && { kind }), filter })
+        ? await listNewest(userId, asked, filter)
         : (await recall.recall({ userId, text: query, limit, kinds, filter, signal })).map(withPassage)
       if (found.length === 0) return succeeded('Nothing noted.')
       const ids = found.map(({ id }) => id)
@@ -424,9 +395,7 @@ function createRecallMemory(needs: Pick<MemoryNeeds, 'memories' | 'recall' | 'fi
   })
 }
 
-const idLength = 16
-
-function createStoreMemory({ memories, timeZone }: Pick<MemoryNeeds, 'memories' | 'timeZone'>): Tool {
+function createStoreMemory({ memories, timeZone }: MemoryNeeds): Tool {
   return defineTool({
     name: 'store_memory',
     description:
@@ -444,7 +413,7 @@ function createStoreMemory({ memories, timeZone }: Pick<MemoryNeeds, 'memories' 
     async run(input, context) {
       const { userId, sessionId, turnId, callId } = context
       // The same call always makes the same note. Providers guarantee unique call ids only within one response.
-      const id = sha256(JSON.stringify([userId, sessionId, turnId, callId])).slice(0, idLength)
+      const id = sha256(JSON.stringify([userId, sessionId, turnId, callId])).slice(0, 16)
       const { content, title = '', category = '', tags = [] } = input
       // Only the note's text unless untrusted content could have written the rest.
       const written = context.seen.untrusted ? [content, title, category, ...tags].join(' ') : content

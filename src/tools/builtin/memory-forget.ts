@@ -39,7 +39,10 @@ export function createMemoryForget(needs: Needs): Tool {
         outcome = await corrections.forget(context.userId, outcome.memory.id, by)
       }
       if (outcome.ok) return await tellForgotten(outcome, by, context)
-      if (outcome.reason === 'users_own') return refuse(outcome.memory, context)
+      if (outcome.reason === 'users_own') {
+        const refusal = `Not forgotten: ${citeMemory(outcome.memory.id)} is the user's own; only they can delete it.`
+        return refuseAndAsk(refusal, forgetQuestion(outcome.memory, timeZone), context)
+      }
       const changes = await corrections.changes(context.userId, lastChanges)
       const earlier = changes.find((change) => change.action === 'forgotten' && change.memoryId === wanted)
       if (!earlier) return failed(noSuchMemory(wanted))
@@ -62,13 +65,6 @@ export function createMemoryForget(needs: Needs): Tool {
       if (other.id === memory.id || shareOf(words, `${other.content} ${other.title ?? ''}`) < 1) return true
       return tells(other, memory) || tells(memory, other)
     })
-  }
-
-  function refuse(memory: Memory, { userText }: ToolContext): ToolOutcome {
-    const refusal = `Not forgotten: ${citeMemory(memory.id)} is the user's own; only they can delete it.`
-    // An automated message has no user who could answer.
-    if (userText.trim() === '') return failed(refusal)
-    return { ...succeeded(`${refusal} They have been asked.`), question: forgetQuestion(memory, timeZone) }
   }
 
   /** Facts extracted from a note are forgotten with it. After an extracted fact, the user is asked about the note. */
@@ -108,7 +104,13 @@ export function createMemoryForget(needs: Needs): Tool {
   }
 }
 
-function tells(memory: Memory, other: Memory): boolean {
+/** An automated message has no user who could answer. */
+export function refuseAndAsk(refusal: string, question: string, { userText }: ToolContext): ToolOutcome {
+  if (userText.trim() === '') return failed(refusal)
+  return { ...succeeded(`${refusal} They have been asked.`), question }
+}
+
+export function tells(memory: Memory, other: Memory): boolean {
   return shareOf(tellingWordsOf(other.content), memory.content) >= sameShare
 }
 
@@ -119,7 +121,6 @@ function withId(input: Json): Json {
   return id === null ? {} : { id }
 }
 
-const usersShare = 0.8
 const maxWords = 1_000
 // The limit of `contentWords`: of a longer text only the beginning would be compared.
 const readCharacters = 4_000
@@ -128,9 +129,12 @@ const standIns = new Set(['user', 'users'])
 
 /** The user's if nearly all of its words are from this turn's user message; otherwise the agent's, whatever it says. */
 export function whoseWords(text: string, userText: string): 'user' | 'agent' {
-  if (mentionsAny([text])(userText)) return 'user'
-  if (text.length > readCharacters) return 'agent'
-  return shareOf(tellingWordsOf(text), userText) >= usersShare ? 'user' : 'agent'
+  return shareSaid(text, userText) >= sameShare ? 'user' : 'agent'
+}
+
+function shareSaid(text: string, userText: string): number {
+  if (mentionsAny([text])(userText)) return 1
+  return text.length > readCharacters ? 0 : shareOf(tellingWordsOf(text), userText)
 }
 
 /**
@@ -146,19 +150,17 @@ export function originOf(
 }
 
 export function saidByUser(text: string, userText: string): boolean {
-  return (
-    mentionsAny([text])(userText) || (text.length <= readCharacters && shareOf(tellingWordsOf(text), userText) === 1)
-  )
+  return shareSaid(text, userText) === 1
 }
 
 /** The share of the words that the text contains, in any form; zero for no words. */
-export function shareOf(words: readonly string[], text: string): number {
+function shareOf(words: readonly string[], text: string): number {
   if (words.length === 0) return 0
   const there = contentWords(text, maxWords)
   return words.filter((word) => there.some((other) => termOf(word) === termOf(other))).length / words.length
 }
 
-export function tellingWordsOf(text: string): string[] {
+function tellingWordsOf(text: string): string[] {
   return contentWords(text, maxWords).filter((word) => !standIns.has(word))
 }
 
@@ -210,12 +212,11 @@ export function consentToUndo(turn: UsersTurn): boolean {
 
 /** The same memory always gives the same question: an answer belongs to it only if it was asked word for word. */
 export function forgetQuestion(memory: Memory, timeZone: string): string {
-  return `You told me on ${formatDate(memory.createdAt, timeZone)}: ${quoted(told(memory))} ${citeMemory(memory.id)} Should I forget it?`
+  return `${youSaid(memory, timeZone)} Should I forget it?`
 }
 
 export function editQuestion(memory: Memory, { content, timeZone }: { content: string; timeZone: string }): string {
-  const { createdAt, id } = memory
-  return `You told me on ${formatDate(createdAt, timeZone)}: ${quoted(told(memory))} ${citeMemory(id)} Should I change it to ${quoted(content)}?`
+  return `${youSaid(memory, timeZone)} Should I change it to ${quoted(content)}?`
 }
 
 export function factQuestion(known: Fact, value: string): string {
@@ -236,9 +237,10 @@ function cites(text: string, { id }: Memory): boolean {
   return parts.includes(id) || parts.includes(`memory:${id}`)
 }
 
-function told({ kind, content }: Memory): string {
+function youSaid({ id, kind, content, createdAt }: Memory, timeZone: string): string {
   const fact = kind === 'fact' ? readFact(content) : undefined
-  return fact ? factSentence(fact) : content
+  const said = quoted(fact ? factSentence(fact) : content)
+  return `You told me on ${formatDate(createdAt, timeZone)}: ${said} ${citeMemory(id)}`
 }
 
 const maxQuoteLength = 300

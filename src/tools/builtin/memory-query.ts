@@ -54,20 +54,9 @@ export function noSuchMemory(named: string): string {
 }
 
 export function toShownMemory(memory: FoundMemory, place?: FilePlace): ShownMemory {
-  const { id, kind, label, title, tags } = memory
+  const { id, kind, label, title, tags, wholeLength, createdAt: at, content: text, supersededAt: until } = memory
   const origin = place ? `in ${citePlace(place)}` : originOf(memory)
-  return {
-    id,
-    kind,
-    label,
-    title,
-    tags,
-    origin,
-    at: memory.createdAt,
-    text: memory.content,
-    wholeLength: memory.wholeLength,
-    until: memory.supersededAt,
-  }
+  return { id, kind, label, title, tags, wholeLength, origin, at, text, until }
 }
 
 function originOf({ speaker, label, source }: Memory): string | undefined {
@@ -146,15 +135,10 @@ export function renderMemories(shown: readonly ShownMemory[], about: string, tim
     .join('\n')
 }
 
-interface FactsAsked {
+interface FactsAsked extends MemoryQuestion {
   userId: string
-  about?: string | undefined
-  attributes?: readonly string[] | undefined
-  value?: string | undefined
-  history?: boolean | undefined
   /** Only facts that were true at that time. */
-  range?: DateRange | undefined
-  limit: number
+  range: DateRange | undefined
 }
 
 const maxFacts = 500
@@ -164,10 +148,8 @@ async function queryFacts(needs: MemoryNeeds, asked: FactsAsked): Promise<{ foun
   const facts = await findFacts(needs, asked)
   const others = asked.about === undefined ? facts.filter((fact) => entityKey(fact.entity) !== 'user') : facts
   const count = asked.about === undefined ? await countEntities(needs, asked.userId, others) : others.length
-  const shown = others.slice(0, asked.limit)
-  const ids = shown.map(({ id }) => id)
-  const memories = await needs.memories.getMany(asked.userId, ids)
-  const until = new Map(shown.map((fact) => [fact.id, fact.validTo]))
+  const until = new Map(others.slice(0, asked.limit).map((fact) => [fact.id, fact.validTo]))
+  const memories = await needs.memories.getMany(asked.userId, [...until.keys()])
   const found = await showMemories(needs, asked.userId, memories)
   return { count, found: found.map((memory) => ({ ...memory, until: until.get(memory.id) ?? null })) }
 }
@@ -182,7 +164,9 @@ async function findFacts(needs: MemoryNeeds, asked: FactsAsked): Promise<Fact[]>
     const sharing = about === undefined ? [] : await needs.facts.find(question)
     for (const fact of [...named, ...sharing.filter((fact) => sharesName(fact.entity, about))]) found.set(fact.id, fact)
   }
-  return [...found.values()].filter((fact) => !range || wasTrue(fact, range))
+  const wasTrue = ({ validFrom, validTo }: Fact) =>
+    !range || (validFrom <= range.until && (validTo === null || validTo >= range.from))
+  return [...found.values()].filter(wasTrue)
 }
 
 /** "Anna" means both Anna Miller and Anna Berg. */
@@ -190,10 +174,6 @@ function sharesName(entity: string, about: string | undefined): boolean {
   const wanted = foldedWords(about ?? '')
   const there = new Set(foldedWords(entity))
   return wanted.length > 0 && wanted.length < there.size && wanted.every((word) => there.has(word))
-}
-
-function wasTrue({ validFrom, validTo }: Fact, { from, until }: DateRange): boolean {
-  return validFrom <= until && (validTo === null || validTo >= from)
 }
 
 /** A person with several names counts once. */
@@ -271,10 +251,7 @@ function dueOf(state: Commitment['state'], deadline: number | null, timeZone: st
   return `${state === 'expired' ? 'overdue since' : 'due'} ${formatDate(deadline, timeZone)}`
 }
 
-const usualLimit = 10
-const maxMemories = 50
 const maxByWords = 5
-const foundByWords = 'Found by words:'
 
 const input = z.object({
   about: z.string().optional().describe('the subject of the facts; "user" for the user'),
@@ -285,7 +262,7 @@ const input = z.object({
   when: z.string().optional().describe('"last week", "in May", "2026-05-03"'),
   words: z.string().optional().describe('further search words'),
   history: z.boolean().optional().describe('also facts that are no longer true'),
-  limit: z.int().min(1).max(maxMemories).default(usualLimit),
+  limit: z.int().min(1).max(50).default(10),
 })
 
 type MemoryQuestion = z.output<typeof input>
@@ -306,8 +283,12 @@ export function createMemoryQuery(needs: MemoryNeeds): Tool {
       const asksPromises = question.who !== undefined || question.to !== undefined
       const facts = asksFacts ? await queryFacts(needs, { ...question, userId, range }) : undefined
       const exact: ShownMemory[] = [...(facts?.found ?? [])]
-      if (asksPromises) exact.push(...(await openCommitments(userId, question)))
-      const { words, limit } = question
+      const { words, limit, who, to } = question
+      if (asksPromises) {
+        // Overdue ones are still owed.
+        const listed = await commitments.list({ userId, states: ['open', 'expired'], limit, who, toWhom: to })
+        exact.push(...listed.map((commitment) => showCommitment(commitment, timeZone)))
+      }
       const asksTime = range !== undefined && !asksFacts && !asksPromises
       if (asksTime) exact.push(...(await queryTime(needs, { userId, range, words: words ?? '', limit, signal })))
       const known = new Set(exact.map(({ id }) => id))
@@ -317,7 +298,7 @@ export function createMemoryQuery(needs: MemoryNeeds): Tool {
       const parts = [
         ...(facts ? [`Count: ${facts.count}`] : []),
         ...(exact.length > 0 ? [render(exact)] : []),
-        ...(others.length > 0 ? [foundByWords, render(others)] : []),
+        ...(others.length > 0 ? ['Found by words:', render(others)] : []),
       ]
       const found = [...exact, ...others]
       if (found.length === 0) return succeeded([...parts, 'Nothing noted.'].join('\n'))
@@ -328,12 +309,6 @@ export function createMemoryQuery(needs: MemoryNeeds): Tool {
   async function byWords(userId: string, text: string, signal: AbortSignal): Promise<ShownMemory[]> {
     const recalled = await recall.recall({ userId, text, limit: maxByWords, signal })
     return await showMemories(needs, userId, recalled.map(withPassage))
-  }
-
-  /** Including overdue ones, which are still owed. */
-  async function openCommitments(userId: string, { who, to, limit }: MemoryQuestion): Promise<ShownMemory[]> {
-    const listed = await commitments.list({ userId, states: ['open', 'expired'], limit, who, toWhom: to })
-    return listed.map((commitment) => showCommitment(commitment, timeZone))
   }
 }
 
@@ -352,7 +327,6 @@ export type OpenHistory = (range: {
   limit: number
 }) => Promise<readonly HistoryEntry[]>
 
-const maxEntries = 50
 // The shared size limit, each entry with its head.
 const answerCharacters = 4_000
 const headCharacters = 40
@@ -363,7 +337,7 @@ export function createHistoryOpen({ openHistory, timeZone }: { openHistory: Open
     description: 'Read earlier messages of this conversation, also summarized ones. `before` pages back.',
     input: z.object({
       before: z.int().min(0).optional(),
-      limit: z.int().min(1).max(maxEntries).default(10),
+      limit: z.int().min(1).max(50).default(10),
     }),
     effect: 'idempotent',
     async run({ before, limit }, { sessionId, userId, seen }) {
@@ -371,14 +345,12 @@ export function createHistoryOpen({ openHistory, timeZone }: { openHistory: Open
       const [oldest] = entries
       if (!oldest) return succeeded('There is nothing earlier.')
       const shown = Math.floor(answerCharacters / entries.length) - headCharacters
-      const lines = entries.map((entry) => renderEntry(entry, shown, timeZone))
+      const lines = entries.map(({ seq, at, role, text }) => {
+        const indented = truncateText(text, shown).replaceAll('\n', '\n  ')
+        return `#${seq} ${formatDate(at, timeZone)} ${role}: ${indented}`
+      })
       const text = [...lines, `[earlier: before ${oldest.seq}]`].join('\n')
       return tellMemories(text, seen.untrusted ? [{ label: 'untrusted' }] : [])
     },
   })
-}
-
-function renderEntry(entry: HistoryEntry, limit: number, timeZone: string): string {
-  const text = truncateText(entry.text, limit).replaceAll('\n', '\n  ')
-  return `#${entry.seq} ${formatDate(entry.at, timeZone)} ${entry.role}: ${text}`
 }

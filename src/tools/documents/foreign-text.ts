@@ -1,4 +1,4 @@
-import { oneLine, toDisplayText } from '../../base/text.ts'
+import { cutText, oneLine, toDisplayText } from '../../base/text.ts'
 
 // Tag characters and variation selectors: invisible to people, but readable for a model.
 const invisible = /[\u{e0000}-\u{e01ef}]/gu
@@ -11,9 +11,7 @@ export function cleanForeignText(text: string): string {
 /** The same in one line, at most `limit` characters. */
 export function foreignLine(text: string, limit: number): string {
   const line = oneLine(cleanForeignText(text))
-  if (line.length <= limit) return line
-  const kept = line.slice(0, limit).toWellFormed()
-  return `${kept.replace(/\ufffd$/, '')} …`
+  return line.length <= limit ? line : `${cutText(line, limit)} …`
 }
 
 /** One page of a long text from `offset` on, with a note about the rest. */
@@ -32,12 +30,12 @@ const maxHighBytes = 0.4
 
 export function detectText(bytes: Uint8Array): string | undefined {
   const encoding = markOf(bytes) ?? wideEncodingOf(bytes)
-  if (encoding !== undefined) return plausible(decodeStrictly(bytes, encoding))
+  if (encoding !== undefined) return plausible(decodeAs(encoding, bytes, true))
   if (bytes.includes(0)) return undefined
-  const text = decodeStrictly(bytes, 'utf-8')
+  const text = decodeAs('utf-8', bytes, true)
   if (text !== undefined) return plausible(text)
   const high = bytes.reduce((sum, byte) => sum + (byte > 0x7f ? 1 : 0), 0)
-  return high / bytes.length > maxHighBytes ? undefined : plausible(decodeStrictly(bytes, 'windows-1252'))
+  return high / bytes.length > maxHighBytes ? undefined : plausible(decodeAs('windows-1252', bytes, true))
 }
 
 function plausible(text: string | undefined): string | undefined {
@@ -50,9 +48,10 @@ function plausible(text: string | undefined): string | undefined {
   return controls > text.length * maxControls ? undefined : text
 }
 
-function decodeStrictly(bytes: Uint8Array, encoding: string): string | undefined {
+/** Undefined for an unknown encoding, and with `fatal` for bytes that do not have it. */
+function decodeAs(encoding: string, bytes: Uint8Array, fatal = false): string | undefined {
   try {
-    return new TextDecoder(encoding, { fatal: true }).decode(bytes)
+    return new TextDecoder(encoding, { fatal }).decode(bytes)
   } catch {
     return undefined
   }
@@ -79,7 +78,8 @@ const prescanBytes = 2_048
 /** Decodes by the byte order mark, by the header, by the page's declaration, or by appearance. */
 export function decodeResponse(bytes: Uint8Array, contentType: string): string {
   const declared = markOf(bytes) ?? charsetIn(contentType) ?? declaredIn(bytes)
-  return decoderFor(declared)?.decode(bytes) ?? decodeUndeclared(bytes)
+  const decoded = declared === undefined ? undefined : decodeAs(declared, bytes)
+  return decoded ?? decodeAs('utf-8', bytes, true) ?? new TextDecoder('windows-1252').decode(bytes)
 }
 
 function markOf(bytes: Uint8Array): string | undefined {
@@ -99,19 +99,6 @@ function declaredIn(bytes: Uint8Array): string | undefined {
 
 function charsetIn(text: string): string | undefined {
   return /(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(text)?.[1]?.toLowerCase()
-}
-
-function decoderFor(charset: string | undefined): InstanceType<typeof TextDecoder> | undefined {
-  if (charset === undefined) return undefined
-  try {
-    return new TextDecoder(charset)
-  } catch {
-    return undefined
-  }
-}
-
-function decodeUndeclared(bytes: Uint8Array): string {
-  return decodeStrictly(bytes, 'utf-8') ?? new TextDecoder('windows-1252').decode(bytes)
 }
 
 export type DocumentKind = 'html' | 'pdf' | 'text' | 'office'

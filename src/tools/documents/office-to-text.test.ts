@@ -51,6 +51,17 @@ describe('officeToText', () => {
     expect(text).toBe('## Slide 1 of 2\n\nFirst\n\nNotes: Say hello\n\n## Slide 2 of 2\n\nLast')
   })
 
+  it('reads a text of a slide once that is repeated for older programs', () => {
+    const text = '<a:p><a:r><a:t>Sum</a:t></a:r></a:p>'
+    const slide = `<p:sld><mc:AlternateContent><mc:Choice>${text}</mc:Choice><mc:Fallback>${text}</mc:Fallback></mc:AlternateContent></p:sld>`
+    const zip = makeZip({
+      'ppt/presentation.xml': '<p:presentation><p:sldIdLst><p:sldId r:id="a"/></p:sldIdLst></p:presentation>',
+      'ppt/_rels/presentation.xml.rels': '<Relationships><Relationship Id="a" Target="slide1.xml"/></Relationships>',
+      'ppt/slide1.xml': slide,
+    })
+    expect(officeToText(zip, limit).text).toBe('## Slide 1 of 1\n\nSum')
+  })
+
   it('reads OpenDocument texts and sheets', () => {
     const content =
       '<office:text><text:h text:outline-level="2">Plan</text:h><text:list><text:list-item><text:p>Milk</text:p></text:list-item></text:list></office:text>'

@@ -6,12 +6,6 @@ import type { PageText } from './html-to-markdown.ts'
 const limits: ZipLimits = { entries: 20_000, entryBytes: 64_000_000, bytes: 160_000_000 }
 const maxColumns = 256
 
-interface Document {
-  has(name: string): boolean
-  /** Empty if there is no such entry. */
-  text(name: string): string
-}
-
 interface Element {
   name: string
   local: string
@@ -29,11 +23,14 @@ export function officeToText(bytes: Uint8Array, maxCharacters: number): PageText
   throw new Error('it is an archive, not a document')
 }
 
-function openDocument(bytes: Uint8Array): Document {
+type Document = ReturnType<typeof openDocument>
+
+function openDocument(bytes: Uint8Array) {
   const zip = openZip(bytes, limits)
   return {
     has: zip.has,
-    text(name) {
+    /** Empty if there is no such entry. */
+    text(name: string): string {
       const content = zip.read(name)
       if (!content) return ''
       return new TextDecoder(content[0] === 0xff || content[0] === 0xfe ? 'utf-16' : 'utf-8').decode(content)
@@ -128,12 +125,8 @@ function asTable([head = '', ...rest]: readonly string[]): string {
 
 function wordText(zip: Document): string {
   const parts = [blocksText('w:', zip.text('word/document.xml'))]
-  for (const [name, heading] of [
-    ['footnotes', 'Footnotes'],
-    ['endnotes', 'Endnotes'],
-    ['comments', 'Comments'],
-  ]) {
-    const text = blocksText('w:', zip.text(`word/${name}.xml`))
+  for (const heading of ['Footnotes', 'Endnotes', 'Comments']) {
+    const text = blocksText('w:', zip.text(`word/${heading.toLowerCase()}.xml`))
     if (text !== '') parts.push(`## ${heading}`, text)
   }
   return parts.join('\n\n')
@@ -149,8 +142,8 @@ function blocksText(space: 'w:' | 'a:', xml: string): string {
   let skipped = 0
   walk(xml, {
     open({ name, local, attributes }) {
-      // Word repeats the same text for older programs.
-      if (space === 'w:' && name === 'mc:Fallback') skipped += 1
+      // The same text again, for older programs.
+      if (name === 'mc:Fallback') skipped += 1
       if (!name.startsWith(space)) return
       if (local === 'p') prefix = ''
       else if (local === 'pStyle') prefix = stylePrefix(attributes['w:val'] ?? '') || prefix
@@ -165,7 +158,7 @@ function blocksText(space: 'w:' | 'a:', xml: string): string {
       if (isText) writer.add(text)
     },
     close(name, local) {
-      if (space === 'w:' && name === 'mc:Fallback') skipped -= 1
+      if (name === 'mc:Fallback') skipped -= 1
       if (!name.startsWith(space)) return
       if (local === 't') isText = false
       else if (local === 'p') writer.endParagraph(prefix)
@@ -296,7 +289,7 @@ function sheetRows(
 function cellText(
   value: string,
   { type, style }: { type: string; style: number },
-  { strings, dates, is1904 }: { strings: readonly string[]; dates: ReadonlySet<number>; is1904: boolean },
+  { strings, dates, is1904 }: Parameters<typeof sheetRows>[1],
 ): string {
   if (type === 's') return strings[Number(value)] ?? ''
   if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE'

@@ -1,4 +1,5 @@
 import { parseAnyJson } from '../../base/json.ts'
+import { reasonOf } from '../../base/text.ts'
 import { cleanForeignText, decodeResponse, foreignLine } from './foreign-text.ts'
 import type { PageText } from './html-to-markdown.ts'
 import type { PageTask } from './read-page.ts'
@@ -28,8 +29,7 @@ async function answer(task: PageTask, bytes: Uint8Array): Promise<string> {
       ...(pages && { pages }),
     })
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    return JSON.stringify({ ok: false, message: foreignLine(message, 200) })
+    return JSON.stringify({ ok: false, message: foreignLine(reasonOf(error), 200) })
   }
 }
 

@@ -8,7 +8,7 @@ import type {
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import { sha256 } from '../../base/ids.ts'
-import { canonicalJson, parseAnyJson } from '../../base/json.ts'
+import { canonicalJson, isRecord, parseAnyJson } from '../../base/json.ts'
 import { toDisplayText, toStorableText, truncateText } from '../../base/text.ts'
 import type { AskModel } from '../../memory/learning/ask-model.ts'
 import type { Json, MediaPart } from '../../protocol/messages.ts'
@@ -129,12 +129,8 @@ export function createCallHosts(needs: {
             notes.push(`The server requested a model response, which failed: ${answer.message}`)
             throw new RequestRefused('The model did not respond.')
           }
-          return {
-            role: 'assistant',
-            model: 'familiar',
-            stopReason: 'endTurn',
-            content: { type: 'text', text: answer.text },
-          }
+          const content = { type: 'text' as const, text: answer.text }
+          return { role: 'assistant', model: 'familiar', stopReason: 'endTurn', content }
         },
       }
     },
@@ -166,8 +162,6 @@ function readSample(params: CreateMessageRequestParams): { system: string; text:
   return { system, text }
 }
 
-/** Forms of servers (elicitation): the question for the user, and the content of their answer. */
-
 const maxFields = 20
 const maxChoices = 50
 const maxMessageCharacters = 1_000
@@ -198,21 +192,19 @@ const formSchema = z.object({
 
 type Field = z.infer<typeof fieldSchema>
 type Value = string | number | boolean | string[]
-type Form = z.infer<typeof formSchema>
 
 type Elicitation =
-  | { kind: 'form'; message: string; form: Form }
+  | { kind: 'form'; message: string; form: z.infer<typeof formSchema> }
   | { kind: 'url'; message: string; url: URL }
-  | { kind: 'refused'; reason: string }
 
 /** Secrets must not be entered in a form: the protocol requires an address instead. */
 const secretWords =
   /\b(?:pass ?(?:word|phrase|code|wort)|kennwort|secret|credentials?|pin|otp|cvv|cvc|ssn|iban|2fa|mfa|token|jwt|(?:api|access|private|secret|recovery|encryption) ?(?:key|code|phrase)|(?:one ?time|verification|security|login) ?(?:code|password)|(?:credit|debit|bank) ?card|card ?number|social ?security|seed ?(?:phrase|words)|(?:access|auth|bearer|refresh|session|api) ?tokens?)\b/i
 
-export function readElicitation(params: ElicitRequestParams): Elicitation {
+export function readElicitation(params: ElicitRequestParams): Elicitation | { kind: 'refused'; reason: string } {
   const message = shown(String(params.message), maxMessageCharacters)
   if (params.mode === 'url') {
-    const url = URL.canParse(params.url) ? new URL(params.url) : undefined
+    const url = URL.parse(params.url)
     if (!url || !/^https?:$/.test(url.protocol)) return refused('its address is not a web address')
     return { kind: 'url', message, url }
   }
@@ -229,8 +221,8 @@ export function readElicitation(params: ElicitRequestParams): Elicitation {
   return { kind: 'form', message, form: form.data }
 }
 
-function refused(reason: string): Elicitation {
-  return { kind: 'refused', reason }
+function refused(reason: string) {
+  return { kind: 'refused' as const, reason }
 }
 
 /** `apiKey`, `api_key` and `API key` are the same words. */
@@ -242,11 +234,7 @@ function looksSecret(...texts: (string | undefined)[]): boolean {
 }
 
 /** The server's text is quoted under its name, so that none of it looks like Familiar's. */
-export function questionText(
-  server: string,
-  asked: Exclude<Elicitation, { kind: 'refused' }>,
-  problem?: string | undefined,
-): string {
+export function questionText(server: string, asked: Elicitation, problem?: string): string {
   const lines = problem === undefined ? [] : [`Invalid answer: ${problem}`, '']
   const quoted = asked.message.split('\n').map((line) => `> ${line}`)
   if (asked.kind === 'url') {
@@ -259,11 +247,10 @@ export function questionText(
     ].join('\n')
   }
   const fields = Object.entries(asked.form.properties)
-  const [only] = fields
-  const how =
-    fields.length === 1 && only
-      ? `Answer with the value of ${shown(only[0], 50)}`
-      : 'Answer with one line for each field, such as "field: value"'
+  const [only, ...others] = fields
+  const isOne = only && others.length === 0
+  const each = 'Answer with one line for each field, such as "field: value"'
+  const how = isOne ? `Answer with the value of ${shown(only[0], 50)}` : each
   return [
     ...lines,
     `The MCP server ${server} asks:`,
@@ -285,22 +272,17 @@ function describeField(name: string, field: Field, isRequired: boolean): string 
 const kinds = { string: 'text', number: 'number', integer: 'whole number', boolean: 'yes or no', array: 'list' }
 
 function shown(text: string, most: number): string {
-  return truncateText(
-    toDisplayText(text)
-      .replaceAll(/\s*\n\s*/g, '\n')
-      .trim(),
-    most,
-  )
+  const lines = toDisplayText(text).replaceAll(/\s*\n\s*/g, '\n')
+  return truncateText(lines.trim(), most)
 }
 
 type ElicitationAnswer = { ok: true; result: ElicitResult } | { ok: false; problem: string }
 
 /** Reads the answer from the user's own words. No model takes part in it. */
-export function readAnswer(asked: Exclude<Elicitation, { kind: 'refused' }>, userText: string): ElicitationAnswer {
+export function readAnswer(asked: Elicitation, userText: string): ElicitationAnswer {
   const text = userText.trim()
   const word = text.toLowerCase().replace(/[.!]$/, '')
-  if (word === 'decline') return { ok: true, result: { action: 'decline' } }
-  if (word === 'cancel') return { ok: true, result: { action: 'cancel' } }
+  if (word === 'decline' || word === 'cancel') return { ok: true, result: { action: word } }
   if (asked.kind === 'url') {
     if (/^(?:done|ok|yes|accept)$/.test(word)) return { ok: true, result: { action: 'accept' } }
     return { ok: false, problem: 'answer "done" or "decline".' }
@@ -325,12 +307,9 @@ export function readAnswer(asked: Exclude<Elicitation, { kind: 'refused' }>, use
 /** A JSON object, lines of `field: value`, or, with a single field, the whole text. */
 function valuesIn(text: string, fields: readonly (readonly [string, Field])[]): Map<string, string> {
   const values = new Map<string, string>()
-  const nameOf = (word: string) =>
-    fields.find(([name, { title }]) =>
-      [name, title].some((each) => each?.toLowerCase() === word.trim().toLowerCase()),
-    )?.[0]
+  const nameOf = (word: string) => fields.find(([name, { title }]) => isNamed(word, name, title))?.[0]
   const parsed = text.startsWith('{') ? parseAnyJson(text) : undefined
-  if (parsed?.ok && typeof parsed.value === 'object' && parsed.value !== null && !Array.isArray(parsed.value)) {
+  if (parsed?.ok && isRecord(parsed.value)) {
     for (const [key, value] of Object.entries(parsed.value)) {
       const name = nameOf(key)
       if (name !== undefined) values.set(name, Array.isArray(value) ? value.join(',') : String(value ?? ''))
@@ -347,10 +326,13 @@ function valuesIn(text: string, fields: readonly (readonly [string, Field])[]): 
   return values
 }
 
+function isNamed(word: string, ...names: (string | undefined)[]): boolean {
+  return names.some((name) => name?.toLowerCase() === word.trim().toLowerCase())
+}
+
 function readValue(field: Field, text: string): Value | undefined {
   const choices = choicesOf(field)
-  const chosen = (word: string) =>
-    choices.find(({ value, title }) => [value, title].some((each) => each.toLowerCase() === word.trim().toLowerCase()))
+  const chosen = (word: string) => choices.find(({ value, title }) => isNamed(word, value, title))
   switch (field.type) {
     case 'boolean':
       if (/^(?:yes|y|true|on|1)$/i.test(text)) return true
@@ -412,7 +394,7 @@ export async function readServerResult(
     } else texts.push(describePart(part))
   }
   const structured = structuredText(result.structuredContent, texts)
-  const all = [...texts, ...(structured === undefined ? [] : [structured])].filter((text) => text !== '')
+  const all = [...texts, structured].filter((text) => text !== '')
   return { text: truncateText(toStorableText(all.join('\n')), maxCharacters), media }
 }
 
@@ -438,11 +420,11 @@ function readPicture(part: Extract<Content, { type: 'image' }>): { mediaType: st
 }
 
 /** Servers repeat a structured result as text, for older clients. The model gets it once. */
-function structuredText(content: unknown, texts: readonly string[]): string | undefined {
-  if (content === undefined) return undefined
+function structuredText(content: unknown, texts: readonly string[]): string {
+  if (content === undefined) return ''
   const said = texts.map((text) => canonicalJson(decoded(text)))
   const isSaid = formsOf(content).some((form) => said.includes(form) || `[${said.join(',')}]` === form)
-  return isSaid ? undefined : JSON.stringify(content)
+  return isSaid ? '' : JSON.stringify(content)
 }
 
 /** The value itself, and without the `result` that libraries wrap around a non-object. */

@@ -10,6 +10,7 @@ import type {
 } from '@modelcontextprotocol/client'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
+import { reasonOf } from '../../base/text.ts'
 import { untilAborted } from '../../base/work.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { AllowedHost } from '../../security/network/destinations.ts'
@@ -173,12 +174,10 @@ export async function connectServer(
     return isRefused || cause instanceof LoginNeeded || sdk.UnauthorizedError.isInstance(cause)
   }
 
-  async function asLogin<T>(request: Promise<T>): Promise<T> {
-    try {
-      return await request
-    } catch (cause) {
+  function asLogin<T>(request: Promise<T>): Promise<T> {
+    return request.catch((cause: unknown) => {
       throw needsLogin(cause) ? new LoginNeeded(server) : cause
-    }
+    })
   }
 
   const client = await connectOrSay().catch(async (cause: unknown) => {
@@ -267,14 +266,12 @@ const maxMessages = 2_000
 const maxBytes = 64 * 1024 * 1024
 const windowMs = 10_000
 
-type FloodGate = (messages: number, bytes: number) => boolean
-
 /** Counts a server's messages. Returns false once there are too many. */
-function createFloodGate(clock: Clock): FloodGate {
+function createFloodGate(clock: Clock) {
   let since = clock.now()
   let messages = 0
   let bytes = 0
-  return (moreMessages, moreBytes) => {
+  return (moreMessages: number, moreBytes: number): boolean => {
     if (clock.now() - since >= windowMs) {
       since = clock.now()
       messages = 0
@@ -286,8 +283,8 @@ function createFloodGate(clock: Clock): FloodGate {
   }
 }
 
+const tooMany = 'it sends too many messages'
 const largestMessageBytes = 8 * 1024 * 1024
-
 const newline = 0x0a
 const carriageReturn = 0x0d
 
@@ -295,7 +292,11 @@ const carriageReturn = 0x0d
  * The same response, which fails if a message in it is too large or there are too many; `onTooMuch` gets the reason. An
  * event stream may be as long as the connection lives: each event and their number are limited.
  */
-function limitAnswer(response: Response, gate: FloodGate, onTooMuch: (reason: string) => void): Response {
+function limitAnswer(
+  response: Response,
+  gate: ReturnType<typeof createFloodGate>,
+  onTooMuch: (reason: string) => void,
+): Response {
   if (!response.body) return response
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
   let size = 0
@@ -319,9 +320,7 @@ function limitAnswer(response: Response, gate: FloodGate, onTooMuch: (reason: st
         }
         const isFlood = !gate(events, chunk.length)
         if (!isFlood && size <= largestMessageBytes) return controller.enqueue(chunk)
-        const reason = isFlood
-          ? 'it sends too many messages'
-          : `it sends a message of more than ${largestMessageBytes} bytes`
+        const reason = isFlood ? tooMany : `it sends a message of more than ${largestMessageBytes} bytes`
         controller.error(new Error(reason))
         return onTooMuch(reason)
       },
@@ -433,7 +432,7 @@ function createProgramTransport(
     try {
       transport.onmessage?.(message)
     } catch (cause) {
-      breakOff(`its output cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`)
+      breakOff(`its output cannot be read: ${reasonOf(cause)}`)
     }
   }
 
@@ -441,7 +440,7 @@ function createProgramTransport(
     const lines = reader.take(bytes)
     const isTooLong = reader.waiting() > largestMessageBytes
     if (isTooLong) breakOff(`it writes a message of more than ${largestMessageBytes} bytes`)
-    else if (!gate(lines.length, bytes.length)) breakOff('it sends too many messages')
+    else if (!gate(lines.length, bytes.length)) breakOff(tooMany)
     for (const line of lines) if (reason === '') give(line)
   }
 

@@ -1,6 +1,6 @@
 import type { CallToolResult, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/client'
 import { z } from 'zod'
-import { canonicalJson } from '../../base/json.ts'
+import { canonicalJson, isRecord } from '../../base/json.ts'
 import { truncateText } from '../../base/text.ts'
 import type { AskModel } from '../../memory/learning/ask-model.ts'
 import type { Json } from '../../protocol/messages.ts'
@@ -77,14 +77,14 @@ export function createMcpTools(
     const isSame = before !== undefined && canonicalJson(before.settings) === canonicalJson(settings)
     if (before && !isSame) await before.link.close()
     const state = stateOf(settings, approval)
-    const link = isSame ? before.link : linkTo(name, settings)
     const askModel = settings.sampling === true ? needs.askModel : undefined
     const hosts = isSame ? before.hosts : createCallHosts({ ...needs, server: name, askModel })
-    known.set(name, { settings, approval, state, link, hosts, tools: [] })
+    const entry = { settings, approval, state, link: isSame ? before.link : linkTo(name, settings), hosts, tools: [] }
+    known.set(name, entry)
     // A server that is off must not keep running.
-    if (state !== 'approved' && link.isConnected()) {
-      await link.close()
-      known.set(name, { settings, approval, state, link: linkTo(name, settings), hosts, tools: [] })
+    if (state !== 'approved' && entry.link.isConnected()) {
+      await entry.link.close()
+      entry.link = linkTo(name, settings)
     }
     register(name)
   }
@@ -153,18 +153,11 @@ export function createMcpTools(
   ): Promise<T> {
     const entry = known.get(server)
     const approval = await approvals.read(server)
-    if (
-      !entry ||
-      stateOf(entry.settings, approval) !== 'approved' ||
-      approval.fingerprint !== entry.approval.fingerprint
-    ) {
-      await refresh()
-      throw new McpFailure(
-        'refused',
-        `The MCP server ${server} is no longer approved. See: familiar mcp show ${server}`,
-      )
-    }
-    return await entry.link.request(signal, send)
+    const isSame = approval.fingerprint === entry?.approval.fingerprint
+    if (entry && isSame && stateOf(entry.settings, approval) === 'approved')
+      return await entry.link.request(signal, send)
+    await refresh()
+    throw new McpFailure('refused', `The MCP server ${server} is no longer approved. See: familiar mcp show ${server}`)
   }
 
   async function compare(server: string, listing: ToolListing, offers: McpOffers): Promise<boolean> {
@@ -244,6 +237,8 @@ function createMcpTool(options: {
 }): Tool {
   const { server, settings, tool, name } = options
   const reach = reachOf(server, settings, tool)
+  // The schema's source is irrelevant for the model and providers.
+  const { $schema: _, ...schema } = tool.inputSchema
 
   async function run(given: JsonObject, context: ToolContext): Promise<ToolOutcome> {
     const host = options.hosts.hostFor({ tool: tool.name, arguments: given, context })
@@ -265,7 +260,7 @@ function createMcpTool(options: {
     definition: {
       name,
       description: tool.description?.trim() || tool.title || tool.annotations?.title || tool.name,
-      inputSchema: schemaOf(tool),
+      inputSchema: { type: 'object', ...schema },
     },
     effect: isProgram(settings) && tool.annotations?.readOnlyHint === true ? 'idempotent' : 'at-most-once',
     serial: false,
@@ -286,8 +281,10 @@ function createMcpTool(options: {
       try {
         return await run(given, context)
       } catch (cause) {
-        if (cause instanceof UserAsked) return { ...askedOutcome(name), question: cause.question }
-        return failureOutcome(cause)
+        if (!(cause instanceof UserAsked)) return failureOutcome(cause)
+        const text = `The server needs an answer from the user first, who has just been asked. After they have answered, call ${name} again with the same arguments: the server then gets their answer.`
+        // The question contains text of the server, so the session has seen it.
+        return { text, isError: false, label: 'untrusted', question: cause.question }
       }
     },
   }
@@ -313,22 +310,10 @@ function failureOutcome(cause: unknown): ToolOutcome {
   }
 }
 
-/** The schema's source is irrelevant for the model and providers. */
-function schemaOf({ inputSchema }: ListedTool): JsonObject {
-  const { $schema: _, ...schema } = inputSchema
-  return { type: 'object', ...schema }
-}
-
 function readObject(input: Json): JsonObject | undefined {
   const given = readArguments(input)
   const value = given.ok ? (given.value ?? {}) : undefined
-  return typeof value === 'object' && !Array.isArray(value) ? value : undefined
-}
-
-/** The question contains text of the server, so the session has seen it. */
-function askedOutcome(name: string): ToolOutcome {
-  const text = `The server needs an answer from the user first, who has just been asked. After they have answered, call ${name} again with the same arguments: the server then gets their answer.`
-  return { text, isError: false, label: 'untrusted' }
+  return isRecord(value) ? value : undefined
 }
 
 function failed(text: string): ToolOutcome {

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../base/text.ts'
 import { untilAborted } from '../../base/work.ts'
 import { UserAsked } from './call-host.ts'
 import { type ConnectNeeds, connectServer, type McpConnection } from './connect-server.ts'
@@ -76,18 +77,12 @@ export function createServerLink(
       return own
     } catch (cause) {
       await own?.close()
-      if (cause instanceof McpFailure && cause.kind === 'refused') {
-        opening = undefined
-        throw cause
-      }
       // Retried at the next call, without a pause: the login comes from a command while Familiar runs.
-      if (cause instanceof LoginNeeded) {
-        opening = undefined
-        throw await loginFailure(cause)
-      }
-      const reason = limit.signal.aborted
-        ? `it did not answer within ${limits.connectMs / 1_000} seconds`
-        : describe(cause)
+      opening = undefined
+      if (cause instanceof McpFailure && cause.kind === 'refused') throw cause
+      if (cause instanceof LoginNeeded) throw await loginFailure(cause)
+      const late = `it did not answer within ${limits.connectMs / 1_000} seconds`
+      const reason = limit.signal.aborted ? late : describe(cause)
       failed(reason)
       throw new McpFailure('unavailable', `The MCP server ${server} cannot be used: ${reason}.`, { cause })
     } finally {
@@ -160,10 +155,8 @@ export function createServerLink(
             failed('it no longer answers')
             await own.close()
           }
-          throw new McpFailure(
-            'timed_out',
-            `The MCP server ${server} did not answer within ${limits.callMs / 1_000} seconds.`,
-          )
+          const message = `The MCP server ${server} did not answer within ${limits.callMs / 1_000} seconds.`
+          throw new McpFailure('timed_out', message)
         }
         throw await failureOf(own, cause)
       } finally {
@@ -197,26 +190,20 @@ export function createServerLink(
     const reason = isOpen ? describe(cause) : lastFailure
     if (isOpen) failed(reason)
     await own.close()
-    return new McpFailure('unavailable', `The call did not complete: the MCP server ${server} is gone (${reason}).`, {
-      cause,
-    })
+    const message = `The call did not complete: the MCP server ${server} is gone (${reason}).`
+    return new McpFailure('unavailable', message, { cause })
   }
 }
 
 function describe(cause: unknown): string {
-  const text = cause instanceof Error ? cause.message : String(cause)
-  return text.slice(0, 500).toWellFormed()
+  return reasonOf(cause).slice(0, 500).toWellFormed()
 }
 
 export type ServerInspection =
-  | {
-      ok: true
-      tools: ListedTool[]
-      offers: McpOffers
-      fingerprint: string
-      serverName: string
-      protocolVersion: string
-    }
+  | ({ ok: true; tools: ListedTool[]; fingerprint: string } & Pick<
+      McpConnection,
+      'offers' | 'serverName' | 'protocolVersion'
+    >)
   | { ok: false; problem: string; needsLogin?: true }
 
 /** Starts a server to read its list, and stops it. For the owner, before an approval. */
@@ -235,7 +222,6 @@ export async function inspectServer(
       await connection.close()
     }
   } catch (cause) {
-    const problem = cause instanceof Error ? cause.message : String(cause)
-    return { ok: false, problem, ...(cause instanceof LoginNeeded && { needsLogin: true }) }
+    return { ok: false, problem: reasonOf(cause), ...(cause instanceof LoginNeeded && { needsLogin: true }) }
   }
 }

@@ -90,11 +90,8 @@ const maxChanges = 100
 
 export function createMcpApprovals({ database, clock }: { database: Database; clock: Clock }) {
   async function read(server: string): Promise<McpApproval> {
-    const row = await database.read
-      .selectFrom('tool_states')
-      .selectAll()
-      .where('name', '=', rowName(server))
-      .executeTakeFirst()
+    const rows = database.read.selectFrom('tool_states').selectAll()
+    const row = await rows.where('name', '=', rowName(server)).executeTakeFirst()
     const kept = parseJson(row?.state ?? JSON.stringify(nothing), keptSchema)
     // An unreadable row counts as not approved.
     if (!row || !kept.ok) return { isEnabled: false, fingerprint: null, ...nothing }
@@ -160,17 +157,13 @@ export function serverFingerprint(settings: McpServerSettings, tools: readonly L
 /** The differences, one line each: removed with `-`, added with `+`. */
 export function describeChanges(before: readonly ListedTool[], now: readonly ListedTool[]): string[] {
   const old = new Map(before.map((tool) => [tool.name, tool]))
-  const added = now
-    .filter((tool) => !old.has(tool.name))
-    .map((tool) => `added ${tool.name}: ${oneLine(tool.description ?? '')}`)
-  const removed = before
-    .filter((tool) => !now.some(({ name }) => name === tool.name))
-    .map((tool) => `removed ${tool.name}`)
-  const changed = now.flatMap((tool) => {
-    const was = old.get(tool.name)
-    return was ? describeTool(was, tool) : []
-  })
-  return [...added, ...removed, ...changed]
+  const added = now.filter((tool) => !old.has(tool.name))
+  const removed = before.filter((tool) => !now.some(({ name }) => name === tool.name))
+  return [
+    ...added.map((tool) => `added ${tool.name}: ${oneLine(tool.description ?? '')}`),
+    ...removed.map((tool) => `removed ${tool.name}`),
+    ...now.flatMap((tool) => describeTool(old.get(tool.name) ?? tool, tool)),
+  ]
 }
 
 const parts = ['title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const
@@ -205,25 +198,17 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : canonicalJson(value)
 }
 
-const toolNameLongestName = 64
-
-/** The name of a server's tool, or why it cannot have one. */
-interface NamedTool {
-  tool: ListedTool
-  name: string
-  problem: string | null
-}
+const maxToolName = 64
 
 /** `mcp_calendar_create_event`. Two tools with the same result are both rejected: the order must not decide. */
-export function nameTools(server: string, tools: readonly ListedTool[]): NamedTool[] {
+export function nameTools(server: string, tools: readonly ListedTool[]) {
   const named = tools.map((tool) => ({ tool, name: `mcp_${slugOf(server)}_${slugOf(tool.name)}` }))
   return named.map(({ tool, name }) => ({ tool, name, problem: problemOf(name, named, tool) }))
 }
 
 function problemOf(name: string, named: readonly { name: string }[], tool: ListedTool): string | null {
   if (slugOf(tool.name) === '') return 'Its name contains no letters or digits.'
-  if (name.length > toolNameLongestName)
-    return `Its name would be ${name}, which is longer than ${toolNameLongestName} characters.`
+  if (name.length > maxToolName) return `Its name would be ${name}, which is longer than ${maxToolName} characters.`
   if (named.filter((other) => other.name === name).length > 1) return `Another one would also be named ${name}.`
   return null
 }
