@@ -117,7 +117,6 @@ export const pinReplySchema = z.object({
   trust: labelSchema,
   pinnedAt: time,
 })
-export type Pin = Value<typeof pinReplySchema>
 export const pinsReplySchema = z.object({ pins: z.array(pinReplySchema), tokens: count, budget: count })
 export type PinnedList = Value<typeof pinsReplySchema>
 export const pinsQuerySchema = z.strictObject({ agent: agent.default('main') })

@@ -205,21 +205,13 @@ function alike(a: string, b: string): boolean {
 }
 
 /** One call of a tool, whatever the caller. */
-export interface AuditedCall {
+export interface AuditedCall
+  extends Pick<ToolCall, 'tool' | 'caller' | 'outcome' | 'durationMs'>,
+    Partial<Pick<ToolCall, 'sessionId' | 'turnId' | 'driver' | 'budgetRemaining' | 'error'>> {
   userId: string
-  tool: string
-  caller: ToolCallRow['caller']
-  sessionId?: string | null
-  turnId?: string | null
   callId?: string | null
   /** The user's request. Its strongest words are the topic. */
   userText: string
-  outcome: ToolCallRow['outcome']
-  durationMs: number
-  driver?: string | null
-  budgetRemaining?: number | null
-  /** The reason of a failure, redacted and shortened. */
-  error?: string | null
 }
 
 /** The audit trail of all tool calls. Only the newest calls of each user are kept. */
@@ -343,12 +335,8 @@ export function createToolMeaning(dependencies: {
     const fresh = wanted.filter((one) => !isKnown(one))
     const names = wanted.map(({ name }) => name)
     if (fresh.length > 0) await embedFresh(fresh, names, signal)
-    return new Map(
-      wanted.flatMap((one) => {
-        const vector = known.get(one.name)?.vector
-        return vector ? [[one.name, vector] as const] : []
-      }),
-    )
+    const vectors = names.map((name) => [name, known.get(name)?.vector] as const)
+    return new Map(vectors.filter((one): one is [string, Float32Array] => one[1] !== undefined))
   }
 
   async function readStored(): Promise<void> {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { canonicalJson, parseJson } from '../base/json.ts'
-import { oneLine } from '../base/text.ts'
+import { cutText, oneLine } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
 import { contentWords, foldedWords } from '../memory/words.ts'
 import { readYaml, type YamlValue } from './yaml.ts'
@@ -138,17 +138,14 @@ function descriptionOf(written: string | undefined, body: string, notes: string[
   if (!written) notes.push('It has no description: its first words are used.')
   if (text.length <= maxDescriptionLength) return text
   notes.push(`Its description has ${text.length} characters and is cut to ${maxDescriptionLength}.`)
-  return `${text.slice(0, maxDescriptionLength - 1).toWellFormed()}…`
+  return oneLine(text, maxDescriptionLength)
 }
 
 /** From the first paragraph that is not a heading, or from the heading if there is nothing else. */
 function firstWords(body: string): string {
   const paragraphs = body.split(/\n\s*\n/).map((paragraph) => oneLine(paragraph))
   const words = paragraphs.find((text) => text !== '' && !text.startsWith('#')) ?? paragraphs[0] ?? ''
-  return words
-    .replace(/^#+\s*/, '')
-    .slice(0, 200)
-    .toWellFormed()
+  return cutText(words.replace(/^#+\s*/, ''), 200)
 }
 
 function scalar(value: YamlValue | undefined): string | undefined {
@@ -164,7 +161,6 @@ function isTrue(value: YamlValue | undefined): boolean {
   return typeof value === 'string' && /^true$/i.test(value)
 }
 
-/** A hash of each part that the approval covers. */
 const fingerprintSchema = z.object({ instructions: z.string(), files: z.string() })
 export type SkillFingerprint = z.infer<typeof fingerprintSchema>
 
@@ -237,6 +233,5 @@ function textOf(lines: readonly string[], all: number): string {
 }
 
 function lineOf({ name, description }: Pick<Skill, 'name' | 'description'>, longest: number): string {
-  const line = `- ${name}: ${description}`
-  return line.length > longest ? `${line.slice(0, longest - 1).toWellFormed()}…` : line
+  return oneLine(`- ${name}: ${description}`, longest)
 }

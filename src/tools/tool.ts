@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Parsed, parseAnyJson } from '../base/json.ts'
 import { errorType } from '../base/telemetry/metrics.ts'
 import { type Telemetry, timed } from '../base/telemetry/telemetry.ts'
+import { reasonOf } from '../base/text.ts'
 import { errorStatus, FamiliarError } from '../protocol/errors.ts'
 import type { Card, Json, Label, MediaPart, ToolDefinition, ToolEffect } from '../protocol/messages.ts'
 import type { Seen } from '../security/approvals.ts'
@@ -13,9 +14,7 @@ export interface ToolContext {
   sessionId: string
   turnId: string
   callId: string
-  /**
-   * The user's words in this turn, verbatim. Empty for an automated message, which never counts as the user speaking.
-   */
+  /** The user's words in this turn, verbatim. Empty for an automated message, which is not the user speaking. */
   userText: string
   /** The question that the previous turn ended with, if any: `userText` is the answer. */
   answers: string | null
@@ -55,9 +54,7 @@ export interface ToolOutcome {
 
 /** The facts that policy needs about a call before it is made (SEC-6). */
 export interface ToolReach {
-  /**
-   * `acts`: changes something beyond this conversation, or sends data off this machine. `asks`: always needs approval.
-   */
+  /** `acts`: changes something beyond this conversation, or sends data away. `asks`: always needs approval. */
   kind: 'reads' | 'acts' | 'asks'
   /** The destination, as the owner declares and sees it: `https://example.com`, `exec:host`, `mcp:calendar`. */
   destination: string | null
@@ -193,7 +190,6 @@ export function succeeded(text: string): ToolOutcome {
   return { text, isError: false }
 }
 
-/** The outcome of a failed call: the model reads it and can try another way. */
 export function failed(text: string): ToolOutcome {
   return { text, isError: true }
 }
@@ -221,7 +217,7 @@ export function redactTool(tool: Tool, redactor: Pick<Redactor, 'redact'>): Tool
       try {
         return redactJson(redactor, await tool.run(input, { ...context, progress }))
       } catch (cause) {
-        const message = cause instanceof Error ? cause.message : String(cause)
+        const message = reasonOf(cause)
         const redacted = redactor.redact(message)
         throw redacted === message ? cause : new Error(redacted)
       }
@@ -229,7 +225,6 @@ export function redactTool(tool: Tool, redactor: Pick<Redactor, 'redact'>): Tool
   }
 }
 
-/** The same tool, with the duration and outcome of its calls recorded. */
 export function watchTool(tool: Tool, telemetry: Telemetry): Tool {
   // Client tools and built tools are reported by their kind: their names are user text.
   const built = tool.definition.name.startsWith('cap_') ? 'capability' : tool.definition.name

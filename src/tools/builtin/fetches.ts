@@ -6,24 +6,19 @@ import { failed, type ToolOutcome } from '../tool.ts'
 /** Creates a guarded fetch that reaches the public internet and these hosts of the owner's network. */
 export type OpenFetch = (allowedHosts: readonly AllowedHost[]) => GuardedFetch
 
-/** One guarded fetch per list of hosts, so that a config change takes effect immediately. */
-export interface Fetches {
-  reaching: OpenFetch
-  close(): Promise<void>
-}
+export type Fetches = ReturnType<typeof createFetches>
 
-export function createFetches(openFetch: OpenFetch): Fetches {
+/** One guarded fetch per list of hosts, so that a config change takes effect immediately. */
+export function createFetches(openFetch: OpenFetch) {
   const opened = new Map<string, GuardedFetch>()
   return {
-    reaching(allowedHosts) {
+    reaching(allowedHosts: readonly AllowedHost[]): GuardedFetch {
       const key = canonicalJson(allowedHosts)
-      const known = opened.get(key)
-      if (known) return known
-      const fetch = openFetch(allowedHosts)
+      const fetch = opened.get(key) ?? openFetch(allowedHosts)
       opened.set(key, fetch)
       return fetch
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...opened.values()].map((fetch) => fetch.close()))
     },
   }

@@ -8,18 +8,10 @@ import { imageTypeOf } from '../files/references.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOutcome } from '../tool.ts'
 import { saidByUser } from './memory-forget.ts'
 
+/** The reason follows the file name: `is encrypted; send it without a password`. */
 export type DocumentText =
-  | {
-      ok: true
-      text: string
-      isCut: boolean
-      pages?: { read: number; total: number } | undefined
-    }
-  | {
-      ok: false
-      /** Follows the file name: `is encrypted; send it without a password`. */
-      reason: string
-    }
+  | { ok: true; text: string; isCut: boolean; pages?: { read: number; total: number } | undefined }
+  | { ok: false; reason: string }
 
 /** Converts any file to text, by its content. Throws only the signal's reason. */
 export type ReadDocument = (
@@ -104,18 +96,6 @@ function readOutcome(
 
 const maxSeen = 5_000
 
-/** The last version of a file that each session saw, so that it does not overwrite unseen changes. Kept in memory. */
-function createLastSeen() {
-  const etags = new Map<string, string>()
-  return {
-    get: (sessionId: string, uri: string) => etags.get(`${sessionId} ${uri}`),
-    set(sessionId: string, uri: string, etag: string | null): void {
-      if (etag === null) etags.delete(`${sessionId} ${uri}`)
-      else setNewest(etags, `${sessionId} ${uri}`, etag, maxSeen)
-    },
-  }
-}
-
 /** Sets the newest entry of a map, and deletes the oldest one above `most`. */
 export function setNewest<Value>(entries: Map<string, Value>, key: string, value: Value, most: number): void {
   entries.delete(key)
@@ -126,7 +106,13 @@ export function setNewest<Value>(entries: Map<string, Value>, key: string, value
 
 /** Files and blocks, for the model: the same three tools for both (ASSET-1). */
 export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'stat'> }): Tool[] {
-  const lastSeen = createLastSeen()
+  /** The last version of a file that each session saw, so that it does not overwrite unseen changes. */
+  const etags = new Map<string, string>()
+
+  function noteSeen({ sessionId }: ToolContext, { uri, etag }: { uri: string; etag: string | null }): void {
+    if (etag === null) etags.delete(`${sessionId} ${uri}`)
+    else setNewest(etags, `${sessionId} ${uri}`, etag, maxSeen)
+  }
 
   /** The shown text is not what an edit would change, so it does not count as seen. */
   async function readAsText(
@@ -155,7 +141,7 @@ export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'sta
         if (!read.ok && read.code === 'binary' && needs.readDocument)
           return readAsText({ path, offset, limit }, context)
         if (!read.ok) return failed(read.message)
-        lastSeen.set(context.sessionId, read.uri, read.etag)
+        noteSeen(context, read)
         return readOutcome(read, `[${read.path} is empty]`, read.trust)
       },
     }),
@@ -169,13 +155,12 @@ export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'sta
       core: true,
       reach: () => ({ kind: 'acts', destination: null }),
       async run({ path, content }, context) {
-        const { sessionId } = context
         const actor = await actorOf(needs, context, content)
         const there = await needs.assets.stat(actor, { path })
-        const etag = there.ok ? lastSeen.get(sessionId, there.uri) : undefined
+        const etag = there.ok ? etags.get(`${context.sessionId} ${there.uri}`) : undefined
         const written = await needs.assets.write(actor, { path, content, etag })
         if (!written.ok) return failed(written.message)
-        lastSeen.set(sessionId, written.uri, written.etag)
+        noteSeen(context, written)
         if (!written.isChanged) return succeeded(`${written.path} already has this content.`)
         return succeeded(written.isNew ? `Wrote ${written.path} (new).` : `Wrote ${written.path}.`)
       },
@@ -192,7 +177,7 @@ export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'sta
       async run(edit, context) {
         const edited = await needs.assets.edit(await actorOf(needs, context, edit.new), edit)
         if (!edited.ok) return failed(edited.message)
-        lastSeen.set(context.sessionId, edited.uri, edited.etag)
+        noteSeen(context, edited)
         const places = edited.count === 1 ? '' : ` in ${edited.count} places`
         return succeeded(`Edited ${edited.path}${places}.`)
       },

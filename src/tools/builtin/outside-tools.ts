@@ -97,8 +97,8 @@ function describeRun({ end, stdout, stderr, durationMs }: FinishedRun): ToolOutc
     printed,
     complained && `[stderr]\n${complained}`,
   ]
-  const outcome: ToolOutcome = { text: text.filter((part) => part !== '').join('\n'), isError }
-  return end.kind === 'timed_out' ? { ...outcome, timedOut: true } : outcome
+  const isLate = end.kind === 'timed_out'
+  return { text: text.filter((part) => part !== '').join('\n'), isError, ...(isLate && { timedOut: true }) }
 }
 
 const ends = {
@@ -133,12 +133,6 @@ interface ExecNeeds {
   environment: Readonly<Record<string, string>>
 }
 
-interface Command {
-  command: string
-  seconds: number
-  signal: AbortSignal
-}
-
 const megabyte = 1024 * 1024
 const outputBytes = megabyte
 const sandboxLimits = { memoryBytes: 512 * megabyte, processes: 64, outputBytes, scratchBytes: 128 * megabyte }
@@ -161,49 +155,31 @@ export function createExecTool(needs: ExecNeeds): Tool {
     effect: 'at-most-once',
     reach: ({ host }) => (host ? { kind: 'asks', destination: 'exec:host' } : { kind: 'reads', destination: null }),
     async run({ command, host, seconds }, { signal }) {
-      const asked = { command, seconds, signal }
-      if (!host) return await runInSandbox(needs, asked)
+      const program = { argv: [...bash, command] as const, stdin: new Uint8Array(), signal }
+      const wallMs = seconds * 1_000
+      if (!host) {
+        const limits = { ...sandboxLimits, wallMs }
+        const place = { environment: {}, workingDirectory: '/tmp', mounts: [], isWritable: true }
+        const run = needs.sandbox.run({ ...program, ...place, network: { kind: 'none' }, limits })
+        return await run.then(describeRun, describeUnavailable)
+      }
       if (needs.settings().host === 'never') {
         return failed(
           'Commands on the machine itself are switched off: familiar.toml has host = "never" in [tools.exec].',
         )
       }
-      return await runOnHost(needs, asked)
+      const { environment, workspace: workingDirectory } = needs
+      const limits = { wallMs, outputBytes }
+      const outcome = await needs.runChild({ ...program, environment, workingDirectory, limits })
+      // Output of a command on the host may be untrusted, and from any file.
+      return { ...describeRun(outcome), label: 'untrusted', isPrivate: true }
     },
   })
 }
 
-async function runInSandbox({ sandbox }: ExecNeeds, { command, seconds, signal }: Command): Promise<ToolOutcome> {
-  try {
-    const outcome = await sandbox.run({
-      argv: [...bash, command],
-      environment: {},
-      workingDirectory: '/tmp',
-      stdin: new Uint8Array(),
-      mounts: [],
-      isWritable: true,
-      network: { kind: 'none' },
-      limits: { ...sandboxLimits, wallMs: seconds * 1_000 },
-      signal,
-    })
-    return describeRun(outcome)
-  } catch (error) {
-    if (!(error instanceof SandboxUnavailable)) throw error
-    return failed(error.fix === null ? `${error.message}.` : `${error.message}. To fix it: ${error.fix}`)
-  }
-}
-
-async function runOnHost(needs: ExecNeeds, { command, seconds, signal }: Command): Promise<ToolOutcome> {
-  const outcome = await needs.runChild({
-    argv: [...bash, command],
-    environment: needs.environment,
-    workingDirectory: needs.workspace,
-    stdin: new Uint8Array(),
-    limits: { wallMs: seconds * 1_000, outputBytes },
-    signal,
-  })
-  // Output of a command on the host may be untrusted, and from any file.
-  return { ...describeRun(outcome), label: 'untrusted', isPrivate: true }
+function describeUnavailable(error: unknown): ToolOutcome {
+  if (!(error instanceof SandboxUnavailable)) throw error
+  return failed(error.fix === null ? `${error.message}.` : `${error.message}. To fix it: ${error.fix}`)
 }
 
 export function createSpeechTool(needs: { speaker: Pick<Speaker, 'speak' | 'destination'>; putMedia: PutMedia }): Tool {
@@ -299,8 +275,8 @@ async function readResponse(
   const { status, url: address } = response
   if (!response.ok) {
     await response.body?.cancel()
-    const outcome = failed(`${address} answered ${status}.`)
-    return { outcome: status >= 500 || status === 429 ? { ...outcome, serviceFailed: true } : outcome }
+    const isDown = status >= 500 || status === 429
+    return { outcome: { ...failed(`${address} answered ${status}.`), ...(isDown && { serviceFailed: true }) } }
   }
   const contentType = response.headers.get('content-type') ?? ''
   const mediaType = (contentType.split(';')[0] ?? '').trim().toLowerCase()
@@ -308,11 +284,8 @@ async function readResponse(
   const kind = documentKind(mediaType, bytes)
   if (!kind) {
     const what = /^[\w.+-]+\/[\w.+-]+$/.test(mediaType) ? mediaType : 'no text'
-    return {
-      outcome: failed(
-        `${address} is ${what} (${bytes.length} bytes). Only web pages, text, JSON, PDF and Office files can be read.`,
-      ),
-    }
+    const reason = `${address} is ${what} (${bytes.length} bytes). Only web pages, text, JSON, PDF and Office files can be read.`
+    return { outcome: failed(reason) }
   }
   const read = await readPage({ kind, contentType, address, bytes }, signal)
   if (!read.ok) {
@@ -326,8 +299,8 @@ async function readResponse(
 
 function page({ text, isPrivate }: RecentPage, offset: number): ToolOutcome {
   if (offset >= text.length) return failed(`It has ${text.length} characters; offset ${offset} is past the end.`)
-  const outcome: ToolOutcome = { text: pageOf(text, offset, pageCharacters), isError: false, label: 'untrusted' }
-  return isPrivate ? { ...outcome, isPrivate } : outcome
+  const shown = pageOf(text, offset, pageCharacters)
+  return { text: shown, isError: false, label: 'untrusted', ...(isPrivate && { isPrivate }) }
 }
 
 interface WebNeeds extends Omit<WebFetchNeeds, 'readPage'> {

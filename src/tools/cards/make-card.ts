@@ -44,17 +44,7 @@ export function makeCard(source: CardSource): Card | undefined {
   }
 }
 
-const tableParts: ReadonlySet<string> = new Set([
-  'thead',
-  'tbody',
-  'tfoot',
-  'tr',
-  'td',
-  'th',
-  'caption',
-  'colgroup',
-  'col',
-])
+const tableParts = new Set('thead tbody tfoot tr td th caption colgroup col'.split(' '))
 
 /** Every part gets its required parent. Other nodes are placed before the table, where a browser would move them. */
 function arrangeTable(table: CardElement, place: Place): CardNode[] {

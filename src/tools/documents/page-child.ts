@@ -46,7 +46,6 @@ async function read({ kind, contentType, address, maxCharacters }: PageTask, byt
   return htmlToMarkdown(text, address)
 }
 
-/** The text of a PDF in page order, up to `maxCharacters`. */
 async function pdfToText(bytes: Uint8Array, maxCharacters: number): Promise<PageText> {
   const { getDocumentProxy } = await import('unpdf')
   const document = await getDocumentProxy(bytes, { verbosity: 0 }).catch((cause: Error) => {

@@ -1,18 +1,15 @@
 import type { Clock } from '../../base/clock.ts'
+import { cutText } from '../../base/text.ts'
 import { estimateTokens } from '../../base/tokens.ts'
 import type { Label } from '../../protocol/messages.ts'
 import { type Database, type Reader, toIndexKey, type Writer } from '../../storage/database.ts'
 import type { AssetVersionRow } from '../../storage/feature-tables.ts'
 
-interface Known extends AssetPlace {
+export interface AssetText extends AssetPlace, StoredAsset {
   ok: true
   etag: string
   version: number
-  trust: Label
-  modifiedAt: number
 }
-
-export type AssetText = Known & { content: string }
 
 export interface AssetWritten extends AssetPlace {
   ok: true
@@ -36,7 +33,6 @@ export interface AssetActor {
   trust: Label
 }
 
-/** A location under its canonical address. */
 export interface AssetPlace {
   uri: string
   /** For display; it can be used as input again. */
@@ -67,14 +63,12 @@ export interface NextAsset {
   trust: Label
 }
 
-export type PlannedAsset = NextAsset & { isSame: boolean }
-
 /** A change to whatever exists at the time of writing. */
 export interface AssetChange {
   /** A requested deletion: references to it are removed too. An undo that removes it is not such a deletion. */
   isRemoval?: true
   /** Computes the new content. Synchronous, and may be called again. */
-  next(found: StoredAsset | undefined): PlannedAsset | AssetFailure
+  next(found: StoredAsset | undefined): (NextAsset & { isSame: boolean }) | AssetFailure
   /** Returns the version. In `writer`'s unit if there is one; otherwise before the change, so that nothing is lost. */
   record(step: RecordedStep, writer?: Writer): Promise<number>
   takeBack(version: number): Promise<void>
@@ -214,12 +208,12 @@ export function createAssetVersions({ database, clock }: { database: Database; c
       writer ? recordIn(writer, actor, uri, step) : database.write((own) => recordIn(own, actor, uri, step)),
     /** The change recorded as this version was not made. */
     async drop(userId: string, uri: string, version: number): Promise<void> {
-      await database.write(async (writer) => {
-        await writer
+      await database.write((writer) =>
+        writer
           .deleteFrom('asset_versions')
           .where((row) => row.and({ user_id: userId, uri: toIndexKey(uri), version }))
-          .execute()
-      })
+          .execute(),
+      )
     },
   }
 }
@@ -236,27 +230,19 @@ function select(reader: Reader | Writer, userId: string, uri: string) {
     .orderBy('version', 'desc')
 }
 
-interface TextPage {
-  ok: true
-  text: string
-  /** Counted from 1. An empty text has no lines: both are 0. */
-  firstLine: number
-  lastLine: number
-  lines: number
-  /** How to continue, or what is missing of a line; null if complete. */
-  note: string | null
-}
-
 const maxLines = 2_000
 // Less than what a result of a tool may have (src/agent/tool-calls.ts): the note must not be what is cut off.
 const maxCharacters = 25_000
 
-/** Lines of a text from `offset` on, as many as fit. A single line that is too long is cut. */
+/**
+ * Lines of a text from `offset` on, as many as fit. A single line that is too long is cut. Lines are counted from 1. The
+ * note says how to continue, or what is missing of a line; null if complete.
+ */
 export function cutPage(
   text: string,
   { offset = 1, limit = maxLines }: { offset?: number | undefined; limit?: number | undefined },
-): TextPage | AssetFailure {
-  if (text === '') return { ok: true, text, firstLine: 0, lastLine: 0, lines: 0, note: null }
+) {
+  if (text === '') return { ok: true as const, text, firstLine: 0, lastLine: 0, lines: 0, note: null }
   const starts = lineStarts(text)
   const lines = starts.length
   const first = Math.max(1, offset)
@@ -264,7 +250,10 @@ export function cutPage(
   if (from === undefined) return failure('past_end', `There are ${lines} lines; line ${first} is past the end.`)
   let last = Math.min(lines, first + Math.max(1, limit) - 1)
   const endOf = (line: number) => starts[line] ?? text.length
-  if (last > first && endOf(last) - from > maxCharacters) last = lastFitting(starts, from, first)
+  if (last > first && endOf(last) - from > maxCharacters) {
+    last = first
+    while ((starts[last + 1] ?? Number.POSITIVE_INFINITY) - from <= maxCharacters) last += 1
+  }
   const whole = text.slice(from, endOf(last))
   const isCut = whole.length > maxCharacters
   const notes = [
@@ -272,13 +261,8 @@ export function cutPage(
     ...(last < lines ? [`${lines - last} more lines: continue with offset ${last + 1}`] : []),
   ]
   const note = notes.length > 0 ? `[${notes.join('; ')}]` : null
-  const shown = isCut
-    ? whole
-        .slice(0, maxCharacters)
-        .toWellFormed()
-        .replace(/\ufffd$/, '')
-    : whole
-  return { ok: true, text: shown, firstLine: first, lastLine: last, lines, note }
+  const shown = isCut ? cutText(whole, maxCharacters) : whole
+  return { ok: true as const, text: shown, firstLine: first, lastLine: last, lines, note }
 }
 
 function lineStarts(text: string): number[] {
@@ -286,12 +270,6 @@ function lineStarts(text: string): number[] {
   for (let at = text.indexOf('\n'); at >= 0 && at + 1 < text.length; at = text.indexOf('\n', at + 1))
     starts.push(at + 1)
   return starts
-}
-
-function lastFitting(starts: readonly number[], from: number, first: number): number {
-  let last = first
-  while ((starts[last + 1] ?? Number.POSITIVE_INFINITY) - from <= maxCharacters) last += 1
-  return last
 }
 
 /** Runs tasks of the same key one after the other, in order. */

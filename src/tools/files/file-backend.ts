@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { isAbsolute, join, resolve } from 'node:path'
 import { namesBelow, type OpenFolder, openFolder, realPathOf } from '../../base/files.ts'
 import type { Label } from '../../protocol/messages.ts'
@@ -11,7 +12,6 @@ import {
   type AssetList,
   type AssetPlace,
   failure,
-  type PlannedAsset,
   type StoredAsset,
   tooLarge,
 } from './assets.ts'
@@ -27,17 +27,6 @@ export async function readFileBytes(
     readPlainFile(folder, name, { path: location.path, maxBytes }),
   ).catch((cause: unknown) => describeSystemError(cause, location.path))
   return read.ok ? { ok: true, path: location.path, data: read.bytes, trust: location.root.trust } : read
-}
-
-/** Only text that encodes to the same bytes again, so that an edit changes nothing else; anything else is binary. */
-function decodeAsset(bytes: Uint8Array, path: string): { ok: true; content: string } | AssetFailure {
-  try {
-    const content = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-    if (!content.includes('\u0000')) return { ok: true, content }
-  } catch {
-    // Reported below: which byte is invalid does not matter.
-  }
-  return failure('binary', `${path} is not UTF-8 text.`)
 }
 
 /** Opens the folder of a file, step by step from its root, while the work runs. */
@@ -60,13 +49,6 @@ interface FileRoot {
   path: string
   /** The trust of its files if none is recorded. */
   trust: Label
-}
-
-/** The innermost of the folders that contain the path: a closed folder inside a root is closed, and vice versa. */
-function innermost<T extends { path: string }>(folders: readonly T[], path: string): T | undefined {
-  return folders
-    .filter((folder) => namesBelow(folder.path, path) !== undefined)
-    .sort((one, other) => other.path.length - one.path.length)[0]
 }
 
 interface FileLocation {
@@ -104,7 +86,10 @@ export async function locateFile(bounds: FileBounds, path: string): Promise<File
   if (![...bounds.roots, ...roots].some((root) => namesBelow(root.path, written))) return outside
   const real = await realPathOf(written).catch((cause: NodeJS.ErrnoException) => cause)
   if (real instanceof Error) return describeSystemError(real, path)
-  const holder = innermost([...roots, ...closed.map((folder) => ({ path: folder, trust: undefined }))], real)
+  // The innermost folder decides: a closed folder inside a root is closed, and vice versa.
+  const [holder] = [...roots, ...closed.map((folder) => ({ path: folder, trust: undefined }))]
+    .filter((folder) => namesBelow(folder.path, real) !== undefined)
+    .sort((one, other) => other.path.length - one.path.length)
   if (holder?.trust === undefined) return outside
   const root = { path: holder.path, trust: holder.trust }
   const home = roots[0]?.path ?? workspace.path
@@ -176,7 +161,7 @@ async function listFiles(location: FileLocation, bounds: FileBounds): Promise<As
       if (name.startsWith('.') || name === 'node_modules') continue
       const way = [...names, name]
       if ((await add(folder, name, way)) !== 'folder') continue
-      if (way.length > maxDepth || !(await isOpen(way))) continue
+      if (way.length > maxDepth || !(await locateFile(bounds, join(location.real, ...way))).ok) continue
       const inner = await folder.child(name).catch(() => undefined)
       if (!inner) continue
       try {
@@ -185,10 +170,6 @@ async function listFiles(location: FileLocation, bounds: FileBounds): Promise<As
         await inner.close()
       }
     }
-  }
-
-  async function isOpen(names: readonly string[]): Promise<boolean> {
-    return (await locateFile(bounds, join(location.real, ...names))).ok
   }
 
   const parent = await openFolder(location.root.path, location.names.slice(0, -1))
@@ -342,8 +323,14 @@ async function replaceText(location: FileLocation, change: AssetChange): Promise
   if (!next.ok) return next
   if (next.isSame) return { ok: true, next, version: null }
   const version = await change.record({ found: before, next })
+  const put = async (folder: OpenFolder, name: string) => {
+    if (!(await folder.isInPlace())) return moved(location.path)
+    if (next.content === null) await folder.remove(name)
+    else await folder.write(name, next.content, before?.mode)
+    return undefined
+  }
   try {
-    const problem = await putText(location, next, before?.mode)
+    const problem = await inFolderOf(location, put, { make: next.content !== null })
     if (!problem) return { ok: true, next, version }
     await change.takeBack(version)
     return problem
@@ -353,23 +340,6 @@ async function replaceText(location: FileLocation, change: AssetChange): Promise
   }
 }
 
-async function putText(
-  location: FileLocation,
-  { content }: PlannedAsset,
-  mode: number | undefined,
-): Promise<AssetFailure | undefined> {
-  return await inFolderOf(
-    location,
-    async (folder, name) => {
-      if (!(await folder.isInPlace())) return moved(location.path)
-      if (content === null) await folder.remove(name)
-      else await folder.write(name, content, mode)
-      return undefined
-    },
-    { make: content !== null },
-  )
-}
-
 async function readText(
   folder: OpenFolder,
   name: string,
@@ -377,11 +347,13 @@ async function readText(
 ): Promise<StoredFile> {
   const read = await readPlainFile(folder, name, { path: location.path, maxBytes })
   if (!read.ok) return read
-  const text = decodeAsset(read.bytes, location.path)
-  if (!text.ok) return text
+  const content = new TextDecoder('utf-8', { ignoreBOM: true }).decode(read.bytes)
+  // Only text that encodes to the same bytes again, so that an edit changes nothing else; anything else is binary.
+  if (!isUtf8(read.bytes) || content.includes('\u0000')) {
+    return failure('binary', `${location.path} is not UTF-8 text.`)
+  }
   const { mtimeMs, mode } = read.stat
-  const { trust } = location.root
-  return { ok: true, content: text.content, trust, modifiedAt: Math.trunc(mtimeMs), mode: mode & 0o777 }
+  return { ok: true, content, trust: location.root.trust, modifiedAt: Math.trunc(mtimeMs), mode: mode & 0o777 }
 }
 
 function pathOf({ uri }: AssetPlace): string {

@@ -11,13 +11,9 @@ import {
   type FoundFiles,
 } from './fuzzy-search.ts'
 
-interface Finding {
+interface Finding extends Omit<FoundFiles, 'matches'> {
   /** Best first. `name`: a file's path from its root, or a block's label. `reference`: as in a message. */
   found: { name: string; reference: string }[]
-  total: number
-  /** The scan is incomplete: a later request may find more. */
-  isIndexing: boolean
-  isCut: boolean
 }
 
 /** The reference for a message: quoted if it would end too early. */
@@ -27,16 +23,6 @@ export function referenceTo(kind: 'file' | 'block', path: string): string {
   if (isPlain) return `${sign}${path}`
   const quote = path.includes('"') ? "'" : '"'
   return `${sign}${quote}${path}${quote}`
-}
-
-/** The thread for one root. It keeps the process alive only while a question is pending. */
-function startFinderThread(data: FinderThreadData, onEnd: () => void) {
-  return askThread<FinderTask, FinderAnswer, FoundFiles>({
-    worker: new Worker(new URL('./finder-worker.ts', import.meta.url), { workerData: data }),
-    name: 'The file finder',
-    read: ({ id: _id, ...found }) => found,
-    onEnd,
-  })
 }
 
 /**
@@ -66,8 +52,14 @@ export function createFileFinder(options: {
     const known = threads.get(root)
     if (known) return known
     if (isClosed) throw new FamiliarError('unavailable', 'The file finder has stopped.')
-    const started: AskedThread<FinderTask, FoundFiles> = startFinderThread({ root, closed, maxFiles }, () => {
-      if (threads.get(root) === started) threads.delete(root)
+    const workerData: FinderThreadData = { root, closed, maxFiles }
+    const started: AskedThread<FinderTask, FoundFiles> = askThread<FinderTask, FinderAnswer, FoundFiles>({
+      worker: new Worker(new URL('./finder-worker.ts', import.meta.url), { workerData }),
+      name: 'The file finder',
+      read: ({ id: _id, ...found }) => found,
+      onEnd() {
+        if (threads.get(root) === started) threads.delete(root)
+      },
     })
     threads.set(root, started)
     return started

@@ -7,10 +7,7 @@ export interface FinderThreadData {
 /** `find` answers from the index; `refresh` waits until the current state of the disk is known. */
 export type FinderTask = { kind: 'find'; query: string; limit: number } | { kind: 'refresh' }
 export type FinderRequest = { id: number } & FinderTask
-
-export interface FinderAnswer extends FoundFiles {
-  id: number
-}
+export type FinderAnswer = { id: number } & FoundFiles
 
 export interface FoundFiles extends FoundPaths {
   /** The scan is incomplete: a later request may find more. */
@@ -18,17 +15,10 @@ export interface FoundFiles extends FoundPaths {
   isCut: boolean
 }
 
-interface Match {
-  id: number
-  score: number
-  length: number
-}
-
 /** The best of many, best first: by score, then the shorter, then the earlier one. */
 function createBestMatches(most: number) {
-  const kept: Match[] = []
+  const kept: { id: number; score: number; length: number }[] = []
 
-  /** Whether this one would be among them with this score. */
   function wouldKeep(id: number, score: number, length: number): boolean {
     const worst = kept[most - 1]
     if (!worst) return true
@@ -95,11 +85,7 @@ interface Term {
 
 const maxCharacters = 200
 
-/** Words between spaces; all of them must match. Case counts in a word with a capital letter. */
-function parseQuery(query: string): Term[] {
-  return query.normalize('NFC').slice(0, maxCharacters).split(/\s+/).filter(Boolean).map(parseTerm)
-}
-
+/** Case counts in a word with a capital letter. */
 function parseTerm(word: string): Term {
   const isCaseSensitive = word !== word.toLowerCase()
   const lower = new Uint8Array(word.length)
@@ -119,7 +105,6 @@ function parseTerm(word: string): Term {
   return { lower, upper, bits, each, hasSlash: word.includes('/'), exact }
 }
 
-/** Whether the characters of the term really occur in this order. */
 function isExactMatch({ exact }: Term, path: string): boolean {
   if (!exact) return true
   const text = exact.isCaseSensitive ? path : path.toLowerCase()
@@ -127,14 +112,11 @@ function isExactMatch({ exact }: Term, path: string): boolean {
   for (const character of exact.text) {
     const at = text.indexOf(character, from)
     // Plain characters were matched by their form.
-    if (at < 0 && !isPlain(character)) return false
+    const isPlain = character.length === 1 && foldUnit(character, 0) < 128
+    if (at < 0 && !isPlain) return false
     if (at >= 0) from = at + 1
   }
   return true
-}
-
-function isPlain(character: string): boolean {
-  return character.length === 1 && foldUnit(character, 0) < 128
 }
 
 // The proportions of fzf: a match is worth more at the start of a word or path segment, and directly after the previous
@@ -193,14 +175,7 @@ const longest = 8_192
 const rows = [newRow(), newRow()] as const
 
 /** For each match of one character: the best score that ends there, and the length of its run. */
-interface Row {
-  places: Int32Array
-  scores: Int32Array
-  runs: Int32Array
-  count: number
-}
-
-function newRow(): Row {
+function newRow() {
   const array = () => new Int32Array(longest)
   return { places: array(), scores: array(), runs: array(), count: 0 }
 }
@@ -243,7 +218,7 @@ function boundScore(term: Term, { bytes, start, end, nameStart, wordBits }: Cand
 
 /** The best score of a term on a path. A gap costs by its length, so only the best way to each position matters. */
 function scoreTerm({ lower, upper }: Term, { bytes, start, end, nameStart }: Candidate): number {
-  let [row, before]: readonly [Row, Row] = rows
+  let [row, before] = rows
   before.count = 0
   let best = 0
   for (let index = 0; index < lower.length; index += 1) {
@@ -327,7 +302,11 @@ export function createPathStore() {
         store.bytes = Buffer.concat([store.bytes], Math.max(end, store.bytes.length * 2))
       }
       if (id + 1 >= store.starts.length) {
-        for (const name of ['starts', 'nameStarts', 'bits', 'wordBits'] as const) store[name] = grown(store[name])
+        for (const name of ['starts', 'nameStarts', 'bits', 'wordBits'] as const) {
+          const smaller = store[name]
+          store[name] = new Uint32Array(smaller.length * 2)
+          store[name].set(smaller)
+        }
       }
       const { bytes } = store
       let found = 0
@@ -358,12 +337,6 @@ export function createPathStore() {
       odd.get(id) ?? store.bytes.toString('latin1', store.starts[id], store.starts[id + 1]),
   }
   return store
-}
-
-function grown(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(array.length * 2)
-  larger.set(array)
-  return larger
 }
 
 interface FoundPaths {
@@ -403,7 +376,8 @@ export function createPathSearch(store: PathStore) {
   return {
     search(text: string, limit: number): FoundPaths {
       const query = text.normalize('NFC').trimStart()
-      const terms = parseQuery(query)
+      // All of the words must match.
+      const terms = query.slice(0, maxCharacters).split(/\s+/).filter(Boolean).map(parseTerm)
       if (terms.length === 0) return firstPaths(store, limit)
       const from = narrowest(query)
       const added = query.slice(from?.query.length ?? 0)
@@ -479,17 +453,13 @@ function matchesOf({ store, terms, from, added, limit }: Matching) {
   // Earlier best matches are likely still the best, which makes the bound effective early.
   const done = new Map<number, number>()
   for (const id of from?.best ?? []) done.set(id, consider(id, Number.POSITIVE_INFINITY))
-  const maxAdded = maxForAdded(added)
+  const newTerms = added.match(/\s\S/g)?.length ?? 0
+  // The previous query may have ended with the space.
+  const maxAdded = added.length * maxForCharacter + (newTerms + 1) * (maxForTerm - maxForCharacter)
   for (let at = 0; at < earlier.length; at += 1) {
     const id = earlier[at] as number
     keep(id, done.get(id) ?? consider(id, (from?.bounds[at] as number) + maxAdded))
   }
   for (let id = since; id < store.count; id += 1) keep(id, consider(id, Number.POSITIVE_INFINITY))
   return { ids: ids.slice(0, matched), bounds: bounds.slice(0, matched), best: best.kept }
-}
-
-function maxForAdded(added: string): number {
-  const newTerms = added.match(/\s\S/g)?.length ?? 0
-  // The previous query may have ended with the space.
-  return added.length * maxForCharacter + (newTerms + 1) * (maxForTerm - maxForCharacter)
 }

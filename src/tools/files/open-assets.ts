@@ -57,7 +57,6 @@ export function openAssets(dependencies: {
     assets: createAssets({ ...dependencies, backends }),
     pins: createPins(needs),
     pinned,
-    /** The agent whose pins a session uses: by default `main`. */
     async agentOf(userId: string, sessionId: string): Promise<string> {
       const row = await database.read
         .selectFrom('sessions')
@@ -290,16 +289,9 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
     if (!stored.ok) return stored
     const newest = await versions.newest(actor.userId, place.uri)
     const { content, modifiedAt } = stored
-    return {
-      ok: true,
-      ...place,
-      content,
-      etag: etagOf(content),
-      version: newest?.version ?? 0,
-      // Content that was once untrusted stays so until it is replaced completely, even after edits by others.
-      trust: newest?.content == null ? stored.trust : newest.trust,
-      modifiedAt,
-    }
+    // Content that was once untrusted stays so until it is replaced completely, even after edits by others.
+    const trust = newest?.content == null ? stored.trust : newest.trust
+    return { ok: true, ...place, content, etag: etagOf(content), version: newest?.version ?? 0, trust, modifiedAt }
   }
 
   async function change(
@@ -359,7 +351,6 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
   return {
     load: (actor: AssetActor, { path }: { path: string }) => load(actor, path, maxWrittenBytes),
 
-    /** Some of its lines, with a note on how to continue if there are more. */
     async read(
       actor: AssetActor,
       { path, offset, limit }: { path: string; offset?: number | undefined; limit?: number | undefined },
@@ -429,11 +420,8 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
         }
         const current = content === null ? null : etagOf(content)
         const etag = request.etag === undefined ? current : request.etag
-        const undone = await change(actor, { path: request.path, etag }, () => ({
-          ok: true,
-          content: target.content,
-          trust: target.trust,
-        }))
+        const { content: earlier, trust } = target
+        const undone = await change(actor, { path: request.path, etag }, () => ({ ok: true, content: earlier, trust }))
         const isOvertaken = !undone.ok && undone.code === 'conflict' && request.etag === undefined
         if (isOvertaken && attempt < maxAttempts) continue
         return undone.ok ? { ...undone, restored: target.version } : undone

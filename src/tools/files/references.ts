@@ -150,7 +150,13 @@ function findLiteralSpans(text: string): Span[] {
     // `@familiar:///blocks/x` is a reference, and its `@` is before this span.
     spans.push({ start: index, end: index + found.length })
   }
-  return merged(spans)
+  const merged: Span[] = []
+  for (const span of spans.sort((a, b) => a.start - b.start)) {
+    const last = merged.at(-1)
+    if (last && span.start < last.end) last.end = Math.max(last.end, span.end)
+    else merged.push({ ...span })
+  }
+  return merged
 }
 
 function codeSpans(text: string): Span[] {
@@ -205,16 +211,6 @@ function addInline(text: string, { start, end }: Span, spans: Span[]): void {
     spans.push({ start: opening.start, end: closing.end })
     at = closedBy[at] ?? at
   }
-}
-
-function merged(spans: Span[]): Span[] {
-  const result: Span[] = []
-  for (const span of spans.sort((a, b) => a.start - b.start)) {
-    const last = result.at(-1)
-    if (last && span.start < last.end) last.end = Math.max(last.end, span.end)
-    else result.push({ ...span })
-  }
-  return result
 }
 
 interface Reference {
@@ -290,20 +286,12 @@ function isPath(path: string): boolean {
 }
 
 const trailing = new Set(".,;:!?…'’”»*~\\。，、；：！？")
-const openingOf = new Map([
-  [')', '('],
-  [']', '['],
-  ['}', '{'],
-  ['）', '（'],
-  ['】', '【'],
-  ['》', '《'],
-  ['」', '「'],
-])
+const brackets = ['()', '[]', '{}', '（）', '【】', '《》', '「」']
 
 /** A sentence continues after a path: punctuation, an unmatched closing bracket, an `’s`. */
 function withoutTrailing(raw: string): string {
   const open = new Map<string, number>()
-  for (const [closing, opening] of openingOf) {
+  for (const [opening = '', closing = ''] of brackets) {
     if (raw.includes(closing)) open.set(closing, raw.split(closing).length - raw.split(opening).length)
   }
   let end = raw.length

@@ -36,7 +36,6 @@ export function createServerLink(
     limits: LinkLimits
     /** Its list, at each start and change. False: it differs from what was approved, and must not be called. */
     onListed(listing: ToolListing, offers: McpOffers): Promise<boolean>
-    /** Whether it required a login at its last connection or call. */
     onLogin(isNeeded: boolean): Promise<void>
   },
 ) {

@@ -114,7 +114,6 @@ interface CommonSettings {
   sampling?: boolean | undefined
 }
 
-/** A program on this machine, connected by its standard input and output. */
 export interface McpProgram extends CommonSettings {
   command: string
   args: readonly string[]

@@ -71,7 +71,6 @@ function refused(problem: string): { ok: false; problem: string } {
   return { ok: false, problem: problem.toWellFormed() }
 }
 
-/** The owner's approval of a server, and what it covers. */
 export type McpApproval = z.infer<typeof keptSchema> & { isEnabled: boolean; fingerprint: string | null }
 
 /** Stored in `tool_states` under `mcp:NAME`. */
@@ -136,7 +135,6 @@ export function createMcpApprovals({ database, clock }: { database: Database; cl
   }
 }
 
-/** The servers that need a login, from the rows of `tool_states`. */
 export function readNeedLogin(rows: readonly { name: string; state: string | null }[]): string[] {
   return rows.flatMap(({ name, state }) => {
     const kept = name.startsWith(rowName('')) ? parseJson(state ?? '', keptSchema) : undefined
