@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import type { Clock } from '../../base/clock.ts'
-import { ensurePrivateDirectory, writeFileAtomically } from '../../base/files.ts'
+import { ensurePrivateDirectory, readBytes, writeFileAtomically } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
 import { findProgram } from '../../base/processes.ts'
 import { reasonOf } from '../../base/text.ts'
@@ -60,7 +59,10 @@ export function createBrowsers(needs: BrowserNeeds) {
     try {
       const context = await launchChromium(needs, { executable, profileDirectory, proxy })
       const signInMark = join(profileDirectory, 'signed-in')
-      const isSignedIn = existsSync(signInMark)
+      const isSignedIn = await readBytes(signInMark).then(
+        () => true,
+        () => false,
+      )
       const state = { pages: new Map(), byUse: [], creating: 0, stopIdling: () => {} }
       const browser: OpenBrowser = { context, proxy, signInMark, isSignedIn, ...state }
       context.on('close', () => {
