@@ -112,7 +112,6 @@ export function createAdmission(dependencies: ConversationDependencies, { runner
       const { turnId } = await clientCalls.answer(given)
       return { messageId: await inbox.messageOf(turnId) }
     },
-    /** The calls that wait for approval. */
     approvals: (userId: string) => approvals.pending(userId),
     /** An answer from outside the conversation; the agent continues by itself. `conflict` if it comes too late. */
     async answerApproval(answer: ApprovalAnswer): Promise<Approval> {
@@ -145,7 +144,6 @@ function checkInbound(inbound: InboundMessage, limit: number): InboundMessage {
 interface SpokenAnswers {
   answer: 'approve' | 'deny'
   approvals: readonly Approval[]
-  /** The channel that they came through. */
   from: string
 }
 

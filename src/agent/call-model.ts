@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { parseAnyJson } from '../base/json.ts'
+import type { CostRates } from '../base/money.ts'
 import { toStorableText } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
 import type { AskModel } from '../memory/learning/ask-model.ts'
@@ -123,17 +124,10 @@ function largestOutput(models: readonly LanguageModel[]): number {
   return Math.max(0, ...models.map((model) => model.info.maxTokens))
 }
 
-function dearestRates(models: readonly LanguageModel[]) {
-  const priced = models.flatMap((model) => (model.info.costPerMtok ? [model.info.costPerMtok] : []))
-  return priced.reduce<(typeof priced)[number] | null>((dearest, rates) => {
-    if (!dearest) return rates
-    return [
-      Math.max(dearest[0], rates[0]),
-      Math.max(dearest[1], rates[1]),
-      Math.max(dearest[2], rates[2]),
-      Math.max(dearest[3], rates[3]),
-    ]
-  }, null)
+function dearestRates(models: readonly LanguageModel[]): CostRates | null {
+  const priced = models.map(({ info }) => info.costPerMtok).filter((rates) => rates !== null)
+  const most = (kind: 0 | 1 | 2 | 3) => Math.max(...priced.map((rates) => rates[kind]))
+  return priced.length === 0 ? null : [most(0), most(1), most(2), most(3)]
 }
 
 /** Calls are made whatever the stop reason: many servers send `stop` with calls (LOOP-3). */

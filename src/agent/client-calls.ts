@@ -1,16 +1,15 @@
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { parseAnyJson, parseJson, snakeKeys } from '../base/json.ts'
-import { untilAborted, type Wakeups } from '../base/work.ts'
+import { rounds, untilAborted, type Wakeups } from '../base/work.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json, ToolDefinition } from '../protocol/messages.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
 import type { ClientCallRow } from '../storage/feature-tables.ts'
 import type { ToolView } from '../tools/registry.ts'
-import { CallSuspended, type Tool, type ToolContext, type ToolOutcome } from '../tools/tool.ts'
+import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
 import type { Coordination } from './coordination.ts'
 
-/** A call that the client shall make. */
 export interface ClientCall {
   id: string
   name: string
@@ -36,19 +35,10 @@ const resultSchema = z.object({ text: z.string(), isUntrusted: z.boolean() })
 
 type StoredCall = Awaited<ReturnType<typeof findIn>>
 
-interface AskedCall {
-  userId: string
-  sessionId: string
-  turnId: string
-  callId: string
-  name: string
-  arguments: Json
-  expiresAt: number
-}
+type AskedCall = Omit<ClientCall, 'id'> & Pick<ToolContext, 'userId' | 'sessionId' | 'turnId' | 'callId'>
 
 type CallKey = Pick<AskedCall, 'sessionId' | 'callId'>
 
-/** The stored calls of client tools. */
 function createClientCallStore(dependencies: { database: Database; clock: Clock }) {
   const { database, clock } = dependencies
 
@@ -200,7 +190,7 @@ export function createClientCalls(dependencies: {
   database: Database
   clock: Clock
   timeoutSeconds: () => number
-  /** Aborts when the daemon begins to stop. */
+  /** Aborts with `CallSuspended` when the daemon begins to stop. */
   stopping: AbortSignal
   /** Done to every tool of a client, as to every other one. */
   prepareTool(tool: Tool): Tool
@@ -216,24 +206,6 @@ export function createClientCalls(dependencies: {
     return clock.now() + timeoutSeconds() * 1_000
   }
 
-  /** Resolves when `answered` does, or the time is over. Throws where the turn stops or the daemon does. */
-  async function settled(answered: Promise<'answered'>, expiresAt: number, signal: AbortSignal) {
-    const over = new AbortController()
-    const { promise, resolve, reject } = Promise.withResolvers<'late'>()
-    const cancel = clock.after(Math.max(0, expiresAt - clock.now()), () => resolve('late'))
-    const listen = { once: true, signal: over.signal }
-    stopping.addEventListener('abort', () => reject(new CallSuspended()), listen)
-    signal.addEventListener('abort', () => reject(signal.reason), listen)
-    if (stopping.aborted) reject(new CallSuspended())
-    if (signal.aborted) reject(signal.reason)
-    try {
-      return await Promise.race([answered, promise])
-    } finally {
-      over.abort()
-      cancel()
-    }
-  }
-
   async function run(name: string, input: Json, context: ToolContext): Promise<ToolOutcome> {
     const { userId, sessionId, turnId, callId, signal } = context
     const key = { sessionId, callId }
@@ -243,15 +215,17 @@ export function createClientCalls(dependencies: {
     const entry: OpenCall = { turnId, call, asked: Promise.withResolvers(), isOpen: true }
     open.add(entry)
     // Listened for before it is asked: the client may have heard of the call where it was written down, and be quick.
-    const answered = Promise.withResolvers<'answered'>()
-    const unfollow = wakeups.on(topicOf(key), () => answered.resolve('answered'))
+    const settled = Promise.withResolvers<'answered' | 'late'>()
+    const unfollow = wakeups.on(topicOf(key), () => settled.resolve('answered'))
+    let cancel = () => {}
     try {
       const asked = await store.ask({ userId, turnId, name, arguments: input, ...key, expiresAt: call.expiresAt })
       entry.isOpen = asked.state === 'asked'
       entry.asked.resolve()
       if (asked.state !== 'asked') return outcomeOf(asked, seconds)
       wakeups.wake(anyCall)
-      const end = await settled(answered.promise, call.expiresAt, signal)
+      cancel = clock.after(Math.max(0, call.expiresAt - clock.now()), () => settled.resolve('late'))
+      const end = await untilAborted(settled.promise, AbortSignal.any([stopping, signal]))
       return outcomeOf(end === 'late' ? await store.expire(key) : await store.find(key), seconds)
     } catch (cause) {
       // The turn was stopped, so a later result has no use.
@@ -262,6 +236,7 @@ export function createClientCalls(dependencies: {
       entry.asked.resolve()
       open.delete(entry)
       unfollow()
+      cancel()
     }
   }
 
@@ -307,19 +282,11 @@ export function createClientCalls(dependencies: {
     },
     /** Resolves with the calls of the turn that wait, as soon as some do: all that were made together. */
     async waitForCalls(turnOf: () => Promise<string | null>, signal: AbortSignal): Promise<ClientCall[]> {
-      let wake = Promise.withResolvers<void>()
-      const unfollow = wakeups.on(anyCall, () => wake.resolve())
-      try {
-        for (;;) {
-          signal.throwIfAborted()
-          wake = Promise.withResolvers<void>()
-          const calls = stateIn === 'tables' ? await store.waiting(await turnOf()) : await openOf(turnOf)
-          if (calls.length > 0) return calls
-          await untilAborted(wake.promise, signal)
-        }
-      } finally {
-        unfollow()
+      for await (const _ of rounds(signal, (wake) => wakeups.on(anyCall, wake))) {
+        const calls = stateIn === 'tables' ? await store.waiting(await turnOf()) : await openOf(turnOf)
+        if (calls.length > 0) return calls
       }
+      throw signal.reason
     },
     /**
      * All or nothing. `not_found` for a call of another session, `conflict` for one that has a result or has timed out.
@@ -338,7 +305,7 @@ export function createClientCalls(dependencies: {
   }
 }
 
-function topicOf({ sessionId, callId }: { sessionId: string; callId: string }): string {
+function topicOf({ sessionId, callId }: CallKey): string {
   return `${sessionId}/${callId}`
 }
 

@@ -119,7 +119,6 @@ export function createContext(dependencies: {
   }
 }
 
-/** A memory that a turn begins with. */
 export interface ContextMemory extends ShownMemory {
   /** A due promise of the user: listed before the others. */
   isDue?: boolean | undefined

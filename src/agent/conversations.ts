@@ -4,7 +4,6 @@ import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import type { contextReplySchema } from '../protocol/api.ts'
 import { FamiliarError } from '../protocol/errors.ts'
-import type { MediaReading } from '../protocol/messages.ts'
 import type { Approvals } from '../security/approvals.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import { type AnswerApproval, createAdmission } from './admission.ts'
@@ -12,7 +11,7 @@ import type { ClientCall, ClientCalls } from './client-calls.ts'
 import type { Compaction } from './compaction.ts'
 import type { Context } from './context.ts'
 import type { Coordination } from './coordination.ts'
-import { createTurnWaiters, type LiveResponses, type TurnEnded, type TurnWaiters } from './event-stream.ts'
+import { createTurnWaiters, type LiveResponses, type TurnWaiters, type turnEndFrom } from './event-stream.ts'
 import type { Learning } from './learning.ts'
 import type { Ledger } from './ledger.ts'
 import type { OnStep } from './next-step.ts'
@@ -21,7 +20,6 @@ import { createRunner, type Runner } from './runner.ts'
 import { createSessionAdmin } from './session-admin.ts'
 import type { InboundPayload, Inbox } from './sessions/inbox.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
-import type { TurnState } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { Session, SessionKey, Sessions } from './sessions/sessions.ts'
 import type { SubagentWork } from './subagents.ts'
@@ -42,21 +40,7 @@ export interface Receipt {
   duplicate: boolean
 }
 
-/** How a turn ended: its state, and the event of its end. */
-export interface TurnEnd
-  extends Pick<TurnState, 'notices' | 'recalled' | 'cards' | 'model' | 'rounds' | 'usage'>,
-    Pick<TurnEnded, 'outcome' | 'text' | 'question' | 'deliver' | 'toolCalls'> {
-  turnId: string
-  sessionId: string
-  /** The build that the turn started. */
-  buildId: string | null
-  /** The cause of the outcome `failed`. */
-  failure: 'provider' | 'timeout' | 'internal' | null
-  /** The results of reading the files of its messages. */
-  attachments: { name: string; reading: MediaReading }[]
-  /** Null if a model without a price took part. */
-  costUsd: number | null
-}
+export type TurnEnd = ReturnType<typeof turnEndFrom>
 
 export type TurnReply =
   | { kind: 'ended'; end: TurnEnd }

@@ -29,7 +29,6 @@ export interface QueueOptions {
   run(sessionId: string, job: TurnJob): Promise<JobResult>
 }
 
-/** How many messages wait for their turn. */
 export interface QueueDepth {
   /** In one session. It is called inside a write unit, so it may only wait for its own statements. */
   here(sessionId: string, writer: Writer): number | Promise<number>
@@ -55,9 +54,7 @@ export interface Coordination {
   onMoved(writer: Writer, session: Pick<Session, 'id' | 'channel'>): Promise<void> | undefined
   /** In every unit that writes to a turn: throws `HeldElsewhere` where another daemon runs the session. */
   guard(writer: Writer, sessionId: string): Promise<void> | undefined
-  /** Whether the turns of the session run at this daemon. */
   isHere(sessionId: string): Promise<boolean>
-  /** The turn of the session that another daemon runs. */
   runningElsewhere(sessionId: string): Promise<string | undefined>
   tellStop(turn: RunningTurn): void
   onStop(listener: (turn: RunningTurn) => void): void
@@ -134,7 +131,6 @@ export interface TurnQueue {
   /** Runs the job now if nothing else of its session runs or waits and the limit allows; otherwise false. */
   runNow(sessionId: string, job: TurnJob): boolean
   addResume(turn: RunningTurn & { userId: string }): void
-  /** Moves the waiting messages of one session to another. */
   move(fromSessionId: string, toSessionId: string): void
   /** Removes a canceled message. Does nothing where the message is not in the queue. */
   remove(message: { messageId: string; sessionId: string }): void

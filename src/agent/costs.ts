@@ -10,7 +10,6 @@ import { type Database, reusableQuery } from '../storage/database.ts'
 import type { CostLedgerRow, Tables } from '../storage/tables.ts'
 import type { BudgetLimits } from './ledger.ts'
 
-/** One call as the ledger has it. */
 export interface LedgerCall {
   at: number
   sessionId: string | null
@@ -144,7 +143,6 @@ function withUsd(sum: Spent) {
   return { ...sum, tokens: sum.inputTokens + sum.outputTokens, costUsd: toUsd(sum.nanousd) }
 }
 
-/** Sums that each have a name. */
 function createSpentByName<Name>() {
   const sums = new Map<Name, Spent>()
   return {

@@ -1,6 +1,7 @@
 // Taken from the module, so that tests that replace the global timers do not stop waiting.
 import { setImmediate } from 'node:timers/promises'
 import { toUsd } from '../base/money.ts'
+import { rounds } from '../base/work.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../protocol/events.ts'
 import type { MediaPart, ToolCallPart } from '../protocol/messages.ts'
@@ -53,40 +54,41 @@ export async function* streamEvents(
   let lastResponseSeq = cursor.offset > 0 ? 0 : cursor.seq
 
   const transient: TurnEvent[] = []
-  let wake = Promise.withResolvers<void>()
-  const release = () => wake.resolve()
-  const unsubscribe = [
-    log.onChange(sessionId, release),
-    live.onProgress(sessionId, (event) => {
+  function follow(wake: () => void) {
+    const unfollow = log.onChange(sessionId, wake)
+    const unwatch = live.onProgress(sessionId, (event) => {
       transient.push(event)
-      release()
-    }),
-  ]
-  signal.addEventListener('abort', release, { once: true })
+      wake()
+    })
+    return () => {
+      unfollow()
+      unwatch()
+    }
+  }
 
-  try {
-    while (!signal.aborted) {
-      wake = Promise.withResolvers<void>()
+  for await (const _ of rounds(signal, follow)) {
+    let isMore = true
+    while (isMore && !signal.aborted) {
       const { events } = await log.read(sessionId, { after: cursor.seq, limit: pageSize })
       for (const logged of events) {
         yield* tell(logged, cursor)
-        if (logged.type === 'model_responded' || logged.type === 'model_failed') lastResponseSeq = logged.seq
+        if (endsResponse(logged)) lastResponseSeq = logged.seq
       }
-      if (events.length === pageSize) continue
-      const response = live.get(sessionId)
-      if (response && response.afterSeq >= lastResponseSeq && response.afterSeq <= cursor.seq) {
-        for (const part of restOf(response.parts, cursor.offset)) {
-          cursor.offset += part.text.length
-          yield { cursor: formatCursor(cursor), event: deltaOf(part, response.turnId) }
-        }
-      }
-      for (const event of transient.splice(0)) yield { cursor: formatCursor(cursor), event }
-      await wake.promise
+      isMore = events.length === pageSize
     }
-  } finally {
-    for (const stop of unsubscribe) stop()
-    signal.removeEventListener('abort', release)
+    const response = live.get(sessionId)
+    if (response && response.afterSeq >= lastResponseSeq && response.afterSeq <= cursor.seq) {
+      for (const part of restOf(response.parts, cursor.offset)) {
+        cursor.offset += part.text.length
+        yield { cursor: formatCursor(cursor), event: deltaOf(part, response.turnId) }
+      }
+    }
+    for (const event of transient.splice(0)) yield { cursor: formatCursor(cursor), event }
   }
+}
+
+function endsResponse({ type }: LoggedEvent): boolean {
+  return type === 'model_responded' || type === 'model_failed'
 }
 
 /** A past part of the log, as a stream would have sent it. `lastSeq` is the newest event of the session. */
@@ -101,9 +103,8 @@ export function tellPast(events: readonly LoggedEvent[], lastSeq: number) {
 
 /** Yields the rest of one logged event after the cursor, and moves the cursor past it. */
 function* tell(logged: LoggedEvent, cursor: Cursor): Generator<StreamedEvent> {
-  const endsResponse = logged.type === 'model_responded' || logged.type === 'model_failed'
   const events = toTurnEvents(logged, cursor.offset)
-  const after = { seq: logged.seq, offset: endsResponse ? 0 : cursor.offset, told: 0 }
+  const after = { seq: logged.seq, offset: endsResponse(logged) ? 0 : cursor.offset, told: 0 }
   for (const [index, event] of events.entries()) {
     if (index < cursor.told) continue
     if (index === events.length - 1) yield { cursor: formatCursor(after), event }
@@ -335,7 +336,7 @@ function addedTo({ leavesOpen, notices, approvals }: TurnState, question: string
 }
 
 /** The result for callers that wait, from the turn as it was when it ended. */
-export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded): TurnEnd {
+export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded) {
   return {
     turnId: turn.id,
     sessionId,
@@ -344,7 +345,9 @@ export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded
     notices: turn.notices,
     question: ended.question,
     deliver: ended.deliver,
+    /** The build that the turn started. */
     buildId: ended.buildId ?? null,
+    /** The cause of the outcome `failed`. */
     failure: ended.failure ?? null,
     recalled: turn.recalled,
     toolCalls: ended.toolCalls,
@@ -353,6 +356,7 @@ export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded
     model: turn.model,
     rounds: turn.rounds,
     usage: turn.usage,
+    /** Null if a model without a price took part. */
     costUsd: turn.costNanousd === null ? null : toUsd(turn.costNanousd),
   }
 }
@@ -387,28 +391,17 @@ export function createTurnWaiters(dependencies: {
 
   /** Looks again whenever something is written to the session; the message may move to another one meanwhile. */
   async function followLog(messageId: string, waiter: PromiseWithResolvers<TurnEnd>, over: AbortSignal): Promise<void> {
-    const isOver = new Promise<void>((resolve) => over.addEventListener('abort', () => resolve(), { once: true }))
-    let followed: string | undefined
-    let unfollow = () => {}
-    let changed = Promise.withResolvers<void>()
-    try {
-      while (!over.aborted) {
-        changed = Promise.withResolvers()
+    while (!over.aborted) {
+      const { sessionId } = await placeOf(messageId)
+      for await (const _ of rounds(over, (wake) => log.onChange(sessionId, wake))) {
+        // If the turn ended in this process, the waiter is resolved right after the write: then no read is needed.
+        await setImmediate()
+        if (over.aborted) return
         const place = await placeOf(messageId)
         const end = await endAt(place)
         if (end) return waiter.resolve(end)
-        if (place.sessionId === followed) {
-          await Promise.race([changed.promise, isOver])
-          // If the turn ended in this process, the waiter is resolved right after the write: then no read is needed.
-          await setImmediate()
-          continue
-        }
-        unfollow()
-        followed = place.sessionId
-        unfollow = log.onChange(followed, () => changed.resolve())
+        if (place.sessionId !== sessionId) break
       }
-    } finally {
-      unfollow()
     }
   }
 
@@ -449,14 +442,12 @@ export function createTurnWaiters(dependencies: {
         if (waitersOfMessage.size === 0) waiting.delete(messageId)
       }
     },
-    /** Resolves the waits for these messages. */
     settle(messageIds: readonly string[], end: TurnEnd) {
       for (const messageId of messageIds) {
         expected.delete(messageId)
         for (const waiter of waiting.get(messageId) ?? []) waiter.resolve(end)
       }
     },
-    /** The message is never answered. */
     cancel(messageId: string) {
       expected.delete(messageId)
       for (const waiter of waiting.get(messageId) ?? []) waiter.reject(canceledError())

@@ -2,6 +2,7 @@ import { type SqlBool, sql } from 'kysely'
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { reasonOf } from '../base/text.ts'
 import { createSharedWakeups, type Lane } from '../fleet/fleet.ts'
 import type { Fleet, LaneJobs, Notices } from '../fleet/join-fleet.ts'
 import type { TurnEvent } from '../protocol/events.ts'
@@ -314,8 +315,7 @@ function createSharedTurnQueue(
   }
 
   function report(sessionId: string, cause: unknown): void {
-    const error = cause instanceof Error ? cause.message : String(cause)
-    logger.error('could not check a session; will retry', { session: sessionId, error })
+    logger.error('could not check a session; will retry', { session: sessionId, error: reasonOf(cause) })
   }
 
   return {

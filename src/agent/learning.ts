@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { reasonOf } from '../base/text.ts'
 import type { ConsolidatedFile, Consolidation, ConsolidationOutcome } from '../memory/learning/consolidation.ts'
 import type { Exchange, ExchangeLine } from '../memory/learning/exchange.ts'
 import { type Extraction, extractedMark } from '../memory/learning/extraction.ts'
@@ -11,7 +12,7 @@ import { isAutomated, isOwnWords } from '../security/approvals.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import { emptyReplies } from './next-step.ts'
 import type { EventOf, LoggedEvent } from './sessions/session-event.ts'
-import type { SessionLog } from './sessions/session-log.ts'
+import { forkedAt, type SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
 
 type SessionId = Pick<Session, 'id' | 'userId'>
@@ -80,10 +81,8 @@ export function createLearning(dependencies: {
       waiting.delete(key)
       if (!stop.signal.aborted) await work()
     }).catch((cause: unknown) => {
-      logger.error('learning failed; will retry after the next turn', {
-        session: session.id,
-        error: cause instanceof Error ? cause.message : String(cause),
-      })
+      const error = reasonOf(cause)
+      logger.error('learning failed; will retry after the next turn', { session: session.id, error })
     })
   }
 
@@ -212,8 +211,7 @@ export function createLearning(dependencies: {
         if (exchanges.length === 0) return undefined
         return await consolidation.prepare({ userId: session.userId, sessionId: session.id, exchanges, signal })
       } catch (cause) {
-        const error = cause instanceof Error ? cause.message : String(cause)
-        logger.error('consolidation before compaction failed', { session: session.id, error })
+        logger.error('consolidation before compaction failed', { session: session.id, error: reasonOf(cause) })
         return undefined
       }
     },
@@ -361,7 +359,7 @@ function createExchangeReader(dependencies: { database: Database; log: SessionLo
     sessionId: string,
     after: number,
   ): AsyncGenerator<ReturnType<typeof exchangesOf>> {
-    let from = after > 0 ? after : await forkedAt(sessionId)
+    let from = after > 0 ? after : await forkedAt(database.read, sessionId)
     let limit = eventsAtOnce
     for (;;) {
       const { events, damaged } = await log.read(sessionId, { after: from, limit })
@@ -376,18 +374,5 @@ function createExchangeReader(dependencies: { database: Database; log: SessionLo
         limit = eventsAtOnce
       }
     }
-  }
-
-  /** A fork starts with a copy of another session's log, which was learned there. */
-  async function forkedAt(sessionId: string): Promise<number> {
-    const row = await database.read
-      .selectFrom('session_events')
-      .select('seq')
-      .where('session_id', '=', sessionId)
-      .where('type', '=', 'forked')
-      .orderBy('seq', 'desc')
-      .limit(1)
-      .executeTakeFirst()
-    return Number(row?.seq ?? 0)
   }
 }

@@ -34,7 +34,6 @@ interface PlannedCall {
   maxOutputTokens: number
 }
 
-/** A reserved amount and its owner. */
 export type Reserved = { ok: true; id: string; userId: string; at: number; nanousd: number }
 export type Reservation = Reserved | { ok: false; message: string }
 

@@ -1,5 +1,6 @@
 import { errorType } from '../base/telemetry/metrics.ts'
 import { type Telemetry, timed } from '../base/telemetry/telemetry.ts'
+import { reasonOf } from '../base/text.ts'
 import type { Work, WorkContext } from '../base/work.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { isWorkChannel } from '../protocol/messages.ts'
@@ -82,7 +83,7 @@ export function createRunner(dependencies: ConversationDependencies, waiters: Tu
       if (session) openSessions.catchUp(session)
       return session
     } catch (cause) {
-      logger.error('could not read a session; its turn waits', { session: sessionId, error: describe(cause) })
+      logger.error('could not read a session; its turn waits', { session: sessionId, error: reasonOf(cause) })
       return undefined
     }
   }
@@ -117,14 +118,14 @@ export function createRunner(dependencies: ConversationDependencies, waiters: Tu
       if (rest.length === 0) return 'done'
       if (rest.length < job.messages.length) return { retryAfterMs: 0, job: { ...job, messages: rest } }
     }
-    logger.error('a turn failed', { turn: run.turnId, session: run.session.id, error: describe(cause) })
+    logger.error('a turn failed', { turn: run.turnId, session: run.session.id, error: reasonOf(cause) })
     if (!begun) return retry
     try {
       const ended = await turns.fail(run, 'An internal error occurred. Please try again. The log has details.')
       if (ended) tellEnded(run.session, ended)
       return 'done'
     } catch (second) {
-      logger.error('a failed turn could not be ended', { turn: run.turnId, error: describe(second) })
+      logger.error('a failed turn could not be ended', { turn: run.turnId, error: reasonOf(second) })
       return retry
     }
   }
@@ -163,7 +164,7 @@ export function createRunner(dependencies: ConversationDependencies, waiters: Tu
       onStep('snapshot_saved')
     } catch (cause) {
       openSessions.forget(session.id)
-      logger.error('work after a turn failed', { session: session.id, error: describe(cause) })
+      logger.error('work after a turn failed', { session: session.id, error: reasonOf(cause) })
     }
   }
 
@@ -171,7 +172,6 @@ export function createRunner(dependencies: ConversationDependencies, waiters: Tu
     /** Resumes the work of an earlier run: interrupted turns first, then queued messages. */
     recover: (): Promise<{ resumedTurns: number; queuedMessages: number }> => coordination.recover({ inbox, ledger }),
     isClosing: (): boolean => closing,
-    /** Queues a committed message. */
     add: (message: InboxMessage) => queueOf(message.source).add(message),
     /** Whether `runDraft` is possible at all: the queue is in this process. */
     startsAtOnce: coordination.stateIn === 'memory',
@@ -219,10 +219,6 @@ export function createRunner(dependencies: ConversationDependencies, waiters: Tu
       waiters.close()
     },
   }
-}
-
-function describe(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }
 
 /**

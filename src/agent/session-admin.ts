@@ -63,7 +63,6 @@ export function createSessionAdmin(
 
   return {
     stop,
-    /** The messages that wait for their turn, oldest first. */
     queue: ofOwn(async ({ id }) => {
       const queued = (await inbox.openIn(id))?.queued ?? []
       return queued.map(({ id: messageId, text, receivedAt }) => ({ messageId, text, receivedAt }))

@@ -4,6 +4,8 @@ import { readBundledText } from '../base/files.ts'
 import type { Ids } from '../base/ids.ts'
 import { parseJson } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
+import { reasonOf } from '../base/text.ts'
+import { untilAborted } from '../base/work.ts'
 import type { Models } from '../models/model.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { type Json, subagentChannel } from '../protocol/messages.ts'
@@ -51,7 +53,7 @@ export function createSubagents(dependencies: {
   /** The kinds of content that a session has had in sight. */
   seenIn(sessionId: string): Promise<Seen>
   limits: () => { maxRounds: number; maxAtOnce: number }
-  /** Aborts when the daemon begins to stop. */
+  /** Aborts with `CallSuspended` when the daemon begins to stop. */
   stopping: AbortSignal
   clock: Clock
   ids: Ids
@@ -110,7 +112,7 @@ export function createSubagents(dependencies: {
   async function lost(spawn: Spawn, cause: unknown): Promise<Spawn> {
     followed.delete(spawn.id)
     if (stopping.aborted) throw new CallSuspended()
-    const text = cause instanceof Error ? cause.message : String(cause)
+    const text = reasonOf(cause)
     logger.error('a sub-agent could not be followed', { spawn: spawn.id, error: text })
     return finish(spawn, { outcome: 'failed', text, seen: spawn.request.seen })
   }
@@ -135,11 +137,7 @@ export function createSubagents(dependencies: {
       )
       watched.catch((cause) => logger.debug('a sub-agent could not be watched', { error: String(cause) }))
       try {
-        return await Promise.race([
-          ended,
-          onAbort(stopping, over.signal, () => new CallSuspended()),
-          onAbort(signal, over.signal, () => signal.reason),
-        ])
+        return await untilAborted(ended, AbortSignal.any([stopping, signal]))
       } finally {
         over.abort()
       }
@@ -176,16 +174,6 @@ function resultOf({ outcome, text }: TurnEnd, { request }: Spawn, seen: Seen): S
 function stateAfter({ outcome }: SpawnResult): SpawnRow['state'] {
   if (outcome === 'stopped') return 'stopped'
   return outcome === 'completed' || outcome === 'question' ? 'done' : 'failed'
-}
-
-/** Rejects when the signal aborts; stops listening with `over`. */
-function onAbort(signal: AbortSignal, over: AbortSignal, reason: () => unknown): Promise<never> {
-  const waiting = new Promise<never>((_resolve, reject) => {
-    if (signal.aborted) reject(reason())
-    else signal.addEventListener('abort', () => reject(reason()), { once: true, signal: over })
-  })
-  waiting.catch(() => undefined)
-  return waiting
 }
 
 /** The request with its tools by their own names; throws an error that names what is not available. */
@@ -238,7 +226,6 @@ function read<T>(id: string, text: string, schema: z.ZodType<T>): T {
 
 type WantedSpawn = Parameters<Subagents['spawn']>[0] & { maxAtOnce: number }
 
-/** The rows of spawns. */
 function createSpawnStore(dependencies: { database: Database; clock: Clock; ids: Ids }) {
   const { database, clock, ids } = dependencies
 
@@ -288,7 +275,6 @@ function createSpawnStore(dependencies: { database: Database; clock: Clock; ids:
           .execute()
         return findIn(writer, id)
       }),
-    /** Marks all running spawns of the conversation, and returns them. */
     stopAll: (userId: string, sessionId: string): Promise<Spawn[]> =>
       database.write(async (writer) => {
         const rows = await select(writer)
@@ -368,19 +354,14 @@ function select(reader: Reader | Writer) {
 function subagentToolView(parent: ToolView, names: readonly string[] | null): ToolView {
   const isGiven = ({ definition: { name } }: Tool) => !deniedTools.has(name) && (!names || names.includes(name))
   const given = (tool: Tool): Tool => (names ? { ...tool, core: true } : tool)
+  function find(name: string): Tool | undefined {
+    const tool = parent.find(name)
+    return tool && isGiven(tool) ? given(tool) : undefined
+  }
   return {
-    find(name) {
-      const tool = parent.find(name)
-      return tool && isGiven(tool) ? given(tool) : undefined
-    },
-    list() {
-      if (!names) return parent.list().filter(isGiven)
-      // Looked up one by one: what shelves hold is not in the parent's list.
-      return [...names].sort().flatMap((name) => {
-        const tool = parent.find(name)
-        return tool && isGiven(tool) ? [given(tool)] : []
-      })
-    },
+    find,
+    // Looked up one by one: what shelves hold is not in the parent's list.
+    list: () => (names ? [...names].sort().flatMap((name) => find(name) ?? []) : parent.list().filter(isGiven)),
   }
 }
 
@@ -394,7 +375,6 @@ const common: Pick<Role, 'system' | 'purpose' | 'remembers' | 'cannotAsk' | 'new
   news: async () => undefined,
 }
 
-/** The role of a sub-agent's session while it works. */
 function subagentRole(spawn: Spawn, parentTools: ToolView, maxRounds: number): Role {
   const { tools, model, seen } = spawn.request
   return {

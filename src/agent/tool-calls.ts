@@ -1,4 +1,4 @@
-import { toStorableText, truncateText } from '../base/text.ts'
+import { reasonOf, toStorableText, truncateText } from '../base/text.ts'
 import { untilAborted } from '../base/work.ts'
 import type { ProceduralMemory } from '../memory/episodes.ts'
 import type { ToolCallPart } from '../protocol/messages.ts'
@@ -34,7 +34,7 @@ async function attempt(tool: Tool, call: ToolCallPart, context: ToolContext): Pr
   } catch (cause) {
     context.signal.throwIfAborted()
     if (cause instanceof CallSuspended) throw cause
-    return { text: `${call.name} failed: ${cause instanceof Error ? cause.message : String(cause)}`, isError: true }
+    return { text: `${call.name} failed: ${reasonOf(cause)}`, isError: true }
   }
 }
 

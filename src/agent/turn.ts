@@ -118,7 +118,6 @@ export function createTurns(dependencies: {
   loadMedia(hash: string): Promise<Uint8Array>
   expand: ExpandMessage
   readAttachments: ReadAttachments
-  /** How much text of files one message may hold. */
   maxAttachmentTokens: () => number
   clock: Clock
   ids: Ids
@@ -227,7 +226,6 @@ export function createTurns(dependencies: {
     return drive(run, { startedHere: new Set(), reservation: undefined })
   }
 
-  /** One step after another until the turn ends. */
   async function drive(run: TurnRun, progress: Progress): Promise<EndedTurn | undefined> {
     try {
       for (;;) {
@@ -529,7 +527,6 @@ export function createTurns(dependencies: {
     return chooseModels(modelsOf(run.session.userId), role, { source: turn.source, messages })
   }
 
-  /** The model call that follows the result of the last tool. */
   function planNext(run: TurnRun, turn: TurnState, projection: Projection, result: string): CallPlan {
     const role = roleIn(run, turn)
     const inputTokens = requestTokens(role, projection, turn.tier) + estimateTokens(result)
@@ -572,7 +569,6 @@ function mustStop(run: TurnRun): boolean {
   return run.signal.aborted && !run.suspended()
 }
 
-/** The turn that the model calls are counted to. */
 function payingTurn(run: TurnRun, { countsTo }: Role): string {
   return countsTo ?? run.turnId
 }

@@ -61,6 +61,11 @@ export function camelKeys<Row extends object>(row: Row): CamelKeys<Row> {
   return Object.fromEntries(entries)
 }
 
+/** The named properties, read one by one: so it also works on placeholders of a reusable query. */
+export function pick<Value extends object, Name extends keyof Value>(value: Value, names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, value[name]])) as Pick<Value, Name>
+}
+
 /** The row of a value, under the names of its table. */
 export function snakeKeys<Value extends object>(value: Value): SnakeKeys<Value> {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [wireName(name), inner])) as SnakeKeys<Value>

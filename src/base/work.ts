@@ -104,6 +104,30 @@ export function createWakeups(): Wakeups {
   }
 }
 
+/**
+ * One round at once, and one after every wake until the signal aborts. A wake during a round causes another one, so that
+ * nothing is missed.
+ */
+export async function* rounds(
+  signal: AbortSignal,
+  follow: (wake: () => void) => () => void,
+): AsyncGenerator<undefined, void> {
+  let woken = Promise.withResolvers<void>()
+  const wake = () => woken.resolve()
+  const unfollow = follow(wake)
+  signal.addEventListener('abort', wake, { once: true })
+  try {
+    while (!signal.aborted) {
+      woken = Promise.withResolvers<void>()
+      yield
+      await woken.promise
+    }
+  } finally {
+    unfollow()
+    signal.removeEventListener('abort', wake)
+  }
+}
+
 /** Rejects with the signal's reason as soon as it aborts. The work itself continues, and its outcome is ignored then. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

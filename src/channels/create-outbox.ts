@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
+import { reasonOf } from '../base/text.ts'
 import { createTurnstile, type Turnstile } from '../base/work.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { type Database, type Reader, reusableQuery, type Writer } from '../storage/database.ts'
@@ -31,7 +32,6 @@ interface Channel {
 
 export type Outbox = ReturnType<typeof createOutbox>
 
-/** The outbox over its table. */
 export function createOutbox(dependencies: {
   database: Database
   clock: Clock
@@ -76,7 +76,7 @@ export function createOutbox(dependencies: {
     } catch (cause) {
       if (stop.signal.aborted) return { kind: 'unknown', reason: 'Familiar was stopped while sending it' }
       logger.error('a sender failed', { channel: item.channel, item: item.id, error: cause })
-      return { kind: 'unknown', reason: cause instanceof Error ? cause.message : String(cause) }
+      return { kind: 'unknown', reason: reasonOf(cause) }
     }
   }
 

@@ -1,5 +1,5 @@
 import type { LoggedEvent } from '../agent/sessions/session-event.ts'
-import type { SessionLog } from '../agent/sessions/session-log.ts'
+import { forkedAt, type SessionLog } from '../agent/sessions/session-log.ts'
 import type { Session } from '../agent/sessions/sessions.ts'
 import type { Clock } from '../base/clock.ts'
 import { camelKeys } from '../base/json.ts'
@@ -60,14 +60,7 @@ async function markBeginnings(
 /** How far a channel has delivered a session. A fork starts after its copied part, which was said elsewhere. */
 async function readCursor(database: Database, channel: string, sessionId: string): Promise<number> {
   const { rows } = await selectCursor(database.read, { channel, sessionId })
-  if (rows[0]) return Number(rows[0].seq)
-  const forked = await database.read
-    .selectFrom('session_events')
-    .select((select) => select.fn.max('seq').as('seq'))
-    .where('session_id', '=', sessionId)
-    .where('type', '=', 'forked')
-    .executeTakeFirst()
-  return Number(forked?.seq ?? 0)
+  return rows[0] ? Number(rows[0].seq) : forkedAt(database.read, sessionId)
 }
 
 /** The sessions with events since `since` that the channel has not processed, oldest first. */
@@ -114,7 +107,6 @@ const upsertCursor = reusableQuery((database, { channel, sessionId, seq }: Curso
     .onConflict((conflict) => conflict.columns(['channel', 'session_id']).doUpdateSet({ seq })),
 )
 
-/** How far one channel has processed one session. */
 interface Place {
   /** Events without items do not need a commit: `written` may lag behind `seen`. */
   written: number

@@ -5,7 +5,6 @@ import type { OutboxRow } from '../storage/feature-tables.ts'
 
 export type OutboxState = OutboxRow['state']
 
-/** A message to send. */
 export interface OutgoingItem {
   userId: string
   channel: string
@@ -42,7 +41,6 @@ export type SendOutcome =
   /** It did not arrive and never will. */
   | { kind: 'failed'; reason: string }
 
-/** How one channel sends. */
 export interface Sender {
   channel: string
   /** Called for one item per address at a time. An exception leaves the outcome unknown. */
@@ -76,27 +74,18 @@ export function pauseAfter(attempts: number, random: () => number): number {
 /** After this time the item is given up. */
 const maxTryingMs = 48 * 60 * 60_000
 
-/** The new state of an item. */
 type Change = Pick<OutboxRow, 'state' | 'next_at' | 'error'> & Partial<Pick<OutboxRow, 'external_id' | 'address'>>
-
-interface Settled {
-  state: OutboxRow['state']
-  reason: string | null
-  /** Nothing is sent over this channel until then. */
-  pausedUntil: number | null
-  /** The new address of the waiting items. */
-  movedTo: string | null
-}
 
 /** Writes the outcome of an attempt and its consequences, in the caller's unit. */
 export async function writeOutcome(
   writer: Writer,
   item: OutboxItem,
   attempt: { outcome: SendOutcome; sender: Sender | undefined; now: number; random: () => number },
-): Promise<Settled> {
+) {
   const { outcome, now } = attempt
-  const settled = (change: Change, more: Partial<Settled> = {}) => {
-    return { change, result: { state: change.state, reason: change.error, pausedUntil: null, movedTo: null, ...more } }
+  const settled = (change: Change, more: { pausedUntil?: number | null; movedTo?: string } = {}) => {
+    const { pausedUntil = null, movedTo = null } = more
+    return { change, result: { state: change.state, reason: change.error, pausedUntil, movedTo } }
   }
 
   function tryAgain({ reason, afterMs, isForAll }: Extract<SendOutcome, { kind: 'retry' }>) {

@@ -50,7 +50,7 @@ import type { HistoryEntry, OpenHistory } from '../tools/builtin/memory-query.ts
 import type { MessageUser } from '../tools/builtin/message.ts'
 import { createSubagentTools } from '../tools/builtin/subagent-tools.ts'
 import { createToolRegistry, type ToolAudit } from '../tools/registry.ts'
-import { redactTool, type Tool, watchTool } from '../tools/tool.ts'
+import { CallSuspended, redactTool, type Tool, watchTool } from '../tools/tool.ts'
 import type { Essentials } from './daemon.ts'
 import { starterFiles } from './home.ts'
 import { openMemory } from './memory.ts'
@@ -287,7 +287,7 @@ export function createCore(
     subagents,
     clientCalls,
     tools,
-    onClosing: () => stopping.abort(),
+    onClosing: () => stopping.abort(new CallSuspended()),
     onForked: roles.onForked,
   })
 

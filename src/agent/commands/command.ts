@@ -36,9 +36,7 @@ export interface CommandAnswer {
   text: string
   /** The id or name of the session in which the conversation continues, if that changes. */
   goesOnIn?: string
-  /** Set if the text contains untrusted content. */
   label?: 'untrusted'
-  /** The text contains private data of the user. */
   isPrivate?: true
 }
 
@@ -49,7 +47,6 @@ export interface CommandAnswer {
  */
 export interface CommandProposal {
   question: string
-  /** Set if the question contains untrusted content. */
   label?: 'untrusted' | undefined
   carryOut(): Promise<CommandAnswer | CommandProposal>
 }
@@ -62,11 +59,9 @@ export interface Command {
   name: string
   /** `/rewind [N | MARK]`: brackets around what may be left out. */
   usage: string
-  /** One line for the help. */
   summary: string
   /** Some of what it does asks first. */
   changesForGood: boolean
-  /** Whether the agent may use it too. */
   agentMay: boolean
   /** With this argument it changes something without asking first. Decides by the argument alone. */
   acts(argument: string): boolean
@@ -227,7 +222,6 @@ export function marksOf(events: readonly LoggedEvent[]): string[] {
 
 type Looks = Pick<CommandServices['conversations'], 'findSession'>
 
-/** The session that the command was typed in. */
 export async function sessionHere(
   conversations: Looks,
   { userId, sessionId }: Pick<CommandCall, 'userId' | 'sessionId'>,

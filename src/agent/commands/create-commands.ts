@@ -163,7 +163,6 @@ const lineCharacters = 2_000
 const maxSummarized = 400
 const transcriptCharacters = 60_000
 
-/** Commands about the history of a conversation. */
 function createHistoryCommands(services: Pick<CommandServices, 'conversations' | 'askModel' | 'timeZone'>): Command[] {
   const { conversations, askModel, timeZone } = services
 
@@ -357,7 +356,6 @@ const maxShown = 40
 const maxFound = 10
 const nothingKnown = new Map<string, number>()
 
-/** Commands about tools and skills. */
 function createToolCommands(services: Pick<CommandServices, 'tools' | 'capabilities' | 'skills'>): Command[] {
   const { tools, capabilities } = services
   const toolsOf = (userId: string) => tools.viewOf(userId).list()

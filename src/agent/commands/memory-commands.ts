@@ -25,7 +25,6 @@ const maxShownLength = 1_000
 /** The kinds that can be forgotten one by one. Passages are deleted with their source. */
 const forgettable: readonly MemoryKind[] = ['note', 'fact', 'episode', 'commitment']
 
-/** Commands to search and forget memories. */
 export function createMemoryCommands({ memory, timeZone }: Pick<CommandServices, 'memory' | 'timeZone'>): Command[] {
   const { memories, recall, corrections } = memory
 

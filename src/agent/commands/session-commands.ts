@@ -34,7 +34,6 @@ const maxNameLength = 200
 /** Events to search for marks during completion. */
 const lookedForMarks = 2_000
 
-/** Commands about the current session. */
 export function createSessionCommands(services: Pick<CommandServices, 'conversations' | 'timeZone'>): Command[] {
   const { conversations, timeZone } = services
 
@@ -323,7 +322,6 @@ function describeContext(report: ContextReport): string {
 
 const periods: readonly CostPeriod[] = ['today', 'week', 'month', 'all']
 
-/** Commands about the prompt and its costs. */
 export function createLookCommands(
   services: Pick<CommandServices, 'conversations' | 'costReport' | 'pinned' | 'skills'>,
 ): Command[] {

@@ -2,7 +2,7 @@ import { type SqlBool, sql } from 'kysely'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import { type Ids, sha256 } from '../../base/ids.ts'
-import { canonicalJson, parseJson } from '../../base/json.ts'
+import { canonicalJson, parseJson, pick } from '../../base/json.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { labelSchema, mediaPartSchema, toolChoiceSchema, toolDefinitionSchema } from '../../protocol/messages.ts'
 import { type Database, reusableQuery, type Writer } from '../../storage/database.ts'
@@ -23,7 +23,6 @@ const payloadSchema = z.object({
   label: labelSchema.optional(),
   /** The tools that the client runs itself during the turn. */
   clientTools: z.array(toolDefinitionSchema).optional(),
-  /** The client wants one of them called. */
   toolChoice: toolChoiceSchema.optional(),
 })
 
@@ -253,7 +252,6 @@ export function createInbox(dependencies: {
         .executeTakeFirst()
       return row && { sessionId: row.session_id, turnId: row.turn_id, done: row.state === 'done' }
     },
-    /** Turns that were running when the daemon stopped. */
     async interruptedTurns(): Promise<{ turnId: string; sessionId: string; userId: string; channel: string }[]> {
       const rows = await database.read
         .selectFrom('inbox')
@@ -280,19 +278,9 @@ export function createInbox(dependencies: {
   return inbox
 }
 
-const insertRow = reusableQuery((database, row: InboxRow) =>
-  database.insertInto('inbox').values({
-    id: row.id,
-    user_id: row.user_id,
-    session_id: row.session_id,
-    key: row.key,
-    body_hash: row.body_hash,
-    state: row.state,
-    turn_id: row.turn_id,
-    received_at: row.received_at,
-    data: row.data,
-  }),
-)
+const columns = ['id', 'user_id', 'session_id', 'key', 'body_hash', 'state', 'turn_id', 'received_at', 'data'] as const
+
+const insertRow = reusableQuery((database, row: InboxRow) => database.insertInto('inbox').values(pick(row, columns)))
 
 const finishTurn = reusableQuery((database, turn: { turnId: string }) =>
   database.updateTable('inbox').set({ state: 'done' }).where('turn_id', '=', turn.turnId),

@@ -27,7 +27,6 @@ export interface UserEntry {
   seq: number
   turnId: string | null
   context: string
-  /** As it was said. */
   texts: string[]
   /** The text that the model reads instead of `texts`, with the files and blocks put in. */
   shown?: string[]

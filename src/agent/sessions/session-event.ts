@@ -65,9 +65,7 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     isPrivate: z.literal(true).optional(),
     /** For the user: what their message names and was not put in. */
     notices: z.array(z.string()).optional(),
-    /** The tools that the client of this turn runs itself. */
     clientTools: z.array(toolDefinitionSchema).optional(),
-    /** The client wants one of them called. */
     toolChoice: toolChoiceSchema.optional(),
   }),
   z.object({
@@ -113,9 +111,7 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     says: z.string().optional(),
     reaction: z.string().optional(),
     isEphemeral: z.literal(true).optional(),
-    /** The build that the call started. */
     buildId: z.string().optional(),
-    /** The call waits for the approval with this id. */
     approvalId: z.string().optional(),
   }),
   z.object({
@@ -127,16 +123,13 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('turn_ended'),
     outcome: turnOutcomeSchema,
-    /** The text for the user. */
     text: z.string(),
     question: z.string().nullable(),
     toolCalls: z.array(z.object({ name: z.string(), input: z.json(), isError: z.boolean() })),
     deliver: z.boolean(),
-    /** The newest build that the turn started. */
     buildId: z.string().optional(),
     /** The part that Familiar added at the end of `text`: notices and open questions. */
     added: z.string().optional(),
-    /** The cause of the outcome `failed`. */
     failure: z.enum(['provider', 'timeout', 'internal']).optional(),
     /** `untrusted`: untrusted content was in sight, so the model's text may be derived from it. */
     label: labelSchema.optional(),
@@ -161,7 +154,6 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
 
 export type SessionEvent = z.infer<typeof sessionEventSchema>
 
-/** An event in its place. */
 export type LoggedEvent = SessionEvent & { seq: number; turnId: string | null; at: number }
 
 export type EventOf<Type extends SessionEvent['type']> = Extract<LoggedEvent, { type: Type }>
@@ -230,7 +222,6 @@ export interface TurnState
   notice?: string
   text: string
   question: string | null
-  /** Calls that wait for approval, each with its question. */
   approvals: { id: string; question: string }[]
   /** How often a call failed with the same arguments and the same words. */
   failures: Record<string, number>
@@ -241,7 +232,6 @@ export interface TurnState
   usage: Usage
   /** Null as soon as one call of the turn had no price. */
   costNanousd: number | null
-  /** The newest build that the turn started. */
   buildId?: string
   /** The results of reading the files of its messages, where there is something to report. */
   attachments?: { name: string; reading: MediaReading }[]

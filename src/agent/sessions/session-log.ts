@@ -1,7 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
+import { pick } from '../../base/json.ts'
 import type { Wakeups } from '../../base/work.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import { type Database, reusableQuery, type Writer } from '../../storage/database.ts'
+import { type Database, type Reader, reusableQuery, type Writer } from '../../storage/database.ts'
+import type { SessionEventRow } from '../../storage/tables.ts'
 import { eventFromRow, type LoggedEvent, type SessionEvent } from './session-event.ts'
 
 interface LogTarget {
@@ -65,14 +67,12 @@ export function createSessionLog(dependencies: {
         .map(eventFromRow)
         .filter((event) => event !== undefined)
     },
-    /** The events of one turn. */
     async readTurn(sessionId: string, turnId: string): Promise<LoggedEvent[]> {
       const rows = await eventsOf(sessionId).where('turn_id', '=', turnId).orderBy('seq').execute()
       return rows.map(eventFromRow).filter((event) => event !== undefined)
     },
     /** Woken after every commit to the session's log. */
     onChange: wakeups.on,
-    /** The same for every session. */
     onAnyChange: wakeups.onAny,
     wake: wakeups.wake,
     /** Those in this process: what changed is not in the log. */
@@ -81,16 +81,21 @@ export function createSessionLog(dependencies: {
   return log
 }
 
+/** The end of the part that a fork copied from another session, which was learned and delivered there; otherwise 0. */
+export async function forkedAt(reader: Reader, sessionId: string): Promise<number> {
+  const forked = await reader
+    .selectFrom('session_events')
+    .select((select) => select.fn.max('seq').as('seq'))
+    .where('session_id', '=', sessionId)
+    .where('type', '=', 'forked')
+    .executeTakeFirst()
+  return Number(forked?.seq ?? 0)
+}
+
 /** For units that write events beside other rows; takes the next places of the session's order. */
 export async function appendEvents(
   writer: Writer,
-  append: {
-    sessionId: string
-    turnId: string | null
-    events: readonly SessionEvent[]
-    at: number
-    lastInputTokens?: number
-  },
+  append: LogTarget & { events: readonly SessionEvent[]; at: number },
 ): Promise<LoggedEvent[]> {
   const { sessionId, turnId, events, at, lastInputTokens } = append
   const tokens = lastInputTokens ?? null
@@ -99,11 +104,11 @@ export async function appendEvents(
   if (lastSeq === undefined) throw new FamiliarError('not_found', `There is no session ${sessionId}`)
   const first = Number(lastSeq) - events.length + 1
   const logged = events.map((event, index) => ({ ...event, seq: first + index, turnId, at }))
-  const rows = events.map(({ type, ...data }, index): NewEvent => {
-    return { sessionId, seq: first + index, turnId, at, type, data: JSON.stringify(data) }
+  const rows = events.map(({ type, ...data }, index): SessionEventRow => {
+    return { session_id: sessionId, seq: first + index, turn_id: turnId, at, type, data: JSON.stringify(data) }
   })
   for (let done = 0; done < rows.length; done += 2) {
-    const [one, two] = rows.slice(done, done + 2) as [NewEvent, NewEvent?]
+    const [one, two] = rows.slice(done, done + 2) as [SessionEventRow, SessionEventRow?]
     await (two
       ? insertTwo(writer, { ...one, nextSeq: two.seq, nextType: two.type, nextData: two.data })
       : insertOne(writer, one))
@@ -131,33 +136,17 @@ const advanceSession = reusableQuery((database, advance: Advance) =>
     .returning('last_seq'),
 )
 
-interface NewEvent {
-  sessionId: string
-  seq: number
-  turnId: string | null
-  at: number
-  type: string
-  data: string
-}
+const columns = ['session_id', 'seq', 'turn_id', 'at', 'type', 'data'] as const
 
-const insertOne = reusableQuery((database, event: NewEvent) =>
-  database.insertInto('session_events').values(rowOf(event)),
+const insertOne = reusableQuery((database, event: SessionEventRow) =>
+  database.insertInto('session_events').values(pick(event, columns)),
 )
 
 /** Most units record two: one way to a server less. */
-const insertTwo = reusableQuery((database, event: NewEvent & { nextSeq: number; nextType: string; nextData: string }) =>
-  database
-    .insertInto('session_events')
-    .values([rowOf(event), { ...rowOf(event), seq: event.nextSeq, type: event.nextType, data: event.nextData }]),
+const insertTwo = reusableQuery(
+  (database, event: SessionEventRow & { nextSeq: number; nextType: string; nextData: string }) => {
+    const one = pick(event, columns)
+    const two = { ...one, seq: event.nextSeq, type: event.nextType, data: event.nextData }
+    return database.insertInto('session_events').values([one, two])
+  },
 )
-
-function rowOf(event: NewEvent) {
-  return {
-    session_id: event.sessionId,
-    seq: event.seq,
-    turn_id: event.turnId,
-    at: event.at,
-    type: event.type,
-    data: event.data,
-  }
-}

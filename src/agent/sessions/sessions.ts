@@ -1,10 +1,11 @@
+import type { ExpressionBuilder } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
 import type { Ids } from '../../base/ids.ts'
 import { camelKeys } from '../../base/json.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { isWorkChannel, workChannels } from '../../protocol/messages.ts'
 import { type Database, type Reader, reusableQuery, type Writer } from '../../storage/database.ts'
-import type { SessionRow } from '../../storage/tables.ts'
+import type { SessionRow, Tables } from '../../storage/tables.ts'
 import { copyPinsIn } from '../../tools/files/pins.ts'
 import { appendEvents } from './session-log.ts'
 
@@ -71,7 +72,6 @@ export function createSessions(dependencies: {
     async ensure(writer: Writer, key: SessionKey): Promise<Session> {
       return (await findActive(writer, key)) ?? insert(writer, key)
     },
-    /** The active session of the key. */
     find: (key: SessionKey): Promise<Session | undefined> => findActive(database.read, key),
     get: (userId: string, sessionId: string): Promise<Session | undefined> =>
       findById(database.read, userId, sessionId),
@@ -183,24 +183,20 @@ async function findActive(reader: Reader | Writer, key: SessionKey): Promise<Ses
   return rows[0] && fromRow(rows[0])
 }
 
+function isActive({ userId, channel, contact }: SessionKey) {
+  return (where: ExpressionBuilder<Tables, 'sessions'>) =>
+    where.and({ user_id: userId, channel, contact, state: 'active' })
+}
+
 const selectActive = reusableQuery((database, key: SessionKey) =>
-  database
-    .selectFrom('sessions')
-    .selectAll()
-    .where('user_id', '=', key.userId)
-    .where('channel', '=', key.channel)
-    .where('contact', '=', key.contact)
-    .where('state', '=', 'active'),
+  database.selectFrom('sessions').selectAll().where(isActive(key)),
 )
 
 const holdActive = reusableQuery((database, key: SessionKey) =>
   database
     .updateTable('sessions')
     .set((column) => ({ updated_at: column.ref('updated_at') }))
-    .where('user_id', '=', key.userId)
-    .where('channel', '=', key.channel)
-    .where('contact', '=', key.contact)
-    .where('state', '=', 'active')
+    .where(isActive(key))
     .returningAll(),
 )
 
@@ -210,12 +206,5 @@ function fromRow(row: SessionRow) {
 
 /** Which model answers in the active session of the key, in the unit of the message that may just have made it. */
 export async function chooseModelIn(writer: Writer, key: SessionKey, model: string): Promise<void> {
-  await writer
-    .updateTable('sessions')
-    .set({ model })
-    .where('user_id', '=', key.userId)
-    .where('channel', '=', key.channel)
-    .where('contact', '=', key.contact)
-    .where('state', '=', 'active')
-    .execute()
+  await writer.updateTable('sessions').set({ model }).where(isActive(key)).execute()
 }

@@ -159,7 +159,6 @@ function questionPayload(question: BuildQuestion): TelegramPayloadInput {
   return { kind: 'text', text, notAfter, buttons }
 }
 
-/** How a build ended. */
 function endPayload({ name, kind, state, error }: Build): TelegramPayloadInput {
   const work = kind === 'repair' ? 'Repairing' : 'Building'
   const reason = shown(error ?? 'no reason was given')

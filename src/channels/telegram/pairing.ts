@@ -156,7 +156,6 @@ function pairingCodeHash(code: string): string {
   return sha256(`pairing code:${code}`)
 }
 
-/** A person with access. */
 export interface TelegramContact {
   /** Telegram's number for the person: names and handles there prove nothing (SEC-5). */
   id: number
@@ -173,7 +172,6 @@ export type TelegramContacts = ReturnType<typeof createTelegramContacts>
 export function createTelegramContacts(dependencies: {
   database: Database
   users: Pick<Users, 'list'>
-  /** From the current config. */
   allowedIds: () => readonly number[]
   clock: Clock
 }) {

@@ -15,7 +15,6 @@ const uploadTimeoutMs = 120_000
 const sentSchema = z.object({ message_id: z.int() })
 const doneSchema = z.literal(true)
 
-/** Sends the outbox items for Telegram. */
 export function createTelegramSender(dependencies: {
   api: TelegramApi
   media: Pick<MediaStore, 'load'>
@@ -233,7 +232,6 @@ export const telegramPayloadSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('text'),
     ...textFields,
-    /** In rows. */
     buttons: z.array(z.array(buttonSchema)).default([]),
     /** Prompts the reader to reply to exactly this message. */
     wantsReply: z.boolean().default(false),

@@ -58,7 +58,6 @@ export function createBackground(dependencies: { clock: Clock; logger: Logger; m
       await Promise.race([watched, moment])
       over.abort()
     },
-    /** Resolves when all of it has ended. */
     settled: () => Promise.all(running),
   }
 }
@@ -89,7 +88,6 @@ export function createStrangers(clock: Clock) {
   }
 }
 
-/** The channel's state, for display. */
 export interface TelegramState {
   /**
    * `conflict`: another program fetches the updates of the same bot. `refused`: Telegram rejects the token, and polling
@@ -212,7 +210,6 @@ export interface Note {
   buttons?: readonly { text: string; data: string }[]
 }
 
-/** The dependencies of the channel's parts. */
 export interface TelegramServices {
   api: TelegramApi
   bot: { id: number; username: string }

@@ -123,7 +123,6 @@ async function submit(
 /** Telegram's limit for bots. */
 export const largestFileBytes = 20 * 1024 * 1024
 
-/** A file of a message, before it is fetched. */
 interface AttachedFile {
   fileId: string
   /** Its name in a sentence: `photo`, `voice message`. */
@@ -190,7 +189,6 @@ const fileSchema = z.object({ file_path: z.string().min(1).max(1_000) })
 const tries = 3
 const pauseMs = 300
 
-/** The outcome of fetching one message's files. */
 interface FetchedFiles {
   media: MediaPart[]
   /** The transcripts, and a line for each file that was not received or not transcribed. */

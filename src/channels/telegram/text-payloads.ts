@@ -462,7 +462,6 @@ export function splitFormatted({ text, entities }: FormattedText, limit = maxTex
   return [...pieces, slice({ text, entities }, from, text.length)]
 }
 
-/** The length of the next piece. */
 function cutBefore(window: string, next: string): number {
   const shortest = window.length / 2
   for (const boundary of ['\n\n', '\n', ' ']) {
