@@ -7,7 +7,7 @@ import { estimateTokens } from '../base/tokens.ts'
 import type { AskModel } from '../memory/learning/ask-model.ts'
 import { type LanguageModel, ModelError, type ModelRequest, type ModelResponse, type Models } from '../models/model.ts'
 import { streamWithRetries } from '../models/retry.ts'
-import type { AssistantPart, Json } from '../protocol/messages.ts'
+import type { AssistantPart } from '../protocol/messages.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { Ledger, Reservation, Reserved } from './ledger.ts'
 import { type Projection, textOf } from './sessions/projection.ts'
@@ -151,16 +151,12 @@ function withUsage(response: ModelResponse, inputTokens: number): ModelResponse 
 /** Text of a provider as every store and every later request takes it; replay data stays as it came. */
 function storable(response: ModelResponse): ModelResponse {
   const parts = response.parts.map((part): AssistantPart => {
+    if (part.type !== 'tool_call') return { ...part, text: toStorableText(part.text) }
     // Arguments as the log will store them: the approved call is the one that runs, before and after a restart.
-    if (part.type === 'tool_call') return { ...part, name: toStorableText(part.name), input: toJson(part.input) }
-    return { ...part, text: toStorableText(part.text) }
+    const written = parseAnyJson(JSON.stringify(part.input) ?? 'null')
+    return { ...part, name: toStorableText(part.name), input: written.ok ? written.value : null }
   })
   return { ...response, parts }
-}
-
-function toJson(value: Json): Json {
-  const written = parseAnyJson(JSON.stringify(value) ?? 'null')
-  return written.ok ? written.value : null
 }
 
 /**

@@ -110,12 +110,10 @@ function createClientCallStore(dependencies: { database: Database; clock: Clock 
         .orderBy('asked_at')
         .orderBy('call_id')
         .execute()
-      return rows.map((row) => ({
-        id: row.call_id,
-        name: row.name,
-        arguments: argumentsOf(row.arguments),
-        expiresAt: Number(row.expires_at),
-      }))
+      return rows.map(({ call_id: id, name, arguments: text, expires_at }) => {
+        const given = parseAnyJson(text)
+        return { id, name, arguments: given.ok ? given.value : null, expiresAt: Number(expires_at) }
+      })
     },
     answer: ({ userId, sessionId, results }: ClientAnswer): Promise<{ turnId: string }> =>
       database.write(async (writer) => {
@@ -148,11 +146,6 @@ function rowOf(reader: Reader | Writer, { sessionId, callId }: CallKey): Promise
     .where('session_id', '=', sessionId)
     .where('call_id', '=', callId)
     .executeTakeFirst()
-}
-
-function argumentsOf(text: string): Json {
-  const read = parseAnyJson(text)
-  return read.ok ? read.value : null
 }
 
 /**

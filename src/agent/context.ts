@@ -19,7 +19,6 @@ import {
 
 const corePrompt = readBundledText(new URL('./prompts/core.md', import.meta.url))
 const stableFiles = ['SOUL.md', 'AGENTS.md', 'USER.md', 'IDENTITY.md', 'TOOLS.md', 'HEARTBEAT.md']
-/** Files with personal information about the owner. */
 const privateFiles = ['USER.md', 'MEMORY.md']
 const maxFileCharacters = 40_000
 
@@ -39,7 +38,6 @@ interface DynamicContext {
   /** The user's message: long memories are cut to the part that matches it. */
   text?: string
   recalled: readonly ContextMemory[]
-  /** The question that this message answers. */
   pendingQuestion: string | null
   /** The question that still waits for the user: this message does not answer it. */
   openQuestion?: string | null
@@ -73,7 +71,6 @@ export function createContext(dependencies: {
   const read = (name: string) => readTextFile(join(workspace, name))?.trim()
 
   return {
-    /** Throws for a prompt profile that the config does not name. */
     requireTier: (tier: string) => void filesOf(tier),
     /** The blocks of a prompt profile, stable ones first. */
     system(tier: string): SystemBlock[] {

@@ -48,7 +48,6 @@ export interface Coordination {
   /** Responses that also reach watchers at other daemons. */
   shareLive(live: LiveResponses, options: { clock: Clock; wake(sessionId: string): void }): LiveResponses
   readonly depth: QueueDepth
-  /** In the unit that admits a message. */
   onAdmitted(writer: Writer, message: InboxMessage): Promise<void> | undefined
   /** In the unit that moves waiting messages to the session. */
   onMoved(writer: Writer, session: Pick<Session, 'id' | 'channel'>): Promise<void> | undefined
@@ -58,7 +57,6 @@ export interface Coordination {
   runningElsewhere(sessionId: string): Promise<string | undefined>
   tellStop(turn: RunningTurn): void
   onStop(listener: (turn: RunningTurn) => void): void
-  /** Resumes interrupted turns, then runs the messages that wait. */
   recover(stores: { inbox: Inbox; ledger: Ledger }): Promise<{ resumedTurns: number; queuedMessages: number }>
   /** Starts to take turns from the shared queue. Everything that a turn needs has started before. */
   start(): Promise<void>
@@ -273,7 +271,6 @@ function putBack(queue: SessionQueue, job: TurnJob): void {
   else if (job.kind === 'messages') queue.messages.unshift(...job.messages)
 }
 
-/** The messages at the head that make one turn. */
 export function joinable(messages: readonly InboxMessage[]): InboxMessage[] {
   const head = messages[0]
   if (!head) return []

@@ -28,7 +28,6 @@ export type Costs = ReturnType<typeof createCosts>
 export function createCosts(dependencies: {
   database: Database
   clock: Clock
-  /** Of one user, as they are now. */
   caps: (userId: string) => BudgetLimits
 }) {
   const { database, clock } = dependencies
@@ -57,6 +56,7 @@ export function createCosts(dependencies: {
     /** `section` is their table in the config. */
     async caps(userId: string): Promise<z.infer<typeof capsReplySchema>> {
       const caps = dependencies.caps(userId)
+      const { perMessageNanousd, perBuildNanousd = perMessageNanousd } = caps
       const now = clock.now()
       const totals = await database.read
         .selectFrom('cost_totals')
@@ -69,12 +69,11 @@ export function createCosts(dependencies: {
         return [Number(row?.spent_nanousd ?? 0), Number(row?.reserved_nanousd ?? 0)] as const
       }
       const dearest = await dearestToday(userId)
-      const perBuild = caps.perBuildNanousd === undefined ? caps.perMessageNanousd : caps.perBuildNanousd
       return {
         section: caps.section ?? 'budget',
         caps: [
-          { name: 'message', ...inUsd(caps.perMessageNanousd, dearest.message) },
-          { name: 'build', ...inUsd(perBuild, dearest.build) },
+          { name: 'message', ...inUsd(perMessageNanousd, dearest.message) },
+          { name: 'build', ...inUsd(perBuildNanousd, dearest.build) },
           { name: 'day', ...inUsd(caps.perDayNanousd, ...used('day')) },
           { name: 'month', ...inUsd(caps.perMonthNanousd, ...used('month')) },
         ],

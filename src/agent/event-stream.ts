@@ -345,9 +345,7 @@ export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded
     notices: turn.notices,
     question: ended.question,
     deliver: ended.deliver,
-    /** The build that the turn started. */
     buildId: ended.buildId ?? null,
-    /** The cause of the outcome `failed`. */
     failure: ended.failure ?? null,
     recalled: turn.recalled,
     toolCalls: ended.toolCalls,

@@ -33,7 +33,6 @@ export function createFleetCoordination(dependencies: {
   /** Looked up at every use: the inbox needs the coordination first. */
   inbox: () => Inbox
   debounceMs: () => number
-  /** The counted depth goes no further. */
   maxQueued: () => number
   /** Before a turn of a sub-agent runs here: another daemon may have spawned it. */
   beforeHelper(): Promise<void>
@@ -50,8 +49,7 @@ export function createFleetCoordination(dependencies: {
   return {
     stateIn: 'tables',
     createQueue(kind, options) {
-      const openIn = (sessionId: string) => inbox().openIn(sessionId)
-      const queue = createSharedTurnQueue({ ...options, kind, jobs, holders, logger, inbox: { openIn } })
+      const queue = createSharedTurnQueue({ ...options, kind, jobs, holders, logger, inbox })
       queues.set(kind, { atOnce: options.maxConcurrent, look: queue.look })
       return queue
     },
@@ -128,7 +126,6 @@ function shareLiveResponses(
   const watchedHere = new Map<string, number>()
   /** Sessions whose turn runs here, with the length of the response that was sent. */
   const told = new Map<string, number>()
-  /** Responses that stream in elsewhere. */
   const theirs = new Set<string>()
   let isSending = false
   let isSaying = false
@@ -268,7 +265,7 @@ function createSharedTurnQueue(
   dependencies: QueueOptions & {
     kind: TurnKind
     jobs: LaneJobs
-    inbox: Pick<Inbox, 'openIn'>
+    inbox: () => Inbox
     holders: Pick<SessionHolders, 'take'>
     logger: Logger
   },
@@ -280,7 +277,7 @@ function createSharedTurnQueue(
   const laneOf = (id: string): Lane => ({ kind, id })
 
   async function nextIn(sessionId: string): Promise<{ job: TurnJob } | { waitMs: number } | undefined> {
-    const open = await inbox.openIn(sessionId)
+    const open = await inbox().openIn(sessionId)
     if (!open) return undefined
     const { userId, turnId, queued } = open
     if (turnId !== undefined) return { job: { kind: 'resume', userId, turnId } }
@@ -408,7 +405,6 @@ type SessionHolders = ReturnType<typeof createSessionHolders>
  * finds out here, in the unit in which it would have written to the turn.
  */
 export function createSessionHolders(database: Pick<Database, 'read' | 'write'>, daemonId: string) {
-  /** Whether it is this daemon, as far as is known. */
   async function has(sessionId: string): Promise<boolean> {
     const holder = await holderOf(database.read, sessionId).executeTakeFirst()
     return holder?.daemon_id === daemonId
@@ -416,7 +412,6 @@ export function createSessionHolders(database: Pick<Database, 'read' | 'write'>,
 
   return {
     has,
-    /** From now on it is this daemon. */
     async take(sessionId: string) {
       // Usually this daemon already holds it. `requireIn` detects that another one took it.
       if (await has(sessionId)) return

@@ -12,6 +12,7 @@ import {
 import type { Usage } from '../protocol/messages.ts'
 import type { Plan } from '../security/users.ts'
 import { type Database, reusableQuery, type Writer } from '../storage/database.ts'
+import type { CostLedgerRow } from '../storage/tables.ts'
 
 export interface BudgetLimits {
   perMessageNanousd: number | null
@@ -47,7 +48,6 @@ export function createLedger(dependencies: {
   database: Database
   clock: Clock
   ids: Ids
-  /** Of one user, as they are now. */
   caps: (userId: string) => BudgetLimits
 }) {
   const { database, clock, ids, caps } = dependencies
@@ -107,20 +107,13 @@ export function createLedger(dependencies: {
   }
 }
 
-type LedgerRow = NonNullable<Awaited<ReturnType<typeof findRow>>>
-
-function findRow(writer: Writer, id: string) {
-  return writer.selectFrom('cost_ledger').selectAll().where('id', '=', id).executeTakeFirst()
-}
-
 async function close(
   writer: Writer,
   id: string,
   state: 'failed' | 'interrupted',
-  /** Null if the price is unknown. */
-  costOf: (row: LedgerRow) => number | null,
+  costOf: (row: CostLedgerRow) => number | null,
 ): Promise<void> {
-  const row = await findRow(writer, id)
+  const row = await writer.selectFrom('cost_ledger').selectAll().where('id', '=', id).executeTakeFirst()
   if (row?.state !== 'reserved') return
   const cost = costOf(row)
   await writer.updateTable('cost_ledger').set({ state, cost_nanousd: cost }).where('id', '=', id).execute()

@@ -24,7 +24,6 @@ export interface Role {
   model?: string
   /** The turn that pays for its calls, if not its own: the budget of a message includes everything that it caused. */
   countsTo?: string
-  /** No user can answer: a call that needs approval is refused. */
   cannotAsk?: true
   maxRounds: number
   /** Whether it knows the user: memories are recalled before a turn and learned after it. */
@@ -49,15 +48,12 @@ export interface CapabilityRoles {
   lines(userId: string): string | undefined
   search: CapabilitySearch['search']
   news(session: Session): Promise<News | undefined>
-  /** A turn of the Builder has ended. Returns at once. */
   onBuilderEnded(session: Session, end: TurnEnd): void
 }
 
-/** The blocks and files of the workspace that are in the prompt. */
 export interface WorkspaceRoles {
   /** Skills and pinned blocks, at hand without waiting. */
   blocks(session: Session): SystemBlock[]
-  /** The trust and privacy of this content. */
   seen(session: Session): { untrusted: boolean; private: boolean }
   /** Puts in what a message of the user names. */
   expand: ExpandMessage

@@ -1,7 +1,7 @@
 import { errorType } from '../base/telemetry/metrics.ts'
 import { type Telemetry, timed } from '../base/telemetry/telemetry.ts'
 import { reasonOf } from '../base/text.ts'
-import type { Work, WorkContext } from '../base/work.ts'
+import { setNewest, type Work, type WorkContext } from '../base/work.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { isWorkChannel } from '../protocol/messages.ts'
 import type { RecallForTurn } from './context.ts'
@@ -195,7 +195,6 @@ export function createRunner(dependencies: ConversationDependencies, waiters: Tu
       coordination.tellStop(turn)
     },
     betweenTurns,
-    /** Resolves when no such work is in progress. */
     settled: async (sessionId: string) => void (await tending.get(sessionId)?.done),
     /** Turns under way and messages that wait; `waitingHere` are those of the named session. */
     load: (sessionId?: string): { running: number; waiting: number; waitingHere: number } => ({
@@ -306,9 +305,7 @@ export function createMessageOrigins(work: WorkContext) {
   function remember(messageId: string): void {
     const { request, span } = work.current()
     if (request === undefined && span === undefined) return
-    origins.set(messageId, { ...(request !== undefined && { request }), span })
-    const [oldest] = origins.keys()
-    if (origins.size > maxRemembered && oldest !== undefined) origins.delete(oldest)
+    setNewest(origins, messageId, { ...(request !== undefined && { request }), span }, maxRemembered)
   }
 
   async function admitted(admission: ReturnType<Inbox['admit']>): ReturnType<Inbox['admit']> {

@@ -20,7 +20,6 @@ export function createSessionAdmin(
 ) {
   const { log, openSessions, sessions, inbox, coordination, compaction, settings } = dependencies
 
-  /** An operation on a session of the user. */
   function ofOwn<Args extends unknown[], Result>(work: (session: Session, ...args: Args) => Promise<Result> | Result) {
     return async (userId: string, sessionId: string, ...args: Args) => work(await own(userId, sessionId), ...args)
   }
@@ -143,7 +142,6 @@ export function createSessionAdmin(
     events: ofOwn(({ id: sessionId }, cursor: string, signal: AbortSignal) =>
       streamEvents({ log, live: dependencies.live }, { sessionId, cursor, signal }),
     ),
-    /** The newest events, of those before a place where that is given; in order. */
     historyBack: ofOwn(({ id }, range: BackRange) => log.readBack(id, range)),
     /** The events of one turn, in order; empty for an unknown turn. */
     turnEvents: ofOwn(({ id }, turnId: string) => log.readTurn(id, turnId)),

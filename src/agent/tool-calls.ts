@@ -54,12 +54,10 @@ export function nextBatch(registry: ToolView, calls: readonly ToolCallPart[]): T
 
 interface CallsToBegin extends Omit<MadeCall, 'call'> {
   source: string
-  /** The question that the user's words answer. */
   answers: string | null
   /** The kinds of content in sight when the model made the calls. */
   seen: Seen
   calls: readonly ToolCallPart[]
-  /** Those that the session has. */
   tools: ToolView
   /** No user can answer there, so calls that need approval are refused. */
   cannotAsk: boolean
@@ -141,7 +139,6 @@ function reachOf(tool: Tool, call: ToolCallPart): ToolReach {
   }
 }
 
-/** Which call, made for whom. */
 export interface MadeCall {
   userId: string
   sessionId: string

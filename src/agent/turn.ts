@@ -62,7 +62,6 @@ export interface MessageExpansion {
   text: string
   /** Names that were not found, and files that are not shown completely. */
   notes: readonly string[]
-  /** Images that it names. */
   media: readonly MediaPart[]
   /** The origin of every text that was put in. */
   included: readonly { trust: Label }[]
@@ -79,7 +78,6 @@ export type ExpandMessage = (message: {
 export type ReadAttachments = (message: {
   userId: string
   media: readonly MediaPart[]
-  /** The limit for their text in the message. */
   maxTokens: number
   signal: AbortSignal
 }) => Promise<MediaPart[]>
@@ -578,7 +576,6 @@ function planCall(run: TurnRun, role: Role, call: Pick<CallPlan, 'models' | 'inp
   return { ...call, userId, sessionId, turnId: payingTurn(run, role), purpose: role.purpose }
 }
 
-/** The user's part in a turn, as tools see it. */
 type Said = Pick<ToolContext, 'userText' | 'answers'>
 
 function saidIn(projection: Projection, turn: TurnState): Said {

@@ -128,6 +128,14 @@ export async function* rounds(
   }
 }
 
+/** Sets the newest entry of a map, and deletes the oldest one above `most`. */
+export function setNewest<Key, Value>(entries: Map<Key, Value>, key: Key, value: Value, most: number): void {
+  entries.delete(key)
+  entries.set(key, value)
+  const [oldest] = entries.keys()
+  if (entries.size > most && oldest !== undefined) entries.delete(oldest)
+}
+
 /** Rejects with the signal's reason as soon as it aborts. The work itself continues, and its outcome is ignored then. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -26,7 +26,6 @@ const graceMs = 3_000
 interface Channel {
   sender: Sender
   turnstile: Turnstile
-  /** Nothing is sent over it until then. */
   pausedUntil: number
 }
 
@@ -297,12 +296,7 @@ const pauseAfterErrorMs = 5_000
  * One lane per address: one item at a time within it, and no lane waits for another. Nothing is read unless an item was
  * added or is due.
  */
-function createLanes(dependencies: {
-  clock: Clock
-  logger: Logger
-  /** Processes the next item of a lane if it is due. */
-  advance(address: Address): Promise<LaneState>
-}) {
+function createLanes(dependencies: { clock: Clock; logger: Logger; advance(address: Address): Promise<LaneState> }) {
   const { clock, logger, advance } = dependencies
   const lanes = new Map<string, Lane>()
   const running = new Set<Promise<void>>()

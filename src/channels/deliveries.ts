@@ -11,7 +11,6 @@ import { type OutgoingItem, setMark } from './outbox.ts'
 /** The immutable properties of a session. */
 export type DeliverySession = Pick<Session, 'id' | 'userId' | 'channel' | 'contact'>
 
-/** Which events of session logs a channel sends. */
 export interface DeliveryChannel {
   channel: string
   /** Decided by immutable properties, so it is asked once per session. */

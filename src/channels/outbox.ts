@@ -71,7 +71,6 @@ export function pauseAfter(attempts: number, random: () => number): number {
   return Math.round(Math.min(maxPauseMs, pause * (1 + random() / 4)))
 }
 
-/** After this time the item is given up. */
 const maxTryingMs = 48 * 60 * 60_000
 
 type Change = Pick<OutboxRow, 'state' | 'next_at' | 'error'> & Partial<Pick<OutboxRow, 'external_id' | 'address'>>

@@ -20,10 +20,8 @@ export interface CommandCall {
   userId: string
   /** Null before the first message: there is no session. */
   sessionId: string | null
-  /** The text after the name, trimmed. */
   argument: string
   by: 'user' | 'agent'
-  /** Whose words the argument is. */
   trust: Label
   /** The question that the user has confirmed, if any: see `confirmationOf`. */
   confirm: string | undefined
@@ -97,7 +95,6 @@ export function refused(text: string): CommandAnswer {
   return { ok: false, text }
 }
 
-/** An answer that names the problem and shows the usage. */
 export function misused(problem: string, { usage }: Pick<Command, 'usage'>): CommandAnswer {
   return refused(`${problem}\nUsage: ${usage}`)
 }
@@ -157,7 +154,6 @@ export interface CommandOutcome extends CommandAnswer {
 }
 
 export interface Completion {
-  /** The position in the line at which the candidates start. */
   start: number
   /** The possible completions from there, best first. */
   candidates: readonly { text: string; summary?: string }[]
@@ -241,11 +237,4 @@ export async function sessionNamed(
   const session = await conversations.findSession(call.userId, name)
   if (session && !isWorkChannel(session.channel)) return session
   throw new FamiliarError('not_found', `There is no session ${JSON.stringify(name.slice(0, 80).toWellFormed())}.`)
-}
-
-export async function sessionNames(
-  conversations: Pick<CommandServices['conversations'], 'sessions'>,
-  userId: string,
-): Promise<string[]> {
-  return (await conversations.sessions(userId)).map(({ contact }) => contact)
 }

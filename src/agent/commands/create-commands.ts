@@ -25,7 +25,6 @@ import {
   saidOf,
   sessionHere,
   sessionNamed,
-  sessionNames,
   tell,
 } from './command.ts'
 import { createBlockCommands, createMemoryCommands } from './memory-commands.ts'
@@ -187,7 +186,7 @@ function createHistoryCommands(services: Pick<CommandServices, 'conversations' |
     usage: '/summary [SESSION]',
     summary: 'summarize a session',
     ...looks,
-    complete: ({ userId }) => sessionNames(conversations, userId),
+    complete: async ({ userId }) => (await conversations.sessions(userId)).map(({ contact }) => contact),
     async run(call) {
       const { userId, argument, signal } = call
       const session = await sessionNamed(conversations, call, argument)
@@ -367,17 +366,11 @@ function createToolCommands(services: Pick<CommandServices, 'tools' | 'capabilit
     ...looks,
     complete: async ({ userId }) => toolsOf(userId).map(({ definition }) => definition.name),
     async run({ userId, argument }) {
-      const all = toolsOf(userId)
-      if (argument === '')
-        return describe(
-          all.map(({ definition }) => definition),
-          'There are no tools.',
-        )
-      const found = rankTools(all, argument, { experience: nothingKnown, closeness: nothingKnown }).slice(0, maxFound)
-      return describe(
-        found.map(({ definition }) => definition),
-        `No tool matches ${quoted(argument)}.`,
-      )
+      const all = toolsOf(userId).map(({ definition }) => definition)
+      if (argument === '') return describe(all, 'There are no tools.')
+      const ranked = rankTools(toolsOf(userId), argument, { experience: nothingKnown, closeness: nothingKnown })
+      const found = ranked.slice(0, maxFound).map(({ definition }) => definition)
+      return describe(found, `No tool matches ${quoted(argument)}.`)
     },
   }
 
@@ -395,10 +388,8 @@ function createToolCommands(services: Pick<CommandServices, 'tools' | 'capabilit
         return describe(capabilities.catalog.list(userId).map(entry), 'There are no capabilities yet.')
       }
       const found = await capabilities.search.search({ userId, text: argument, limit: maxFound, signal })
-      return describe(
-        found.map(({ capability }) => entry(capability)),
-        `No capability matches ${quoted(argument)}.`,
-      )
+      const entries = found.map(({ capability }) => entry(capability))
+      return describe(entries, `No capability matches ${quoted(argument)}.`)
     },
   }
 

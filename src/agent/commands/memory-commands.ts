@@ -207,7 +207,6 @@ function usedBy({ tokens, budget }: { tokens: number; budget: number }): string 
   return `${formatCount(tokens)} of ${formatCount(budget)} tokens are pinned.`
 }
 
-/** The one who changes a block by a command. */
 export async function actorOf(
   services: Pick<Services, 'agentOf'>,
   call: Pick<CommandCall, 'userId' | 'sessionId' | 'by' | 'trust'>,

@@ -2,6 +2,7 @@ import { readBundledText } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
 import { formatCount, formatDollars, plural, truncateText } from '../../base/text.ts'
 import { estimateTokens, tokenizerName } from '../../base/tokens.ts'
+import { setNewest } from '../../base/work.ts'
 import { confirmationOf } from '../../tools/builtin/message.ts'
 import { formatDue } from '../../tools/builtin/schedule-tools.ts'
 import type { AssetText } from '../../tools/files/assets.ts'
@@ -31,7 +32,6 @@ import {
 import { actorOf, blockPath, labelsOf } from './memory-commands.ts'
 
 const maxNameLength = 200
-/** Events to search for marks during completion. */
 const lookedForMarks = 2_000
 
 export function createSessionCommands(services: Pick<CommandServices, 'conversations' | 'timeZone'>): Command[] {
@@ -185,7 +185,6 @@ interface Draft {
   userId: string
   etag: string
   after: string
-  /** How it came about. */
   means: string
 }
 
@@ -238,7 +237,7 @@ export function createCompactCommand(
     const draft = isAsShown ? kept : await draftOf(call, block)
     if ('ok' in draft) return draft
     const question = describe(block, draft)
-    keep(confirmationOf(question), draft)
+    setNewest(drafts, confirmationOf(question), draft, maxKept)
     return {
       question,
       label: block.trust === 'untrusted' ? block.trust : undefined,
@@ -272,15 +271,6 @@ export function createCompactCommand(
     }
     const means = `without a model (${why}): only blank runs and repeated lines are dropped`
     return { userId, etag, after: squeezed, means }
-  }
-
-  function keep(confirm: string, draft: Draft): void {
-    drafts.delete(confirm)
-    drafts.set(confirm, draft)
-    for (const oldest of drafts.keys()) {
-      if (drafts.size <= maxKept) return
-      drafts.delete(oldest)
-    }
   }
 }
 

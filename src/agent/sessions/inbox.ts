@@ -2,7 +2,7 @@ import { type SqlBool, sql } from 'kysely'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import { type Ids, sha256 } from '../../base/ids.ts'
-import { canonicalJson, parseJson, pick } from '../../base/json.ts'
+import { camelKeys, canonicalJson, parseJson, pick } from '../../base/json.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { labelSchema, mediaPartSchema, toolChoiceSchema, toolDefinitionSchema } from '../../protocol/messages.ts'
 import { type Database, reusableQuery, type Writer } from '../../storage/database.ts'
@@ -184,7 +184,7 @@ export function createInbox(dependencies: {
         .distinct()
         .where(isOpen)
         .execute()
-      return rows.map(({ session_id, channel }) => ({ sessionId: session_id, channel }))
+      return rows.map(camelKeys)
     },
     async claim(
       writer: Writer,
@@ -267,12 +267,7 @@ export function createInbox(dependencies: {
         .where(isOpen)
         .where('state', '=', 'running')
         .execute()
-      return rows.map((row) => ({
-        turnId: row.turn_id ?? '',
-        sessionId: row.session_id,
-        userId: row.user_id,
-        channel: row.channel ?? '',
-      }))
+      return rows.map((row) => ({ ...camelKeys(row), turnId: row.turn_id ?? '', channel: row.channel ?? '' }))
     },
   }
   return inbox

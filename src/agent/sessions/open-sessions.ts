@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { sha256 } from '../../base/ids.ts'
 import { parseAnyJson } from '../../base/json.ts'
+import { cutText } from '../../base/text.ts'
+import { setNewest } from '../../base/work.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Coordination } from '../coordination.ts'
 import { fold, type Projection, project } from './projection.ts'
@@ -102,7 +104,7 @@ export function createSessionViews(dependencies: { database: Database; log: Pick
     const { events } = await log.read(sessionId, { limit: 20 })
     const text = oneLine(events.find((event) => event.type === 'message_received')?.text ?? '', titleCharacters)
     if (text === '') return null
-    keep(beginnings, sessionId, text)
+    setNewest(beginnings, sessionId, text, maxKept)
     return text
   }
 
@@ -111,7 +113,7 @@ export function createSessionViews(dependencies: { database: Database; log: Pick
     if (known?.seq === lastSeq) return known.text
     const events = await log.readBack(id, { limit: 40 })
     const text = oneLine(events.findLast(isSaid)?.text ?? known?.text ?? '', previewCharacters)
-    keep(previews, id, { seq: lastSeq, text })
+    setNewest(previews, id, { seq: lastSeq, text }, maxKept)
     return text
   }
 
@@ -167,20 +169,7 @@ function isSaid(event: LoggedEvent): event is Extract<LoggedEvent, { type: 'mess
 function oneLine(text: string, most: number): string {
   const plain = text.replaceAll(/\s*\[memory:[0-9a-f-]+\]/g, '').replaceAll(/\*\*|__|`|^(?:#{1,6}|>) /gm, '')
   const line = plain.replaceAll(/\s+/g, ' ').trim()
-  return line.length <= most
-    ? line
-    : `${line
-        .slice(0, most - 1)
-        .toWellFormed()
-        .replace(/\ufffd$/, '')
-        .trimEnd()}…`
-}
-
-function keep<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key)
-  map.set(key, value)
-  const oldest = map.keys().next().value
-  if (map.size > maxKept && oldest !== undefined) map.delete(oldest)
+  return line.length <= most ? line : `${cutText(line, most - 1).trimEnd()}…`
 }
 
 // Raised whenever Projection changes its shape: an older snapshot is then no snapshot, and the log speaks.

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../base/json.ts'
+import { canonicalJson, isRecord } from '../../base/json.ts'
 import type {
   AssistantPart,
   Json,
@@ -434,9 +434,8 @@ function toldText(name: string, { text, isUntrusted }: Projection['results'][str
 
 /** Providers take only objects as arguments; what the model wrote otherwise is shown back to it inside one. */
 function withObjectInput(part: AssistantPart): AssistantPart {
-  if (part.type !== 'tool_call') return part
-  const isObject = typeof part.input === 'object' && part.input !== null && !Array.isArray(part.input)
-  return isObject ? part : { ...part, input: { unparsed: part.input } }
+  if (part.type !== 'tool_call' || isRecord(part.input)) return part
+  return { ...part, input: { unparsed: part.input } }
 }
 
 function userParts(entry: UserEntry, mediaOfTurn: string | null): UserPart[] {

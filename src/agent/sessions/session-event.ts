@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseAnyJson } from '../../base/json.ts'
+import { isRecord, parseAnyJson } from '../../base/json.ts'
 import {
   assistantPartSchema,
   type Card,
@@ -93,7 +93,6 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     name: z.string(),
     input: z.json(),
     effect: z.enum(['idempotent', 'at-most-once', 'at-least-once']),
-    /** The client makes it. */
     isClients: z.literal(true).optional(),
   }),
   z.object({
@@ -163,7 +162,7 @@ type EventRow = Omit<SessionEventRow, 'session_id'>
 /** A row back to its event; undefined for one that is damaged or of a kind this version does not know. */
 export function eventFromRow(row: EventRow): LoggedEvent | undefined {
   const data = parseAnyJson(row.data)
-  if (!data.ok || typeof data.value !== 'object' || data.value === null || Array.isArray(data.value)) return undefined
+  if (!data.ok || !isRecord(data.value)) return undefined
   const event = sessionEventSchema.safeParse({ ...data.value, type: row.type })
   if (!event.success) return undefined
   return { ...event.data, seq: Number(row.seq), turnId: row.turn_id, at: Number(row.at) }
@@ -212,9 +211,7 @@ export interface TurnState
   leavesOpen: OpenQuestion | null
   /** Notices for the user with the reply: names in their message that could not be resolved. */
   notices: readonly string[]
-  /** How many responses the model has given in this turn. */
   rounds: number
-  /** The calls of the newest response, in its order. */
   calls: ToolCallPart[]
   started: Record<string, ToolEffect>
   stopReason: StopReason | null

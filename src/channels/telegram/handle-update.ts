@@ -89,7 +89,6 @@ function leave({ api, background }: TelegramServices, chatId: number, { signal }
 
 const tooLate = 'This was already answered, or it has expired.'
 
-/** The outcome of a press: the button's new label, or why it did nothing. */
 type Pressed = { shows: string } | { refused: string }
 
 /**

@@ -11,7 +11,6 @@ import { approvalData } from './updates.ts'
 
 const metadataSchema = z.object({ telegram: z.object({ messageId: z.int() }) })
 
-/** The messages of a conversation in Telegram's format. */
 export function createTelegramItems({ log }: { log: Pick<SessionLog, 'readTurn'> }): DeliveryChannel {
   const turnOf = async (session: DeliverySession, { turnId }: LoggedEvent) =>
     turnId === null ? [] : await log.readTurn(session.id, turnId)

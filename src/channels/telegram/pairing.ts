@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { type Ids, sha256 } from '../../base/ids.ts'
 import type { Logger } from '../../base/logger.ts'
+import { setNewest } from '../../base/work.ts'
 import type { Users } from '../../security/users.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import { foreignLine } from '../../tools/documents/foreign-text.ts'
@@ -45,10 +46,7 @@ export function createPairing(dependencies: {
 
   async function countWrong(senderId: number): Promise<void> {
     const tries = (wrongBy.get(senderId)?.tries ?? 0) + 1
-    wrongBy.delete(senderId)
-    wrongBy.set(senderId, { tries, since: clock.now() })
-    const oldest = wrongBy.size > maxSenders ? wrongBy.keys().next().value : undefined
-    if (oldest !== undefined) wrongBy.delete(oldest)
+    setNewest(wrongBy, senderId, { tries, since: clock.now() }, maxSenders)
     if (tries === triesOfOne) logger.warn('a person on Telegram tried too many pairing codes', { sender: senderId })
     wrongInAll += 1
     if (wrongInAll < triesOfAll) return

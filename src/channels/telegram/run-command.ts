@@ -59,7 +59,6 @@ export async function answerConfirm(
   return true
 }
 
-/** Reports commands that an earlier run did not finish. */
 export async function tellInterrupted(services: TelegramServices): Promise<void> {
   const { database, marks, logger } = services
   const rows = await database.read

@@ -193,7 +193,6 @@ export function joinFormatted(parts: readonly FormattedText[]): FormattedText {
   return { text, entities }
 }
 
-/** Wraps the whole text in one more entity. */
 export function wrapFormatted(inner: FormattedText, look: Omit<TextEntity, 'offset' | 'length'>): FormattedText {
   if (inner.text.trim() === '') return inner
   return { text: inner.text, entities: [{ ...look, offset: 0, length: inner.text.length }, ...inner.entities] }
@@ -216,7 +215,6 @@ const entitySchema = z.object({
 
 const buttonSchema = z.object({ text: z.string(), data: z.string() })
 
-/** How often it was repeated with an unknown outcome. */
 const repetition = z.int().nonnegative().default(0)
 
 const textFields = {
@@ -233,7 +231,6 @@ export const telegramPayloadSchema = z.discriminatedUnion('kind', [
     kind: z.literal('text'),
     ...textFields,
     buttons: z.array(z.array(buttonSchema)).default([]),
-    /** Prompts the reader to reply to exactly this message. */
     wantsReply: z.boolean().default(false),
   }),
   z.object({

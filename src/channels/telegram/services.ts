@@ -47,7 +47,6 @@ export function createBackground(dependencies: { clock: Clock; logger: Logger; m
   const { clock, logger, momentMs = 5_000 } = dependencies
   const running = new Set<Promise<unknown>>()
   return {
-    /** Waits for the work, but only for a moment. */
     async awhile(work: Promise<unknown>) {
       const watched = work
         .catch((error: unknown) => logger.error('work for Telegram failed', { error }))
@@ -95,7 +94,6 @@ export interface TelegramState {
    */
   state: 'off' | 'starting' | 'listening' | 'waiting' | 'conflict' | 'refused'
   bot: { id: number; username: string } | null
-  /** The latest problem; null if there is none. */
   problem: string | null
   lastUpdateAt: number | null
 }
@@ -147,7 +145,6 @@ export function createTelegramDesk(dependencies: {
 
 /** Telegram keeps unfetched updates for a day: older ones cannot arrive again. */
 const keptMs = 3 * 24 * 60 * 60_000
-/** Marks that are kept only for a while. */
 const passing = ['command:', 'confirm:', 'answer:']
 
 type TelegramMarks = ReturnType<typeof createTelegramMarks>
@@ -184,7 +181,6 @@ export function createTelegramMarks({ database, clock }: { database: Database; c
         .executeTakeFirst()
       return Number(numDeletedRows) === 1
     },
-    /** Deletes marks of updates that cannot arrive again. */
     async purge() {
       await database.write(async (writer) => {
         for (const prefix of passing) {

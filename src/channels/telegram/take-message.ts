@@ -131,7 +131,6 @@ interface AttachedFile {
   mediaType: string
   /** As reported by Telegram; it may be missing. */
   bytes: number | undefined
-  /** A recording to transcribe. */
   isSpoken: boolean
   seconds: number | undefined
 }
@@ -195,7 +194,6 @@ interface FetchedFiles {
   lines: string[]
   /** Sentences that are sent to the user at once. */
   problems: string[]
-  /** At least one recording was transcribed. */
   isSpoken: boolean
 }
 

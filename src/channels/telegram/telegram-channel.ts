@@ -67,13 +67,12 @@ export function createTelegramChannel(
     for (let failures = 1; ; failures += 1) {
       const answer = await api.call('getMe', {}, { result: botSchema, signal })
       if (answer.kind === 'ok') return answer.result
-      if (isTokenRefused(answer)) {
-        const problem = 'Telegram rejects the bot token'
+      const { problem, isFinal } = describe(answer)
+      if (isFinal) {
         Object.assign(state, { state: 'refused', problem })
         logger.error('Telegram is off', { reason: problem })
         return undefined
       }
-      const problem = answer.kind === 'refused' ? answer.description : answer.reason
       if (state.problem === null) logger.warn('Telegram cannot be reached', { reason: problem })
       Object.assign(state, { state: 'waiting', problem })
       await sleep(clock, pauseAfter(answer, failures), signal)
@@ -128,7 +127,6 @@ export function createTelegramChannel(
       running ??= runOn()
     },
     status: (): TelegramState => ({ ...state }),
-    /** Stops polling, and waits for running work. */
     async close() {
       stop.abort(new Error('Familiar is stopping'))
       await running
@@ -222,9 +220,7 @@ export function createBatchPlace(updateIds: readonly number[]) {
   return {
     /** The offset if this update is committed too: after all that are done without a gap. */
     placeWith: (updateId: number): number => inOrder.find((id) => id !== updateId && open.has(id)) ?? end,
-    /** It is committed. */
     settle: (updateId: number) => void open.delete(updateId),
-    /** After the whole batch. */
     end,
   }
 }
@@ -352,14 +348,11 @@ function chatOf(update: TelegramUpdate): number {
 
 type Failure = Exclude<TelegramAnswer<unknown>, { kind: 'ok' }>
 
-/** For a malformed or revoked token the Bot API answers that the address does not exist. */
-function isTokenRefused(answer: Failure): boolean {
-  return answer.kind === 'refused' && (answer.code === 401 || answer.code === 404)
-}
-
 function describe(answer: Failure): { problem: string; isFinal: boolean; isConflict: boolean } {
-  const isConflict = answer.kind === 'refused' && answer.code === 409
-  const isFinal = isTokenRefused(answer)
+  const code = answer.kind === 'refused' ? answer.code : undefined
+  const isConflict = code === 409
+  // For a malformed or revoked token the Bot API answers that the address does not exist.
+  const isFinal = code === 401 || code === 404
   if (isFinal) return { problem: 'Telegram rejects the bot token', isFinal, isConflict }
   if (isConflict) return { problem: 'another program is reading the updates of this bot', isFinal, isConflict }
   const problem = answer.kind === 'refused' ? answer.description || `HTTP ${answer.code}` : answer.reason

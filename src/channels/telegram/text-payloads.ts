@@ -58,7 +58,6 @@ interface Piece {
   text: string
   opens?: Style | 'link'
   closes?: Style | 'link'
-  /** For the end of a link. */
   url?: URL
   isCode?: true
 }
@@ -293,13 +292,11 @@ const maxHeadLength = 2_000
 /** About the width of a phone in landscape with a monospace font. */
 const width = 56
 
-/** Whether a line and the next one are the head of a table. */
 function isTableStart(line: string, next: string | undefined): boolean {
   if (next === undefined || next.length > maxHeadLength || !line.includes('|') || !next.includes('|')) return false
   return delimiters.test(next) && cellsOf(line).length <= maxColumns
 }
 
-/** The rows with aligned columns; the first is the head. */
 function formatTable(rows: readonly string[]): string {
   const [head = [], ...rest] = rows.map((row) => cellsOf(row).map((cell) => parseInline(cell).text))
   const cut = rest.map((cells) => cells.slice(0, Math.max(1, head.length)))
@@ -352,7 +349,6 @@ function formatLines(lines: readonly string[]): FormattedText {
 
 interface Block {
   formatted: FormattedText
-  /** The line after it. */
   end: number
 }
 
@@ -414,7 +410,7 @@ function readParagraph(lines: readonly string[], at: number): Block {
   const item = listItem.exec(lines[at] ?? '')
   const taken = [item ? (item[3] ?? '') : (lines[at] ?? '').trimEnd()]
   let end = at + 1
-  while (end < lines.length && !beginsAnew(lines, end)) {
+  while (end < lines.length && !isBlockStart(lines, end)) {
     taken.push(item ? (lines[end] ?? '').trim() : (lines[end] ?? '').trimEnd())
     end += 1
   }
@@ -422,7 +418,7 @@ function readParagraph(lines: readonly string[], at: number): Block {
   return { formatted: item ? joinFormatted([plain(markOf(item)), withTask(inner)]) : inner, end }
 }
 
-function beginsAnew(lines: readonly string[], at: number): boolean {
+function isBlockStart(lines: readonly string[], at: number): boolean {
   const line = lines[at] ?? ''
   if (line.trim() === '' || fence.test(line) || quoted.test(line) || listItem.test(line)) return true
   return heading.test(line) || rule.test(line) || isTableStart(line, lines[at + 1])

@@ -13,7 +13,6 @@ export function questionData(questionId: string, choice: 'yes' | 'no'): string {
   return `q:${questionMark(questionId)}:${choice}`
 }
 
-/** Identifies the question in the data. */
 export function questionMark(questionId: string): string {
   return sha256(questionId).slice(0, 32)
 }
@@ -23,7 +22,6 @@ export type ButtonMeaning =
   | { kind: 'approval'; id: string; answer: 'approve' | 'deny' }
   /** The answer to a build's question; `mark` identifies the question, see `questionMark`. */
   | { kind: 'question'; mark: string; choice: string }
-  /** The answer to a command's confirmation. */
   | { kind: 'confirm'; id: string; isYes: boolean }
   /** It only shows the choice. */
   | { kind: 'none' }
@@ -166,7 +164,6 @@ export const membershipSchema = z.object({
   new_chat_member: z.object({ status: text }),
 })
 
-/** An update, by the kind of processing it needs. */
 export type TelegramUpdate = { updateId: number } & (
   | { kind: 'message'; message: TelegramMessage; isEdit: boolean }
   | { kind: 'button'; press: ButtonPress }

@@ -2,6 +2,7 @@ import type { Conversations } from '../../agent/conversations.ts'
 import { chooseModelIn, type Session } from '../../agent/sessions/sessions.ts'
 import { sha256 } from '../../base/ids.ts'
 import { canonicalJson } from '../../base/json.ts'
+import { setNewest } from '../../base/work.ts'
 import type { MessageRequest } from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { EgressError } from '../../security/network/destinations.ts'
@@ -29,7 +30,6 @@ import {
   branchName,
   createPastTurns,
   isBranchOf,
-  keepNewest,
   openAiChannel,
   type PastTurn,
   type SessionName,
@@ -93,7 +93,7 @@ export function createBeginTurn(dependencies: HttpDependencies, services: OpenAi
         ? await findResponse(userId, previousResponse)
         : await findSession(userId, { name, list: asked.list, repeat })
       const begun = joined(place, asked.list, repeat) ?? (await submit(context, asked, await opened(place)))
-      keepNewest(waiting, conversation, { list, begun }, maxWaiting)
+      setNewest(waiting, conversation, { list, begun }, maxWaiting)
       return begun
     })
   }

@@ -4,6 +4,7 @@ import type { LoggedEvent } from '../../agent/sessions/session-event.ts'
 import type { Session } from '../../agent/sessions/sessions.ts'
 import { sha256 } from '../../base/ids.ts'
 import { canonicalJson } from '../../base/json.ts'
+import { setNewest } from '../../base/work.ts'
 import { messageRequestSchema } from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { HttpContext } from '../dependencies.ts'
@@ -56,16 +57,9 @@ export function createPastTurns(
       for (const event of events) if (event.seq > state.seq) take(state, event)
       if (events.length < pageSize) break
     }
-    keepNewest(known, id, state, maxKnown)
+    setNewest(known, id, state, maxKnown)
     return [...state.turns]
   }
-}
-
-/** Puts an entry at the end of the map, and drops the oldest if there are too many. */
-export function keepNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
-  map.delete(key)
-  map.set(key, value)
-  if (map.size > most) map.delete(map.keys().next().value ?? '')
 }
 
 function take(state: KnownSession, event: LoggedEvent): void {

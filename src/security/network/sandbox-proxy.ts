@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { sha256 } from '../../base/ids.ts'
 import type { Logger } from '../../base/logger.ts'
+import { setNewest } from '../../base/work.ts'
 import {
   type AllowedHost,
   createDeclaredRules,
@@ -184,10 +185,7 @@ export async function openLoopbackProxy(options: LoopbackProxyOptions = {}) {
     isAuthorized: (given = '') => timingSafeEqual(Buffer.from(sha256(given)), Buffer.from(credential)),
     onReached: (target) => void refusals.delete(keyOf(target)),
     onRefused(target, { message }) {
-      refusals.delete(keyOf(target))
-      refusals.set(keyOf(target), message)
-      const [oldest] = refusals.keys()
-      if (refusals.size > maxRefusals && oldest !== undefined) refusals.delete(oldest)
+      setNewest(refusals, keyOf(target), message, maxRefusals)
       return undefined
     },
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { setNewest } from '../../base/work.ts'
 import type { Label } from '../../protocol/messages.ts'
 import { cleanForeignText, detectText } from '../documents/foreign-text.ts'
 import type { ReadPage } from '../documents/read-page.ts'
@@ -95,14 +96,6 @@ function readOutcome(
 }
 
 const maxSeen = 5_000
-
-/** Sets the newest entry of a map, and deletes the oldest one above `most`. */
-export function setNewest<Value>(entries: Map<string, Value>, key: string, value: Value, most: number): void {
-  entries.delete(key)
-  entries.set(key, value)
-  const [oldest] = entries.keys()
-  if (entries.size > most && oldest !== undefined) entries.delete(oldest)
-}
 
 /** Files and blocks, for the model: the same three tools for both (ASSET-1). */
 export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'stat'> }): Tool[] {
