@@ -99,16 +99,23 @@ export function withApi<Group extends Record<string, Operation>, T>(
   return withFamiliar(context, ({ api }, connection) => work(api(group), connection), options)
 }
 
-/** A command that asks Familiar and prints the reply: as JSON, or for people as `show` returns or prints it. */
+/**
+ * A command that asks Familiar and prints the reply: as JSON, or for people as `show` returns or prints it. `isServed` is
+ * false if Familiar runs only inside this command.
+ */
 export function apiCommand<Group extends Record<string, Operation>, Input extends object, Reply>(
   group: Group,
   work: (api: Api<Group>, input: Input, connection: Connection) => Promise<Reply>,
-  show: (reply: Reply, output: Output, input: Input) => Shown | undefined,
+  show: (reply: Reply, output: Output, input: Input, isServed: boolean) => Shown | undefined,
   options?: ConnectOptions,
 ): CommandHandler<Input> {
   return async (context, input) => {
-    const reply = await withApi(context, group, (api, connection) => work(api, input, connection), options)
-    return context.output.report(input.json, reply, () => show(reply, context.output, input))
+    const { output } = context
+    const asked = async (api: Api<Group>, connection: Connection) => {
+      return { reply: await work(api, input, connection), isServed: connection.daemon !== undefined }
+    }
+    const { reply, isServed } = await withApi(context, group, asked, options)
+    return output.report(input.json, reply, () => show(reply, output, input, isServed))
   }
 }
 

@@ -3,7 +3,7 @@ import { type ChildOutcome, createRunChild } from '../base/processes.ts'
 import { type LoadedConfig, loadConfig } from '../daemon/config/load-config.ts'
 import { acquireDaemonLock } from '../daemon/daemon-lock.ts'
 import { openHome } from '../daemon/home.ts'
-import { createCommandLine, type HomePaths } from '../daemon/home-paths.ts'
+import type { HomePaths } from '../daemon/home-paths.ts'
 import { type CommandContext, CommandError } from './command.ts'
 import { startFailure } from './connect.ts'
 
@@ -37,11 +37,6 @@ export async function lockHome(
     code: 'locked',
     hint: hintFor(pid),
   })
-}
-
-/** A command line as the user of this home types it. */
-export function commandLineOf({ homePath: home, env }: Home, words: string): string {
-  return createCommandLine({ home, env })(words)
 }
 
 export function definedVariables(env: Environment): Record<string, string> {

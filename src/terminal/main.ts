@@ -22,7 +22,10 @@ const run: RunCommand = async (load, input, { createsHome }) => {
   const handler = await load()
   const homePath = typeof home === 'string' ? resolve(home) : defaultHome
   if (!createsHome && !isHome(homePath) && !isOnServer(homePath, home)) throw noHome(homePath)
-  const context = { homePath, env, output, stdin, stdout, stderr, signal: signals.signal, onHangup: signals.onHangup }
+  const { signal, onHangup } = signals
+  const commandLine = (words: string) => createCommandLine({ home: homePath, env })(words)
+  const here = { ...output, commandLine }
+  const context = { homePath, env, output: here, stdin, stdout, stderr, signal, onHangup }
   exitCode = (await handler(context, rest as never)) ?? exitCodes.fine
 }
 

@@ -35,6 +35,8 @@ export function createOutput(options: {
   env: Readonly<Record<string, string | undefined>>
 }) {
   const { stdout, stderr, env } = options
+  /** A command that the user can paste here; `main` knows its home. */
+  const commandLine = (words: string) => `familiar ${words}`
   const { style, render } = createStyles()
   const write = (stream: OutputStream, text: string) => void stream.write(`${render(text, hasColours(stream, env))}\n`)
   const print = (text = '') => write(stdout, text)
@@ -80,7 +82,8 @@ export function createOutput(options: {
     return exitCode
   }
 
-  return { isTerminal: stdout.isTTY === true, style, print, note, printTable, printFields, printJson, report, fail }
+  const isTerminal = stdout.isTTY === true
+  return { isTerminal, style, commandLine, print, note, printTable, printFields, printJson, report, fail }
 }
 
 /** Respects NO_COLOR and FORCE_COLOR; otherwise colors on a terminal that is not dumb. */
@@ -156,6 +159,11 @@ function createStyles() {
       return parts.join('')
     },
   }
+}
+
+/** The text with the command at its end as it works here. */
+export function runnableHere({ commandLine }: Output, text: string): string {
+  return text.replace(/(?<=^|: )familiar (\S.*)$/, (_, words) => commandLine(words))
 }
 
 /** Past calls of a tool or capability by any caller, newest first. */

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { formatProblems } from '../daemon/config/config.ts'
 import { type Daemon, type StartResult, startDaemon } from '../daemon/daemon.ts'
 import { describeMissingLog } from '../daemon/doctor/check-database.ts'
-import { createCommandLine, homePaths, version } from '../daemon/home-paths.ts'
+import { homePaths, version } from '../daemon/home-paths.ts'
 import type { DaemonRole } from '../fleet/fleet.ts'
 import { type CommandContext, CommandError, confirm } from './command.ts'
 import { describeReload } from './commands/daemon.ts'
@@ -76,8 +76,8 @@ export async function announce(
   daemon: Daemon,
   { json = false, role }: { json?: boolean; role?: DaemonRole },
 ): Promise<void> {
-  const { output, homePath, env } = context
-  const commandLine = createCommandLine({ home: homePath, env })
+  const { output, homePath } = context
+  const { commandLine } = output
   const { url, newToken, recovered, warnings } = daemon
   if (!json) output.print(`${output.style('bold', `Familiar ${version}`)} is running at ${output.style('cyan', url)}`)
   for (const warning of warnings) output.note(`${output.style('yellow', 'Warning:')} ${warning}`)

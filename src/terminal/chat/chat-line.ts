@@ -4,10 +4,10 @@ import { formatDuration } from '../../base/text.ts'
 import { readLiveRecord } from '../../daemon/daemon-lock.ts'
 import { type SessionReply, sessions } from '../../protocol/api.ts'
 import { commands as commandApi } from '../../protocol/commands.ts'
+import type { StreamedEvent } from '../../protocol/events.ts'
 import { home } from '../../protocol/status.ts'
 import { type CommandContext, CommandError } from '../command.ts'
 import { type Connection, cliChannel, connect, findSession, isGone } from '../connect.ts'
-import type { ChatCommand, ChatCommands, ChatPartner } from './chat-partner.ts'
 
 export type ChatLine = ReturnType<typeof openChatLine>
 
@@ -63,12 +63,15 @@ export function whereOf(line: Pick<ChatLine, 'connection'>): string {
   return daemon ? `daemon at ${daemon.url}` : 'running only for this chat; "familiar serve" keeps it running'
 }
 
+export type ChatSession = ReturnType<typeof openChatSession>
+
 /** The operations of every chat, in a terminal or a pipe. */
 export function openChatSession(line: ChatLine) {
   const { client, found } = line
 
-  const partner: ChatPartner = {
-    async *say(text) {
+  const partner = {
+    /** Sends it and yields the events of its turn. Leaving the loop does not stop the turn. */
+    async *say(text: string): AsyncGenerator<StreamedEvent> {
       const session = line.session()
       const message = { message: text, session, channel: cliChannel, source: cliChannel, key: randomUUID() }
       try {
@@ -80,26 +83,31 @@ export function openChatSession(line: ChatLine) {
         yield* client().chatEvents(message)
       }
     },
-    async stop() {
+    /** False if no turn was running. */
+    async stop(): Promise<boolean> {
       const session = await found()
       return session ? (await client().api(sessions).stop({ id: session.id })).stopped : false
     },
   }
 
-  const commands: ChatCommands = {
-    async run(text, confirm) {
+  /** For lines that start with a slash. */
+  const commands = {
+    /** A reply with `confirm` is a question: nothing was done, and it comes back with the user's yes. */
+    async run(text: string, confirm?: string): Promise<{ ok: boolean; text: string; confirm?: string | undefined }> {
       const session = await found()
       const reply = await client().api(commandApi).run({ line: text, confirm, session: session?.id })
       if (reply.goes_on_in !== null) line.moveTo(reply.goes_on_in)
       return { ok: reply.ok, text: reply.text, confirm: reply.question?.confirm }
     },
-    async complete(text) {
+    /** Completions from `start` on. */
+    async complete(text: string) {
       const session = await found()
       return client().api(commandApi).complete({ line: text, session: session?.id })
     },
   }
 
-  const ownCommands: Record<string, ChatCommand> = {
+  /** Commands of the terminal itself; their lines are shown unchanged. */
+  const ownCommands: Record<string, { help: string; run(): Promise<string[]> }> = {
     status: {
       help: 'what runs and which model answers',
       async run() {

@@ -3,7 +3,7 @@ import { toDisplayText } from '../../base/text.ts'
 import type { BuildEvent } from '../../protocol/custom-tools.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
-import { frameMs, frames } from './chat-partner.ts'
+import { frameMs, frames } from './status-line.ts'
 import type { TerminalTheme } from './theme.ts'
 
 export type Tone = 'plain' | 'quiet' | 'warning' | 'bad'

@@ -1,21 +1,21 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import type { StreamedEvent } from '../../protocol/events.ts'
-import type { ChatCommands, ChatPartner } from './chat-partner.ts'
+import type { ChatSession } from './chat-line.ts'
 import { type PipedCommand, runPipeChat } from './plain-chat.ts'
 
 async function pipe(input: string, options: { once?: boolean; json?: boolean } = {}) {
   const said: string[] = []
   const events: (StreamedEvent | PipedCommand)[] = []
   let written = ''
-  const partner: ChatPartner = {
+  const partner: ChatSession['partner'] = {
     async *say(text) {
       said.push(text)
       yield { cursor: '1', event: { type: 'turn_end', turnId: 't', outcome: 'completed' } }
     },
     stop: async () => false,
   }
-  const commands: ChatCommands = {
+  const commands: ChatSession['commands'] = {
     async run(line) {
       if (line === '/reset') return { ok: true, text: 'Archive it?', confirm: 'yes' }
       return line === '/nothing'

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
 import type { StreamedEvent, TurnEvent } from '../../protocol/events.ts'
-import type { ChatCommands, ChatPartner } from './chat-partner.ts'
+import type { ChatSession } from './chat-line.ts'
 import { runPlainChat } from './plain-chat.ts'
 
 /** A terminal with a person at it, and a partner that answers each message on command. */
@@ -19,7 +19,7 @@ function openChat() {
   const said: string[] = []
   let stops = 0
   let release = Promise.withResolvers<string>()
-  const partner: ChatPartner = {
+  const partner: ChatSession['partner'] = {
     async *say(text) {
       said.push(text)
       const reply = text.startsWith('wait') ? await release.promise : `You said: ${text}`
@@ -33,7 +33,7 @@ function openChat() {
     },
   }
   const ran: [string, string | undefined][] = []
-  const commands: ChatCommands = {
+  const commands: ChatSession['commands'] = {
     async run(line, confirm) {
       ran.push([line, confirm])
       if (line === '/stop') return { ok: true, text: (await partner.stop()) ? 'Stopping.' : 'Nothing is running.' }

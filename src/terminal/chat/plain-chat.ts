@@ -6,25 +6,16 @@ import { toDisplayText } from '../../base/text.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../../protocol/events.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import { messageOf, readStandardInput } from '../command.ts'
-import {
-  type ChatCommand,
-  type ChatCommands,
-  type ChatPartner,
-  createStatusLine,
-  type TerminalStream,
-} from './chat-partner.ts'
+import type { ChatSession } from './chat-line.ts'
+import { createStatusLine, type TerminalStream } from './status-line.ts'
 
 const promptText = '› '
 /** Two presses of Ctrl-C within this time are meant as one wish to leave, whatever the first one stopped. */
 const againMs = 3_000
 
-interface PlainChatOptions {
+interface PlainChatOptions extends ChatSession {
   input: NodeJS.ReadableStream
   output: TerminalStream & NodeJS.WritableStream
-  partner: ChatPartner
-  commands: ChatCommands
-  /** Commands of the terminal itself. */
-  ownCommands: Readonly<Record<string, ChatCommand>>
   colours: boolean
   clock: Clock
   /** Ends the chat from outside. */
@@ -198,20 +189,18 @@ function clearLine(lines: Interface): void {
  * next is read; only the replies are written. Two slashes begin a message with one. A command that asks first is not
  * done: no one is there to say yes. True if every turn and command came to a good end.
  */
-export async function runPipeChat(options: {
-  input: Readable
-  write(text: string): void
-  partner: ChatPartner
-  commands: ChatCommands
-  /** Commands of the terminal itself. */
-  ownCommands: Readonly<Record<string, ChatCommand>>
-  /** All of the input is one message. */
-  once: boolean
-  /** Gets every event instead of writing the replies. */
-  onEvent?: (event: StreamedEvent | PipedCommand) => void
-  /** Stops the running turn and reads no further. */
-  signal: AbortSignal
-}): Promise<boolean> {
+export async function runPipeChat(
+  options: ChatSession & {
+    input: Readable
+    write(text: string): void
+    /** All of the input is one message. */
+    once: boolean
+    /** Gets every event instead of writing the replies. */
+    onEvent?: (event: StreamedEvent | PipedCommand) => void
+    /** Stops the running turn and reads no further. */
+    signal: AbortSignal
+  },
+): Promise<boolean> {
   const { input, write, partner, commands, ownCommands, once, onEvent, signal } = options
   signal.addEventListener('abort', () => void partner.stop().catch(() => undefined), { once: true })
   let isFine = true

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
-import { createStatusLine } from './chat-partner.ts'
+import { createStatusLine } from './status-line.ts'
 
 function open(isTTY: boolean) {
   const clock = createManualClock(0)

@@ -57,7 +57,7 @@ export const watchBuild: CommandHandler<{ build: string }> = async (context, inp
     )
   } catch (error) {
     if (!signal.aborted && !left.signal.aborted) throw error
-    const again = `familiar caps watch ${watching?.build.id ?? input.build}`
+    const again = output.commandLine(`caps watch ${watching?.build.id ?? input.build}`)
     output.note(
       isServed ? `The build continues. To watch it again: ${again}` : `The build is paused. To continue: ${again}`,
     )
@@ -143,7 +143,7 @@ export const answerQuestion: CommandHandler<{ question: string; text: string[] }
   return context.output.report(
     input.json,
     { ok: true, question_id: asked.id, build_id: asked.build_id },
-    `Answered. To follow the build of ${asked.name}: familiar caps watch ${asked.build_id}`,
+    `Answered. To follow the build of ${asked.name}: ${context.output.commandLine(`caps watch ${asked.build_id}`)}`,
   )
 }
 
@@ -224,11 +224,11 @@ export function describeQuestion(
 ): string {
   const { id, name, question, secret } = asked
   const who = output.style('bold', secret === null ? `${name} asks` : `${name} needs ${secret}`)
-  const command = secret === null ? `familiar caps answer ${id} "…"` : `familiar caps config ${name} ${secret}`
+  const command = secret === null ? `caps answer ${id} "…"` : `caps config ${name} ${secret}`
   // A permission waits without a limit, which is written as years.
   const isUnlimited = Date.parse(asked.expires_at) - Date.now() > 365 * 24 * 60 * 60_000
   const until = isUnlimited ? 'waits for your answer' : `until ${formatTime(asked.expires_at)}`
-  return `${who}: ${question}\n  ${until}: ${command}`
+  return `${who}: ${question}\n  ${until}: ${output.commandLine(command)}`
 }
 
 function stateOf(output: Output, { state }: BuildReply): string {
@@ -241,23 +241,16 @@ function tookOf({ created_at, ended_at }: BuildReply): string {
 }
 
 /** Rebuilds it in the background; the old version stays active until the new one passes. */
-export const repairCapability: CommandHandler<{ name: string; problem?: string }> = async (context, input) => {
-  const { output } = context
-  const { build, isServed } = await withApi(
-    context,
-    capabilities,
-    async (api, { daemon }) => ({
-      build: await api.repair({ name: input.name, problem: input.problem }),
-      isServed: daemon !== undefined,
-    }),
-    { talks: true, once: true },
-  )
-  return output.report(input.json, build, () => {
+export const repairCapability = apiCommand(
+  capabilities,
+  (api, { name, problem }: { name: string; problem?: string }) => api.repair({ name, problem }),
+  (build, output, _input, isServed) => {
     output.print(`Repairing ${build.name}: build ${build.id}`)
     // If Familiar runs inside this command only, the build pauses when the command ends.
-    output.note(`To ${isServed ? 'watch' : 'continue'} it: familiar caps watch ${build.id}`)
-  })
-}
+    output.note(`To ${isServed ? 'watch' : 'continue'} it: ${output.commandLine(`caps watch ${build.id}`)}`)
+  },
+  { talks: true, once: true },
+)
 
 function showBuildEvent(output: Output, build: Pick<BuildReply, 'name'>, event: BuildEvent): void {
   if (event.type === 'error') output.fail(event.message, undefined, exitCodes.failed)

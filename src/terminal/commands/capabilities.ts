@@ -34,7 +34,7 @@ export const enableCapability: CommandHandler<EnableInput> = async (context, inp
 export const disableCapability = apiCommand(
   capabilities,
   (api, { name }: { name: string }) => api.disable({ name }),
-  ({ name }) => `${name} is off. To enable it: familiar caps enable ${name}`,
+  ({ name }, { commandLine }) => `${name} is off. To enable it: ${commandLine(`caps enable ${name}`)}`,
 )
 
 async function approve(
@@ -163,7 +163,9 @@ function printPermissions(output: Output, { name, permissions }: CapabilityReply
   const { hosts, secrets, storage } = permissions
   output.print(hosts.length > 0 ? `  reach ${hosts.join(', ')}` : '  no network access')
   for (const { name: key, description, is_set } of secrets) {
-    const missing = is_set ? '' : output.style('yellow', ` (not set: familiar caps config ${name} ${key})`)
+    const missing = is_set
+      ? ''
+      : output.style('yellow', ` (not set: ${output.commandLine(`caps config ${name} ${key}`)})`)
     output.print(`  use the secret ${key}${description ? `, ${oneLine(description, 200)}` : ''}${missing}`)
   }
   output.print(storage ? '  store data between calls' : '  no storage')
@@ -230,7 +232,7 @@ export const importCapability: CommandHandler<{ directory: string }> = async (co
     output.print(`${output.style('bold', `${capability.name} v${reply.version}`)}: ${capability.description}`)
     output.print('It is off. Permissions:')
     printPermissions(output, capability)
-    output.note(`To enable it: familiar caps enable ${capability.name}`)
+    output.note(`To enable it: ${output.commandLine(`caps enable ${capability.name}`)}`)
   }
   return reply.ok ? undefined : exitCodes.failed
 }
@@ -244,7 +246,7 @@ export const newCapability: CommandHandler<{ name: string; language: 'python' | 
   const { directory, files } = written
   return output.report(input.json, { name, directory, files }, () => {
     output.print(`${directory}: ${files.join(', ')}`)
-    output.note(`To check and activate it: familiar caps register ${name}`)
+    output.note(`To check and activate it: ${output.commandLine(`caps register ${name}`)}`)
   })
 }
 
@@ -293,7 +295,7 @@ function printRun({ output, stdout }: CommandContext, name: string, run: Answer<
   for (const host of run.refused_hosts) output.note(`Blocked: ${host} is not in its permissions.`)
   if (driver) output.note(output.style('dim', `${formatDuration(run.duration_ms)}, ${driver} sandbox`))
   if (ok) return undefined
-  const hint = run.outcome === 'failed' ? `To repair it: familiar caps repair ${name}` : undefined
+  const hint = run.outcome === 'failed' ? `To repair it: ${output.commandLine(`caps repair ${name}`)}` : undefined
   return output.fail(error ?? 'It failed without an error message.', hint, exitCodes.failed)
 }
 

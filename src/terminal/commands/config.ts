@@ -10,7 +10,7 @@ import { describeSettings } from '../../daemon/home-desk.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import type { Setting } from '../../protocol/status.ts'
 import { type CommandContext, CommandError, type CommandHandler, confirm, openEditor, usageError } from '../command.ts'
-import { commandLineOf, requireConfig, requireHome } from '../local-home.ts'
+import { requireConfig, requireHome } from '../local-home.ts'
 import { describeReload, reloadDaemon } from './daemon.ts'
 
 /** The keys that are set, and their place. `get` also knows the others. */
@@ -107,7 +107,7 @@ export async function writeSetting(
     if (text === undefined) {
       throw new CommandError(`${file} cannot be changed without touching other keys.`, {
         code: 'config',
-        hint: `Edit it yourself: ${commandLineOf(context, 'config edit')}`,
+        hint: `Edit it yourself: ${context.output.commandLine('config edit')}`,
       })
     }
     const found = problemsOf(context, text).filter((problem) => !known.has(problem))
@@ -120,7 +120,7 @@ export async function writeSetting(
   }
   throw new CommandError(['The change is not allowed, so nothing was written:', ...problems].join('\n  '), {
     code: 'config',
-    hint: `Keys and values: ${commandLineOf(context, 'config get TABLE')}`,
+    hint: `Keys and values: ${context.output.commandLine('config get TABLE')}`,
   })
 }
 
@@ -141,7 +141,7 @@ async function applyConfig(context: CommandContext): Promise<Effect> {
 }
 
 export function describeEffect(context: CommandContext, { applied, lines }: Effect): string[] {
-  return applied ? lines : [`It takes effect when Familiar starts: ${commandLineOf(context, 'start')}`]
+  return applied ? lines : [`It takes effect when Familiar starts: ${context.output.commandLine('start')}`]
 }
 
 function readSettings(context: CommandContext): Setting[] {

@@ -27,7 +27,7 @@ import {
   withApi,
   withFamiliar,
 } from '../connect.ts'
-import { commandLineOf, lockHome, requireHome } from '../local-home.ts'
+import { lockHome, requireHome } from '../local-home.ts'
 import { requireFile } from '../open-beside.ts'
 import { knownManager, whoseFile } from './service-manager.ts'
 
@@ -92,7 +92,9 @@ export const backup: CommandHandler<{ path?: string }> = async (context, input) 
   }).finally(() => stderr.isTTY && stderr.write('\r\u001b[K'))
   return output.report(input.json, { path: target }, () => {
     output.print(target)
-    output.note(`Verified. Attachments in ${paths.media} are not included. To restore it: familiar restore ${target}`)
+    output.note(
+      `Verified. Attachments in ${paths.media} are not included. To restore it: ${output.commandLine(`restore ${target}`)}`,
+    )
   })
 }
 
@@ -127,7 +129,7 @@ export const stop: CommandHandler<{ session?: string }> = async (context, input)
 export const reload: CommandHandler<object> = async (context, input) => {
   const reply = await reloadDaemon(context)
   if (reply === undefined) {
-    const hint = `Start it: ${commandLineOf(context, 'start')}`
+    const hint = `Start it: ${context.output.commandLine('start')}`
     throw new CommandError('Familiar is not running, so there is nothing to reload.', { code: 'unreachable', hint })
   }
   if (!reply.ok) {
@@ -146,7 +148,7 @@ export const restart: CommandHandler<object> = async (context, input) => {
     return restartService(context, input)
   }
   const record = readLiveRecord(context.homePath)
-  const start = commandLineOf(context, 'start')
+  const start = context.output.commandLine('start')
   if (!record) throw new CommandError('Familiar is not running.', { code: 'unreachable', hint: `Start it: ${start}` })
   throw new CommandError(`Familiar runs in a terminal (process ${record.pid}), so it cannot be restarted from here.`, {
     code: 'unsupported',
@@ -286,7 +288,8 @@ export const reset: CommandHandler<{ session: string; yes?: boolean }> = async (
   )
   return output.report(input.json, reply, () => {
     output.print(`${plural(reply.archived.length, 'session')} archived. Nothing was deleted. To read them again:`)
-    for (const session of reply.archived) output.print(`  familiar history ${session.id}   (${session.contact})`)
+    for (const session of reply.archived)
+      output.print(`  ${output.commandLine(`history ${session.id}`)}   (${session.contact})`)
   })
 }
 

@@ -13,19 +13,18 @@ import {
   warn,
 } from '../../daemon/doctor/checks.ts'
 import { examine, type PartChecks } from '../../daemon/doctor/examine.ts'
-import { createCommandLine, homePaths } from '../../daemon/home-paths.ts'
+import { homePaths } from '../../daemon/home-paths.ts'
 import { openSandbox } from '../../daemon/open-sandbox.ts'
 import { home } from '../../protocol/status.ts'
 import { type CommandContext, type CommandHandler, exitCodes } from '../command.ts'
 import { createApiClient } from '../connect.ts'
-import type { Output } from '../output.ts'
+import { type Output, runnableHere } from '../output.ts'
 import { openModels } from './models.ts'
 import { withVoice } from './voice.ts'
 
 /** Looks at everything, changes nothing, and needs neither a daemon nor a sound configuration. */
 export const doctor: CommandHandler<{ network?: boolean }> = async (context, input) => {
   const { output, homePath, env } = context
-  const commandLine = createCommandLine({ home: homePath, env })
   const findings = await examine({
     homePath,
     env,
@@ -37,12 +36,9 @@ export const doctor: CommandHandler<{ network?: boolean }> = async (context, inp
   output.report(input.json, { ok: !failed, findings }, () => {
     for (const { state, check, message, mend } of findings) {
       output.print(
-        `${output.style(colours[state], state.padEnd(4))}  ${output.style('bold', check.padEnd(16))}  ${message}`,
+        `${output.style(colours[state], state.padEnd(4))}  ${output.style('bold', check.padEnd(16))}  ${runnableHere(output, message)}`,
       )
-      if (mend)
-        output.print(
-          `${' '.repeat(24)}${output.style('dim', '→')} ${mend.replace(/^familiar (.+)/s, (_, words) => commandLine(words))}`,
-        )
+      if (mend) output.print(`${' '.repeat(24)}${output.style('dim', '→')} ${runnableHere(output, mend)}`)
     }
   })
   return failed ? exitCodes.failed : exitCodes.fine

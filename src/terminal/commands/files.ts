@@ -18,7 +18,7 @@ export const writeFile: CommandHandler<{ path: string; content?: string; etag?: 
 function printWritten(written: Answer<typeof localFiles.write>, output: Output): undefined {
   output.print(describe(written))
   if (!written.is_changed) return
-  const undo = `familiar files undo ${JSON.stringify(written.path)}`
+  const undo = output.commandLine(`files undo ${JSON.stringify(written.path)}`)
   output.print(output.style('dim', `Version ${written.version}. To undo: ${undo}`))
 }
 

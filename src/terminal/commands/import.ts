@@ -136,9 +136,12 @@ async function runImport(context: CommandContext, kind: ImportKind, input: Impor
     return output.printJson({ plan: planReply(plan), done })
   }
   printLeftOut(output, leftOut)
-  output.print(`${plural(record.written.length, 'file')} written. To undo it: familiar import undo ${recordPath}`)
+  output.print(
+    `${plural(record.written.length, 'file')} written. To undo it: ${output.commandLine(`import undo ${recordPath}`)}`,
+  )
   if ((await indexMemory(context)) === undefined) output.note('They are indexed when Familiar starts.')
-  for (const { name } of plan.skills) output.note(`To review and enable a skill: familiar skills enable ${name}`)
+  for (const { name } of plan.skills)
+    output.note(`To review and enable a skill: ${output.commandLine(`skills enable ${name}`)}`)
   return undefined
 }
 

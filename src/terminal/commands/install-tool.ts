@@ -54,7 +54,8 @@ export const installTool: CommandHandler<InstallInput> = async (context, input) 
     const isOn = input.yes === true || (output.isTerminal && (await confirm(context, `Enable ${name}?`)))
     const done = isOn ? await withApi(context, tools, (api) => api.enable({ name })) : shown
     if (input.json) output.printJson(done)
-    else if (!isOn) output.print(`${name} is installed and off. To enable it: familiar tools enable ${name}`)
+    else if (!isOn)
+      output.print(`${name} is installed and off. To enable it: ${output.commandLine(`tools enable ${name}`)}`)
     else output.print(done.problem === null ? `${name} is on.` : `${name} is on, but ${done.problem}`)
     return undefined
   } finally {

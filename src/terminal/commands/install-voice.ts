@@ -43,11 +43,11 @@ export const installVoice: CommandHandler<{ speech?: boolean; transcription?: bo
     if (!input.json) output.print(`${part.name} is installed (${seconds} s).`)
   }
   if (input.json) output.printJson({ directory, parts })
-  else if (wanted.some(({ use }) => use === 'speech')) output.note(hint)
+  else if (wanted.some(({ use }) => use === 'speech')) {
+    output.note(`To let Familiar speak with it: ${output.commandLine('config set tools.tts.provider local')}`)
+  }
   return undefined
 }
-
-const hint = 'To let Familiar speak with it: familiar config set tools.tts.provider local'
 
 interface InstallRequest extends Omit<SourceRequest, 'folder'> {
   /** The folder of all parts, each in a folder of its name. */

@@ -68,7 +68,7 @@ export const loginServer: CommandHandler<{ name: string }> = async (context, inp
     const { fingerprint } = await mcp.approvals.read(name)
     output.report(input.json, { name, is_logged_in: true }, () => {
       output.print(`Logged in to ${name}.`)
-      if (fingerprint === null) output.print(`To review and approve it: familiar mcp approve ${name}`)
+      if (fingerprint === null) output.print(`To review and approve it: ${output.commandLine(`mcp approve ${name}`)}`)
     })
   })
   return undefined

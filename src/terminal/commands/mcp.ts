@@ -16,6 +16,7 @@ import { withDatabase } from '../open-beside.ts'
 
 /** The configured servers and their approvals. Starts none of them. */
 export const listServers: CommandHandler<object> = async (context, input) => {
+  const { output } = context
   const servers = await withMcp(context, ({ servers, approvals }) =>
     Promise.all(
       Object.entries(servers).map(async ([name, settings]) => {
@@ -28,10 +29,10 @@ export const listServers: CommandHandler<object> = async (context, input) => {
   )
   const waiting = servers.find(({ state }) => state === 'new' || state === 'changed')
   const notes = servers.flatMap(({ name, needs_login }) =>
-    needs_login ? [`${name} needs login: run \`familiar mcp login ${name}\``] : [],
+    needs_login ? [`${name} needs login: run \`${output.commandLine(`mcp login ${name}`)}\``] : [],
   )
-  if (waiting) notes.push(`To review and approve it: familiar mcp approve ${waiting.name}`)
-  return context.output.report(
+  if (waiting) notes.push(`To review and approve it: ${output.commandLine(`mcp approve ${waiting.name}`)}`)
+  return output.report(
     input.json,
     { servers },
     {
@@ -153,7 +154,7 @@ export const showServer: CommandHandler<{ name: string }> = async (context, inpu
   const { seen, changes, isApproved } = await withMcp(context, (mcp) => lookAt(mcp, input.name))
   return context.output.report(input.json, { name: input.name, is_approved: isApproved, changes, ...seen }, () => {
     describeServer(context, input.name, { seen, changes })
-    return isApproved ? 'Approved.' : `To approve it: familiar mcp approve ${input.name}`
+    return isApproved ? 'Approved.' : `To approve it: ${context.output.commandLine(`mcp approve ${input.name}`)}`
   })
 }
 
@@ -220,6 +221,6 @@ export const disableServer: CommandHandler<{ name: string }> = async (context, i
   return output.report(
     input.json,
     { name: input.name, is_enabled: false },
-    `${input.name} is off. To enable it: familiar mcp approve ${input.name}`,
+    `${input.name} is off. To enable it: ${context.output.commandLine(`mcp approve ${input.name}`)}`,
   )
 }

@@ -32,7 +32,7 @@ import {
 } from '../command.ts'
 import { type Answer, type Api, apiCommand, findSession, withApi, withFamiliar } from '../connect.ts'
 import type { Output } from '../output.ts'
-import { exactly, formatMemoryDay, shortText, watchProgress } from './memory.ts'
+import { exactly, formatMemoryDay, kindName, shortText, watchProgress } from './memory.ts'
 
 export const undoChange: CommandHandler<{ change?: string; list?: boolean }> = async (context, input) => {
   if (input.list) {
@@ -91,7 +91,7 @@ export const consolidate: CommandHandler<{ session?: string }> = async (context,
       output.note(`Not consolidated: ${session_id ? `session ${session_id}` : 'a file'}: ${message}`)
     }
     if (reply.problems.some(({ reason }) => reason === 'no_model'))
-      output.note('A model is chosen with: familiar setup')
+      output.note(`A model is chosen with: ${output.commandLine('setup')}`)
   })
   return reply.problems.length === 0 ? exitCodes.fine : exitCodes.failed
 }
@@ -120,7 +120,7 @@ export const exportMemories: CommandHandler<{ file?: string; format: 'jsonl' | '
   return output.report(
     input.json,
     { path, bytes, format: input.format },
-    `${path}: ${formatBytes(bytes)}. In again: familiar memory import ${path}`,
+    `${path}: ${formatBytes(bytes)}. In again: ${output.commandLine(`memory import ${path}`)}`,
   )
 }
 
@@ -249,7 +249,7 @@ async function chooseAmong(
   if (input.yes && sure.length > 0) return sure
   if (input.json) return output.printJson({ forgotten: [], candidates })
   for (const [index, memory] of candidates.entries()) {
-    output.note(`${index + 1}. ${formatMemoryDay(memory.created_at)} ${memory.kind}  ${shortText(memory)}`)
+    output.note(`${index + 1}. ${formatMemoryDay(memory.created_at)} ${kindName(memory)}  ${shortText(memory)}`)
     output.note(output.style('dim', `   ${memory.id}`))
   }
   if (input.yes) {
@@ -284,7 +284,7 @@ function plainText(text: string): string {
 function printForgotten({ output }: CommandContext, reply: Answer<typeof memories.forget>): void {
   output.print(`Forgotten: ${shortText(reply.memory)}`)
   for (const memory of reply.also_forgotten) output.print(`  and: ${shortText(memory)}`)
-  output.print(output.style('dim', `To undo (30 days): familiar memory undo ${reply.change_id}`))
+  output.print(output.style('dim', `To undo (30 days): ${output.commandLine(`memory undo ${reply.change_id}`)}`))
 }
 
 async function forgetEverything(context: CommandContext, input: Input) {
@@ -367,7 +367,7 @@ function printReport(output: Output, reply: ImportReply): undefined {
   const what = [plural(added.memories, 'memory', 'memories'), plural(added.edges, 'edge'), plural(added.names, 'name')]
   output.print(`${what.join(', ')} added; ${formatCount(known)} already known.`)
   for (const path of folders.added) output.print(`Now indexed: ${path}`)
-  for (const path of folders.left) output.print(`Not indexed: ${path} (familiar memory index ${path})`)
+  for (const path of folders.left) output.print(`Not indexed: ${path} (${output.commandLine(`memory index ${path}`)})`)
   if (problems.count === 0) return
   output.note(`${plural(problems.count, 'line')} could not be used:`)
   for (const { line, message } of problems.first.slice(0, shownProblems)) output.note(`  line ${line}: ${message}`)
@@ -499,8 +499,8 @@ export function drawTree({ nodes, edges }: GraphReply, start: string): string[] 
   }
 }
 
-function describeNode({ id, kind, title, text }: GraphReply['nodes'][number]): string {
-  return `${kind}  ${shortText({ title, content: text })}  [memory:${id}]`
+function describeNode(node: GraphReply['nodes'][number]): string {
+  return `${kindName(node)}  ${shortText({ title: node.title, content: node.text })}  [memory:${node.id}]`
 }
 
 export const showStats = apiCommand(

@@ -15,7 +15,7 @@ import {
   type MemorySearchReply,
   memories,
 } from '../../protocol/memory.ts'
-import { createStatusLine } from '../chat/chat-partner.ts'
+import { createStatusLine } from '../chat/status-line.ts'
 import {
   type CommandContext,
   type CommandHandler,
@@ -33,11 +33,11 @@ function printMemory(reply: MemoryDetailReply, output: Output): undefined {
   const { memory, fact, episode, commitment } = reply
   const { superseded_at, superseded_by } = memory
   const until = fact?.valid_to ? `, until ${formatMemoryDay(fact.valid_to)}` : ''
-  output.print(output.style('bold', memory.title ?? memory.kind))
+  output.print(output.style('bold', memory.title ?? kindName(memory)))
   output.print(memory.content)
   output.print()
   output.printFields([
-    ['Kind', memory.kind],
+    ['Kind', kindName(memory)],
     ['Id', memory.id],
     ['From', describeOrigin(memory)],
     ['File', memory.file && `${memory.file.file}, lines ${memory.file.first_line} to ${memory.file.last_line}`],
@@ -71,7 +71,7 @@ function printRest(output: Output, { memory, edges, history }: MemoryDetailReply
   if (history.changes.length > 0) output.print('\nChanges:')
   for (const change of history.changes) {
     const by = change.made_by === 'user' ? 'you' : 'Familiar'
-    output.print(`  ${formatTime(change.at)} by ${by}: familiar memory undo ${change.id}`)
+    output.print(`  ${formatTime(change.at)} by ${by}: ${output.commandLine(`memory undo ${change.id}`)}`)
   }
 }
 
@@ -92,6 +92,11 @@ export function formatMemoryDay(time: string): string {
 /** In a few words, on one line. */
 export function shortText({ title, content }: Pick<MemoryReply, 'title' | 'content'>): string {
   return oneLine(title ? `${title}: ${content}` : content, maxTextLength)
+}
+
+/** The kind as people know it: stored passages of files and conversations are called chunks. */
+export function kindName({ kind }: Pick<MemoryReply, 'kind'>): string {
+  return kind === 'chunk' ? 'passage' : kind
 }
 
 /** The origin in words. */
@@ -197,7 +202,7 @@ const addCommitment: CommandHandler<AddInput> = async (context, input) => {
   const due = deadline === null ? '' : `, by ${formatMemoryDay(deadline)}`
   return output.report(input.json, reply, () => {
     output.print(`${verbOf(reply)}: ${reply.commitment.what}${due} (memory:${id})`)
-    output.print(output.style('dim', `When it is done: familiar memory done ${id}`))
+    output.print(output.style('dim', `When it is done: ${output.commandLine(`memory done ${id}`)}`))
   })
 }
 
@@ -268,7 +273,7 @@ export const editMemory: CommandHandler<EditInput> = async (context, input) => {
   const { commitment, edited } = reply
   return output.report(input.json, { ...edited, ...(commitment && { commitment }) }, () => {
     output.print(`Changed: ${edited ? shortText(edited.memory) : commitment?.what}`)
-    if (edited) output.print(output.style('dim', `To undo: familiar memory undo ${edited.change_id}`))
+    if (edited) output.print(output.style('dim', `To undo: ${output.commandLine(`memory undo ${edited.change_id}`)}`))
   })
 }
 
@@ -357,7 +362,7 @@ const listAll = apiCommand(
     header: ['Day', 'Kind', 'Id', 'Memory'],
     rows: reply.memories.map((memory) => [
       formatMemoryDay(memory.created_at),
-      memory.kind,
+      kindName(memory),
       memory.id,
       shortText(memory),
     ]),
@@ -463,7 +468,7 @@ type Result = MemorySearchReply['results'][number]
 
 function printResult({ output, stdout }: CommandContext, { rank, memory, passage, why }: Result): void {
   const text = shortText({ ...memory, content: passage ?? memory.content })
-  const line = `${rank}. ${formatMemoryDay(memory.created_at)} ${memory.kind}  ${text}`
+  const line = `${rank}. ${formatMemoryDay(memory.created_at)} ${kindName(memory)}  ${text}`
   const { columns } = stdout
   output.print(columns !== undefined && displayWidth(line) > columns ? fitWidth(line, columns) : line)
   output.print(output.style('dim', `   ${memory.citation}`))

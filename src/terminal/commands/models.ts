@@ -14,14 +14,14 @@ import { createModelSet, type ModelSet } from '../../models/model-set.ts'
 import { home, type ModelsReply } from '../../protocol/status.ts'
 import { type CommandContext, CommandError, type CommandHandler, exitCodes, messageOf } from '../command.ts'
 import { apiCommand } from '../connect.ts'
-import { commandLineOf, definedVariables, requireConfig, runProgram } from '../local-home.ts'
+import { definedVariables, requireConfig, runProgram } from '../local-home.ts'
 import { describeEffect, writeSetting } from './config.ts'
 
 /** The models that are configured or were found, and their use. */
 export const listModels = apiCommand(
   home,
   (api) => api.models(),
-  (reply, { style }) => ({
+  (reply, { style, commandLine }) => ({
     header: ['Model', 'Used for', 'API key', 'Context', 'Price per million tokens (in / out)'],
     rows: reply.models.map(({ id, has_key, max_context_tokens, cost_per_mtok: cost }) => [
       id === reply.current ? style('bold', id) : id,
@@ -30,7 +30,7 @@ export const listModels = apiCommand(
       formatCount(max_context_tokens),
       cost ? `$${cost.input} / $${cost.output}` : 'unknown',
     ]),
-    note: 'To choose the model that answers: familiar models use MODEL',
+    note: `To choose the model that answers: ${commandLine('models use MODEL')}`,
   }),
 )
 
@@ -117,7 +117,7 @@ async function withModels<T>(context: CommandContext, work: (models: ModelSet) =
 
 /** Models without a configuration yet. */
 export function openModels(context: CommandContext): ModelSet {
-  const installCommand = (name: string) => commandLineOf(context, `models install ${name}`)
+  const installCommand = (name: string) => context.output.commandLine(`models install ${name}`)
   const packages = { directory: homePaths(context.homePath).packages, installCommand }
   return createModelSet({ ids: createIds(systemClock()), addSecret: () => undefined, packages })
 }

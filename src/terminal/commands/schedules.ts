@@ -1,7 +1,7 @@
 import { formatDuration, formatTime, oneLine } from '../../base/text.ts'
 import { type ListedScheduleReply, type ScheduleRunReply, schedules } from '../../protocol/schedules.ts'
-import { type CommandContext, CommandError, type CommandHandler, exitCodes } from '../command.ts'
-import { type Answer, type Api, apiCommand, withApi } from '../connect.ts'
+import { CommandError, type CommandHandler, exitCodes } from '../command.ts'
+import { type Answer, type Api, apiCommand } from '../connect.ts'
 import type { Output } from '../output.ts'
 
 interface Named {
@@ -65,46 +65,49 @@ interface PlaceInput {
   catchUp?: 'latest' | 'all' | 'none'
 }
 
-/** A message that is sent later. */
-export const addSchedule: CommandHandler<PlaceInput & { message: string[]; at?: string; cron?: string }> = async (
-  context,
-  input,
-) => {
-  const { at, cron, message } = input
-  if (at === undefined && cron === undefined) {
-    throw new CommandError('No time given: use --at or --cron.', { exitCode: exitCodes.usage, code: 'bad_request' })
-  }
-  return add(context, input, (api) => api.add({ at, cron, message: message.join(' '), ...placeOf(input) }))
+interface MessageInput extends PlaceInput {
+  message: string[]
+  at?: string
+  cron?: string
 }
 
-/** Off unless the user adds one. */
-export const addHeartbeat: CommandHandler<PlaceInput & { every?: string }> = async (context, input) => {
-  await add(context, input, (api) => api.heartbeat({ every: input.every, ...placeOf(input) }))
-  if (!input.json) context.output.note('Each run is a model call, unless HEARTBEAT.md in the workspace is empty.')
-  return undefined
+/** A message that is sent later. */
+export const addSchedule: CommandHandler<MessageInput> = async (context, input) => {
+  if (input.at === undefined && input.cron === undefined) {
+    throw new CommandError('No time given: use --at or --cron.', { exitCode: exitCodes.usage, code: 'bad_request' })
+  }
+  return addMessage(context, input)
 }
+
+const addMessage = addedBy((api, input: MessageInput) => {
+  const { at, cron, message } = input
+  return api.add({ at, cron, message: message.join(' '), ...placeOf(input) })
+})
+
+/** Off unless the user adds one. */
+export const addHeartbeat = addedBy(
+  (api, input: PlaceInput & { every?: string }) => api.heartbeat({ every: input.every, ...placeOf(input) }),
+  'Each run is a model call, unless HEARTBEAT.md in the workspace is empty.',
+)
 
 function placeOf({ name, session, timeZone, catchUp }: PlaceInput) {
   return { name, session, time_zone: timeZone, catch_up: catchUp }
 }
 
-async function add(
-  context: CommandContext,
-  { json }: { json?: boolean },
-  work: (api: Api<typeof schedules>) => Promise<Answer<typeof schedules.add>>,
-): Promise<undefined> {
-  const { output } = context
-  const { schedule, isServed } = await withApi(
-    context,
+function addedBy<Input extends object>(
+  work: (api: Api<typeof schedules>, input: Input) => Promise<Answer<typeof schedules.add>>,
+  note?: string,
+): CommandHandler<Input> {
+  return apiCommand(
     schedules,
-    async (api, { daemon }) => ({ schedule: await work(api), isServed: daemon !== undefined }),
+    work,
+    ({ id, name, next_at }, output, _input, isServed) => {
+      output.print(`${id}  ${name}${next_at === null ? '' : `, next ${formatTime(next_at)}`}`)
+      if (!isServed) output.note(`Familiar is not running. Schedules run while it does: ${output.commandLine('serve')}`)
+      if (note !== undefined) output.note(note)
+    },
     { once: true },
   )
-  return output.report(json, schedule, () => {
-    const when = schedule.next_at === null ? '' : `, next ${formatTime(schedule.next_at)}`
-    output.print(`${schedule.id}  ${schedule.name}${when}`)
-    if (!isServed) output.note('Familiar is not running. Schedules run while it does: familiar serve')
-  })
 }
 
 export const cancelSchedule = apiCommand(

@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts'
 import { type ChatReply, chat, type MessageRequestInput, sessions } from '../../protocol/api.ts'
 import { home } from '../../protocol/status.ts'
 import { maxAttachmentBytes, readAttachments } from '../attachments.ts'
-import { createStatusLine } from '../chat/chat-partner.ts'
+import { createStatusLine } from '../chat/status-line.ts'
 import {
   type CommandContext,
   CommandError,

@@ -59,7 +59,7 @@ export const installService: CommandHandler<{ dryRun?: boolean; force?: boolean 
   output.report(input.json, { path: manager.path, written: true, started: started.ok, problem, start }, () => {
     output.print(`Written: ${manager.path}`)
     if (started.ok) {
-      output.print('Started. Status: familiar service status')
+      output.print(`Started. Status: ${output.commandLine('service status')}`)
       return output.note(manager.hint)
     }
     output.print(`It was not started: ${problem}`)

@@ -82,8 +82,8 @@ function describe(output: Output, approval: ApprovalReply): void {
   output.print(output.style('bold', `${tool}${destination === null ? '' : ` to ${destination}`}`))
   output.print(`  ${JSON.stringify(approval.arguments)}`)
   output.print(`  ${reason} Asked ${formatTime(asked_at)} in session ${session_id}; until ${formatTime(expires_at)}.`)
-  output.print(`  familiar approvals approve ${id}`)
-  output.print(`  familiar approvals deny ${id}`)
+  output.print(`  ${output.commandLine(`approvals approve ${id}`)}`)
+  output.print(`  ${output.commandLine(`approvals deny ${id}`)}`)
 }
 
 const barWidth = 30

@@ -26,7 +26,7 @@ export const enableSkill: CommandHandler<{ name: string; yes?: boolean }> = asyn
 export const disableSkill = apiCommand(
   skills,
   (api, { name }: { name: string }) => api.disable({ name }),
-  ({ name }) => `${name} is off. To enable it: familiar skills enable ${name}`,
+  ({ name }, { commandLine }) => `${name} is off. To enable it: ${commandLine(`skills enable ${name}`)}`,
 )
 
 export const listSkills = apiCommand(
@@ -65,7 +65,7 @@ export const newSkill: CommandHandler<{ name: string; description?: string }> = 
   await writeFile(path, textOf(name, description), { flag: 'wx', mode: 0o600 })
   return output.report(input.json, { name, directory, files: ['SKILL.md'] }, () => {
     output.print(path)
-    output.note(`Write the instructions there. To see the skill: familiar skills show ${name}`)
+    output.note(`Write the instructions there. To see the skill: ${output.commandLine(`skills show ${name}`)}`)
   })
 }
 

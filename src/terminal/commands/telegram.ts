@@ -1,7 +1,6 @@
 import { formatTime } from '../../base/text.ts'
 import { telegram } from '../../protocol/channels.ts'
-import type { CommandHandler } from '../command.ts'
-import { type Answer, apiCommand, withApi } from '../connect.ts'
+import { type Answer, apiCommand } from '../connect.ts'
 
 // Nothing is repeated after a lost connection.
 const once = { once: true }
@@ -14,27 +13,23 @@ export const unpair = apiCommand(
 )
 
 /** The contacts of the configuration come first. */
-export const listContacts: CommandHandler<object> = async (context, input) => {
-  const { output } = context
-  const { contacts } = await withApi(context, telegram, (api) => api.contacts(), once)
-  if (!input.json && contacts.length === 0) {
-    output.note('No Telegram contacts yet. Add one: familiar telegram pair')
-    return undefined
-  }
-  return output.report(
-    input.json,
-    { contacts },
-    {
-      header: ['Id', 'User', 'Name', 'Paired'],
-      rows: contacts.map(({ id, user, name, paired_at }) => [
-        String(id),
-        user,
-        name,
-        paired_at === null ? 'in the config' : formatTime(paired_at),
-      ]),
-    },
-  )
-}
+export const listContacts = apiCommand(
+  telegram,
+  (api) => api.contacts(),
+  ({ contacts }, output) => {
+    if (contacts.length === 0) {
+      return output.note(`No Telegram contacts yet. Add one: ${output.commandLine('telegram pair')}`)
+    }
+    const rows = contacts.map(({ id, user, name, paired_at }) => [
+      String(id),
+      user,
+      name,
+      paired_at === null ? 'in the config' : formatTime(paired_at),
+    ])
+    return { header: ['Id', 'User', 'Name', 'Paired'], rows }
+  },
+  once,
+)
 
 /** Only the code goes to standard output. */
 export const pair = apiCommand(

@@ -66,7 +66,7 @@ export const createToken: CommandHandler<TokenCreateRequest> = async (context, i
   }
   if (input.json) return undefined
   context.output.note(`It is ${made.user}'s, with the scope "${made.scope}". Shown only once.`)
-  context.output.note(`To revoke it: familiar tokens remove ${made.id}`)
+  context.output.note(`To revoke it: ${context.output.commandLine(`tokens remove ${made.id}`)}`)
   return undefined
 }
 

@@ -240,21 +240,21 @@ function fieldOf(fields: readonly ToolFieldReply[], key: string, tool: string): 
 }
 
 /** A new secret for the callers of a webhook. */
-export const makeHook: CommandHandler<{ name: string }> = async (context, input) => {
-  const { output } = context
-  const { reply, url } = await withApi(context, triggers, async (api, { daemon }) => ({
-    reply: await api.makeSecret({ name: input.name }),
-    url: daemon?.url,
-  }))
-  return output.report(input.json, { ...reply, url: url === undefined ? null : `${url}${reply.path}` }, () => {
-    output.print(reply.secret)
+export const makeHook = apiCommand(
+  triggers,
+  async (api, { name }: { name: string }, { daemon }) => {
+    const reply = await api.makeSecret({ name })
+    return { ...reply, url: daemon ? `${daemon.url}${reply.path}` : null }
+  },
+  ({ secret, url, path }, output) => {
+    output.print(secret)
     output.note('Shown only once. Earlier secrets stop working.')
-    output.note(`Callers send POST ${url ?? ''}${reply.path} with:`)
+    output.note(`Callers send POST ${url ?? path} with:`)
     output.note('  x-familiar-timestamp: seconds since 1970')
     output.note('  x-familiar-nonce: 8 to 128 letters, digits, - and _, unique per request')
     output.note('  x-familiar-signature: hex of HMAC-SHA256 over "TIMESTAMP.NONCE.BODY" with the secret')
-  })
-}
+  },
+)
 
 /** Scheduled and webhook runs, with late and missed ones. */
 export const listRuns = apiCommand(
@@ -329,8 +329,8 @@ export const newTool: CommandHandler<NewInput> = async (context, input) => {
   const { directory, files } = written
   return output.report(input.json, { name, directory, files }, () => {
     output.print(`${directory}: ${files.join(', ')}`)
-    output.note(`To try it:  familiar tools run ${name} --params '{"name": "Ada"}'`)
-    output.note(`To test it: familiar tools test ${name}`)
+    output.note(`To try it:  ${output.commandLine(`tools run ${name} --params '{"name": "Ada"}'`)}`)
+    output.note(`To test it: ${output.commandLine(`tools test ${name}`)}`)
   })
 }
 
@@ -439,7 +439,7 @@ export const enableTool = apiCommand(
 export const disableTool = apiCommand(
   tools,
   (api, { name }: { name: string }) => api.disable({ name }),
-  ({ name }) => `${name} is off. To enable it: familiar tools enable ${name}`,
+  ({ name }, { commandLine }) => `${name} is off. To enable it: ${commandLine(`tools enable ${name}`)}`,
 )
 
 /** The tests next to the manifest of a tool. */

@@ -26,7 +26,7 @@ import {
   exitCodes,
   usageError,
 } from '../command.ts'
-import { commandLineOf, requireHome } from '../local-home.ts'
+import { requireHome } from '../local-home.ts'
 import { databaseUrlOf } from '../open-beside.ts'
 import {
   answersStatus,
@@ -145,7 +145,7 @@ async function report(context: CommandContext, change: ProgramChange, json: bool
   output.report(json, value, () => {
     output.print(ok ? `Familiar ${to} is installed. It replaces ${from}.` : describeFailure(change, problem))
     if (snapshot) output.print(`Backup of the database: ${snapshot}`)
-    if (ok) output.print(`To go back: ${commandLineOf(context, 'update --rollback')}`)
+    if (ok) output.print(`To go back: ${context.output.commandLine('update --rollback')}`)
     if (keptAside) output.print(`The database as ${to} left it: ${keptAside}`)
     if (startAgain) output.print(howToStartAgain(context))
   })
@@ -157,7 +157,7 @@ function describeFailure({ from, to }: ProgramChange, problem: string | null): s
 }
 
 function howToStartAgain(context: CommandContext): string {
-  return `The daemon was stopped. To start it again: ${commandLineOf(context, 'serve')}`
+  return `The daemon was stopped. To start it again: ${context.output.commandLine('serve')}`
 }
 
 function cannotChange({ kind, root }: Installation): CommandError {

@@ -25,6 +25,7 @@ import {
   isConfirmed,
   textOrInput,
 } from '../command.ts'
+import { runnableHere } from '../output.ts'
 
 const mediaTypes: Readonly<Record<string, string>> = {
   '.wav': 'audio/wav',
@@ -138,8 +139,8 @@ export const showVoice: CommandHandler<object> = async (context, input) => {
   })
   const voices = isInstalled('kokoro-82m') ? Object.keys(kokoroVoices) : []
   return output.report(input.json, { directory, speech, transcription, parts, voices }, () => {
-    output.print(`Speech:         ${speech.by ?? speech.hint}`)
-    output.print(`Transcription:  ${transcription.by ?? transcription.hint}`)
+    output.print(`Speech:         ${speech.by ?? runnableHere(output, speech.hint)}`)
+    output.print(`Transcription:  ${transcription.by ?? runnableHere(output, transcription.hint)}`)
     for (const { name, installed } of parts)
       output.print(`${name.padEnd(14)}  ${installed ? 'installed' : 'not installed'}`)
     if (voices.length > 0) output.print(`Voices of kokoro-82m: ${voices.join(' ')}`)

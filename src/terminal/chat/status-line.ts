@@ -1,38 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
 import { toDisplayText } from '../../base/text.ts'
-import type { StreamedEvent } from '../../protocol/events.ts'
-
-/** The session at the other end of a terminal. */
-export interface ChatPartner {
-  /** Sends it and yields the events of its turn. Leaving the loop does not stop the turn. */
-  say(text: string): AsyncIterable<StreamedEvent>
-  /** False if no turn was running. */
-  stop(): Promise<boolean>
-}
-
-/** Runs a line that starts with a slash. */
-export interface ChatCommands {
-  /** With `confirm` the user has said yes to the question that it came with. */
-  run(line: string, confirm?: string): Promise<CommandReply>
-  /** Completions from `start` on. */
-  complete(
-    line: string,
-  ): Promise<{ start: number; candidates: readonly { text: string; summary?: string | undefined }[] }>
-}
-
-interface CommandReply {
-  /** False if it was not understood or failed. */
-  ok: boolean
-  text: string
-  /** Nothing was done: the text is a question, and this comes back with the user's yes. */
-  confirm?: string | undefined
-}
-
-/** A `/command` of the terminal itself; its lines are shown unchanged. */
-export interface ChatCommand {
-  help: string
-  run(): Promise<string[]>
-}
 
 export interface TerminalStream {
   write(text: string): unknown
