@@ -56,9 +56,20 @@ interface UpdateInput {
   json?: boolean
 }
 
-type Changeable = Extract<Installation, { kind: 'clone' | 'global' }>
-
 const { version } = packageFile
+
+type Versions = Pick<ProgramChange, 'from' | 'to'>
+
+/** How one kind of installation is changed. */
+interface Program {
+  lookFor(to: string | undefined): Promise<Found>
+  /** The change between two versions, also if an earlier update left it unfinished. */
+  change(versions: Versions): ProgramChange
+  /** The version before, ready to take the place of this one. */
+  stageBack(record: UpdateRecord): Promise<ProgramChange>
+  /** After a way back: removes the kept files. */
+  forgetKept(): void
+}
 
 /** Brings another version, or says why it cannot. The only command that fetches a program: the user asked for it. */
 export const update: CommandHandler<UpdateInput> = async (context, input) => {
@@ -69,19 +80,12 @@ export const update: CommandHandler<UpdateInput> = async (context, input) => {
   const installation = findInstallation()
   if (installation.kind === 'npx' || installation.kind === 'package') throw cannotChange(installation)
   await requireHome(context)
-  const settled = await settleInterrupted(context, {
-    version,
-    changeFrom: (versions) =>
-      installation.kind === 'global'
-        ? globalChange(installation, versions)
-        : cloneChange(context, { installation, ...versions }),
-  })
+  const program =
+    installation.kind === 'clone' ? cloneProgram(context, installation) : globalProgram(context, installation)
+  const settled = await settleInterrupted(context, program)
   if (settled) output.note(settled)
-  if (input.rollback) {
-    const { json = false, yes = false } = input
-    return rollBack(context, { installation, version, json, yes })
-  }
-  const found = await lookFor(context, installation, input)
+  if (input.rollback) return rollBack(context, program, input)
+  const found = await program.lookFor(input.to)
   if (input.check || !found.isNew) {
     const { isNew: is_new, shown: available } = found
     const text = is_new ? `There is ${available}; this is ${version}.` : `This is ${version}, the newest there is.`
@@ -99,40 +103,8 @@ interface Found {
   stage(): Promise<ProgramChange>
 }
 
-async function lookFor(context: CommandContext, installation: Changeable, { to }: UpdateInput): Promise<Found> {
-  const isVersion = to !== undefined && /^v?\d+\.\d+\.\d+(-[\w.]+)?$/.test(to)
-  if (installation.kind === 'clone') {
-    if (to !== undefined && !isVersion) throw usageError('A clone is updated to a version, not to a tarball.')
-    const { count, target } = await lookForCommits(context, installation, to)
-    const shown = to ?? `${count} new ${count === 1 ? 'commit' : 'commits'}`
-    return { isNew: count > 0, shown, stage: () => stageClone(context, { installation, target, from: version }) }
-  }
-  const stage = (wanted: string) => () => stageGlobal(context, { installation, wanted, from: version })
-  if (to !== undefined && !isVersion) {
-    const path = resolve(to)
-    if (!/\.(tgz|tar\.gz)$/.test(path) || !existsSync(path)) throw usageError(`There is no tarball ${path}.`)
-    return { isNew: true, shown: path, stage: stage(path) }
-  }
-  // While this package is unpublished, its name in the registry may belong to someone else.
-  if (packageFile.private) {
-    throw new CommandError('This build is not published, so npm has no other version of it.', {
-      code: 'unsupported',
-      hint: 'familiar update --to PATH/familiar-VERSION.tgz',
-    })
-  }
-  const wanted = to?.replace(/^v/, '') ?? (await newestPublished(context))
-  return { isNew: wanted !== version, shown: wanted, stage: stage(`familiar@${wanted}`) }
-}
-
-async function newestPublished(context: CommandContext): Promise<string> {
-  const asked = await runTool({
-    argv: [await npmProgram(context), 'view', 'familiar', 'version', '--fetch-retries=1'],
-    workingDirectory: '/',
-    environment: fetchEnvironment(context.env),
-    signal: context.signal,
-  })
-  if (asked.ok) return asked.text.trim()
-  throw new CommandError(`npm could not say which version is the newest: ${asked.message}`)
+function isVersion(text: string): boolean {
+  return /^v?\d+\.\d+\.\d+(-[\w.]+)?$/.test(text)
 }
 
 async function report(context: CommandContext, change: ProgramChange, json: boolean): Promise<ExitCode> {
@@ -170,143 +142,149 @@ function cannotChange({ kind, root }: Installation): CommandError {
 
 type Clone = Extract<Installation, { kind: 'clone' }>
 
-const manifestSchema = z.object({ version: z.string() })
-
-/** Fetches new commits from the origin of the clone. With `version`, the tag of that name. */
-async function lookForCommits(context: CommandContext, { root, hasHistory }: Clone, version: string | undefined) {
-  if (!hasHistory) throw new CommandError('This copy of the repository has no history, so nothing can be pulled.')
-  const git = gitIn(context, root)
-  await git(['fetch', '--tags', '--quiet'])
-  const name = version === undefined ? '@{upstream}' : `refs/tags/v${version.replace(/^v/, '')}`
-  const target = (await git(['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`])).trim()
-  const count = Number((await git(['rev-list', '--count', `HEAD..${target}`])).trim())
-  return { count, target }
-}
-
-/** The new commit in its own folder, where the launcher installs its dependencies. */
-async function stageClone(
-  context: CommandContext,
-  {
-    installation,
-    target,
-    from,
-    isBack = false,
-  }: { installation: Clone; target: string; from: string; isBack?: boolean },
-): Promise<ProgramChange> {
-  const { root } = installation
-  const git = gitIn(context, root)
-  const changed = (await git(['status', '--porcelain', '--untracked-files=no'])).trim()
-  if (changed !== '') {
-    throw new CommandError('Files of this clone were changed by hand.', {
-      hint: 'git status; then commit or undo them.',
-    })
-  }
-  await git(['merge-base', '--is-ancestor', ...(isBack ? [target, 'HEAD'] : ['HEAD', target])])
-  const change = cloneChange(context, { installation, from, to: '' })
-  await change.finish()
-  await git(['worktree', 'add', '--detach', '--quiet', workFolder(root), target])
-  const manifest = parseJson(readFileSync(join(workFolder(root), 'package.json'), 'utf8'), manifestSchema)
-  if (!manifest.ok) throw new CommandError(`The new commit is not a Familiar: ${manifest.message}`)
-  const head = (await git(['rev-parse', 'HEAD'])).trim()
-  await git(['update-ref', rememberedHead, head])
-  return {
-    ...change,
-    to: manifest.value.version,
-    async apply() {
-      await git(isBack ? ['reset', '--keep', '--quiet', target] : ['merge', '--ff-only', '--quiet', target])
-    },
-  }
-}
-
 /** The earlier commit, so that another process can undo an interrupted update. */
 const rememberedHead = 'refs/familiar/before-update'
 
-function cloneChange(
-  context: CommandContext,
-  { installation, from, to }: { installation: Clone; from: string; to: string },
-): ProgramChange {
-  const { root, command } = installation
-  const git = gitIn(context, root)
-  return {
-    from,
-    to,
-    triedCommand: join(workFolder(root), 'bin', 'familiar'),
-    command,
-    apply: async () => undefined,
-    async undo() {
-      // Keeps manual changes, and refuses if they would be lost.
-      await git(['reset', '--keep', '--quiet', rememberedHead])
-    },
-    async keepOld() {
-      return (await git(['rev-parse', rememberedHead])).trim()
-    },
-    async finish() {
-      const known = await git(['worktree', 'list', '--porcelain'])
-      if (known.includes(workFolder(root))) await git(['worktree', 'remove', '--force', workFolder(root)])
-      await git(['update-ref', '-d', rememberedHead])
-    },
-  }
-}
+function cloneProgram({ env, signal, output }: CommandContext, { root, command, hasHistory }: Clone): Program {
+  const work = join(root, '.runtime', 'update')
 
-function workFolder(root: string): string {
-  return join(root, '.runtime', 'update')
-}
-
-function gitIn({ env, signal }: CommandContext, root: string): (words: readonly string[]) => Promise<string> {
-  return async (words) => {
+  async function git(...words: string[]): Promise<string> {
     // Never prompts: the prompt would be invisible.
     const environment = { ...fetchEnvironment(env), GIT_TERMINAL_PROMPT: '0' }
-    const answer = await runTool({
-      argv: ['git', ...words],
-      workingDirectory: root,
-      environment,
-      signal,
-      wallMs: 300_000,
-    })
-    if (answer.ok) return answer.text
+    const argv: [string, ...string[]] = ['git', ...words]
+    const answer = await runTool({ argv, workingDirectory: root, environment, signal, wallMs: 300_000 })
+    if (answer.ok) return answer.text.trim()
     throw new CommandError(`git ${words[0]}: ${answer.message}`)
+  }
+
+  /** The commit in its own folder, where the launcher installs its dependencies. */
+  async function stage(target: string, isBack: boolean): Promise<ProgramChange> {
+    if ((await git('status', '--porcelain', '--untracked-files=no')) !== '') {
+      throw new CommandError('Files of this clone were changed by hand.', {
+        hint: 'git status; then commit or undo them.',
+      })
+    }
+    await git('merge-base', '--is-ancestor', ...(isBack ? [target, 'HEAD'] : ['HEAD', target]))
+    await change({ from: version, to: '' }).finish()
+    await git('worktree', 'add', '--detach', '--quiet', work, target)
+    const manifest = parseJson(readFileSync(join(work, 'package.json'), 'utf8'), z.object({ version: z.string() }))
+    if (!manifest.ok) throw new CommandError(`The new commit is not a Familiar: ${manifest.message}`)
+    await git('update-ref', rememberedHead, await git('rev-parse', 'HEAD'))
+    return {
+      ...change({ from: version, to: manifest.value.version }),
+      async apply() {
+        await (isBack ? git('reset', '--keep', '--quiet', target) : git('merge', '--ff-only', '--quiet', target))
+      },
+    }
+  }
+
+  function change(versions: Versions): ProgramChange {
+    return {
+      ...versions,
+      triedCommand: join(work, 'bin', 'familiar'),
+      command,
+      apply: async () => undefined,
+      async undo() {
+        // Keeps manual changes, and refuses if they would be lost.
+        await git('reset', '--keep', '--quiet', rememberedHead)
+      },
+      keepOld: () => git('rev-parse', rememberedHead),
+      async finish() {
+        const known = await git('worktree', 'list', '--porcelain')
+        if (known.includes(work)) await git('worktree', 'remove', '--force', work)
+        await git('update-ref', '-d', rememberedHead)
+      },
+    }
+  }
+
+  return {
+    /** Fetches new commits from the origin of the clone. With `to`, the tag of that name. */
+    async lookFor(to) {
+      if (to !== undefined && !isVersion(to)) throw usageError('A clone is updated to a version, not to a tarball.')
+      if (!hasHistory) throw new CommandError('This copy of the repository has no history, so nothing can be pulled.')
+      await git('fetch', '--tags', '--quiet')
+      const name = to === undefined ? '@{upstream}' : `refs/tags/v${to.replace(/^v/, '')}`
+      const target = await git('rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`)
+      const count = Number(await git('rev-list', '--count', `HEAD..${target}`))
+      const shown = to ?? `${count} new ${count === 1 ? 'commit' : 'commits'}`
+      return { isNew: count > 0, shown, stage: () => stage(target, false) }
+    },
+    change,
+    stageBack({ commit, from }) {
+      if (commit === null || !hasHistory) throw nothingToGoBackTo('this clone has no history of it')
+      output.note(`Preparing ${from} (commit ${commit.slice(0, 12)}).`)
+      return stage(commit, true)
+    },
+    forgetKept: () => undefined,
   }
 }
 
 type Global = Extract<Installation, { kind: 'global' }>
 
-const globalChangeManifestSchema = z.object({ name: z.literal('familiar'), version: z.string().regex(/^[\w.+-]+$/) })
+const globalManifestSchema = z.object({ name: z.literal('familiar'), version: z.string().regex(/^[\w.+-]+$/) })
 
-/** Lets npm install another version with its dependencies into a folder next to this one. */
-async function stageGlobal(
-  context: CommandContext,
-  { installation, wanted, from }: { installation: Global; wanted: string; from: string },
-): Promise<ProgramChange> {
-  const places = preparePlaces(installation)
-  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
-  const installed = await runTool({
-    argv: [await npmProgram(context), 'install', '--global', '--prefix', places.staged, ...options, wanted],
-    workingDirectory: places.work,
-    environment: fetchEnvironment(context.env),
-    signal: context.signal,
-    wallMs: 600_000,
-  })
-  if (!installed.ok) throw new CommandError(`npm could not install ${wanted}: ${installed.message}`)
-  const manifest = readManifest(places.fresh)
-  if (!manifest) throw new CommandError(`${wanted} is not a version of Familiar. Nothing was changed.`)
-  return globalChange(installation, { from, to: manifest.version })
-}
-
-/** A copy of the previous version, as the last update kept it. If this is interrupted, the kept one is still there. */
-function stageKept(installation: Global, { from, to }: { from: string; to: string }): ProgramChange | undefined {
+function globalProgram({ env, signal }: CommandContext, installation: Global): Program {
   const places = placesOf(installation)
-  if (readManifest(places.kept)?.version !== to) return undefined
-  preparePlaces(installation)
-  cpSync(places.kept, places.fresh, { recursive: true, verbatimSymlinks: true })
-  return globalChange(installation, { from, to })
+  const versionIn = (root: string) => readJsonFile(join(root, 'package.json'), globalManifestSchema)?.version
+
+  async function npm(words: string[], limits: { workingDirectory: string; wallMs?: number }) {
+    const program = await findProgram([join(dirname(process.execPath), 'npm'), 'npm'], env.PATH ?? '')
+    if (program) return runTool({ argv: [program, ...words], environment: fetchEnvironment(env), signal, ...limits })
+    throw new CommandError('npm is needed for that, and there is none in PATH.', { hint: 'It comes with Node.' })
+  }
+
+  async function newestPublished(): Promise<string> {
+    const asked = await npm(['view', 'familiar', 'version', '--fetch-retries=1'], { workingDirectory: '/' })
+    if (asked.ok) return asked.text.trim()
+    throw new CommandError(`npm could not say which version is the newest: ${asked.message}`)
+  }
+
+  /** Lets npm install another version with its dependencies into a folder next to this one. */
+  async function stage(wanted: string): Promise<ProgramChange> {
+    preparePlaces(installation)
+    const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
+    const words = ['install', '--global', '--prefix', places.staged, ...options, wanted]
+    const installed = await npm(words, { workingDirectory: places.work, wallMs: 600_000 })
+    if (!installed.ok) throw new CommandError(`npm could not install ${wanted}: ${installed.message}`)
+    const to = versionIn(places.fresh)
+    if (to === undefined) throw new CommandError(`${wanted} is not a version of Familiar. Nothing was changed.`)
+    return globalChange(installation, { from: version, to })
+  }
+
+  return {
+    async lookFor(to) {
+      if (to !== undefined && !isVersion(to)) {
+        const path = resolve(to)
+        if (!/\.(tgz|tar\.gz)$/.test(path) || !existsSync(path)) throw usageError(`There is no tarball ${path}.`)
+        return { isNew: true, shown: path, stage: () => stage(path) }
+      }
+      // While this package is unpublished, its name in the registry may belong to someone else.
+      if (packageFile.private) {
+        throw new CommandError('This build is not published, so npm has no other version of it.', {
+          code: 'unsupported',
+          hint: 'familiar update --to PATH/familiar-VERSION.tgz',
+        })
+      }
+      const wanted = to?.replace(/^v/, '') ?? (await newestPublished())
+      return { isNew: wanted !== version, shown: wanted, stage: () => stage(`familiar@${wanted}`) }
+    },
+    change: (versions) => globalChange(installation, versions),
+    /** A copy of what the last update kept. If this is interrupted, the kept one is still there. */
+    async stageBack({ from: to }) {
+      if (versionIn(places.kept) !== to) throw nothingToGoBackTo(`the files of ${to} are gone`)
+      preparePlaces(installation)
+      cpSync(places.kept, places.fresh, { recursive: true, verbatimSymlinks: true })
+      return globalChange(installation, { from: version, to })
+    },
+    forgetKept: () => rmSync(places.kept, { recursive: true, force: true }),
+  }
 }
 
-function preparePlaces(installation: Global) {
+function preparePlaces(installation: Global): void {
   const places = placesOf(installation)
   try {
     rmSync(places.staged, { recursive: true, force: true })
     mkdirSync(places.work, { recursive: true })
-    return places
   } catch (cause) {
     throw new CommandError(`${places.work} cannot be written.`, {
       code: 'forbidden',
@@ -317,11 +295,10 @@ function preparePlaces(installation: Global) {
 }
 
 /** The change between two versions side by side, also if an earlier update left them there. */
-export function globalChange(installation: Global, { from, to }: { from: string; to: string }): ProgramChange {
+export function globalChange(installation: Global, versions: Versions): ProgramChange {
   const places = placesOf(installation)
   return {
-    from,
-    to,
+    ...versions,
     triedCommand: join(places.fresh, 'bin', 'familiar'),
     command: join(installation.root, 'bin', 'familiar'),
     async apply() {
@@ -392,39 +369,30 @@ function pointLink(link: string, target: string): void {
   renameSync(temporary, link)
 }
 
-function readManifest(root: string): z.infer<typeof globalChangeManifestSchema> | undefined {
-  return readJsonFile(join(root, 'package.json'), globalChangeManifestSchema)
-}
-
-async function npmProgram({ env }: Pick<CommandContext, 'env'>): Promise<string> {
-  const npm = await findProgram([join(dirname(process.execPath), 'npm'), 'npm'], env.PATH ?? '')
-  if (npm) return npm
-  throw new CommandError('npm is needed for that, and there is none in PATH.', { hint: 'It comes with Node.' })
-}
-
 /**
  * Goes back to the version that the last update replaced. If the tables have changed since, the database from before that
  * update is put in place, and the present one is kept aside. Nothing is changed if either of them is missing.
  */
 async function rollBack(
   context: CommandContext,
-  { installation, version, json, yes }: { installation: Changeable; version: string; json: boolean; yes: boolean },
+  program: Program,
+  { json, yes }: UpdateInput,
 ): Promise<ExitCode | undefined> {
   const { homePath: home, output } = context
   const record = recordFile.read(home)
   if (!record) throw nothingToGoBackTo(`no update by \`familiar update\` is on record in ${home}`)
   const database = databaseOfBefore(context, record)
-  if (!yes && !(await confirm(context, question(record, { version, database })))) {
+  if (!yes && !(await confirm(context, question(record, database)))) {
     const value = { ok: false, from: version, to: record.from, problem: 'not confirmed' }
     return output.report(json, value, 'Nothing was changed.')
   }
-  const change = await stage(context, { installation, version, record })
+  const change = await program.stageBack(record)
   const outcome = await changeProgram(context, change, { database })
   const { ok, snapshot, startAgain } = outcome
   const { problem, replaced } = ok ? { problem: null, replaced: outcome.replaced } : { ...outcome, replaced: null }
   // The same database is kept next to the one in use.
   if (replaced && snapshot) await rm(snapshot, { force: true })
-  if (ok && installation.kind === 'global') rmSync(placesOf(installation).kept, { recursive: true, force: true })
+  if (ok) program.forgetKept()
   const { from, to } = change
   output.report(json, { ok, from, to, problem, kept_aside: replaced, start_again: startAgain }, () => {
     output.print(ok ? `Familiar ${to} is back in place of ${from}.` : describeFailure(change, problem))
@@ -448,22 +416,7 @@ function databaseOfBefore(context: CommandContext, { schema, snapshot, from }: U
   throw nothingToGoBackTo(`${from} cannot read the present database, and ${what}`)
 }
 
-async function stage(
-  context: CommandContext,
-  { installation, version, record }: { installation: Changeable; version: string; record: UpdateRecord },
-): Promise<ProgramChange> {
-  const { output } = context
-  if (installation.kind === 'global') {
-    const kept = stageKept(installation, { from: version, to: record.from })
-    if (!kept) throw nothingToGoBackTo(`the files of ${record.from} are gone`)
-    return kept
-  }
-  if (record.commit === null || !installation.hasHistory) throw nothingToGoBackTo('this clone has no history of it')
-  output.note(`Preparing ${record.from} (commit ${record.commit.slice(0, 12)}).`)
-  return stageClone(context, { installation, target: record.commit, from: version, isBack: true })
-}
-
-function question(record: UpdateRecord, { version, database }: { version: string; database: string | null }): string {
+function question(record: UpdateRecord, database: string | null): string {
   const going = `Go back from ${version} to ${record.from}, which was replaced on ${formatTime(record.at)}?`
   if (database === null) return `${going} The database stays as it is.`
   const instead = `The database of that time (${database}) is put in place.`
@@ -481,10 +434,7 @@ function nothingToGoBackTo(why: string): CommandError {
  * Finishes an update that was interrupted: forward if the new version is in place and healthy, otherwise back. Returns a
  * description, or undefined if there was no such update.
  */
-async function settleInterrupted(
-  context: CommandContext,
-  { version, changeFrom }: { version: string; changeFrom(versions: { from: string; to: string }): ProgramChange },
-): Promise<string | undefined> {
+async function settleInterrupted(context: CommandContext, program: Program): Promise<string | undefined> {
   const { homePath: home, env, signal } = context
   const journal = journalFile.read(home)
   if (!journal) return undefined
@@ -495,7 +445,7 @@ async function settleInterrupted(
       hint: 'Wait until it has finished.',
     })
   }
-  const change = changeFrom({ from, to })
+  const change = program.change({ from, to })
   const isChanged = version === to && to !== from
   const isHealthy = async () => (await answersStatus({ command: change.command, home, env, signal }, version)).ok
   let healthy = phase === 'changing' && (await isHealthy())
