@@ -10,7 +10,7 @@ import { isLoopback, loadConfig } from '../daemon/config/load-config.ts'
 import type { Settings } from '../daemon/config/settings-schema.ts'
 import { setTomlValue, type TomlValue } from '../daemon/config/toml.ts'
 import { openHome } from '../daemon/home.ts'
-import { createCommandLine, type HomePaths, homePaths } from '../daemon/home-paths.ts'
+import { type HomePaths, homePaths } from '../daemon/home-paths.ts'
 import type { ListedModels } from '../models/discover.ts'
 import {
   anthropicModels,
@@ -396,13 +396,12 @@ export async function runSetup(options: SetupOptions): Promise<ExitCode> {
       await copyFile(file.path, backupName(file.path, now()))
     await writeFileAtomically(file.path, file.text)
   }
-  prompts.end(await apply({ home, env }))
+  prompts.end(await apply(options))
   return exitCodes.fine
 }
 
 /** A running daemon applies the change immediately. */
-async function apply({ home, env }: Pick<SetupOptions, 'home' | 'env'>): Promise<string> {
-  const commandLine = createCommandLine({ home, env })
+async function apply({ home, output: { commandLine } }: SetupOptions): Promise<string> {
   try {
     const reply = await reloadDaemon({ homePath: home })
     if (reply === undefined) return `Done. Start Familiar: ${commandLine('start')}`
@@ -429,29 +428,29 @@ async function discoverHere(environment: Record<string, string | undefined>): Pr
   }
 }
 
-/** With the guarded fetch, which reaches the provider's own address and no other one of this network. */
 const trialHere: ProviderTrial = {
   list: (provider) =>
-    withProviderFetch({ ...provider, models: {} }, async (options) =>
-      (await import('../models/discover.ts')).listServerModels(provider, options),
-    ),
-  send: (provider) =>
-    withProviderFetch(provider, async (options) => (await import('../models/discover.ts')).tryModel(provider, options)),
+    withProviderFetch({ ...provider, models: {} }, (trial, options) => trial.listServerModels(provider, options)),
+  send: (provider) => withProviderFetch(provider, (trial, options) => trial.tryModel(provider, options)),
 }
 
+/** With the guarded fetch, which reaches the provider's own address and no other one of this network. */
 async function withProviderFetch<T>(
   provider: ProviderSettings,
-  work: (options: { fetch: GuardedFetch; signal: AbortSignal }) => Promise<T>,
+  work: (trial: Discovery, options: { fetch: GuardedFetch; signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
   const { createGuardedFetch } = await import('../security/network/guarded-fetch.ts')
   const { providerHosts } = await import('../models/models-from-config.ts')
   const fetch = createGuardedFetch({ allowedHosts: providerHosts([provider]), streaming: true })
   try {
-    return await work({ fetch, signal: AbortSignal.timeout(trialPatienceMs) })
+    const options = { fetch, signal: AbortSignal.timeout(trialPatienceMs) }
+    return await work(await import('../models/discover.ts'), options)
   } finally {
     await fetch.close()
   }
 }
+
+type Discovery = typeof import('../models/discover.ts')
 
 /** The files as they would be. */
 function withDrafts(drafts: readonly DraftFile[]): ConfigFiles {

@@ -8,6 +8,7 @@ import { openRealSandbox } from '../support/real-sandbox.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { waitFor } from '../support/wait-for.ts'
 import {
+  asInDefaultHome,
   canOpenTerminal,
   cleanUp,
   familiar,
@@ -35,7 +36,7 @@ describe('familiar caps', () => {
     await real.close()
   })
 
-  const caps = (...args: string[]) => familiar(['caps', ...args], { home })
+  const caps = (...args: string[]) => asInDefaultHome(familiar(['caps', ...args], { home }))
   const capsJson = (...args: string[]) => familiarJson(['caps', ...args], { home })
   const begin = (name: string) => served.capabilities.requestBuild(served.familiar.userId, name)
 
@@ -180,7 +181,7 @@ describe('familiar caps', () => {
     const watching = startFamiliar(['caps', 'watch', 'patient'], { home })
     await waitFor(() => expect(watching.stdout()).not.toBe(''))
     watching.child.kill('SIGINT')
-    expect(await watching.ended).toMatchObject({
+    expect(await asInDefaultHome(watching.ended)).toMatchObject({
       code: 130,
       stderr: `The build continues. To watch it again: familiar caps watch ${build.id}\n`,
     })

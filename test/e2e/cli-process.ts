@@ -30,6 +30,14 @@ export interface CommandOptions {
   openFiles?: number
 }
 
+/** The output with its commands as the default home has them: the program by its name, and without `--home`. */
+export async function asInDefaultHome(command: Promise<Ended>): Promise<Ended> {
+  const plain = (text: string) =>
+    text.replaceAll(/[^\s`]*\/bin\/familiar (.+?) --home \S+?(?=[)`]?(?:\s|$))/g, 'familiar $1')
+  const { code, stdout, stderr } = await command
+  return { code, stdout: plain(stdout), stderr: plain(stderr) }
+}
+
 const running = new Set<RunningCommand>()
 const directories = new Set<string>()
 

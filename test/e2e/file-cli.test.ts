@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { familiar, familiarJson } from './cli-process.ts'
+import { asInDefaultHome, familiar, familiarJson } from './cli-process.ts'
 import { serveHome } from './serve-home.ts'
 
 describe('familiar file', () => {
@@ -12,7 +12,7 @@ describe('familiar file', () => {
   })
   afterAll(() => close())
 
-  const file = (...args: string[]) => familiar(['file', ...args], { home })
+  const file = (...args: string[]) => asInDefaultHome(familiar(['file', ...args], { home }))
 
   it.each(['notes/x.md', 'familiar:///blocks/x.md'])('ASSET-1 writes, edits, reads and undoes %s', async (path) => {
     const undo = `To undo: familiar files undo "${path}"`

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { startAuthorizationServer, startProtectedServer } from '../support/mcp/login-scene.ts'
 import { rawServer } from '../support/mcp/mcp-scene.ts'
 import {
+  asInDefaultHome,
   canOpenTerminal,
   cleanUp,
   familiar,
@@ -44,7 +45,7 @@ describe('familiar mcp', () => {
   it('TOOL-12 shows the tools of a server, approves it, and lists changes since the approval', async () => {
     const { home, list } = homeWithServers()
     await serveFamiliar({ home, args: ['--port', '0'] })
-    const shown = await familiar(['mcp', 'show', 'notes'], { home })
+    const shown = await asInDefaultHome(familiar(['mcp', 'show', 'notes'], { home }))
     expect(shown.stdout).toContain('notes calls itself "raw".')
     expect(shown.stdout).toContain('mcp_notes_echo\n  Says it again.\n  Twice.\n  arguments: {"type":"object"')
     expect(shown.stdout).toContain('To approve it: familiar mcp approve notes')
@@ -133,7 +134,7 @@ describe('familiar mcp login', () => {
     const daemon = await serveFamiliar({ home, args: ['--port', '0'] })
     const refused = await familiar(['mcp', 'approve', 'notes', '--yes'], { home })
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('`familiar mcp login notes`') })
-    const listed = await familiar(['mcp', 'list'], { home })
+    const listed = await asInDefaultHome(familiar(['mcp', 'list'], { home }))
     expect(listed.stdout).toContain('new, needs login')
     expect(listed.stderr).toContain('notes needs login: run `familiar mcp login notes`')
     const findings = await familiarJson(['doctor'], { home })

@@ -10,6 +10,7 @@ import type {
   RootsReply,
 } from '../../src/protocol/memory.ts'
 import {
+  asInDefaultHome,
   type CommandOptions,
   canOpenTerminal,
   cleanUp,
@@ -31,7 +32,7 @@ function quietHome(): string {
   return home
 }
 
-const memory = (options: CommandOptions, ...args: string[]) => familiar(['memory', ...args], options)
+const memory = (options: CommandOptions, ...args: string[]) => asInDefaultHome(familiar(['memory', ...args], options))
 async function memoryJson<T>(options: CommandOptions, ...args: string[]): Promise<T> {
   return (await familiarJson(['memory', ...args], options)) as T
 }

@@ -10,7 +10,7 @@ import { makeZip } from '../support/made-office.ts'
 import { bashTool, pythonTool, toolExample } from '../support/published-tools.ts'
 import { openToolServer } from '../support/tool-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { canOpenTerminal, familiar, familiarJson, startAtTerminal } from './cli-process.ts'
+import { asInDefaultHome, canOpenTerminal, familiar, familiarJson, startAtTerminal } from './cli-process.ts'
 import { serveHome } from './serve-home.ts'
 
 const secret = 'sk-canary-5b81d0'
@@ -61,7 +61,7 @@ describe('familiar tools', () => {
     await close()
   })
 
-  const tools = (...args: string[]) => familiar(['tools', ...args], { home })
+  const tools = (...args: string[]) => asInDefaultHome(familiar(['tools', ...args], { home }))
   const withInput = (input: string, ...args: string[]) => familiar(['tools', ...args], { home, input })
 
   it('CLI-1 lists tools with status and reason', async () => {

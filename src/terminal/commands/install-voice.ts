@@ -140,92 +140,69 @@ export async function unpackFiles(options: {
   folder: string
   signal: AbortSignal
 }): Promise<void> {
-  const { tarball, signal } = options
+  const { tarball, wanted, folder, signal } = options
   const unzipped = createGunzip()
   // Errors of either stream reach the reader.
   nodeStreamPipeline(createReadStream(tarball, { signal }), unzipped, () => undefined)
+  const read = createReader(unzipped)
   try {
-    await unpackEntries(createBlockReader(unzipped), options)
+    for (;;) {
+      const header = Buffer.concat(await Array.fromAsync(read(block)))
+      if (header.every((byte) => byte === 0)) break
+      const size = Number.parseInt(textIn(header, 124, 12), 8)
+      if (!Number.isSafeInteger(size)) throw new Error('The package is damaged.')
+      const name = wanted.get(placeOf(header))
+      const isFile = ['0', ''].includes(textIn(header, 156, 1))
+      const target = name !== undefined && isFile ? await open(join(folder, name), 'wx', 0o600) : undefined
+      let length = 0
+      try {
+        for await (const chunk of read(size)) {
+          length += chunk.length
+          await target?.writeFile(chunk)
+        }
+      } finally {
+        await target?.close()
+      }
+      if (length < size) throw new Error('The package is cut off.')
+      // Skips the padding of the last block.
+      for await (const _ of read(Math.ceil(size / block) * block - size));
+    }
   } finally {
     unzipped.destroy()
   }
 }
 
-async function unpackEntries(
-  input: ReturnType<typeof createBlockReader>,
-  { wanted, folder }: { wanted: ReadonlyMap<string, string>; folder: string },
-): Promise<void> {
-  for (;;) {
-    const header = await input.read(block)
-    if (header.every((byte) => byte === 0)) break
-    const size = Number.parseInt(textIn(header, 124, 12), 8)
-    if (!Number.isSafeInteger(size)) throw new Error('The package is damaged.')
-    const name = wanted.get(placeOf(header))
-    const isFile = ['0', ''].includes(textIn(header, 156, 1))
-    const target = name !== undefined && isFile ? await open(join(folder, name), 'wx', 0o600) : undefined
-    try {
-      const padded = Math.ceil(size / block) * block
-      for (let left = padded; left > 0; ) {
-        const chunk = await input.readSome(left)
-        // Skips the padding of the last block.
-        const own = chunk.subarray(0, Math.max(0, Math.min(chunk.length, size - (padded - left))))
-        left -= chunk.length
-        await target?.writeFile(own)
+/** Yields the next bytes, exactly as many; fewer at the end of the input. */
+function createReader(input: AsyncIterable<Buffer>): (length: number) => AsyncGenerator<Buffer> {
+  const chunks = input[Symbol.asyncIterator]()
+  let rest: Buffer = Buffer.alloc(0)
+  return async function* (length) {
+    for (let left = length; left > 0; ) {
+      if (rest.length === 0) {
+        const { value, done } = await chunks.next()
+        if (done) return
+        rest = value
       }
-    } finally {
-      await target?.close()
+      const taken = rest.subarray(0, left)
+      rest = rest.subarray(taken.length)
+      left -= taken.length
+      yield taken
     }
   }
 }
 
 /** Everything in a package is in one folder, usually "package". */
-function placeOf(header: Uint8Array): string {
+function placeOf(header: Buffer): string {
   const prefix = textIn(header, 345, 155)
   const path = prefix === '' ? textIn(header, 0, 100) : `${prefix}/${textIn(header, 0, 100)}`
   return path.slice(path.indexOf('/') + 1)
 }
 
-function textIn(header: Uint8Array, at: number, length: number): string {
-  const [text = ''] = Buffer.from(header.subarray(at, at + length))
-    .toString('utf8')
-    .split('\0', 1)
-  return text.trim()
-}
-
-function createBlockReader(input: AsyncIterable<Buffer>) {
-  const chunks = input[Symbol.asyncIterator]()
-  let rest: Uint8Array = new Uint8Array()
-
-  async function next(most: number): Promise<Uint8Array | undefined> {
-    while (rest.length === 0) {
-      const { value, done } = await chunks.next()
-      if (done) return undefined
-      rest = value
-    }
-    const taken = rest.subarray(0, most)
-    rest = rest.subarray(taken.length)
-    return taken
-  }
-
-  return {
-    /** Exactly as many bytes; zeros if the input ends early, as tarballs may. */
-    async read(length: number): Promise<Uint8Array> {
-      const whole = new Uint8Array(length)
-      for (let at = 0; at < length; ) {
-        const part = await next(length - at)
-        if (!part) break
-        whole.set(part, at)
-        at += part.length
-      }
-      return whole
-    },
-    /** At least one byte and at most `most`. Throws at the end. */
-    async readSome(most: number): Promise<Uint8Array> {
-      const part = await next(most)
-      if (!part) throw new Error('The package is cut off.')
-      return part
-    },
-  }
+function textIn(header: Buffer, at: number, length: number): string {
+  return header
+    .toString('utf8', at, at + length)
+    .replace(/\0.*$/s, '')
+    .trim()
 }
 
 interface SourceRequest {
