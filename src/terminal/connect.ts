@@ -36,6 +36,9 @@ export interface ConnectOptions {
   once?: boolean
 }
 
+/** For work that must not be done a second time. */
+export const once: ConnectOptions = { once: true }
+
 // Another short command may hold the home for a moment.
 const patienceMs = 5_000
 const pauseMs = 100

@@ -40,13 +40,7 @@ export function createChatController(options: {
 }) {
   const { partner, clock, ownCommands, onChange, onLeave, signal } = options
   let conversation = emptyTerminalConversation
-  let facts: StatusFacts = {
-    session: 'main',
-    model: undefined,
-    contextTokens: undefined,
-    windowTokens: undefined,
-    costTodayUsd: undefined,
-  }
+  let facts: StatusFacts = { session: 'main' }
   /** One after the other, so that they arrive in the order in which they were typed. */
   let sending: Promise<void> = Promise.resolve()
 
@@ -193,7 +187,7 @@ function createAskSync(options: {
   partner: Pick<TuiPartner, 'approvals'>
   dispatch(change: Change): void
   asks(): readonly Ask[]
-}): { refresh(): Promise<void>; forget(id: string): void } {
+}) {
   const { partner, dispatch, asks } = options
   /** Questions that the user dismissed stay hidden. */
   const forgotten = new Set<string>()
@@ -211,12 +205,12 @@ function createAskSync(options: {
 
   return {
     /** One after the other: an older answer must not bring back what a newer one took away. */
-    refresh() {
+    refresh(): Promise<void> {
       const next = (refreshing ?? Promise.resolve()).catch(() => undefined).then(refresh)
       refreshing = next
       return next
     },
-    forget: (id) => void forgotten.add(id),
+    forget: (id: string) => void forgotten.add(id),
   }
 }
 

@@ -228,11 +228,11 @@ function formatTook(milliseconds: number): string {
 /** Facts that are not in the events of the conversation. */
 export interface StatusFacts {
   session: string
-  model: string | undefined
+  model?: string | undefined
   /** Tokens of the newest request, and the limit for a summary. */
-  contextTokens: number | undefined
-  windowTokens: number | undefined
-  costTodayUsd: number | undefined
+  contextTokens?: number | undefined
+  windowTokens?: number | undefined
+  costTodayUsd?: number | undefined
 }
 
 /** The bottom line: model, context use, cost of today and activity. */

@@ -11,7 +11,7 @@ import {
 } from '../../protocol/custom-tools.ts'
 import { cardText } from '../../tools/cards/card-text.ts'
 import { type CommandContext, type CommandHandler, confirm, type ExitCode, exitCodes, usageError } from '../command.ts'
-import { type Answer, apiCommand, watchedResult, withApi } from '../connect.ts'
+import { type Answer, apiCommand, once, watchedResult, withApi } from '../connect.ts'
 import { callTable, type Output } from '../output.ts'
 import { watchProgress } from './memory.ts'
 import { askForSettings, readJsonOption } from './tools.ts'
@@ -55,9 +55,6 @@ async function approve(
   }
   return register(context, input.json, `${encodeURIComponent(name)}/approve`, { version })
 }
-
-// Nothing is repeated after a lost connection: a repetition would be a second version or a second run.
-const once = { once: true }
 
 /** A folder that Familiar and readers of Agent Skills can import. */
 export const exportCapability = apiCommand(

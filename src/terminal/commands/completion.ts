@@ -10,21 +10,13 @@ type What = 'bash' | 'zsh' | 'fish' | 'sessions' | 'capabilities'
 /** Prints a shell's script, or names for it. Names come only from a daemon that runs: a key press must start nothing. */
 export function createPrintCompletion(program: Command): CommandHandler<{ what: What }> {
   return async ({ homePath, stdout }, { what }) => {
-    switch (what) {
-      case 'bash':
-      case 'zsh':
-        stdout.write(bashCompletion(commandTree(program), what))
-        break
-      case 'fish':
-        stdout.write(fishCompletion(commandTree(program)))
-        break
-      case 'sessions':
-      case 'capabilities': {
-        const info = readDaemonInfo(homePath)
-        const names = info ? await namesOf(createApiClient(info), what) : []
-        // Other people choose names, too. Names that need quoting are not offered.
-        for (const name of new Set(names)) if (/^[\p{L}\p{N}_.:@+-]+$/u.test(name)) stdout.write(`${name}\n`)
-      }
+    if (what === 'bash' || what === 'zsh') stdout.write(bashCompletion(commandTree(program), what))
+    else if (what === 'fish') stdout.write(fishCompletion(commandTree(program)))
+    else {
+      const info = readDaemonInfo(homePath)
+      const names = info ? await namesOf(createApiClient(info), what) : []
+      // Other people choose names, too. Names that need quoting are not offered.
+      for (const name of new Set(names)) if (/^[\p{L}\p{N}_.:@+-]+$/u.test(name)) stdout.write(`${name}\n`)
     }
     return undefined
   }
@@ -90,24 +82,17 @@ complete -o default -F _familiar familiar
 function wordsAfter({ commands, options, argument }: CompletedCommand): string {
   const long = options.flatMap(({ flags }) => flags.filter((flag) => flag.startsWith('--')))
   const words = [...commands.map(({ name }) => name), ...long]
-  if (!argument || argument.kind === 'anything') return quoteForShell(words.join('\n'))
+  if (!argument || argument === 'anything') return quoteForShell(words.join('\n'))
   return `${listOf(argument)}$'\\n'${quoteForShell(words.join('\n'))}`
 }
 
 function listOf(values: Values): string {
-  switch (values.kind) {
-    case 'words':
-      return quoteForShell(values.words.join('\n'))
-    case 'sessions':
-    case 'capabilities':
-      return `$(familiar completion ${values.kind} 2>/dev/null)`
-    case 'anything':
-      return "''"
-  }
+  if (values === 'anything') return "''"
+  return typeof values === 'string' ? `$(familiar completion ${values} 2>/dev/null)` : quoteForShell(values.join('\n'))
 }
 
-/** What may stand at a place: these words, the names of something that is there, or whatever the shell offers. */
-type Values = { kind: 'words'; words: readonly string[] } | { kind: 'sessions' | 'capabilities' | 'anything' }
+/** The offers at a place: these words, the names of something that is there, or whatever the shell offers. */
+type Values = readonly string[] | 'sessions' | 'capabilities' | 'anything'
 
 interface CompletedCommand {
   /** `/caps/show`; empty for the program itself. */
@@ -145,15 +130,14 @@ function completedOption(option: Option): CompletedCommand['options'][number] {
 }
 
 function optionValues({ argChoices, long }: Option): Values {
-  if (argChoices) return { kind: 'words', words: argChoices }
-  return long === '--session' ? { kind: 'sessions' } : { kind: 'anything' }
+  return argChoices ?? (long === '--session' ? 'sessions' : 'anything')
 }
 
 function argumentValues(argument: Argument, path: string): Values {
-  if (argument.argChoices) return { kind: 'words', words: argument.argChoices }
-  if (argument.name() === 'session') return { kind: 'sessions' }
+  if (argument.argChoices) return argument.argChoices
+  if (argument.name() === 'session') return 'sessions'
   const isCapability = /^\/cap(s|abilit(y|ies))?\/(?!new)/.test(path) && argument.name() === 'name'
-  return isCapability ? { kind: 'capabilities' } : { kind: 'anything' }
+  return isCapability ? 'capabilities' : 'anything'
 }
 
 export function fishCompletion(commands: readonly CompletedCommand[]): string {
@@ -189,14 +173,7 @@ function linesOf({ path, commands, options, argument }: CompletedCommand): strin
 }
 
 function fishCompletionListOf(values: Values): string | undefined {
-  switch (values.kind) {
-    case 'words':
-      return quoteForFish(values.words.join(' '))
-    case 'sessions':
-    case 'capabilities':
-      // A list in parentheses is run when it is asked for, and its lines are taken as they are.
-      return quoteForFish(`(familiar completion ${values.kind} 2>/dev/null)`)
-    case 'anything':
-      return undefined
-  }
+  if (values === 'anything') return undefined
+  // A list in parentheses is run when it is asked for, and its lines are taken as they are.
+  return quoteForFish(typeof values === 'string' ? `(familiar completion ${values} 2>/dev/null)` : values.join(' '))
 }

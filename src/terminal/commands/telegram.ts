@@ -1,9 +1,6 @@
 import { formatTime } from '../../base/text.ts'
 import { telegram } from '../../protocol/channels.ts'
-import { type Answer, apiCommand } from '../connect.ts'
-
-// Nothing is repeated after a lost connection.
-const once = { once: true }
+import { type Answer, apiCommand, once } from '../connect.ts'
 
 export const unpair = apiCommand(
   telegram,

@@ -4,7 +4,7 @@ import { formatTime } from '../../base/text.ts'
 import { type TokenCreateRequest, tokens } from '../../protocol/users.ts'
 import { type AccessTokens, createAccessTokens } from '../../security/tokens.ts'
 import { CommandError, type CommandHandler, exitCodes, isConfirmed } from '../command.ts'
-import { apiCommand, withApi } from '../connect.ts'
+import { apiCommand, once, withApi } from '../connect.ts'
 import { hasDatabase, withDatabase } from '../open-beside.ts'
 
 /** Works on the home itself: no route of the API does this. A running daemon refuses the old token immediately. */
@@ -39,9 +39,6 @@ async function replaceOwnerToken(access: AccessTokens): Promise<string> {
   for (const { tokenId } of own) await access.revoke(tokenId)
   return made.token
 }
-
-// Nothing is repeated after a lost connection.
-const once = { once: true }
 
 /** Only the token goes to standard output. */
 export const createToken: CommandHandler<TokenCreateRequest> = async (context, input) => {

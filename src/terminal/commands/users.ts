@@ -3,10 +3,7 @@ import { formatTime, plural } from '../../base/text.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import { type UserAddRequest, users } from '../../protocol/users.ts'
 import { CommandError, type CommandHandler, exitCodes, isConfirmed } from '../command.ts'
-import { apiCommand, withApi } from '../connect.ts'
-
-// Nothing is repeated after a lost connection.
-const once = { once: true }
+import { apiCommand, once, withApi } from '../connect.ts'
 
 export const setPlan = apiCommand(
   users,
