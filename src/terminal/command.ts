@@ -21,7 +21,6 @@ export interface CommandContext {
   onHangup(handler: () => 'end' | 'go on'): void
 }
 
-/** Options of every command. */
 interface CommonInput {
   json?: boolean
 }
@@ -105,7 +104,6 @@ export async function isConfirmed(
   return isWanted
 }
 
-/** All of standard input. */
 export async function readStandardInput({ stdin, signal }: { stdin: Readable; signal: AbortSignal }): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(addAbortSignal(signal, stdin), (chunk) => Buffer.from(chunk)))
 }
@@ -130,7 +128,6 @@ export function idStartingWith(known: readonly { id: string }[], named: string, 
   })
 }
 
-/** Why a file could not be opened. */
 export function whyUnreadable(cause: NodeJS.ErrnoException): string {
   const reasons: Record<string, string> = {
     ENOENT: 'there is no such file.',
@@ -140,7 +137,6 @@ export function whyUnreadable(cause: NodeJS.ErrnoException): string {
   return reasons[cause.code ?? ''] ?? cause.message
 }
 
-/** Opens a file in the user's editor and waits for its end. */
 export async function openEditor({ env, stdin, stdout }: CommandContext, path: string): Promise<void> {
   const editor = env.VISUAL || env.EDITOR
   if (!stdin.isTTY || !stdout.isTTY) throw usageError('Not a terminal: no editor can be opened.')

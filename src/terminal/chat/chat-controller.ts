@@ -128,7 +128,6 @@ export function createChatController(options: {
     else dispatch({ type: 'note', tone: 'quiet', text: 'nothing changed' })
   }
 
-  /** A message, a command, or the answer to a question. */
   function submit(outgoing: Outgoing): void {
     const { text, isAnswer } = outgoing
     const first = isAnswer ? conversation.asks[0] : undefined
@@ -160,7 +159,6 @@ export function createChatController(options: {
     facts: () => facts,
     submit,
     dispatch,
-    /** The user's answer to the first question. */
     answer(word: 'approve' | 'deny'): void {
       const [first] = conversation.asks
       if (first) answerAsk(first, word)

@@ -7,7 +7,6 @@ const againMs = 3_000
 /** A key answers a question only when it has stood there this long with no key pressed: it was not meant for the line. */
 const armingMs = 600
 
-/** The actions of the keys. */
 interface KeyActions {
   firstAsk(): Ask | undefined
   isRunning(): boolean
@@ -92,7 +91,6 @@ export function createChatKeys(actions: KeyActions, clock: Clock) {
     isArmed,
     /** The line was started after the question appeared: only then can it be the answer. */
     isAnswering: () => !isLineOlder,
-    /** There is a new question. */
     asked(): void {
       isLineOlder = !actions.isLineEmpty()
       disturb()

@@ -31,7 +31,6 @@ export interface CallItem {
   progress: string | undefined
   /** Undefined while it runs. */
   outcome: { result: string; isError: boolean; tookMs: number } | undefined
-  /** Waiting for approval. */
   waits: boolean
 }
 
@@ -320,9 +319,7 @@ export function safeComponent(draw: (width: number) => readonly string[]): Compo
 /** Callbacks for the session while the terminal is open. */
 export type News =
   | { type: 'event'; event: TurnEvent }
-  /** The connection is lost and being restored. */
   | { type: 'lost' }
   /** Events restart at the last complete step: unfinished parts come again. */
   | { type: 'back'; where: string }
-  /** The conversation continues in another session. */
   | { type: 'moved'; session: string }

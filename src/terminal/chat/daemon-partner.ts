@@ -193,7 +193,6 @@ function createSessionFollower(line: ChatLine, first: SessionReply | undefined) 
     arrivedIn(sessionId: string): void {
       if (place?.sessionId !== sessionId) goTo({ sessionId, cursor: '0' })
     },
-    /** Continues the chat in the given session. */
     moveTo(session: SessionReply): void {
       if (place?.sessionId === session.id) return
       goTo(placeIn(session))
@@ -202,7 +201,6 @@ function createSessionFollower(line: ChatLine, first: SessionReply | undefined) 
   }
 }
 
-/** Retries until Familiar answers. */
 async function reconnect(line: ChatLine, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {

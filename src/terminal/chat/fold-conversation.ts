@@ -135,7 +135,6 @@ function asksAfter(asks: readonly Ask[], name: string, event: BuildEvent): reado
   }
 }
 
-/** Applies one event of the session's stream. */
 function foldTurnEvent(before: TerminalConversation, event: TurnEvent, at: number): TerminalConversation {
   const conversation = joinTurn(before, event, at)
   switch (event.type) {

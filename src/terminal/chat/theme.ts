@@ -77,11 +77,11 @@ interface CodeToken {
 
 interface Language {
   keywords: ReadonlySet<string>
-  /** What begins a comment that ends with its line. */
+  /** The start of a comment that ends with its line. */
   lineComment?: RegExp
-  /** What begins a comment, with what ends it. */
+  /** The start and the end of a comment. */
   blockComment?: [begin: string, end: string]
-  /** What a text may begin and end with; the longer first. */
+  /** The marks around a text; the longer first. */
   quotes: readonly string[]
 }
 

@@ -305,7 +305,6 @@ export const showCapabilityCalls = apiCommand(
   ({ calls }, output, { name }) => callTable(output, name, calls),
 )
 
-/** The changes between two versions. */
 export const showDifference = apiCommand(
   capabilities,
   (api, { name, from, to }: { name: string; from?: number; to?: number }) => api.diff({ name, from, to }),

@@ -101,7 +101,6 @@ export const backup: CommandHandler<{ path?: string }> = async (context, input) 
 /** A running turn is given ten seconds to finish its step; then the daemon closes what it has open. */
 const stopPatienceMs = 30_000
 
-/** Cancels the reply that a session is working on. */
 export const cancel = apiCommand(
   sessions,
   async (api, { session }: { session: string }, { client }) =>
@@ -125,7 +124,6 @@ export const stop: CommandHandler<{ session?: string }> = async (context, input)
   )
 }
 
-/** Reads the configuration files again in the running daemon. */
 export const reload: CommandHandler<object> = async (context, input) => {
   const reply = await reloadDaemon(context)
   if (reply === undefined) {

@@ -111,7 +111,6 @@ async function collect(part: VoicePart, from: string, whole: string): Promise<st
   return whole
 }
 
-/** Removes folders of processes that have ended. */
 async function removeLeftovers(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const [, pid] = /^\.install-(\d+)-/.exec(name) ?? []

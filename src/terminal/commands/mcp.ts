@@ -149,7 +149,6 @@ const noServers = 'Add one to familiar.toml: [mcp.servers.NAME] with command and
 
 type Seen = Extract<ServerInspection, { ok: true }>
 
-/** Starts the server and shows everything that an approval covers. */
 export const showServer: CommandHandler<{ name: string }> = async (context, input) => {
   const { seen, changes, isApproved } = await withMcp(context, (mcp) => lookAt(mcp, input.name))
   return context.output.report(input.json, { name: input.name, is_approved: isApproved, changes, ...seen }, () => {

@@ -89,7 +89,6 @@ export function formatMemoryDay(time: string): string {
   return formatTime(time).slice(0, 10)
 }
 
-/** In a few words, on one line. */
 export function shortText({ title, content }: Pick<MemoryReply, 'title' | 'content'>): string {
   return oneLine(title ? `${title}: ${content}` : content, maxTextLength)
 }
@@ -99,7 +98,6 @@ export function kindName({ kind }: Pick<MemoryReply, 'kind'>): string {
   return kind === 'chunk' ? 'passage' : kind
 }
 
-/** The origin in words. */
 function describeOrigin(memory: MemoryReply): string {
   const { source, speaker, session_id: session, file, kind } = memory
   if (file) return `a file, ${memory.citation}`
