@@ -9,8 +9,9 @@ import { hasTmux, openTmuxPane } from './tmux-pane.ts'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {
-  await cleanUp()
   await Promise.all(closers.splice(0).map((close) => close()))
+  // Last: it deletes the socket through which a terminal is closed.
+  await cleanUp()
 })
 
 const provider = (url: string) => `type = "openai-compatible"
