@@ -22,11 +22,14 @@ let home: Awaited<ReturnType<typeof serveHome>>
 let served: ServedFamiliar
 let userId: string
 const clients: McpTestClient[] = []
+/** The model answers after this. */
+let mayAnswer: Promise<void> = Promise.resolve()
 
 beforeAll(async () => {
   const model = createScriptedModel({
-    script: ({ messages }) => {
+    script: async ({ messages }) => {
       const isAnswered = messages.at(-1)?.role === 'tool'
+      if (isAnswered) await mayAnswer
       return isAnswered
         ? { text: 'Looked it up.' }
         : { toolCalls: [{ name: 'recall_memory', input: { query: 'tide' } }] }
@@ -98,7 +101,13 @@ for (const way of ['http', 'stdio'] as const) {
         const mcp = await client(generation, way)
         const told: string[] = []
         const said = { message: 'When is the tide?', session: `${generation}-${way}` }
-        const reply = await mcp.call('ask', said, (line) => told.push(line))
+        // Clients drop progress that arrives together with the reply, so the reply waits for it.
+        const heard = Promise.withResolvers<void>()
+        mayAnswer = heard.promise
+        const reply = await mcp.call('ask', said, (line) => {
+          told.push(line)
+          if (line === 'calls recall_memory') heard.resolve()
+        })
         expect(reply).toMatchObject({ text: 'Looked it up.', data: { outcome: 'completed', question: null } })
         expect(told).toContain('calls recall_memory')
         expect(await mcp.read(String(reply.data.session_uri))).toMatch(/When is the tide\?[\s\S]*Looked it up\./)

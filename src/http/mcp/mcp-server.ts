@@ -170,7 +170,10 @@ export function createMcpServer(dependencies: {
     const tool = tools.find(params.name)
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name.slice(0, 200)}`)
     try {
-      return await tool.run(params.arguments ?? {}, { signal: context.mcpReq.signal, progress: progressOf(context) })
+      const progress = progressOf(context)
+      const result = await tool.run(params.arguments ?? {}, { signal: context.mcpReq.signal, progress: progress.tell })
+      await progress.isSent()
+      return result
     } catch (cause) {
       if (context.mcpReq.signal.aborted) throw cause
       return refusedCall(inWords(describeError(cause, logger)))
@@ -220,15 +223,17 @@ export function createMcpServer(dependencies: {
   return server
 }
 
-/** The protocol wants increasing numbers; the total is unknown. */
-function progressOf({ mcpReq }: ServerContext): (message: string) => void {
+/** The protocol wants increasing numbers; the total is unknown. `isSent` resolves when all of it is on its way. */
+function progressOf({ mcpReq }: ServerContext) {
   const progressToken = mcpReq._meta?.progressToken
-  if (progressToken === undefined) return () => undefined
-  let progress = 0
-  return (message) => {
-    progress += 1
-    const params = { progressToken, progress, message }
-    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
+  const sent: Promise<void>[] = []
+  return {
+    tell(message: string): void {
+      if (progressToken === undefined) return
+      const params = { progressToken, progress: sent.length + 1, message }
+      sent.push(mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined))
+    },
+    isSent: () => Promise.all(sent),
   }
 }
 

@@ -133,6 +133,8 @@ function createAskTool(needs: Pick<McpNeeds, 'conversations' | 'clock'>, { userI
       const told = tell(receipt, cursorOf(receipt), { ...call, signal: watching }).catch(() => undefined)
       try {
         const { text, sessionId, outcome, question } = await conversations.waitForTurn(receipt.messageId, signal)
+        // It ends with the turn: the client gets all of the activity before the reply.
+        await told
         const data = { reply: text, session_id: sessionId, session_uri: sessionUri(sessionId), outcome, question }
         return { text: text || `(${outcome})`, data, ...(outcome === 'failed' && { isError: true }) }
       } catch (cause) {
