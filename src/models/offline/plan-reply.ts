@@ -1,5 +1,6 @@
 import { canonicalJson, isRecord } from '../../base/json.ts'
 import { readDates } from '../../memory/dates.ts'
+import { readFact } from '../../memory/facts.ts'
 import { isTrivial } from '../../memory/learning/exchange.ts'
 import { hasPlainStatements } from '../../memory/learning/plain-statements.ts'
 import { contentWords, countWords } from '../../memory/words.ts'
@@ -105,7 +106,7 @@ function toldSince(facts: readonly NoteLine[], notes: readonly NoteLine[], words
       .map((fact) => fact.day)
       .toSorted()
       .at(-1) ?? ''
-  const values = facts.map(({ text }) => text.split(' is ').at(-1)?.toLowerCase() ?? '')
+  const values = facts.map(({ text }) => readFact(text)?.value.toLowerCase() ?? '')
   // On the same day the order is unknown: a note with another value may be the newer one.
   const isOther = ({ text }: NoteLine) => !values.some((value) => value !== '' && text.toLowerCase().includes(value))
   const newer = bestNotes(notes, words).filter(

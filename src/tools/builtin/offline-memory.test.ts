@@ -75,6 +75,7 @@ describe('changed facts without a language model', () => {
     await send('I moved: I live in Hamburg now.')
     const now = await send('Where do I live?')
     expect(now).toContain('Hamburg')
+    expect(now).not.toContain('Told since')
     expect(now).not.toContain('Berlin')
     await send('I am vegetarian')
     await send('I am not vegetarian any more')
