@@ -56,6 +56,17 @@ describe('tools of folders', () => {
     ).toEqual(['echo'])
   })
 
+  it('TOOL-1 SEC-14 enables and runs a folder that was written a moment ago, as it is now', async () => {
+    await home.start()
+    home.writeTool('echo', pythonTool('echo', 'print(json.dumps({"text": "first"}))'))
+    await home.catalog.setEnabled('echo', true)
+    expect((await home.run('echo')).text).toBe('first')
+    home.writeTool('echo', pythonTool('echo', 'print(json.dumps({"text": "second"}))'))
+    await home.catalog.setEnabled('echo', true)
+    expect(await home.catalog.show('max', 'echo')).toMatchObject({ status: 'system', problem: null })
+    expect((await home.run('echo')).text).toBe('second')
+  })
+
   it('TOOL-5 is not ready where its image is needed and cannot run', async () => {
     const dockerfile = 'FROM searxng/searxng:latest\nCOPY runner.py /app/\nENTRYPOINT ["python3", "/app/runner.py"]\n'
     home.writeTool('searxng', { ...pythonTool('searxng', 'print("{}")'), Dockerfile: dockerfile })

@@ -196,6 +196,7 @@ function createToolCatalog(dependencies: CatalogNeeds) {
 
   /** Looks at that one alone. A folder cannot take the name of another tool. */
   async function show(userId: string, name: string): Promise<ToolDetails | undefined> {
+    await lookAgain(name)
     const other = findOther(name)
     if (other) return switchedOff(describeOther(other))
     const folder = folderTools.find(name)
@@ -269,6 +270,11 @@ function createToolCatalog(dependencies: CatalogNeeds) {
     return { status: 'available', problem: `needs ${missing.join(', ')}: familiar tools config ${name}` }
   }
 
+  /** A folder that was written a moment ago may not have been read yet. */
+  async function lookAgain(name: string): Promise<void> {
+    if (!folderTools.find(name) && !findOther(name)) await folderTools.reload()
+  }
+
   /** A tool of a folder, whose settings and switch are the owner's business here. */
   function findFolder(name: string): LoadedFolderTool {
     const entry = folderTools.find(name)
@@ -281,7 +287,8 @@ function createToolCatalog(dependencies: CatalogNeeds) {
     return !folderTools.find(name) && findOther(name) !== undefined
   }
 
-  function settingsOf(userId: string, name: string) {
+  async function settingsOf(userId: string, name: string) {
+    await lookAgain(name)
     return { userId, tool: name, fields: isElsewhere(name) ? [] : findFolder(name).tool.manifest.configuration }
   }
 
@@ -348,6 +355,7 @@ function createToolCatalog(dependencies: CatalogNeeds) {
     /** Runs a tool of a folder. Never throws for what the tool does. */
     async run(call: FolderToolCall): Promise<ToolRun> {
       const { userId, name, caller } = call
+      await lookAgain(name)
       const entry = folderTools.find(name)
       if (!entry && isEnabled() && !isElsewhere(name)) {
         throw new FamiliarError('not_found', `There is no tool named ${name} in the folders of tools.`)
@@ -356,12 +364,12 @@ function createToolCatalog(dependencies: CatalogNeeds) {
     },
     /** Secrets are `***`. */
     config: async (userId: string, name: string): Promise<Record<string, Json>> =>
-      settings.masked(settingsOf(userId, name)),
+      settings.masked(await settingsOf(userId, name)),
     /** `***` keeps the secret that is set. An unknown key is a `bad_request` that names it, and nothing is written. */
     setConfig: async (userId: string, name: string, values: Record<string, Json>): Promise<void> =>
-      settings.write(settingsOf(userId, name), values),
+      settings.write(await settingsOf(userId, name), values),
     deleteConfig: async (userId: string, name: string, key: string): Promise<void> =>
-      settings.delete(settingsOf(userId, name), key),
+      settings.delete(await settingsOf(userId, name), key),
     /** Whether everything is set that it needs. Runs nothing. */
     async test(userId: string, name: string): Promise<{ ok: boolean; message: string }> {
       const details = await show(userId, name)
@@ -378,12 +386,15 @@ function createToolCatalog(dependencies: CatalogNeeds) {
      * hosts, settings, input, label or code needs a new one. With only the code changed, the owner can still run it by hand.
      */
     async setEnabled(name: string, isOn: boolean): Promise<void> {
+      // The approval is for the files as they are now, which may have been written a moment ago.
+      await folderTools.reload()
       if (isElsewhere(name)) throw new FamiliarError('bad_request', `${name} is no tool of a folder.`)
       if (!folderTools.find(name)) throw notFound(name)
       await folderTools.decide(name, isOn ? approvedState(findFolder(name).tool) : { isEnabled: false })
     },
     /** In place of what the owner allowed before. Only for the local command line (SEC-4). */
     async allowHosts(name: string, hosts: readonly string[]): Promise<void> {
+      await lookAgain(name)
       findFolder(name)
       const read = hosts.map((text) => {
         const host = readTypedHost(text)

@@ -96,7 +96,7 @@ export async function runPage(page: string, blocks: Block[], copy: string): Prom
 
 /** A shell that stops at the first failure. The place of each block is printed before it runs. */
 function scriptOf(blocks: Block[], port: number): string {
-  const ready = `for try in $(seq 300); do curl -sf http://127.0.0.1:${port}/healthz > /dev/null && break; sleep 0.2; done`
+  const ready = `for try in $(seq 300); do curl -sf http://127.0.0.1:${port}/readyz > /dev/null && break; sleep 0.2; done`
   const isStarted = blocks.some(({ isBackground }) => isBackground)
   const lines = ['set -eu', "trap 'kill $(jobs -p) 2> /dev/null || true; wait || true' EXIT"]
   if (!isStarted && blocks.some(({ text }) => /familiar|8100/.test(text)))

@@ -90,6 +90,8 @@ export const removeTool: CommandHandler<{ name: string; yes?: boolean }> = async
     await rename(shown.directory, gone)
     await rm(gone, { recursive: true, force: true })
     await forgetState(context, name)
+    // Familiar notices at once; the reply is that there is no such tool.
+    await api.reload({ name }).catch(() => undefined)
     return shown.directory
   })
   return context.output.report(
