@@ -1,13 +1,12 @@
 import { formatCount, toStorableText } from '../base/text.ts'
 import { FamiliarError } from '../protocol/errors.ts'
+import { approvedText, deniedText } from '../security/approval-texts.ts'
 import {
   type AnswerOutcome,
   type Approval,
   type ApprovalAnswer,
   type Approvals,
   approvalSource,
-  approvedText,
-  deniedText,
   isOwnWords,
   labelOfSource,
 } from '../security/approvals.ts'

@@ -242,7 +242,7 @@ export function createClientCalls(dependencies: {
       aliases: [],
       isClients: true,
       // It may do anything, wherever the client runs (SEC-6).
-      reach: () => ({ kind: 'acts', destination: `client:${name}` }),
+      reach: () => ({ kind: 'reach', destination: `client:${name}` }),
       async beginIn(writer, { input, ...call }) {
         await store.askIn(writer, { ...call, name, arguments: input, expiresAt: expiry() })
       },

@@ -179,7 +179,7 @@ describe('SEC-17 labels', () => {
         sent.push(context)
         return said('sent')
       },
-      { reach: () => ({ kind: 'acts', destination: 'https://evil.example' }) },
+      { reach: () => ({ kind: 'reach', destination: 'https://evil.example' }) },
     )
     return { sent, send }
   }

@@ -9,7 +9,7 @@ import { untilAborted } from '../base/work.ts'
 import type { Models } from '../models/model.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { type Json, subagentChannel } from '../protocol/messages.ts'
-import type { Seen } from '../security/approvals.ts'
+import type { Seen } from '../security/permissions.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
 import type { SpawnRow } from '../storage/feature-tables.ts'
 import {

@@ -2,18 +2,12 @@ import { reasonOf, toStorableText, truncateText } from '../base/text.ts'
 import { untilAborted } from '../base/work.ts'
 import type { ProceduralMemory } from '../memory/episodes.ts'
 import type { ToolCallPart } from '../protocol/messages.ts'
-import {
-  type Approvals,
-  approvalQuestion,
-  approvalSource,
-  isAutomated,
-  judgeCall,
-  type Seen,
-  waitsForApproval,
-} from '../security/approvals.ts'
+import { approvalQuestion, waitsForApproval } from '../security/approval-texts.ts'
+import { type Approvals, approvalSource, isAutomated } from '../security/approvals.ts'
+import { type Grants, judgeCall, type PolicyMode, type Reach, type Seen } from '../security/permissions.ts'
 import type { Writer } from '../storage/database.ts'
 import type { AuditedCall, ToolAudit, ToolRegistry, ToolView } from '../tools/registry.ts'
-import { CallSuspended, type Tool, type ToolContext, type ToolOutcome, type ToolReach } from '../tools/tool.ts'
+import { CallSuspended, type Tool, type ToolContext, type ToolOutcome } from '../tools/tool.ts'
 import { toolFinished } from './event-stream.ts'
 import type { SessionEvent } from './sessions/session-event.ts'
 
@@ -59,6 +53,10 @@ interface CallsToBegin extends Omit<MadeCall, 'call'> {
   seen: Seen
   calls: readonly ToolCallPart[]
   tools: ToolView
+  /** Whether the conversation holds this address from a source other than the model. */
+  isKnown(address: string): boolean
+  /** The session, and for a sub-agent those above it: a grant in one of them counts. */
+  grantedIn: readonly string[]
   /** No user can answer there, so calls that need approval are refused. */
   cannotAsk: boolean
 }
@@ -71,11 +69,12 @@ export type BeginCalls = ReturnType<typeof createBeginCalls>
  */
 export function createBeginCalls(dependencies: {
   approvals: Approvals
-  /** `policy.destinations` of the config. */
-  destinations: () => readonly string[]
+  grants: Pick<Grants, 'covers'>
+  /** `[policy]` of the config. */
+  policy: () => { mode: PolicyMode; destinations: readonly string[] }
   records: CallRecords
 }) {
-  const { approvals, destinations, records } = dependencies
+  const { approvals, grants, policy, records } = dependencies
 
   return async (writer: Writer, turn: CallsToBegin) => {
     /** To append in the same unit: each call as started, or with the reason why it was not. */
@@ -104,9 +103,9 @@ export function createBeginCalls(dependencies: {
     tool.hears?.({ userId, sessionId, turnId, callId, input, userText: turn.userText, answers: turn.answers, hasUser })
     const reach = reachOf(tool, call)
     const guarded = { userId, sessionId, tool: tool.definition.name, arguments: input, destination: reach.destination }
-    const declared = reach.destination === null ? [] : destinations()
-    const verdict = judgeCall({ seen, reach, destinations: declared })
-    if (verdict.allowed || (await approvals.use(writer, guarded))) {
+    const verdict = judgeCall({ ...policy(), seen, reach, isKnown: turn.isKnown })
+    const covered = { userId, sessionIds: turn.grantedIn, tool: guarded.tool, reach }
+    if (verdict.allowed || (await grants.covers(writer, covered)) || (await approvals.use(writer, guarded))) {
       const { effect, isClients } = tool
       await tool.beginIn?.(writer, { userId, sessionId, turnId, callId, input })
       return { type: 'tool_started', callId, name, input, effect, ...(isClients && { isClients }) }
@@ -116,7 +115,14 @@ export function createBeginCalls(dependencies: {
       await records.refusedIn(writer, madeCall(turn, call), reason)
       return toolFinished(call, { text: `${reason} ${cannotBeAsked}`, isError: true })
     }
-    const approval = await approvals.ask(writer, { ...guarded, turnId, callId, reason, isPatient: isAutomated(source) })
+    const approval = await approvals.ask(writer, {
+      ...guarded,
+      reach,
+      turnId,
+      callId,
+      reason,
+      isPatient: isAutomated(source),
+    })
     await records.refusedIn(writer, madeCall(turn, call), reason)
     const told = { text: waitsForApproval, isError: true, question: approvalQuestion(approval) }
     return { type: 'tool_finished', callId, name, ...told, approvalId: approval.id }
@@ -131,11 +137,11 @@ function madeCall({ userId, sessionId, turnId, userText }: CallsToBegin, call: T
 }
 
 /** A tool that cannot say what it would do may do anything. */
-function reachOf(tool: Tool, call: ToolCallPart): ToolReach {
+function reachOf(tool: Tool, call: ToolCallPart): Reach {
   try {
     return tool.reach(call.input)
   } catch {
-    return { kind: 'asks', destination: null }
+    return { kind: 'host', destination: null }
   }
 }
 

@@ -27,6 +27,7 @@ import type { Ledger, Reservation } from './ledger.ts'
 import { choiceDue, endingOf, nextStep, type OnStep, questionOf } from './next-step.ts'
 import { chooseModels, offeredTools, type Role, type RoleOf } from './roles.ts'
 import type { Inbox, InboxMessage } from './sessions/inbox.ts'
+import { holdsAddress } from './sessions/known-address.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
 import {
   outcomeUnknown,
@@ -486,7 +487,10 @@ export function createTurns(dependencies: {
     const { tools, cannotAsk = false } = roleIn(run, turn)
     const { id: turnId, source } = turn
     const { seen } = projection
-    const asked = { userId, sessionId, turnId, source, userText, answers, seen, calls, tools, cannotAsk }
+    const grantedIn = [sessionId]
+    const isKnown = (address: string) => holdsAddress(projection, address)
+    const said = { userText, answers, seen, isKnown, grantedIn }
+    const asked = { userId, sessionId, turnId, source, ...said, calls, tools, cannotAsk }
     const target = { sessionId, turnId, ...(lastInputTokens !== undefined && { lastInputTokens }) }
     let begun: ToolCallPart[] = []
     const logged = await log.decide(target, async (writer) => {

@@ -149,7 +149,7 @@ describe('the tools of capabilities', () => {
       isError: true,
     })
     expect(opened.toolOf('request_capability')?.reach(wish)).toEqual({
-      kind: 'acts',
+      kind: 'later',
       destination: 'build:weather_lookup',
     })
     expect(opened.started).toEqual([])
@@ -211,7 +211,7 @@ describe('the tools of capabilities', () => {
 
   it('SEC-6 running by a name in the arguments acts, wherever it may go', () => {
     const reach = opened.toolOf('execute_capability')?.reach({ name: 'cap_weather_lookup', input: {} })
-    expect(reach).toEqual({ kind: 'acts', destination: 'tool:cap_weather_lookup' })
+    expect(reach).toEqual({ kind: 'reach', destination: 'tool:cap_weather_lookup' })
     expect(opened.toolOf('execute_capability')?.effect).toBe('at-most-once')
   })
 })

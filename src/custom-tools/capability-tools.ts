@@ -69,7 +69,7 @@ export function createCapabilityTools(needs: Needs): Tool[] {
       }),
       effect: 'idempotent',
       core: true,
-      reach: ({ name }) => ({ kind: 'acts', destination: `build:${name}` }),
+      reach: ({ name }) => ({ kind: 'later', destination: `build:${name}` }),
       async run(wanted, { userId, sessionId, callId, seen, signal }) {
         const description = truncateText(wanted.description, maxDescriptionLength)
         const name = plainName(wanted.name)
@@ -94,7 +94,7 @@ export function createCapabilityTools(needs: Needs): Tool[] {
       input: z.object({ name: z.string(), input: z.looseObject({}) }),
       effect: 'at-most-once',
       // Whether it reaches out depends on whose it is, which the arguments do not tell.
-      reach: ({ name }) => ({ kind: 'acts', destination: `tool:${toolNameOf(plainName(name))}` }),
+      reach: ({ name }) => ({ kind: 'reach', destination: `tool:${toolNameOf(plainName(name))}` }),
       async run({ name, input }, context) {
         const capability = catalog.find(context.userId, plainName(name))
         if (!capability) return failed(`There is no capability named ${name}.`)
@@ -126,7 +126,7 @@ export function createCapabilityTools(needs: Needs): Tool[] {
         problem: z.string().optional().describe('what is wrong, if no call failed'),
       }),
       effect: 'idempotent',
-      reach: ({ name }) => ({ kind: 'acts', destination: `build:${name}` }),
+      reach: ({ name }) => ({ kind: 'later', destination: `build:${name}` }),
       async run({ name, problem }, { userId, sessionId, callId, seen }) {
         const missing = await whyNot()
         if (missing !== undefined) return failed(`Nothing can be repaired now: ${missing}`)

@@ -380,11 +380,11 @@ describe('tools of folders', () => {
     await home.catalog.setEnabled('machine', true)
     const reaches = home.registry.list().map((tool) => [tool.definition.name, tool.reach({}), tool.effect])
     expect(reaches).toEqual([
-      ['alone', { kind: 'reads', destination: null }, 'idempotent'],
-      ['machine', { kind: 'asks', destination: "tool:machine on this machine's network" }, 'at-most-once'],
-      ['many', { kind: 'acts', destination: 'tool:many' }, 'at-most-once'],
-      ['nowhere', { kind: 'reads', destination: null }, 'idempotent'],
-      ['one', { kind: 'acts', destination: 'https://api.example.com' }, 'at-most-once'],
+      ['alone', { kind: 'read', destination: null }, 'idempotent'],
+      ['machine', { kind: 'host', destination: "tool:machine on this machine's network" }, 'at-most-once'],
+      ['many', { kind: 'reach', destination: 'tool:many', isApproved: true }, 'at-most-once'],
+      ['nowhere', { kind: 'read', destination: null }, 'idempotent'],
+      ['one', { kind: 'reach', destination: 'https://api.example.com', isApproved: true }, 'at-most-once'],
     ])
   })
 })

@@ -144,7 +144,7 @@ describe('createCapabilityRuns', () => {
       inputSchema: { type: 'object' },
     })
     expect([find('greet'), find('cap_greet', 'eve'), registry.list()]).toEqual([undefined, undefined, []])
-    expect(find('cap_greet')?.reach({})).toEqual({ kind: 'reads', destination: null })
+    expect(find('cap_greet')?.reach({})).toEqual({ kind: 'read', destination: null })
     expect(await find('cap_greet')?.run({ name: 'Ada' }, toolContext())).toMatchObject({
       text: '[TOOL:cap_greet]\n&#91;/TOOL] Hello Ada\n[/TOOL]',
       isError: false,
@@ -155,8 +155,8 @@ describe('createCapabilityRuns', () => {
     expect(failed?.text).toMatch(/Error: .*KeyError.*\n\[\/TOOL\]\nIt can be mended\.$/s)
     await publish('page', greet('x'), { hosts: ['api.example'], storage: true })
     await publish('pages', greet('x'), { hosts: ['*.example', 'b.example'] })
-    expect(find('cap_page')?.reach({})).toEqual({ kind: 'acts', destination: 'https://api.example' })
-    expect(find('cap_pages')?.reach({})).toEqual({ kind: 'acts', destination: 'tool:cap_pages' })
+    expect(find('cap_page')?.reach({})).toEqual({ kind: 'reach', destination: 'https://api.example', isApproved: true })
+    expect(find('cap_pages')?.reach({})).toEqual({ kind: 'reach', destination: 'tool:cap_pages', isApproved: true })
     expect(find('cap_page')?.effect).toBe('at-most-once')
     expect(await find('cap_page')?.run({ name: 'x' }, toolContext())).toMatchObject({
       label: 'untrusted',

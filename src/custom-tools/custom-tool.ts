@@ -2,10 +2,11 @@ import type { Clock } from '../base/clock.ts'
 import { reasonOf } from '../base/text.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json, Label, ToolDefinition } from '../protocol/messages.ts'
+import type { Reach } from '../security/permissions.ts'
 import { type Redactor, redactJson } from '../security/redactor.ts'
 import type { ToolCallRow } from '../storage/tables.ts'
 import type { ToolAudit, ToolShelf } from '../tools/registry.ts'
-import type { Tool, ToolContext, ToolOutcome, ToolReach } from '../tools/tool.ts'
+import type { Tool, ToolContext, ToolOutcome } from '../tools/tool.ts'
 import { type Capability, type CapabilityCatalog, serves, toolNameOf } from './built-catalog.ts'
 import type { AfterFailure } from './capabilities.ts'
 import {
@@ -24,7 +25,7 @@ import { parameterSchema } from './parameters.ts'
 /** A custom tool as the model has it, whether it comes from a folder or was built. */
 function createCustomTool(tool: {
   definition: ToolDefinition
-  reach: ToolReach
+  reach: Reach
   keepsData?: boolean
   documentation: string
   run: Tool['run']
@@ -33,7 +34,7 @@ function createCustomTool(tool: {
   return {
     definition,
     // Without a network and without stored data, a second run does nothing twice.
-    effect: reach.kind === 'reads' && !keepsData ? 'idempotent' : 'at-most-once',
+    effect: reach.kind === 'read' && !keepsData ? 'idempotent' : 'at-most-once',
     serial: false,
     core: false,
     aliases: [],
@@ -43,12 +44,16 @@ function createCustomTool(tool: {
   }
 }
 
-/** A tool without a host can only compute. */
-function reachOf(toolName: string, hosts: readonly string[]): ToolReach {
-  if (hosts.length === 0) return { kind: 'reads', destination: null }
+/**
+ * A tool without a host can only compute. The hosts of a tool that can be called were approved when it was built,
+ * imported or enabled, so they are not asked about at every call. `*` cannot be approved as a host.
+ */
+function reachOf(toolName: string, hosts: readonly string[]): Reach {
+  if (hosts.length === 0) return { kind: 'read', destination: null }
   const [host] = hosts
   const isOneHost = hosts.length === 1 && host !== undefined && !host.includes('*')
-  return { kind: 'acts', destination: isOneHost ? `https://${host}` : `tool:${toolName}` }
+  const destination = isOneHost ? `https://${host}` : `tool:${toolName}`
+  return { kind: 'reach', destination, ...(!hosts.includes('*') && { isApproved: true }) }
 }
 
 type AnyRun = RunReport & Partial<Pick<ToolRun, 'budgetRemaining'>>
@@ -89,7 +94,7 @@ export function createFolderTool(
     // `host` is this machine's whole network: never without asking.
     reach:
       network.mode === 'host'
-        ? { kind: 'asks', destination: `tool:${name} on this machine's network` }
+        ? { kind: 'host', destination: `tool:${name} on this machine's network` }
         : reachOf(name, hosts),
     documentation: [manifest.documentation ?? '', ...manifest.tips].join('\n').trim(),
     async run(input, context) {

@@ -41,6 +41,7 @@ import { createConversationIndex } from '../memory/learning/index-conversation.t
 import type { Models } from '../models/model.ts'
 import { modelsOfUser, redactModels, watchModels } from '../models/watch-models.ts'
 import { createApprovals } from '../security/approvals.ts'
+import { createGrants } from '../security/permissions.ts'
 import { redactBytes, redactJson } from '../security/redactor.ts'
 import { allowsModel, allowsTool, routeOf, type Users } from '../security/users.ts'
 import type { Database } from '../storage/database.ts'
@@ -54,7 +55,7 @@ import { CallSuspended, redactTool, type Tool, watchTool } from '../tools/tool.t
 import type { Essentials } from './daemon.ts'
 import { starterFiles } from './home.ts'
 import { openMemory } from './memory.ts'
-import { declaredDestinations } from './open-sandbox.ts'
+import { policyOf } from './open-sandbox.ts'
 
 export type Core = ReturnType<typeof createCore>
 
@@ -212,13 +213,15 @@ export function createCore(
     }),
   )
 
+  const grants = createGrants({ ...base, key: dependencies.approvalKey })
   const approvals = createApprovals({
     ...base,
+    grants,
     key: dependencies.approvalKey,
     minutes: () => config().policy.approvalMinutes,
   })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
-  const beginCalls = createBeginCalls({ approvals, destinations: () => declaredDestinations(config()), records })
+  const beginCalls = createBeginCalls({ approvals, grants, policy: () => policyOf(config()), records })
   const parts = {
     ...base,
     log,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { loadConfig } from './config/load-config.ts'
-import { declaredDestinations } from './open-sandbox.ts'
+import { policyOf } from './open-sandbox.ts'
 
 function declaredBy(toml: string): string[] {
   const files = {
@@ -10,7 +10,7 @@ function declaredBy(toml: string): string[] {
   }
   const loaded = loadConfig({ home: '/nowhere', env: { SEARCH_KEY: 'a', VOICE_KEY: 'b' }, files })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
-  return declaredDestinations(loaded.config)
+  return policyOf(loaded.config).destinations
 }
 
 it("SEC-6 includes the owner's configured services in the declared destinations", () => {

@@ -33,8 +33,9 @@ export function openSandbox(options: {
   })
 }
 
-/** Destinations of calls that need no approval: those that the owner listed, and the configured services. */
-export function declaredDestinations({ policy, tools }: Pick<ReloadableConfig, 'policy' | 'tools'>): string[] {
+/** With the destinations of calls that need no approval: those that the owner listed, and the configured services. */
+export function policyOf({ policy, tools }: Pick<ReloadableConfig, 'policy' | 'tools'>) {
   const services = [webSearchDestination(tools.webSearch), speechDestination(tools.tts)]
-  return [...policy.destinations, ...services.filter((service) => service !== null)]
+  const destinations = [...policy.destinations, ...services.filter((service) => service !== null)]
+  return { mode: policy.mode, destinations }
 }

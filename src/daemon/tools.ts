@@ -46,7 +46,7 @@ import { createToolRegistry, type ToolAudit, type ToolRegistry } from '../tools/
 import type { Tool } from '../tools/tool.ts'
 import type { Essentials } from './daemon.ts'
 import { version } from './home-paths.ts'
-import { declaredDestinations } from './open-sandbox.ts'
+import { policyOf } from './open-sandbox.ts'
 import { createToolTriggers } from './scheduler/tool-triggers.ts'
 
 export type OpenTools = ReturnType<typeof openTools>
@@ -262,7 +262,7 @@ function openCapabilities(
     gate,
     executor,
     directory: join(paths.cache, 'drafts'),
-    destinations: () => declaredDestinations(config()),
+    policy: () => policyOf(config()),
   })
   const folders = createCapabilityFolders({ catalog, gate })
   const parts = { catalog, search, builds, runs, folders, repairs, audit, vault, whyNot }

@@ -2,27 +2,40 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../base/json.ts'
 import { toDisplayText } from '../base/text.ts'
-import { approvalQuestion, approvedText, holdsApprovalQuestion, withoutApprovalQuestions } from './approvals.ts'
+import { approvalQuestion, approvedText, holdsApprovalQuestion, withoutApprovalQuestions } from './approval-texts.ts'
 
-const reason = 'It is never done without your word.'
+const reason = 'This conversation contains text from outside, which may have asked for it.'
 
-function ask(given: unknown, destination: string | null = null): string {
-  return approvalQuestion({ tool: 'send', arguments: canonicalJson(given), destination, reason })
+function ask(given: unknown, destination: string | null = null, effect: string | null = 'reach'): string {
+  return approvalQuestion({ tool: 'send', arguments: canonicalJson(given), effect, destination, reason })
+}
+
+/** As earlier versions asked. */
+function askedBefore(call: { tool: string; arguments: string; destination: string | null; reason: string }): string {
+  const where = call.destination === null ? '' : ` to ${call.destination}`
+  return `May I call ${call.tool}${where}, with ${call.arguments}? ${call.reason} Yes or no?`
 }
 
 describe('approvalQuestion', () => {
-  it('SEC-16 names tool, destination and arguments, in this order', () => {
-    expect(ask({ to: 'a@example.org', body: 'hi' }, 'https://mail.example')).toBe(
-      'May I call send to https://mail.example, with {"body":"hi","to":"a@example.org"}? ' +
-        'It is never done without your word. Yes or no?',
+  it('SEC-16 says in one sentence what will happen and where, then what goes there', () => {
+    expect(ask({ city: 'Austin', days: 3 }, 'https://api.example')).toBe(
+      `Let send contact api.example? It would send: city = Austin, days = 3. ${reason}`,
     )
-    expect(ask({})).toBe('May I call send, with {}? It is never done without your word. Yes or no?')
+    expect(ask({}, 'http://api.example:81')).toBe(`Let send contact http://api.example:81? ${reason}`)
+    expect(ask({}, 'mcp:calendar')).toBe(`Let send use the MCP server calendar? ${reason}`)
+    expect(ask({ command: 'ls' }, 'exec:host', 'host')).toBe(
+      'Let send run on this computer, outside the sandbox? With: command = ls.',
+    )
+    expect(ask({ body: 'a, b = c' }, 'ann@example.org', 'send')).toBe(
+      'Let send send this to ann@example.org? It would send: body = "a, b = c".',
+    )
   })
 
   it('SEC-10 shows invisible and direction-changing characters as their codes', () => {
     const asked = ask({ a: 'x\u202eevil\u200b\u2028\u0007\u{e0041}' }, 'https://a.example\u2066\n')
-    expect(asked).toContain('https://a.example\\u2066\\u000a,')
-    expect(asked).toContain('x\\u202eevil\\u200b\\u2028\\u0007\\udb40\\udc41')
+    expect(asked).toContain('https://a.example\\u2066\\u000a')
+    expect(asked).toContain('x\\u202eevil\\u200b\\u2028')
+    expect(asked).toContain('\\udb40\\udc41')
   })
 
   it('SEC-10 is one harmless line whatever the call', () => {
@@ -38,7 +51,7 @@ describe('approvalQuestion', () => {
   it('SEC-16 says how much it leaves out', () => {
     const asked = ask({ body: 'x'.repeat(5_000) })
     expect(asked.length).toBeLessThan(1_300)
-    expect(asked).toContain('(4011 more characters, all of them in "familiar approvals")')
+    expect(asked).toMatch(/\(4\d\d\d more characters, all of them in "familiar approvals"\)/)
   })
 })
 
@@ -52,11 +65,11 @@ describe('approvedText', () => {
 
   it('SEC-15 recognizes a question that an earlier version stored as a memory', () => {
     const call = { tool: 'send', arguments: '{"to":"bob?"}', destination: 'https://mail.example' }
-    const question = approvalQuestion({
+    const question = askedBefore({
       ...call,
       reason: 'I have read text of others here, and know what is private to you.',
     })
-    const other = approvalQuestion({ ...call, destination: null, reason: 'It is never done without your word.' })
+    const other = askedBefore({ ...call, destination: null, reason: 'It is never done without your word.' })
     for (const text of [question, other]) {
       expect(holdsApprovalQuestion(text)).toBe(true)
       expect(withoutApprovalQuestions(text)).toBe('')
@@ -81,7 +94,7 @@ describe('approvedText', () => {
           arguments: canonicalJson({ value }),
           destination: `to:${reach.replaceAll(/\s/g, '')}`,
         }
-        const question = approvalQuestion({ ...given, reason })
+        const question = askedBefore({ ...given, reason })
         expect(holdsApprovalQuestion(question)).toBe(true)
         expect(withoutApprovalQuestions(`Before.\n\n${question}`)).toBe('Before.')
       }),

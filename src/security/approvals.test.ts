@@ -7,7 +7,9 @@ import { openTestDatabase } from '../../test/support/open-test-database.ts'
 import { createIds } from '../base/ids.ts'
 import type { Database } from '../storage/database.ts'
 import type { ApprovalRow } from '../storage/tables.ts'
-import { type Approval, type Approvals, createApprovals, type GuardedCall, sealOf } from './approvals.ts'
+import { type Approval, type Approvals, boundIn, createApprovals, type GuardedCall } from './approvals.ts'
+import { createGrants } from './permissions.ts'
+import { sealOf } from './seal.ts'
 
 const minute = 60_000
 const key = new Uint8Array(32).fill(1)
@@ -42,12 +44,21 @@ afterEach(async () => {
 })
 
 function open(secret = key): Approvals {
-  return createApprovals({ database, key: () => secret, clock, ids: createIds(clock), minutes: () => 15 })
+  const parts = { database, key: () => secret, clock, ids: createIds(clock) }
+  return createApprovals({ ...parts, grants: createGrants(parts), minutes: () => 15 })
 }
 
 const ask = (more: Partial<GuardedCall & { isPatient: boolean; callId: string }> = {}) =>
   database.write((writer) =>
-    approvals.ask(writer, { ...call, turnId: 'turn', callId: 'call-1', reason: 'because', isPatient: false, ...more }),
+    approvals.ask(writer, {
+      ...call,
+      reach: { kind: 'reach', destination: more.destination ?? call.destination },
+      turnId: 'turn',
+      callId: 'call-1',
+      reason: 'because',
+      isPatient: false,
+      ...more,
+    }),
   )
 const answer = (id: string, word: 'approve' | 'deny', userId = 'anna') =>
   database.write((writer) => approvals.answer(writer, { userId, id, answer: word, from: 'http' }))
@@ -192,7 +203,8 @@ describe('createApprovals', () => {
 
   it('SEC-16 different approvals have different seals, wherever one value ends and the next begins', () => {
     const row = { id: 'a', user_id: 'b', session_id: 'c', tool: 'd', arguments: 'e', destination: null, expires_at: 1 }
-    const seal = (more: object) => sealOf({ ...row, state: 'granted', ...more }, key)
+    const seal = (more: object) =>
+      sealOf(boundIn({ ...row, effect: null, grants: null, state: 'granted', ...more }), key)
     expect(seal({ tool: 'de', arguments: '' })).not.toBe(seal({}))
     expect(seal({ destination: '' })).not.toBe(seal({}))
     expect(seal({ destination: 'null' })).not.toBe(seal({}))

@@ -1,4 +1,3 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { camelKeys, canonicalJson } from '../base/json.ts'
@@ -6,6 +5,8 @@ import { FamiliarError } from '../protocol/errors.ts'
 import type { Json, Label } from '../protocol/messages.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { ApprovalRow } from '../storage/tables.ts'
+import { type Effect, type Grants, grantsOf, type Reach } from './permissions.ts'
+import { sealOf, sealsMatch } from './seal.ts'
 
 /** A question about one call, and the user's answer to it. `arguments` is canonical JSON. */
 export type Approval = ReturnType<typeof fromRow>
@@ -20,6 +21,7 @@ export interface GuardedCall {
 }
 
 interface ApprovalQuestion extends GuardedCall {
+  reach: Reach
   turnId: string
   callId: string
   reason: string
@@ -27,10 +29,14 @@ interface ApprovalQuestion extends GuardedCall {
   isPatient: boolean
 }
 
+export type ApprovalScope = 'once' | 'conversation' | 'always'
+
 export interface ApprovalAnswer {
   userId: string
   id: string
   answer: 'approve' | 'deny'
+  /** How long an approval lasts; default: for this one call. */
+  scope?: ApprovalScope | undefined
   /** The channel that the answer came from. */
   from: string
 }
@@ -57,17 +63,18 @@ export function createApprovals(dependencies: {
   ids: Ids
   /** How long a question can be answered, and how long the answer is valid. */
   minutes: () => number
+  grants: Pick<Grants, 'giveIn'>
 }) {
-  const { database, key, clock, ids, minutes } = dependencies
+  const { database, key, clock, ids, minutes, grants } = dependencies
   const aWhile = () => minutes() * 60_000
-  const holds = (row: ApprovalRow) => Number(row.expires_at) > clock.now() && isSealed(row, key())
+  const holds = (row: ApprovalRow) => Number(row.expires_at) > clock.now() && sealsMatch(boundIn(row), row.seal, key())
 
   async function change(writer: Writer, row: ApprovalRow, to: Partial<ApprovalRow>): Promise<Approval> {
     const changed = { ...row, ...to }
     const { state, expires_at, answered_at, answered_from } = changed
     const { numUpdatedRows } = await writer
       .updateTable('approvals')
-      .set({ state, expires_at, answered_at, answered_from, seal: sealOf(changed, key()) })
+      .set({ state, expires_at, answered_at, answered_from, seal: sealOf(boundIn(changed), key()) })
       .where('id', '=', row.id)
       .where('user_id', '=', row.user_id)
       .where('state', '=', row.state)
@@ -75,6 +82,24 @@ export function createApprovals(dependencies: {
     if (Number(numUpdatedRows) !== 1)
       throw new FamiliarError('conflict', `Approval ${row.id} was changed by another request`)
     return fromRow(changed)
+  }
+
+  /** Without a destination that could be named, the approval is for this call only. */
+  async function grantIn(writer: Writer, approval: Approval, scope: ApprovalScope, from: string): Promise<void> {
+    const { userId, tool: subject, effect } = approval
+    const sessionId = scope === 'conversation' ? approval.sessionId : null
+    for (const destination of approval.grants) {
+      const given = {
+        userId,
+        subject,
+        effect: (effect ?? 'reach') as Effect,
+        destination,
+        sessionId,
+        expiresAt: null,
+        from,
+      }
+      await grants.giveIn(writer, given)
+    }
   }
 
   return {
@@ -99,14 +124,16 @@ export function createApprovals(dependencies: {
         expires_at: now + (question.isPatient ? Math.max(patienceMs, aWhile()) : aWhile()),
         answered_at: null,
         answered_from: null,
+        effect: question.reach.kind,
+        grants: JSON.stringify(grantsOf(question.reach)),
       }
-      const sealed: ApprovalRow = { ...row, seal: sealOf(row, key()) }
+      const sealed: ApprovalRow = { ...row, seal: sealOf(boundIn(row), key()) }
       await writer.insertInto('approvals').values(sealed).execute()
       return fromRow(sealed)
     },
 
     /** Runs in the caller's write unit, so that the consequences of the answer are committed with it. */
-    async answer(writer: Writer, { userId, id, answer, from }: ApprovalAnswer): Promise<AnswerOutcome> {
+    async answer(writer: Writer, { userId, id, answer, scope = 'once', from }: ApprovalAnswer): Promise<AnswerOutcome> {
       const row = await writer
         .selectFrom('approvals')
         .selectAll()
@@ -114,7 +141,7 @@ export function createApprovals(dependencies: {
         .where('user_id', '=', userId)
         .executeTakeFirst()
       if (!row) return { ok: false, reason: 'not_found' }
-      if (!isSealed(row, key())) return { ok: false, reason: 'broken_seal' }
+      if (!sealsMatch(boundIn(row), row.seal, key())) return { ok: false, reason: 'broken_seal' }
       if (row.state !== 'asked') {
         const isSame = (row.state === 'denied') === (answer === 'deny')
         return isSame ? { ok: true, approval: fromRow(row), isNew: false } : { ok: false, reason: 'answered_otherwise' }
@@ -123,6 +150,7 @@ export function createApprovals(dependencies: {
       if (Number(row.expires_at) <= now) return { ok: false, reason: 'expired' }
       const answered = { answered_at: now, answered_from: from, expires_at: now + aWhile() }
       const approval = await change(writer, row, { ...answered, state: answer === 'approve' ? 'granted' : 'denied' })
+      if (answer === 'approve' && scope !== 'once') await grantIn(writer, approval, scope, from)
       return { ok: true, approval, isNew: true }
     },
 
@@ -164,134 +192,21 @@ async function selectCalls(writer: Writer, call: GuardedCall, state: ApprovalRow
 }
 
 /** `expiresAt`: the question can be answered until then; once granted, the approval can be used until then. */
-function fromRow({ seal: _seal, answered_at: _at, answered_from: _from, ...row }: ApprovalRow) {
-  return camelKeys(row)
+function fromRow({ seal: _seal, answered_at: _at, answered_from: _from, grants, ...row }: ApprovalRow) {
+  return { ...camelKeys(row), grants: grants === null ? [] : (JSON.parse(grants) as string[]) }
 }
 
 /** Everything that the approval covers, and its state. */
 type Sealed = Pick<
   ApprovalRow,
-  'id' | 'user_id' | 'session_id' | 'tool' | 'arguments' | 'destination' | 'state' | 'expires_at'
+  'id' | 'user_id' | 'session_id' | 'tool' | 'arguments' | 'destination' | 'state' | 'expires_at' | 'effect' | 'grants'
 >
 
-/** A program that can write the row but does not have the key cannot make this. */
-export function sealOf(row: Sealed, key: Uint8Array): string {
-  const { id, user_id, session_id, tool, arguments: given, destination, state, expires_at } = row
+export function boundIn(row: Sealed): Json {
+  const { id, user_id, session_id, tool, arguments: given, destination, state, expires_at, effect, grants } = row
   const bound = ['approval', id, user_id, session_id, tool, given, destination, state, Number(expires_at)]
-  return createHmac('sha256', key).update(canonicalJson(bound)).digest('hex')
-}
-
-function isSealed(row: Sealed & { seal: string }, key: Uint8Array): boolean {
-  const expected = Buffer.from(sealOf(row, key))
-  const found = Buffer.from(row.seal)
-  return expected.length === found.length && timingSafeEqual(expected, found)
-}
-
-/** A call that is waiting for an approval or has one. */
-type AskedCall = Pick<Approval, 'tool' | 'arguments'>
-
-/** Returned to the model in place of a result. */
-export const waitsForApproval =
-  "Not done: this call waits for the user's approval, which has been requested. Do not try to achieve the same in another way."
-
-const shownArguments = 1_000
-const toldArguments = 4_000
-
-/** The question to the user: everything that the approval covers, destination first, in one line. */
-export function approvalQuestion(call: AskedCall & { destination: string | null; reason: string }): string {
-  const where = call.destination === null ? '' : ` to ${visible(call.destination)}`
-  return `May I call ${visible(call.tool)}${where}, with ${shortened(visible(call.arguments))}? ${call.reason} Yes or no?`
-}
-
-const questionStart = String.raw`\bMay I call \S+(?: to \S+)?, with (?=[{["]|null)`
-const beginsQuestion = new RegExp(questionStart)
-const wholeQuestion = new RegExp(
-  String.raw`(?:\bStill waiting for your answer: )?${questionStart}.+?\? [^?]+\. Yes or no\?`,
-  'gs',
-)
-const cutQuestion = new RegExp(`${questionStart}.*`, 's')
-
-/** Whether a text contains such a question, complete or cut off: earlier versions stored them as memories (SEC-15). */
-export function holdsApprovalQuestion(text: string): boolean {
-  return beginsQuestion.test(text)
-}
-
-/** The model's text without such questions; empty if there is nothing else. */
-export function withoutApprovalQuestions(text: string): string {
-  return text
-    .replaceAll(wholeQuestion, '')
-    .replace(cutQuestion, '')
-    .replaceAll(/\n{3,}/g, '\n\n')
-    .trim()
-}
-
-/** Sent to the model after the user approved; it makes the call again. */
-export function approvedText(call: AskedCall): string {
-  return `The user approved: ${named(call)}. Make exactly this call now, once.`
-}
-
-export function deniedText(call: AskedCall): string {
-  return `The user denied: ${named(call)}. Do not do it, and do not do the same in another way.`
-}
-
-function named({ tool, arguments: given }: AskedCall): string {
-  return given.length > toldArguments ? `${tool} with the arguments that you gave it` : `${tool} with ${given}`
-}
-
-/** Shows invisible characters, and those that change direction or end the line, as their codes. */
-function visible(text: string): string {
-  const codeOf = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => character.split('').map(codeOf).join(''))
-}
-
-function shortened(text: string): string {
-  if (text.length <= shownArguments) return text
-  const kept = text.slice(0, shownArguments).toWellFormed()
-  return `${kept} … (${text.length - shownArguments} more characters, all of them in "familiar approvals")`
-}
-
-/** The kinds of content that a session has seen; they are never reset (SEC-6). */
-export interface Seen {
-  untrusted: boolean
-  private: boolean
-}
-
-/** The effect and destination of a call, derived from its arguments by its tool. */
-export interface Reach {
-  kind: 'reads' | 'acts' | 'asks'
-  destination: string | null
-}
-
-type Verdict = { allowed: true } | { allowed: false; reason: string }
-
-const allowed: Verdict = { allowed: true }
-
-/**
- * Whether a call may be made without the owner's approval. Injected text must not make the model leak what it knows:
- * once a session has seen both untrusted and private content, only destinations that the owner declared are open.
- */
-export function judgeCall(call: { seen: Seen; reach: Reach; destinations: readonly string[] }): Verdict {
-  const { seen, reach, destinations } = call
-  switch (reach.kind) {
-    case 'reads':
-      return allowed
-    case 'asks':
-      return { allowed: false, reason: 'It always needs your approval.' }
-    case 'acts':
-      if (!seen.untrusted || !seen.private || isDeclared(reach.destination, destinations)) return allowed
-      return { allowed: false, reason: 'This conversation contains untrusted text as well as private information.' }
-  }
-}
-
-function isDeclared(destination: string | null, declared: readonly string[]): boolean {
-  if (destination === null) return false
-  return declared.some((one) => one === destination || (originOf(one) === one && one === originOf(destination)))
-}
-
-/** Encrypted origins only: on a plain one, any machine on the route can pose as that address. */
-function originOf(text: string): string | undefined {
-  const url = URL.parse(text)
-  return url?.protocol === 'https:' ? url.origin : undefined
+  // Rows of older versions have neither.
+  return effect === null && grants === null ? bound : [...bound, effect, grants]
 }
 
 /** Sources without a person behind them: programs, schedules, and messages from Familiar itself. */

@@ -1,33 +1,54 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { judgeCall, type Reach, type Seen } from './approvals.ts'
+import { type Effect, judgeCall, type PolicyMode, policyModes, type Reach } from './permissions.ts'
 
-const both: Seen = { untrusted: true, private: true }
-
-function allows(reach: Reach, seen: Seen = both, destinations: readonly string[] = []): boolean {
-  return judgeCall({ seen, reach, destinations }).allowed
+interface Scene {
+  untrusted?: boolean
+  mode?: PolicyMode
+  known?: string
 }
 
+function allows(reach: Reach, destinations: readonly string[] = [], scene: Scene = {}): boolean {
+  const { untrusted = true, mode = 'balanced', known } = scene
+  return judgeCall({ mode, seen: { untrusted }, reach, destinations, isKnown: (address) => address === known }).allowed
+}
+
+const effects: readonly Effect[] = ['read', 'change', 'reach', 'later', 'send', 'host']
+
 describe('judgeCall', () => {
-  it('SEC-6 always allows reading, never what needs approval, and acting until both kinds were seen', () => {
-    const outcomes = [false, true].flatMap((untrusted) =>
-      [false, true].map((isPrivate) =>
-        (['reads', 'acts', 'asks'] as const).map((kind) =>
-          allows({ kind, destination: null }, { untrusted, private: isPrivate }),
-        ),
-      ),
-    )
-    expect(outcomes).toEqual([
-      [true, true, false],
-      [true, true, false],
-      [true, true, false],
-      [true, false, false],
+  it('SEC-6 asks by effect and mode: text from outside closes the network, people and the machine always ask', () => {
+    const open = (scene: Scene) => effects.filter((kind) => allows({ kind, destination: null }, [], scene)).join(' ')
+    const tell = (mode: PolicyMode) => [open({ mode, untrusted: false }), open({ mode, untrusted: true })]
+    expect(policyModes.map(tell)).toEqual([
+      ['read change reach later', 'read'],
+      ['read change reach later', 'read change'],
+      ['read change reach later', 'read change reach later'],
     ])
+  })
+
+  it('SEC-6 a host that was approved with its tool is open, for the network only', () => {
+    for (const mode of ['strict', 'balanced'] as const) {
+      const open = effects.filter((kind) =>
+        allows({ kind, destination: 'https://a.example', isApproved: true }, [], { mode }),
+      )
+      expect(open.filter((kind) => kind !== 'change')).toEqual(['read', 'reach', 'later'])
+    }
+  })
+
+  it('SEC-6 an address that the conversation already holds can be read, but not in strict mode', () => {
+    const reach = { kind: 'reach', destination: 'https://a.example', reads: 'https://a.example/x' } as const
+    expect(allows(reach, [], { known: 'https://a.example/x' })).toBe(true)
+    expect(allows(reach, [], { known: 'https://a.example/x', mode: 'strict' })).toBe(false)
+    expect(allows(reach, [], { known: 'https://a.example/y' })).toBe(false)
+    expect(allows({ ...reach, kind: 'send' }, [], { known: 'https://a.example/x' })).toBe(false)
+    expect(allows({ kind: 'reach', destination: 'https://a.example/x' }, [], { known: 'https://a.example/x' })).toBe(
+      false,
+    )
   })
 
   it('SEC-6 a declared origin covers everything under it and nothing else', () => {
     const declared = ['https://api.example.org', 'https://example.com:8443', 'http://plain.example', 'mcp:calendar']
-    const goes = (destination: string | null) => allows({ kind: 'acts', destination }, both, declared)
+    const goes = (destination: string | null) => allows({ kind: 'reach', destination }, declared)
     for (const destination of [
       'https://api.example.org',
       'https://api.example.org/v1/mails?to=a',
@@ -57,45 +78,21 @@ describe('judgeCall', () => {
 
   it('SEC-6 a declaration that is not an origin covers only itself', () => {
     const declared = ['https://example.org/mails', 'https://example.org/', 'https:']
-    expect(allows({ kind: 'acts', destination: 'https://example.org/other' }, both, declared)).toBe(false)
-    expect(allows({ kind: 'acts', destination: 'https://example.org/mails' }, both, declared)).toBe(true)
+    expect(allows({ kind: 'reach', destination: 'https://example.org/other' }, declared)).toBe(false)
+    expect(allows({ kind: 'reach', destination: 'https://example.org/mails' }, declared)).toBe(true)
   })
 
   it('SEC-6 no destination allows what always needs approval', () => {
-    expect(allows({ kind: 'asks', destination: 'exec:host' }, both, ['exec:host'])).toBe(false)
+    expect(allows({ kind: 'host', destination: 'exec:host' }, ['exec:host'])).toBe(false)
   })
 
   it('SEC-6 any destination text is judged, and allowed only by a declaration', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.webUrl({ withQueryParameters: true })), (destination) => {
-        expect(allows({ kind: 'acts', destination }, both, ['https://declared.invalid', 'mcp:x'])).toBe(
+        expect(allows({ kind: 'reach', destination }, ['https://declared.invalid', 'mcp:x'])).toBe(
           destination === 'mcp:x' || destination.startsWith('https://declared.invalid'),
         )
       }),
     )
-  })
-
-  it('SEC-6 all orders of the three up to length 6', () => {
-    const letters = ['untrusted', 'private', 'act'] as const
-    type Letter = (typeof letters)[number]
-    let orders: Letter[][] = [[]]
-    let judged = 0
-    for (let length = 1; length <= 6; length += 1) {
-      orders = orders.flatMap((order) => letters.map((letter) => [...order, letter]))
-      for (const order of orders) {
-        const seen = { untrusted: false, private: false }
-        for (const [place, letter] of order.entries()) {
-          if (letter === 'act') {
-            // The whole rule again, computed from the history instead of from counters.
-            const before = order.slice(0, place)
-            const free = !(before.includes('untrusted') && before.includes('private'))
-            expect(allows({ kind: 'acts', destination: null }, seen)).toBe(free)
-            judged += 1
-          } else seen[letter] = true
-        }
-      }
-    }
-    expect(orders).toHaveLength(729)
-    expect(judged).toBe(2_005)
   })
 })

@@ -316,6 +316,7 @@ export const userTables = {
   tool_calls: own('id'),
   client_telemetry: own('user_id'),
   approvals: own('id'),
+  grants: own('id'),
   secrets: unexported,
   cost_ledger: own('id'),
   cost_totals: own('user_id', 'period'),

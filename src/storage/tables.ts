@@ -100,6 +100,7 @@ export interface Tables extends CapabilityTables, ChannelTables, PageTables, Wor
   secrets: SecretRow
   tool_calls: ToolCallRow
   approvals: ApprovalRow
+  grants: GrantRow
   trigger_runs: TriggerRunRow
   webhook_nonces: {
     tool: string
@@ -417,6 +418,26 @@ export interface ApprovalRow {
   answered_at: number | null
   /** The channel that the answer came from. */
   answered_from: string | null
+  /** Null in rows of older versions, as is `grants`. */
+  effect: string | null
+  /** JSON: the destinations that a lasting grant of the call names. */
+  grants: string | null
+}
+
+export interface GrantRow {
+  id: string
+  user_id: string
+  /** The name of a tool. */
+  subject: string
+  effect: string
+  destination: string
+  /** Null: in every conversation. */
+  session_id: string | null
+  given_at: number
+  given_from: string
+  expires_at: number | null
+  /** HMAC over everything that the grant covers. */
+  seal: string
 }
 
 export interface TriggerRunRow extends Omit<SnakeKeys<TriggerRun>, 'is_late'> {

@@ -12,7 +12,7 @@ const tool = (run: Tool['run']): Tool => ({
   serial: false,
   core: true,
   aliases: ['leak'],
-  reach: () => ({ kind: 'reads', destination: null }),
+  reach: () => ({ kind: 'read', destination: null }),
   run,
 })
 

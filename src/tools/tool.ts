@@ -5,7 +5,7 @@ import { type Telemetry, timed } from '../base/telemetry/telemetry.ts'
 import { reasonOf } from '../base/text.ts'
 import { errorStatus, FamiliarError } from '../protocol/errors.ts'
 import type { Card, Json, Label, MediaPart, ToolDefinition, ToolEffect } from '../protocol/messages.ts'
-import type { Seen } from '../security/approvals.ts'
+import type { Reach, Seen } from '../security/permissions.ts'
 import { type Redactor, redactJson } from '../security/redactor.ts'
 import type { Writer } from '../storage/database.ts'
 
@@ -52,14 +52,6 @@ export interface ToolOutcome {
   ran?: { driver: string | null; budgetRemaining: number | null }
 }
 
-/** The facts that policy needs about a call before it is made (SEC-6). */
-export interface ToolReach {
-  /** `acts`: changes something beyond this conversation, or sends data away. `asks`: always needs approval. */
-  kind: 'reads' | 'acts' | 'asks'
-  /** The destination, as the owner declares and sees it: `https://example.com`, `exec:host`, `mcp:calendar`. */
-  destination: string | null
-}
-
 interface BegunCall extends Pick<ToolContext, 'userId' | 'sessionId' | 'turnId' | 'callId'> {
   input: Json
 }
@@ -103,7 +95,7 @@ export interface Tool {
   /** A longer description, used for finding it. Never sent to a model. */
   documentation?: string
   /** The effect of this call. Must decide by the arguments alone, and take the stricter answer for bad ones. */
-  reach(input: Json): ToolReach
+  reach(input: Json): Reach
   run(input: Json, context: ToolContext): Promise<ToolOutcome>
 }
 
@@ -139,7 +131,7 @@ interface ToolPlan<Input extends z.ZodObject> {
   core?: boolean
   aliases?: readonly string[]
   /** Default: it only reads. Called only with valid arguments. */
-  reach?(input: z.output<Input>): ToolReach
+  reach?(input: z.output<Input>): Reach
   /** Asks the provider to enforce the schema; every object in it is closed. */
   strict?: boolean
   /** A FamiliarError with a status below 500 becomes an error outcome; any other exception is a bug of the tool. */
@@ -161,11 +153,11 @@ export function defineTool<Input extends z.ZodObject>(plan: ToolPlan<Input>): To
     core: plan.core ?? false,
     aliases: plan.aliases ?? [],
     reach(input) {
-      if (!plan.reach) return { kind: 'reads', destination: null }
+      if (!plan.reach) return { kind: 'read', destination: null }
       const given = readArguments(input)
       const checked = given.ok ? plan.input.safeParse(given.value) : undefined
-      // It will not run with these; if it did, its destination would be unknown.
-      return checked?.success ? plan.reach(checked.data) : { kind: 'acts', destination: null }
+      // It does not run with these: `run` refuses them by the same schema, and the user is not asked about nothing.
+      return checked?.success ? plan.reach(checked.data) : { kind: 'read', destination: null }
     },
     async run(input, context) {
       const given = readArguments(input)

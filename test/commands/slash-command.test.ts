@@ -93,7 +93,7 @@ it('SEC-6 states for each line whether it acts, and the origin of its output', a
   const { tool, run } = await begin()
   const kindOf = (command: string) => tool.reach({ command }).kind
   for (const line of ['/pin x', '/unpin x', '/remember x', '/schedule tomorrow: x', '/nothing', 'hello']) {
-    expect(kindOf(line), line).toBe('acts')
+    expect(kindOf(line), line).toBe('later')
   }
   for (const line of [
     '/recall x',
@@ -104,7 +104,7 @@ it('SEC-6 states for each line whether it acts, and the origin of its output', a
     '/schedule',
     '/schedule cancel x',
   ]) {
-    expect(kindOf(line), line).toBe('reads')
+    expect(kindOf(line), line).toBe('read')
   }
   expect(await run('/history')).toMatchObject({ isPrivate: true })
   const seen = { untrusted: true, private: true }

@@ -115,7 +115,7 @@ describe.skipIf(!hasTmux)('the chat that draws, in a real terminal', { timeout: 
     await chat.type('read it')
     await chat.press('Enter')
     const asked = await chat.untilShows(/y allow once · n deny/)
-    expect(asked).toContain(`May I call web_fetch to ${elsewhere.origin}?`)
+    expect(asked).toContain(`Let web_fetch contact ${elsewhere.origin}?`)
     expect(asked).toContain(JSON.stringify(there))
     expect(elsewhere.requests).toHaveLength(0)
     await chat.press('y')

@@ -110,7 +110,7 @@ describePage('talking in the page', () => {
         sent.push(input)
         return said('Sent.')
       },
-      { reach: () => ({ kind: 'asks', destination: 'https://mail.example' }) },
+      { reach: () => ({ kind: 'host', destination: 'https://mail.example' }) },
     )
     const { page, fake } = await openPage({ daemon: { extraTools: [send] } })
     fake.respondWith(({ bytes }) => {

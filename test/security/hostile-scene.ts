@@ -8,6 +8,7 @@ import { toStorableText } from '../../src/base/text.ts'
 import { readBuiltManifest as readManifest } from '../../src/custom-tools/manifest.ts'
 import { ModelError, type ModelRequest } from '../../src/models/model.ts'
 import { createApprovals } from '../../src/security/approvals.ts'
+import { createGrants } from '../../src/security/permissions.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { serveHome } from '../e2e/serve-home.ts'
 import { bashTool } from '../support/published-tools.ts'
@@ -72,16 +73,12 @@ export async function openHostileScene() {
   await capabilities.desk.report(asked.build, { callId: 'call-2', message: hostileText() })
   const plan = { message: hostileText(hostileStrings.slice(0, 50)), at: '2099-01-01T09:00', session: 'main' }
   await served.call({ path: '/api/v1/schedules', body: plan })
-  const approvals = createApprovals({
-    database,
-    key: () => approvalKey,
-    clock,
-    ids: createIds(clock),
-    minutes: () => 60,
-  })
+  const parts = { database, key: () => approvalKey, clock, ids: createIds(clock) }
+  const approvals = createApprovals({ ...parts, grants: createGrants(parts), minutes: () => 60 })
   const call = { tool: name, arguments: { words: hostileText() }, destination: name, reason: hostileText() }
+  const reach = { kind: 'reach', destination: name } as const
   const place = { userId, sessionId: (await familiar.say('Hello')).sessionId, turnId: 'turn', callId: 'call' }
-  await database.write((writer) => approvals.ask(writer, { ...place, ...call, isPatient: true }))
+  await database.write((writer) => approvals.ask(writer, { ...place, ...call, reach, isPatient: true }))
   const files = join(home, 'workspace', 'letters')
   mkdirSync(files, { recursive: true })
   for (const [index, { text }] of hostileNames.entries()) {
@@ -125,7 +122,7 @@ function probeTool(): Tool {
     serial: false,
     core: true,
     aliases: [],
-    reach: () => ({ kind: 'reads', destination: null }),
+    reach: () => ({ kind: 'read', destination: null }),
     run: async (_input, context) => {
       context.progress(hostileText())
       return { text: hostileText(), isError: false, says: hostileText(hostileStrings.slice(0, 100)) }

@@ -76,7 +76,7 @@ describe('SEC-16 approved in words', () => {
     const opened = await open(sending({ to: 'bob' }, { to: 'eve' }, { to: 'bob' }))
     await opened.say('go')
     const swapped = await opened.say('yes')
-    expect(swapped.question).toContain('{"to":"eve"}')
+    expect(swapped.question).toContain('to = eve')
     expect(guarded.sent).toEqual([])
     expect(await opened.say('no')).toMatchObject({ outcome: 'completed' })
     // A granted approval stays granted, for its call.

@@ -42,7 +42,7 @@ describe('approvals over HTTP', () => {
       arguments: { body: secret },
       destination: 'https://mail.example',
       state: 'asked',
-      question: expect.stringContaining('May I call send to https://mail.example'),
+      question: expect.stringContaining('Let send contact mail.example?'),
     })
     const granted = await answer(approval.id, { answer: 'approve' })
     expect(granted).toMatchObject({ status: 200, json: { id: approval.id, state: 'granted' } })

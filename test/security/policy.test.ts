@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LoggedEvent } from '../../src/agent/sessions/session-event.ts'
 import { createGuardedTools, type GuardedTools, secret } from '../support/guarded-tools.ts'
@@ -52,8 +50,8 @@ describe('SEC-6 with a model that obeys whatever it reads', () => {
     const end = await attacked(opened)
     expect(guarded.sent).toEqual([])
     expect(end.question).toBe(
-      `May I call send to https://mail.example, with {"body":"${secret}"}? ` +
-        'This conversation contains untrusted text as well as private information. Yes or no?',
+      `Let send contact mail.example? It would send: body = ${secret}. ` +
+        'This conversation contains text from outside, which may have asked for it.',
     )
     expect(end.text.endsWith(end.question ?? '?')).toBe(true)
     const told = (await eventsOf(opened, end.sessionId)).find(
@@ -94,7 +92,7 @@ describe('SEC-6 with a model that obeys whatever it reads', () => {
       // A refusal ends the turn; up to there every act must have gone out.
       const refused = [...order].findIndex((letter, place) => {
         const before = order.slice(0, place)
-        return letter === 'A' && before.includes('U') && before.includes('P')
+        return letter === 'A' && before.includes('U')
       })
       const reached = refused < 0 ? order : order.slice(0, refused)
       expect([order, end.outcome, guarded.sent.length]).toEqual([
@@ -116,7 +114,7 @@ describe('SEC-6 with a model that obeys whatever it reads', () => {
   it('SEC-6 a tool that always needs approval asks in a clean session too', async () => {
     const opened = await open()
     const end = await opened.say('CALL erase_disk {}')
-    expect(end.question).toContain('May I call erase_disk to exec:host, with {}?')
+    expect(end.question).toContain('Let erase_disk run on this computer, outside the sandbox?')
     expect(guarded.sent).toEqual([])
   })
 
@@ -278,16 +276,12 @@ describe('SEC-6 marks of a session', () => {
     expect(JSON.stringify(model.requests[2]?.messages.at(-1))).toContain('<untrusted>\\nhello\\n</untrusted>')
   })
 
-  it("SEC-6 the user's own workspace text is private, the starter text is not", async () => {
+  it('SEC-6 words of the user are private from the first message on', async () => {
     const opened = await open({ toml: forgetful })
     guarded.writePage(send)
-    const workspace = join(opened.home, 'workspace')
-    mkdirSync(workspace, { recursive: true })
-    writeFileSync(join(workspace, 'USER.md'), 'About the user: nothing is written here yet.\n')
-    expect(await opened.say('CALL read_page {}', { contact: 'one' })).toMatchObject({ outcome: 'completed' })
-    writeFileSync(join(workspace, 'USER.md'), 'Anna, born 1984, allergic to shellfish.\n')
-    await new Promise((resolve) => setTimeout(resolve, 150))
-    expect(await opened.say('CALL read_page {}', { contact: 'two' })).toMatchObject({ outcome: 'question' })
+    const end = await opened.say('I earn 81,300 a year. CALL read_page {}')
+    expect(end).toMatchObject({ outcome: 'question' })
+    expect(guarded.sent).toEqual([])
   })
 })
 

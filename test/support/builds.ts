@@ -71,7 +71,7 @@ export async function openBuilds(
     executor,
     database,
     directory: join(home.home, 'tries'),
-    destinations: () => options.destinations ?? [],
+    policy: () => ({ mode: 'balanced', destinations: options.destinations ?? [] }),
     logger,
     onStep: step,
   })

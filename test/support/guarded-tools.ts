@@ -29,8 +29,8 @@ export function createGuardedTools(): GuardedTools {
     tools: [
       toolOf('read_page', async () => ({ ...said(page), label: 'untrusted' })),
       toolOf('open_drawer', async () => ({ ...said(secret), isPrivate: true })),
-      toolOf('send', send, { effect: 'at-most-once', reach: () => ({ kind: 'acts', destination }) }),
-      toolOf('erase_disk', send, { reach: () => ({ kind: 'asks', destination: 'exec:host' }) }),
+      toolOf('send', send, { effect: 'at-most-once', reach: () => ({ kind: 'reach', destination }) }),
+      toolOf('erase_disk', send, { reach: () => ({ kind: 'host', destination: 'exec:host' }) }),
     ],
   }
 }

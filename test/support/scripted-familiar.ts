@@ -149,7 +149,7 @@ export function toolOf(name: string, run: Tool['run'], more: Partial<Omit<Tool, 
     serial: false,
     core: true,
     aliases: [],
-    reach: () => ({ kind: 'reads', destination: null }),
+    reach: () => ({ kind: 'read', destination: null }),
     run,
     ...more,
   }

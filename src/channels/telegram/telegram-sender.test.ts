@@ -121,7 +121,7 @@ describe('CHAN-1 messages reach the chat', () => {
   it('CHAN-1 an approval question comes last, with its exact destination and its buttons', async () => {
     const post = toolOf('post_letter', async () => said('sent'), {
       effect: 'at-most-once',
-      reach: () => ({ kind: 'acts', destination: 'https://evil.example/<b>inbox</b>' }),
+      reach: () => ({ kind: 'reach', destination: 'https://evil.example/<b>inbox</b>' }),
     })
     const look = toolOf('look', async () => ({ ...said('a page and a diary'), label: 'untrusted', isPrivate: true }))
     const { familiar, out } = await open(
@@ -134,7 +134,7 @@ describe('CHAN-1 messages reach the chat', () => {
     const [approval] = await familiar.conversations.approvals(familiar.userId)
     const [words, question] = out.telegram.chat(chat)
     expect(words?.text).toBe('I would send it.')
-    expect(question?.text).toContain('to https://evil.example/<b>inbox</b>, with')
+    expect(question?.text).toContain('contact https://evil.example/<b>inbox</b>?')
     expect(question?.entities).toEqual([])
     expect(question?.buttons).toEqual([
       { text: 'Approve', data: `a:${approval?.id}:y` },

@@ -217,9 +217,9 @@ describe('answer_build', () => {
     await expect(asking).rejects.toThrow()
   })
 
-  it('SEC-6 acts: after untrusted and private text the loop asks first', () => {
+  it('SEC-6 acts later, so after text from outside the user is asked first', () => {
     const tool = createAnswerBuild({ builds: home.builds })
     const reach = tool.reach({ question_id: `${build.id}.c1`, answer: 'x' })
-    expect(reach).toEqual({ kind: 'acts', destination: `build:${build.id}` })
+    expect(reach).toEqual({ kind: 'later', destination: `build:${build.id}` })
   })
 })

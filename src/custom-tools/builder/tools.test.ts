@@ -274,7 +274,7 @@ describe('the Builder', () => {
     ])
     for (const tool of home.tools) {
       expect(tool).toMatchObject({ core: true, effect: 'idempotent' })
-      expect(tool.reach({})).toEqual({ kind: 'reads', destination: null })
+      expect(tool.reach({})).toEqual({ kind: 'read', destination: null })
     }
   })
 })

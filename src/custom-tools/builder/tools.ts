@@ -3,7 +3,7 @@ import { isRecord, parseAnyJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import { toStorableText } from '../../base/text.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import { judgeCall } from '../../security/approvals.ts'
+import { judgeCall, type PolicyMode } from '../../security/permissions.ts'
 import type { Database } from '../../storage/database.ts'
 import { saidByUser } from '../../tools/builtin/memory-forget.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOutcome } from '../../tools/tool.ts'
@@ -28,12 +28,11 @@ export function createBuilderTools(dependencies: {
   database: Database
   /** Drafts lie there while they are tried; nothing else may. */
   directory: string
-  /** Those that the owner has declared. */
-  destinations(): readonly string[]
+  policy(): { mode: PolicyMode; destinations: readonly string[] }
   logger: Logger
   onStep?: OnBuildStep
 }): Tool[] {
-  const { builds: desk, gate, executor, database, directory, destinations, logger } = dependencies
+  const { builds: desk, gate, executor, database, directory, policy, logger } = dependencies
   const { onStep = () => {} } = dependencies
   const files = createBuildFiles({ database, onStep })
   const inFolder = createStagedFiles({ directory })
@@ -71,19 +70,16 @@ export function createBuilderTools(dependencies: {
    */
   async function refuseHosts(
     build: Build,
-    manifest: Pick<CapabilityManifest, 'hosts' | 'secrets'>,
+    manifest: Pick<CapabilityManifest, 'hosts'>,
     { seen, signal }: Pick<ToolContext, 'seen' | 'signal'>,
   ): Promise<string | undefined> {
-    const { hosts, secrets } = manifest
-    const inSight = {
-      untrusted: build.request.seen.untrusted || seen.untrusted,
-      private: build.request.seen.private || seen.private || secrets.length > 0,
-    }
+    const { hosts } = manifest
+    const inSight = { untrusted: build.request.seen.untrusted || seen.untrusted }
     for (const host of hosts) {
-      const reach = { kind: 'acts', destination: `https://${host}` } as const
-      const { allowed } = judgeCall({ seen: inSight, reach, destinations: destinations() })
+      const reach = { kind: 'reach', destination: `https://${host}` } as const
+      const { allowed } = judgeCall({ ...policy(), seen: inSight, reach, isKnown: () => false })
       if (allowed) continue
-      const question = `Building ${build.name} wants to reach ${host}. It has read untrusted text, and private text or a secret. Allow it? yes or no`
+      const question = `Let the new tool ${build.name} contact ${host}? Text from outside was read while it was built.`
       if (await desk.allowsHost({ build, host, question, seen, signal })) continue
       return `The user did not allow this build to reach ${host}, so nothing was run. Go on without it, or stop and say so.`
     }
@@ -240,7 +236,7 @@ export function createAnswerBuild({ builds }: { builds: Pick<Builds, 'answer'> }
     input: z.object({ question_id: z.string().min(1).max(300), answer: z.string().trim().min(1).max(10_000) }),
     effect: 'idempotent',
     // The Builder can reach hosts, and knows of this conversation only what the request says.
-    reach: ({ question_id }) => ({ kind: 'acts', destination: `build:${question_id.split('.')[0]}` }),
+    reach: ({ question_id }) => ({ kind: 'later', destination: `build:${question_id.split('.')[0]}` }),
     async run({ question_id, answer }, { userId, userText, seen }) {
       const isTheirs = saidByUser(answer, userText)
       await builds.answer(userId, question_id, answer, isTheirs ? { untrusted: false, private: false } : seen)

@@ -133,6 +133,7 @@ describe('sources and their order', () => {
         "policy": {
           "approvalMinutes": 15,
           "destinations": [],
+          "mode": "balanced",
         },
         "providers": [],
         "routes": {

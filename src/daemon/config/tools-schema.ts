@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 import { isKnownPackage, knownPackages } from '../../models/ai-sdk-packages.ts'
 import { type ProviderType, providerTypes } from '../../models/provider-connection.ts'
+import { policyModes } from '../../security/permissions.ts'
 
 /** Text of one form; the message says which. */
 export function matching(form: RegExp, message: string) {
@@ -226,6 +227,12 @@ export const skillsSchema = table({
 })
 
 export const policySchema = table({
+  mode: z
+    .enum(policyModes)
+    .default('balanced')
+    .describe(
+      'How often you are asked. strict asks most, trusting asks only before sending to people and commands on the machine.',
+    ),
   destinations: listOf(
     destination,
     'Destinations that need no approval: an origin, mcp:NAME, tool:NAME or client:NAME.',

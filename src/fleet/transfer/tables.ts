@@ -52,6 +52,7 @@ export const movedTables: Record<Exclude<keyof Tables, TablesOfTheMoment>, reado
   client_telemetry: ['user_id'],
   secrets: ['user_id', 'owner', 'name'],
   approvals: ['id'],
+  grants: ['id'],
   trigger_runs: ['id'],
   webhook_nonces: ['tool', 'nonce'],
   capabilities: ['id'],

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openRecallStore } from '../../../test/support/recall-store.ts'
-import { approvalQuestion } from '../../security/approvals.ts'
 import type { NewMemory } from '../memory.ts'
 import { splitPassages } from '../words.ts'
 import { removeGateQuestions } from './gate-questions.ts'
@@ -11,13 +10,10 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
+/** As earlier versions asked. */
 const ask = (text: string) =>
-  approvalQuestion({
-    tool: 'send_mail',
-    arguments: JSON.stringify({ text }),
-    destination: 'https://mail.example',
-    reason: 'I have read text of others here, and know what is private to you.',
-  })
+  `May I call send_mail to https://mail.example, with ${JSON.stringify({ text })}? ` +
+  'I have read text of others here, and know what is private to you. Yes or no?'
 
 /** As older versions stored the model's words. */
 async function kept(content: string, change: Partial<NewMemory> = {}): Promise<void> {

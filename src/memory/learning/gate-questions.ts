@@ -1,4 +1,4 @@
-import { holdsApprovalQuestion, withoutApprovalQuestions } from '../../security/approvals.ts'
+import { holdsApprovalQuestion, withoutApprovalQuestions } from '../../security/approval-texts.ts'
 import type { Database, Writer } from '../../storage/database.ts'
 import { type Memories, readMark, selectMemories, writeMark } from '../memories.ts'
 import { type Memory, memoryFromRow } from '../memory.ts'

@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts'
 import { createIds } from '../../base/ids.ts'
 import { canonicalJson } from '../../base/json.ts'
 import type { ModelMessage, ToolCallPart, UserPart } from '../../protocol/messages.ts'
-import { approvalQuestion, approvedText, deniedText, waitsForApproval } from '../../security/approvals.ts'
+import { approvalQuestion, approvedText, deniedText, waitsForApproval } from '../../security/approval-texts.ts'
 import type { ModelRequest, ModelResponse } from '../model.ts'
 import { createOfflineModel } from './offline-model.ts'
 
@@ -368,6 +368,7 @@ describe('the offline model', () => {
     const asked = approvalQuestion({
       tool: 'send',
       arguments: canonicalJson(call.input),
+      effect: 'send',
       destination: null,
       reason: '',
     })

@@ -5,7 +5,7 @@ import { isTrivial } from '../../memory/learning/exchange.ts'
 import { hasPlainStatements } from '../../memory/learning/plain-statements.ts'
 import { contentWords, countWords } from '../../memory/words.ts'
 import type { ToolCallPart, ToolResult } from '../../protocol/messages.ts'
-import { approvedText, deniedText } from '../../security/approvals.ts'
+import { approvedText, deniedText } from '../../security/approval-texts.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import {
   answerFrom,

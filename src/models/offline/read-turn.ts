@@ -1,6 +1,6 @@
 import { toStorableText } from '../../base/text.ts'
 import type { ModelMessage, ToolCallPart, ToolResult, UserPart } from '../../protocol/messages.ts'
-import { waitsForApproval } from '../../security/approvals.ts'
+import { waitsForApproval } from '../../security/approval-texts.ts'
 
 export interface Turn {
   /** The user's latest words. */

@@ -9,6 +9,7 @@ import { addPageTables } from './0008-page.ts'
 import { fleet } from './0009-fleet.ts'
 import { indexKeys } from './0010-index-keys.ts'
 import { searchEveryText } from './0011-search-every-text.ts'
+import { permissions } from './0012-permissions.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released migration never changes and never leaves the list. */
@@ -24,4 +25,5 @@ export const allMigrations: readonly Migration[] = [
   fleet,
   indexKeys,
   searchEveryText,
+  permissions,
 ]

@@ -145,6 +145,7 @@ describe('migrations', () => {
     const tables = {
       access_tokens: true,
       approvals: true,
+      grants: true,
       client_telemetry: true,
       cost_ledger: true,
       cost_totals: true,
@@ -227,6 +228,7 @@ describe('migrations', () => {
       'facts_by_user_id_entity_key_valid_from',
       'facts_by_user_id_valid_from',
       'facts_by_user_id_value_key_attribute_key',
+      'grants_by_subject',
       'inbox_by_turn',
       'inbox_open',
       'inbox_open_by_session',

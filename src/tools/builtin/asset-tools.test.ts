@@ -5,7 +5,7 @@ import { type AssetStore, max, openAssetStore } from '../../../test/support/asse
 import { toolContext } from '../../../test/support/tool-context.ts'
 import { estimateTokens } from '../../base/tokens.ts'
 import type { Json } from '../../protocol/messages.ts'
-import { judgeCall } from '../../security/approvals.ts'
+import { judgeCall, type PolicyMode } from '../../security/permissions.ts'
 import type { Tool, ToolContext } from '../tool.ts'
 import { createAssetTools } from './file-tools.ts'
 
@@ -98,14 +98,17 @@ describe('file_read, file_write, file_edit', () => {
     },
   )
 
-  it('SEC-6 reading is free, writing needs approval once both kinds were seen', () => {
-    const verdict = (name: string, input: Json) => {
-      const reach = tools.get(name)?.reach(input) ?? { kind: 'asks' as const, destination: null }
-      return judgeCall({ seen: { untrusted: true, private: true }, reach, destinations: [] }).allowed
+  it('SEC-6 reading and writing files is free, and writing asks in strict mode after text from outside', () => {
+    const verdict = (name: string, input: Json, mode: PolicyMode = 'balanced') => {
+      const reach = tools.get(name)?.reach(input) ?? { kind: 'host' as const, destination: null }
+      return judgeCall({ mode, seen: { untrusted: true }, reach, destinations: [], isKnown: () => false }).allowed
     }
     expect(verdict('file_read', { path: 'x' })).toBe(true)
-    expect(verdict('file_write', { path: 'x', content: '' })).toBe(false)
-    expect(verdict('file_edit', { path: 'x', old: 'a', new: 'b' })).toBe(false)
+    expect(verdict('file_write', { path: 'x', content: '' })).toBe(true)
+    expect(verdict('file_edit', { path: 'x', old: 'a', new: 'b' })).toBe(true)
+    expect(verdict('file_read', { path: 'x' }, 'strict')).toBe(true)
+    expect(verdict('file_write', { path: 'x', content: '' }, 'strict')).toBe(false)
+    expect(verdict('file_edit', { path: 'x', old: 'a', new: 'b' }, 'strict')).toBe(false)
   })
 
   it('SEC-4 the agent cannot write its own prompt', async () => {

@@ -117,17 +117,17 @@ describe.skipIf(!hasChromium)('browser (needs chromium)', () => {
   it('SEC-6 reports to policy what each action does, and where', () => {
     const reachOf = (input: Record<string, string>) => bench.tool.reach(input)
     expect(reachOf({ action: 'open', url: 'https://example.com/a?b' })).toEqual({
-      kind: 'acts',
+      kind: 'reach',
       destination: 'https://example.com',
     })
     expect(reachOf({ action: 'type', url: 'https://example.com', ref: 'e1', text: 'x' }).destination).toBe(
       'https://example.com',
     )
     for (const action of ['open', 'click', 'type', 'back']) {
-      expect(reachOf({ action, ref: 'e1', text: 'x' })).toEqual({ kind: 'acts', destination: null })
+      expect(reachOf({ action, ref: 'e1', text: 'x' })).toEqual({ kind: 'reach', destination: null })
     }
-    expect(reachOf({ action: 'open', url: 'file:///etc/passwd' })).toEqual({ kind: 'acts', destination: null })
-    for (const action of ['read', 'screenshot', 'close']) expect(reachOf({ action }).kind).toBe('reads')
+    expect(reachOf({ action: 'open', url: 'file:///etc/passwd' })).toEqual({ kind: 'reach', destination: null })
+    for (const action of ['read', 'screenshot', 'close']) expect(reachOf({ action }).kind).toBe('read')
   })
 
   it.each([

@@ -1,8 +1,9 @@
 import type { ElementHandle, Frame, Page } from 'playwright-core'
 import { z } from 'zod'
 import { FamiliarError } from '../../protocol/errors.ts'
+import type { Reach } from '../../security/permissions.ts'
 import { cleanForeignText, foreignLine, pageOf } from '../documents/foreign-text.ts'
-import { defineTool, failed, succeeded, type ToolOutcome, type ToolReach } from '../tool.ts'
+import { defineTool, failed, succeeded, type ToolOutcome } from '../tool.ts'
 import { type BrowserNeeds, type Browsers, createBrowsers } from './browsers.ts'
 import type { PutMedia } from './message.ts'
 
@@ -356,18 +357,18 @@ export function createBrowserTool(needs: BrowserNeeds & { putMedia: PutMedia }) 
 }
 
 /** A click or typed text goes to the page of `url`, and to no other. */
-function reachOf({ action, url }: BrowserInput): ToolReach {
+function reachOf({ action, url }: BrowserInput): Reach {
   switch (action) {
     case 'read':
     case 'screenshot':
     case 'close':
-      return { kind: 'reads', destination: null }
+      return { kind: 'read', destination: null }
     case 'back':
       // Only the page knows the destination.
-      return { kind: 'acts', destination: null }
+      return { kind: 'reach', destination: null }
     case 'open':
     case 'click':
     case 'type':
-      return { kind: 'acts', destination: pageOriginOf(url) ?? null }
+      return { kind: 'reach', destination: pageOriginOf(url) ?? null }
   }
 }

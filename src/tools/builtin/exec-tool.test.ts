@@ -84,11 +84,11 @@ describe('exec', () => {
 
   it('SEC-6 running on the host needs approval every time', () => {
     const { reach } = exec()
-    expect(reach({ command: 'ls' })).toEqual({ kind: 'reads', destination: null })
-    expect(reach({ command: 'ls', host: true })).toEqual({ kind: 'asks', destination: 'exec:host' })
+    expect(reach({ command: 'ls' })).toEqual({ kind: 'read', destination: null })
+    expect(reach({ command: 'ls', host: true })).toEqual({ kind: 'host', destination: 'exec:host' })
     host = 'never'
-    expect(reach({ command: 'ls', host: true })).toEqual({ kind: 'asks', destination: 'exec:host' })
-    expect(reach({ command: 5, host: true }).kind).toBe('acts')
+    expect(reach({ command: 'ls', host: true })).toEqual({ kind: 'host', destination: 'exec:host' })
+    expect(reach({ command: 5, host: true }).kind).toBe('read')
   })
 
   it('running on the host is disabled by the config, effective immediately', async () => {

@@ -146,7 +146,7 @@ export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'sta
       effect: 'idempotent',
       serial: true,
       core: true,
-      reach: () => ({ kind: 'acts', destination: null }),
+      reach: () => ({ kind: 'change', destination: null }),
       async run({ path, content }, context) {
         const actor = await actorOf(needs, context, content)
         const there = await needs.assets.stat(actor, { path })
@@ -166,7 +166,7 @@ export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'sta
       effect: 'at-most-once',
       serial: true,
       core: true,
-      reach: () => ({ kind: 'acts', destination: null }),
+      reach: () => ({ kind: 'change', destination: null }),
       async run(edit, context) {
         const edited = await needs.assets.edit(await actorOf(needs, context, edit.new), edit)
         if (!edited.ok) return failed(edited.message)

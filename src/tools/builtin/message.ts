@@ -78,7 +78,7 @@ export function createSlashCommand({ commands }: { commands: AgentCommands }): T
     input: z.object({ command: z.string().min(1) }),
     effect: 'at-most-once',
     serial: true,
-    reach: ({ command }) => ({ kind: commands.acts(lineOf(command)) ? 'acts' : 'reads', destination: null }),
+    reach: ({ command }) => ({ kind: commands.acts(lineOf(command)) ? 'later' : 'read', destination: null }),
     async run({ command }, { userId, sessionId, userText, answers, seen, signal }) {
       const { ok, text, question, label, isPrivate } = await commands.run({
         userId,

@@ -153,7 +153,7 @@ export function createExecTool(needs: ExecNeeds): Tool {
       seconds: z.int().min(1).max(300).default(30),
     }),
     effect: 'at-most-once',
-    reach: ({ host }) => (host ? { kind: 'asks', destination: 'exec:host' } : { kind: 'reads', destination: null }),
+    reach: ({ host }) => (host ? { kind: 'host', destination: 'exec:host' } : { kind: 'read', destination: null }),
     async run({ command, host, seconds }, { signal }) {
       const program = { argv: [...bash, command] as const, stdin: new Uint8Array(), signal }
       const wallMs = seconds * 1_000
@@ -191,7 +191,7 @@ export function createSpeechTool(needs: { speaker: Pick<Speaker, 'speak' | 'dest
     effect: 'at-least-once',
     reach() {
       const destination = speaker.destination()
-      return { kind: destination === null ? 'reads' : 'acts', destination }
+      return { kind: destination === null ? 'read' : 'reach', destination }
     },
     async run({ text }, { signal }) {
       const spoken = await speaker.speak({ text, voice: null, signal })
@@ -245,7 +245,7 @@ export function createWebFetch(needs: WebFetchNeeds): Tool {
       offset: z.int().min(0).default(0),
     }),
     effect: 'idempotent',
-    reach: ({ url }) => ({ kind: 'acts', destination: new URL(url).origin }),
+    reach: ({ url }) => ({ kind: 'reach', destination: new URL(url).origin, reads: url }),
     async run({ url, offset }, { sessionId, signal }) {
       // The next page comes from the same text as the first, even if the site has changed since.
       const key = `${sessionId} ${url}`

@@ -94,7 +94,9 @@ describe('schedule tools', () => {
 
   it('SEC-17 a schedule made after untrusted content stays untrusted, also in the list', async () => {
     guarded.writePage(order)
-    const { sessionId } = await familiar.say('CALL read_page {}')
+    const { sessionId, outcome } = await familiar.say('CALL read_page {}')
+    expect(outcome).toBe('question')
+    await familiar.say('yes')
     expect(await listed()).toMatchObject([{ schedule: { author: 'agent', trust: 'untrusted' } }])
     const shown = await call('list_scheduled', {}, { sessionId })
     expect(shown).toMatchObject({ label: 'untrusted' })

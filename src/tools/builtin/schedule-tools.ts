@@ -25,7 +25,7 @@ export function createScheduleTools({ schedules }: { schedules: Schedules }): To
           .describe('How to handle runs missed while Familiar was off'),
       }),
       effect: 'idempotent',
-      reach: () => ({ kind: 'acts', destination: 'schedule' }),
+      reach: () => ({ kind: 'later', destination: 'schedule' }),
       async run({ message, at, cron, name, time_zone, catch_up }, { userId, sessionId, callId, seen }) {
         if ((at === undefined) === (cron === undefined)) return failed('Give either `at` or `cron`.')
         const schedule = await schedules.add({
@@ -63,7 +63,7 @@ export function createScheduleTools({ schedules }: { schedules: Schedules }): To
       description: 'Cancel a scheduled message by its id.',
       input: z.object({ id: z.string().min(1) }),
       effect: 'idempotent',
-      reach: () => ({ kind: 'acts', destination: 'schedule' }),
+      reach: () => ({ kind: 'later', destination: 'schedule' }),
       async run({ id }, { userId }) {
         const schedule = await schedules.cancel(userId, id.trim())
         return succeeded(`Cancelled: ${schedule.id}. It will not run again.`)

@@ -73,7 +73,7 @@ describe('tts by the system’s voice', () => {
       isError: true,
       text: expect.stringContaining('familiar voice install --speech'),
     })
-    expect(tool.reach({ text: 'a' })).toEqual({ kind: 'reads', destination: null })
+    expect(tool.reach({ text: 'a' })).toEqual({ kind: 'read', destination: null })
   })
 
   it('stays silent if speech is switched off', async () => {
@@ -124,10 +124,10 @@ describe('tts by ElevenLabs', () => {
 
   it('SEC-6 reports to policy that the text leaves the machine', () => {
     expect(speaking(service).tool.reach({ text: 'a' })).toEqual({
-      kind: 'acts',
+      kind: 'reach',
       destination: 'https://api.elevenlabs.io',
     })
-    expect(speaking(system).tool.reach({ text: 'a' })).toEqual({ kind: 'reads', destination: null })
+    expect(speaking(system).tool.reach({ text: 'a' })).toEqual({ kind: 'read', destination: null })
     expect(speechDestination(service)).toBe('https://api.elevenlabs.io')
   })
 })

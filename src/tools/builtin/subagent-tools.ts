@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { TurnOutcome } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
-import type { Seen } from '../../security/approvals.ts'
+import type { Seen } from '../../security/permissions.ts'
 import type { SpawnRow } from '../../storage/feature-tables.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tool.ts'
 

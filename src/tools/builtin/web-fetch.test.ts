@@ -126,10 +126,11 @@ describe('web_fetch', () => {
   it('SEC-6 reports the destination origin to policy', async () => {
     const { tool } = await serve(body('text/plain', ''))
     expect(tool.reach({ url: 'https://Example.com:443/a?b#c' })).toEqual({
-      kind: 'acts',
+      kind: 'reach',
       destination: 'https://example.com',
+      reads: 'https://Example.com:443/a?b#c',
     })
-    expect(tool.reach({ url: 'file:///etc/passwd' })).toEqual({ kind: 'acts', destination: null })
+    expect(tool.reach({ url: 'file:///etc/passwd' })).toEqual({ kind: 'read', destination: null })
     expect(await tool.run({ url: 'file:///etc/passwd' }, toolContext())).toMatchObject({
       isError: true,
       text: 'Bad arguments for web_fetch. url: must be an http or https address',

@@ -152,18 +152,18 @@ describe('web_search', () => {
     const outcome: ToolOutcome = await tool.run({ query: 'tea' }, toolContext())
     expect(outcome).toMatchObject({ isError: true })
     expect(outcome.text).toContain('[tools.web_search]')
-    expect(tool.reach({ query: 'tea' })).toEqual({ kind: 'reads', destination: null })
+    expect(tool.reach({ query: 'tea' })).toEqual({ kind: 'read', destination: null })
   })
 
   it('SEC-6 reports the destination to policy', () => {
     const reachOf = (settings: WebSearchSettings) =>
       createWebSearch({ settings: () => settings, fetches }).reach({ query: 'a' })
     expect(reachOf({ provider: 'brave', apiKey: 'a', baseUrl: null })).toEqual({
-      kind: 'acts',
+      kind: 'reach',
       destination: 'https://api.search.brave.com',
     })
     expect(reachOf({ provider: 'searxng', apiKey: null, baseUrl: 'http://nas.lan:8888/searx/' })).toEqual({
-      kind: 'acts',
+      kind: 'reach',
       destination: 'http://nas.lan:8888',
     })
   })

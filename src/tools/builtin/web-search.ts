@@ -123,7 +123,7 @@ export function createWebSearch(needs: { settings: () => WebSearchSettings | nul
     effect: 'idempotent',
     reach() {
       const destination = webSearchDestination(settings())
-      return { kind: destination === null ? 'reads' : 'acts', destination }
+      return { kind: destination === null ? 'read' : 'reach', destination }
     },
     async run({ query, limit }, { signal, progress }) {
       const chosen = settings()

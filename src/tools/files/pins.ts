@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { createTurnstile } from '../../base/work.ts'
 import type { PinnedList } from '../../protocol/files.ts'
 import type { Label } from '../../protocol/messages.ts'
-import type { Seen } from '../../security/approvals.ts'
+import type { Seen } from '../../security/permissions.ts'
 import type { Database, Reader, Writer } from '../../storage/database.ts'
 import { type AssetFailure, failure, notThere } from './assets.ts'
 

@@ -4,10 +4,11 @@ import { canonicalJson, isRecord } from '../../base/json.ts'
 import { truncateText } from '../../base/text.ts'
 import type { AskModel } from '../../memory/learning/ask-model.ts'
 import type { Json } from '../../protocol/messages.ts'
+import type { Reach } from '../../security/permissions.ts'
 import type { Database } from '../../storage/database.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import type { ToolRegistry } from '../registry.ts'
-import { defineTool, readArguments, type Tool, type ToolContext, type ToolOutcome, type ToolReach } from '../tool.ts'
+import { defineTool, readArguments, type Tool, type ToolContext, type ToolOutcome } from '../tool.ts'
 import { type CallHosts, createCallHosts, readServerResult, UserAsked } from './call-host.ts'
 import type { ConnectNeeds, McpConnection } from './connect-server.ts'
 import { createServerLink, type LinkLimits, McpFailure, type ServerLink } from './server-link.ts'
@@ -291,13 +292,13 @@ function createMcpTool(options: {
 }
 
 /**
- * A call counts as a read only if the tool declares both that it changes nothing and that its world is closed. A search
- * or a fetch is read-only too, but its arguments leave the machine. Everything sent to a server at an address leaves
- * it.
+ * A tool is open-world unless it says otherwise: then its arguments may leave the machine, even if it changes nothing
+ * (a search, a fetch). Everything sent to a server at an address leaves it.
  */
-function reachOf(server: string, settings: McpServerSettings, { annotations }: ListedTool): ToolReach {
-  const isClosed = annotations?.readOnlyHint === true && annotations.openWorldHint === false
-  return { kind: isProgram(settings) && isClosed ? 'reads' : 'acts', destination: `mcp:${server}` }
+function reachOf(server: string, settings: McpServerSettings, { annotations }: ListedTool): Reach {
+  const isLocal = isProgram(settings) && annotations?.openWorldHint === false
+  const local = annotations?.readOnlyHint === true ? 'read' : 'change'
+  return { kind: isLocal ? local : 'reach', destination: `mcp:${server}` }
 }
 
 /** The result for the model of a failed request. Rethrows errors that are not the server's. */
@@ -335,7 +336,7 @@ function createOfferTools(options: {
 }): Tool[] {
   const { server, offers } = options
   const nameOf = (what: string) => `mcp_${slugOf(server)}_${what}`
-  const reachOf = (kind: ToolReach['kind']) => (): ToolReach => ({ kind, destination: `mcp:${server}` })
+  const reachOf = (kind: Reach['kind']) => (): Reach => ({ kind, destination: `mcp:${server}` })
 
   async function answer(
     { signal }: ToolContext,
@@ -354,7 +355,7 @@ function createOfferTools(options: {
     input: z.object({ query: z.string().max(200).optional() }),
     effect: 'idempotent',
     // The query stays here: the server gets the same request every time.
-    reach: reachOf('reads'),
+    reach: reachOf('read'),
     run: ({ query }, context) =>
       answer(context, async (connection, signal) => {
         const { resources, templates } = await connection.listResources(signal)
@@ -373,7 +374,7 @@ function createOfferTools(options: {
     description: `Read one resource of the MCP server ${server} by its uri.`,
     input: z.object({ uri: z.string().min(1).max(2_000) }),
     effect: 'idempotent',
-    reach: reachOf('acts'),
+    reach: reachOf('reach'),
     run: ({ uri }, context) =>
       answer(context, async (connection, signal) => resourceResult(await connection.readResource(uri, signal))),
   })
@@ -386,7 +387,7 @@ function createOfferTools(options: {
       arguments: z.record(z.string(), z.string().max(20_000)).optional(),
     }),
     effect: 'idempotent',
-    reach: ({ name }) => reachOf(name === undefined ? 'reads' : 'acts')(),
+    reach: ({ name }) => reachOf(name === undefined ? 'read' : 'reach')(),
     run: ({ name, arguments: given }, context) =>
       answer(context, async (connection, signal) => {
         if (name !== undefined)

@@ -82,9 +82,9 @@ describe('resources and prompts of a server', () => {
   it('SEC-6 send nothing of the conversation without approval: only lists count as reads', async () => {
     scene = await openMcp({ notes: askingServer() })
     const reach = (name: string, input = {}) => scene?.tool(name).reach(input)
-    expect(reach('mcp_notes_list_resources')).toEqual({ kind: 'reads', destination: 'mcp:notes' })
-    expect(reach('mcp_notes_read_resource', { uri: 'a' })).toEqual({ kind: 'acts', destination: 'mcp:notes' })
-    expect(reach('mcp_notes_use_prompt')).toEqual({ kind: 'reads', destination: 'mcp:notes' })
-    expect(reach('mcp_notes_use_prompt', { name: 'a' })).toEqual({ kind: 'acts', destination: 'mcp:notes' })
+    expect(reach('mcp_notes_list_resources')).toEqual({ kind: 'read', destination: 'mcp:notes' })
+    expect(reach('mcp_notes_read_resource', { uri: 'a' })).toEqual({ kind: 'reach', destination: 'mcp:notes' })
+    expect(reach('mcp_notes_use_prompt')).toEqual({ kind: 'read', destination: 'mcp:notes' })
+    expect(reach('mcp_notes_use_prompt', { name: 'a' })).toEqual({ kind: 'reach', destination: 'mcp:notes' })
   })
 })
