@@ -219,6 +219,7 @@ const refusals = {
   expired: 'This request has expired. Ask again to get a new one.',
   answered_otherwise: 'This request was already answered differently.',
   broken_seal: 'The stored request has changed since you saw it. It was not approved.',
+  only_once: 'This call can only be allowed once: it names no destination that could be allowed for longer.',
 }
 
 function refusal(id: string, reason: Extract<AnswerOutcome, { ok: false }>['reason']): FamiliarError {

@@ -9,7 +9,7 @@ const everybody = {
   perMonthNanousd: null,
 }
 const tierOf = (budget: Plan['budget']): Plan => {
-  return { name: 'jive', tools: { allow: [], deny: [] }, routes: {}, budget, maxSessions: null }
+  return { name: 'jive', tools: { allow: [], deny: [] }, routes: {}, budget, maxSessions: null, mode: null }
 }
 
 it('CLIENT-4 a plan overrides the default budgets that it names', () => {

@@ -2,9 +2,10 @@ import { reasonOf, toStorableText, truncateText } from '../base/text.ts'
 import { untilAborted } from '../base/work.ts'
 import type { ProceduralMemory } from '../memory/episodes.ts'
 import type { ToolCallPart } from '../protocol/messages.ts'
+import type { PolicyMode } from '../protocol/permissions.ts'
 import { approvalQuestion, waitsForApproval } from '../security/approval-texts.ts'
 import { type Approvals, approvalSource, isAutomated } from '../security/approvals.ts'
-import { type Grants, judgeCall, type PolicyMode, type Reach, type Seen } from '../security/permissions.ts'
+import { type Grants, judgeCall, type Reach, type Seen } from '../security/permissions.ts'
 import type { Writer } from '../storage/database.ts'
 import type { AuditedCall, ToolAudit, ToolRegistry, ToolView } from '../tools/registry.ts'
 import { CallSuspended, type Tool, type ToolContext, type ToolOutcome } from '../tools/tool.ts'
@@ -55,6 +56,8 @@ interface CallsToBegin extends Omit<MadeCall, 'call'> {
   tools: ToolView
   /** Whether the conversation holds this address from a source other than the model. */
   isKnown(address: string): boolean
+  /** The mode of the conversation. */
+  mode: PolicyMode
   /** The session, and for a sub-agent those above it: a grant in one of them counts. */
   grantedIn: readonly string[]
   /** No user can answer there, so calls that need approval are refused. */
@@ -70,11 +73,11 @@ export type BeginCalls = ReturnType<typeof createBeginCalls>
 export function createBeginCalls(dependencies: {
   approvals: Approvals
   grants: Pick<Grants, 'covers'>
-  /** `[policy]` of the config. */
-  policy: () => { mode: PolicyMode; destinations: readonly string[] }
+  /** Open to every tool. */
+  destinations: () => readonly string[]
   records: CallRecords
 }) {
-  const { approvals, grants, policy, records } = dependencies
+  const { approvals, grants, destinations, records } = dependencies
 
   return async (writer: Writer, turn: CallsToBegin) => {
     /** To append in the same unit: each call as started, or with the reason why it was not. */
@@ -103,7 +106,8 @@ export function createBeginCalls(dependencies: {
     tool.hears?.({ userId, sessionId, turnId, callId, input, userText: turn.userText, answers: turn.answers, hasUser })
     const reach = reachOf(tool, call)
     const guarded = { userId, sessionId, tool: tool.definition.name, arguments: input, destination: reach.destination }
-    const verdict = judgeCall({ ...policy(), seen, reach, isKnown: turn.isKnown })
+    const declared = reach.destination === null ? [] : destinations()
+    const verdict = judgeCall({ mode: turn.mode, destinations: declared, seen, reach, isKnown: turn.isKnown })
     const covered = { userId, sessionIds: turn.grantedIn, tool: guarded.tool, reach }
     if (verdict.allowed || (await grants.covers(writer, covered)) || (await approvals.use(writer, guarded))) {
       const { effect, isClients } = tool

@@ -25,6 +25,7 @@ import {
 } from './event-stream.ts'
 import type { Ledger, Reservation } from './ledger.ts'
 import { choiceDue, endingOf, nextStep, type OnStep, questionOf } from './next-step.ts'
+import type { Permissions } from './permissions.ts'
 import { chooseModels, offeredTools, type Role, type RoleOf } from './roles.ts'
 import type { Inbox, InboxMessage } from './sessions/inbox.ts'
 import { holdsAddress } from './sessions/known-address.ts'
@@ -111,6 +112,8 @@ export function createTurns(dependencies: {
   live: LiveResponses
   approvals: Approvals
   beginCalls: BeginCalls
+  /** How often the user of the session wants to be asked. */
+  modeOf: Permissions['effectiveMode']
   records: CallRecords
   compact: Compaction['compact']
   recall(query: { userId: string; sessionId: string; text: string }): Promise<ContextMemory[]>
@@ -489,7 +492,7 @@ export function createTurns(dependencies: {
     const { seen } = projection
     const grantedIn = [sessionId]
     const isKnown = (address: string) => holdsAddress(projection, address)
-    const said = { userText, answers, seen, isKnown, grantedIn }
+    const said = { userText, answers, seen, isKnown, grantedIn, mode: dependencies.modeOf(run.session) }
     const asked = { userId, sessionId, turnId, source, ...said, calls, tools, cannotAsk }
     const target = { sessionId, turnId, ...(lastInputTokens !== undefined && { lastInputTokens }) }
     let begun: ToolCallPart[] = []

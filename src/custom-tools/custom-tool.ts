@@ -150,21 +150,27 @@ export function createCapabilityShelf(dependencies: {
   afterFailure: AfterFailure
 }): ToolShelf {
   const { catalog, runs, afterFailure } = dependencies
+
+  /** The version that runs is the one whose reach was checked. */
+  function toTool(capability: Capability): Tool {
+    const { description, inputSchema, permissions, tags } = capability
+    const name = toolNameOf(capability.name)
+    return createCustomTool({
+      definition: { name, description, inputSchema },
+      reach: reachOf(name, permissions.hosts),
+      keepsData: permissions.storage,
+      documentation: tags.join(' '),
+      run: (input, context) => runForModel(capability, { input, context, runs, afterFailure }),
+    })
+  }
+
   return {
-    /** The version that runs is the one whose reach was checked. */
     find(userId, name) {
       if (!name.startsWith(prefix)) return undefined
       const capability = catalog.find(userId, name.slice(prefix.length))
-      if (!capability || !serves(capability)) return undefined
-      const { description, inputSchema, permissions, tags } = capability
-      return createCustomTool({
-        definition: { name, description, inputSchema },
-        reach: reachOf(name, permissions.hosts),
-        keepsData: permissions.storage,
-        documentation: tags.join(' '),
-        run: (input, context) => runForModel(capability, { input, context, runs, afterFailure }),
-      })
+      return capability && serves(capability) ? toTool(capability) : undefined
     },
+    list: (userId) => catalog.list(userId).filter(serves).map(toTool),
   }
 }
 

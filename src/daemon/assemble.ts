@@ -169,7 +169,7 @@ export async function assemble(
     fleet: fleet.fleet,
     onStep,
   })
-  const { conversations, monitor, modelsOf, chooseModel, askModel, embedder } = core
+  const { conversations, monitor, modelsOf, chooseModel, permissions, askModel, embedder } = core
   // A command that only reads starts no background work.
   components.add(options.recover === false ? { stop: core.stop } : core)
   observation.watch({ conversations, database })
@@ -285,6 +285,7 @@ export async function assemble(
     }),
     assets: workspace.assets,
     skills: workspace.skills,
+    permissions,
     schedules: workspace.schedules,
     commands: workspace.commands,
     finders: workspace.finders,

@@ -12,6 +12,7 @@ import { createFleetCoordination } from '../agent/fleet-coordination.ts'
 import { createLearning } from '../agent/learning.ts'
 import { createLedger, limitsOfBudget, limitsOfPlan } from '../agent/ledger.ts'
 import type { OnStep } from '../agent/next-step.ts'
+import { createPermissions } from '../agent/permissions.ts'
 import { createRoles } from '../agent/roles.ts'
 import { createMessageOrigins, watchRecall, watchTurns } from '../agent/runner.ts'
 import { createInbox, createRefuseOverload } from '../agent/sessions/inbox.ts'
@@ -220,8 +221,18 @@ export function createCore(
     key: dependencies.approvalKey,
     minutes: () => config().policy.approvalMinutes,
   })
+  const permissions = createPermissions({
+    ...base,
+    grants,
+    sessions,
+    tools,
+    policy: () => policyOf(config()),
+    planMode: (userId) => tierOfUser(userId).mode,
+    now: clock.now,
+  })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
-  const beginCalls = createBeginCalls({ approvals, grants, policy: () => policyOf(config()), records })
+  const destinations = () => policyOf(config()).destinations
+  const beginCalls = createBeginCalls({ approvals, grants, destinations, records })
   const parts = {
     ...base,
     log,
@@ -247,6 +258,7 @@ export function createCore(
       monitor,
       clientCalls,
       beginCalls,
+      modeOf: permissions.effectiveMode,
       records,
       compact: compaction.compact,
       async recall({ userId, sessionId, text }) {
@@ -316,6 +328,7 @@ export function createCore(
     askModel,
     modelsOf,
     chooseModel: sessions.chooseModel,
+    permissions,
     log,
     views: createSessionViews({ database, log }),
     monitor,

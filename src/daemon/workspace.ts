@@ -51,7 +51,10 @@ export function openWorkspace(
     sandbox: Sandbox
     media: MediaStore
     ownerId: string
-  } & Pick<CommandServices, 'memory' | 'capabilities' | 'costReport' | 'modelsOf' | 'chooseModel' | 'askModel'>,
+  } & Pick<
+      CommandServices,
+      'memory' | 'capabilities' | 'costReport' | 'modelsOf' | 'chooseModel' | 'permissions' | 'askModel'
+    >,
 ) {
   const { config, atStart, paths, registry, database, ownerId, clock } = dependencies
   // The home itself is closed: keys and data lie there. Files are the owner's; others have blocks.

@@ -41,8 +41,9 @@ import { createOutboxRoutes, createTelegramRoutes, createVoiceRoutes } from './r
 import { createChatRoutes } from './routes/chat.ts'
 import { createBlockRoutes, createLocalFileRoutes, createPinRoutes } from './routes/files.ts'
 import { createMemoryRoutes } from './routes/memory.ts'
+import { createApprovalRoutes, createPermissionRoutes } from './routes/permissions.ts'
 import { createCommandRoutes, createScheduleRoutes } from './routes/schedules.ts'
-import { createApprovalRoutes, createSessionRoutes } from './routes/sessions.ts'
+import { createSessionRoutes } from './routes/sessions.ts'
 import { createCostRoutes, createHomeRoutes, createStatusRoutes } from './routes/status.ts'
 import { createTalkRoutes } from './routes/talk.ts'
 import { createMcpServerRoutes, createSkillRoutes, createToolRoutes, createTriggerRoutes } from './routes/tools.ts'
@@ -82,6 +83,7 @@ export function createHttpApp(
   const all: Route[] = [
     ...createChatRoutes(dependencies, streamReply),
     ...createApprovalRoutes(dependencies),
+    ...(dependencies.permissions ? createPermissionRoutes(dependencies, dependencies.permissions) : []),
     ...(dependencies.commands ? createCommandRoutes({ ...dependencies, commands: dependencies.commands }) : []),
     ...createStatusRoutes(dependencies),
     ...(dependencies.costs ? createCostRoutes(dependencies.costs) : []),

@@ -7,6 +7,7 @@ import type { Commands } from '../agent/commands/create-commands.ts'
 import type { Conversations } from '../agent/conversations.ts'
 import type { CostPeriod, CostReport, Costs } from '../agent/costs.ts'
 import type { Learning } from '../agent/learning.ts'
+import type { Permissions } from '../agent/permissions.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { otherName } from '../base/telemetry/metrics.ts'
@@ -124,6 +125,7 @@ export interface HttpDependencies extends HttpMemory {
   page?: HttpPage
   home?: HttpHome
   commands?: Commands
+  permissions?: Permissions
   finders?: Pick<Finders, 'find'>
   users?: HttpUsers
   triggers?: HttpTriggers

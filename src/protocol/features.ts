@@ -6,6 +6,7 @@ import * as files from './files.ts'
 import * as memory from './memory.ts'
 import * as openai from './openai.ts'
 import * as page from './page.ts'
+import * as permissions from './permissions.ts'
 import * as schedules from './schedules.ts'
 import * as status from './status.ts'
 import * as tools from './tools.ts'
@@ -21,6 +22,7 @@ export const features = [
   memory,
   openai,
   page,
+  permissions,
   schedules,
   status,
   tools,

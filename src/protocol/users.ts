@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Json } from './messages.ts'
 import { operation, ownerOnMachine, ownerReads, time, type Wire } from './operation.ts'
 
 /** The users of this home and their plans (USERS-1), for its owner. */
@@ -40,29 +39,6 @@ export const userRemovedReplySchema = z.object({
   directory: z.string(),
   files: z.array(z.string()),
 })
-
-/** Calls that wait for approval (SEC-16). */
-
-export const approvalAnswerRequestSchema = z.strictObject({ answer: z.enum(['approve', 'deny']) })
-
-export const approvalReplySchema = z.object({
-  id: z.string(),
-  sessionId: z.string(),
-  tool: z.string(),
-  /** The complete arguments of the call. */
-  arguments: z.custom<Json>(),
-  destination: z.string().nullable(),
-  /** Why approval is needed. */
-  reason: z.string(),
-  /** The question in the conversation. */
-  question: z.string(),
-  state: z.enum(['asked', 'granted', 'denied', 'used']),
-  askedAt: time,
-  expiresAt: time,
-})
-export type ApprovalReply = Wire<typeof approvalReplySchema>
-
-export const approvalsReplySchema = z.object({ approvals: z.array(approvalReplySchema) })
 
 /** The tokens of this home, for its owner on this machine. */
 
@@ -140,16 +116,4 @@ export const tokens = {
     ...ownerOnMachine,
     reply: tokenReplySchema,
   }),
-}
-
-export const approvals = {
-  list: operation('GET /api/v1/approvals', 'List calls that wait for approval, oldest first.', {
-    scope: 'read',
-    reply: approvalsReplySchema,
-  }),
-  answer: operation(
-    'POST /api/v1/approvals/:id',
-    'Approve or deny a call. The agent then continues. A repeated answer has no effect.',
-    { scope: 'chat', body: approvalAnswerRequestSchema, reply: approvalReplySchema },
-  ),
 }

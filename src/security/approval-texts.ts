@@ -22,7 +22,21 @@ export function approvalQuestion(
   const doing = call.effect === 'reach' || call.effect === 'send' || call.effect === null ? 'It would send' : 'With'
   // The sentence itself says it where the call goes to people or runs on the machine.
   const why = call.effect === 'host' || call.effect === 'send' ? '' : ` ${call.reason}`
-  return `Let ${visible(call.tool)} ${actionOf(call)}?${given && ` ${doing}: ${given}.`}${why}`
+  return `${approvalSentence(call)}${given && ` ${doing}: ${given}.`}${why}`
+}
+
+/** The first sentence of the question. */
+export function approvalSentence(call: { tool: string; effect: string | null; destination: string | null }): string {
+  return `Let ${visible(call.tool)} ${actionOf(call)}?`
+}
+
+/** The arguments by name, each as one line that can be shown as it is. */
+export function approvalDetails({ arguments: given }: Pick<AskedCall, 'arguments'>): { name: string; value: string }[] {
+  const read = parseAnyJson(given)
+  if (!read.ok || !isRecord(read.value)) return []
+  return Object.entries(read.value).map(([name, value]) => {
+    return { name: visible(name), value: visible(typeof value === 'string' ? value : JSON.stringify(value)) }
+  })
 }
 
 function actionOf({ effect, destination }: { effect: string | null; destination: string | null }): string {

@@ -3,9 +3,10 @@ import type { Ids } from '../base/ids.ts'
 import { camelKeys, canonicalJson } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json, Label } from '../protocol/messages.ts'
+import type { ApprovalScope, Effect } from '../protocol/permissions.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { ApprovalRow } from '../storage/tables.ts'
-import { type Effect, type Grants, grantsOf, type Reach } from './permissions.ts'
+import { type Grants, grantsOf, type Reach, scopesOf } from './permissions.ts'
 import { sealOf, sealsMatch } from './seal.ts'
 
 /** A question about one call, and the user's answer to it. `arguments` is canonical JSON. */
@@ -29,8 +30,6 @@ interface ApprovalQuestion extends GuardedCall {
   isPatient: boolean
 }
 
-export type ApprovalScope = 'once' | 'conversation' | 'always'
-
 export interface ApprovalAnswer {
   userId: string
   id: string
@@ -44,7 +43,7 @@ export interface ApprovalAnswer {
 export type AnswerOutcome =
   /** `isNew` is false if the same answer was already given. */
   | { ok: true; approval: Approval; isNew: boolean }
-  | { ok: false; reason: 'not_found' | 'expired' | 'answered_otherwise' | 'broken_seal' }
+  | { ok: false; reason: 'not_found' | 'expired' | 'answered_otherwise' | 'broken_seal' | 'only_once' }
 
 export type Approvals = ReturnType<typeof createApprovals>
 
@@ -86,13 +85,14 @@ export function createApprovals(dependencies: {
 
   /** Without a destination that could be named, the approval is for this call only. */
   async function grantIn(writer: Writer, approval: Approval, scope: ApprovalScope, from: string): Promise<void> {
-    const { userId, tool: subject, effect } = approval
+    const { userId, tool: subject } = approval
+    const effect = approval.effect ?? 'reach'
     const sessionId = scope === 'conversation' ? approval.sessionId : null
     for (const destination of approval.grants) {
       const given = {
         userId,
         subject,
-        effect: (effect ?? 'reach') as Effect,
+        effect,
         destination,
         sessionId,
         expiresAt: null,
@@ -146,6 +146,7 @@ export function createApprovals(dependencies: {
         const isSame = (row.state === 'denied') === (answer === 'deny')
         return isSame ? { ok: true, approval: fromRow(row), isNew: false } : { ok: false, reason: 'answered_otherwise' }
       }
+      if (answer === 'approve' && !fromRow(row).scopes.includes(scope)) return { ok: false, reason: 'only_once' }
       const now = clock.now()
       if (Number(row.expires_at) <= now) return { ok: false, reason: 'expired' }
       const answered = { answered_at: now, answered_from: from, expires_at: now + aWhile() }
@@ -193,7 +194,8 @@ async function selectCalls(writer: Writer, call: GuardedCall, state: ApprovalRow
 
 /** `expiresAt`: the question can be answered until then; once granted, the approval can be used until then. */
 function fromRow({ seal: _seal, answered_at: _at, answered_from: _from, grants, ...row }: ApprovalRow) {
-  return { ...camelKeys(row), grants: grants === null ? [] : (JSON.parse(grants) as string[]) }
+  const given = grants === null ? [] : (JSON.parse(grants) as string[])
+  return { ...camelKeys(row), effect: row.effect as Effect | null, grants: given, scopes: scopesOf(given) }
 }
 
 /** Everything that the approval covers, and its state. */

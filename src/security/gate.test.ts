@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Effect, judgeCall, type PolicyMode, policyModes, type Reach } from './permissions.ts'
+import { type Effect, type PolicyMode, policyModes } from '../protocol/permissions.ts'
+import { judgeCall, type Reach } from './permissions.ts'
 
 interface Scene {
   untrusted?: boolean

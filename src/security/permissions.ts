@@ -2,6 +2,13 @@ import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { camelKeys } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
+import {
+  type ApprovalScope,
+  approvalScopes,
+  type Effect,
+  type PolicyMode,
+  policyModes,
+} from '../protocol/permissions.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { GrantRow } from '../storage/tables.ts'
 import { sealOf, sealsMatch } from './seal.ts'
@@ -11,12 +18,6 @@ export interface Seen {
   untrusted: boolean
   private: boolean
 }
-
-/**
- * The effect of a call. `change` is local and can be undone, `reach` uses the network, `send` goes to other people,
- * `host` runs on the machine outside the sandbox, `later` acts when the user is not there.
- */
-export type Effect = 'read' | 'change' | 'reach' | 'send' | 'host' | 'later'
 
 /** The effect and destination of a call, derived from its arguments by its tool. */
 export interface Reach {
@@ -30,9 +31,6 @@ export interface Reach {
   /** The address that a call reads and sends nothing to: safe if the conversation already contains it. */
   reads?: string
 }
-
-export const policyModes = ['strict', 'balanced', 'trusting'] as const
-export type PolicyMode = (typeof policyModes)[number]
 
 export type Verdict = { allowed: true } | { allowed: false; reason: string }
 
@@ -84,6 +82,19 @@ function originOf(text: string): string | undefined {
 /** The destinations that a lasting grant of this call names. None: the call can only be allowed once. */
 export function grantsOf(reach: Reach): readonly string[] {
   return reach.grants ?? (reach.destination === null ? [] : [reach.destination])
+}
+
+/** The ways in which the user can allow a call. */
+export function scopesOf(grants: readonly string[]): readonly ApprovalScope[] {
+  return grants.length === 0 ? ['once'] : approvalScopes
+}
+
+/** The mode of a conversation: the user's choice for it, within the user's plan. */
+export function modeOf(chosen: { session: PolicyMode | null; usual: PolicyMode; plan: PolicyMode | null }): PolicyMode {
+  const { session, usual, plan } = chosen
+  const wanted = session ?? plan ?? usual
+  if (plan === null) return wanted
+  return policyModes.indexOf(wanted) < policyModes.indexOf(plan) ? wanted : plan
 }
 
 /** A standing permission: this tool, with this effect, to this destination, in one conversation or in all. */
@@ -199,5 +210,5 @@ function boundIn(row: Omit<GrantRow, 'seal' | 'given_at' | 'given_from'>) {
 }
 
 function fromRow({ seal: _seal, ...row }: GrantRow) {
-  return camelKeys(row)
+  return { ...camelKeys(row), effect: row.effect as Effect }
 }

@@ -3,7 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { allowsModel, allowsTool, closedPlan, type Plan, routeOf, withBuiltInPlans } from './users.ts'
 
 function tierOf(more: Partial<Plan>): Plan {
-  return { name: 'jive', tools: { allow: [], deny: [] }, routes: {}, budget: {}, maxSessions: null, ...more }
+  return {
+    name: 'jive',
+    tools: { allow: [], deny: [] },
+    routes: {},
+    budget: {},
+    maxSessions: null,
+    mode: null,
+    ...more,
+  }
 }
 
 describe('the tools of a plan', () => {

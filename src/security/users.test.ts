@@ -16,6 +16,7 @@ const jigga: Plan = {
   routes: {},
   budget: { perDayUsd: 1 },
   maxSessions: 3,
+  mode: null,
 }
 
 let directory: string

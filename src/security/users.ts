@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { camelKeys } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
+import type { PolicyMode } from '../protocol/permissions.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { Tables, UserRow } from '../storage/tables.ts'
 import type { AccessTokens, MadeToken, TokenScope } from './tokens.ts'
@@ -162,6 +163,8 @@ export interface Plan {
   budget: TierBudget
   /** Maximum number of conversations; null: no limit. */
   maxSessions: number | null
+  /** The mode that asks least of those that its users may choose; null: any, and the usual one by default. */
+  mode: PolicyMode | null
 }
 
 interface TierBudget {
@@ -180,6 +183,7 @@ const everything: Omit<Plan, 'name'> = {
   routes: {},
   budget: {},
   maxSessions: null,
+  mode: null,
 }
 
 const talk: Omit<Plan, 'name'> = { ...everything, tools: { allow: [], deny: [] } }
@@ -201,6 +205,7 @@ export function closedPlan(name: string): Plan {
     routes: { primary: ['offline/offline'] },
     budget: { perMessageUsd: 0, perBuildUsd: 0, perDayUsd: 0, perMonthUsd: 0 },
     maxSessions: 0,
+    mode: 'strict',
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
 import type { SnakeKeys } from '../protocol/operation.ts'
+import type { PolicyMode } from '../protocol/permissions.ts'
 import type { TriggerRun } from '../protocol/tools.ts'
 import type { CapabilityTables, ChannelTables, PageTables, WithDefaults, WorkspaceTables } from './feature-tables.ts'
 
@@ -154,6 +155,8 @@ export interface SessionRow {
   agent: string
   /** The model that the user chose for it; null lets the routes decide. */
   model: string | null
+  /** How often its user wants to be asked; null: as configured. */
+  mode: PolicyMode | null
   created_at: number
   updated_at: number
 }

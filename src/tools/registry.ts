@@ -22,6 +22,7 @@ export interface ToolView {
 /** Tools that are too many to list, per user: they are looked up by name, and searched elsewhere. */
 export interface ToolShelf {
   find(userId: string, name: string): Tool | undefined
+  list(userId: string): readonly Tool[]
 }
 
 export type ToolRegistry = ReturnType<typeof createToolRegistry>
@@ -106,6 +107,8 @@ export function createToolRegistry(
         mayHave: (name) => isEnabled() && allows(userId, name),
       }
     },
+    /** Every tool on the user's shelves: for a list that a person asked for, never for a turn. */
+    onShelves: (userId: string): Tool[] => shelves.flatMap((shelf) => shelf.list(userId)),
     /** A registered name hides the same name on a shelf. */
     addShelf: (shelf: ToolShelf): void => void shelves.push(shelf),
     find(name: string): Tool | undefined {

@@ -4,8 +4,22 @@ import { type OpenCommands, openCommands, stranger } from '../support/open-comma
 import { createScriptedModel } from '../support/scripted-model.ts'
 
 const names = [
-  ...['blocks', 'caps', 'compact', 'context', 'cost', 'forget', 'fork', 'help', 'history', 'mark', 'model', 'pin'],
-  ...['pinned', 'recall', 'refresh', 'remember', 'reset', 'rewind', 'schedule', 'skills', 'stop', 'summary', 'tools'],
+  ...['blocks', 'caps', 'compact', 'context', 'cost', 'forget', 'fork', 'help', 'history', 'mark', 'mode', 'model'],
+  ...[
+    'permissions',
+    'pin',
+    'pinned',
+    'recall',
+    'refresh',
+    'remember',
+    'reset',
+    'rewind',
+    'schedule',
+    'skills',
+    'stop',
+    'summary',
+    'tools',
+  ],
   'unpin',
 ]
 

@@ -79,7 +79,16 @@ it('CMD-1 the agent has its own part of the commands', async () => {
   const { run } = await begin()
   const mine = open.commands.list().filter(({ agentMay }) => agentMay)
   const others = open.commands.list().filter(({ agentMay }) => !agentMay)
-  expect(others.map(({ name }) => name)).toEqual(['fork', 'mark', 'model', 'reset', 'rewind', 'stop'])
+  expect(others.map(({ name }) => name)).toEqual([
+    'fork',
+    'mark',
+    'mode',
+    'model',
+    'permissions',
+    'reset',
+    'rewind',
+    'stop',
+  ])
   for (const { name } of others) {
     expect(await run(`/${name} x`)).toEqual({ text: `Only the user can run /${name}.`, isError: true })
   }

@@ -19,7 +19,7 @@ const program = createProgram({ version: '0.0.0', homePath: '/home', run: async 
 
 it('CLI-1 has these commands and flags', () => {
   expect(program.commands.flatMap((command) => describeCommand(command)).sort()).toEqual([
-    'approvals approve <id>',
+    'approvals approve <id> (--scope <scope>)',
     'approvals deny <id>',
     'approvals list|ls',
     'approvals|approval',
@@ -109,6 +109,11 @@ it('CLI-1 has these commands and flags', () => {
     'outbox list|ls (--state <state>) (--channel <channel>) (-n, --limit <count>)',
     'outbox retry <item>',
     'outbox show <item>',
+    'permissions allow <tool> <destination> (--effect <effect>) (-s, --session <session>) (--until <date>)',
+    'permissions list|ls',
+    'permissions mode [mode] (-s, --session <session>)',
+    'permissions revoke <id>',
+    'permissions|permission',
     'reload',
     'reset [session] (-s, --session <session>) (-y, --yes)',
     'restart',

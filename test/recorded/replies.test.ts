@@ -10,6 +10,7 @@ import { compare } from './recorder.ts'
 const elsewhere: Record<string, string> = {
   'GET /mcp': 'a stream without an end; test/security/mcp-server.test.ts',
   'DELETE /mcp': 'of an older session; test/security/mcp-server.test.ts',
+  'POST /api/v1/local/permissions': 'by "familiar permissions allow" in a chapter',
 }
 
 const v1 = '/api/v1'
@@ -167,6 +168,16 @@ describe('replies and outputs are as they were recorded', () => {
     const [second] = (await get('/approvals')).approvals
     await book.cli('approvals', 'approve', second?.id ?? '')
     await book.quiet()
+    await get('/permissions')
+    await post('/permissions', { tool: 'send', destination: 'nothing here' })
+    const { id } = await post('/permissions', { tool: 'send', destination: 'letters.example', session: 'orchard' })
+    await book.cli('permissions', 'allow', 'erase_disk', 'exec:host', '--effect', 'host')
+    await book.cli('permissions', 'list')
+    await drop(`/permissions/${id}`)
+    await drop(`/permissions/${id}`)
+    await get('/sessions/orchard/permissions')
+    await put('/sessions/orchard/permissions', { mode: 'strict' })
+    await book.cli('permissions', 'mode', 'default', '--session', 'orchard')
   })
 
   chapter('cost', async () => {

@@ -331,6 +331,7 @@ export async function serveFamiliar(
     mcp,
     skills,
     conversations: familiar.conversations,
+    permissions: familiar.permissions,
     tokens: {
       verify: async (token) =>
         token === localToken ? { userId, isOwner: true, scope: 'owner', tokenId: localTokenId } : tokens.verify(token),

@@ -23,6 +23,7 @@ interface Owned {
   session: string
   contact: string
   approval: string
+  permission: string
   tool: string
   capability: string
   build: string
@@ -94,6 +95,17 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'POST /v1/embeddings': [post('/v1/embeddings', { model: 'familiar-embedding', input: 'Hello' }, 503)],
     'GET /api/v1/approvals': [get(`${v1}/approvals`, 200)],
     'POST /api/v1/approvals/:id': [post(`${v1}/approvals/${of.approval}`, { answer: 'approve' }, 404)],
+    'GET /api/v1/permissions': [get(`${v1}/permissions`, 200)],
+    'POST /api/v1/permissions': [
+      post(`${v1}/permissions`, { tool: of.tool, destination: 'mail.example' }, 404),
+      post(`${v1}/permissions`, { tool: 'find_tools', destination: 'mail.example', session: of.session }, 404),
+    ],
+    'POST /api/v1/local/permissions': [post(`${v1}/local/permissions`, { tool: 'x', destination: 'y' }, 403)],
+    'DELETE /api/v1/permissions/:id': [drop(`${v1}/permissions/${of.permission}`, 404)],
+    'GET /api/v1/sessions/:id/permissions': onSession('permissions', 'GET'),
+    'PUT /api/v1/sessions/:id/permissions': [
+      put(`${v1}/sessions/${of.session}/permissions`, { mode: 'trusting' }, 404),
+    ],
     'GET /api/v1/status': [get(`${v1}/status`, 200)],
     // It contains no user data.
     'GET /healthz': [get('/healthz', 200)],
@@ -282,6 +294,9 @@ describe('data of one user', () => {
         })
         .execute(),
     )
+    const { permissions } = familiar
+    const to = { userId, tool: 'find_tools', effect: 'reach', destination: 'zanzibar.example', from: 'test' } as const
+    const permission = (await permissions.allow(to)).id ?? ''
     await users.add({ name: 'zanzibar-zoe', tier: 'jive' })
     const ben = await users.add({ name: 'ben', tier: 'jive', scope: 'owner' })
     token = ben.made.token
@@ -289,6 +304,7 @@ describe('data of one user', () => {
       session: sessionId,
       contact: 'zanzibar',
       approval: 'approval-1',
+      permission,
       tool: 'zanzibar_mail',
       capability: 'zanzibar_greeter',
       build: build.id,

@@ -56,7 +56,7 @@ describe('familiar approvals', () => {
     expect(await run((context) => listApprovals(context, {}))).toBe('No pending approvals.\n')
     const id = await asked()
     const listed = await run((context) => listApprovals(context, {}))
-    expect(listed).toContain('send to https://mail.example')
+    expect(listed).toContain('Let send contact mail.example?')
     expect(listed).toContain(`{"body":"${secret}"}`)
     expect(listed).toContain(`familiar approvals approve ${id}`)
     expect(await run((context) => approve(context, { id }))).toContain('Approved: send, this call only.')

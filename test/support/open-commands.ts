@@ -102,6 +102,7 @@ export async function openCommands(options: { model: LanguageModel; fast?: Langu
     costReport: (user, period) => reportCost(database, { userId: user, period, now: clock.now() }),
     modelsOf: () => models,
     chooseModel: createSessions({ database, clock, ids: createIds(clock) }).chooseModel,
+    permissions: familiar.permissions,
     askModel: createAskModel({ database, ledger, modelsOf: () => models, clock, random: () => 0.5 }),
     redact: (text) => text.replaceAll('a-known-secret', '[REDACTED]'),
     timeZone: 'UTC',

@@ -11,6 +11,7 @@ import type { PinnedBlocks, Pins } from '../../tools/files/pins.ts'
 import type { ToolRegistry } from '../../tools/registry.ts'
 import type { Conversations } from '../conversations.ts'
 import type { CostPeriod, CostReport } from '../costs.ts'
+import type { Permissions } from '../permissions.ts'
 import { visibleEvents } from '../sessions/projection.ts'
 import type { LoggedEvent } from '../sessions/session-event.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -119,6 +120,7 @@ export interface CommandServices {
   modelsOf(userId: string): Pick<Models, 'route' | 'byId' | 'list'>
   /** From the next turn of the session on; null gives the choice back to the routes. */
   chooseModel(userId: string, sessionId: string, model: string | null): Promise<unknown>
+  permissions: Permissions
   /** The fast model; what it cannot do is done without it, or said. */
   askModel: AskModel
   /** Removes secrets from the typed text before it is stored (SEC-13). */

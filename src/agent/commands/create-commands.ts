@@ -28,6 +28,7 @@ import {
   tell,
 } from './command.ts'
 import { createBlockCommands, createMemoryCommands } from './memory-commands.ts'
+import { createPermissionCommands } from './permission-commands.ts'
 import { createCompactCommand, createLookCommands, createSessionCommands } from './session-commands.ts'
 
 const maxCandidates = 50
@@ -44,6 +45,7 @@ export function createCommands(services: CommandServices) {
     ...createLookCommands(services),
     ...createMemoryCommands(services),
     createModelCommand(services),
+    ...createPermissionCommands(services),
     createScheduleCommand(services),
     ...createSessionCommands(services),
     ...createToolCommands(services),

@@ -15,6 +15,7 @@ function open(happened: readonly Happened[]) {
     state: 'active',
     agent: 'main',
     model: null,
+    mode: null,
     lastSeq: events.length,
     lastInputTokens: 0,
     createdAt: 0,

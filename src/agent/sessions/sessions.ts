@@ -4,6 +4,7 @@ import type { Ids } from '../../base/ids.ts'
 import { camelKeys } from '../../base/json.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { isWorkChannel, workChannels } from '../../protocol/messages.ts'
+import type { PolicyMode } from '../../protocol/permissions.ts'
 import { type Database, type Reader, reusableQuery, type Writer } from '../../storage/database.ts'
 import type { SessionRow, Tables } from '../../storage/tables.ts'
 import { copyPinsIn } from '../../tools/files/pins.ts'
@@ -39,7 +40,10 @@ export function createSessions(dependencies: {
     throw new FamiliarError('forbidden', `Your plan allows ${most} open conversations. Archive one with /reset first`)
   }
 
-  async function insert(writer: Writer, key: SessionKey & { agent?: string; model?: string | null }): Promise<Session> {
+  async function insert(
+    writer: Writer,
+    key: SessionKey & { agent?: string } & Partial<Pick<Session, 'model' | 'mode'>>,
+  ): Promise<Session> {
     await refuseTooMany(writer, key)
     const now = clock.now()
     const row: SessionRow = {
@@ -52,6 +56,7 @@ export function createSessions(dependencies: {
       last_input_tokens: 0,
       agent: key.agent ?? 'main',
       model: key.model ?? null,
+      mode: key.mode ?? null,
       created_at: now,
       updated_at: now,
     }
@@ -87,6 +92,17 @@ export function createSessions(dependencies: {
           .executeTakeFirst(),
       )
       return numUpdatedRows > 0n
+    },
+    /** From the next turn on. Null: as configured. */
+    async chooseMode(userId: string, sessionId: string, mode: PolicyMode | null): Promise<void> {
+      await database.write((writer) =>
+        writer
+          .updateTable('sessions')
+          .set({ mode })
+          .where('id', '=', sessionId)
+          .where('user_id', '=', userId)
+          .execute(),
+      )
     },
     /** The conversations: work in the background is not among them. */
     async list(userId: string, options: { includeArchived?: boolean; limit?: number } = {}): Promise<Session[]> {
@@ -140,8 +156,8 @@ export function createSessions(dependencies: {
     /** A new active session under `contact` that holds the same events up to `throughSeq`, with pins of its own that are the same. */
     async fork(session: Session, options: { contact: string; throughSeq: number }): Promise<Session> {
       return database.write(async (writer) => {
-        const { userId, channel, model } = session
-        const key = { userId, channel, contact: options.contact, model }
+        const { userId, channel, model, mode } = session
+        const key = { userId, channel, contact: options.contact, model, mode }
         if (await findActive(writer, key)) {
           throw new FamiliarError('conflict', `There is already a session named ${options.contact}`)
         }

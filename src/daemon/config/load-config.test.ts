@@ -173,6 +173,7 @@ describe('sources and their order', () => {
           "guest": {
             "budget": {},
             "maxSessions": null,
+            "mode": null,
             "name": "guest",
             "routes": {},
             "tools": {
@@ -183,6 +184,7 @@ describe('sources and their order', () => {
           "owner": {
             "budget": {},
             "maxSessions": null,
+            "mode": null,
             "name": "owner",
             "routes": {},
             "tools": {

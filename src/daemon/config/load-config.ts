@@ -489,10 +489,12 @@ function readPairs(text: string): Record<string, string> | undefined {
 
 /** `[tiers.NAME]` (plans), and the built-in ones. */
 function readTiers(tiers: Settings['tiers']): Readonly<Record<string, Plan>> {
-  const configured = Object.entries(tiers).map(([name, { tools, routes, budget, max_sessions }]): [string, Plan] => [
-    name,
-    { name, tools, routes, budget: camelKeys(budget), maxSessions: max_sessions ?? null },
-  ])
+  const configured = Object.entries(tiers).map(
+    ([name, { tools, routes, budget, max_sessions, mode }]): [string, Plan] => [
+      name,
+      { name, tools, routes, budget: camelKeys(budget), maxSessions: max_sessions ?? null, mode: mode ?? null },
+    ],
+  )
   return withBuiltInPlans(Object.fromEntries(configured))
 }
 

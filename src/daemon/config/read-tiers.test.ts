@@ -35,10 +35,18 @@ deny = ["web_*"]
       routes: { primary: ['offline/offline'] },
       budget: { perDayUsd: 0.5 },
       maxSessions: 2,
+      mode: null,
     },
-    jigga: { name: 'jigga', tools: { allow: ['*'], deny: ['web_*'] }, routes: {}, budget: {}, maxSessions: null },
-    guest: { name: 'guest', tools: { allow: [], deny: [] }, routes: {}, budget: {}, maxSessions: null },
-    owner: { name: 'owner', tools: { allow: ['*'], deny: [] }, routes: {}, budget: {}, maxSessions: null },
+    jigga: {
+      name: 'jigga',
+      tools: { allow: ['*'], deny: ['web_*'] },
+      routes: {},
+      budget: {},
+      maxSessions: null,
+      mode: null,
+    },
+    guest: { name: 'guest', tools: { allow: [], deny: [] }, routes: {}, budget: {}, maxSessions: null, mode: null },
+    owner: { name: 'owner', tools: { allow: ['*'], deny: [] }, routes: {}, budget: {}, maxSessions: null, mode: null },
   })
 })
 

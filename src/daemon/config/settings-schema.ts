@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { logLevels } from '../../base/logger.ts'
 import { embeddingProviders } from '../../memory/embedding/embedders.ts'
 import { type Purpose, purposes } from '../../models/model.ts'
+import { policyModes } from '../../protocol/permissions.ts'
 import { ownerPlanName } from '../../security/users.ts'
 import {
   assetsSchema,
@@ -225,6 +226,10 @@ const tierSchema = z.strictObject({
     per_month_usd: usd.exactOptional().describe('Limit for one month.'),
   }),
   max_sessions: count.exactOptional().describe('How many sessions a user of this plan may have.'),
+  mode: z
+    .enum(policyModes)
+    .exactOptional()
+    .describe('As policy.mode, for this plan. Its users can choose a stricter one for a conversation.'),
 })
 
 /** The schema of `familiar.toml`. Strict throughout: an unknown key is a mistake. */

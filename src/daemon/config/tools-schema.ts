@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 import { isKnownPackage, knownPackages } from '../../models/ai-sdk-packages.ts'
 import { type ProviderType, providerTypes } from '../../models/provider-connection.ts'
-import { policyModes } from '../../security/permissions.ts'
+import { policyModes } from '../../protocol/permissions.ts'
 
 /** Text of one form; the message says which. */
 export function matching(form: RegExp, message: string) {

@@ -1,8 +1,4 @@
-import { parseAnyJson } from '../../base/json.ts'
 import * as api from '../../protocol/api.ts'
-import * as userApi from '../../protocol/users.ts'
-import { approvalQuestion } from '../../security/approval-texts.ts'
-import type { Approval } from '../../security/approvals.ts'
 import { createSessionHandler, sessionReply, toHistoryEvents } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
 import { isSessionId } from '../inbound-message.ts'
@@ -65,26 +61,4 @@ export function createSessionRoutes(dependencies: HttpDependencies): Route[] {
 function resetTarget(target: string): { all: true } | { sessionId: string } | { contact: string } {
   if (target === 'all') return { all: true }
   return isSessionId(target) ? { sessionId: target } : { contact: target }
-}
-
-/** Calls that wait for approval. A caller with `chat` may answer them, as in a conversation. */
-export function createApprovalRoutes({ conversations }: HttpDependencies): Route[] {
-  return [
-    handle(userApi.approvals.list, async ({ userId }) => {
-      return { approvals: (await conversations.approvals(userId)).map(approvalReply) }
-    }),
-    handle(userApi.approvals.answer, async ({ userId, params, body }) => {
-      const answer = { userId, id: params.id, answer: body.answer, from: 'http' } as const
-      return approvalReply(await conversations.answerApproval(answer))
-    }),
-  ]
-}
-
-function approvalReply(approval: Approval) {
-  const given = parseAnyJson(approval.arguments)
-  return {
-    ...approval,
-    arguments: given.ok ? given.value : approval.arguments,
-    question: approvalQuestion(approval),
-  }
 }

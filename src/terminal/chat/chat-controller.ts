@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Attachment } from '../../protocol/api.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
-import type { ApprovalReply } from '../../protocol/users.ts'
+import type { ApprovalReply } from '../../protocol/permissions.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import { messageOf } from '../command.ts'
 import {

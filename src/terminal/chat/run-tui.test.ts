@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { openScriptedTui } from '../../../test/support/scripted-tui.ts'
 import type { BuildEvent, BuildReply } from '../../protocol/custom-tools.ts'
-import type { ApprovalReply } from '../../protocol/users.ts'
+import type { ApprovalReply } from '../../protocol/permissions.ts'
 
 const approval: ApprovalReply = {
   id: 'a1',
@@ -10,6 +10,10 @@ const approval: ApprovalReply = {
   tool: 'send',
   arguments: { body: 'all\u202eof it' },
   destination: 'https://mail.example',
+  effect: 'reach',
+  scopes: ['once'],
+  sentence: 'Let send contact mail.example?',
+  details: [],
   reason: 'It goes out.',
   question: '',
   state: 'asked',

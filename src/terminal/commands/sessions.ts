@@ -6,8 +6,8 @@ import { isForHandAlone } from '../../custom-tools/builder/builds.ts'
 import { type ContextReply, type HistoryEvent, type SessionReply, sessions } from '../../protocol/api.ts'
 import { type BuildQuestionReply, builds } from '../../protocol/custom-tools.ts'
 import { page } from '../../protocol/page.ts'
+import { type ApprovalReply, approvals as calls } from '../../protocol/permissions.ts'
 import { costs } from '../../protocol/status.ts'
-import { type ApprovalReply, approvals as calls } from '../../protocol/users.ts'
 import { CommandError, type CommandHandler, exitCodes, idStartingWith, jsonLines } from '../command.ts'
 import { type Answer, type ApiClient, apiCommand, connect, findSession, historyPages } from '../connect.ts'
 import { describeEvent, logLine } from '../log-line.ts'
@@ -61,28 +61,37 @@ export const listApprovals = apiCommand(
 /** A build that asks for a host waits for the answer; its other questions are not about a permission. */
 const isPermission = ({ id, build_id }: BuildQuestionReply) => isForHandAlone({ id, build_id })
 
-export const approve = answerWith('approve', (tool) => `Approved: ${tool}, this call only. Familiar continues.`)
+const scopeTexts = { once: 'this call only', conversation: 'in this conversation', always: 'from now on' }
+
+export const approve = answerWith(
+  'approve',
+  (tool, scope) => `Approved: ${tool}, ${scopeTexts[scope]}. Familiar continues.`,
+)
 
 export const deny = answerWith('deny', (tool) => `Denied: ${tool}. The call was not made.`)
 
-function answerWith(answer: 'approve' | 'deny', describeAnswer: (tool: string) => string) {
+function answerWith(
+  answer: 'approve' | 'deny',
+  describeAnswer: (tool: string, scope: keyof typeof scopeTexts) => string,
+) {
   return apiCommand(
     calls,
-    async (api, input: { id: string }) => {
-      const id = idStartingWith((await api.list()).approvals, input.id, 'requests', 'familiar approvals')
-      return api.answer({ id, answer })
+    async (api, { id: named, scope }: { id: string; scope?: keyof typeof scopeTexts }) => {
+      const id = idStartingWith((await api.list()).approvals, named, 'requests', 'familiar approvals')
+      return api.answer({ id, answer, ...(scope && { scope }) })
     },
-    ({ tool }) => describeAnswer(tool),
+    ({ tool }, _output, { scope = 'once' }) => describeAnswer(tool, scope),
     { talks: true },
   )
 }
 
 function describe(output: Output, approval: ApprovalReply): void {
-  const { id, tool, destination, reason, session_id, asked_at, expires_at } = approval
-  output.print(output.style('bold', `${tool}${destination === null ? '' : ` to ${destination}`}`))
+  const { id, scopes, sentence, reason, session_id, asked_at, expires_at } = approval
+  output.print(output.style('bold', sentence))
   output.print(`  ${JSON.stringify(approval.arguments)}`)
   output.print(`  ${reason} Asked ${formatTime(asked_at)} in session ${session_id}; until ${formatTime(expires_at)}.`)
   output.print(`  ${output.commandLine(`approvals approve ${id}`)}`)
+  if (scopes.includes('always')) output.print(`  ${output.commandLine(`approvals approve ${id} --scope always`)}`)
   output.print(`  ${output.commandLine(`approvals deny ${id}`)}`)
 }
 

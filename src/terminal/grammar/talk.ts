@@ -3,6 +3,7 @@ import { append, type CommandSpec, command, handlersOf, limitOption, option, ses
 const sessions = handlersOf(() => import('../commands/sessions.ts'))
 const daemon = handlersOf(() => import('../commands/daemon.ts'))
 const schedules = handlersOf(() => import('../commands/schedules.ts'))
+const permissions = handlersOf(() => import('../commands/permissions.ts'))
 const outbox = handlersOf(() => import('../commands/outbox.ts'))
 
 const id = { '<id>': 'Request id, or the beginning of it' }
@@ -102,11 +103,58 @@ export const talkCommands: Record<string, CommandSpec> = {
       list: command('List pending requests', sessions('listApprovals'), {
         examples: ['approvals', 'approvals list --json'],
       }),
-      approve: command('Approve one request (this exact call, once)', sessions('approve'), {
+      approve: command('Approve a request: this exact call, once', sessions('approve'), {
         args: id,
-        examples: ['approvals approve 0199a1b2'],
+        options: [
+          option('--scope <scope>', 'How long it is allowed', {
+            choices: ['once', 'conversation', 'always'],
+            default: 'once',
+          }),
+        ],
+        examples: ['approvals approve 0199a1b2', 'approvals approve 0199a1b2 --scope always'],
       }),
       deny: command('Deny a request', sessions('deny'), { args: id, examples: ['approvals deny 0199a1b2'] }),
+    },
+  },
+  permissions: {
+    summary: 'Show, give and revoke standing permissions',
+    aliases: ['permission'],
+    commands: {
+      list: command('List what may be done without asking', permissions('listPermissions'), {
+        examples: ['permissions', 'permissions list --json'],
+      }),
+      allow: command('Let a tool reach a destination without asking', permissions('allow'), {
+        args: {
+          '<tool>': 'Name of the tool',
+          '<destination...>': 'A host, an address, or for exec a command; * at its end allows more words',
+        },
+        options: [
+          option('--effect <effect>', 'The allowed effect (default: reach; for exec: host)', {
+            choices: ['reach', 'send', 'host', 'change', 'later'],
+          }),
+          option('-s, --session <session>', 'Session name or id, to allow it only there'),
+          option('--until <date>', 'The last moment at which it applies'),
+        ],
+        examples: [
+          'permissions allow web_fetch example.org',
+          'permissions allow exec "git log *"',
+          'permissions allow web_fetch example.org --session work --until 2030-01-31',
+        ],
+      }),
+      revoke: command('Revoke a permission', permissions('revoke'), {
+        args: { '<id>': 'Permission id, or the beginning of it' },
+        examples: ['permissions revoke 0199a1b2'],
+      }),
+      mode: command('Show or change how often a session asks', permissions('mode'), {
+        args: {
+          '[mode]': {
+            text: 'One of strict, balanced, trusting and default',
+            choices: ['strict', 'balanced', 'trusting', 'default'],
+          },
+        },
+        options: [sessionOption],
+        examples: ['permissions mode', 'permissions mode trusting --session work'],
+      }),
     },
   },
   schedules: {

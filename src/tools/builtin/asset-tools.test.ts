@@ -5,7 +5,8 @@ import { type AssetStore, max, openAssetStore } from '../../../test/support/asse
 import { toolContext } from '../../../test/support/tool-context.ts'
 import { estimateTokens } from '../../base/tokens.ts'
 import type { Json } from '../../protocol/messages.ts'
-import { judgeCall, type PolicyMode } from '../../security/permissions.ts'
+import type { PolicyMode } from '../../protocol/permissions.ts'
+import { judgeCall } from '../../security/permissions.ts'
 import type { Tool, ToolContext } from '../tool.ts'
 import { createAssetTools } from './file-tools.ts'
 
