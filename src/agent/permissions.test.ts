@@ -75,7 +75,7 @@ describe('standing permissions', () => {
       ...more,
     })
 
-  it('SEC-6 a permission is given and revoked, and counts from the next call', async () => {
+  it('SEC-6a a permission is given and revoked, and counts from the next call', async () => {
     const given = await allow()
     expect(given).toMatchObject({ tool: 'send', destination: 'https://mail.example', source: 'user', sessionId: null })
     expect(await attacked()).toMatchObject({ outcome: 'completed' })
@@ -84,14 +84,14 @@ describe('standing permissions', () => {
     expect(guarded.sent).toHaveLength(1)
   })
 
-  it('SEC-6 a permission covers neither another destination nor another effect', async () => {
+  it('SEC-6a a permission covers neither another destination nor another effect', async () => {
     await allow({ destination: 'https://mail.example.evil.test' })
     await allow({ destination: 'http://mail.example' })
     await allow({ effect: 'send' })
     expect(await attacked()).toMatchObject({ outcome: 'question' })
   })
 
-  it('SEC-16 a permission that was changed in the database is void', async () => {
+  it('SEC-6a a permission that was changed in the database is void', async () => {
     await allow({ destination: 'https://elsewhere.example' })
     await familiar.database.write((writer) =>
       writer.updateTable('grants').set({ destination: 'https://mail.example' }).execute(),
@@ -100,7 +100,7 @@ describe('standing permissions', () => {
     expect(await familiar.permissions.list(userId)).toEqual([])
   })
 
-  it('SEC-6 refuses unknown tools, times that have passed, and texts that are no host', async () => {
+  it('SEC-6a refuses unknown tools, times that have passed, and texts that are no host', async () => {
     await expect(allow({ tool: 'nothing' })).rejects.toMatchObject({ code: 'not_found' })
     await expect(allow({ until: 1 })).rejects.toMatchObject({ code: 'bad_request' })
     for (const destination of ['', '*', 'https://', 'a b', 'https://user:word@mail.example', '*.example'])
@@ -115,7 +115,7 @@ describe('standing permissions', () => {
 })
 
 describe('the mode of a conversation', () => {
-  it('SEC-6 trusting does not ask about a new place, strict and a new conversation do', async () => {
+  it('SEC-6b trusting does not ask about a new place, strict and a new conversation do', async () => {
     await familiar.say('Hello')
     const { userId } = familiar
     const [session] = await familiar.conversations.sessions(userId)
