@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import { beginLogin, type PendingLogin, readPastedAnswer, takesLogin } from '../../tools/mcp/login.ts'
+import { beginLogin, type PendingLogin, readPastedAnswer } from '../../tools/mcp/begin-login.ts'
+import { takesLogin } from '../../tools/mcp/login.ts'
 import { isProgram, type McpAddress } from '../../tools/mcp/server-program.ts'
 import {
   type CommandContext,
@@ -32,6 +33,7 @@ export const loginServer: CommandHandler<{ name: string }> = async (context, inp
       const login = await beginLogin({
         server: name,
         address,
+        scope: (await mcp.approvals.read(name)).loginScope,
         redirectUrl: callback.url,
         state: randomBytes(32).toString('base64url'),
         logins: mcp.logins,
@@ -63,7 +65,7 @@ export const loginServer: CommandHandler<{ name: string }> = async (context, inp
     } finally {
       await callback.close()
     }
-    await mcp.approvals.note(name, { needsLogin: false })
+    await mcp.approvals.note(name, { needsLogin: false, loginScope: '' })
     await mcp.tellFamiliar()
     const { fingerprint } = await mcp.approvals.read(name)
     output.report(input.json, { name, is_logged_in: true }, () => {

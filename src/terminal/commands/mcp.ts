@@ -123,7 +123,7 @@ async function openMcp(
       signal: AbortSignal.any([signal, AbortSignal.timeout(inspectMs)]),
     })
     if (seen.ok) return seen
-    if (seen.needsLogin) await approvals.note(server, { needsLogin: true })
+    if (seen.needsLogin) await approvals.note(server, { needsLogin: true, loginScope: seen.scope ?? '' })
     // The last lines of standard error often explain the failure.
     throw new CommandError(`The MCP server ${server} cannot be used: ${seen.problem}`, {
       code: 'unavailable_server',

@@ -86,6 +86,8 @@ export function createCallHosts(needs: {
       }
 
       return {
+        /** Names the call: the same one again has the same key. */
+        key: scope,
         /** Rejected requests with reasons, for the model that made the call. */
         notes: () => notes,
         /** The call has its result: stored answers for it are deleted. */
@@ -184,6 +186,12 @@ const fieldSchema = z.object({
   maximum: z.number().optional(),
   minLength: z.number().optional(),
   maxLength: z.number().optional(),
+  minItems: z.number().optional(),
+  maxItems: z.number().optional(),
+  default: z
+    .union([z.string(), z.number(), z.boolean(), z.array(z.string())])
+    .optional()
+    .catch(undefined),
 })
 const formSchema = z.object({
   properties: z.record(z.string(), fieldSchema),
@@ -191,11 +199,10 @@ const formSchema = z.object({
 })
 
 type Field = z.infer<typeof fieldSchema>
+type Form = z.infer<typeof formSchema>
 type Value = string | number | boolean | string[]
 
-type Elicitation =
-  | { kind: 'form'; message: string; form: z.infer<typeof formSchema> }
-  | { kind: 'url'; message: string; url: URL }
+type Elicitation = { kind: 'form'; message: string; form: Form } | { kind: 'url'; message: string; url: URL }
 
 /** Secrets must not be entered in a form: the protocol requires an address instead. */
 const secretWords =
@@ -211,7 +218,7 @@ export function readElicitation(params: ElicitRequestParams): Elicitation | { ki
   const form = formSchema.safeParse(params.requestedSchema)
   if (!form.success) return refused('its form is not supported')
   const fields = Object.entries(form.data.properties)
-  if (fields.length === 0 || fields.length > maxFields) return refused(`its form has ${fields.length} fields`)
+  if (fields.length > maxFields) return refused(`its form has ${fields.length} fields`)
   if (fields.some(([, field]) => choicesOf(field).length > maxChoices)) return refused('its form has too many choices')
   const secret = fields.find(([name, field]) => looksSecret(name, field.title, field.description, field.format))
   if (secret || looksSecret(message)) {
@@ -249,14 +256,15 @@ export function questionText(server: string, asked: Elicitation, problem?: strin
   const fields = Object.entries(asked.form.properties)
   const [only, ...others] = fields
   const isOne = only && others.length === 0
-  const each = 'Answer with one line for each field, such as "field: value"'
+  const each = only ? 'Answer with one line for each field, such as "field: value"' : 'Answer "accept"'
   const how = isOne ? `Answer with the value of ${shown(only[0], 50)}` : each
+  const defaults = only && takesDefaults(asked.form) ? ', "accept" for the default values' : ''
   return [
     ...lines,
     `The MCP server ${server} asks:`,
     ...quoted,
     ...fields.map(([name, field]) => `> - ${describeField(name, field, asked.form.required.includes(name))}`),
-    `${how}, or answer "decline" or "cancel". Your answer is sent to ${server}.`,
+    `${how}${defaults}, or answer "decline" or "cancel". Your answer is sent to ${server}.`,
   ].join('\n')
 }
 
@@ -265,8 +273,30 @@ function describeField(name: string, field: Field, isRequired: boolean): string 
   const kind = choices.length > 0 ? `one of: ${choices.join(', ')}` : kinds[field.type]
   const kindOf = field.type === 'array' ? kind.replace('one of', 'any of, separated by commas') : kind
   const words = [field.title, field.description].filter((text) => text && text !== name).join(', ')
-  const text = `${name} (${kindOf}${isRequired ? '' : ', optional'})${words === '' ? '' : `: ${words}`}`
-  return shown(text.replaceAll(/\s+/g, ' '), maxLabelCharacters + choices.join(', ').length)
+  const preset = defaultOf(field)
+  const usual = preset === undefined ? '' : `, default: ${titlesOf(field, preset)}`
+  const text = `${name} (${kindOf}${isRequired ? '' : ', optional'}${usual})${words === '' ? '' : `: ${words}`}`
+  return shown(text.replaceAll(/\s+/g, ' '), maxLabelCharacters + choices.join(', ').length + usual.length)
+}
+
+/** A default that is valid for its field. Another one counts as none. */
+function defaultOf(field: Field): Value | undefined {
+  const preset = field.default
+  if (preset === undefined || Array.isArray(preset) !== (field.type === 'array')) return undefined
+  return readValue(field, Array.isArray(preset) ? preset.join(',') : String(preset))
+}
+
+function titlesOf(field: Field, value: Value): string {
+  const titleOf = (word: string) => choicesOf(field).find((choice) => choice.value === word)?.title ?? word
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return [value].flat().map(String).map(titleOf).join(', ')
+}
+
+/** Whether "accept" alone answers it. */
+function takesDefaults({ properties, required }: Form): boolean {
+  const fields = Object.entries(properties)
+  const hasAny = fields.length === 0 || fields.some(([, field]) => defaultOf(field) !== undefined)
+  return hasAny && required.every((name) => properties[name] === undefined || defaultOf(properties[name]) !== undefined)
 }
 
 const kinds = { string: 'text', number: 'number', integer: 'whole number', boolean: 'yes or no', array: 'list' }
@@ -288,19 +318,24 @@ export function readAnswer(asked: Elicitation, userText: string): ElicitationAns
     return { ok: false, problem: 'answer "done" or "decline".' }
   }
   const { properties, required } = asked.form
-  const given = valuesIn(text, Object.entries(properties))
+  const isAccepted = word === 'accept' && takesDefaults(asked.form)
+  if (!isAccepted && Object.keys(properties).length === 0)
+    return { ok: false, problem: 'answer "accept" or "decline".' }
+  const given = isAccepted ? new Map<string, string>() : valuesIn(text, Object.entries(properties))
   const content: Record<string, Value> = {}
   for (const [name, field] of Object.entries(properties)) {
     const value = given.get(name)
     if (value === undefined || value === '') {
-      if (required.includes(name)) return { ok: false, problem: `${name} is missing.` }
+      const preset = isAccepted || given.size > 0 ? defaultOf(field) : undefined
+      if (preset !== undefined) content[name] = preset
+      else if (required.includes(name)) return { ok: false, problem: `${name} is missing.` }
       continue
     }
     const read = readValue(field, value)
     if (read === undefined) return { ok: false, problem: `${name} takes ${expected(field)}.` }
     content[name] = read
   }
-  if (Object.keys(content).length === 0) return { ok: false, problem: 'no field has a value.' }
+  if (!isAccepted && given.size === 0) return { ok: false, problem: 'no field has a value.' }
   return { ok: true, result: { action: 'accept', content } }
 }
 
@@ -345,16 +380,28 @@ function readValue(field: Field, text: string): Value | undefined {
       return Number.isFinite(number) && isWhole && isWithin ? number : undefined
     }
     case 'array': {
-      const picked = text.split(',').map((word) => chosen(word)?.value)
-      return picked.every((value) => value !== undefined) ? picked : undefined
+      const words = text.trim() === '' ? [] : text.split(',')
+      const picked = new Set(words.map((word) => chosen(word)?.value))
+      const { minItems = 0, maxItems = maxChoices } = field
+      const values = [...picked].filter((value) => value !== undefined)
+      return values.length === picked.size && picked.size >= minItems && picked.size <= maxItems ? values : undefined
     }
     default: {
       if (choices.length > 0) return chosen(text)?.value
       const fits = text.length >= (field.minLength ?? 0) && text.length <= (field.maxLength ?? maxValueCharacters)
-      return fits && text.length <= maxValueCharacters ? text : undefined
+      if (!fits || text.length > maxValueCharacters) return undefined
+      return formats.get(field.format ?? '')?.schema.safeParse(text).success === false ? undefined : text
     }
   }
 }
+
+/** The formats that the protocol knows. */
+const formats = new Map([
+  ['email', { schema: z.email(), name: 'an email address' }],
+  ['uri', { schema: z.url(), name: 'a web address' }],
+  ['date', { schema: z.iso.date(), name: 'a date such as 2026-11-18' }],
+  ['date-time', { schema: z.iso.datetime({ offset: true }), name: 'a time such as 2026-11-18T09:30:00Z' }],
+])
 
 function choicesOf({ enum: plain, enumNames, oneOf, items }: Field): { value: string; title: string }[] {
   const titled = oneOf ?? items?.anyOf
@@ -365,7 +412,9 @@ function choicesOf({ enum: plain, enumNames, oneOf, items }: Field): { value: st
 function expected(field: Field): string {
   const choices = choicesOf(field)
   if (choices.length > 0) return `one of: ${choices.map(({ title }) => title).join(', ')}`
-  const { minimum, maximum, minLength, maxLength } = field
+  const { format, minimum, maximum, minLength, maxLength } = field
+  const formatted = formats.get(format ?? '')
+  if (formatted && field.type === 'string') return formatted.name
   const [least, most] = field.type === 'string' ? [minLength, maxLength] : [minimum, maximum]
   const bounds = [least === undefined ? '' : `from ${least}`, most === undefined ? '' : `up to ${most}`].filter(Boolean)
   return [`a ${kinds[field.type]}`, ...bounds].join(' ')

@@ -15,8 +15,18 @@ import { untilAborted } from '../../base/work.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { AllowedHost } from '../../security/network/destinations.ts'
 import { createGuardedFetch, type GuardedFetch } from '../../security/network/guarded-fetch.ts'
-import { type CallHost, RequestRefused, UserAsked } from './call-host.ts'
-import { createLoginAuth, createLoginFetch, hostsOf, LoginNeeded, type McpLogins, takesLogin } from './login.ts'
+import { type CallHost, RequestRefused } from './call-host.ts'
+import {
+  createLoginAuth,
+  createLoginFetch,
+  hostsOf,
+  LoginNeeded,
+  LoginRefused,
+  type McpLogins,
+  readScopes,
+  takesLogin,
+} from './login.ts'
+import { createOpenCalls } from './open-calls.ts'
 import {
   isProgram,
   type McpAddress,
@@ -43,7 +53,7 @@ const probeMs = 3_000
 const maxPages = 20
 const maxAskRounds = 5
 /** The library's limit, above all of ours. */
-const lastResortMs = 15 * 60_000
+const lastResortMs = 45 * 60_000
 
 /**
  * Connects with the newest protocol version that both sides know. Throws an error for the user, and `LoginNeeded` if
@@ -73,13 +83,7 @@ export async function connectServer(
     await Promise.all([fetch.close(), loginFetch?.close()])
   }
 
-  const inFlight = new Set<{ host: CallHost | undefined; stop(reason: Error): void }>()
-
-  /** A server's request does not name its call: with several calls running it cannot be assigned. */
-  function onlyCall() {
-    const [call, ...others] = inFlight
-    return others.length === 0 ? call : undefined
-  }
+  const calls = createOpenCalls(needs)
 
   function openTransport(): Transport {
     if (isProgram(settings)) {
@@ -113,21 +117,11 @@ export async function connectServer(
         listChanged: { tools: { autoRefresh: false, onChanged: () => needs.onListChanged() } },
       },
     )
-    client.setRequestHandler('elicitation/create', async ({ params }) => {
-      const call = onlyCall()
-      if (!call?.host) return { action: 'decline' }
-      try {
-        return await call.host.elicit(params)
-      } catch (cause) {
-        if (!(cause instanceof UserAsked)) throw cause
-        call.stop(cause)
-        return { action: 'cancel' }
-      }
-    })
+    client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => calls.elicit(params, mcpReq.signal))
     if (settings.sampling === true) {
       client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq }) => {
         try {
-          const host = onlyCall()?.host
+          const host = calls.only()
           if (!host) throw new RequestRefused('Sampling needs one call that it belongs to.')
           return await host.sample(params, mcpReq.signal)
         } catch (cause) {
@@ -161,22 +155,33 @@ export async function connectServer(
         return connect({ prior: { kind: 'legacy' } })
       })
     } catch (cause) {
-      if (needsLogin(cause)) throw new LoginNeeded(server)
+      const refusal = await readRefusal(cause)
+      if (refusal) throw refusal
       // A program that exited has a better reason than the protocol.
       throw reasonOf() ? new Error(reasonOf(), { cause }) : cause
     }
   }
 
-  /** The token was rejected even after a refresh, or there is none. */
-  function needsLogin(cause: unknown): boolean {
-    if (!loginFetch) return false
+  /** The token was rejected even after a refresh, there is none, or it lacks a scope. */
+  async function readRefusal(cause: unknown): Promise<LoginNeeded | LoginRefused | undefined> {
+    if (!loginFetch || isProgram(settings)) return undefined
+    if (sdk.InsufficientScopeError.isInstance(cause)) {
+      const asked = readScopes(cause.requiredScope)
+      const held = new Set((await needs.logins.read(server, settings.url))?.scope.split(' '))
+      const lacks = asked === '' ? [] : asked.split(' ').filter((scope) => !held.has(scope))
+      if (lacks.length > 0) return new LoginNeeded(server, asked)
+      return new LoginRefused(
+        `The login at ${server} may not do this, although it has every scope that the server names${asked && ` (${asked})`}. The account may lack the permission.`,
+      )
+    }
     const isRefused = sdk.SdkError.isInstance(cause) && cause.code === sdk.SdkErrorCode.ClientHttpAuthentication
-    return isRefused || cause instanceof LoginNeeded || sdk.UnauthorizedError.isInstance(cause)
+    if (cause instanceof LoginNeeded) return cause
+    return isRefused || sdk.UnauthorizedError.isInstance(cause) ? new LoginNeeded(server) : undefined
   }
 
   function asLogin<T>(request: Promise<T>): Promise<T> {
-    return request.catch((cause: unknown) => {
-      throw needsLogin(cause) ? new LoginNeeded(server) : cause
+    return request.catch(async (cause: unknown) => {
+      throw (await readRefusal(cause)) ?? cause
     })
   }
 
@@ -235,22 +240,19 @@ export async function connectServer(
       host?: CallHost
     }): Promise<CallToolResult> {
       const { name, arguments: given, signal: callSignal, onProgress, host } = wanted
-      const asked = new AbortController()
-      const call = { host, stop: (reason: Error) => asked.abort(reason) }
-      const ending = AbortSignal.any([callSignal, asked.signal])
-      const options = { timeout: lastResortMs, onprogress: onProgress, signal: ending }
-      inFlight.add(call)
       try {
-        const result = await untilAborted(asLogin(client.callTool({ name, arguments: given }, options)), ending)
-        host?.done()
-        return result
+        return await calls.run({
+          host,
+          signal: callSignal,
+          onProgress,
+          send: (options) =>
+            asLogin(client.callTool({ name, arguments: given }, { ...options, timeout: lastResortMs })),
+        })
       } catch (cause) {
         // The older way to send the user to an address. It is untrusted data that the library has not checked.
         const asksByError = host && sdk.UrlElicitationRequiredError.isInstance(cause)
         for (const asks of asksByError ? [cause.elicitations].flat() : []) await host?.elicit(asks)
         throw cause
-      } finally {
-        inFlight.delete(call)
       }
     },
     /** Nothing of it is left when this resolves: no process, no open stream. */
@@ -331,6 +333,9 @@ function limitAnswer(
 }
 
 const shortestReconnectMs = 1_000
+/** A server that asks for a longer delay gets what it asks for, this often in ten minutes. */
+const shortestPaceMs = 250
+const maxPacedReconnects = 200
 const maxReconnectMs = 5 * 60_000
 /** JSON-RPC: an error of the transport. */
 const brokenOff = -32_000
@@ -346,6 +351,7 @@ function createAddressTransport(options: {
   const { Transport, address, fetch, auth, clock } = options
   const gate = createFloodGate(clock)
   let reconnects = 0
+  let countedSince = clock.now()
   let reason = ''
 
   function breakOff(why: string): void {
@@ -357,9 +363,14 @@ function createAddressTransport(options: {
     requestInit: { headers: { ...address.headers } },
     ...(auth && { authProvider: auth }),
     fetch: async (url, init) => limitAnswer(await fetch(url, init), gate, breakOff),
-    // A server may request immediate reconnects endlessly. The delay grows each time.
+    // A server may end its stream and set the pace of reconnects, but not request them endlessly or at once.
     reconnectionScheduler(reconnect, delay) {
-      const backoff = Math.min(maxReconnectMs, shortestReconnectMs * 2 ** reconnects)
+      if (clock.now() - countedSince > 2 * maxReconnectMs) {
+        countedSince = clock.now()
+        reconnects = 0
+      }
+      const patience = delay >= shortestPaceMs ? reconnects - maxPacedReconnects : reconnects
+      const backoff = patience < 0 ? 0 : Math.min(maxReconnectMs, shortestReconnectMs * 2 ** patience)
       reconnects += 1
       return clock.after(Math.max(delay, backoff), reconnect)
     },

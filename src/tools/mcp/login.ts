@@ -1,27 +1,36 @@
-import { timingSafeEqual } from 'node:crypto'
-import type {
-  AuthProvider,
-  OAuthClientProvider,
-  OAuthDiscoveryState,
-  StoredOAuthClientInformation,
-  StoredOAuthTokens,
-} from '@modelcontextprotocol/client'
+import type { AuthProvider, OAuthClientInformationMixed } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { parseJson } from '../../base/json.ts'
+import { reasonOf } from '../../base/text.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
-import { type AllowedHost, EgressError } from '../../security/network/destinations.ts'
+import type { AllowedHost } from '../../security/network/destinations.ts'
 import { createGuardedFetch, type GuardedFetch } from '../../security/network/guarded-fetch.ts'
 import type { Redactor } from '../../security/redactor.ts'
 import type { Vault } from '../../security/vault.ts'
 import { allowedHostOf } from '../builtin/fetches.ts'
 import type { McpAddress } from './server-program.ts'
 
-/** There is no login, or the server no longer accepts it. */
+/** There is no login, the server no longer accepts it, or it lacks a scope. */
 export class LoginNeeded extends Error {
-  constructor(server: string) {
-    super(`it needs login: run \`familiar mcp login ${server}\``)
+  /** The scopes that the server asked for; empty if it named none. */
+  readonly scope: string
+  constructor(server: string, scope = '') {
+    const why = scope === '' ? 'it needs login' : `it needs a login with the scope ${scope}`
+    super(`${why}: run \`familiar mcp login ${server}\``)
     this.name = 'LoginNeeded'
+    this.scope = scope
   }
+}
+
+/** The login already has every scope that the server asked for, so another login would not help. */
+export class LoginRefused extends Error {}
+
+const maxScopeCharacters = 500
+
+/** The scopes of a server's refusal. It is untrusted text: anything but scopes as OAuth defines them is dropped. */
+export function readScopes(text: string | null | undefined): string {
+  const words = (text ?? '').slice(0, maxScopeCharacters).split(/\s+/)
+  return [...new Set(words.filter((word) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(word)))].join(' ')
 }
 
 const storedSchema = z.object({
@@ -33,10 +42,13 @@ const storedSchema = z.object({
   resource: z.string().nullable(),
   clientId: z.string(),
   clientAuthMethod: z.string().nullable(),
+  /** The scopes of the access token. */
+  scope: z.string().default(''),
+  revocationEndpoint: z.string().nullable().default(null),
 })
 
 /** The result of a login: the access token, and what refreshing it needs. */
-interface McpLogin extends z.infer<typeof storedSchema> {
+export interface McpLogin extends z.infer<typeof storedSchema> {
   accessToken: string
   refreshToken: string | null
   clientSecret: string | null
@@ -151,11 +163,7 @@ export function createLoginAuth(options: {
           response_types_supported: ['code'],
           token_endpoint_auth_methods_supported: login.authMethods,
         },
-        clientInformation: {
-          client_id: login.clientId,
-          ...(login.clientSecret !== null && { client_secret: login.clientSecret }),
-          ...(login.clientAuthMethod !== null && { token_endpoint_auth_method: login.clientAuthMethod }),
-        },
+        clientInformation: clientOf(login),
         refreshToken: login.refreshToken,
         ...(login.resource !== null && { resource: login.resource }),
         fetchFn: fetch,
@@ -164,6 +172,7 @@ export function createLoginAuth(options: {
         ...login,
         accessToken: tokens.access_token,
         refreshToken: tokens.refresh_token ?? login.refreshToken,
+        scope: readScopes(tokens.scope) || login.scope,
       })
     } catch (cause) {
       // The authorization server is down: the login may still be valid.
@@ -189,168 +198,64 @@ export function createLoginAuth(options: {
   }
 }
 
-/** A login that waits for the user, who has to open `url` in a browser. */
-export type PendingLogin = Awaited<ReturnType<typeof beginLogin>>
+function clientOf({ clientId, clientSecret, clientAuthMethod }: McpLogin): OAuthClientInformationMixed {
+  return {
+    client_id: clientId,
+    ...(clientSecret !== null && { client_secret: clientSecret }),
+    ...(clientAuthMethod !== null && { token_endpoint_auth_method: clientAuthMethod }),
+  }
+}
 
-/** Finds the login page, registers Familiar there and prepares the address for the browser. */
-export async function beginLogin(options: {
-  server: string
-  address: McpAddress
-  redirectUrl: string
-  state: string
-  logins: Pick<McpLogins, 'save'>
-  allowedHosts: readonly AllowedHost[]
+/** Sends a form as the client, authenticated as at the token endpoint. Follows no redirect. */
+export async function postForm(options: {
+  url: string
+  fields: Record<string, string>
+  client: OAuthClientInformationMixed
+  authMethods: readonly string[]
+  fetch: GuardedFetch
   signal: AbortSignal
-}) {
-  const { server, address, redirectUrl, state, logins, signal } = options
+}): Promise<Response> {
+  const { client, fields, signal } = options
+  const url = new URL(options.url)
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  if (url.protocol !== 'https:' && !isLocal) throw new Error(`${url.origin} is not encrypted`)
   const sdk = await import('@modelcontextprotocol/client')
-  const guarded = createLoginFetch(address, options.allowedHosts)
-  let refusal: EgressError | undefined
-  const fetch = async (input: string | URL | Request, init: RequestInit = {}) => {
-    try {
-      return await guarded(input, { ...init, signal })
-    } catch (cause) {
-      if (cause instanceof EgressError) refusal = cause
-      throw cause
-    }
-  }
+  const method = sdk.selectClientAuthMethod(client, [...options.authMethods])
+  const headers = new Headers({ accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' })
+  const secret = client.client_secret ?? ''
+  const body = new URLSearchParams(fields)
+  if (method === 'client_secret_basic') {
+    const pair = [client.client_id, secret].map(encodeURIComponent).join(':')
+    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`)
+  } else body.set('client_id', client.client_id)
+  if (method === 'client_secret_post') body.set('client_secret', secret)
+  return await options.fetch(url, { method: 'POST', headers, body: body.toString(), redirect: 'manual', signal })
+}
 
-  let url: URL | undefined
-  let codeVerifier = ''
-  let client: StoredOAuthClientInformation | undefined
-  let discovery: OAuthDiscoveryState | undefined
-  let tokens: StoredOAuthTokens | undefined
-  let resource: string | null = null
-  const provider: OAuthClientProvider & { saveResourceUrl(url: string): void } = {
-    redirectUrl,
-    clientMetadata: {
-      client_name: 'Familiar',
-      redirect_uris: [redirectUrl],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-    },
-    state: () => state,
-    clientInformation: (context) => client ?? configuredClient(address, context?.issuer),
-    saveClientInformation: (given) => {
-      client = given
-    },
-    tokens: () => undefined,
-    saveTokens: (given) => {
-      tokens = given
-    },
-    redirectToAuthorization: (given) => {
-      url = given
-    },
-    saveCodeVerifier: (given) => {
-      codeVerifier = given
-    },
-    codeVerifier: () => codeVerifier,
-    saveDiscoveryState: (given) => {
-      discovery = given
-    },
-    discoveryState: () => discovery,
-    saveResourceUrl: (given) => {
-      resource = String(given)
-    },
-  }
+/** `not_offered`: its authorization server has no revocation endpoint (RFC 7009). */
+export type Revocation = 'revoked' | 'not_offered' | { failed: string }
 
+/** Asks the authorization server to end both tokens of a login. */
+export async function revokeLogin(options: {
+  login: McpLogin
+  fetch: GuardedFetch
+  signal: AbortSignal
+}): Promise<Revocation> {
+  const { login, fetch, signal } = options
+  const { revocationEndpoint: url, refreshToken, accessToken, authMethods } = login
+  if (url === null) return 'not_offered'
+  // The refresh token first: without it, nothing can make new tokens.
+  const tokens = { refresh_token: refreshToken, access_token: accessToken }
   try {
-    const challenge = await readChallenge()
-    await sdk.auth(provider, { serverUrl: address.url, ...challenge, fetchFn: fetch })
-    checkPkce(discovery)
-    if (!url || !/^https?:$/.test(url.protocol)) throw new Error('its login page is not at a web address')
+    for (const [hint, token] of Object.entries(tokens)) {
+      if (token === null) continue
+      const fields = { token, token_type_hint: hint }
+      const response = await postForm({ url, fields, client: clientOf(login), authMethods, fetch, signal })
+      await response.body?.cancel()
+      if (!response.ok) return { failed: `its authorization server answered ${response.status}` }
+    }
+    return 'revoked'
   } catch (cause) {
-    await guarded.close()
-    throw refusal ?? cause
+    return { failed: reasonOf(cause).slice(0, 300) }
   }
-
-  async function readChallenge(): Promise<{ resourceMetadataUrl?: URL; scope?: string }> {
-    const response = await fetch(address.url, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: {
-        ...address.headers,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
-    })
-    void response.body?.cancel().catch(() => {})
-    const { resourceMetadataUrl, scope } = response.status === 401 ? sdk.extractWWWAuthenticateParams(response) : {}
-    return { ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(scope && { scope }) }
-  }
-
-  function isOwn(answer: URLSearchParams): boolean {
-    const [given, expected] = [Buffer.from(answer.get('state') ?? ''), Buffer.from(state)]
-    return given.length === expected.length && timingSafeEqual(given, expected)
-  }
-
-  return {
-    url,
-    isOwn,
-    /**
-     * `answer`: the parameters that the browser returned, or the bare code. Throws if they do not belong to this login;
-     * another answer can still be given.
-     */
-    async finish(answer: URLSearchParams | string): Promise<void> {
-      if (typeof answer !== 'string' && !isOwn(answer)) {
-        throw new Error('this is not the answer to this login (its `state` differs)')
-      }
-      const transport = new sdk.StreamableHTTPClientTransport(new URL(address.url), { authProvider: provider, fetch })
-      refusal = undefined
-      await (typeof answer === 'string' ? transport.finishAuth(answer) : transport.finishAuth(answer)).catch(
-        (cause: unknown) => {
-          throw refusal ?? cause
-        },
-      )
-      const metadata = discovery?.authorizationServerMetadata
-      const known = client ?? configuredClient(address, tokens?.issuer)
-      if (!tokens || !known || !discovery) throw new Error('the authorization server sent no token')
-      const issuer = metadata?.issuer ?? discovery.authorizationServerUrl
-      const authMethod = 'token_endpoint_auth_method' in known ? known.token_endpoint_auth_method : undefined
-      await logins.save(server, {
-        url: address.url,
-        issuer,
-        tokenEndpoint: metadata?.token_endpoint ?? `${new URL(discovery.authorizationServerUrl).origin}/token`,
-        authMethods: metadata?.token_endpoint_auth_methods_supported ?? [],
-        resource,
-        clientId: known.client_id,
-        clientSecret: known.client_secret ?? null,
-        clientAuthMethod: typeof authMethod === 'string' ? authMethod : null,
-        accessToken: tokens.access_token,
-        refreshToken: tokens.refresh_token ?? null,
-      })
-    },
-    close: () => guarded.close(),
-  }
-}
-
-/** A client that the owner registered manually, for servers without registration. */
-function configuredClient({ oauth }: McpAddress, issuer: string | undefined): StoredOAuthClientInformation | undefined {
-  if (!oauth) return undefined
-  return {
-    client_id: oauth.clientId,
-    ...(oauth.clientSecret !== null && { client_secret: oauth.clientSecret }),
-    ...(issuer !== undefined && { issuer }),
-  }
-}
-
-/** The protocol requires rejecting a server that does not declare PKCE support. */
-function checkPkce(discovery: OAuthDiscoveryState | undefined): void {
-  const metadata = discovery?.authorizationServerMetadata
-  if (metadata && !metadata.code_challenge_methods_supported?.includes('S256')) {
-    throw new Error('its authorization server does not support PKCE with S256')
-  }
-}
-
-const maxPastedLength = 8_192
-
-/** Reads pasted text: the final address of the browser, its parameters, or the code alone. */
-export function readPastedAnswer(text: string): URLSearchParams | string | undefined {
-  const trimmed = text.trim()
-  if (trimmed === '' || trimmed.length > maxPastedLength || /\s/.test(trimmed)) return undefined
-  if (/^https?:\/\//i.test(trimmed)) return URL.canParse(trimmed) ? new URL(trimmed).searchParams : undefined
-  if (/(?:^|[?&])(?:code|error|state)=/.test(trimmed)) return new URLSearchParams(trimmed.replace(/^[^?]*\?/, ''))
-  return trimmed
 }

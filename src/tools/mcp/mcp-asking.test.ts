@@ -13,6 +13,7 @@ import type { McpServerSettings } from './server-program.ts'
 
 let scene: McpScene | undefined
 const open: Server[] = []
+let callsReceived = 0
 afterEach(async () => {
   await scene?.close()
   scene = undefined
@@ -39,6 +40,7 @@ const servers: Record<string, () => Promise<McpServerSettings>> = {
   'an address of the older protocol': () => {
     const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>()
     return listen(async (request) => {
+      if ((await request.clone().text()).includes('"method":"tools/call"')) callsReceived += 1
       const known = sessions.get(request.headers.get('mcp-session-id') ?? '')
       if (known) return known.handleRequest(request)
       const transport = new WebStandardStreamableHTTPServerTransport({
@@ -139,6 +141,25 @@ describe('questions of servers', () => {
       { action: 'accept', content: { size: 42 } },
       { action: 'accept', content: { color: 'red', gift: false } },
     ])
+  })
+
+  it('TOOL-12c keep their call open, so that the server does its work once', async () => {
+    await openAsking('an address of the older protocol')
+    callsReceived = 0
+    const first = await say('order', 'order a shirt')
+    const second = await say('order', '42', first)
+    const done = await say('order', 'Color: RED\ngift: no', second)
+    expect(JSON.parse(done.text)).toMatchObject([{ content: { size: 42 } }, { content: { color: 'red' } }])
+    expect(callsReceived).toBe(1)
+  })
+
+  it('TOOL-12c start their call again with the answer if another call came in between', async () => {
+    await openAsking('an address of the older protocol')
+    callsReceived = 0
+    const asked = await say('book', 'book a room')
+    expect(await say('plain', 'something else')).toMatchObject({ text: 'plain' })
+    expect(JSON.parse((await say('book', 'Monday', asked)).text)).toMatchObject({ content: { day: 'Monday' } })
+    expect(callsReceived).toBe(3)
   })
 
   it('TOOL-12c may come as an error in the older protocol', async () => {
@@ -269,6 +290,62 @@ describe('the form of a server', () => {
 
   it.each(['name', 'passenger', 'pinned', 'spinach', 'tokenizer', 'day'])('TOOL-12c may ask for %s', (name) => {
     expect(form({ [name]: { type: 'string' } })).toMatchObject({ kind: 'form' })
+  })
+
+  it('TOOL-12c takes its default values with "accept", and for fields that the answer leaves out', () => {
+    const asked = form(
+      {
+        name: { type: 'string', default: 'Max' },
+        age: { type: 'integer', default: 30 },
+        colors: {
+          type: 'array',
+          items: {
+            anyOf: [
+              { const: 'r', title: 'Red' },
+              { const: 'b', title: 'Blue' },
+            ],
+          },
+          default: ['b'],
+          minItems: 1,
+          maxItems: 1,
+        },
+        sure: { type: 'boolean', default: false },
+        wrong: { type: 'integer', default: 'many' },
+      },
+      ['name', 'age'],
+    )
+    if (asked.kind === 'refused') throw new Error(asked.reason)
+    expect(questionText('one', asked)).toContain(
+      '> - colors (any of, separated by commas: Red, Blue, optional, default: Blue)',
+    )
+    const usual = { name: 'Max', age: 30, colors: ['b'], sure: false }
+    expect(readAnswer(asked, 'Accept.')).toEqual({ ok: true, result: { action: 'accept', content: usual } })
+    expect(readAnswer(asked, 'age: 31')).toMatchObject({ result: { content: { ...usual, age: 31 } } })
+    expect(readAnswer(asked, 'colors: red, blue')).toMatchObject({ ok: false })
+    expect(readAnswer(asked, 'something else')).toMatchObject({ ok: false })
+    const required = form({ name: { type: 'string' }, age: { type: 'integer', default: 3 } }, ['name'])
+    expect(readAnswer(required as typeof asked, 'accept')).toEqual({ ok: false, problem: 'name is missing.' })
+  })
+
+  it('TOOL-12c without fields is a question that is accepted or declined', () => {
+    const asked = form({}, [], 'Delete the branch?')
+    if (asked.kind === 'refused') throw new Error(asked.reason)
+    expect(questionText('one', asked)).toContain('Answer "accept", or answer "decline" or "cancel".')
+    expect(readAnswer(asked, 'accept')).toEqual({ ok: true, result: { action: 'accept', content: {} } })
+    expect(readAnswer(asked, 'perhaps')).toMatchObject({ ok: false })
+  })
+
+  it.each([
+    ['email', 'max@example.org', 'max'],
+    ['uri', 'https://example.org/a', 'example'],
+    ['date', '2026-11-18', '18.11.2026'],
+    ['date-time', '2026-11-18T09:30:00Z', 'noon'],
+    ['constructor', 'anything', ''],
+  ])('TOOL-12c checks the format %s', (format, good, bad) => {
+    const asked = form({ value: { type: 'string', format } }, ['value'])
+    if (asked.kind === 'refused') throw new Error(asked.reason)
+    expect(readAnswer(asked, good)).toMatchObject({ result: { content: { value: good } } })
+    expect(readAnswer(asked, bad)).toMatchObject({ ok: false })
   })
 
   it("TOOL-12c is quoted line by line, so that it does not look like Familiar's words", () => {

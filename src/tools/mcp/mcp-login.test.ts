@@ -7,7 +7,8 @@ import {
   startProtectedServer,
 } from '../../../test/support/mcp/login-scene.ts'
 import { type McpScene, openMcp } from '../../../test/support/mcp/mcp-scene.ts'
-import { beginLogin, createLoginAuth, createLoginFetch, type PendingLogin, readPastedAnswer } from './login.ts'
+import { beginLogin, type PendingLogin, readPastedAnswer } from './begin-login.ts'
+import { createLoginAuth, createLoginFetch } from './login.ts'
 import type { McpAddress } from './server-program.ts'
 
 const open: { close(): Promise<void> }[] = []
@@ -55,6 +56,7 @@ async function openLogin(
     const login = await beginLogin({
       server: 'one',
       address,
+      scope: '',
       redirectUrl,
       state: 'state-of-this-login',
       logins: scene.logins,
@@ -278,6 +280,7 @@ describe('requests to the authorization server', () => {
     const begun = beginLogin({
       server: 'one',
       address,
+      scope: '',
       redirectUrl,
       state: 's',
       logins: scene.logins,

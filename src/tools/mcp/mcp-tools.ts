@@ -97,12 +97,14 @@ export function createMcpTools(
       settings,
       limits,
       onListed: (listing, offers) => compare(server, listing, offers),
-      async onLogin(isNeeded) {
+      async onLogin(isNeeded, loginScope) {
         const entry = known.get(server)
-        if (!entry || entry.approval.needsLogin === isNeeded) return
-        entry.approval = { ...entry.approval, needsLogin: isNeeded }
+        if (!entry) return
+        const { needsLogin: wasNeeded, loginScope: before } = entry.approval
+        if (wasNeeded === isNeeded && before === loginScope) return
+        entry.approval = { ...entry.approval, needsLogin: isNeeded, loginScope }
         if (isNeeded) logger.warn('an MCP server needs login', { server, command: `familiar mcp login ${server}` })
-        await approvals.note(server, { needsLogin: isNeeded })
+        await approvals.note(server, { needsLogin: isNeeded, loginScope })
       },
     })
   }

@@ -2,7 +2,7 @@ import { reasonOf } from '../../base/text.ts'
 import { untilAborted } from '../../base/work.ts'
 import { UserAsked } from './call-host.ts'
 import { type ConnectNeeds, connectServer, type McpConnection } from './connect-server.ts'
-import { LoginNeeded } from './login.ts'
+import { LoginNeeded, LoginRefused } from './login.ts'
 import type { McpOffers, McpServerSettings } from './server-program.ts'
 import { type ListedTool, readToolListing, serverFingerprint, type ToolListing } from './tool-listing.ts'
 
@@ -36,7 +36,8 @@ export function createServerLink(
     limits: LinkLimits
     /** Its list, at each start and change. False: it differs from what was approved, and must not be called. */
     onListed(listing: ToolListing, offers: McpOffers): Promise<boolean>
-    onLogin(isNeeded: boolean): Promise<void>
+    /** `scope`: what the server asked for; empty if it named none. */
+    onLogin(isNeeded: boolean, scope: string): Promise<void>
   },
 ) {
   const { server, limits, clock, logger } = needs
@@ -72,7 +73,7 @@ export function createServerLink(
       })
       await check(own, signal)
       isOpen = true
-      await needs.onLogin(false)
+      await needs.onLogin(false, '')
       return own
     } catch (cause) {
       await own?.close()
@@ -80,6 +81,7 @@ export function createServerLink(
       opening = undefined
       if (cause instanceof McpFailure && cause.kind === 'refused') throw cause
       if (cause instanceof LoginNeeded) throw await loginFailure(cause)
+      if (cause instanceof LoginRefused) throw new McpFailure('refused', cause.message)
       const late = `it did not answer within ${limits.connectMs / 1_000} seconds`
       const reason = limit.signal.aborted ? late : describe(cause)
       failed(reason)
@@ -171,7 +173,7 @@ export function createServerLink(
   }
 
   async function loginFailure(cause: LoginNeeded): Promise<McpFailure> {
-    await needs.onLogin(true)
+    await needs.onLogin(true, cause.scope)
     const message = `The MCP server ${server} cannot be used: ${cause.message}. Only the user can do that, in a terminal.`
     return new McpFailure('refused', message, { cause })
   }
@@ -179,6 +181,7 @@ export function createServerLink(
   /** An error from the server is an answer; after any other error the connection is no longer trusted. */
   async function failureOf(own: McpConnection, cause: unknown): Promise<McpFailure> {
     if (cause instanceof LoginNeeded) return await loginFailure(cause)
+    if (cause instanceof LoginRefused) return new McpFailure('refused', cause.message)
     const { ProtocolError, SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client')
     // It requested something unsupported, or too often: the connection itself is sound.
     const asksTooMuch =
@@ -203,7 +206,7 @@ export type ServerInspection =
       McpConnection,
       'offers' | 'serverName' | 'protocolVersion'
     >)
-  | { ok: false; problem: string; needsLogin?: true }
+  | { ok: false; problem: string; needsLogin?: true; scope?: string }
 
 /** Starts a server to read its list, and stops it. For the owner, before an approval. */
 export async function inspectServer(
@@ -221,6 +224,8 @@ export async function inspectServer(
       await connection.close()
     }
   } catch (cause) {
-    return { ok: false, problem: reasonOf(cause), ...(cause instanceof LoginNeeded && { needsLogin: true }) }
+    const needsLogin = cause instanceof LoginNeeded && { needsLogin: true as const }
+    const scope = cause instanceof LoginNeeded && cause.scope !== '' && { scope: cause.scope }
+    return { ok: false, problem: reasonOf(cause), ...needsLogin, ...scope }
   }
 }

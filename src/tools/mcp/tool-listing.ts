@@ -82,9 +82,11 @@ const keptSchema = z.object({
   changes: z.array(z.string()),
   /** It required a login when it was last used, and there was none since. */
   needsLogin: z.boolean().default(false),
+  /** The scopes that it asked for then; the next login asks for them. */
+  loginScope: z.string().default(''),
   offers: offersSchema.default(noOffers),
 })
-const nothing = { tools: [], changes: [], needsLogin: false, offers: noOffers }
+const nothing = { tools: [], changes: [], needsLogin: false, loginScope: '', offers: noOffers }
 const maxChanges = 100
 
 export function createMcpApprovals({ database, clock }: { database: Database; clock: Clock }) {
@@ -98,11 +100,11 @@ export function createMcpApprovals({ database, clock }: { database: Database; cl
   }
 
   async function write(server: string, approval: McpApproval): Promise<void> {
-    const { isEnabled, fingerprint, tools, changes, needsLogin, offers } = approval
+    const { isEnabled, fingerprint, changes, ...kept } = approval
     const change = {
       is_enabled: isEnabled ? (1 as const) : (0 as const),
       fingerprint,
-      state: JSON.stringify({ tools, changes: changes.slice(0, maxChanges), needsLogin, offers }),
+      state: JSON.stringify({ ...kept, changes: changes.slice(0, maxChanges) }),
       updated_at: clock.now(),
     }
     await database.write((writer) =>
@@ -127,7 +129,10 @@ export function createMcpApprovals({ database, clock }: { database: Database; cl
     async disable(server: string, changes: readonly string[] = []): Promise<void> {
       await write(server, { ...(await read(server)), isEnabled: false, changes: [...changes] })
     },
-    async note(server: string, seen: Partial<Pick<McpApproval, 'needsLogin' | 'offers'>>): Promise<void> {
+    async note(
+      server: string,
+      seen: Partial<Pick<McpApproval, 'needsLogin' | 'loginScope' | 'offers'>>,
+    ): Promise<void> {
       const known = await read(server)
       const noted = { ...known, ...seen }
       if (canonicalJson(noted) !== canonicalJson(known)) await write(server, noted)
