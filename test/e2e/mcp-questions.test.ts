@@ -36,24 +36,16 @@ async function start(more = ''): Promise<{ fake: FakeModel; familiar: RunningFam
 
 const call = (name: string) => ({ toolCalls: [{ name, input: {} }] })
 
-it('TOOL-12c a question of a server reaches the user, and the answer outlives the approval of the call', async () => {
+it('TOOL-12c a question of a server reaches the user, and the answer the server', async () => {
   const { fake, familiar } = await start()
   fake.reply([call('mcp_desk_plain'), { text: 'It answers.' }])
   await familiar.chat('Is the desk there?')
-  // The session has now read words of the server and something private: each further call needs approval.
+  // SEC-6: the conversation now holds text from outside, but the owner approved this server.
   fake.reply([call('mcp_desk_book')])
-  expect(await familiar.chat('Book a room')).toMatchObject({ outcome: 'question' })
-  fake.reply([call('mcp_desk_book')])
-  const asked = await familiar.chat('yes')
+  const asked = await familiar.chat('Book a room')
   expect(asked).toMatchObject({ outcome: 'question', reply: expect.stringContaining('The MCP server desk asks:') })
-
-  fake.reply([call('mcp_desk_book')])
-  const gated = await familiar.chat('Monday')
-  expect(gated).toMatchObject({ outcome: 'question' })
-  expect(gated.reply).not.toContain('The MCP server desk asks:')
-
   fake.reply([call('mcp_desk_book'), { text: 'It is booked.' }])
-  expect(await familiar.chat('yes')).toMatchObject({ outcome: 'completed', reply: 'It is booked.' })
+  expect(await familiar.chat('Monday')).toMatchObject({ outcome: 'completed', reply: 'It is booked.' })
   const sent = JSON.stringify(fake.requests.at(-1))
   expect(sent).toContain('Monday')
   expect(sent).toMatch(/accept/)

@@ -77,7 +77,7 @@ it('CLI-1 has these commands and flags', () => {
     'mcp auto (--scope <scope>)',
     'mcp disable <name>',
     'mcp list|ls',
-    'mcp login <name>',
+    'mcp login <name> (--device)',
     'mcp logout <name>',
     'mcp serve (--scope <scope>)',
     'mcp show <name>',

@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import { beginLogin, type PendingLogin, readPastedAnswer } from '../../tools/mcp/begin-login.ts'
-import { takesLogin } from '../../tools/mcp/login.ts'
+import type { Clock } from '../../base/clock.ts'
+import { beginLogin, type LoginOptions, type PendingLogin, readPastedAnswer } from '../../tools/mcp/begin-login.ts'
+import { beginDeviceLogin } from '../../tools/mcp/device-login.ts'
+import { createLoginFetch, type Revocation, revokeLogin, takesLogin } from '../../tools/mcp/login.ts'
 import { isProgram, type McpAddress } from '../../tools/mcp/server-program.ts'
 import {
   type CommandContext,
@@ -16,55 +18,28 @@ import {
 import { type LocalMcp, withMcp } from './mcp.ts'
 
 const waitMs = 15 * 60_000
+const revokeMs = 15_000
 const callbackPath = '/callback'
 
 /**
  * Logs in to a server by OAuth: prints the address of its login page, and waits for the browser to come back to a port of
- * this machine or for its last address to be pasted. Opens nothing by itself. The tokens go into the vault.
+ * this machine or for its last address to be pasted; or prints a code for another device. Opens nothing by itself. The
+ * tokens go into the vault.
  */
-export const loginServer: CommandHandler<{ name: string }> = async (context, input) => {
+export const loginServer: CommandHandler<{ name: string; device?: boolean }> = async (context, input) => {
   const { output } = context
   const { name } = input
   await withMcp(context, async (mcp) => {
     const address = addressOf(mcp, name)
-    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(waitMs)])
-    const callback = await listenForCallback()
-    try {
-      const login = await beginLogin({
-        server: name,
-        address,
-        scope: (await mcp.approvals.read(name)).loginScope,
-        redirectUrl: callback.url,
-        state: randomBytes(32).toString('base64url'),
-        logins: mcp.logins,
-        allowedHosts: mcp.allowedHosts,
-        signal,
-      }).catch((cause: unknown) => {
-        const keyHint = `If ${name} takes a key, name the variable that holds it in header_env of [mcp.servers.${name}].`
-        throw loginFailed(
-          name,
-          cause,
-          `${keyHint} If it needs a client that you register yourself, set oauth_client_id.`,
-        )
-      })
-      try {
-        if (input.json) output.note(login.url.href)
-        else {
-          output.print(`Open this address in a browser to log in to ${name} at ${login.url.host}:`)
-          output.print()
-          output.print(login.url.href)
-          output.print()
-        }
-        output.note(
-          'Waiting for the browser. If it runs on another machine, paste the address that it ends on (or the code) here.',
-        )
-        await untilAnswered({ context, name, login, callback, signal })
-      } finally {
-        await login.close()
-      }
-    } finally {
-      await callback.close()
+    const login = {
+      server: name,
+      address,
+      scope: (await mcp.approvals.read(name)).loginScope,
+      logins: mcp.logins,
+      allowedHosts: mcp.allowedHosts,
+      signal: AbortSignal.any([context.signal, AbortSignal.timeout(waitMs)]),
     }
+    await (input.device ? logInByCode(context, login, input) : logInByBrowser(context, login, input))
     await mcp.approvals.note(name, { needsLogin: false, loginScope: '' })
     await mcp.tellFamiliar()
     const { fingerprint } = await mcp.approvals.read(name)
@@ -76,18 +51,111 @@ export const loginServer: CommandHandler<{ name: string }> = async (context, inp
   return undefined
 }
 
-/** Deletes the stored sign-in. The server is not contacted and may keep the session open until it expires. */
+async function logInByBrowser(context: CommandContext, options: LoginOptions, input: { json?: boolean }) {
+  const { output } = context
+  const { server: name, signal } = options
+  const callback = await listenForCallback()
+  try {
+    const state = randomBytes(32).toString('base64url')
+    const login = await begun(name, beginLogin({ ...options, redirectUrl: callback.url, state }))
+    try {
+      showAddress(
+        context,
+        input,
+        login.url,
+        `Open this address in a browser to log in to ${name} at ${login.url.host}:`,
+      )
+      output.note(
+        'Waiting for the browser. If it runs on another machine, paste the address that it ends on (or the code) here.',
+      )
+      await untilAnswered({ context, name, login, callback, signal })
+    } finally {
+      await login.close()
+    }
+  } finally {
+    await callback.close()
+  }
+}
+
+async function logInByCode(context: CommandContext, options: LoginOptions, input: { json?: boolean }) {
+  const { server: name, signal } = options
+  const login = await begun(name, beginDeviceLogin({ ...options, clock: keepingAlive }))
+  try {
+    const { url, code, completeUrl } = login
+    showAddress(context, input, url, `Open this address on any device to log in to ${name} at ${url.host}:`)
+    context.output.note(`Type this code there: ${code}`)
+    if (completeUrl) context.output.note(`Or open it with the code: ${completeUrl.href}`)
+    await login.finish().catch((cause: unknown) => {
+      if (context.signal.aborted) throw interrupted()
+      throw signal.aborted
+        ? notInTime(name)
+        : loginFailed(name, cause, `Start again: familiar mcp login ${name} --device`)
+    })
+  } finally {
+    await login.close()
+  }
+}
+
+/** Its timers keep the process alive: nothing else does while a code waits to be typed. */
+const keepingAlive: Clock = {
+  now: Date.now,
+  after(delayMs, task) {
+    const timer = setTimeout(task, delayMs)
+    return () => clearTimeout(timer)
+  },
+}
+
+function showAddress({ output }: CommandContext, input: { json?: boolean }, url: URL, words: string): void {
+  if (input.json) {
+    output.note(url.href)
+    return
+  }
+  output.print(words)
+  output.print()
+  output.print(url.href)
+  output.print()
+}
+
+function begun<T>(name: string, login: Promise<T>): Promise<T> {
+  return login.catch((cause: unknown) => {
+    const keyHint = `If ${name} takes a key, name the variable that holds it in header_env of [mcp.servers.${name}].`
+    throw loginFailed(name, cause, `${keyHint} If it needs a client that you register yourself, set oauth_client_id.`)
+  })
+}
+
+/** Revokes the tokens at the authorization server if it can, and deletes them. */
 export const logoutServer: CommandHandler<{ name: string }> = async (context, input) => {
   const { output } = context
   const { name } = input
-  const existed = await withMcp(context, async (mcp) => {
-    const removed = await mcp.logins.remove(name)
+  const { existed, revocation } = await withMcp(context, async (mcp) => {
+    const revocation = await revoke(mcp, name, context.signal)
+    const existed = await mcp.logins.remove(name)
     await mcp.tellFamiliar()
-    return removed
+    return { existed, revocation }
   })
-  const done = `Logged out of ${name}. Its tokens are removed from the vault.`
-  const value = { name, is_logged_in: false, existed }
-  return output.report(input.json, value, existed ? done : `There was no login for ${name}.`)
+  const value = { name, is_logged_in: false, existed, revocation }
+  if (!existed) return output.report(input.json, value, `There was no login for ${name}.`)
+  const notes = {
+    revoked: 'The server has revoked them.',
+    not_offered: 'The server offers no revocation: they stay valid there until they expire.',
+    failed: 'The server could not be asked to revoke them: they stay valid there until they expire.',
+  }
+  const done = `Logged out of ${name}. Its tokens are removed from the vault. ${notes[revocation]}`
+  return output.report(input.json, value, done)
+}
+
+/** Also of a server that is no longer configured, whose tokens are only deleted. */
+async function revoke(mcp: LocalMcp, name: string, aborted: AbortSignal): Promise<Revocation> {
+  const settings = mcp.servers[name]
+  if (!settings || isProgram(settings)) return 'not_offered'
+  const login = await mcp.logins.read(name, settings.url)
+  if (!login) return 'not_offered'
+  const fetch = createLoginFetch(settings, mcp.allowedHosts)
+  try {
+    return await revokeLogin({ login, fetch, signal: AbortSignal.any([aborted, AbortSignal.timeout(revokeMs)]) })
+  } finally {
+    await fetch.close()
+  }
 }
 
 function addressOf(mcp: LocalMcp, name: string): McpAddress {
@@ -105,6 +173,13 @@ function addressOf(mcp: LocalMcp, name: string): McpAddress {
 function loginFailed(name: string, cause: unknown, hint: string): CommandError {
   const message = `The login to ${name} failed: ${messageOf(cause).slice(0, 500)}`
   return new CommandError(message, { code: 'login_failed', hint })
+}
+
+function notInTime(name: string): CommandError {
+  return new CommandError(`No sign-in to ${name} within ${waitMs / 60_000} minutes.`, {
+    code: 'login_failed',
+    hint: `Start again: familiar mcp login ${name}`,
+  })
 }
 
 type Callback = Awaited<ReturnType<typeof listenForCallback>>
@@ -153,11 +228,7 @@ async function untilAnswered(options: {
   const { context, name, login, callback, signal } = options
   const answered = Promise.withResolvers<URLSearchParams | string>()
   const onAbort = () => {
-    const late = new CommandError(`No sign-in to ${name} within ${waitMs / 60_000} minutes.`, {
-      code: 'login_failed',
-      hint: `Start again: familiar mcp login ${name}`,
-    })
-    answered.reject(context.signal.aborted ? interrupted() : late)
+    answered.reject(context.signal.aborted ? interrupted() : notInTime(name))
   }
   signal.addEventListener('abort', onAbort, { once: true })
   callback.onAnswer((answer) => {

@@ -199,7 +199,8 @@ export const approveServer: CommandHandler<{ name: string; yes?: boolean }> = as
   await withMcp(context, async (mcp) => {
     const { seen, changes } = await lookAt(mcp, input.name)
     if (!input.json) describeServer(context, input.name, { seen, changes })
-    const question = `Let Familiar use ${seen.tools.length === 1 ? 'this tool' : `these ${seen.tools.length} tools`}?`
+    const what = seen.tools.length === 1 ? 'this tool' : `these ${seen.tools.length} tools`
+    const question = `Let Familiar use ${what} without asking again?`
     if (!input.yes && !(await confirm(context, question))) return output.print('Not approved. Nothing was changed.')
     await mcp.approvals.approve(input.name, seen)
     await mcp.tellFamiliar()

@@ -292,9 +292,10 @@ Without a command, "familiar mcp" lists the servers in a terminal, and serves if
     disable: command('Disable a server', mcp('disableServer'), { args: server, examples: ['mcp disable github'] }),
     login: command('Sign in to a server that requires it', login('loginServer'), {
       args: server,
-      examples: ['mcp login github'],
+      options: [option('--device', 'Print a code to type on another device')],
+      examples: ['mcp login github', 'mcp login github --device'],
     }),
-    logout: command('Delete the stored sign-in of a server', login('logoutServer'), {
+    logout: command('Sign out of a server', login('logoutServer'), {
       args: server,
       examples: ['mcp logout github'],
     }),

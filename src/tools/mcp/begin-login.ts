@@ -10,7 +10,7 @@ import { type AllowedHost, EgressError } from '../../security/network/destinatio
 import { createLoginFetch, type McpLogins, readScopes } from './login.ts'
 import type { McpAddress } from './server-program.ts'
 
-interface LoginOptions {
+export interface LoginOptions {
   server: string
   address: McpAddress
   /** The scopes that the server asked for in its last refusal; empty: those that it usually asks for. */
@@ -21,7 +21,7 @@ interface LoginOptions {
 }
 
 /** The authorization server of an MCP server, and the scopes to ask for. Nothing is registered yet. */
-async function findAuthorization(options: LoginOptions) {
+export async function findAuthorization(options: LoginOptions) {
   const { server, address, logins, signal } = options
   const sdk = await import('@modelcontextprotocol/client')
   const guarded = createLoginFetch(address, options.allowedHosts)
@@ -105,7 +105,7 @@ type Metadata = Authorization['metadata']
 const withRevocation = z.object({ revocation_endpoint: z.url().optional().catch(undefined) })
 
 /** The vault's form of a login that has just succeeded. */
-async function saveLogin(
+export async function saveLogin(
   { server, address, logins }: LoginOptions,
   { discovery, metadata, scope }: Pick<Authorization, 'discovery' | 'metadata' | 'scope'>,
   got: { tokens: StoredOAuthTokens; client: StoredOAuthClientInformation; resource: string | null },
@@ -146,13 +146,20 @@ function configuredClient(
   }
 }
 
+/** The client that needs no registration. */
+export function clientFor(address: McpAddress, metadata: Metadata): StoredOAuthClientInformation | undefined {
+  const document = address.oauth && documentOf(address.oauth)
+  if (document !== undefined && metadata?.client_id_metadata_document_supported) return { client_id: document }
+  return configuredClient(address, metadata, undefined)
+}
+
 function documentOf({ clientId, clientSecret }: NonNullable<McpAddress['oauth']>): string | undefined {
   const url = clientSecret === null ? URL.parse(clientId) : null
   return url?.protocol === 'https:' && url.pathname !== '/' ? url.href : undefined
 }
 
 /** Without a secret if the server allows it: a program on the user's machine cannot keep one. */
-function authMethodFor(metadata: Metadata): string {
+export function authMethodFor(metadata: Metadata): string {
   const supported = metadata?.token_endpoint_auth_methods_supported
   if (!supported || supported.includes('none')) return 'none'
   return supported.find((method) => method === 'client_secret_basic' || method === 'client_secret_post') ?? 'none'

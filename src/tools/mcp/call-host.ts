@@ -318,9 +318,9 @@ export function readAnswer(asked: Elicitation, userText: string): ElicitationAns
     return { ok: false, problem: 'answer "done" or "decline".' }
   }
   const { properties, required } = asked.form
-  const isAccepted = word === 'accept' && takesDefaults(asked.form)
-  if (!isAccepted && Object.keys(properties).length === 0)
-    return { ok: false, problem: 'answer "accept" or "decline".' }
+  const isEmpty = Object.keys(properties).length === 0
+  const isAccepted = takesDefaults(asked.form) && (word === 'accept' || (isEmpty && /^(?:ok|yes)$/.test(word)))
+  if (!isAccepted && isEmpty) return { ok: false, problem: 'answer "accept" or "decline".' }
   const given = isAccepted ? new Map<string, string>() : valuesIn(text, Object.entries(properties))
   const content: Record<string, Value> = {}
   for (const [name, field] of Object.entries(properties)) {

@@ -109,7 +109,7 @@ describe('a server at an address', () => {
     expect(await call('mcp_one_echo', { text: 'hello' })).toMatchObject({ text: 'hello', label: 'untrusted' })
     expect(await call('mcp_one_add_numbers', { a: 1, b: 2 })).toMatchObject({ text: '{"sum":3}' })
     // Its arguments leave this machine, whatever it declares.
-    expect(tool('mcp_one_echo').reach({})).toEqual({ kind: 'reach', destination: 'mcp:one' })
+    expect(tool('mcp_one_echo').reach({})).toEqual({ kind: 'reach', destination: 'mcp:one', isApproved: true })
   })
 
   it('TOOL-12 uses the older protocol, with a session; a change switches it off', async () => {

@@ -332,6 +332,7 @@ describe('the form of a server', () => {
     if (asked.kind === 'refused') throw new Error(asked.reason)
     expect(questionText('one', asked)).toContain('Answer "accept", or answer "decline" or "cancel".')
     expect(readAnswer(asked, 'accept')).toEqual({ ok: true, result: { action: 'accept', content: {} } })
+    expect(readAnswer(asked, 'Yes')).toMatchObject({ ok: true })
     expect(readAnswer(asked, 'perhaps')).toMatchObject({ ok: false })
   })
 

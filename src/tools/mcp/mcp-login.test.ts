@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
 import {
   type AuthorizationServer,
   type ProtectedServer,
@@ -8,7 +9,8 @@ import {
 } from '../../../test/support/mcp/login-scene.ts'
 import { type McpScene, openMcp } from '../../../test/support/mcp/mcp-scene.ts'
 import { beginLogin, type PendingLogin, readPastedAnswer } from './begin-login.ts'
-import { createLoginAuth, createLoginFetch } from './login.ts'
+import { beginDeviceLogin } from './device-login.ts'
+import { createLoginAuth, createLoginFetch, readScopes, revokeLogin } from './login.ts'
 import type { McpAddress } from './server-program.ts'
 
 const open: { close(): Promise<void> }[] = []
@@ -35,14 +37,16 @@ async function openLogin(
     headers?: Record<string, string>
     oauth?: NonNullable<McpAddress['oauth']>
     metadataUrl?: string
+    scopeOfCalls?: string
   } = {},
 ): Promise<LoginScene> {
   const authorization = await startAuthorizationServer(options.authorization)
-  const { metadataUrl } = options
+  const { metadataUrl, scopeOfCalls } = options
   const server = await startProtectedServer({
     authorization,
     issuer: authorization.origin,
     ...(metadataUrl && { metadataUrl }),
+    ...(scopeOfCalls && { scopeOfCalls }),
   })
   const address: McpAddress = {
     url: server.url,
@@ -56,7 +60,7 @@ async function openLogin(
     const login = await beginLogin({
       server: 'one',
       address,
-      scope: '',
+      scope: (await scene.approvals.read('one')).loginScope,
       redirectUrl,
       state: 'state-of-this-login',
       logins: scene.logins,
@@ -69,6 +73,8 @@ async function openLogin(
   async function logIn(): Promise<void> {
     const login = await begin()
     await login.finish((await authorization.approve(login.url)).searchParams)
+    await scene.approvals.note('one', { needsLogin: false, loginScope: '' })
+    await scene.mcp.refresh()
   }
   return { scene, authorization, server, address, begin, logIn }
 }
@@ -139,6 +145,161 @@ describe('a server that asks for a login', () => {
   it('TOOL-12a gets no login if the configuration gives it a key', async () => {
     const { scene } = await openLogin({ headers: { authorization: 'Bearer wrong' } })
     expect(await scene.inspect('one')).toEqual({ ok: false, problem: expect.not.stringContaining('login') })
+  })
+})
+
+describe('the scopes of a login', () => {
+  it('TOOL-12a grow when a call needs more, and a login that would not help is not suggested', async () => {
+    const { scene, authorization, logIn } = await openLogin({ scopeOfCalls: 'notes:write' })
+    await logIn()
+    await scene.approve('one')
+    const refused = await scene.call('mcp_one_echo', { text: 'hello' })
+    expect(refused.text).toContain('it needs a login with the scope notes:write: run `familiar mcp login one`')
+    expect(await scene.approvals.read('one')).toMatchObject({ needsLogin: true, loginScope: 'notes:write' })
+
+    await logIn()
+    expect(await scene.call('mcp_one_echo', { text: 'hello' })).toMatchObject({ text: 'hello' })
+    expect(await scene.approvals.read('one')).toMatchObject({ needsLogin: false, loginScope: '' })
+
+    // The server refuses the call although the login has the scope.
+    authorization.scopeOf = () => ''
+    const again = await scene.call('mcp_one_echo', { text: 'hello' })
+    expect(again).toMatchObject({ isError: true, text: expect.stringContaining('The account may lack the permission') })
+    expect(again.text).not.toContain('familiar mcp login')
+    expect(await scene.approvals.read('one')).toMatchObject({ needsLogin: false })
+  })
+
+  it('SEC-13 of a refusal are reduced to scopes, whatever the server sends', () => {
+    expect(readScopes('a b\ta')).toBe('a b')
+    expect(readScopes('a"b c\u202ed ok')).toBe('ok')
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), (text) => {
+        expect(readScopes(text)).toMatch(/^(?:[\x21\x23-\x5b\x5d-\x7e]+(?: (?!$)|$))*$/)
+      }),
+    )
+  })
+})
+
+describe('the client of a login', () => {
+  const methods = { token_endpoint_auth_methods_supported: ['client_secret_post'] }
+
+  it('TOOL-12a is registered with an authentication that the server supports', async () => {
+    const { authorization, logIn } = await openLogin({ authorization: { metadata: methods, clientSecret: 's3cret-1' } })
+    await logIn()
+    expect(authorization.registrations).toMatchObject([{ token_endpoint_auth_method: 'client_secret_post' }])
+    expect(authorization.tokenRequests[0]?.get('client_secret')).toBe('s3cret-1')
+  })
+
+  it.each([
+    [true, 'https://familiar.example/client.json'],
+    [false, undefined],
+  ])('TOOL-12a is a metadata document if the server supports it: %s', async (supported, expected) => {
+    const metadata = { client_id_metadata_document_supported: supported }
+    const clientId = 'https://familiar.example/client.json'
+    const { authorization, begin } = await openLogin({
+      authorization: { metadata },
+      oauth: { clientId, clientSecret: null },
+    })
+    const { searchParams } = (await begin()).url
+    if (expected) expect(searchParams.get('client_id')).toBe(expected)
+    expect(authorization.registrations).toHaveLength(supported ? 0 : 1)
+  })
+})
+
+describe('a login by code', () => {
+  async function beginByCode({ scene, address }: LoginScene, clock: ReturnType<typeof createManualClock>) {
+    const signal = AbortSignal.timeout(20_000)
+    const options = {
+      server: 'one',
+      address,
+      scope: 'notes:read',
+      logins: scene.logins,
+      allowedHosts: everyPort,
+      signal,
+    }
+    const login = await beginDeviceLogin({ ...options, clock })
+    open.push(login)
+    return login
+  }
+
+  it('TOOL-12a waits until the user has typed the code on another device', async () => {
+    const opened = await openLogin({ authorization: { hasDevices: true } })
+    const { scene, authorization } = opened
+    const clock = createManualClock()
+    const login = await beginByCode(opened, clock)
+    expect([login.url.href, login.code]).toEqual([`${authorization.origin}/type`, 'WDJB-MJHT'])
+    const finished = login.finish()
+    const pass = async (requests: number) => {
+      await clock.advance(60_000)
+      await expect.poll(() => authorization.tokenRequests.length).toBe(requests)
+      await expect.poll(() => clock.timers()).toBe(1)
+    }
+    await pass(1)
+    await pass(2)
+    authorization.typeCode('WDJB-MJHT')
+    await clock.advance(60_000)
+    await finished
+    expect(await scene.logins.read('one', opened.address.url)).toMatchObject({ scope: 'notes:read' })
+    expect(await scene.inspect('one')).toMatchObject({ ok: true })
+  })
+
+  it('TOOL-12a ends when the code expires', async () => {
+    const opened = await openLogin({ authorization: { hasDevices: true } })
+    const clock = createManualClock()
+    const login = await beginByCode(opened, clock)
+    const finished = expect(login.finish()).rejects.toThrow('the code has expired')
+    clock.setTime(clock.now() + 3_600_000)
+    await clock.advance(60_000)
+    await finished
+  })
+
+  it('TOOL-12a is an error if the server has none', async () => {
+    await expect(beginByCode(await openLogin(), createManualClock())).rejects.toThrow('no login by code')
+  })
+})
+
+describe('a logout', () => {
+  const end = async ({ scene, address }: LoginScene) => {
+    const login = await scene.logins.read('one', address.url)
+    if (!login) throw new Error('There is no login')
+    const fetch = createLoginFetch(address, everyPort)
+    open.push(fetch)
+    return await revokeLogin({ login, fetch, signal: AbortSignal.timeout(20_000) })
+  }
+
+  it('TOOL-12a revokes both tokens, the refresh token first', async () => {
+    const opened = await openLogin({ authorization: { revokes: true } })
+    await opened.logIn()
+    expect(await end(opened)).toBe('revoked')
+    const [access, refresh] = opened.authorization.tokens
+    expect(opened.authorization.revoked).toEqual([`refresh_token ${refresh}`, `access_token ${access}`])
+    expect(await opened.scene.inspect('one')).toMatchObject({ ok: false, needsLogin: true })
+  })
+
+  it('TOOL-12a says if the server offers no revocation, or fails', async () => {
+    const opened = await openLogin()
+    await opened.logIn()
+    expect(await end(opened)).toBe('not_offered')
+    const failing = await openLogin({ authorization: { revokes: true } })
+    await failing.logIn()
+    await failing.authorization.close()
+    expect(await end(failing)).toBe('failed')
+  })
+
+  it('SEC-8 sends no token to an unencrypted address of another machine, or to one that is not allowed', async () => {
+    const inner = await startAuthorizationServer()
+    open.push(inner)
+    for (const revocation_endpoint of ['http://10.0.0.1/revoke', `${inner.origin}/revoke`]) {
+      const authorization = { revokes: true, metadata: { revocation_endpoint } }
+      const opened = await openLogin({ authorization })
+      await opened.logIn()
+      const login = await opened.scene.logins.read('one', opened.address.url)
+      if (!login) throw new Error('There is no login')
+      const fetch = createLoginFetch(opened.address, [])
+      open.push(fetch)
+      expect(await revokeLogin({ login, fetch, signal: AbortSignal.timeout(20_000) })).toBe('failed')
+    }
+    expect(inner.requests).toEqual([])
   })
 })
 

@@ -58,8 +58,12 @@ describe('a working server', () => {
     expect(await scene.call('mcp_one_echo', { text: 'x' })).toMatchObject({ label: 'untrusted', isPrivate: true })
     expect(scene.tool('mcp_one_echo').reach({})).toEqual({ kind: 'read', destination: 'mcp:one' })
     // `readOnlyHint` alone is not enough: reading from the open world sends the arguments there.
-    expect(scene.tool('mcp_one_add_numbers').reach({})).toEqual({ kind: 'reach', destination: 'mcp:one' })
-    expect(scene.tool('mcp_one_fail').reach({})).toEqual({ kind: 'reach', destination: 'mcp:one' })
+    expect(scene.tool('mcp_one_add_numbers').reach({})).toEqual({
+      kind: 'reach',
+      destination: 'mcp:one',
+      isApproved: true,
+    })
+    expect(scene.tool('mcp_one_fail').reach({})).toEqual({ kind: 'reach', destination: 'mcp:one', isApproved: true })
     expect(scene.tool('mcp_one_echo').effect).toBe('idempotent')
     expect(scene.tool('mcp_one_add_numbers').effect).toBe('idempotent')
     expect(scene.tool('mcp_one_fail').effect).toBe('at-most-once')

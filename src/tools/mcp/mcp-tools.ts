@@ -299,8 +299,13 @@ function createMcpTool(options: {
  */
 function reachOf(server: string, settings: McpServerSettings, { annotations }: ListedTool): Reach {
   const isLocal = isProgram(settings) && annotations?.openWorldHint === false
-  const local = annotations?.readOnlyHint === true ? 'read' : 'change'
-  return { kind: isLocal ? local : 'reach', destination: `mcp:${server}` }
+  if (!isLocal) return approvedReach(server)
+  return { kind: annotations?.readOnlyHint === true ? 'read' : 'change', destination: `mcp:${server}` }
+}
+
+/** Only the tools of an approved server exist: the approval is the owner's standing grant for their calls. */
+function approvedReach(server: string): Reach {
+  return { kind: 'reach', destination: `mcp:${server}`, isApproved: true }
 }
 
 /** The result for the model of a failed request. Rethrows errors that are not the server's. */
@@ -338,7 +343,7 @@ function createOfferTools(options: {
 }): Tool[] {
   const { server, offers } = options
   const nameOf = (what: string) => `mcp_${slugOf(server)}_${what}`
-  const reachOf = (kind: Reach['kind']) => (): Reach => ({ kind, destination: `mcp:${server}` })
+  const read: Reach = { kind: 'read', destination: `mcp:${server}` }
 
   async function answer(
     { signal }: ToolContext,
@@ -357,7 +362,7 @@ function createOfferTools(options: {
     input: z.object({ query: z.string().max(200).optional() }),
     effect: 'idempotent',
     // The query stays here: the server gets the same request every time.
-    reach: reachOf('read'),
+    reach: () => read,
     run: ({ query }, context) =>
       answer(context, async (connection, signal) => {
         const { resources, templates } = await connection.listResources(signal)
@@ -376,7 +381,7 @@ function createOfferTools(options: {
     description: `Read one resource of the MCP server ${server} by its uri.`,
     input: z.object({ uri: z.string().min(1).max(2_000) }),
     effect: 'idempotent',
-    reach: reachOf('reach'),
+    reach: () => approvedReach(server),
     run: ({ uri }, context) =>
       answer(context, async (connection, signal) => resourceResult(await connection.readResource(uri, signal))),
   })
@@ -389,7 +394,7 @@ function createOfferTools(options: {
       arguments: z.record(z.string(), z.string().max(20_000)).optional(),
     }),
     effect: 'idempotent',
-    reach: ({ name }) => reachOf(name === undefined ? 'read' : 'reach')(),
+    reach: ({ name }) => (name === undefined ? read : approvedReach(server)),
     run: ({ name, arguments: given }, context) =>
       answer(context, async (connection, signal) => {
         if (name !== undefined)

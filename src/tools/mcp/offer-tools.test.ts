@@ -79,12 +79,20 @@ describe('resources and prompts of a server', () => {
     expect(await scene.call('mcp_notes_use_prompt', { name: 'review' })).toMatchObject({ isError: true })
   })
 
-  it('SEC-6 send nothing of the conversation without approval: only lists count as reads', async () => {
+  it('SEC-6 leave the machine under the approval of their server; only lists count as reads', async () => {
     scene = await openMcp({ notes: askingServer() })
     const reach = (name: string, input = {}) => scene?.tool(name).reach(input)
     expect(reach('mcp_notes_list_resources')).toEqual({ kind: 'read', destination: 'mcp:notes' })
-    expect(reach('mcp_notes_read_resource', { uri: 'a' })).toEqual({ kind: 'reach', destination: 'mcp:notes' })
+    expect(reach('mcp_notes_read_resource', { uri: 'a' })).toEqual({
+      kind: 'reach',
+      destination: 'mcp:notes',
+      isApproved: true,
+    })
     expect(reach('mcp_notes_use_prompt')).toEqual({ kind: 'read', destination: 'mcp:notes' })
-    expect(reach('mcp_notes_use_prompt', { name: 'a' })).toEqual({ kind: 'reach', destination: 'mcp:notes' })
+    expect(reach('mcp_notes_use_prompt', { name: 'a' })).toEqual({
+      kind: 'reach',
+      destination: 'mcp:notes',
+      isApproved: true,
+    })
   })
 })

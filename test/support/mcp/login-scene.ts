@@ -54,6 +54,13 @@ export interface AuthorizationServer extends Listening {
   /** Bodies of what was sent to the token endpoint. */
   tokenRequests: URLSearchParams[]
   tokens: string[]
+  /** Tokens that clients asked to revoke, with their hints. */
+  revoked: string[]
+  /** Bodies of registrations. */
+  registrations: { [key: string]: unknown }[]
+  /** The user types this code on another device. */
+  typeCode(code: string): void
+  scopeOf(token: string): string
 }
 
 /**
@@ -61,11 +68,26 @@ export interface AuthorizationServer extends Listening {
  * verifier; a refresh token works once.
  */
 export async function startAuthorizationServer(
-  options: { metadata?: object; registers?: boolean; clientSecret?: string; redirectTokensTo?: string } = {},
+  options: {
+    metadata?: object
+    registers?: boolean
+    clientSecret?: string
+    redirectTokensTo?: string
+    revokes?: boolean
+    hasDevices?: boolean
+  } = {},
 ): Promise<AuthorizationServer> {
   const clients = new Map<string, string[]>()
   const codes = new Map<string, Grant>()
-  const access = new Set<string>()
+  const devices = new Map<
+    string,
+    { clientId: string; userCode: string; scope: string; isTyped: boolean; polls: number }
+  >()
+  const revoked: string[] = []
+  const registrations: { [key: string]: unknown }[] = []
+  /** With their scopes. */
+  const access = new Map<string, string>()
+  const scopes = new Map<string, string>()
   const refresh = new Map<string, string>()
   const tokenRequests: URLSearchParams[] = []
   const tokens: string[] = []
@@ -82,6 +104,8 @@ export async function startAuthorizationServer(
           authorization_endpoint: `${origin}/authorize`,
           token_endpoint: `${origin}/token`,
           ...(options.registers !== false && { registration_endpoint: `${origin}/register` }),
+          ...(options.revokes && { revocation_endpoint: `${origin}/revoke` }),
+          ...(options.hasDevices && { device_authorization_endpoint: `${origin}/device` }),
           response_types_supported: ['code'],
           code_challenge_methods_supported: ['S256'],
           authorization_response_iss_parameter_supported: true,
@@ -90,6 +114,7 @@ export async function startAuthorizationServer(
       case '/register': {
         const given = JSON.parse(await bodyOf(request))
         const id = randomUUID()
+        registrations.push(given)
         clients.set(id, given.redirect_uris)
         return json(201, {
           ...given,
@@ -104,6 +129,7 @@ export async function startAuthorizationServer(
         if (!isKnown || searchParams.get('code_challenge_method') !== 'S256')
           return json(400, { error: 'invalid_request' })
         const code = randomUUID()
+        scopes.set(clientId, searchParams.get('scope') ?? '')
         codes.set(code, { clientId, redirectUri, challenge: searchParams.get('code_challenge') ?? '' })
         const back = new URL(redirectUri)
         back.searchParams.set('code', code)
@@ -116,10 +142,16 @@ export async function startAuthorizationServer(
         if (location) return response.writeHead(307, { location }).end()
         const body = new URLSearchParams(await bodyOf(request))
         tokenRequests.push(body)
-        const clientId = body.get('grant_type') === 'refresh_token' ? useRefresh(body) : useCode(body)
+        const device = devices.get(body.get('device_code') ?? '')
+        if (device && !device.isTyped) {
+          device.polls += 1
+          return json(400, { error: device.polls === 1 ? 'slow_down' : 'authorization_pending' })
+        }
+        const uses = { refresh_token: useRefresh, authorization_code: useCode }[body.get('grant_type') ?? '']
+        const clientId = uses ? uses(body) : device?.clientId
         if (clientId === undefined) return json(400, { error: 'invalid_grant' })
         const [accessToken, refreshToken] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`]
-        access.add(accessToken)
+        access.set(accessToken, scopes.get(clientId) ?? '')
         refresh.set(refreshToken, clientId)
         tokens.push(accessToken, refreshToken)
         return json(200, {
@@ -128,6 +160,25 @@ export async function startAuthorizationServer(
           token_type: 'Bearer',
           expires_in: 60,
         })
+      }
+      case '/revoke': {
+        const body = new URLSearchParams(await bodyOf(request))
+        const token = body.get('token') ?? ''
+        if (!clients.has(body.get('client_id') ?? '')) return json(401, { error: 'invalid_client' })
+        revoked.push(`${body.get('token_type_hint')} ${token}`)
+        access.delete(token)
+        refresh.delete(token)
+        return response.writeHead(200).end()
+      }
+      case '/device': {
+        const body = new URLSearchParams(await bodyOf(request))
+        const [clientId, scope] = [body.get('client_id') ?? '', body.get('scope') ?? '']
+        if (!clients.has(clientId)) return json(401, { error: 'invalid_client' })
+        const deviceCode = randomUUID()
+        scopes.set(clientId, scope)
+        devices.set(deviceCode, { clientId, scope, userCode: 'WDJB-MJHT', isTyped: false, polls: 0 })
+        const code = { device_code: deviceCode, user_code: 'WDJB-MJHT', expires_in: 600, interval: 1 }
+        return json(200, { ...code, verification_uri: `${origin}/type` })
       }
       default:
         return json(404, {})
@@ -155,6 +206,12 @@ export async function startAuthorizationServer(
     ...listening,
     tokenRequests,
     tokens,
+    revoked,
+    registrations,
+    typeCode(code) {
+      for (const device of devices.values()) if (device.userCode === code) device.isTyped = true
+    },
+    scopeOf: (token) => access.get(token) ?? '',
     async approve(url) {
       const response = await fetch(url, { redirect: 'manual' })
       const location = response.headers.get('location')
@@ -176,15 +233,17 @@ export interface ProtectedServer extends Listening {
 
 /** An MCP server that takes the tokens of an authorization server. */
 export function startProtectedServer(options: {
-  authorization: Pick<AuthorizationServer, 'isValid'>
+  authorization: Pick<AuthorizationServer, 'isValid' | 'scopeOf'>
   /** The login address in its metadata. */
   issuer: string
   /** The metadata address in its response. */
   metadataUrl?: string
+  /** The scope that every tool call needs; listing needs none. */
+  scopeOfCalls?: string
 }): Promise<ProtectedServer> {
   const handler = createMcpHandler(() => createSdkServer())
   const serve = getRequestListener((request) => handler.fetch(request))
-  return listen((origin) => (request, response) => {
+  return listen((origin) => async (request, response) => {
     const wellKnown = '/.well-known/oauth-protected-resource'
     if (request.url === wellKnown) {
       const metadata = { resource: `${origin}/mcp`, authorization_servers: [options.issuer] }
@@ -192,7 +251,14 @@ export function startProtectedServer(options: {
     }
     if (request.url !== '/mcp') return response.writeHead(404).end()
     const token = request.headers.authorization?.replace(/^Bearer /, '')
-    if (token !== undefined && options.authorization.isValid(token)) return void serve(request, response)
+    const { authorization, scopeOfCalls: scope } = options
+    if (token !== undefined && authorization.isValid(token)) {
+      const isCall = request.headers['mcp-method'] === 'tools/call'
+      if (!isCall || scope === undefined || authorization.scopeOf(token).split(' ').includes(scope))
+        return void serve(request, response)
+      const lacks = `Bearer error="insufficient_scope", scope="${scope}"`
+      return response.writeHead(403, { 'www-authenticate': lacks }).end()
+    }
     const challenge = `Bearer resource_metadata="${options.metadataUrl ?? `${origin}${wellKnown}`}"`
     return response.writeHead(401, { 'www-authenticate': challenge }).end()
   }).then((listening) => ({ ...listening, url: `${listening.origin}/mcp` }))
