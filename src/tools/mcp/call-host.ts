@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type {
   CallToolResult,
   CreateMessageRequestParams,
@@ -208,6 +209,8 @@ type Elicitation = { kind: 'form'; message: string; form: Form } | { kind: 'url'
 const secretWords =
   /\b(?:pass ?(?:word|phrase|code|wort)|kennwort|secret|credentials?|pin|otp|cvv|cvc|ssn|iban|2fa|mfa|token|jwt|(?:api|access|private|secret|recovery|encryption) ?(?:key|code|phrase)|(?:one ?time|verification|security|login) ?(?:code|password)|(?:credit|debit|bank) ?card|card ?number|social ?security|seed ?(?:phrase|words)|(?:access|auth|bearer|refresh|session|api) ?tokens?)\b/i
 
+const warnings = /\b(?:do not|don't|never) (?:enter|give|include|provide|send|share|type)\b[^.;:!?()\n]*/gi
+
 export function readElicitation(params: ElicitRequestParams): Elicitation | { kind: 'refused'; reason: string } {
   const message = shown(String(params.message), maxMessageCharacters)
   if (params.mode === 'url') {
@@ -220,7 +223,10 @@ export function readElicitation(params: ElicitRequestParams): Elicitation | { ki
   const fields = Object.entries(form.data.properties)
   if (fields.length > maxFields) return refused(`its form has ${fields.length} fields`)
   if (fields.some(([, field]) => choicesOf(field).length > maxChoices)) return refused('its form has too many choices')
-  const secret = fields.find(([name, field]) => looksSecret(name, field.title, field.description, field.format))
+  const secret = fields.find(([name, { title, description = '', format }]) =>
+    // Some descriptions warn: "do not give us your pin".
+    looksSecret(name, title, description.replaceAll(warnings, ''), format),
+  )
   if (secret || looksSecret(message)) {
     const what = secret ? `the field ${shown(secret[0], 50)}` : 'its question'
     return refused(`${what} asks for a secret, and secrets must not be entered in a form`)
@@ -421,13 +427,24 @@ function expected(field: Field): string {
 }
 
 const maxCharacters = 20_000
-const maxImages = 5
-const maxImageBytes = 5 * 1024 * 1024
-const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+const maxMedia = 5
+const maxMediaBytes = 5 * 1024 * 1024
+/** The types that are stored and shown, with the ends of their names. */
+const shownTypes = new Map([
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpeg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
+  ['audio/wav', 'wav'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/ogg', 'ogg'],
+  ['audio/mp4', 'm4a'],
+  ['audio/webm', 'webm'],
+])
 
 type Content = CallToolResult['content'][number]
 
-/** A server's result, as text for the model and images for the store. Other content becomes a note. */
+/** A server's result, as text for the model, and images and sounds for the store. Other content becomes a note. */
 export async function readServerResult(
   result: CallToolResult,
   options: { server: string; putMedia: MediaStore['put'] },
@@ -435,11 +452,12 @@ export async function readServerResult(
   const texts: string[] = []
   const media: MediaPart[] = []
   for (const part of result.content) {
-    const picture = part.type === 'image' && media.length < maxImages ? readPicture(part) : undefined
-    if (picture) {
-      const name = `${options.server}-${media.length + 1}.${picture.mediaType.slice('image/'.length)}`
-      media.push(await options.putMedia({ name, ...picture }))
-      texts.push(`[A picture: ${name}]`)
+    const isShown = (part.type === 'image' || part.type === 'audio') && media.length < maxMedia
+    const read = isShown ? readMedia(part) : undefined
+    if (read) {
+      const name = `${options.server}-${media.length + 1}.${shownTypes.get(read.mediaType)}`
+      media.push(await options.putMedia({ name, ...read }))
+      texts.push(`[${part.type === 'image' ? 'A picture' : 'A sound'}: ${name}]`)
     } else texts.push(describePart(part))
   }
   const structured = structuredText(result.structuredContent, texts)
@@ -452,9 +470,7 @@ function describePart(part: Content): string {
     case 'text':
       return part.text
     case 'resource':
-      return 'text' in part.resource
-        ? part.resource.text
-        : `[A file that is not shown: ${part.resource.uri} (${part.resource.mimeType ?? 'unknown type'})]`
+      return describeResource(part.resource)
     case 'resource_link':
       return `[A link: ${part.name} ${part.uri}]`
     default:
@@ -462,10 +478,19 @@ function describePart(part: Content): string {
   }
 }
 
-function readPicture(part: Extract<Content, { type: 'image' }>): { mediaType: string; data: Uint8Array } | undefined {
-  if (!imageTypes.has(part.mimeType) || part.data.length > maxImageBytes * 1.4) return undefined
+function describeResource(resource: Extract<Content, { type: 'resource' }>['resource']): string {
+  if ('text' in resource) return resource.text
+  const { uri, mimeType = 'unknown type', blob } = resource
+  const isText = /^text\/|^application\/json(?:;|$)/.test(mimeType) && blob.length <= maxCharacters * 4
+  const data = isText ? Buffer.from(blob, 'base64') : undefined
+  return data && isUtf8(data) ? data.toString('utf8') : `[A file that is not shown: ${uri} (${mimeType})]`
+}
+
+function readMedia(part: { mimeType: string; data: string }): { mediaType: string; data: Uint8Array } | undefined {
+  const { mimeType: mediaType } = part
+  if (!shownTypes.has(mediaType) || part.data.length > maxMediaBytes * 1.4) return undefined
   const data = Buffer.from(part.data, 'base64')
-  return data.length > 0 && data.length <= maxImageBytes ? { mediaType: part.mimeType, data } : undefined
+  return data.length > 0 && data.length <= maxMediaBytes ? { mediaType, data } : undefined
 }
 
 /** Servers repeat a structured result as text, for older clients. The model gets it once. */

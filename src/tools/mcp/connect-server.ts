@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url'
 import type {
   AuthProvider,
   CallToolResult,
@@ -10,7 +11,7 @@ import type {
 } from '@modelcontextprotocol/client'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import { reasonOf } from '../../base/text.ts'
+import { oneLine, reasonOf } from '../../base/text.ts'
 import { untilAborted } from '../../base/work.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { AllowedHost } from '../../security/network/destinations.ts'
@@ -28,6 +29,7 @@ import {
 } from './login.ts'
 import { createOpenCalls } from './open-calls.ts'
 import {
+  createLineLimit,
   isProgram,
   type McpAddress,
   type McpServerSettings,
@@ -52,6 +54,7 @@ export interface ConnectNeeds {
 const probeMs = 3_000
 const maxPages = 20
 const maxAskRounds = 5
+const maxLogCharacters = 1_000
 /** The library's limit, above all of ours. */
 const lastResortMs = 45 * 60_000
 
@@ -105,6 +108,8 @@ export async function connectServer(
         // The same in every process: some servers choose their tool list by it.
         capabilities: {
           elicitation: { form: {}, url: {} },
+          // A program runs in the workspace and may know it. A server at an address learns no path of this machine.
+          ...(isProgram(settings) && { roots: {} }),
           ...(settings.sampling === true && { sampling: {} }),
         },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } },
@@ -118,6 +123,18 @@ export async function connectServer(
       },
     )
     client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => calls.elicit(params, mcpReq.signal))
+    if (isProgram(settings)) {
+      const uri = pathToFileURL(needs.workingDirectory).href
+      client.setRequestHandler('roots/list', () => ({ roots: [{ uri, name: 'workspace' }] }))
+    }
+    const mayLog = createLineLimit(needs.clock)
+    client.setNotificationHandler('notifications/message', ({ params }) => {
+      const line = oneLine(
+        typeof params.data === 'string' ? params.data : JSON.stringify(params.data),
+        maxLogCharacters,
+      )
+      if (mayLog()) logger.info('message of an MCP server', { server, level: params.level, line })
+    })
     if (settings.sampling === true) {
       client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq }) => {
         try {
@@ -207,6 +224,20 @@ export async function connectServer(
 
   return {
     offers: { resources: offered?.resources !== undefined, prompts: offered?.prompts !== undefined },
+    /** Values that the server suggests for an argument of a prompt; none if it suggests nothing. */
+    async suggest(
+      wanted: { prompt: string; argument: string; typed: string; others: Record<string, string> },
+      suggestSignal: AbortSignal,
+    ): Promise<string[]> {
+      if (!offered?.completions) return []
+      const { prompt, argument, typed, others } = wanted
+      const params = {
+        ref: { type: 'ref/prompt' as const, name: prompt },
+        argument: { name: argument, value: typed },
+        context: { arguments: others },
+      }
+      return (await request(suggestSignal, (options) => client.complete(params, options))).completion.values
+    },
     protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
     serverName: client.getServerVersion()?.name ?? '',
     /** Its current tool list, unchecked. */

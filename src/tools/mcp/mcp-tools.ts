@@ -388,17 +388,22 @@ function createOfferTools(options: {
 
   const usePrompt = defineTool({
     name: nameOf('use_prompt'),
-    description: `Prompts (ready-made instructions) of the MCP server ${server}, for when the user asks for one: without a name, list them; with one, get its text.`,
+    description: `Prompts (ready-made instructions) of the MCP server ${server}, for when the user asks for one: without a name, list them; with one, get its text. suggest names an argument whose possible values to list instead.`,
     input: z.object({
       name: z.string().min(1).max(200).optional(),
       arguments: z.record(z.string(), z.string().max(20_000)).optional(),
+      suggest: z.string().min(1).max(200).optional(),
     }),
     effect: 'idempotent',
     reach: ({ name }) => (name === undefined ? read : approvedReach(server)),
-    run: ({ name, arguments: given }, context) =>
+    run: ({ name, arguments: given = {}, suggest }, context) =>
       answer(context, async (connection, signal) => {
-        if (name !== undefined)
-          return promptResult(await connection.getPrompt({ name, arguments: given ?? {} }, signal))
+        if (name !== undefined && suggest !== undefined) {
+          const { [suggest]: typed = '', ...others } = given
+          const values = await connection.suggest({ prompt: name, argument: suggest, typed, others }, signal)
+          return textResult(listed(values.map((value) => lineOf(value, ''))))
+        }
+        if (name !== undefined) return promptResult(await connection.getPrompt({ name, arguments: given }, signal))
         const prompts = await connection.listPrompts(signal)
         const lines = prompts.map((prompt) => {
           const wanted = prompt.arguments?.map((each) => `${each.name}${each.required ? '' : '?'}`).join(', ')

@@ -89,22 +89,30 @@ function logLines(
   { server, clock, logger }: { server: string; clock: Clock; logger: Logger },
 ): void {
   let rest = ''
-  let minute = 0
-  let lines = 0
+  const mayLog = createLineLimit(clock)
   stream.setEncoding('utf8')
   stream.on('data', (text: string) => {
     const parts = (rest + text).split('\n')
     rest = (parts.pop() ?? '').slice(0, maxLineLength)
     for (const line of parts) {
-      const now = Math.floor(clock.now() / 60_000)
-      if (now !== minute) lines = 0
-      minute = now
-      lines += 1
-      if (lines <= maxLinesPerMinute && line.trim() !== '') {
+      if (mayLog() && line.trim() !== '') {
         logger.info('output of an MCP server', { server, line: line.slice(0, maxLineLength) })
       }
     }
   })
+}
+
+/** Whether another line of a server may be logged in this minute. */
+export function createLineLimit(clock: Clock): () => boolean {
+  let minute = 0
+  let lines = 0
+  return () => {
+    const now = Math.floor(clock.now() / 60_000)
+    if (now !== minute) lines = 0
+    minute = now
+    lines += 1
+    return lines <= maxLinesPerMinute
+  }
 }
 
 export type McpServerSettings = McpProgram | McpAddress
