@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type McpScene, openMcp, rawServer, sdkServer } from '../../../test/support/mcp/mcp-scene.ts'
 import { waitFor } from '../../../test/support/wait-for.ts'
+import { judgeCall, type PolicyMode, policyModes } from '../../security/permissions.ts'
 
 let scene: McpScene
 afterEach(() => scene.close())
@@ -53,6 +54,18 @@ describe('the owner’s approval', () => {
     })
     expect(scene.names()).toEqual([])
     expect(scene.mcp.servers()[0]).toMatchObject({ state: 'disabled', isConnected: false })
+  })
+
+  it('SEC-6 is a standing grant for the calls of this server, in every mode, until the server changes', async () => {
+    list(echo)
+    scene = await openMcp({ one: rawServer('file', listing) })
+    const { reach } = scene.tool('mcp_one_echo')
+    const allows = (mode: PolicyMode) =>
+      judgeCall({ mode, seen: { untrusted: true }, reach: reach({}), destinations: [], isKnown: () => false }).allowed
+    expect(policyModes.map(allows)).toEqual([true, true, true])
+    list({ ...echo, description: 'Sends it to everybody.' })
+    expect(await scene.call('mcp_one_echo')).toMatchObject({ isError: true })
+    expect(scene.names()).toEqual([])
   })
 
   it('TOOL-12 a server that is removed from the configuration is gone', async () => {

@@ -365,6 +365,56 @@ describe('the form of a server', () => {
     expect(readElicitation({ mode: 'url', message: 'Go.', url } as never)).toMatchObject({ kind: 'refused' })
   })
 
+  it('SEC-18 whatever a server sends is refused or becomes a quoted question whose answer has its form', () => {
+    const name = fc.oneof(fc.string(), fc.constantFrom('name', '__proto__', 'constructor', 'toString'))
+    const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }))
+    const field = fc.oneof(
+      fc.jsonValue(),
+      fc.record(
+        {
+          type: fc.constantFrom('string', 'number', 'integer', 'boolean', 'array', 'object'),
+          title: text,
+          description: text,
+          format: fc.constantFrom('email', 'date', 'uri', 'constructor', '__proto__'),
+          enum: fc.array(text, { maxLength: 3 }),
+          items: fc.record({ enum: fc.array(text, { maxLength: 3 }) }),
+          minimum: fc.integer(),
+          maxItems: fc.nat(3),
+          default: fc.jsonValue(),
+        },
+        { requiredKeys: ['type'] },
+      ),
+    )
+    const schema = fc.oneof(
+      fc.jsonValue(),
+      fc.record({
+        type: fc.constant('object'),
+        properties: fc.dictionary(name, field, { maxKeys: 4 }),
+        required: fc.array(name, { maxLength: 2 }),
+      }),
+    )
+    const answer = fc.oneof(fc.constantFrom('accept', 'yes', 'decline'), fc.json(), text)
+    fc.assert(
+      fc.property(text, schema, answer, (message, requestedSchema, words) => {
+        const asked = readElicitation({ message, requestedSchema } as never)
+        if (asked.kind === 'refused') return
+        const lines = questionText('one', asked).split('\n')
+        expect(lines.slice(1, -1).every((line) => line.startsWith('>'))).toBe(true)
+        const read = readAnswer(asked, words)
+        if (!read.ok || read.result.action !== 'accept' || asked.kind !== 'form') return
+        const { properties, required } = asked.form
+        const content = read.result.content ?? {}
+        for (const key of Object.keys(content)) expect(Object.hasOwn(properties, key)).toBe(true)
+        for (const key of required) if (Object.hasOwn(properties, key)) expect(Object.hasOwn(content, key)).toBe(true)
+        for (const [key, value] of Object.entries(content)) {
+          const type = properties[key]?.type
+          const fits = { string: 'string', boolean: 'boolean', array: 'object', number: 'number', integer: 'number' }
+          expect(typeof value).toBe(type && fits[type])
+        }
+      }),
+    )
+  })
+
   it('TOOL-12c is filled with values that fit its fields, whatever the user writes', () => {
     const asked = form(
       {

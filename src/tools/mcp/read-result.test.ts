@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client'
-import { expect, it } from 'vitest'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
 import { readServerResult } from './call-host.ts'
 
 const putMedia = async () => {
@@ -26,4 +27,48 @@ it.each<[string, NonNullable<CallToolResult['structuredContent']>, string[], str
 it('TOOL-12 sends a structured result that the text does not contain', async () => {
   expect(await read({ temperature: 20 }, 'Here is the weather.')).toBe('Here is the weather.\n{"temperature":20}')
   expect(await read({ temperature: 20 })).toBe('{"temperature":20}')
+})
+
+const words = fc.oneof(
+  fc.string(),
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('image/png', 'audio/wav', 'text/plain'),
+)
+const bytes = fc.oneof(
+  fc.uint8Array({ minLength: 1 }).map((data) => Buffer.from(data).toString('base64')),
+  fc.string(),
+)
+const resource = fc.oneof(
+  fc.record({ uri: words, mimeType: words, blob: bytes }),
+  fc.record({ uri: words, text: words }),
+)
+const part = fc.oneof(
+  fc.record({ type: fc.constant('text'), text: words }),
+  fc.record({ type: fc.constantFrom('image', 'audio'), mimeType: words, data: bytes }),
+  fc.record({ type: fc.constant('resource'), resource }),
+  fc.record({ type: fc.constant('resource_link'), name: words, uri: words }),
+)
+
+describe('any result of a server', () => {
+  it('SEC-18 becomes text and a few files within the limits', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 12 }), fc.option(fc.jsonValue()), async (content, structured) => {
+        const result = { content, ...(structured !== null && { structuredContent: structured }) }
+        const put: { mediaType: string; bytes: number }[] = []
+        const read = await readServerResult(result as never, {
+          server: 'one',
+          async putMedia({ name, mediaType, data }) {
+            put.push({ mediaType, bytes: data.length })
+            return { type: 'media', hash: 'hash', name, mediaType, bytes: data.length }
+          },
+        })
+        expect(read.text.length).toBeLessThanOrEqual(20_100)
+        expect(read.text.isWellFormed()).toBe(true)
+        expect(read.text).not.toContain('\0')
+        expect(read.media).toHaveLength(put.length)
+        expect(put.length).toBeLessThanOrEqual(5)
+        expect(put.every((each) => each.bytes > 0 && /^(?:image|audio)\//.test(each.mediaType))).toBe(true)
+      }),
+    )
+  })
 })
