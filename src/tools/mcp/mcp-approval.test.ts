@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type McpScene, openMcp, rawServer, sdkServer } from '../../../test/support/mcp/mcp-scene.ts'
 import { waitFor } from '../../../test/support/wait-for.ts'
-import { judgeCall, type PolicyMode, policyModes } from '../../security/permissions.ts'
+import { type PolicyMode, policyModes } from '../../protocol/permissions.ts'
+import { judgeCall } from '../../security/permissions.ts'
 
 let scene: McpScene
 afterEach(() => scene.close())

@@ -18,11 +18,10 @@ interface OpenCall {
   waiting: Set<() => void>
 }
 
-/** The calls on one connection, with the server's questions during them. */
-export type OpenCalls = ReturnType<typeof createOpenCalls>
-
 /**
- * A call whose server asks the user stays open while the turn ends and the user answers. The repeated call goes on with
+ * The calls on one connection, with the server's questions during them.
+ *
+ * A call whose server asks the user stays open while the turn ends and the user answers. The repeated call continues with
  * it, so that the server does its work once. Another call on the same server ends it: a server's request does not name
  * its call, so only one may be open. The repeated call then starts from the beginning, with the user's answer.
  */
@@ -95,7 +94,7 @@ export function createOpenCalls({ clock }: { clock: Clock }) {
         }
       }
     },
-    /** Throws `UserAsked` if the user has to answer a question first; the same call then goes on with the answer. */
+    /** Throws `UserAsked` if the user has to answer a question first; the same call then continues with the answer. */
     async run(wanted: {
       /** Without it, all requests of the server are declined. */
       host: CallHost | undefined
