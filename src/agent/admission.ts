@@ -1,4 +1,5 @@
 import { formatCount, toStorableText } from '../base/text.ts'
+import { type OpenChoices, readChoices } from '../protocol/choices.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { approvedText, deniedText } from '../security/approval-texts.ts'
 import {
@@ -26,7 +27,7 @@ import type { Session, SessionKey, Sessions } from './sessions/sessions.ts'
 
 /** Everything that comes in: messages, results of client tools, answers to approvals; and the wait for the reply. */
 export function createAdmission(dependencies: ConversationDependencies, { runner, waiters, own }: ConversationParts) {
-  const { sessions, inbox, clientCalls, approvals, settings, onStep } = dependencies
+  const { sessions, inbox, openSessions, clientCalls, approvals, settings, onStep } = dependencies
 
   function refuseClosing(): void {
     if (runner.isClosing())
@@ -63,6 +64,29 @@ export function createAdmission(dependencies: ConversationDependencies, { runner
     return { messageId: draft.id, sessionId: session.id, duplicate: false }
   }
 
+  /**
+   * A button was pressed: the message answers exactly this question, or is refused. Its key is the question's, so that of
+   * two answers at the same time one is accepted.
+   */
+  async function admitAnswer(key: SessionKey, payload: InboundPayload, also?: (writer: Writer) => Promise<void>) {
+    const { answers = '', text } = payload
+    const keyed = { ...payload, key: `answer:${answers}` }
+    const isKnown = await inbox.knows(key.userId, keyed.key)
+    const session = isKnown ? undefined : await sessions.find(key)
+    if (session) openSessions.catchUp(session)
+    const choices = session && (await openSessions.projection(session.id)).pendingChoices
+    const queued = session ? ((await inbox.openIn(session.id))?.queued ?? []) : []
+    if (!isKnown && (choices?.id !== answers || queued.some(isOwnWords))) throw answeredAlready()
+    if (choices && !readChoices(text, choices)) {
+      throw new FamiliarError('bad_request', 'The message is none of the options of this question')
+    }
+    try {
+      return await inbox.admit(key, keyed, also)
+    } catch (cause) {
+      throw cause instanceof FamiliarError && cause.code === 'conflict' ? answeredAlready() : cause
+    }
+  }
+
   return {
     /** `also` writes in the commit of the message, or in the commit that finds a message with this key already there. */
     async submit(inbound: InboundMessage, also?: (writer: Writer) => Promise<void>): Promise<Receipt> {
@@ -74,9 +98,13 @@ export function createAdmission(dependencies: ConversationDependencies, { runner
       const sessionKey = { userId, channel, contact }
       const label = rest.label ?? labelOfSource(rest.source)
       const payload = { ...rest, tier, ...(label && { label }) }
-      const started = key === undefined && !also && rest.immediate ? await startAtOnce(sessionKey, payload) : undefined
+      const mayStart = key === undefined && !also && rest.immediate && rest.answers === undefined
+      const started = mayStart ? await startAtOnce(sessionKey, payload) : undefined
       if (started) return started
-      const admission = await inbox.admit(sessionKey, { ...payload, key: key ?? null }, also)
+      const admission =
+        payload.answers === undefined
+          ? await inbox.admit(sessionKey, { ...payload, key: key ?? null }, also)
+          : await admitAnswer(sessionKey, payload, also)
       onStep('inbox_committed')
       const { message } = admission
       if (admission.admitted) enqueue(message)
@@ -112,6 +140,13 @@ export function createAdmission(dependencies: ConversationDependencies, { runner
       return { messageId: await inbox.messageOf(turnId) }
     },
     approvals: (userId: string) => approvals.pending(userId),
+    /** The options of the question that waits in a session; null if there is none. */
+    async openChoices(key: SessionKey): Promise<OpenChoices | null> {
+      const session = await sessions.find(key)
+      if (!session) return null
+      openSessions.catchUp(session)
+      return (await openSessions.projection(session.id)).pendingChoices
+    },
     /** An answer from outside the conversation; the agent continues by itself. `conflict` if it comes too late. */
     async answerApproval(answer: ApprovalAnswer): Promise<Approval> {
       refuseClosing()
@@ -121,6 +156,10 @@ export function createAdmission(dependencies: ConversationDependencies, { runner
       return approval
     },
   }
+}
+
+function answeredAlready(): FamiliarError {
+  return new FamiliarError('conflict', 'This question is no longer open: it was answered, or another one followed.')
 }
 
 const maxContactLength = 200
@@ -157,7 +196,7 @@ export async function readSpokenAnswers(
   const { session, messages, projection } = said
   const [message] = messages
   if (projection.pendingApprovals.length === 0 || !message || messages.length > 1) return undefined
-  if (!isOwnWords(message) || message.media.length > 0) return undefined
+  if (!isOwnWords(message) || message.media.length > 0 || message.answers !== undefined) return undefined
   const answer = readSpokenAnswer(message.text)
   if (!answer) return undefined
   const pending = await approvals.pending(session.userId, session.id)

@@ -39,6 +39,8 @@ interface DynamicContext {
   text?: string
   recalled: readonly ContextMemory[]
   pendingQuestion: string | null
+  /** The option of it that the message chooses. */
+  chosen?: string
   /** The question that still waits for the user: this message does not answer it. */
   openQuestion?: string | null
   /** Other system notes, such as the user's answer to a question. */
@@ -103,7 +105,10 @@ export function createContext(dependencies: {
       const framing = sourceFraming[facts.source]
       if (framing) lines.push(framing)
       if (facts.pendingQuestion) {
-        lines.push(`You had asked: ${withoutContextTags(facts.pendingQuestion)} This message is the answer.`)
+        const answer = facts.chosen
+          ? `The user chose: ${withoutContextTags(facts.chosen)}`
+          : 'This message is the answer.'
+        lines.push(`You had asked: ${withoutContextTags(facts.pendingQuestion)} ${answer}`)
       }
       if (facts.openQuestion) {
         lines.push(`You asked the user: ${withoutContextTags(facts.openQuestion)} This message does not answer it.`)

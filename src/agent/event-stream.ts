@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { toUsd } from '../base/money.ts'
 import { rounds } from '../base/work.ts'
+import { withChoiceList } from '../protocol/choices.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../protocol/events.ts'
 import type { MediaPart, ToolCallPart } from '../protocol/messages.ts'
@@ -148,7 +149,8 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
       return [{ type: 'message', messageId, text, sender, source, ...media }]
     }
     case 'turn_started': {
-      const started: TurnEvent[] = [{ type: 'turn_start', turnId, model: logged.model }]
+      const { model, answers } = logged
+      const started: TurnEvent[] = [{ type: 'turn_start', turnId, model, ...(answers && { answers }) }]
       if (logged.recalled.length > 0) started.push({ type: 'memory_recalled', turnId, memories: logged.recalled })
       return started
     }
@@ -185,8 +187,9 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
     }
     case 'turn_ended': {
       const { text, deliver, outcome, question, toolCalls, buildId = null } = logged
+      const choices = logged.choices && { pendingChoices: { ...logged.choices, id: turnId } }
       return [
-        { type: 'response', turnId, text, buildId, pendingQuestion: question, toolCalls, deliver },
+        { type: 'response', turnId, text, buildId, pendingQuestion: question, ...choices, toolCalls, deliver },
         { type: 'turn_end', turnId, outcome },
       ]
     }
@@ -271,7 +274,7 @@ export function createLiveResponses(wake: (sessionId: string) => void): LiveResp
 }
 
 export function received(message: InboxMessage, expansion?: MessageExpansion): SessionEvent {
-  const { id, text, media, sender, source, tier, metadata, label } = message
+  const { id, text, media, sender, source, tier, metadata, label, answers } = message
   return {
     type: 'message_received',
     messageId: id,
@@ -283,6 +286,7 @@ export function received(message: InboxMessage, expansion?: MessageExpansion): S
     tier,
     metadata,
     ...(label && { label }),
+    ...(answers !== undefined && { answers }),
   }
 }
 
@@ -303,6 +307,7 @@ export interface Ending {
 
 export function turnEnded(turn: TurnState, { outcome, text, failure }: Ending, seen: Seen): TurnEnded {
   const question = outcome === 'question' ? questionOf(turn) : null
+  const choices = question !== null && turn.question !== null ? turn.choices : undefined
   // A question is shown, whatever else the model says.
   const deliver = turn.source !== 'system' && (question !== null || !isSilentReply(text))
   const added = deliver ? addedTo(turn, question, text) : ''
@@ -311,6 +316,7 @@ export function turnEnded(turn: TurnState, { outcome, text, failure }: Ending, s
     outcome,
     text: added ? `${text}\n\n${added}`.trimStart() : text,
     question,
+    ...(choices && { choices }),
     toolCalls: turn.toolCalls,
     deliver,
     ...(turn.buildId !== undefined && { buildId: turn.buildId }),
@@ -341,9 +347,10 @@ export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded
     turnId: turn.id,
     sessionId,
     outcome: ended.outcome,
-    text: ended.text,
+    text: withChoiceList(ended.text, ended.choices),
     notices: turn.notices,
     question: ended.question,
+    choices: ended.choices ? { ...ended.choices, id: turn.id } : null,
     deliver: ended.deliver,
     buildId: ended.buildId ?? null,
     failure: ended.failure ?? null,

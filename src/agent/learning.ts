@@ -315,7 +315,13 @@ export function exchangesOf(
     )
     const lines = said.map((message): ExchangeLine => {
       const { text, at, seq } = message
-      return { speaker: 'user', text, at, seq, ...(!isOwnWords(message) && { isProgram: true }) }
+      return {
+        speaker: 'user',
+        text,
+        at,
+        seq,
+        ...((!isOwnWords(message) || message.answers !== undefined) && { isProgram: true }),
+      }
     })
     const reply = lines.length > 0 && isSaidByModel(own, ended) ? withoutGate(own, ended) : ''
     if (reply !== '') lines.push({ speaker: 'assistant', text: reply, at: ended.at, seq: ended.seq })

@@ -5,6 +5,7 @@ import { costNanousd } from '../base/money.ts'
 import type { Monitor } from '../base/telemetry/monitor.ts'
 import { estimateTokens } from '../base/tokens.ts'
 import type { LanguageModel, Models } from '../models/model.ts'
+import { labelsOf } from '../protocol/choices.ts'
 import type { Label, MediaPart, ToolCallPart, ToolChoice, ToolDefinition } from '../protocol/messages.ts'
 import { type Approvals, isOwnWords } from '../security/approvals.ts'
 import type { Database, Writer } from '../storage/database.ts'
@@ -153,12 +154,15 @@ export function createTurns(dependencies: {
     const news = await role.news(run.session)
     const answers = await readSpokenAnswers(approvals, { session: run.session, messages, projection })
     const pending = readPending(projection, messages.map(spokenIn))
+    const choices = pending.answers === null ? null : projection.pendingChoices
+    const chosen = choices ? labelsOf(choices, pending.chosen) : ''
     const dynamic = dependencies.context.dynamic({
       now: clock.now(),
       source,
       text,
       recalled,
       pendingQuestion: pending.answers,
+      chosen,
       openQuestion: pending.leavesOpen?.question ?? null,
       told: [...tellAnswers(answers), ...(news?.lines ?? []), ...notes],
     })
@@ -194,6 +198,7 @@ export function createTurns(dependencies: {
       ...(notices.length > 0 && { notices }),
       ...(clientTools.length > 0 && { clientTools }),
       ...(toolChoice && { toolChoice }),
+      ...(choices && { answers: { id: choices.id, chosen: pending.chosen.map((at) => labelsOf(choices, [at])) } }),
     }
     onStep('turn_starting')
     await commit(
@@ -540,7 +545,7 @@ export function createTurns(dependencies: {
 
   /** Only text that the user wrote may name their files. */
   async function expand(run: TurnRun, role: Role, message: InboxMessage): Promise<MessageExpansion | undefined> {
-    if (!role.remembers || !isOwnWords(message)) return undefined
+    if (!role.remembers || !isOwnWords(message) || message.answers !== undefined) return undefined
     try {
       return await dependencies.expand({ userId: run.session.userId, text: message.text, signal: run.signal })
     } catch (error) {
@@ -588,8 +593,8 @@ type Said = Pick<ToolContext, 'userText' | 'answers'>
 function saidIn(projection: Projection, turn: TurnState): Said {
   // Only the first entry is the user's: the others are the loop's own text to the model.
   const [said] = userEntriesOf(projection, turn)
-  // A program sent the message, not the user.
-  if (!said || said.isOthers) return { userText: '', answers: null }
+  // A program sent the message, or the model wrote its words as an option, not the user.
+  if (!said || said.isOthers || said.isChoice) return { userText: '', answers: null }
   return { userText: said.texts.join('\n'), answers: turn.answers }
 }
 

@@ -63,6 +63,7 @@ function chatReply(reply: TurnReply): Response {
     outcome: end.outcome,
     reply: end.text,
     pendingQuestion: end.question,
+    pendingChoices: end.choices ?? undefined,
     attachments:
       end.attachments.length > 0
         ? end.attachments.map(({ name, reading }) => ({ ...reading, name, path: reading.path ?? null }))
@@ -356,8 +357,9 @@ export async function* eventsOfTurn(
 }
 
 function* endOf(end: TurnEnd): Generator<StreamedEvent> {
-  const { turnId, text, question, toolCalls, deliver, outcome, buildId } = end
-  const response = { turnId, text, buildId, pendingQuestion: question, toolCalls, deliver }
+  const { turnId, text, question, choices, toolCalls, deliver, outcome, buildId } = end
+  const pending = { pendingQuestion: question, ...(choices && { pendingChoices: choices }) }
+  const response = { turnId, text, buildId, ...pending, toolCalls, deliver }
   yield { cursor: '0', event: { type: 'response', ...response } }
   yield { cursor: '0', event: { type: 'turn_end', turnId, outcome } }
 }

@@ -39,6 +39,7 @@ export async function toInboundMessage(
     immediate: options.immediate,
     metadata,
     ...labelOf(request, options),
+    ...(request.answers !== undefined && { answers: request.answers }),
     ...clientToolsOf(request),
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { openChoicesSchema } from './choices.ts'
 import { cardSchema, clientToolsSchema, isShallow, type Json, usageSchema } from './messages.ts'
 import { emptySchema, operation, time, type Wire } from './operation.ts'
 
@@ -48,6 +49,11 @@ const messageFields = {
   metadata: metadata.default({}),
   /** The message is untrusted: data, never an instruction or an approval. */
   untrusted: z.boolean().optional(),
+  /**
+   * The `id` of an open question whose option the message chooses: a button was pressed. Returns 409 if the question is
+   * no longer open.
+   */
+  answers: z.string().min(1).max(100).optional(),
   /** Tools of the client for this turn. Their calls arrive as `tool_calls`. */
   clientTools: clientToolsSchema.default([]),
 }
@@ -92,6 +98,8 @@ export const chatReplySchema = z.object({
   turnId: z.string(),
   outcome: turnOutcomeReplySchema,
   pendingQuestion: z.string().nullable(),
+  /** The answers that the question offers. Send `answers` with their `id`, or just the number. */
+  pendingChoices: openChoicesSchema.optional(),
   /** False if the reply is a silent token, which is stored and not shown. */
   deliver: z.boolean(),
   toolCalls: z.array(z.object({ name: z.string(), input: json, isError: z.boolean() })),

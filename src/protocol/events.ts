@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { chatReplySchema, turnOutcomeReplySchema } from './api.ts'
+import type { OpenChoices } from './choices.ts'
 import type { Card, Json, MediaPart, Usage } from './messages.ts'
 
 export type TurnOutcome = z.infer<typeof turnOutcomeReplySchema>
@@ -11,7 +12,8 @@ export type TurnOutcome = z.infer<typeof turnOutcomeReplySchema>
 export type TurnEvent =
   /** `media`: the attachments, if any. */
   | { type: 'message'; messageId: string; text: string; sender: string; source: string; media?: MediaPart[] }
-  | { type: 'turn_start'; turnId: string; model: string }
+  /** `answers`: the question with options that its messages answer, and the options that they choose. */
+  | { type: 'turn_start'; turnId: string; model: string; answers?: { id: string; chosen: string[] } }
   | { type: 'memory_recalled'; turnId: string; memories: { id: string; text: string }[] }
   | { type: 'text_delta'; turnId: string; text: string }
   | { type: 'thinking_delta'; turnId: string; text: string }
@@ -40,6 +42,8 @@ export type TurnEvent =
       text: string
       buildId: string | null
       pendingQuestion: string | null
+      /** The answers that the question offers, if any. */
+      pendingChoices?: OpenChoices
       toolCalls: z.infer<typeof chatReplySchema>['toolCalls']
       /** False if the text is a silent token, which is stored and not shown. */
       deliver: boolean

@@ -3,6 +3,7 @@ import { type Parsed, parseAnyJson } from '../base/json.ts'
 import { errorType } from '../base/telemetry/metrics.ts'
 import { type Telemetry, timed } from '../base/telemetry/telemetry.ts'
 import { reasonOf } from '../base/text.ts'
+import type { Choices } from '../protocol/choices.ts'
 import { errorStatus, FamiliarError } from '../protocol/errors.ts'
 import type { Card, Json, Label, MediaPart, ToolDefinition, ToolEffect } from '../protocol/messages.ts'
 import type { Reach, Seen } from '../security/permissions.ts'
@@ -29,6 +30,8 @@ export interface ToolOutcome {
   isError: boolean
   /** Ends the turn: the user's next message is the answer. */
   question?: string
+  /** The answers that the question offers. */
+  choices?: Choices
   /** Tools whose schema is included in the following requests. */
   foundTools?: string[]
   /** With `isError`: an external service failed, which says little about the tool. */

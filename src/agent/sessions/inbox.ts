@@ -24,6 +24,8 @@ const payloadSchema = z.object({
   /** The tools that the client runs itself during the turn. */
   clientTools: z.array(toolDefinitionSchema).optional(),
   toolChoice: toolChoiceSchema.optional(),
+  /** The question whose options the text chooses. */
+  answers: z.string().optional(),
 })
 
 export type InboundPayload = z.infer<typeof payloadSchema>
@@ -135,6 +137,10 @@ export function createInbox(dependencies: {
       )
     },
     draft,
+    async knows(userId: string, key: string): Promise<boolean> {
+      const known = database.read.selectFrom('inbox').select('id').where('user_id', '=', userId).where('key', '=', key)
+      return (await known.executeTakeFirst()) !== undefined
+    },
     /** Writes a draft together with the turn that it begins. A conflict where its session was archived meanwhile. */
     async admitRunning(writer: Writer, message: InboxMessage, turnId: string) {
       const { rows } = await selectState(writer, message)

@@ -16,8 +16,8 @@ export function holdsAddress({ entries, results }: Projection, address: string):
   const holds = (text: string) => containsAddress(text, address)
   for (const entry of entries) {
     if (entry.role === 'user') {
-      // A summary is the model's text, and untrusted text may come from a program that the model steered.
-      if (entry.turnId !== null && !entry.isOthers && entry.texts.some(holds)) return true
+      // A summary and a chosen option are the model's text, and untrusted text may come from a program that the model steered.
+      if (entry.turnId !== null && !entry.isOthers && !entry.isChoice && entry.texts.some(holds)) return true
       continue
     }
     for (const part of entry.parts) {

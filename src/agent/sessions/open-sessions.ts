@@ -173,7 +173,7 @@ function oneLine(text: string, most: number): string {
 }
 
 // Raised whenever Projection changes its shape: an older snapshot is then no snapshot, and the log speaks.
-const version = 6
+const version = 7
 
 type Snapshots = ReturnType<typeof createSnapshots>
 

@@ -1,4 +1,5 @@
 import { canonicalJson, isRecord } from '../../base/json.ts'
+import { type OpenChoices, readChoices } from '../../protocol/choices.ts'
 import type {
   AssistantPart,
   Json,
@@ -33,6 +34,8 @@ export interface UserEntry {
   media: MediaPart[]
   /** Not all of it was written by the user, so it approves nothing. */
   isOthers?: true
+  /** It chooses an option by its button: the words are the model's. */
+  isChoice?: true
 }
 
 interface AssistantEntry {
@@ -54,6 +57,8 @@ export interface Projection {
   results: Record<string, { name: string; text: string; isError: boolean; isUntrusted?: true }>
   turn: TurnState | null
   pendingQuestion: string | null
+  /** The answers that the question offers. */
+  pendingChoices: OpenChoices | null
   /** The approvals that the question is about, where it is about nothing else: the next words may answer them. */
   pendingApprovals: PendingApproval[]
   /** The dynamic context that the model saw last; the same again need not be sent. */
@@ -75,6 +80,7 @@ export function emptyProjection(): Projection {
     results: {},
     turn: null,
     pendingQuestion: null,
+    pendingChoices: null,
     pendingApprovals: [],
     lastContext: '',
     warned: false,
@@ -120,13 +126,15 @@ export function fold(projection: Projection, event: LoggedEvent): void {
       if (event.label === 'untrusted') projection.seen.untrusted = true
       if (event.recalled.length > 0 || event.isPrivate) projection.seen.private = true
       const [text = ''] = entry.texts.length === 1 ? entry.texts : []
-      const said = { text, hasMedia: entry.media.length > 0, isOwn: !entry.isOthers }
+      const answers = entry.isChoice ? event.answers?.id : undefined
+      const said = { text, hasMedia: entry.media.length > 0, isOwn: !entry.isOthers, ...(answers && { answers }) }
       projection.turn = startTurn(event, readPending(projection, [said]))
       const read = entry.media.flatMap(({ name, reading }) =>
         reading ? [{ name, reading: withoutText(reading) }] : [],
       )
       if (read.length > 0) projection.turn.attachments = read
       projection.pendingQuestion = null
+      projection.pendingChoices = null
       projection.pendingApprovals = []
       break
     }
@@ -189,6 +197,7 @@ function foldMessage(projection: Projection, event: EventOf<'message_received'>)
   // Files are usually forwarded rather than written by the sender.
   if (event.label === 'untrusted' || event.media.length > 0) projection.seen.untrusted = true
   if (!isOwnWords(event)) entry.isOthers = true
+  if (event.answers !== undefined) entry.isChoice = true
   Object.assign(projection, withoutSettled(projection, [spokenIn(event)]))
   if (event.text) {
     const text = event.label === 'untrusted' ? asData(event.text) : event.text
@@ -238,7 +247,11 @@ function foldToolResult(projection: Projection, event: EventOf<'tool_finished'>)
   if (event.card) turn.cards.push(event.card)
   if (event.buildId !== undefined) turn.buildId = event.buildId
   if (event.approvalId) turn.approvals.push({ id: event.approvalId, question: event.question ?? '' })
-  else if (event.question) turn.question = event.question
+  else if (event.question) {
+    turn.question = event.question
+    if (event.choices) turn.choices = event.choices
+    else delete turn.choices
+  }
   const call = turn.calls.find((candidate) => candidate.id === event.callId)
   if (!call) return
   if (isNew) turn.toolCalls = inOrderOfCalls(turn, projection.results)
@@ -266,12 +279,14 @@ function foldTurnEnd(projection: Projection, event: EventOf<'turn_ended'>): void
   const isAsked = event.outcome === 'question' && event.deliver && projection.turn?.question === null
   const asked = isAsked ? (projection.turn?.approvals ?? []) : []
   const open = projection.turn?.leavesOpen ?? null
+  const offered = event.choices ? { ...event.choices, id: event.turnId ?? '' } : null
   projection.turn = null
   if (open && !(open.isAside && event.question !== null)) {
     // A question of an automated turn is answered by its button: a "yes" belongs to the question that the user saw
     // first.
     const questions = [open.question, event.question].filter((question) => question !== null)
     projection.pendingQuestion = [...new Set(questions)].join('\n') || null
+    projection.pendingChoices = open.choices ?? offered
     projection.pendingApprovals = open.approvals.map(({ id, question, isReminded }) => {
       return { id, question, ...((isReminded || open.isAside) && { isReminded: true as const }) }
     })
@@ -279,6 +294,7 @@ function foldTurnEnd(projection: Projection, event: EventOf<'turn_ended'>): void
   }
   projection.pendingApprovals = asked.map(({ id, question }) => ({ id, question }))
   projection.pendingQuestion = event.question
+  projection.pendingChoices = offered
 }
 
 /** A message as far as it can answer a question. */
@@ -288,9 +304,11 @@ interface Spoken {
   isOwn: boolean
   /** The approval that the user has answered elsewhere, as this message reports. */
   settles?: string
+  /** The question whose options it chooses by their buttons. */
+  answers?: string
 }
 
-type Pending = Pick<Projection, 'pendingQuestion' | 'pendingApprovals'>
+type Pending = Pick<Projection, 'pendingQuestion' | 'pendingChoices' | 'pendingApprovals'>
 
 /**
  * Matches the messages of a new turn with the open questions. Only the user's own messages count as answers, and only a
@@ -300,17 +318,25 @@ type Pending = Pick<Projection, 'pendingQuestion' | 'pendingApprovals'>
 export function readPending(
   pending: Pending,
   messages: readonly Spoken[],
-): { answers: string | null; leavesOpen: OpenQuestion | null } {
-  const { pendingQuestion: question, pendingApprovals: approvals } = withoutSettled(pending, messages)
-  if (question === null) return { answers: null, leavesOpen: null }
-  if (!messages.every(({ isOwn }) => isOwn))
-    return { answers: null, leavesOpen: { question, approvals, isAside: false } }
-  if (approvals.length === 0) return { answers: question, leavesOpen: null }
-  const [message] = messages
+): { answers: string | null; chosen: readonly number[]; leavesOpen: OpenQuestion | null } {
+  const left = withoutSettled(pending, messages)
+  const { pendingQuestion: question, pendingChoices: choices, pendingApprovals: approvals } = left
+  const answered = (chosen: readonly number[] = []) => ({ answers: question, chosen, leavesOpen: null })
+  const unanswered = (isAside: boolean) => {
+    return { answers: null, chosen: [], leavesOpen: { question, choices, approvals, isAside } }
+  }
+  if (question === null) return answered()
+  if (!messages.every(({ isOwn }) => isOwn)) return unanswered(false)
+  const pressed = messages.find(({ answers }) => answers !== undefined)
+  const [message] = pressed ? [pressed] : messages
+  const chosen = (pressed || messages.length === 1) && choices ? readChoices(message?.text ?? '', choices) : undefined
+  // A button answers its own question and nothing else, whatever is written on it.
+  if (pressed) return pressed.answers === choices?.id ? answered(chosen) : unanswered(true)
+  if (approvals.length === 0) return choices?.allowText === false && !chosen ? unanswered(true) : answered(chosen)
   const isPlain = messages.length === 1 && !message?.hasMedia && readSpokenAnswer(message?.text ?? '') !== undefined
-  if (isPlain) return { answers: question, leavesOpen: null }
+  if (isPlain) return answered()
   const isFirst = !approvals.some(({ isReminded }) => isReminded)
-  return { answers: null, leavesOpen: isFirst ? { question, approvals, isAside: true } : null }
+  return isFirst ? unanswered(true) : { answers: null, chosen: [], leavesOpen: null }
 }
 
 export function spokenIn(message: {
@@ -319,16 +345,23 @@ export function spokenIn(message: {
   source: string
   label?: Label | undefined
   metadata: Readonly<Record<string, Json>>
+  answers?: string | undefined
 }): Spoken {
   const { approvalId } = message.source === approvalSource ? message.metadata : {}
   const settles = typeof approvalId === 'string' ? { settles: approvalId } : {}
-  return { text: message.text, hasMedia: message.media.length > 0, isOwn: isOwnWords(message), ...settles }
+  const answers = message.answers === undefined ? {} : { answers: message.answers }
+  return { text: message.text, hasMedia: message.media.length > 0, isOwn: isOwnWords(message), ...settles, ...answers }
 }
 
-function withoutSettled({ pendingQuestion, pendingApprovals }: Pending, messages: readonly Spoken[]): Pending {
-  const left = pendingApprovals.filter(({ id }) => !messages.some(({ settles }) => settles === id))
-  if (left.length === pendingApprovals.length) return { pendingQuestion, pendingApprovals }
-  return { pendingQuestion: left.map(({ question }) => question).join('\n') || null, pendingApprovals: left }
+function withoutSettled(pending: Pending, messages: readonly Spoken[]): Pending {
+  const { pendingQuestion, pendingChoices, pendingApprovals } = pending
+  const isSettled = ({ id }: PendingApproval) => messages.some(({ settles }) => settles === id)
+  const left = pendingApprovals.filter((approval) => !isSettled(approval))
+  if (left.length === pendingApprovals.length) return { pendingQuestion, pendingChoices, pendingApprovals }
+  let question = pendingQuestion ?? ''
+  for (const approval of pendingApprovals.filter(isSettled)) question = question.replace(approval.question, () => '')
+  question = question.replaceAll(/\n+(?=\n)|^\n|\n$/g, '')
+  return { pendingQuestion: question || null, pendingChoices, pendingApprovals: left }
 }
 
 /** The user entry that the turn's messages gather in: the newest one if it is of this turn, otherwise a new one. */

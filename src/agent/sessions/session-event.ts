@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isRecord, parseAnyJson } from '../../base/json.ts'
+import { type Choices, choicesSchema, type OpenChoices } from '../../protocol/choices.ts'
 import {
   assistantPartSchema,
   type Card,
@@ -49,6 +50,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     metadata: z.record(z.string(), z.json()),
     /** Absent: the owner's own words. */
     label: labelSchema.optional(),
+    /** The question whose options it chooses. The words are the model's, so they are not the user's own. */
+    answers: z.string().optional(),
   }),
   z.object({
     type: z.literal('turn_started'),
@@ -67,6 +70,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     notices: z.array(z.string()).optional(),
     clientTools: z.array(toolDefinitionSchema).optional(),
     toolChoice: toolChoiceSchema.optional(),
+    /** The question that the messages answer, and the options that they choose. */
+    answers: z.object({ id: z.string(), chosen: z.array(z.string()) }).optional(),
   }),
   z.object({
     type: z.literal('model_responded'),
@@ -102,6 +107,7 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     text: z.string(),
     isError: z.boolean(),
     question: z.string().optional(),
+    choices: choicesSchema.optional(),
     foundTools: z.array(z.string()).optional(),
     label: labelSchema.optional(),
     isPrivate: z.literal(true).optional(),
@@ -124,6 +130,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     outcome: turnOutcomeSchema,
     text: z.string(),
     question: z.string().nullable(),
+    /** The answers that the question offers. */
+    choices: choicesSchema.optional(),
     toolCalls: z.array(z.object({ name: z.string(), input: z.json(), isError: z.boolean() })),
     deliver: z.boolean(),
     buildId: z.string().optional(),
@@ -185,6 +193,7 @@ export function isSilentReply(reply: string): boolean {
 /** A question to the user without an answer so far. */
 export interface OpenQuestion {
   question: string | null
+  choices: OpenChoices | null
   /** Approvals that a plain yes or no answers. */
   approvals: readonly PendingApproval[]
   /** The user said something else in between: they are reminded once. */
@@ -219,6 +228,7 @@ export interface TurnState
   notice?: string
   text: string
   question: string | null
+  choices?: Choices
   approvals: { id: string; question: string }[]
   /** How often a call failed with the same arguments and the same words. */
   failures: Record<string, number>

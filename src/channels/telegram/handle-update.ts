@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseLine } from '../../agent/commands/command.ts'
 import { errorStatus, FamiliarError } from '../../protocol/errors.ts'
+import { pressChoice } from './choice-buttons.ts'
 import type { TelegramContact } from './pairing.ts'
 import { answerConfirm, runCommand } from './run-command.ts'
 import { telegramChannel } from './sender.ts'
@@ -89,7 +90,11 @@ function leave({ api, background }: TelegramServices, chatId: number, { signal }
 
 const tooLate = 'This was already answered, or it has expired.'
 
-type Pressed = { shows: string } | { refused: string }
+type Pressed =
+  | { shows: string }
+  /** Other buttons in place of those that were pressed. */
+  | { rows: { text: string; data: string }[][] }
+  | { refused: string }
 
 /**
  * A button was pressed. Each is checked where it is answered: other users' questions are not visible there, and a
@@ -133,6 +138,8 @@ async function answer(
         if (!isKnown) return { refused: tooLate }
         return { shows: meaning.isYes ? '✓ Yes' : '✗ No' }
       }
+      case 'choice':
+        return await pressChoice(services, { press: meaning.press, contact }, handling)
       case 'none':
         return { refused: '' }
     }
@@ -157,8 +164,9 @@ async function show(
     anything,
   )
   if (!message || ('refused' in pressed && refused === '')) return
-  const button = 'shows' in pressed && { text: pressed.shows, callback_data: noButton }
-  const keyboard = { inline_keyboard: button ? [[button]] : [] }
+  const shown = 'shows' in pressed ? [[{ text: pressed.shows, data: noButton }]] : []
+  const rows = 'rows' in pressed ? pressed.rows : shown
+  const keyboard = { inline_keyboard: rows.map((row) => row.map(({ text, data }) => ({ text, callback_data: data }))) }
   const place = { chat_id: message.chat.id, message_id: message.message_id }
   await api.call('editMessageReplyMarkup', { ...place, reply_markup: keyboard }, anything)
 }

@@ -5,6 +5,7 @@ import type { MediaPart } from '../../protocol/messages.ts'
 import { plainCardText } from '../../tools/cards/card-text.ts'
 import type { DeliveryChannel, DeliverySession } from '../deliveries.ts'
 import type { OutgoingItem } from '../outbox.ts'
+import { choicePayloads } from './choice-buttons.ts'
 import { type TelegramPayloadInput, telegramChannel, toOutgoing } from './sender.ts'
 import { markdownPayloads, plainPayloads } from './text-payloads.ts'
 import { approvalData } from './updates.ts'
@@ -65,7 +66,8 @@ function endPayloads(ended: EventOf<'turn_ended'>, turn: readonly LoggedEvent[])
   for (const { question } of asked.toReversed()) {
     if (question && words.endsWith(question)) words = words.slice(0, -question.length).trimEnd()
   }
-  return [...markdownPayloads(words), ...asked.flatMap(approvalPayloads)]
+  const choices = ended.choices && { ...ended.choices, id: ended.turnId ?? '' }
+  return [...(choices ? choicePayloads(words, choices) : markdownPayloads(words)), ...asked.flatMap(approvalPayloads)]
 }
 
 function isAsked(event: LoggedEvent): event is EventOf<'tool_finished'> & { approvalId: string; question: string } {

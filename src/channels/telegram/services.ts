@@ -210,7 +210,7 @@ export interface TelegramServices {
   api: TelegramApi
   bot: { id: number; username: string }
   database: Database
-  conversations: Pick<Conversations, 'submit' | 'sessions' | 'answerApproval'>
+  conversations: Pick<Conversations, 'submit' | 'sessions' | 'openChoices' | 'answerApproval'>
   commands: Pick<Commands, 'run' | 'list'>
   builds: Pick<Builds, 'answer' | 'questions'>
   media: Pick<MediaStore, 'put'>

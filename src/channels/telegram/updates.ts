@@ -17,16 +17,35 @@ export function questionMark(questionId: string): string {
   return sha256(questionId).slice(0, 32)
 }
 
+/** `mask`: the options chosen so far, one bit each. `isDone` answers the question. */
+export interface ChoicePress {
+  id: string
+  mask: number
+  isDone: boolean
+}
+
+const choicePattern = /^(t|d)(\d{1,2})$/
+
+export function choiceData({ id, mask, isDone }: ChoicePress): string {
+  return `o:${id}:${isDone ? 'd' : 't'}${mask}`
+}
+
+export function readChoiceData(id: string, rest: string): ChoicePress | undefined {
+  const [, step, mask = ''] = choicePattern.exec(rest) ?? []
+  return step === undefined || Number(mask) >= 64 ? undefined : { id, mask: Number(mask), isDone: step === 'd' }
+}
+
 /** The meaning of a button. Telegram stores it with the message, so that it is the same after a restart. */
 export type ButtonMeaning =
   | { kind: 'approval'; id: string; answer: 'approve' | 'deny' }
   /** The answer to a build's question; `mark` identifies the question, see `questionMark`. */
   | { kind: 'question'; mark: string; choice: string }
   | { kind: 'confirm'; id: string; isYes: boolean }
+  | { kind: 'choice'; press: ChoicePress }
   /** It only shows the choice. */
   | { kind: 'none' }
 
-const pattern = /^([aqc]):([0-9a-zA-Z._-]{1,40}):([\s\S]{1,64})$/
+const pattern = /^([aqco]):([0-9a-zA-Z._-]{1,40}):([\s\S]{1,64})$/
 
 export const noButton = '-'
 
@@ -38,6 +57,8 @@ export function confirmData(id: string, isYes: boolean): string {
 export function readButton(data: string): ButtonMeaning {
   const [, kind, id = '', rest = ''] = pattern.exec(data) ?? []
   if (kind === 'q') return { kind: 'question', mark: id, choice: rest }
+  const press = kind === 'o' ? readChoiceData(id, rest) : undefined
+  if (press) return { kind: 'choice', press }
   if (rest !== 'y' && rest !== 'n') return { kind: 'none' }
   if (kind === 'a') return { kind: 'approval', id, answer: rest === 'y' ? 'approve' : 'deny' }
   if (kind === 'c') return { kind: 'confirm', id, isYes: rest === 'y' }

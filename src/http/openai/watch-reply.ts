@@ -1,5 +1,6 @@
 import type { Conversations, TurnEnd, TurnReply } from '../../agent/conversations.ts'
 import { isSilentReply } from '../../agent/sessions/session-event.ts'
+import { withChoiceList } from '../../protocol/choices.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Usage } from '../../protocol/messages.ts'
@@ -86,12 +87,13 @@ function createSpoken(): { take(event: TurnEvent): string } {
           return endRound() + say(event.text, true)
         case 'response': {
           const before = endRound()
-          const isTold = !event.deliver || event.text.trim() === '' || said.trimEnd().endsWith(event.text.trim())
+          const text = withChoiceList(event.text, event.pendingChoices)
+          const isTold = !event.deliver || text.trim() === '' || said.trimEnd().endsWith(text.trim())
           if (isTold) return before
           // A notice under the reply comes alone: the reply before it was streamed.
           const seen = lastRound.trimEnd()
-          const goesOn = seen !== '' && event.text.startsWith(seen) && said.trimEnd().endsWith(seen)
-          return before + (goesOn ? say(event.text.slice(seen.length), false) : say(event.text, true))
+          const goesOn = seen !== '' && text.startsWith(seen) && said.trimEnd().endsWith(seen)
+          return before + (goesOn ? say(text.slice(seen.length), false) : say(text, true))
         }
         default:
           return ''

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { styleText } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
 import { toDisplayText } from '../../base/text.ts'
+import { withChoiceList } from '../../protocol/choices.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../../protocol/events.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import { messageOf, readStandardInput } from '../command.ts'
@@ -237,7 +238,8 @@ export async function runPipeChat(
       onEvent?.(streamed)
       const { event } = streamed
       if (event.type === 'turn_end') isFine &&= isGood(event.outcome)
-      if (event.type === 'response' && event.deliver && !onEvent) write(`${toDisplayText(event.text)}\n`)
+      if (event.type === 'response' && event.deliver && !onEvent)
+        write(`${toDisplayText(withChoiceList(event.text, event.pendingChoices))}\n`)
     }
   }
   return isFine
@@ -329,7 +331,7 @@ export function createTurnText(options: { now: () => number; colours: boolean })
         case 'memory_recalled':
           return aside(describeRecall(event))
         case 'response':
-          return event.deliver ? finish(event.text) : endLine()
+          return event.deliver ? finish(withChoiceList(event.text, event.pendingChoices)) : endLine()
         case 'turn_end':
           // However it ended, the response has said so.
           return endLine()

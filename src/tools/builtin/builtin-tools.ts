@@ -10,6 +10,7 @@ import { isGateQuestion } from '../../memory/learning/gate-questions.ts'
 import { readPlainStatements } from '../../memory/learning/plain-statements.ts'
 import type { Memory, MemoryFilter } from '../../memory/memory.ts'
 import { attributeKey } from '../../memory/words.ts'
+import { askInputSchema, choicesIn } from '../../protocol/choices.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { Json } from '../../protocol/messages.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOutcome } from '../tool.ts'
@@ -83,11 +84,12 @@ export function createBuiltinTools(
 const askUser = defineTool({
   name: 'ask_user',
   description: 'Ask the user and wait for the answer. Only when you cannot continue without it.',
-  input: z.object({ question: z.string().trim().min(1) }),
+  input: askInputSchema,
   effect: 'idempotent',
   core: true,
-  async run({ question }) {
-    return { text: 'The user was asked.', isError: false, question }
+  async run(input) {
+    const choices = choicesIn(input)
+    return { text: 'The user was asked.', isError: false, question: input.question, ...(choices && { choices }) }
   },
 })
 

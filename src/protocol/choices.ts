@@ -1,0 +1,113 @@
+import { z } from 'zod'
+
+/** The answers that a question offers. */
+export const choicesSchema = z.object({
+  options: z.array(z.object({ label: z.string(), description: z.string().optional() })),
+  /** An answer in other words is accepted too. */
+  allowText: z.boolean(),
+  /** Several options may be chosen. */
+  multiple: z.boolean(),
+})
+export type Choices = z.infer<typeof choicesSchema>
+
+/** `id` names the question, so that a button of an older question answers nothing. */
+export const openChoicesSchema = choicesSchema.extend({ id: z.string() })
+export type OpenChoices = z.infer<typeof openChoicesSchema>
+
+/** The options as a numbered list, for channels without buttons. */
+export function listChoices({ options, multiple }: Choices): string {
+  const lines = options.map(
+    ({ label, description }, at) => `${at + 1}. ${label}${description ? `: ${description}` : ''}`,
+  )
+  return [...lines, multiple ? 'Answer with one or more numbers.' : 'Answer with a number.'].join('\n')
+}
+
+/** The reply as a channel without buttons shows it. */
+export function withChoiceList(text: string, choices: Choices | null | undefined): string {
+  return choices ? `${text}\n\n${listChoices(choices)}`.trimStart() : text
+}
+
+/** The answer that stands for the chosen options. */
+export function labelsOf({ options }: Choices, chosen: readonly number[]): string {
+  return chosen.flatMap((at) => options[at]?.label ?? []).join(', ')
+}
+
+const number = /^(?:(?:number|no\.?|option|#) ?)?\(?(\d{1,2})[.):]?$/
+const separators = /\s*(?:[,;+&/、，；،؛]|\band\b|\bund\b|\bet\b|\by\b)\s*|\s+(?=\d)/u
+
+/** The places of the options that the text chooses: by number, by label or by both. Undefined for any other text. */
+export function readChoices(text: string, choices: Choices): number[] | undefined {
+  const said = simple(text)
+  const one = placeOf(said, choices)
+  if (one !== undefined) return [one]
+  if (!choices.multiple || said === '') return undefined
+  const places = said.split(separators).map((part) => placeOf(part, choices))
+  if (places.includes(undefined)) return placesOfLabels(said, choices)
+  return [...new Set(places as number[])].sort((a, b) => a - b)
+}
+
+/** A label wins over a number: an option may be called "5". */
+function placeOf(said: string, { options }: Choices): number | undefined {
+  const labels = options.map(({ label }) => simple(label))
+  const named = labels.indexOf(said)
+  if (named >= 0) return named
+  const [, digits] = number.exec(said) ?? []
+  if (digits !== undefined) return digits !== '0' && Number(digits) <= options.length ? Number(digits) - 1 : undefined
+  const [, first, rest = ''] = /^(\d{1,2})[.):]? +(.+)$/.exec(said) ?? []
+  const both = labels.indexOf(rest)
+  return both >= 0 && Number(first) === both + 1 ? both : undefined
+}
+
+/** Labels that contain a separator themselves, joined as `labelsOf` joins them. */
+function placesOfLabels(said: string, { options }: Choices): number[] | undefined {
+  const places: number[] = []
+  let rest = said
+  for (const [at, { label }] of options.entries()) {
+    const wanted = simple(label)
+    if (rest !== wanted && !rest.startsWith(`${wanted}, `)) continue
+    places.push(at)
+    rest = rest.slice(wanted.length + 2)
+    if (rest === '') return places
+  }
+  return undefined
+}
+
+function simple(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replaceAll(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x0660))
+    .replaceAll(/[\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) - 0x06f0))
+    .toLowerCase()
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .replace(/[.!。！]+$/, '')
+}
+
+/** Whether two options would be the same answer. */
+export function hasTwins(labels: readonly string[]): boolean {
+  return new Set(labels.map(simple)).size < labels.length
+}
+
+const optionSchema = z.object({
+  label: z.string().trim().min(1).max(80),
+  description: z.string().trim().max(200).optional(),
+})
+
+/** The arguments of a tool that asks. */
+export const askInputSchema = z.object({
+  question: z.string().trim().min(1).max(2_000),
+  options: z
+    .array(optionSchema)
+    .min(2)
+    .max(6)
+    .refine((options) => !hasTwins(options.map(({ label }) => label)), 'two options have the same label')
+    .optional(),
+  allow_text: z.boolean().optional(),
+  multiple: z.boolean().optional(),
+})
+
+/** Undefined for a question without options. */
+export function choicesIn(input: z.output<typeof askInputSchema>): Choices | undefined {
+  const { options, allow_text: allowText = true, multiple = false } = input
+  return options && { options, allowText, multiple }
+}
