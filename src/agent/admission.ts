@@ -70,6 +70,7 @@ export function createAdmission(dependencies: ConversationDependencies, { runner
    */
   async function admitAnswer(key: SessionKey, payload: InboundPayload, also?: (writer: Writer) => Promise<void>) {
     const { answers = '', text } = payload
+    if (!isOwnWords(payload)) throw new FamiliarError('forbidden', 'Only a message of the user answers a question')
     const keyed = { ...payload, key: `answer:${answers}` }
     const isKnown = await inbox.knows(key.userId, keyed.key)
     const session = isKnown ? undefined : await sessions.find(key)

@@ -14,7 +14,7 @@ export interface ScriptedTui {
   bytes(): string
   /** Resolves once the output since the last match contains the pattern. */
   until(pattern: RegExp): Promise<void>
-  sent: { text: string; attachments: readonly Attachment[] }[]
+  sent: { text: string; attachments: readonly Attachment[]; answers?: string }[]
   remembered: string[]
   /** Requests to the partner other than messages, in order. */
   asked: string[]
@@ -51,8 +51,8 @@ export function openScriptedTui(
 
   const partner: TuiPartner = {
     where: 'session main',
-    async send({ text, attachments }) {
-      sent.push({ text, attachments })
+    async send({ text, attachments, answers }) {
+      sent.push({ text, attachments, ...(answers !== undefined && { answers }) })
       return { messageId: `m${sent.length}` }
     },
     async follow(listener) {

@@ -33,7 +33,7 @@ function optionLines(choices: Choices): string {
   return listChoices(choices).split('\n').slice(0, -1).join('\n')
 }
 
-type Pressed = { shows: string } | { rows: Rows } | { refused: string }
+type Pressed = { shows: string } | { rows: Rows; says?: string } | { refused: string }
 
 const tooLate = 'This question is no longer open.'
 
@@ -51,7 +51,7 @@ export async function pressChoice(
   if (!press.isDone) return { rows: choiceRows(choices, press.mask) }
   const chosen = choices.options.flatMap((_, at) => ((press.mask & (1 << at)) === 0 ? [] : [at]))
   const text = labelsOf(choices, chosen)
-  if (text === '') return { refused: 'Choose at least one option first.' }
+  if (text === '') return { rows: choiceRows(choices), says: 'Choose at least one option first.' }
   const inbound = {
     ...place,
     sender: users.list().find((user) => user.id === userId)?.name ?? String(id),

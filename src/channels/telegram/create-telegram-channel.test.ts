@@ -9,8 +9,11 @@ import { waitFor } from '../../../test/support/wait-for.ts'
 import type { Commands } from '../../agent/commands/create-commands.ts'
 import type { SessionEvent } from '../../agent/sessions/session-event.ts'
 import { systemClock } from '../../base/clock.ts'
+import { silentLogger } from '../../base/logger.ts'
 import type { BuildQuestion } from '../../protocol/custom-tools.ts'
 import type { Json } from '../../protocol/messages.ts'
+import { createDeliveries } from '../deliveries.ts'
+import { createTelegramItems } from './items.ts'
 import { questionMark } from './updates.ts'
 
 const anna = 71
@@ -329,6 +332,84 @@ test('SEC-16 a button answers the user’s own approval, once, and shows the cho
   server.replay()
   await dealtWith(server)
   await waitFor(() => expect(sent).toEqual([{ what: 'all' }]))
+})
+
+async function openAsking(input: Json, replies: readonly string[] = []) {
+  const model = createScriptedModel({
+    script: (_request, round) => {
+      const text = replies[round - 2]
+      return text === undefined ? { toolCalls: [{ name: 'ask_user', input }] } : { text }
+    },
+  })
+  const familiar = await openScriptedFamiliar({ model, toml: '[sessions]\ndebounce_ms = 0\n' })
+  closers.push(() => familiar.close())
+  await familiar.users.refresh()
+  const server = await startFakeTelegram()
+  closers.push(server.close)
+  const telegram = await openTelegram({ familiar: { ...familiar, commands: noCommands }, server, allowedIds: [anna] })
+  closers.push(telegram.close)
+  const { database, log } = familiar
+  const deliveries = createDeliveries({
+    database,
+    log,
+    outbox: telegram.outbox,
+    clock: systemClock(),
+    logger: silentLogger,
+  })
+  await deliveries.start([createTelegramItems({ log })])
+  closers.push(deliveries.close)
+  const pressed = async (chatId: number, data: string) => {
+    const before = server.calls.length
+    server.press(chatId, data)
+    await dealtWith(server)
+    const told = server.calls.slice(before).find(({ method }) => method === 'answerCallbackQuery')
+    return told?.parameters.text
+  }
+  /** The newest message with buttons. */
+  const asked = () => server.chat(anna).findLast(({ buttons }) => buttons.length > 1)
+  const dataOf = (text: string) => asked()?.buttons.find((button) => button.text.endsWith(text))?.data ?? ''
+  const said = async () => {
+    const rows = await familiar.database.read.selectFrom('inbox').select('data').orderBy('received_at').execute()
+    return rows.map(({ data }) => (JSON.parse(data) as Received).text)
+  }
+  return { familiar, server, model, pressed, asked, dataOf, said }
+}
+
+const cities = { question: 'Which city?', options: [{ label: 'Austin' }, { label: 'Oslo', description: 'in Norway' }] }
+
+test('LOOP-4a options are buttons; one press answers, and old, repeated and stolen ones do nothing', async () => {
+  const { server, model, pressed, asked, dataOf, said } = await openAsking(cities, ['Rain.', 'Again.'])
+  server.say(anna, 'weather')
+  await server.until(() => asked() !== undefined)
+  expect(asked()?.text).toBe('Which city?\n\n1. Austin\n2. Oslo: in Norway')
+  expect(asked()?.buttons.map(({ text }) => text)).toEqual(['Austin', 'Oslo'])
+  const oslo = dataOf('Oslo')
+  expect(Buffer.byteLength(oslo)).toBeLessThanOrEqual(64)
+  expect(await pressed(eve, oslo)).toBeUndefined()
+  expect(await pressed(anna, 'o:invented:d1')).toBe('This question is no longer open.')
+  expect(await said()).toEqual(['weather'])
+  expect(await pressed(anna, oslo)).toBeUndefined()
+  await server.until(() => server.chat(anna).some(({ text }) => text === 'Rain.'))
+  await server.until(() => server.chat(anna).some(({ buttons }) => buttons[0]?.text === '✓ Oslo'))
+  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('The user chose: Oslo')
+  server.replay()
+  expect(await pressed(anna, oslo)).toBe('This question is no longer open.')
+  expect(await pressed(anna, oslo.replace('d2', 'd1'))).toBe('This question is no longer open.')
+  expect(await said()).toEqual(['weather', 'Oslo'])
+})
+
+test('LOOP-4a a press marks one of several options, and Done sends them', async () => {
+  const { server, pressed, asked, dataOf, said } = await openAsking({ ...cities, multiple: true }, ['Rain.'])
+  server.say(anna, 'weather')
+  await server.until(() => asked() !== undefined)
+  expect(await pressed(anna, dataOf('Done'))).toBe('Choose at least one option first.')
+  await pressed(anna, dataOf('Oslo'))
+  await server.until(() => asked()?.buttons[1]?.text === '☑ Oslo')
+  await pressed(anna, dataOf('Austin'))
+  await server.until(() => asked()?.buttons[0]?.text === '☑ Austin')
+  await pressed(anna, dataOf('Done'))
+  await server.until(() => server.chat(anna).some(({ text }) => text === 'Rain.'))
+  expect(await said()).toEqual(['weather', 'Austin, Oslo'])
 })
 
 test("a build's question is answered by its button or by a reply; a secret typed in the chat is discarded", async () => {

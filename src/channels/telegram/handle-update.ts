@@ -93,7 +93,7 @@ const tooLate = 'This was already answered, or it has expired.'
 type Pressed =
   | { shows: string }
   /** Other buttons in place of those that were pressed. */
-  | { rows: { text: string; data: string }[][] }
+  | { rows: { text: string; data: string }[][]; says?: string }
   | { refused: string }
 
 /**
@@ -158,9 +158,10 @@ async function show(
 ): Promise<void> {
   const anything = { result: z.unknown(), signal }
   const refused = 'refused' in pressed ? pressed.refused : ''
+  const said = 'says' in pressed ? (pressed.says ?? '') : refused
   await api.call(
     'answerCallbackQuery',
-    { callback_query_id: id, ...(refused !== '' && { text: refused.slice(0, 190).toWellFormed() }) },
+    { callback_query_id: id, ...(said !== '' && { text: said.slice(0, 190).toWellFormed() }) },
     anything,
   )
   if (!message || ('refused' in pressed && refused === '')) return

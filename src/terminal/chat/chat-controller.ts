@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Attachment } from '../../protocol/api.ts'
+import { labelsOf } from '../../protocol/choices.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { ApprovalReply } from '../../protocol/permissions.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
@@ -24,6 +25,8 @@ interface Outgoing {
   attachments: readonly Attachment[]
   /** The line was started after the question appeared. */
   isAnswer: boolean
+  /** The question whose options it chooses. */
+  answers?: string
 }
 
 export type ChatController = ReturnType<typeof createChatController>
@@ -93,9 +96,9 @@ export function createChatController(options: {
     }
   }
 
-  async function send({ text, attachments }: Outgoing, key: string): Promise<void> {
+  async function send({ text, attachments, answers }: Outgoing, key: string): Promise<void> {
     try {
-      const { messageId } = await partner.send({ key, text, attachments })
+      const { messageId } = await partner.send({ key, text, attachments, ...(answers && { answers }) })
       dispatch({ type: 'accepted', key, messageId })
     } catch (error) {
       dispatch({ type: 'refused', key, reason: `Not sent: ${messageOf(error)}` })
@@ -126,6 +129,16 @@ export function createChatController(options: {
       dispatch({ type: 'note', tone: 'quiet', text })
     } else if (ask.kind === 'confirm' && word === 'approve') attempt(command(ask.line, ask.id))
     else dispatch({ type: 'note', tone: 'quiet', text: 'nothing changed' })
+  }
+
+  function choose(place: number): void {
+    const [first] = conversation.asks
+    if (first?.kind !== 'choice' && first?.kind !== 'question') return
+    const text = first.choices ? labelsOf(first.choices, [place]) : ''
+    if (text === '') return
+    dispatch({ type: 'settled', id: first.id })
+    if (first.kind === 'question') attempt(partner.builds.answer(first.id, text))
+    else say({ text, shown: text, attachments: [], isAnswer: true, answers: first.id })
   }
 
   function submit(outgoing: Outgoing): void {
@@ -163,6 +176,7 @@ export function createChatController(options: {
       const [first] = conversation.asks
       if (first) answerAsk(first, word)
     },
+    choose,
     giveSecret(value: string): void {
       const [first] = conversation.asks
       if (first?.kind !== 'secret') return

@@ -13,6 +13,8 @@ interface KeyActions {
   isLineEmpty(): boolean
   clearLine(): void
   answer(word: 'approve' | 'deny'): void
+  /** Answers the first question with the option at this place. */
+  choose(place: number): void
   putOff(): void
   /** Opens the line for hidden input. */
   askSecret(): void
@@ -62,7 +64,14 @@ export function createChatKeys(actions: KeyActions, clock: Clock) {
 
   /** An answer by one key, if the key can only mean that. */
   function answers(data: string): boolean {
-    const kind = actions.firstAsk()?.kind
+    const ask = actions.firstAsk()
+    const kind = ask?.kind
+    const choices = ask?.kind === 'choice' || ask?.kind === 'question' ? ask.choices : undefined
+    // Several options are typed: a key could be only the first of them.
+    if (choices && !choices.multiple && isArmed() && /^[1-9]$/.test(data) && Number(data) <= choices.options.length) {
+      actions.choose(Number(data) - 1)
+      return true
+    }
     if ((kind !== 'approval' && kind !== 'confirm') || !isArmed()) return false
     if (data !== 'y' && data !== 'n') return false
     actions.answer(data === 'y' ? 'approve' : 'deny')

@@ -11,6 +11,7 @@ import {
   wrapTextWithAnsi,
 } from '@earendil-works/pi-tui'
 import { displayWidth } from '../../base/text.ts'
+import type { Choices } from '../../protocol/choices.ts'
 import type { ChatController } from './chat-controller.ts'
 import { createCompletion, type Offers } from './completion.ts'
 import {
@@ -119,7 +120,7 @@ export function drawAsk(
   const bar = `${theme.warning('▌')} `
   const room = Math.max(1, width - 2)
   const keys =
-    ask.kind === 'approval' || ask.kind === 'confirm' ? keysOf(ask.kind, isArmed) : typed(ask.kind, isAnswering)
+    ask.kind === 'approval' || ask.kind === 'confirm' ? keysOf(ask.kind, isArmed) : typed(ask, isArmed, isAnswering)
   const more = waiting > 0 ? ` · ${waiting} more waiting` : ''
   const lines = [...words(ask, theme), theme.dim(`${keys}${more}`)]
   return [
@@ -140,8 +141,14 @@ function words(ask: Ask, theme: TerminalTheme): string[] {
     }
     case 'confirm':
       return [ask.text]
+    case 'choice':
+      return optionLines(ask.choices, theme)
     case 'question':
-      return [`The Builder of ${theme.bold(ask.name)} asks:`, ask.text]
+      return [
+        `The Builder of ${theme.bold(ask.name)} asks:`,
+        ask.text,
+        ...(ask.choices ? optionLines(ask.choices, theme) : []),
+      ]
     case 'secret':
       return [`The Builder of ${theme.bold(ask.name)} needs the secret ${theme.bold(ask.secret)}:`, ask.text]
     default:
@@ -155,8 +162,19 @@ function keysOf(kind: 'approval' | 'confirm', isArmed: boolean): string {
   return kind === 'approval' ? 'y allow once · n deny' : 'y yes · n no'
 }
 
-function typed(kind: 'question' | 'secret', isAnswering: boolean): string {
-  if (kind === 'secret') return 'Tab to enter it hidden; it is stored encrypted · Esc to answer later'
+function optionLines({ options }: Choices, theme: TerminalTheme): string[] {
+  return options.map(({ label, description }, at) => {
+    return `${theme.bold(String(at + 1))} ${label}${description ? theme.dim(` · ${description}`) : ''}`
+  })
+}
+
+function typed(ask: Extract<Ask, { kind: 'choice' | 'question' | 'secret' }>, isArmed: boolean, isAnswering: boolean) {
+  if (ask.kind === 'secret') return 'Tab to enter it hidden; it is stored encrypted · Esc to answer later'
+  if (ask.choices?.multiple) return 'Type one or more numbers, or your own answer · Esc to answer later'
+  if (ask.choices && isArmed) {
+    const own = ask.choices.allowText ? ', or type your own answer' : ''
+    return `1–${ask.choices.options.length} to choose${own} · Esc to answer later`
+  }
   return `${isAnswering ? 'Your next line is' : 'This line is still a message; the next one is'} the answer · Esc to answer later`
 }
 

@@ -1,5 +1,6 @@
 import { type Component, CURSOR_MARKER, truncateToWidth, visibleWidth, wrapTextWithAnsi } from '@earendil-works/pi-tui'
 import { toDisplayText } from '../../base/text.ts'
+import type { Choices, OpenChoices } from '../../protocol/choices.ts'
 import type { BuildEvent } from '../../protocol/custom-tools.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
@@ -46,7 +47,9 @@ export interface BuildItem {
 export type Ask =
   | { kind: 'approval'; id: string; tool: string; destination: string | null; arguments: string; reason: string }
   | { kind: 'confirm'; id: string; line: string; text: string }
-  | { kind: 'question'; id: string; name: string; text: string }
+  | { kind: 'question'; id: string; name: string; text: string; choices?: Choices }
+  /** A question of the conversation, whose text stands above it. */
+  | { kind: 'choice'; id: string; choices: OpenChoices }
   | { kind: 'secret'; id: string; name: string; secret: string; text: string }
 
 /** Sent, and not yet part of a turn. */

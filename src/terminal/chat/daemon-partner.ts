@@ -15,6 +15,7 @@ interface Outgoing {
   key: string
   text: string
   attachments: readonly Attachment[]
+  answers?: string
 }
 
 const pastMessages = 6
@@ -36,9 +37,9 @@ export async function openTuiPartner(line: ChatLine) {
   const ofBuilds = () => client().api(builds)
 
   async function sendOnce(message: Outgoing) {
-    const { key, text, attachments } = message
+    const { key, text, attachments, answers } = message
     const place = { session: line.session(), channel: cliChannel, source: cliChannel }
-    const body = { message: text, key, attachments, ...place }
+    const body = { message: text, key, attachments, ...(answers !== undefined && { answers }), ...place }
     const done = new AbortController()
     let receipt: { messageId: string; sessionId: string } | undefined
     const onHeaders = (headers: Record<string, unknown>) => {

@@ -142,7 +142,7 @@ function foldTurnEvent(before: TerminalConversation, event: TurnEvent, at: numbe
       return takeUp(conversation, event)
     case 'turn_start':
       return {
-        ...conversation,
+        ...settleChoice(conversation, event.answers?.id),
         model: event.model,
         turn: { id: event.turnId, startedAt: at, waitsUntil: undefined },
       }
@@ -186,7 +186,7 @@ function foldTurnEvent(before: TerminalConversation, event: TurnEvent, at: numbe
     case 'memory_recalled':
       return note(conversation, 'quiet', describeRecall(event))
     case 'response':
-      return finish(closeOpen(conversation, at), event)
+      return askChoice(finish(closeOpen(conversation, at), event), event)
     case 'turn_end':
       return conversation.turn?.id === event.turnId ? { ...conversation, turn: undefined } : conversation
     case 'context_warning':
@@ -204,6 +204,18 @@ function foldTurnEvent(before: TerminalConversation, event: TurnEvent, at: numbe
       event satisfies never
       return conversation
   }
+}
+
+/** Only the newest question can be answered. */
+function askChoice(conversation: TerminalConversation, { pendingChoices: choices, deliver }: Of<'response'>) {
+  if (!choices || !deliver) return conversation
+  const others = conversation.asks.filter(({ kind }) => kind !== 'choice')
+  return { ...conversation, asks: [...others, { kind: 'choice', id: choices.id, choices } as const] }
+}
+
+function settleChoice(conversation: TerminalConversation, id: string | undefined): TerminalConversation {
+  if (id === undefined) return conversation
+  return { ...conversation, asks: conversation.asks.filter((ask) => ask.id !== id) }
 }
 
 const changes = {

@@ -199,3 +199,45 @@ it('CLI-1 has no colors with NO_COLOR', async () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one.
   expect(new Set(tui.bytes().match(/\u001b\[[\d;]*m/g))).toEqual(new Set(['\u001b[0m', '\u001b[7m']))
 })
+
+it('LOOP-4a CHAN-2 a number key answers a question with options, and not while a line is being typed', async () => {
+  const clock = createManualClock()
+  const tui = openScriptedTui({ clock })
+  const choices = { id: 't1', options: [{ label: 'Austin' }, { label: 'Oslo', description: 'in Norway' }] }
+  const pendingChoices = { ...choices, allowText: true, multiple: false }
+  const reply = {
+    type: 'response',
+    turnId: 't1',
+    text: 'Which city?',
+    buildId: null,
+    toolCalls: [] as { name: string; input: null; isError: boolean }[],
+    deliver: true,
+  } as const
+  await tui.until(/ready/)
+  tui.tell({ type: 'event', event: { ...reply, pendingQuestion: 'Which city?', pendingChoices } })
+  await tui.until(/Which city\?[\s\S]*Austin[\s\S]*Oslo[\s\S]*in Norway/)
+  tui.type('2')
+  await tui.until(/2/)
+  expect(tui.sent).toEqual([])
+  tui.type('\u007f')
+  await clock.advance(5_000)
+  await tui.until(/1–2 to choose, or type your own answer/)
+  tui.type('2')
+  await tui.until(/› Oslo/)
+  expect(tui.sent).toMatchObject([{ text: 'Oslo', answers: 't1' }])
+  // Another client was faster.
+  tui.tell({
+    type: 'event',
+    event: { ...reply, turnId: 't2', pendingQuestion: '?', pendingChoices: { ...pendingChoices, id: 't2' } },
+  })
+  await tui.until(/Austin/)
+  tui.tell({
+    type: 'event',
+    event: { type: 'turn_start', turnId: 't3', model: 'm', answers: { id: 't2', chosen: [] } },
+  })
+  await clock.advance(5_000)
+  tui.type('1')
+  await clock.advance(0)
+  expect(tui.sent).toHaveLength(1)
+  await tui.leave()
+})

@@ -70,6 +70,7 @@ export async function runTui(options: TuiOptions): Promise<void> {
       isLineEmpty: () => editor.isEmpty(),
       clearLine: () => editor.setText(''),
       answer: controller.answer,
+      choose: controller.choose,
       putOff: controller.putOff,
       askSecret,
       stop: controller.stop,

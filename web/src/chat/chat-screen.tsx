@@ -13,6 +13,7 @@ import { go, usePlace, useTitle } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { useVoice } from '../voice/use-voice.ts'
 import { VoiceBar } from '../voice/voice-controls.tsx'
+import { SendChoiceContext } from './choices.tsx'
 import { Composer, newDraft } from './composer.tsx'
 import { type Conversation, isWorking } from './conversation.ts'
 import { MessageList } from './message-list.tsx'
@@ -195,6 +196,7 @@ export function ChatScreen() {
 
   // The same one at every drawing, so that what did not change is not drawn again.
   const sendText = useCallback((text: string) => send({ text, attachments: [] }), [send])
+  const sendChoice = useCallback((text: string, answers: string) => send({ text, attachments: [], answers }), [send])
 
   const voice = useVoice({ sessionId, conversation: opened.conversation, onSend: sendText })
   useEffect(() => {
@@ -212,7 +214,9 @@ export function ChatScreen() {
       {isEmpty ? (
         <Welcome onAsk={sendText} />
       ) : (
-        <MessageList opened={opened} outgoing={outgoing} sessionId={sessionId} onCancel={cancel} />
+        <SendChoiceContext value={sendChoice}>
+          <MessageList opened={opened} outgoing={outgoing} sessionId={sessionId} onCancel={cancel} />
+        </SendChoiceContext>
       )}
       <VoiceBar voice={voice} />
       <Composer

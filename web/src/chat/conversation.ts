@@ -1,3 +1,4 @@
+import type { OpenChoices } from '../../../src/protocol/choices.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../../../src/protocol/events.ts'
 import type { Card, Json, MediaPart } from '../../../src/protocol/messages.ts'
 import { t } from '../strings/strings.ts'
@@ -54,6 +55,8 @@ export interface TurnItem {
   /** False where the reply is a silent token. */
   deliver: boolean
   pendingQuestion: string | null
+  /** The options of its question; `chosen` once it is answered or replaced by another one. */
+  choices?: OpenChoices & { chosen?: readonly string[] }
 }
 
 interface NoteItem {
@@ -100,6 +103,17 @@ function withEvent(items: readonly Item[], event: TurnEvent, cursor: string): re
       return [...items, note(cursor, t.chat.conversationLongOlderMessages)]
     case 'session_changed':
       return event.change === 'rewound' ? rewound(items, cursor) : items
+    case 'turn_start': {
+      const { answers } = event
+      const known = answers ? closeChoices(items, answers.id, answers.chosen) : items
+      return changeTurn(known, event.turnId, (turn) => turnAfter(turn, event))
+    }
+    case 'response': {
+      const changed = changeTurn(items, event.turnId, (turn) => turnAfter(turn, event))
+      if (event.pendingQuestion === null) return changed
+      const older = changed.flatMap((item) => (item.kind === 'turn' && item.id !== event.turnId ? [item.id] : []))
+      return older.reduce<readonly Item[]>((all, id) => closeChoices(all, id, []), changed)
+    }
     case 'tool_start': {
       const changed = changeTurn(items, event.turnId, (turn) => turnAfter(turn, event))
       // A question that was answered in words: the call is made after all, in a later turn.
@@ -111,6 +125,14 @@ function withEvent(items: readonly Item[], event: TurnEvent, cursor: string): re
     default:
       return changeTurn(items, event.turnId, (turn) => turnAfter(turn, event))
   }
+}
+
+/** A question is answered, or another one took its place. */
+function closeChoices(items: readonly Item[], id: string, chosen: readonly string[]): readonly Item[] {
+  const place = items.findLastIndex((item) => item.kind === 'turn' && item.id === id)
+  const turn = items[place]
+  if (turn?.kind !== 'turn' || !turn.choices || turn.choices.chosen) return items
+  return items.with(place, { ...turn, choices: { ...turn.choices, chosen } })
 }
 
 /** The daemon's message to the model after an answer by button. */
@@ -218,6 +240,7 @@ function turnAfter(turn: TurnItem, event: EventOfTurn): TurnItem {
         ...turn,
         deliver: event.deliver,
         pendingQuestion: event.pendingQuestion,
+        ...(event.pendingChoices && { choices: event.pendingChoices }),
         parts: withReply(parts, event.text),
       }
     case 'turn_end':

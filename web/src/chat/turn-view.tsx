@@ -10,6 +10,7 @@ import { Markdown } from '../components/markdown.tsx'
 import { Link } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { ReadAloud } from '../voice/voice-controls.tsx'
+import { ChoiceList } from './choices.tsx'
 import type { ApprovalOutcome, ToolPart, TurnItem, TurnPart } from './conversation.ts'
 import { readBuildId } from './read-results.ts'
 import { overlayOf } from './tool-results.tsx'
@@ -165,6 +166,7 @@ const icons: Record<keyof typeof t.toolTitles, IconName> = {
   store_memory: 'brain',
   find_tools: 'tool',
   lookup_capability: 'tool',
+  ask_user: 'talk',
   reason: 'brain',
   request_capability: 'bolt',
   repair_capability: 'bolt',
@@ -198,7 +200,8 @@ function ToolView({ tool, sessionId }: { tool: ToolPart; sessionId: string | nul
         <Fold
           icon={icon}
           title={title}
-          detail={isRunning ? newest(tool.progress) || summary(tool.input) : summary(tool.input)}
+          // The question stands below it.
+          detail={tool.name === 'ask_user' ? '' : (isRunning && newest(tool.progress)) || summary(tool.input)}
           isActive={isRunning}
           isBad={tool.result?.isError === true && !tool.approval}
           opensWhileActive={known?.opensWhileRunning === true}
@@ -302,6 +305,7 @@ export function TurnView(props: { turn: TurnItem; sessionId: string | null; isNe
             {turn.parts.at(-1)?.kind === 'tool' ? t.chat.working : t.chat.thinkingOngoing}
           </p>
         )}
+        {turn.choices && turn.deliver && <ChoiceList choices={turn.choices} />}
         {ended && <Notice kind={turn.outcome === 'stopped' ? 'note' : 'warning'}>{ended}</Notice>}
       </div>
       {!isRunning && (

@@ -68,7 +68,7 @@ export function useOutgoing(options: {
   }, [sessionId])
 
   const send = useCallback(
-    async ({ text, attachments }: Draft): Promise<boolean> => {
+    async ({ text, attachments, answers }: Draft & { answers?: string }): Promise<boolean> => {
       const key = crypto.randomUUID()
       if (sessionId === null) newName.current ??= nameOfNow()
       const place = sessionId ?? newName.current ?? ''
@@ -77,7 +77,15 @@ export function useOutgoing(options: {
       async function post(): Promise<Reply<'chat.notify'>> {
         const where = sessionId === null ? { session: place, channel: 'web' } : { session: sessionId }
         const tools = await clientTools.forMessage()
-        return call('chat.post', { ...where, message: text, source: 'web', key, attachments, ...tools })
+        return call('chat.post', {
+          ...where,
+          message: text,
+          source: 'web',
+          key,
+          attachments,
+          ...tools,
+          ...(answers && { answers }),
+        })
       }
       // One after the other, so that they arrive in order.
       const sent = last.current.then(post)
